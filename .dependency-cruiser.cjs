@@ -1,0 +1,64 @@
+/** The house: each room may import the rooms above it in this list, and never one below. (README, 'The house'.) */
+const rooms = [
+  '^core/(errors|log|metrics|start-worker|package-root)\\.ts$',
+  '^core/model/',
+  '^core/config/',
+  '^core/merkle/',
+  '^core/provider/',
+  '^core/capture/',
+  '^core/derive/',
+  '^core/db/',
+  '^core/publish/',
+  '^core/engine/',
+  '^core/http/',
+  '^core/cassette/',
+  '^core/api/',
+  '^core/web/',
+  '^(proxy|ingest)/',
+  '^core/cli/',
+];
+
+const upwards = rooms.map((room, i) => ({
+  name: `nothing-below-${room.replace(/[^a-z]+/g, '-').replace(/^-|-$/g, '')}`,
+  comment: 'Imports point up the list of rooms and never back',
+  severity: 'error',
+  from: { path: room },
+  to: { path: rooms.slice(i + 1).concat('^cassettes/') },
+}));
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...upwards.filter((rule) => rule.to.path.length > 1 || rule.from.path !== '^core/cli/'),
+    {
+      name: 'listeners-never-meet',
+      severity: 'error',
+      from: { path: '^proxy/' },
+      to: { path: '^(ingest|cassettes)/' },
+    },
+    { name: 'ingest-alone', severity: 'error', from: { path: '^ingest/' }, to: { path: '^(proxy|cassettes)/' } },
+    {
+      name: 'cassettes-see-only-the-contract',
+      severity: 'error',
+      from: { path: '^cassettes/([^/]+)/' },
+      to: {
+        path: '^(core|proxy|ingest|cassettes)/',
+        pathNot: ['^core/cassette/contract\\.ts$', '^core/http/', '^cassettes/$1/'],
+      },
+    },
+    { name: 'product-never-sees-tests', severity: 'error', from: { pathNot: '^test/' }, to: { path: '^test/' } },
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, dependencyTypesNot: ['type-only'] } },
+    { name: 'no-dev-packages', severity: 'error', from: { pathNot: '^test/' }, to: { dependencyTypes: ['npm-dev'] } },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+      extensions: ['.ts', '.js', '.mjs', '.json'],
+    },
+  },
+};

@@ -1,0 +1,55 @@
+/** What stands in a journal? The records that a call leaves behind as it passes, in the order in which they happen. */
+import { z } from 'zod';
+import { Ending, Outcome } from '../model/coverage.ts';
+import { FormatId, ProviderId } from '../model/provider.ts';
+
+/** Names and values in the order of the wire; a name may repeat. */
+export const HeaderList = z.array(z.tuple([z.string(), z.string()]));
+export type HeaderList = z.infer<typeof HeaderList>;
+
+/** An instant with microseconds, UTC: `2026-11-21T09:30:00.123456Z`. */
+export const Instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+
+/** The request's head, written before the first byte goes upstream. Credentials have been replaced already. */
+export const CallOpened = z.object({
+  svc_proxy_request_id: z.string(), // UUIDv7, so it sorts by time
+  requested_at: Instant,
+  provider: ProviderId, // whose upstream takes the call
+  format: FormatId,
+  method: z.string(),
+  url: z.string(), // path and query as the client sent them, with credentials replaced
+  headers: HeaderList, // as sent, `x-svc-*` included, credentials replaced
+  client_key: z.string(), // hex; keyed hash of credential, user agent and project
+  project: z.string(), // of the configuration; an envelope header outranks it
+  keep: z.enum(['full', 'metadata']), // metadata: no body bytes are written
+});
+export type CallOpened = z.infer<typeof CallOpened>;
+
+export const CallAnswered = z.object({ status: z.int(), headers: HeaderList, first_byte_at: Instant });
+export type CallAnswered = z.infer<typeof CallAnswered>;
+
+export const CallClosed = z.object({
+  ending: Ending,
+  last_byte_at: Instant,
+  request_bytes: z.int(), // that passed, kept or not
+  response_bytes: z.int(),
+  cut: z.enum(['none', 'request', 'response']), // whose copy is not whole
+  over_limit: z.boolean(), // the request was larger than capture.max_body_bytes
+});
+export type CallClosed = z.infer<typeof CallClosed>;
+
+/** A request that is no turn: nothing is kept of it but its place in the ledger. */
+export const CallBooked = z.object({ at: Instant, provider: ProviderId, outcome: Outcome });
+export type CallBooked = z.infer<typeof CallBooked>;
+
+/** One call, put together again. `closed` is null when the run ended first: then the call ended as `crashed`. */
+export type JournalCall = {
+  opened: CallOpened;
+  request: Uint8Array;
+  answered: CallAnswered | null;
+  response: Uint8Array;
+  closed: CallClosed | null;
+};
+
+/** Where a journal has been read to: the end of the last record of the last call handed out. */
+export type JournalPosition = { run_id: string; segment: number; byte_offset: number; finished: boolean };

@@ -1,0 +1,12 @@
+/** What does a question of `core/db` speak to? Both databases behind one shape; statements are drizzle's `sql` templates. */
+import type { SQL } from 'drizzle-orm';
+
+/**
+ * Rows come with the same JavaScript types on both databases: `bigint` and `count(*)` as number, `numeric` as string, `bytea` as
+ * Uint8Array, `jsonb` parsed, arrays as arrays. Timestamps come as PostgreSQL's text: select them through `instant()`.
+ */
+export type Sql = {
+  rows<Row extends Record<string, unknown>>(statement: SQL): Promise<Row[]>;
+  /** Runs in one transaction (a savepoint inside another). @throws {DatabaseError} */
+  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+};

@@ -1,0 +1,124 @@
+/** What does derivation write? Rows of the projection, as plain values; `core/db` stores them as they are. */
+import type { ContentBlock } from '../model/content-block.ts';
+import type { Usage } from '../model/usage.ts';
+
+/** Money in USD as an exact decimal text ('0.000123'), as `numeric` takes it. */
+export type Usd = string;
+
+export type TraceRow = {
+  trace_id: string;
+  session_id: string;
+  source: 'wire' | 'transcript';
+  synthetic: string;
+  status: 'ok' | 'error' | 'partial';
+  user_prompt: string;
+  response_preview: string;
+  started_at: string;
+  ended_at: string | null;
+  duration_ns: number | null;
+  span_count: number;
+  tool_calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  main_input_tokens: number;
+  main_output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  cost_usd: Usd | null;
+  unpriced_models: string[];
+};
+
+export type SpanRow = Usage & {
+  trace_id: string;
+  span_id: string;
+  session_id: string;
+  parent_span_id: string | null;
+  seq: number;
+  kind: 'agent' | 'llm' | 'tool' | 'event';
+  call_kind: string;
+  name: string;
+  thread_id: string;
+  status: 'ok' | 'error' | 'partial';
+  error_type: string;
+  model: string;
+  provider: string;
+  stop_reason: string;
+  external_id: string;
+  started_at: string;
+  first_byte_at: string | null;
+  ended_at: string | null;
+  duration_ns: number | null;
+  input: ContentBlock[];
+  output: ContentBlock[];
+  verdict: unknown;
+  usage_verbatim: unknown;
+  cost_usd: Usd | null;
+  price: { model: string; source: string; date: string } | null;
+  raw_turn_id: number | null;
+  node_hash: string | null;
+};
+
+export type LinkKind = 'emits' | 'feeds' | 'rejoin' | 'verdict' | 'compaction-seam' | 'retry-of' | 'fork-of';
+export type LinkRow = {
+  session_id: string;
+  kind: LinkKind;
+  from_trace_id: string;
+  from_span_id: string;
+  from_io: '' | 'input' | 'output' | 'verdict';
+  to_trace_id: string;
+  to_span_id: string;
+  to_io: '' | 'input' | 'output' | 'verdict';
+};
+
+/** A later event's effect on a span written before: its end, and for a tool its result. */
+export type SpanPatch = Pick<SpanRow, 'trace_id' | 'span_id'> &
+  Partial<Pick<SpanRow, 'status' | 'error_type' | 'ended_at' | 'duration_ns' | 'output' | 'verdict'>>;
+
+export type ModelUsage = {
+  model: string;
+  price: { source: string; date: string } | null;
+  calls: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: Usd | null;
+};
+
+export type RollupRow = {
+  session_id: string;
+  derive_version: number;
+  parent_session_id: string | null;
+  name: string | null;
+  cwd: string | null;
+  harness_version: string | null;
+  harness_metadata: Record<string, unknown> | null;
+  agent_name: string;
+  project: string;
+  status: 'completed' | 'failed' | 'abandoned' | 'unknown';
+  title: string | null;
+  preview: string | null;
+  model: string;
+  trace_count: number;
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  reasoning_tokens: number;
+  cost_usd: Usd;
+  unpriced_models: string[];
+  model_usage: ModelUsage[];
+  kind_counts: Record<string, number>;
+  tool_result_count: number;
+  tool_error_count: number;
+  tasks: unknown[];
+  has_git_activity: boolean;
+};
+
+/** What one call changes, in the order in which it is to be written: traces, spans, patches, links, rollup. */
+export type Changes = {
+  traces: TraceRow[]; // whole rows, written over what stands
+  spans: SpanRow[];
+  patches: SpanPatch[];
+  links: LinkRow[];
+  rollup: RollupRow;
+};

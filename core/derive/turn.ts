@@ -1,0 +1,37 @@
+/** What does derivation read? A captured call in the words of the model, with what it adds to its session. */
+import type { Message } from '../model/bucket.ts';
+import type { Ending, Outcome } from '../model/coverage.ts';
+import type { Identity } from '../model/identity.ts';
+import type { Reply } from '../model/reply.ts';
+
+/** A message that no earlier call of the session holds. `injected` names whole-message context of a harness; '' is conversation. */
+export type FreshMessage = Message & { node_hash: string; parent_hash: string | null; injected: string };
+
+/**
+ * One call. Its order within the session is (requested_at, call_id): the same whatever order the calls were stored in.
+ * Hashes are lower-case hex, instants UTC with microseconds (`2026-11-21T09:30:00.123456Z`: they compare as text).
+ */
+export type CallTurn = {
+  raw_turn_id: number;
+  call_id: string; // svc_proxy_request_id, else request_id, else the raw turn's id
+  session_id: string;
+  thread_id: string;
+  identity: Identity;
+  outcome: Outcome;
+  ending: Ending;
+  status: number | null;
+  provider: string;
+  format: string;
+  model: string; // asked for
+  stream: boolean;
+  max_tokens: number | null;
+  tool_count: number;
+  requested_at: string;
+  first_byte_at: string | null;
+  last_byte_at: string | null;
+  retry_count: number; // x-stainless-retry-count; 0 when not told
+  fresh: FreshMessage[]; // in chain order
+  tip_hash: string | null; // last conversation message of the request; null when the request cannot be read
+  leaf_hash: string | null; // the answer; null when none can be read
+  reply: Reply | null;
+};

@@ -1,0 +1,47 @@
+/** Every way we say no. Codes are stable and documented; add one here and the compiler asks for its status in http/failure.ts. */
+export type RefusalCode =
+  | 'bad-request'
+  | 'session-unknown'
+  | 'trace-unknown'
+  | 'span-unknown'
+  | 'route-unknown'
+  | 'method-not-allowed'
+  | 'foreign-host'
+  | 'foreign-origin'
+  | 'body-too-large'
+  | 'unsupported-media-type'
+  | 'unauthorized'
+  | 'database-unavailable';
+
+/** A request we understood and will not serve. Anything else that is thrown is our bug. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly code: RefusalCode;
+  constructor(code: RefusalCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The operator asked for something that cannot be: printed without a stack, exit status 2 for usage, 1 otherwise. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError';
+  readonly exitCode: 1 | 2;
+  constructor(message: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The database said no. `sqlstate` is PostgreSQL's code or '' (connection lost); the message never holds a parameter. */
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError';
+  readonly sqlstate: string;
+  /** True when the statement itself is not at fault: connection lost, worker restarted, serialization, shutdown. */
+  readonly transient: boolean;
+  constructor(message: string, sqlstate: string, transient: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.sqlstate = sqlstate;
+    this.transient = transient;
+  }
+}

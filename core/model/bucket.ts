@@ -1,0 +1,10 @@
+/** What is hashed? A bucket is one conversation turn's content; a node is a bucket with its parent's hash. (Seed, 'Bucket'.) */
+import { z } from 'zod';
+import { ContentBlock } from './content-block.ts';
+
+export const Role = z.enum(['system', 'user', 'assistant', 'tool']);
+export type Role = z.infer<typeof Role>;
+
+/** One message as a provider's format reads it: all of a bucket that moves its hash. */
+export const Message = z.object({ role: Role, content: z.array(ContentBlock) });
+export type Message = z.infer<typeof Message>;

@@ -1,0 +1,25 @@
+/** What came back? A provider's answer, the same whether it was streamed or sent in one piece. */
+import { z } from 'zod';
+import { ContentBlock } from './content-block.ts';
+import { Usage } from './usage.ts';
+
+export const Reply = z.object({
+  content: z.array(ContentBlock),
+  model: z.string(), // as the provider answered; '' when it did not say
+  response_id: z.string(), // the provider's own id of the answer; ''
+  stop_reason: z.string(), // the provider's word, verbatim; '' while unknown
+  usage: Usage.nullable(), // null when the provider reported none
+  usage_verbatim: z.unknown(), // the provider's usage object; streamed parts merged, later values win; null
+  complete: z.boolean(), // the document, or the stream's terminal event, was seen
+  error: z.object({ type: z.string(), message: z.string() }).nullable(),
+});
+export type Reply = z.infer<typeof Reply>;
+
+/** What a request asked for, apart from its messages. */
+export const RequestHead = z.object({
+  model: z.string(),
+  stream: z.boolean(),
+  max_tokens: z.int().nullable(),
+  tool_count: z.int().nonnegative(),
+});
+export type RequestHead = z.infer<typeof RequestHead>;

@@ -1,0 +1,25 @@
+/** How many tokens? Normalised so that sums are right whatever the provider; its own object is kept verbatim beside. */
+import { z } from 'zod';
+
+/**
+ * Tokens of one call, each counted once. `input_tokens` includes cache reads and cache writes (Anthropic reports them apart,
+ * OpenAI inside); `output_tokens` includes reasoning.
+ */
+export const Usage = z.object({
+  input_tokens: z.int().nonnegative(),
+  output_tokens: z.int().nonnegative(),
+  cache_read_tokens: z.int().nonnegative(),
+  cache_write_5m_tokens: z.int().nonnegative(),
+  cache_write_1h_tokens: z.int().nonnegative(),
+  reasoning_tokens: z.int().nonnegative(),
+});
+export type Usage = z.infer<typeof Usage>;
+
+export const noUsage: Usage = {
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_read_tokens: 0,
+  cache_write_5m_tokens: 0,
+  cache_write_1h_tokens: 0,
+  reasoning_tokens: 0,
+};

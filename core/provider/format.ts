@@ -1,0 +1,33 @@
+/** What must a wire format tell? One value per format, in a file of its own; nothing here does I/O or keeps state. */
+import type { Message } from '../model/bucket.ts';
+import type { FormatId, ProviderId } from '../model/provider.ts';
+import type { Reply, RequestHead } from '../model/reply.ts';
+
+export type WireFormat = {
+  id: FormatId;
+  provider: ProviderId;
+  /** True for the calls that are turns in this format. `path` has no query and no provider prefix. */
+  matches(method: string, path: string): boolean;
+  /** The top-level array of the body that holds the messages. */
+  messagesKey: 'messages' | 'input';
+  /**
+   * What the request asks for. `skeleton` is the parsed body with its sliced arrays emptied.
+   * @throws {Unreadable} when the body is not this format's
+   */
+  requestHead(skeleton: Record<string, unknown>, counts: { messages: number; tools: number }): RequestHead;
+  /** Messages that stand outside the array, such as an `input` that is a plain string; in order, before the array's. */
+  messagesOutside(skeleton: Record<string, unknown>): Message[];
+  /** One element of the array. @throws {Unreadable} */
+  message(element: unknown): Message;
+  /**
+   * An answer's bytes, decoded from their content coding: a stream or a document, told by content type, else by their
+   * first bytes. A torn stream gives what came, with `complete: false`. An error document gives `error`.
+   * @throws {Unreadable} when the bytes are neither
+   */
+  reply(body: Uint8Array, contentType: string): Reply;
+};
+
+/** The bytes are not what their format promises. The message names the place, never the content. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable';
+}
