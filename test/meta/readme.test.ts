@@ -1,0 +1,48 @@
+/** Does the README tell what is true? Its table of settings and its picture of the start are compared with what the code says. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { banner } from '../../core/cli/banner.ts';
+import { type Key, keys } from '../../core/config/keys.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const readme = readFileSync(`${root}README.md`, 'utf8');
+const { version, scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+  version: string;
+  scripts: Record<string, string>;
+};
+
+const test = suite('README');
+
+const code = (text: string | null) => (text === null ? 'file only' : `\`${text}\``);
+
+/** As in TOML, so that it can be pasted into the file. */
+const row = ({ path, flag, env, default: fallback, description, choices }: Key) => {
+  const shown = fallback === undefined ? 'not set' : code(JSON.stringify(fallback));
+  const among = choices.length > 0 ? ` (${choices.map((choice) => code(choice)).join(', ')})` : '';
+  return `| ${[code(path), code(flag), code(env), shown, `${description}${among}`].join(' | ')} |`;
+};
+
+test('every setting stands in the table as the schema has it, and no other', () => {
+  const expected = keys.map(row);
+  const lines = readme.split('\n').map((line) => line.replace(/ +\|/g, ' |')); // the formatter aligns columns
+  const table = lines.filter((line) => /^\| `[a-z_.]+` \| (`--|file only)/.test(line));
+  assert.equal(table, expected, `README.md must hold this table of settings:\n${expected.join('\n')}`);
+});
+
+test('what npm start prints stands there line by line', () => {
+  const [proxy, api, ingest] = ['http://localhost:8080', 'http://localhost:8081', 'http://localhost:8082'];
+  const printed = banner({ version, proxy, api, ingest, data: '.svc/data', provider: 'ollama' });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with an escape character
+  const plain = printed.replace(/\u001b\[[0-9;]*m/g, '').trimEnd();
+  assert.ok(readme.includes(plain), `README.md must show what the service prints at its start:\n${plain}`);
+});
+
+test('every npm command that it names exists', () => {
+  const named = [...readme.matchAll(/\bnpm run ([a-z:]+)/g)].map(([, name = '']) => name);
+  assert.ok(named.length > 0);
+  for (const name of named) assert.ok(name in scripts, name);
+});
+
+test.run();

@@ -1,0 +1,136 @@
+/** Do the tests pass? Each file in a process of its own, two at a time; `npm test -- derive` runs the files with that in their path.
+ *  The last line is always `N passed, N failed`, where SVC_TEST_FAILED_BEFORE adds what failed before the tests.
+ *  With CI set, what could not be tested has failed. */
+import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { failures, type Report, readReport } from './uvu-report.ts';
+
+const LIMIT_MS = 240_000; // for one file; a healthy one is far below, so it means a hang
+const PIPES_MS = 5_000; // between a file's end and that of its output
+const AT_ONCE = 2;
+
+type Ended = { output: string; stdout: string; code: number | null; late: boolean };
+type Outcome = { report: Report; failed: number };
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const strict = ['true', '1'].includes(process.env.CI ?? '');
+const running = new Set<number>();
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    for (const pid of running) endGroup(pid);
+    process.exit(1);
+  });
+}
+
+const files = testFiles(process.argv.slice(2));
+const queue = [...files];
+const outcomes: Outcome[] = [];
+await Promise.all(
+  Array.from({ length: AT_ONCE }, async () => {
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) outcomes.push(await outcomeOf(file));
+  }),
+);
+if (files.length === 0) console.log(`No test file has ${process.argv.slice(2).join(' or ')} in its path`);
+printTotals(outcomes, Number(process.env.SVC_TEST_FAILED_BEFORE ?? 0) + (files.length === 0 ? 1 : 0));
+
+/** Their paths from the project's root; with filters, those that contain one of them. */
+function testFiles(filters: readonly string[]): string[] {
+  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts') && !path.startsWith(`bench${sep}`))
+    .map((path) => join('test', path).split(sep).join('/'))
+    .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
+    .sort();
+}
+
+async function outcomeOf(file: string): Promise<Outcome> {
+  const started = performance.now();
+  const ended = await runFile(file);
+  const report = readReport(ended.stdout);
+  const wrongs = whatWentWrong(ended, report);
+  const failed = Math.max(failures(report), 0) + wrongs.length;
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  if (failed > 0) console.log(`\n${ended.output.trimEnd()}\n`);
+  const marks = [`${report.passed} passed`, ...(failed > 0 ? [`${failed} failed`] : []), ...wrongs];
+  console.log(
+    `${failed > 0 ? 'FAIL' : ' ok '} ${seconds.padStart(6)} s  ${relative('test', file)}  ${marks.join(', ')}`,
+  );
+  return { report, failed };
+}
+
+/** Each counts as one failure beside the tests that failed. */
+function whatWentWrong({ code, late }: Ended, report: Report): string[] {
+  const { total, closed, skips, skipped } = report;
+  if (late) return [`did not end within ${LIMIT_MS / 1000} s`];
+  if (code !== 0 && failures(report) === 0) return [`crashed with status ${code ?? 'none'}`];
+  if (total === 0 && skips.length === 0) return [closed ? 'has no test' : 'ran no test'];
+  return strict ? [...skips, ...(skipped > 0 ? [`${skipped} left out by .skip or .only`] : [])] : [];
+}
+
+function runFile(file: string): Promise<Ended> {
+  return new Promise((resolve) => {
+    const { FORCE_COLOR: _, ...env } = process.env;
+    const child = spawn(process.execPath, ['--import', 'tsx', file], {
+      cwd: root,
+      env: { ...env, NO_COLOR: '1' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true, // a group of its own, so that what it started ends with it
+    });
+    const { pid } = child;
+    if (pid !== undefined) running.add(pid);
+    let output = '';
+    let stdout = '';
+    let late = false;
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    const alarm = setTimeout(() => {
+      late = true;
+      if (pid !== undefined) endGroup(pid);
+    }, LIMIT_MS);
+    child.on('error', (error) => {
+      output += `Cannot start ${file}: ${error.message}\n`;
+      settle(null);
+    });
+    child.on('exit', (code) => {
+      if (pid !== undefined) endGroup(pid); // else a process left behind would hold the pipes open
+      setTimeout(() => settle(code), PIPES_MS).unref(); // and one that left the group still may
+    });
+    child.on('close', (code) => settle(code));
+    const settle = (code: number | null) => {
+      clearTimeout(alarm);
+      if (pid !== undefined) running.delete(pid);
+      resolve({ output, stdout, code, late });
+    };
+  });
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // nobody of the group is left
+  }
+}
+
+function printTotals(all: readonly Outcome[], failedBefore: number): void {
+  const suites = all.flatMap(({ report }) => report.suites);
+  console.log('');
+  for (const database of ['embedded', 'server']) {
+    const of = suites.filter(({ name }) => name.endsWith(` (${database})`));
+    const passed = of.reduce((sum, suite) => sum + suite.passed, 0);
+    const total = of.reduce((sum, suite) => sum + suite.total, 0);
+    if (total > 0) console.log(`${database} database: ${passed} of ${total} passed`);
+  }
+  for (const line of all.flatMap(({ report }) => report.skips)) console.log(line);
+  const passed = all.reduce((sum, { report }) => sum + report.passed, 0);
+  const failed = all.reduce((sum, outcome) => sum + outcome.failed, failedBefore);
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exitCode = failed > 0 ? 1 : 0;
+}
