@@ -1,22 +1,57 @@
 /** What can an operator set? Every key with its type, default and meaning; flags, environment, file and README follow this table. */
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { ProviderId } from '../model/provider.ts';
+import { listenProblem } from './listen.ts';
+
+/** A text that `problem` finds nothing wrong with; what it says ends a sentence that begins with the key: `must be …`. */
+const text = (problem: (value: string) => string | null) =>
+  z.string().superRefine((value, context) => {
+    const message = problem(value);
+    if (message) context.addIssue({ code: 'custom', message });
+  });
 
 const listen = (fallback: string, what: string) =>
-  z.string().default(fallback).describe(`${what}; without a host: loopback only`);
+  text(listenProblem).default(fallback).describe(`${what}; without a host: loopback only`);
+
+/** Where we send something: no credentials in it (they would be shown), and nothing after the path. */
+function addressProblem(value: string): string | null {
+  const url = /^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : null;
+  if (!url) return "must be an address, such as 'http://localhost:11434'";
+  if (url.username || url.password) return 'must be an address without a name or password';
+  return /[?#]/.test(value) ? "must be an address without '?' or '#'" : null;
+}
+
+const hostProblem = (value: string): string | null =>
+  isIP(value) > 0 || /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/i.test(value)
+    ? null
+    : 'must be a list of host names, without scheme, path or wildcard';
+
+const address = () => text(addressProblem);
+const addressOrEmpty = () => text((value) => (value === '' ? null : addressProblem(value)));
+
+const dsn = () =>
+  text((value) =>
+    value === '' || /^postgres(ql)?:\/\/./i.test(value)
+      ? null
+      : "must be empty or begin with 'postgres://', such as 'postgres://user:password@host:5432/database'",
+  );
+
+/** Marks a key whose value is shown to nobody. */
+const SECRET = { secret: true };
 
 /**
  * `.svc/config.toml` with environment and flags laid over it. An unknown key is a typo, so it is refused.
  * Strict at every level; each leaf is a string, boolean, integer, choice, or list of strings.
  */
 export const Config = z.strictObject({
-  version: z.literal(0).default(0).describe('of this file'),
+  version: z.literal(0).default(0).describe('of the form that the file has'),
   storage: z
     .strictObject({
-      postgres_dsn: z
-        .string()
+      postgres_dsn: dsn()
         .default('')
-        .describe('PostgreSQL 17 or later; empty: the embedded database in .svc/data'),
+        .describe('PostgreSQL 17 or later; empty: the embedded database in .svc/data')
+        .meta(SECRET),
       pooled: z
         .boolean()
         .default(false)
@@ -27,7 +62,10 @@ export const Config = z.strictObject({
     .strictObject({
       stream: z
         .strictObject({
-          brokers: z.array(z.string()).default([]).describe('host:port of Kafka brokers; empty: nothing is published'),
+          brokers: z
+            .array(text((value) => (/^[^\s/@]+:\d{1,5}$/.test(value) ? null : "must be a list of 'host:port'")))
+            .default([])
+            .describe('host:port of Kafka brokers; empty: nothing is published'),
           topic: z.string().default('').describe('for node events'),
           client_id: z.string().default('svc').describe('told to the brokers'),
         })
@@ -37,15 +75,14 @@ export const Config = z.strictObject({
   proxy: z
     .strictObject({
       provider: ProviderId.default('ollama').describe('format of the bare paths'),
-      upstream: z
-        .string()
+      upstream: addressOrEmpty()
         .default('')
         .describe('where the bare paths go; empty: the address of proxy.upstreams for the provider'),
       upstreams: z
         .strictObject({
-          anthropic: z.url().default('https://api.anthropic.com').describe('where /anthropic/… goes'),
-          openai: z.url().default('https://api.openai.com').describe('where /openai/… goes'),
-          ollama: z.url().default('http://localhost:11434').describe('where /ollama/… goes'),
+          anthropic: address().default('https://api.anthropic.com').describe('where /anthropic/… goes'),
+          openai: address().default('https://api.openai.com').describe('where /openai/… goes'),
+          ollama: address().default('http://localhost:11434').describe('where /ollama/… goes'),
         })
         .prefault({}),
       listen: listen(':8080', 'capture proxy'),
@@ -78,10 +115,10 @@ export const Config = z.strictObject({
     .strictObject({
       listen: listen(':8081', 'read API'),
       web_ui: z.boolean().default(false).describe('serve the browser UI at /'),
-      token: z
-        .string()
+      token: text((value) => (/^[\x21-\x7e]*$/.test(value) ? null : 'must be printable ASCII without spaces'))
         .default('')
-        .describe('bearer token for everything but /ping and /metrics; prefer SVC_API_TOKEN'),
+        .describe('bearer token for everything but /ping and /metrics; prefer SVC_API_TOKEN')
+        .meta(SECRET),
       trust_caller_header: z
         .boolean()
         .default(false)
@@ -89,20 +126,23 @@ export const Config = z.strictObject({
     })
     .prefault({}),
   ingest: z.strictObject({ listen: listen(':8082', 'ingest API') }).prefault({}),
-  allowed_hosts: z.array(z.string()).default([]).describe('Host names besides loopback that the listeners answer to'),
+  allowed_hosts: z
+    .array(text(hostProblem))
+    .default([])
+    .describe('Host names besides loopback that the listeners answer to'),
   client: z
     .strictObject({
-      proxy_target: z.url().default('http://localhost:8080').describe('where client commands find the proxy'),
-      api_target: z.url().default('http://localhost:8081').describe('where client commands find the read API'),
+      proxy_target: address().default('http://localhost:8080').describe('where client commands find the proxy'),
+      api_target: address().default('http://localhost:8081').describe('where client commands find the read API'),
     })
     .prefault({}),
   vector_store: z
-    .strictObject({ target: z.string().default('').describe('DSN for vectors; empty: storage.postgres_dsn') })
+    .strictObject({ target: dsn().default('').describe('DSN for vectors; empty: storage.postgres_dsn').meta(SECRET) })
     .prefault({}),
   embedding: z
     .strictObject({
       provider: z.enum(['local', 'ollama', 'openai']).default('local').describe('who embeds'),
-      target: z.string().default('').describe('address of the embedder; empty: the default of its provider'),
+      target: addressOrEmpty().default('').describe('address of the embedder; empty: the default of its provider'),
       model: z.string().default('').describe('model name or folder; empty: the default of its provider'),
       dimensions: z
         .int()

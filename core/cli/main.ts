@@ -1,0 +1,46 @@
+#!/usr/bin/env node
+/** Where does the process begin? Here; all else is loaded afterwards, and a command's own code only when it is called. */
+
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+// Without a handler this signal opens Node's inspector: a door to every byte that passes, for whoever may signal us.
+process.on('SIGUSR1', () => {});
+
+// A reader that has seen enough (`svc contract | head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+const { readEnvironment } = await import('../config/environment.ts');
+const { packageRoot } = await import('../package-root.ts');
+const { runProgram } = await import('./program.ts');
+
+const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+
+process.exitCode = await runProgram(
+  {
+    version,
+    io: {
+      out: (text) => process.stdout.write(text),
+      err: (text) => process.stderr.write(text),
+      env: readEnvironment(),
+      cwd: process.cwd(),
+      home: homeOrNone(),
+    },
+    serve: async (loaded, io) => (await import('./serve.ts')).serve(loaded, io),
+    contract: async (options, io) => (await import('./contract.ts')).printContracts(options, io),
+  },
+  process.argv.slice(2),
+);
+
+/** A container's user may have no home at all: then there is no second place to look. */
+function homeOrNone(): string {
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
+}

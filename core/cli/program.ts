@@ -1,0 +1,79 @@
+/** What can be asked of `svc`? The commands and what each takes; what they do is handed in, so that help loads no server. */
+import { Command, CommanderError } from 'commander';
+import type { Environment } from '../config/environment.ts';
+import { type Loaded, loadConfig } from '../config/load.ts';
+import { OperatorError } from '../errors.ts';
+import { addConfigOptions, flagsOf } from './options.ts';
+
+/** Where a command was called, and where its words go: results to `out`, all else to `err`. */
+export type Io = {
+  out: (text: string) => void;
+  err: (text: string) => void;
+  env: Environment;
+  cwd: string;
+  home: string;
+};
+
+export type Commands = {
+  version: string;
+  io: Io;
+  serve: (loaded: Loaded, io: Io) => Promise<void>; // settles when the service has stopped
+  contract: (options: { seal: boolean }, io: Io) => Promise<void>;
+};
+
+const ROLES = ['all'];
+
+/** Exit status: 0 done, 1 failed, 2 asked wrongly. `args` is what follows the command's name. */
+export async function runProgram(commands: Commands, args: readonly string[]): Promise<0 | 1 | 2> {
+  const { io } = commands;
+  try {
+    await buildProgram(commands).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has said why
+    if (error instanceof OperatorError) {
+      io.err(`${error.message}\n`);
+      return error.exitCode;
+    }
+    io.err(`${error instanceof Error ? error.stack : String(error)}\n`);
+    return 1;
+  }
+}
+
+/** Throws instead of exiting: CommanderError for help, version and wrong usage. */
+export function buildProgram({ version, io, serve, contract }: Commands): Command {
+  const program = new Command('svc')
+    .description('Records what passes between LLM clients and LLM providers, and makes it readable.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: io.err })
+    .showHelpAfterError('(--help tells what there is)');
+
+  addConfigOptions(program.command('serve'))
+    .description('start the capture proxy, the read API and the ingest API in one process')
+    .argument('[role]', `what to run: ${ROLES.join(', ')}`, 'all')
+    .addHelpText('after', SETTINGS)
+    .action(async (role: string, parsed: Record<string, unknown>) => {
+      if (!ROLES.includes(role)) {
+        const known = ROLES.map((one) => `'${one}'`).join(', ');
+        throw new OperatorError(`Cannot serve '${role}': there is no such role, only ${known}`, 2);
+      }
+      const { env, cwd, home } = io;
+      await serve(loadConfig({ flags: flagsOf(parsed), env, cwd, home }), io);
+    });
+
+  program
+    .command('contract')
+    .description('print the OpenAPI documents of the read API and the ingest API')
+    .option('--seal', "write their fingerprints into the CONTRACT files instead; for this project's developers")
+    .action(async ({ seal }: { seal?: boolean }) => {
+      await contract({ seal: seal === true }, io);
+    });
+
+  return program;
+}
+
+const SETTINGS = `
+Each setting can also stand in .svc/config.toml (here, else in your home folder), as 'listen' under '[proxy]', or in the
+environment, as SVC_PROXY_LISTEN. A flag outranks the environment, the environment the file.`;

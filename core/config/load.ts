@@ -1,0 +1,203 @@
+/** What did the operator ask for? Flags over `SVC_*` variables over `.svc/config.toml` over defaults, and where each value came from. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import { OperatorError } from '../errors.ts';
+import type { Environment } from './environment.ts';
+import { type Key, keyOf, keys, nested } from './keys.ts';
+import { listenersClash, parseListen } from './listen.ts';
+import { nearest } from './nearest.ts';
+import { Config } from './schema.ts';
+import { foreignVariable, OTHER_VARIABLES } from './variables.ts';
+
+/** Flags that were given, by the path of their key; true is a flag that stood alone. */
+export type Flags = Readonly<Record<string, string | true>>;
+
+export type Source = 'flag' | 'environment' | 'file' | 'default';
+
+export type Loaded = {
+  config: Config;
+  folder: string; // the `.svc` in effect; it need not exist yet
+  file: string | null; // the configuration file that was read
+  source: Readonly<Record<string, Source>>; // by the path of the key
+};
+
+type Places = { flags: Flags; env: Environment; cwd: string; home: string };
+
+/** A value as somebody gave it, with the name by which they know it. */
+type Given = { key: Key; value: unknown; where: string; source: Source };
+
+type Findings = { given: Given[]; problems: string[] };
+
+/** @throws {OperatorError} status 2, naming at once everything that is wrong and what would be right. */
+export function loadConfig({ flags, env, cwd, home }: Places): Loaded {
+  const file = configFile(cwd, home);
+  const found = [fromFile(file), fromEnvironment(env), fromFlags(flags)]; // the later wins
+  const problems = found.flatMap((findings) => findings.problems);
+
+  const values = new Map<string, unknown>();
+  const source: Record<string, Source> = Object.fromEntries(keys.map((key) => [key.path, 'default']));
+  const wrong = new Set<string>();
+  for (const one of found.flatMap((findings) => findings.given)) {
+    const checked = one.key.schema.safeParse(one.value);
+    if (checked.success) {
+      values.set(one.key.path, checked.data);
+      source[one.key.path] = one.source;
+    } else {
+      problems.push(`${one.where}: ${reason(one, checked.error.issues[0]?.message ?? '')}`);
+      wrong.add(one.key.path);
+    }
+  }
+
+  const config = Config.parse(nested(values)); // each value has been checked, so this cannot throw
+  problems.push(...contradictions(config, wrong));
+  if (problems.length > 0) {
+    throw new OperatorError(`Cannot use this configuration:\n${problems.map((line) => `  - ${line}`).join('\n')}`, 2);
+  }
+  return { config, folder: folderInEffect(cwd, home), file, source };
+}
+
+const configFile = (cwd: string, home: string): string | null =>
+  [cwd, home].map((place) => join(place, '.svc', 'config.toml')).find((path) => existsSync(path)) ?? null;
+
+function folderInEffect(cwd: string, home: string): string {
+  const here = join(cwd, '.svc');
+  if (statSync(here, { throwIfNoEntry: false })?.isDirectory()) return here;
+  return existsSync(join(home, '.svc', 'config.toml')) ? join(home, '.svc') : here;
+}
+
+function fromFlags(flags: Flags): Findings {
+  const given = Object.entries(flags).flatMap(([path, value]): Given[] => {
+    const key = keyOf(path);
+    return key?.flag ? [{ key, value: typed(key, value), where: key.flag, source: 'flag' }] : [];
+  });
+  return { given, problems: [] };
+}
+
+function fromEnvironment(env: Environment): Findings {
+  const byName = new Map(keys.map((key) => [key.env, key]));
+  const names = [...byName.keys(), ...OTHER_VARIABLES].filter((name) => name !== null);
+  const findings: Findings = { given: [], problems: [] };
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith('SVC_') || value === undefined) continue;
+    const key = byName.get(name);
+    if (key) findings.given.push({ key, value: typed(key, value), where: name, source: 'environment' });
+    else if (!foreignVariable(name, value)) {
+      const near = nearest(
+        name.slice(4),
+        names.map((known) => known.slice(4)),
+      ); // without what they all begin with
+      findings.problems.push(`${name}: there is no such setting${near ? `; did you mean 'SVC_${near}'?` : ''}`);
+    }
+  }
+  return findings;
+}
+
+function fromFile(path: string | null): Findings {
+  if (path === null) return { given: [], problems: [] };
+  try {
+    return fromTable(parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')), '', path);
+  } catch (error) {
+    return { given: [], problems: [unreadable(path, error)] };
+  }
+}
+
+/** Without the excerpt that the parser's message ends with: it may hold a password. */
+function unreadable(path: string, error: unknown): string {
+  if (error instanceof TomlError) {
+    const [said = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
+    return `${path}, line ${error.line}, column ${error.column}: is not TOML: ${said}`;
+  }
+  return `${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`;
+}
+
+function fromTable(table: Record<string, unknown>, prefix: string, file: string): Findings {
+  const findings: Findings = { given: [], problems: [] };
+  for (const [name, value] of Object.entries(table)) {
+    const path = prefix + name;
+    const where = `${path} in ${file}`;
+    const key = keyOf(path);
+    if (key) findings.given.push({ key, value, where, source: 'file' });
+    else if (!keys.some((known) => known.path.startsWith(`${path}.`))) {
+      const near = nearest(path, [...keys.map((known) => known.path), ...sections.filter((section) => section !== '')]);
+      findings.problems.push(`${where}: there is no such setting${near ? `; did you mean '${near}'?` : ''}`);
+    } else if (isTable(value)) {
+      const inner = fromTable(value, `${path}.`, file);
+      findings.given.push(...inner.given);
+      findings.problems.push(...inner.problems);
+    } else findings.problems.push(`${where}: must be a table, '[${path}]' with its settings below`);
+  }
+  return findings;
+}
+
+const sections = [
+  ...new Set(keys.flatMap(({ path }) => path.split('.').map((_, i, names) => names.slice(0, i).join('.')))),
+];
+
+const isTable = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+/** Text of a flag or variable as its key's type; what does not fit stays text, so that the schema refuses it. */
+function typed(key: Key, text: string | true): unknown {
+  if (text === true) return true;
+  const word = text.trim().toLowerCase();
+  switch (key.type) {
+    case 'boolean':
+      return ['true', '1', 'yes'].includes(word) ? true : ['false', '0', 'no'].includes(word) ? false : text;
+    case 'integer':
+      return /^[+-]?\d+$/.test(word) ? Number(word) : text;
+    case 'list':
+      return text
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== '');
+    default:
+      return text;
+  }
+}
+
+/** What is wrong with a value that its schema refused. */
+function reason({ key, value, source }: Given, message: string): string {
+  const near = key.type === 'choice' && typeof value === 'string' ? nearest(value, key.choices) : null;
+  const said = message.startsWith('must ') ? message : mustBe(key, source);
+  return said + shown(key, value) + (near ? `; did you mean '${near}'?` : '');
+}
+
+function mustBe(key: Key, source: Source): string {
+  if (key.type === 'boolean') return 'must be true or false';
+  if (key.type === 'choice') return `must be one of ${key.choices.join(', ')}`;
+  if (key.type === 'list')
+    return source === 'file' ? 'must be a list of strings' : 'must be a list with commas between';
+  if (key.type === 'string') return 'must be a string';
+  return `must be ${key.range}`;
+}
+
+/** The value that was refused, when it is short, plain, and nobody's secret. */
+function shown(key: Key, value: unknown): string {
+  if (key.secret || value === null || typeof value === 'object') return '';
+  if (typeof value !== 'string') return `, not ${String(value)}`;
+  return value.length > 200 ? '' : `, not '${value.replace(/\/\/.*@/g, '//[redacted]@')}'`;
+}
+
+/** What is wrong between settings that are right each by itself; silent about those that are wrong anyway. */
+function contradictions(config: Config, wrong: ReadonlySet<string>): string[] {
+  const { brokers, topic } = config.publisher.stream;
+  const stream = ['publisher.stream.brokers', 'publisher.stream.topic'] as const;
+  const found: { paths: readonly string[]; text: string }[] = [];
+  if (brokers.length > 0 !== (topic !== '')) {
+    const [given, missing] = topic === '' ? stream : stream.toReversed();
+    found.push({ paths: stream, text: `${missing}: must be set, since ${given} is` });
+  }
+  const listeners = ['proxy', 'api', 'ingest'] as const;
+  for (const [i, a] of listeners.entries()) {
+    for (const b of listeners.slice(i + 1)) {
+      const paths = [`${a}.listen`, `${b}.listen`];
+      if (!listenersClash(parseListen(config[a].listen), parseListen(config[b].listen))) continue;
+      found.push({
+        paths,
+        text: `${a}.listen, ${b}.listen: must differ, not '${config[a].listen}' and '${config[b].listen}'`,
+      });
+    }
+  }
+  return found.filter(({ paths }) => !paths.some((path) => wrong.has(path))).map(({ text }) => text);
+}
