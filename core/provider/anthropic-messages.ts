@@ -1,0 +1,263 @@
+/** What does an Anthropic Messages call say? `POST …/v1/messages`, streamed and in one piece. */
+import { withoutCacheControl } from '../merkle/projection.ts';
+import type { Message } from '../model/bucket.ts';
+import type { ContentBlock } from '../model/content-block.ts';
+import type { Reply } from '../model/reply.ts';
+import { noUsage, type Usage } from '../model/usage.ts';
+import { Unreadable, type WireFormat } from './format.ts';
+import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens, toolInput } from './json.ts';
+import { bodyShape, bodyText, streamEvents } from './sse.ts';
+
+export const anthropicMessages: WireFormat = {
+  id: 'anthropic.messages',
+  provider: 'anthropic',
+  messagesKey: 'messages',
+  // `…/threads/<id>/messages` belongs to another API
+  matches: (method, path) =>
+    method.toUpperCase() === 'POST' &&
+    /(?:^|\/)messages\/*$/.test(path) &&
+    !/\/threads\/[^/]+\/messages\/*$/.test(path),
+  requestHead(skeleton, counts) {
+    if (!Array.isArray(skeleton.messages)) throw new Unreadable('Cannot read an Anthropic request: it has no messages');
+    return {
+      model: text(skeleton.model),
+      stream: skeleton.stream === true,
+      max_tokens: limit(skeleton.max_tokens),
+      tool_count: counts.tools,
+    };
+  },
+  // `system` is a parameter of the call and no message: it holds dates and counters that would fork each conversation
+  messagesOutside: () => [],
+  message,
+  reply,
+};
+
+const roles: Record<string, Message['role']> = { user: 'user', assistant: 'assistant', system: 'system' };
+
+function message(element: unknown): Message {
+  if (!isFields(element)) throw new Unreadable('Cannot read an Anthropic message: it is no object');
+  const role = Object.hasOwn(roles, text(element.role)) ? roles[text(element.role)] : undefined;
+  if (role === undefined) throw new Unreadable('Cannot read an Anthropic message: its role is unknown');
+  assertShallow(element.content, 'an Anthropic message');
+  const { content } = element;
+  if (typeof content === 'string') return { role, content: content === '' ? [] : [{ type: 'text', text: content }] };
+  if (Array.isArray(content)) return { role, content: content.map(block) };
+  throw new Unreadable('Cannot read an Anthropic message: its content is neither text nor blocks');
+}
+
+/** A block as it stands in a message or a reply; one that is not as documented travels whole rather than be refused. */
+function block(raw: unknown): ContentBlock {
+  if (!isFields(raw) || typeof raw.type !== 'string') {
+    throw new Unreadable('Cannot read an Anthropic message: a content block has no type');
+  }
+  const whole = (): ContentBlock => ({ type: text(raw.type), content: withoutCacheControl(raw) });
+  switch (raw.type) {
+    case 'text':
+      return typeof raw.text === 'string' ? { type: 'text', text: raw.text } : whole();
+    case 'thinking':
+      return {
+        type: 'thinking',
+        thinking: text(raw.thinking),
+        ...(text(raw.signature) !== '' && { thinking_signature: text(raw.signature) }),
+      };
+    case 'tool_use':
+    case 'server_tool_use':
+      return { type: raw.type, tool_use_id: text(raw.id), tool_name: text(raw.name), tool_input: raw.input ?? {} };
+    case 'tool_result':
+      return toolResult(raw);
+    case 'image':
+      return image(fields(raw.source)) ?? whole();
+    default:
+      return raw.type.endsWith('_tool_result') && typeof raw.tool_use_id === 'string' ? serverToolResult(raw) : whole();
+  }
+}
+
+function toolResult(raw: Fields): ContentBlock {
+  const pieces = Array.isArray(raw.content) ? raw.content : [];
+  const isText = (piece: unknown) => isFields(piece) && piece.type === 'text' && typeof piece.text === 'string';
+  const said = pieces.filter(isText).map((piece) => text(fields(piece).text));
+  const rest = pieces.filter((piece) => !isText(piece));
+  return {
+    type: 'tool_result',
+    tool_result_id: text(raw.tool_use_id),
+    ...(typeof raw.content === 'string' && { tool_output: raw.content }),
+    ...(said.length > 0 && { tool_output: said.join('\n') }),
+    ...(typeof raw.is_error === 'boolean' && { is_error: raw.is_error }),
+    ...(rest.length > 0 && { content: withoutCacheControl(rest) }),
+    ...(isFields(raw.content) && { content: withoutCacheControl(raw.content) }),
+  };
+}
+
+const serverToolResult = (raw: Fields): ContentBlock => ({
+  type: text(raw.type),
+  tool_result_id: text(raw.tool_use_id),
+  ...(typeof raw.is_error === 'boolean' && { is_error: raw.is_error }),
+  ...(raw.content !== undefined && { content: withoutCacheControl(raw.content) }),
+});
+
+function image(source: Fields): ContentBlock | null {
+  if (source.type === 'base64' && typeof source.data === 'string') {
+    return { type: 'image', media_type: text(source.media_type), image_base64: source.data };
+  }
+  if (source.type === 'url' && typeof source.url === 'string') return { type: 'image', image_url: source.url };
+  return null;
+}
+
+function reply(body: Uint8Array, contentType: string): Reply {
+  const answer = bodyText(body);
+  switch (bodyShape(answer, contentType)) {
+    case 'stream':
+      return streamed(answer);
+    case 'document':
+      return oneShot(parsed(answer));
+    default:
+      throw new Unreadable('Cannot read an Anthropic answer: it is neither a stream nor a document');
+  }
+}
+
+function oneShot(document: unknown): Reply {
+  if (!isFields(document)) throw new Unreadable('Cannot read an Anthropic answer: it is no JSON object');
+  if (isFields(document.error)) {
+    return { ...replyOf({}, [], null), complete: true, error: errorOf(document.error) };
+  }
+  if (!Array.isArray(document.content)) throw new Unreadable('Cannot read an Anthropic answer: it has no content');
+  return { ...replyOf(document, document.content, document.usage), complete: true };
+}
+
+/** A block of a stream under way; `json` is its tool input so far. */
+type Growing = { raw: Fields; json: string };
+
+/** The events build the document that a call without streaming would have sent; what follows is the same for both. */
+function streamed(answer: string): Reply {
+  let head: Fields = {};
+  let usage: Fields | null = null;
+  let stopped = false;
+  let error: Reply['error'] = null;
+  const blocks = new Map<number, Growing>();
+  const indexOf = (event: Fields) => (typeof event.index === 'number' ? event.index : blocks.size);
+
+  for (const event of streamEvents(answer)) {
+    if (event === 'unreadable') {
+      error ??= { type: 'unreadable_event', message: 'Cannot read an event of the stream: it is no JSON' };
+    }
+    const said = fields(typeof event === 'string' ? null : event.json);
+    switch (said.type) {
+      case 'message_start':
+        head = { ...fields(said.message) };
+        usage = merged(usage, head.usage);
+        break;
+      case 'content_block_start':
+        if (isFields(said.content_block)) blocks.set(indexOf(said), { raw: { ...said.content_block }, json: '' });
+        break;
+      case 'content_block_delta':
+        grow(blocks, indexOf(said), fields(said.delta));
+        break;
+      case 'message_delta':
+        head.stop_reason = fields(said.delta).stop_reason ?? head.stop_reason;
+        usage = merged(usage, said.usage);
+        break;
+      case 'message_stop':
+        stopped = true;
+        break;
+      case 'error':
+        error = errorOf(fields(said.error));
+        break;
+    }
+  }
+  const content = [...blocks].sort(([a], [b]) => a - b).map(([, { raw, json }]) => withInput(raw, json));
+  return { ...replyOf(head, content, usage), complete: stopped && error === null, error };
+}
+
+const withInput = (raw: Fields, json: string): Fields => (json === '' ? raw : { ...raw, input: toolInput(json) });
+
+/** Where a delta's text goes, and what block it speaks of when the block's start was lost. */
+function grow(blocks: Map<number, Growing>, index: number, delta: Fields): void {
+  const at = (type: string): Growing => {
+    const growing = blocks.get(index) ?? { raw: { type }, json: '' };
+    blocks.set(index, growing);
+    return growing;
+  };
+  const append = (type: string, key: string, piece: unknown) => {
+    const { raw } = at(type);
+    raw[key] = text(raw[key]) + text(piece);
+  };
+  switch (delta.type) {
+    case 'text_delta':
+      append('text', 'text', delta.text);
+      break;
+    case 'thinking_delta':
+      append('thinking', 'thinking', delta.thinking);
+      break;
+    case 'signature_delta':
+      at('thinking').raw.signature = text(delta.signature);
+      break;
+    case 'input_json_delta':
+      at('tool_use').json += text(delta.partial_json);
+      break;
+    case 'compaction_delta':
+      append('compaction', 'content', delta.content);
+      break;
+  }
+}
+
+/** Counts are cumulative, so the later one holds; a null says nothing. */
+function merged(before: Fields | null, later: unknown): Fields | null {
+  if (!isFields(later)) return before;
+  const told = Object.entries(later).filter(([key, value]) => value !== null || !Object.hasOwn(before ?? {}, key));
+  return { ...before, ...Object.fromEntries(told) };
+}
+
+function replyOf(head: Fields, content: readonly unknown[], usage: unknown): Reply {
+  return {
+    content: content.map(block),
+    model: text(head.model),
+    response_id: text(head.id),
+    stop_reason: text(head.stop_reason),
+    usage: isFields(usage) ? usageOf(usage) : null,
+    usage_verbatim: isFields(usage) ? usage : null,
+    complete: false,
+    error: null,
+  };
+}
+
+const errorOf = (error: Fields) => ({ type: text(error.type) || 'error', message: text(error.message) });
+
+/**
+ * Anthropic counts uncached input, cache writes and cache reads apart; ours is their sum. The provider's totals leave out the
+ * tokens of a compaction that the server ran within the call, although it bills them: they are added. Null when nothing is told.
+ */
+function usageOf(told: Fields): Usage | null {
+  const own = usagePart(told);
+  if (own === null || !Array.isArray(told.iterations)) return own;
+  const compactions = told.iterations.filter((step) => fields(step).type === 'compaction');
+  return compactions.map((step) => usagePart(fields(step)) ?? noUsage).reduce(sum, own);
+}
+
+const sum = (a: Usage, b: Usage): Usage => ({
+  input_tokens: a.input_tokens + b.input_tokens,
+  output_tokens: a.output_tokens + b.output_tokens,
+  cache_read_tokens: a.cache_read_tokens + b.cache_read_tokens,
+  cache_write_5m_tokens: a.cache_write_5m_tokens + b.cache_write_5m_tokens,
+  cache_write_1h_tokens: a.cache_write_1h_tokens + b.cache_write_1h_tokens,
+  reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
+});
+
+function usagePart(told: Fields): Usage | null {
+  const split = fields(told.cache_creation);
+  const fresh = tokens(told.input_tokens);
+  const output = tokens(told.output_tokens);
+  const read = tokens(told.cache_read_input_tokens);
+  const oneHour = tokens(split.ephemeral_1h_input_tokens) ?? 0;
+  const splitWrites = (tokens(split.ephemeral_5m_input_tokens) ?? 0) + oneHour;
+  const written = tokens(told.cache_creation_input_tokens) ?? (splitWrites > 0 ? splitWrites : null);
+  if (fresh === null && output === null && read === null && written === null) return null;
+  const written1h = Math.min(oneHour, written ?? 0); // the total rules: a later event may raise it without the split
+  return {
+    input_tokens: (fresh ?? 0) + (written ?? 0) + (read ?? 0),
+    output_tokens: output ?? 0,
+    cache_read_tokens: read ?? 0,
+    cache_write_5m_tokens: (written ?? 0) - written1h,
+    cache_write_1h_tokens: written1h,
+    reasoning_tokens: Math.min(tokens(fields(told.output_tokens_details).thinking_tokens) ?? 0, output ?? 0),
+  };
+}

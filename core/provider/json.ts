@@ -1,0 +1,63 @@
+/** How is a stranger's JSON read without trusting it? Narrowing that never throws, for all wire formats. */
+import { Unreadable } from './format.ts';
+
+export type Fields = Record<string, unknown>;
+
+/** Deeper values would overflow the stack of what hashes and stores them later. */
+const deepest = 512;
+
+/** More tokens than any call can have: a larger figure is not a count. */
+const mostTokens = 1e12;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value if it is an object, else one without fields. */
+export const fields = (value: unknown): Fields => (isFields(value) ? value : {});
+
+/** The value if it is a string, else the empty string. */
+export const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The value if it is a count of tokens, else null. */
+export const tokens = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= mostTokens ? value : null;
+
+/** The value if it fits the database's `integer`, else null. */
+export const limit = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : null;
+
+/** The parsed text; undefined when it is no JSON or nested too deep. */
+export function parsed(json: string): unknown {
+  try {
+    const value: unknown = JSON.parse(json);
+    return isShallow(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A tool's arguments, which providers send as JSON text. No text is no arguments; text that is no JSON (a torn stream, a model's
+ * mistake) stays readable as `{_unparsed: text}`.
+ */
+export function toolInput(json: string): unknown {
+  if (json.trim() === '') return {};
+  const value = parsed(json);
+  return value === undefined ? { _unparsed: json } : value;
+}
+
+/** @throws {Unreadable} when the value is nested so deep that it cannot be hashed or stored */
+export function assertShallow(value: unknown, what: string): void {
+  if (!isShallow(value)) throw new Unreadable(`Cannot read ${what}: it is nested more than ${deepest} deep`);
+}
+
+function isShallow(value: unknown, left = deepest): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (left === 0) return false;
+  if (Array.isArray(value)) {
+    for (const member of value) if (!isShallow(member, left - 1)) return false;
+    return true;
+  }
+  for (const key in value) if (!isShallow((value as Fields)[key], left - 1)) return false;
+  return true;
+}

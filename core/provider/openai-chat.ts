@@ -1,0 +1,289 @@
+/**
+ * What does an OpenAI Chat Completions call say? `POST …/chat/completions`, streamed and in one piece, from OpenAI and from the many
+ * that speak its format. Of several choices (`n` > 1) only the first is read; the others stand in the raw turn, their tokens are counted.
+ */
+import { withoutCacheControl } from '../merkle/projection.ts';
+import type { Message } from '../model/bucket.ts';
+import type { ContentBlock } from '../model/content-block.ts';
+import type { Reply } from '../model/reply.ts';
+import type { Usage } from '../model/usage.ts';
+import { Unreadable, type WireFormat } from './format.ts';
+import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens, toolInput } from './json.ts';
+import { bodyShape, bodyText, streamEvents } from './sse.ts';
+
+export const openaiChat: WireFormat = {
+  id: 'openai.chat',
+  provider: 'openai',
+  messagesKey: 'messages',
+  matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)chat\/completions\/*$/.test(path),
+  requestHead(skeleton, counts) {
+    if (!Array.isArray(skeleton.messages)) throw new Unreadable('Cannot read a chat request: it has no messages');
+    const functions = Array.isArray(skeleton.functions) ? skeleton.functions.length : 0;
+    return {
+      model: text(skeleton.model),
+      stream: skeleton.stream === true,
+      max_tokens: limit(skeleton.max_completion_tokens) ?? limit(skeleton.max_tokens),
+      tool_count: counts.tools + functions,
+    };
+  },
+  messagesOutside: () => [],
+  message,
+  reply,
+};
+
+const roles: Record<string, Message['role']> = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  assistant: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+};
+
+function message(element: unknown): Message {
+  if (!isFields(element)) throw new Unreadable('Cannot read a chat message: it is no object');
+  const role = Object.hasOwn(roles, text(element.role)) ? roles[text(element.role)] : undefined;
+  if (role === undefined) throw new Unreadable('Cannot read a chat message: its role is unknown');
+  assertShallow(element, 'a chat message');
+  return { role, content: role === 'tool' ? [toolResult(element)] : saidBy(element) };
+}
+
+/** The blocks of a message, in a request as in a reply: a reply that comes back as history must be the same blocks. */
+function saidBy(raw: Fields): ContentBlock[] {
+  const reasoning = text(raw.reasoning_content) || text(raw.reasoning);
+  const calls = Array.isArray(raw.tool_calls) ? raw.tool_calls.map((call) => toolUse(fields(call))) : [];
+  return [
+    ...(reasoning === '' ? [] : [{ type: 'thinking', thinking: reasoning }]),
+    ...parts(raw.content),
+    ...(text(raw.refusal) === '' ? [] : [{ type: 'refusal', text: text(raw.refusal) }]),
+    ...(isFields(raw.audio) ? [audio(raw.audio)] : []),
+    ...calls,
+    ...(isFields(raw.function_call) ? [toolUse({ id: '', function: raw.function_call })] : []),
+  ];
+}
+
+function parts(content: unknown): ContentBlock[] {
+  if (content === null || content === undefined || content === '') return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  if (Array.isArray(content)) return content.map(part);
+  throw new Unreadable('Cannot read a chat message: its content is neither text nor parts');
+}
+
+/** A part of a message; one that is not as documented travels whole rather than be refused. */
+function part(raw: unknown): ContentBlock {
+  if (typeof raw === 'string') return { type: 'text', text: raw };
+  if (!isFields(raw) || typeof raw.type !== 'string') {
+    throw new Unreadable('Cannot read a chat message: a content part has no type');
+  }
+  if (raw.type === 'text' && typeof raw.text === 'string') return { type: 'text', text: raw.text };
+  if (raw.type === 'refusal' && typeof raw.refusal === 'string') return { type: 'refusal', text: raw.refusal };
+  if (raw.type === 'image_url') {
+    const url = isFields(raw.image_url) ? raw.image_url.url : raw.image_url;
+    if (typeof url === 'string') return image(url);
+  }
+  return { type: raw.type, content: withoutCacheControl(raw) };
+}
+
+function image(url: string): ContentBlock {
+  const comma = url.indexOf(',');
+  const head = comma < 0 ? '' : url.slice(0, comma);
+  if (!/^data:[^,]*;base64$/i.test(head)) return { type: 'image', image_url: url };
+  const mediaType = head.slice('data:'.length).split(';')[0] ?? '';
+  return { type: 'image', media_type: mediaType, image_base64: url.slice(comma + 1) };
+}
+
+/** The words of a spoken answer; its sound stands in the raw turn. */
+const audio = (raw: Fields): ContentBlock => ({
+  type: 'audio',
+  ...(text(raw.transcript) !== '' && { text: text(raw.transcript) }),
+  content: { id: text(raw.id) },
+});
+
+function toolUse(call: Fields): ContentBlock {
+  const isCustom = isFields(call.custom);
+  const called = fields(isCustom ? call.custom : call.function);
+  const input = isCustom ? called.input : called.arguments;
+  return {
+    type: 'tool_use',
+    tool_use_id: text(call.id),
+    tool_name: text(called.name),
+    tool_input: isCustom ? (input ?? '') : typeof input === 'string' ? toolInput(input) : (input ?? {}),
+  };
+}
+
+/** A legacy `function` message names its function instead of a call. */
+function toolResult(raw: Fields): ContentBlock {
+  const blocks = parts(raw.content);
+  const said = blocks.flatMap((block) => (block.type === 'text' && block.text !== undefined ? [block.text] : []));
+  const rest = blocks.filter((block) => block.type !== 'text');
+  return {
+    type: 'tool_result',
+    tool_result_id: text(raw.tool_call_id) || text(raw.name),
+    ...((said.length > 0 || raw.content === '') && { tool_output: said.join('\n') }),
+    ...(rest.length > 0 && { content: rest }),
+  };
+}
+
+function reply(body: Uint8Array, contentType: string): Reply {
+  const answer = bodyText(body);
+  switch (bodyShape(answer, contentType)) {
+    case 'stream':
+      return streamed(answer);
+    case 'document':
+      return oneShot(parsed(answer));
+    default:
+      throw new Unreadable('Cannot read a chat answer: it is neither a stream nor a document');
+  }
+}
+
+function oneShot(document: unknown): Reply {
+  const answer = Array.isArray(document) ? document[0] : document; // Google wraps its errors in an array
+  const choices = isFields(answer) && Array.isArray(answer.choices) ? answer.choices : null;
+  const choice = firstChoice(choices ?? []);
+  const error = errorIn(answer) ?? errorIn({ error: choice.error });
+  if (!isFields(answer) || (choices === null && error === null)) {
+    throw new Unreadable('Cannot read a chat answer: it has no choices');
+  }
+  return {
+    ...replyOf(answer, fields(choice.message), text(choice.finish_reason), answer.usage),
+    complete: true,
+    error,
+  };
+}
+
+/** The choice of index 0, or one without an index; one without fields when the answer speaks of others only. */
+const firstChoice = (choices: readonly unknown[]): Fields =>
+  choices.map(fields).find((choice) => (choice.index ?? 0) === 0) ?? {};
+
+/** The chunks build the message that a call without streaming would have sent; what follows is the same for both. */
+function streamed(answer: string): Reply {
+  let model = '';
+  let id = '';
+  let stopReason = '';
+  let usage: Fields | null = null;
+  let done = false;
+  let error: Reply['error'] = null;
+  const growing = growingMessage();
+
+  for (const event of streamEvents(answer)) {
+    if (event === 'done') done = true;
+    if (event === 'unreadable') {
+      error ??= { type: 'unreadable_event', message: 'Cannot read an event of the stream: it is no JSON' };
+    }
+    const chunk = fields(typeof event === 'string' ? null : event.json);
+    model ||= text(chunk.model);
+    id ||= text(chunk.id);
+    if (isFields(chunk.usage)) usage = chunk.usage;
+    const choice = firstChoice(Array.isArray(chunk.choices) ? chunk.choices : []);
+    error = errorIn(chunk) ?? errorIn({ error: choice.error }) ?? error;
+    growing.add(fields(choice.delta));
+    stopReason = text(choice.finish_reason) || stopReason;
+  }
+  const finished = (done || stopReason !== '') && error === null;
+  return { ...replyOf({ model, id }, growing.whole(), stopReason, usage), complete: finished, error };
+}
+
+type Call = { id: string; isCustom: boolean; name: string; input: string; parsedInput: unknown };
+
+/** A message under way. Tool calls are told apart by index, else by their place in the delta; another id begins another call. */
+function growingMessage() {
+  const message: Fields = {};
+  const calls: Call[] = [];
+  const current = new Map<number, Call>();
+  const append = (target: Fields, key: string, piece: unknown) => {
+    if (typeof piece === 'string' && piece !== '') target[key] = text(target[key]) + piece;
+  };
+  const callAt = (place: number, id: string): Call => {
+    const known = current.get(place);
+    if (known && (id === '' || known.id === '' || known.id === id)) return known;
+    const call: Call = { id, isCustom: false, name: '', input: '', parsedInput: undefined };
+    calls.push(call);
+    current.set(place, call);
+    return call;
+  };
+  return {
+    add(delta: Fields): void {
+      append(message, 'content', contentPiece(delta.content));
+      append(message, 'refusal', delta.refusal);
+      append(message, 'reasoning_content', text(delta.reasoning_content) || delta.reasoning);
+      for (const [position, raw] of (Array.isArray(delta.tool_calls) ? delta.tool_calls : []).entries()) {
+        const piece = fields(raw);
+        const call = callAt(typeof piece.index === 'number' ? piece.index : position, text(piece.id));
+        call.id ||= text(piece.id);
+        call.isCustom ||= isFields(piece.custom);
+        const called = fields(isFields(piece.custom) ? piece.custom : piece.function);
+        const input = isFields(piece.custom) ? called.input : called.arguments;
+        call.name ||= text(called.name);
+        if (typeof input === 'string') call.input += input;
+        else if (input !== undefined && input !== null) call.parsedInput = input;
+      }
+      if (isFields(delta.function_call)) {
+        const called: Fields = { ...fields(message.function_call) };
+        called.name = text(called.name) || text(delta.function_call.name);
+        append(called, 'arguments', delta.function_call.arguments);
+        message.function_call = called;
+      }
+      if (isFields(delta.audio)) {
+        const audio: Fields = { ...fields(message.audio) };
+        audio.id = text(audio.id) || text(delta.audio.id);
+        append(audio, 'transcript', delta.audio.transcript);
+        message.audio = audio;
+      }
+    },
+    whole: (): Fields => ({ ...message, tool_calls: calls.map(wholeCall) }),
+  };
+}
+
+/** Some providers stream parts instead of text; their text counts. */
+const contentPiece = (content: unknown): string =>
+  Array.isArray(content) ? content.map((piece) => text(fields(piece).text)).join('') : text(content);
+
+function wholeCall({ id, isCustom, name, input, parsedInput }: Call): Fields {
+  if (isCustom) return { id, custom: { name, input } };
+  return { id, function: { name, arguments: parsedInput === undefined ? input : parsedInput } };
+}
+
+function replyOf(head: Fields, said: Fields, stopReason: string, usage: unknown): Reply {
+  return {
+    content: saidBy(said),
+    model: text(head.model),
+    response_id: text(head.id),
+    stop_reason: stopReason,
+    usage: isFields(usage) ? usageOf(usage) : null,
+    usage_verbatim: isFields(usage) ? usage : null,
+    complete: false,
+    error: null,
+  };
+}
+
+/** `{error: {message, type, code}}`, `{error: "…"}` and `{object: 'error', message}`, all seen in the wild; null when it is no error. */
+function errorIn(document: unknown): Reply['error'] {
+  if (!isFields(document)) return null;
+  if (typeof document.error === 'string' && document.error !== '') return { type: 'error', message: document.error };
+  const error = document.object === 'error' ? document : document.error;
+  if (!isFields(error)) return null;
+  const code = typeof error.code === 'number' ? String(error.code) : text(error.code);
+  return { type: text(error.type) || text(error.status) || code || 'error', message: text(error.message) };
+}
+
+/** OpenAI counts cached input within the prompt, and reasoning within the completion. Null when nothing is told. */
+function usageOf(told: Fields): Usage | null {
+  const prompt = tokens(told.prompt_tokens);
+  const completion = tokens(told.completion_tokens);
+  if (prompt === null && completion === null) return null;
+  const input = prompt ?? 0;
+  const inputDetails = fields(told.prompt_tokens_details);
+  const reasoning = tokens(fields(told.completion_tokens_details).reasoning_tokens) ?? 0;
+  // xAI counts reasoning beside the completion, as its total shows
+  const apart = reasoning > 0 && told.total_tokens === input + (completion ?? 0) + reasoning;
+  const output = (completion ?? 0) + (apart ? reasoning : 0);
+  const read = Math.min(tokens(inputDetails.cached_tokens) ?? tokens(told.prompt_cache_hit_tokens) ?? 0, input);
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: read,
+    cache_write_5m_tokens: Math.min(tokens(inputDetails.cache_write_tokens) ?? 0, input - read),
+    cache_write_1h_tokens: 0,
+    reasoning_tokens: Math.min(reasoning, output),
+  };
+}

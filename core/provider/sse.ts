@@ -1,0 +1,48 @@
+/** Which events does a stream's copy hold? Server-sent events out of bytes that may end anywhere. */
+import { createParser } from 'eventsource-parser';
+import { parsed } from './json.ts';
+
+/** The text of a body: UTF-8 without its byte order mark; what is no UTF-8, such as a character cut in two, is U+FFFD. */
+export const bodyText = (body: Uint8Array): string => new TextDecoder().decode(body);
+
+/**
+ * What a body is: told by its content type where its first characters do not contradict it (errors come as plain documents
+ * under a stream's content type), else by those. Null when it is neither, as when a content coding was not undone.
+ */
+export function bodyShape(body: string, contentType: string): 'stream' | 'document' | null {
+  const start = /^\s*(.{0,8})/s.exec(body.slice(0, 4096))?.[1] ?? '';
+  if (start.startsWith('{') || start.startsWith('[')) return 'document';
+  if (/^(?::|event|data|id\b|id:|retry)/.test(start)) return 'stream';
+  const saysStream = /^\s*text\/event-stream\b/i.test(contentType);
+  const cutInFirstWord = ['event', 'data', 'id', 'retry'].some((word) => word.startsWith(start));
+  return saysStream && cutInFirstWord ? 'stream' : null;
+}
+
+/**
+ * Each event's `data`, in order. CRLF and CR end lines as LF does; comments, unknown fields and events without data are left out;
+ * the last event counts although its closing blank line is missing.
+ */
+export function eventData(body: string): string[] {
+  const data: string[] = [];
+  const parser = createParser({ onEvent: (event) => data.push(event.data) });
+  // one kind of line end: the parser looks for both at each line, which is quadratic where only one occurs
+  parser.feed(body.includes('\r') ? body.replace(/\r\n?/g, '\n') : body);
+  parser.feed('\n\n');
+  return data;
+}
+
+/** An event of a stream: its JSON, `'done'` for OpenAI's closing mark, `'unreadable'` for JSON that is broken elsewhere than at the cut. */
+export type StreamEvent = { json: unknown } | 'done' | 'unreadable';
+
+/** The events of a stream of JSON. What is no JSON and does not try to be (keep-alives) is left out, and so is a cut last event. */
+export function streamEvents(body: string): StreamEvent[] {
+  const data = eventData(body);
+  return data.flatMap((entry, i): StreamEvent[] => {
+    const json = entry.trim();
+    if (json === '[DONE]') return ['done'];
+    if (!json.startsWith('{') && !json.startsWith('[')) return [];
+    const value = parsed(json);
+    if (value !== undefined) return [{ json: value }];
+    return i === data.length - 1 ? [] : ['unreadable'];
+  });
+}

@@ -1,0 +1,39 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { formatById, formatOf, formats } from '../../../core/provider/formats.ts';
+
+const test = suite('formats');
+
+test('a format is told from method and path', () => {
+  const calls: [method: string, path: string, format: string | undefined][] = [
+    ['POST', '/v1/messages', 'anthropic.messages'],
+    ['POST', '/v1/messages/', 'anthropic.messages'],
+    ['post', '/gateway/anthropic/v1/messages', 'anthropic.messages'],
+    ['POST', '/messages', 'anthropic.messages'],
+    ['POST', '/v1/chat/completions', 'openai.chat'],
+    ['POST', '/chat/completions', 'openai.chat'],
+    ['POST', '/api/paas/v4/chat/completions/', 'openai.chat'],
+    ['POST', '/openai/deployments/x/chat/completions', 'openai.chat'],
+    ['GET', '/v1/messages', undefined],
+    ['HEAD', '/v1/chat/completions', undefined],
+    ['POST', '/v1/messages/count_tokens', undefined],
+    ['POST', '/v1/messages/batches', undefined],
+    ['POST', '/v1/messages/batches/b1/cancel', undefined],
+    ['POST', '/v1/threads/thread_1/messages', undefined],
+    ['POST', '/v1/direct-messages', undefined],
+    ['POST', '/v1/completions', undefined],
+    ['POST', '/v1/embeddings', undefined],
+    ['GET', '/v1/chat/completions/chatcmpl-1/messages', undefined],
+    ['POST', '/api/hello', undefined],
+    ['POST', '/', undefined],
+    ['POST', '', undefined],
+  ];
+  for (const [method, path, format] of calls) assert.is(formatOf(method, path)?.id, format, `${method} ${path}`);
+});
+
+test('each format is found by its id', () => {
+  for (const format of formats) assert.is(formatById(format.id), format);
+  assert.is(formats.length, 2);
+});
+
+test.run();
