@@ -1,0 +1,11 @@
+/** What is a node's hash? Its content and its parent's hash, and nothing else. (Reference section 5.) */
+import { createHash } from 'node:crypto';
+
+/**
+ * Lower-case hex SHA-256 of the canonical JSON `{"content": …, "parent": …}`. `canonical` is what `canonicalContent` gives;
+ * a root's parent is null.
+ */
+export const nodeHash = (parent: string | null, canonical: string): string =>
+  createHash('sha256')
+    .update(`{"content":${canonical},"parent":"${parent ?? ''}"}`)
+    .digest('hex');
