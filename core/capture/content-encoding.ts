@@ -1,0 +1,134 @@
+/** What bytes lie under a body's content coding? Undone on the copy only; what passed on the wire is kept as it came. */
+import zlib from 'node:zlib';
+import { inflateZstd } from './zstd.ts';
+
+/** What one coding may produce: 48 MiB. A body of exactly that size is accepted. */
+export const maxDecodedBytes = 50_331_648;
+
+/** More stacked codings than any client sends. */
+const maxLayers = 8;
+
+/** `salvaged`: the body ended early, and these are the bytes it had delivered until then. */
+export type DecodedBody = { bytes: Uint8Array; salvaged: boolean };
+
+/**
+ * A body whose coding cannot be undone: `unsupported` (no such coding here), `oversize` (more comes out than the cap), `undecodable`
+ * (not what its coding promises, or cut before anything came out).
+ */
+export class Undecodable extends Error {
+  override readonly name = 'Undecodable';
+  readonly kind: 'unsupported' | 'oversize' | 'undecodable';
+  constructor(kind: 'unsupported' | 'oversize' | 'undecodable', message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** As `decodeBodySync`. It blocks its thread while it inflates, so it belongs in a worker. */
+export const decodeBody = async (
+  bytes: Uint8Array,
+  contentEncoding: string | null,
+  capBytes = maxDecodedBytes,
+): Promise<DecodedBody> => decodeBodySync(bytes, contentEncoding, capBytes);
+
+/**
+ * Undoes `gzip`, `x-gzip`, `deflate` (with zlib's frame or raw), `br` and `zstd`, stacked codings from right to left; the cap
+ * holds for each of them and is enforced while it inflates. Without a coding the bytes come back as they are, uncounted.
+ * A body without bytes is no error of the codec but a question of the caller: ask only about bodies that have some.
+ * @throws {Undecodable}
+ */
+export function decodeBodySync(
+  bytes: Uint8Array,
+  contentEncoding: string | null,
+  capBytes = maxDecodedBytes,
+): DecodedBody {
+  const header = contentEncoding ?? '';
+  const codings = header
+    .split(',')
+    .map((token) => token.trim().toLowerCase())
+    .filter((token) => token !== '' && token !== 'identity');
+  const layers = codings.map((coding) => ({ coding, inflate: inflaterOf(coding, header) }));
+  if (layers.length > maxLayers) {
+    throw new Undecodable('unsupported', `Cannot decode a body: more than ${maxLayers} content codings are stacked`);
+  }
+  let body: DecodedBody = { bytes, salvaged: false };
+  for (const { coding, inflate } of layers.reverse()) {
+    const layer = undone(coding, inflate, body.bytes, capBytes);
+    body = { bytes: layer.bytes, salvaged: body.salvaged || layer.salvaged };
+  }
+  return body;
+}
+
+type Inflater = (bytes: Uint8Array, capBytes: number) => DecodedBody;
+
+function inflaterOf(coding: string, header: string): Inflater {
+  switch (coding) {
+    case 'gzip':
+    case 'x-gzip':
+      return inflated(zlib.gunzipSync, zlib.constants.Z_SYNC_FLUSH);
+    case 'deflate':
+      return (bytes, cap) => (hasZlibFrame(bytes) ? zlibOrRaw(bytes, cap) : raw(bytes, cap));
+    case 'br':
+      return inflated(zlib.brotliDecompressSync, zlib.constants.BROTLI_OPERATION_FLUSH);
+    case 'zstd':
+      return inflateZstd;
+    default:
+      throw new Undecodable(
+        'unsupported',
+        `Cannot decode a body: content coding '${coding}' of '${header}' is not supported`,
+      );
+  }
+}
+
+function undone(coding: string, inflate: Inflater, bytes: Uint8Array, capBytes: number): DecodedBody {
+  if (bytes.length === 0) throw new Undecodable('undecodable', `Cannot decode a body: no bytes under '${coding}'`);
+  let layer: DecodedBody;
+  try {
+    layer = inflate(bytes, capBytes);
+  } catch (cause) {
+    if (cause instanceof Undecodable) throw cause;
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      throw new Undecodable('oversize', `Cannot decode a body: more than ${capBytes} bytes under '${coding}'`, {
+        cause,
+      });
+    }
+    throw new Undecodable('undecodable', `Cannot decode a body: it is not valid '${coding}'`, { cause });
+  }
+  if (layer.salvaged && layer.bytes.length === 0) {
+    throw new Undecodable('undecodable', `Cannot decode a body: '${coding}' ends before anything came out`);
+  }
+  return layer;
+}
+
+type ZlibSync = (
+  bytes: Uint8Array,
+  options: { maxOutputLength: number; chunkSize: number; finishFlush?: number },
+) => Uint8Array;
+
+/** Node inflates chunk by chunk and stops at `maxOutputLength`. What ended early is inflated again, as far as it goes. */
+const inflated =
+  (inflate: ZlibSync, untilCut: number): Inflater =>
+  (bytes, capBytes) => {
+    const options = { maxOutputLength: capBytes, chunkSize: 65_536 };
+    try {
+      return { bytes: inflate(bytes, options), salvaged: false };
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw cause;
+      return { bytes: inflate(bytes, { ...options, finishFlush: untilCut }), salvaged: true };
+    }
+  };
+
+const framed = inflated(zlib.inflateSync, zlib.constants.Z_SYNC_FLUSH);
+const raw = inflated(zlib.inflateRawSync, zlib.constants.Z_SYNC_FLUSH);
+
+/** Raw deflate may begin as zlib's frame does, by chance. */
+function zlibOrRaw(bytes: Uint8Array, capBytes: number): DecodedBody {
+  try {
+    return framed(bytes, capBytes);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'Z_DATA_ERROR') throw cause;
+    return raw(bytes, capBytes);
+  }
+}
+
+const hasZlibFrame = ([method = 0, flags = 0]: Uint8Array) => (method & 15) === 8 && ((method << 8) | flags) % 31 === 0;
