@@ -1,0 +1,364 @@
+/**
+ * What stands in the journal that the database does not have yet? Calls, put together again in the order in which they ended.
+ *
+ * Runs are read one after the other: those of dead processes first, oldest first, then the live one. While a call is open only the places
+ * of its bodies are kept, so a body of any size costs no memory before its call has ended.
+ *
+ * **Once and only once.** Each entry carries the position behind it; the caller stores that of the last entry in the same transaction as
+ * the entries. A reader opened with the stored positions reads a run again from its first segment, since a call that is still to come
+ * may have begun there, and hands out only what lies behind the position.
+ * What was open when a run died has no end in any file. Those calls come last, by number, at places of their own behind all files: segment
+ * `END_OF_RUN`, offset = the call's number; `finished` stands behind the highest. So they need not come in one read with it, which
+ * could be more than memory holds: between any two of them the position says which were taken.
+ *
+ * Segments are deleted from the front only. One from the middle may hold the end of a call whose beginning stands before it, and without that
+ * end the call would come a second time, as crashed.
+ */
+import { rmdirSync } from 'node:fs';
+import { unlink } from 'node:fs/promises';
+import { setImmediate as immediately } from 'node:timers/promises';
+import type { z } from 'zod';
+import type { Log } from '../log.ts';
+import { runFolder, runsIn, type SegmentFile, segmentsIn } from './journal-files.ts';
+import {
+  CallAnswered,
+  CallBooked,
+  CallClosed,
+  CallOpened,
+  type JournalCall,
+  type JournalPosition,
+} from './journal-format.ts';
+import { KIND } from './journal-record.ts';
+import { openScan, type Scan, type ScannedRecord, type SpanPlace, type Spans } from './journal-scan.ts';
+
+/** The segment named by positions behind the last record of a run: the largest number that the database's integer holds. */
+export const END_OF_RUN = 2_147_483_647;
+
+const PIECE_BYTES = 4_194_304; // read or copied before other work of the thread gets its turn
+
+/** `position` is the one behind the entry. A call whose bytes are not all there has `closed: null`, as has one that was never closed. */
+export type JournalEntry = { position: JournalPosition } & (
+  | { kind: 'call'; call: JournalCall }
+  | { kind: 'booked'; booked: CallBooked }
+  | { kind: 'finished' } // nothing more will come of this run
+);
+
+export type JournalReader = {
+  /** The live run: how far its writer has come. Nothing behind that is looked at. */
+  written(segment: number, byteOffset: number): void;
+  /**
+   * The next entries, at most so many, and at most so many bytes of bodies unless the first alone has more. Empty: no more for now.
+   * One read at a time. Never throws for what stands in a file.
+   */
+  read(limit: { entries: number; bytes: number }): Promise<JournalEntry[]>;
+  /** The database has all entries of that run up to this position. */
+  committed(position: JournalPosition): void;
+  /** Segments that nothing open and nothing uncommitted needs, in the order in which they may be deleted. */
+  removable(): SegmentFile[];
+  /** Deletes what `removable` named, and folders of finished runs that are empty then. @returns the bytes freed */
+  remove(segments: readonly SegmentFile[]): Promise<number>;
+  close(): void;
+};
+
+type OpenCall = {
+  number: number;
+  segment: number; // its first
+  opened: CallOpened;
+  answered: CallAnswered | null;
+  asked: Spans;
+  askedBytes: number;
+  replied: Spans;
+  repliedBytes: number;
+  doubtful: boolean; // something was lost while it was open
+};
+
+type Run = {
+  run_id: string;
+  live: boolean;
+  scan: Scan;
+  stored: JournalPosition; // what the database has
+  open: Map<number, OpenCall>; // in the order of their first records
+  uncommitted: { position: JournalPosition; segment: number }[]; // handed out; the segment is the first that the entry needs
+  highest: number; // number of a call seen
+  beginless: number; // ends of calls whose beginnings are lost
+  crashed: OpenCall[] | null; // once the files have been read to their end
+};
+
+type Options = {
+  folder: string;
+  liveRunId: string | null; // null: no process writes here
+  positions: readonly JournalPosition[];
+  log: Log;
+};
+
+/** @param positions as stored in the database; runs that are not among them have not been read at all */
+export function openJournalReader({ folder, liveRunId, positions, log }: Options): JournalReader {
+  const stored = new Map(positions.map((position) => [position.run_id, position]));
+  const done = new Set<string>(); // finished runs that still have files
+  let turn = 0; // which run is being read; those before it have been
+
+  const tidy = (runId: string): boolean => {
+    try {
+      rmdirSync(runFolder(folder, runId));
+      return true;
+    } catch {
+      return false; // not empty yet
+    }
+  };
+
+  const openRun = (run_id: string, live: boolean): Run => {
+    const open = new Map<number, OpenCall>();
+    const damaged = () => {
+      for (const call of open.values()) call.doubtful = true;
+    };
+    const scan = openScan({ folder, runId: run_id, live, damaged, log });
+    const from = stored.get(run_id) ?? { run_id, segment: 0, byte_offset: 0, finished: false };
+    return { run_id, live, scan, stored: from, open, uncommitted: [], highest: 0, beginless: 0, crashed: null };
+  };
+
+  const dead: string[] = [];
+  for (const run of runsIn(folder).filter((run) => run !== liveRunId)) {
+    const emptied = tidy(run);
+    if (stored.get(run)?.finished) done.add(run);
+    else if (!emptied || stored.has(run)) dead.push(run);
+  }
+  const runs = dead.map((run) => openRun(run, false));
+  if (liveRunId !== null) runs.push(openRun(liveRunId, true));
+
+  const parsed = <Schema extends z.ZodType>(
+    schema: Schema,
+    run: Run,
+    record: ScannedRecord,
+  ): z.infer<Schema> | null => {
+    try {
+      const { buffer, byteOffset, byteLength } = record.payload;
+      return schema.parse(JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8')));
+    } catch {
+      const place = { run_id: run.run_id, segment: record.segment, byte_offset: record.start };
+      log.warn({ ...place, record_kind: record.kind }, 'Cannot understand a journal record: it is not of its kind');
+      return null;
+    }
+  };
+
+  const bodyOf = async (run: Run, spans: Spans, bytes: number): Promise<{ body: Uint8Array; whole: boolean }> => {
+    const body = new Uint8Array(bytes);
+    let place: SpanPlace = { span: 0, offset: 0, loaded: 0 };
+    while (place.span < spans.length) {
+      if (place.loaded > 0) await immediately();
+      const next = run.scan.load(spans, place, body, PIECE_BYTES);
+      if (next === null) return { body: body.slice(0, place.loaded), whole: false };
+      place = next;
+    }
+    return { body, whole: true };
+  };
+
+  /** Loads the bodies. What was handed out keeps its segments until it is committed, so they stay while this waits. */
+  const handOutCall = async (
+    run: Run,
+    entries: JournalEntry[],
+    call: OpenCall,
+    closed: CallClosed | null,
+    at: JournalPosition,
+  ) => {
+    run.open.delete(call.number);
+    run.uncommitted.push({ position: at, segment: call.segment });
+    const request = await bodyOf(run, call.asked, call.askedBytes);
+    const response = await bodyOf(run, call.replied, call.repliedBytes);
+    const whole = request.whole && response.whole && (!call.doubtful || (closed !== null && isWhole(call, closed)));
+    const { opened, answered } = call;
+    const copy = { opened, request: request.body, answered, response: response.body, closed: whole ? closed : null };
+    entries.push({ position: at, kind: 'call', call: copy });
+  };
+
+  /** A record that ends nothing. */
+  const absorb = (run: Run, record: ScannedRecord) => {
+    const { kind, segment, call: number } = record;
+    run.highest = Math.max(run.highest, number);
+    const call = run.open.get(number);
+    if (kind === KIND.opened) {
+      const opened = parsed(CallOpened, run, record);
+      const empty = { answered: null, asked: [], askedBytes: 0, replied: [], repliedBytes: 0, doubtful: false };
+      if (opened) run.open.set(number, { number, segment, opened, ...empty });
+    } else if (kind === KIND.asked && call) call.askedBytes += extended(call.asked, record);
+    else if (kind === KIND.replied && call) call.repliedBytes += extended(call.replied, record);
+    else if (kind === KIND.answered && call) {
+      call.answered = parsed(CallAnswered, run, record);
+      call.doubtful ||= call.answered === null;
+    }
+  };
+
+  /** A record of kind `closed` or `booked`. @returns the bytes handed out; null when they do not fit in `room` and stay for the next read */
+  const takeEnd = async (
+    run: Run,
+    record: ScannedRecord,
+    entries: JournalEntry[],
+    room: number,
+  ): Promise<number | null> => {
+    const position = { run_id: run.run_id, segment: record.segment, byte_offset: record.end, finished: false };
+    const call = run.open.get(record.call);
+    if (!isBehind(position, run.stored)) {
+      if (record.kind === KIND.closed) run.open.delete(record.call);
+      run.scan.advance();
+    } else if (record.kind === KIND.booked) {
+      const booked = parsed(CallBooked, run, record);
+      if (booked) run.uncommitted.push({ position, segment: record.segment });
+      if (booked) entries.push({ position, kind: 'booked', booked });
+      run.scan.advance();
+    } else if (!call) {
+      run.beginless++;
+      run.scan.advance();
+    } else {
+      if (entries.length > 0 && bodyBytes(call) > room) return null;
+      const closed = parsed(CallClosed, run, record);
+      run.scan.advance();
+      await handOutCall(run, entries, call, closed, position);
+      return bodyBytes(call);
+    }
+    return 0;
+  };
+
+  /** A dead run whose files have been read to their end. @returns as `takeEnd` */
+  const takeEndOfRun = async (run: Run, entries: JournalEntry[], room: number): Promise<number | null> => {
+    const taken = run.stored.segment === END_OF_RUN ? run.stored.byte_offset : 0;
+    run.crashed ??= [...run.open.values()].filter((call) => call.number > taken).sort((a, b) => a.number - b.number);
+    const position = {
+      run_id: run.run_id,
+      segment: END_OF_RUN,
+      byte_offset: Math.max(run.highest, taken) + 1,
+      finished: true,
+    };
+    const [call] = run.crashed;
+    if (!call) {
+      entries.push({ position, kind: 'finished' });
+      turn++;
+      return 0;
+    }
+    if (entries.length > 0 && bodyBytes(call) > room) return null;
+    run.crashed.shift();
+    await handOutCall(run, entries, call, null, { ...position, byte_offset: call.number, finished: false });
+    return bodyBytes(call);
+  };
+
+  const read = async (limit: { entries: number; bytes: number }): Promise<JournalEntry[]> => {
+    const entries: JournalEntry[] = [];
+    let room = limit.bytes;
+    let worked = 0;
+    for (let run = runs[turn]; run && entries.length < limit.entries && room > 0; run = runs[turn]) {
+      let taken: number | null = 0;
+      const record = run.scan.peek();
+      if (record) {
+        worked += record.end - record.start;
+        if (record.kind === KIND.closed || record.kind === KIND.booked)
+          taken = await takeEnd(run, record, entries, room);
+        else {
+          absorb(run, record);
+          run.scan.advance();
+        }
+      } else if (run.scan.unreadable()) turn++;
+      else if (run.live) break;
+      else taken = await takeEndOfRun(run, entries, room);
+      if (taken === null) break;
+      room -= taken;
+      if (worked >= PIECE_BYTES) {
+        worked = 0;
+        await immediately();
+      }
+    }
+    for (const run of runs) {
+      if (run.beginless > 0) {
+        log.warn(
+          { run_id: run.run_id, calls: run.beginless },
+          'Cannot hand out all calls: their first records are lost',
+        );
+        run.beginless = 0;
+      }
+    }
+    return entries;
+  };
+
+  const committed = (position: JournalPosition) => {
+    const run = runs.find(({ run_id }) => run_id === position.run_id);
+    if (!run) return;
+    run.uncommitted = position.finished ? [] : run.uncommitted.filter((entry) => isBehind(entry.position, position));
+    if (!position.finished) return;
+    run.scan.close();
+    run.open.clear();
+    if (!tidy(run.run_id)) done.add(run.run_id);
+  };
+
+  /** The first segment of a run that must stay. */
+  const firstNeeded = (run: Run): number => {
+    const [oldest] = run.open.values();
+    const first = Math.min(run.scan.segment(), oldest?.segment ?? END_OF_RUN);
+    return run.uncommitted.reduce((least, entry) => Math.min(least, entry.segment), first);
+  };
+
+  const deletable = (run: Run): SegmentFile[] => {
+    if (done.has(run.run_id) || run.scan.unreadable()) return [];
+    const first = firstNeeded(run);
+    return first > 1 ? segmentsIn(folder, run.run_id).filter((file) => file.segment < first) : [];
+  };
+
+  const removable = (): SegmentFile[] => [
+    ...[...done].flatMap((run) => segmentsIn(folder, run)),
+    ...runs.flatMap(deletable),
+  ];
+
+  const remove = async (segments: readonly SegmentFile[]): Promise<number> => {
+    const wanted = new Set(segments.map((file) => file.path));
+    const failed = new Set<string>(); // runs: what stands behind a segment that stayed has to stay too
+    let freed = 0;
+    for (const file of removable()) {
+      if (!wanted.has(file.path) || failed.has(file.run_id)) {
+        failed.add(file.run_id);
+        continue;
+      }
+      runs.find((run) => run.run_id === file.run_id)?.scan.release(file.segment);
+      try {
+        await unlink(file.path);
+        freed += file.bytes;
+      } catch (error) {
+        failed.add(file.run_id);
+        const code = (error as NodeJS.ErrnoException).code;
+        log.warn(
+          { run_id: file.run_id, segment: file.segment, code },
+          'Cannot delete a journal segment: the disk refuses',
+        );
+      }
+    }
+    for (const run of done) if (tidy(run)) done.delete(run);
+    return freed;
+  };
+
+  return {
+    written: (segment, byteOffset) => runs.find((run) => run.live)?.scan.written(segment, byteOffset),
+    read,
+    committed,
+    removable,
+    remove,
+    close: () => {
+      for (const run of runs) run.scan.close();
+    },
+  };
+}
+
+const bodyBytes = (call: OpenCall): number => call.askedBytes + call.repliedBytes;
+
+const isBehind = (a: JournalPosition, b: JournalPosition): boolean =>
+  a.segment > b.segment || (a.segment === b.segment && a.byte_offset > b.byte_offset);
+
+/** Adds a record to its call's places. @returns the bytes of its payload */
+function extended(spans: Spans, { segment, start, end, payload }: ScannedRecord): number {
+  const last = spans.length - 3;
+  if (spans[last] === segment && spans[last + 2] === start) spans[last + 2] = end;
+  else spans.push(segment, start, end);
+  return payload.byteLength;
+}
+
+/** Something was lost while the call was open: was it of this call? What was cut already is taken as it is. */
+function isWhole(call: OpenCall, closed: CallClosed): boolean {
+  if (call.answered === null) return false;
+  if (call.opened.keep === 'metadata') return true;
+  const request = closed.cut === 'request' || closed.over_limit || call.askedBytes === closed.request_bytes;
+  return request && (closed.cut === 'response' || call.repliedBytes === closed.response_bytes);
+}

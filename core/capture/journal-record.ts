@@ -1,0 +1,95 @@
+/**
+ * How does a record stand in a segment file? The format on disk, version 1; all numbers are unsigned and little-endian.
+ *
+ *     segment = magic, record*
+ *     magic   = "SVCJRNL", u8 version (1)                  8 bytes
+ *     record  = u32 length of the payload                  at 0
+ *               u32 crc                                    at 4
+ *               u8  kind                                   at 8
+ *               u64 number of the call within its run      at 9; 0 where there is none
+ *               payload                                    at 17
+ *
+ * The crc is zlib's CRC-32 over kind, number and payload, begun from the length instead of from 0, so that it covers all four.
+ *
+ * | kind | name | payload |
+ * | --- | --- | --- |
+ * | 1 | opened | JSON `CallOpened` |
+ * | 2 | asked | bytes of the request's body |
+ * | 3 | answered | JSON `CallAnswered` |
+ * | 4 | replied | bytes of the response's body |
+ * | 5 | closed | JSON `CallClosed` |
+ * | 6 | booked | JSON `CallBooked`; number 0 |
+ * | 7 | continues | JSON `Continues`; number 0; the first record of every segment and of no other place |
+ *
+ * A run's segments are numbered from 1, `<run_id>/00000001.seg`; a record never crosses from one into the next. A write that failed
+ * is written again, in a new segment, and may have left whole records behind; so `continues` names the end of what
+ * counts before it: the segment and the offset. Whatever stands between there and here is void.
+ */
+import { crc32 } from 'node:zlib';
+import { z } from 'zod';
+
+export const KIND = { opened: 1, asked: 2, answered: 3, replied: 4, closed: 5, booked: 6, continues: 7 } as const;
+export type Kind = (typeof KIND)[keyof typeof KIND];
+
+export const MAGIC: Uint8Array = Buffer.from('SVCJRNL\x01', 'latin1');
+export const RECORD_HEADER_BYTES = 17;
+
+/** No record is longer. A length beyond it is damage, and is not believed. */
+export const MAX_PAYLOAD_BYTES = 16_777_216;
+
+/** The last good place before a segment; segment 0 before the first one that was ever written. */
+export const Continues = z.object({ segment: z.int().min(0), byte_offset: z.int().min(0) });
+export type Continues = z.infer<typeof Continues>;
+
+/** A record found in a buffer; the indexes are of that buffer. */
+export type RecordHead = { kind: Kind; call: number; payload_at: number; end: number };
+
+/**
+ * Completes a record whose payload already stands 17 bytes behind `at`.
+ * @returns the index behind the record
+ */
+export function sealRecord(block: Buffer, at: number, kind: Kind, call: number, payloadBytes: number): number {
+  const end = at + RECORD_HEADER_BYTES + payloadBytes;
+  block.writeUInt32LE(payloadBytes, at);
+  block[at + 8] = kind;
+  block.writeUInt32LE(call % 0x1_0000_0000, at + 9);
+  block.writeUInt32LE(Math.floor(call / 0x1_0000_0000), at + 13);
+  block.writeUInt32LE(crc32(block.subarray(at + 8, end), payloadBytes), at + 4);
+  return end;
+}
+
+/** One whole record of its own. */
+export function recordOf(kind: Kind, call: number, payload: Uint8Array): Buffer {
+  const record = Buffer.allocUnsafe(RECORD_HEADER_BYTES + payload.byteLength);
+  record.set(payload, RECORD_HEADER_BYTES);
+  sealRecord(record, 0, kind, call, payload.byteLength);
+  return record;
+}
+
+/** How many bytes the record at `at` says it has, header included; null when its header is not whole or not to be believed. */
+export function recordBytesAt(bytes: Buffer, at: number, end: number): number | null {
+  if (at + RECORD_HEADER_BYTES > end) return null;
+  const length = bytes.readUInt32LE(at);
+  return length > MAX_PAYLOAD_BYTES ? null : RECORD_HEADER_BYTES + length;
+}
+
+/** The record at `at` of a buffer filled up to `end`. `short`: it goes on behind the end. `damaged`: what stands there is none. */
+export function recordAt(bytes: Buffer, at: number, end: number): RecordHead | 'short' | 'damaged' {
+  if (at + RECORD_HEADER_BYTES > end) return 'short';
+  const size = recordBytesAt(bytes, at, end);
+  const kind = bytes[at + 8] as Kind;
+  if (size === null || kind < KIND.opened || kind > KIND.continues) return 'damaged';
+  if (at + size > end) return 'short';
+  const crc = crc32(bytes.subarray(at + 8, at + size), size - RECORD_HEADER_BYTES);
+  if (crc !== bytes.readUInt32LE(at + 4)) return 'damaged';
+  const call = bytes.readUInt32LE(at + 9) + bytes.readUInt32LE(at + 13) * 0x1_0000_0000;
+  return { kind, call, payload_at: at + RECORD_HEADER_BYTES, end: at + size };
+}
+
+/** Whose file begins like this? `torn`: it ended before its magic did. */
+export function magicOf(bytes: Uint8Array): 'ours' | 'torn' | 'other-version' | 'foreign' {
+  const same = (count: number) => Buffer.compare(bytes.subarray(0, count), MAGIC.subarray(0, count)) === 0;
+  if (bytes.byteLength < MAGIC.byteLength) return same(bytes.byteLength) ? 'torn' : 'foreign';
+  if (same(MAGIC.byteLength)) return 'ours';
+  return same(MAGIC.byteLength - 1) ? 'other-version' : 'foreign';
+}

@@ -1,0 +1,311 @@
+/**
+ * How is a copy kept while the bytes pass? By appending to a journal on disk, which outlives the process and needs no database.
+ *
+ * All of it runs on the listeners' thread, so nothing here waits and nothing throws at a caller. Records are gathered in memory
+ * and written within a few milliseconds, one write at a time. Chunks are copied on the way in: the caller may reuse
+ * its buffer at once, and a chunk of 60 bytes does not keep the 64 KB socket buffer that it is a view of.
+ * What a failing disk refuses stays in memory, up to a bound, and is written again in a new segment once the disk has recovered.
+ */
+import { chmod, mkdir, rmdir } from 'node:fs/promises';
+import { v7 } from 'uuid';
+import { OperatorError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { runFolder, runsIn, segmentsIn } from './journal-files.ts';
+import type { CallAnswered, CallBooked, CallClosed, CallOpened } from './journal-format.ts';
+import { KIND, type Kind, MAX_PAYLOAD_BYTES, RECORD_HEADER_BYTES, sealRecord } from './journal-record.ts';
+import { openTail, type SegmentWrite, syncFolder, writeSegment } from './journal-tail.ts';
+
+const BLOCK_BYTES = 262_144; // also the longest record of body bytes
+const BLOCKS_A_WRITE = 16;
+const SPARE_BLOCKS = 16;
+const BATCH_MS = 5;
+const RETRY_MS = 1000;
+const SYNC_MS = 1000;
+const COMPLAIN_MS = 60_000;
+const BOOKS_RESERVE_BYTES = 16_777_216; // what is said of calls may pass the caps by this; their bodies may not
+const CLOSED_RESERVE_BYTES = 512; // kept free for each open call, so that its end always finds room
+
+/** The copy of one call. Its calls never throw and never wait. */
+export type CallCopy = {
+  /** A chunk of the request's body. False: it could not be kept, and neither will what follows it. */
+  asked(bytes: Uint8Array): boolean;
+  answered(head: CallAnswered): void;
+  /** A chunk of the response's body. False: it could not be kept, and neither will what follows it. */
+  replied(bytes: Uint8Array): boolean;
+  /** The end, once. A copy that is known not to be whole is recorded as cut, whatever the argument says. */
+  close(closed: CallClosed): void;
+};
+
+export type Journal = {
+  runId: string;
+  /** Begins a copy; its record is on its way to the disk when this returns. Null: full or failing, and the caller books `journal_full`. */
+  open(opened: CallOpened): CallCopy | null;
+  /** A request of which only the outcome is kept. */
+  book(booked: CallBooked): void;
+  /** On disk, of all runs. */
+  bytes(): number;
+  /** Resolves when all that was appended before is written, or when the disk has refused it once more. */
+  flush(): Promise<void>;
+  /** Hears where the journal ends after each write, and at once where it ends now. Returns the way to stop hearing. */
+  onWritten(heard: (segment: number, byteOffset: number) => void): () => void;
+  /** The reader has deleted segments of that many bytes. */
+  freed(bytes: number): void;
+  /** Writes and syncs what is left. Afterwards nothing is kept any more. */
+  close(): Promise<void>;
+};
+
+export type JournalOptions = {
+  folder: string;
+  maxBytes: number; // of all runs on disk
+  segmentBytes?: number; // where the next batch begins a new segment
+  pendingBytes?: number; // in memory and not yet on disk
+  log: Log;
+  write?: SegmentWrite;
+};
+
+type Block = { bytes: Buffer; used: number };
+
+/**
+ * Begins a run: a folder of its own, under an id that no earlier run has. Nobody else may write below `folder` meanwhile.
+ * @throws {OperatorError} the folder cannot be made
+ */
+export async function openJournal({
+  folder,
+  maxBytes,
+  segmentBytes = 67_108_864,
+  pendingBytes = 33_554_432,
+  log,
+  write = writeSegment,
+}: JournalOptions): Promise<Journal> {
+  const runId = v7();
+  try {
+    await mkdir(runFolder(folder, runId), { recursive: true, mode: 0o700 });
+    await chmod(folder, 0o700);
+    await syncFolder(folder);
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    throw new OperatorError(`Cannot keep a journal in "${folder}": ${why}`, 1, { cause: error });
+  }
+  const tail = openTail({ folder, runId, segmentBytes, write });
+  let elsewhere = runsIn(folder)
+    .flatMap((run) => segmentsIn(folder, run))
+    .reduce((sum, file) => sum + file.bytes, 0);
+
+  const heardBy = new Set<(segment: number, byteOffset: number) => void>();
+  const complaints = new Map<string, number>();
+  const spare: Block[] = [];
+  const sealed: Block[] = [];
+  let filling: Block | null = null;
+  let pending = 0; // bytes of records appended and not yet written
+  let appended = 0; // the same since the start, written or not
+  let written = 0;
+  let lastCall = 0;
+  let openCalls = 0;
+  let failing = false;
+  let closed = false;
+  let timer: NodeJS.Timeout | null = null;
+  let draining: Promise<boolean> | null = null;
+  let syncing: Promise<void> | null = null;
+
+  const onDisk = () => elsewhere + tail.bytes();
+
+  const complain = (message: string, code?: string) => {
+    if (performance.now() < (complaints.get(message) ?? 0)) return;
+    complaints.set(message, performance.now() + COMPLAIN_MS);
+    log.error({ code, on_disk_bytes: onDisk(), pending_bytes: pending }, message);
+  };
+
+  const hasRoom = (bytes: number, reserve = 0): boolean => {
+    const fits = pending + bytes <= pendingBytes + reserve;
+    const held = onDisk() + pending + openCalls * CLOSED_RESERVE_BYTES;
+    const stays = held + bytes <= maxBytes + reserve;
+    if (!stays) complain('Cannot keep all copies: the journal is full');
+    else if (!fits) complain('Cannot keep all copies: the disk is too slow or failing');
+    return fits && stays;
+  };
+
+  // Appending
+
+  const sealFilling = () => {
+    if (filling && filling.used > 0) {
+      sealed.push(filling);
+      filling = null;
+    }
+  };
+
+  const blockWithRoom = (bytes: number): Block => {
+    if (filling && filling.used + bytes <= filling.bytes.length) return filling;
+    sealFilling();
+    filling = spare.pop() ?? { bytes: Buffer.allocUnsafeSlow(BLOCK_BYTES), used: 0 };
+    if (bytes > filling.bytes.length) filling = { bytes: Buffer.allocUnsafeSlow(bytes), used: 0 };
+    return filling;
+  };
+
+  const append = (kind: Kind, call: number, payload: Uint8Array | string, payloadBytes: number) => {
+    const bytes = RECORD_HEADER_BYTES + payloadBytes;
+    const block = blockWithRoom(bytes);
+    const at = block.used + RECORD_HEADER_BYTES;
+    if (typeof payload === 'string') block.bytes.write(payload, at, 'utf8');
+    else block.bytes.set(payload, at);
+    block.used = sealRecord(block.bytes, block.used, kind, call, payloadBytes);
+    pending += bytes;
+    appended += bytes;
+    if (sealed.length > 0 && !failing) void drained();
+    else arm();
+  };
+
+  /** @returns false when there is no room for it */
+  const appendJson = (kind: Kind, call: number, value: unknown, reserve: number): boolean => {
+    const text = JSON.stringify(value);
+    const bytes = Buffer.byteLength(text);
+    if (bytes > MAX_PAYLOAD_BYTES || !hasRoom(RECORD_HEADER_BYTES + bytes, reserve)) return false;
+    append(kind, call, text, bytes);
+    return true;
+  };
+
+  const appendChunk = (kind: Kind, call: number, chunk: Uint8Array): boolean => {
+    const most = BLOCK_BYTES - RECORD_HEADER_BYTES;
+    if (!hasRoom(chunk.byteLength + Math.ceil(chunk.byteLength / most) * RECORD_HEADER_BYTES)) return false;
+    for (let at = 0; at < chunk.byteLength; at += most) {
+      const piece = chunk.byteLength <= most ? chunk : chunk.subarray(at, at + most);
+      append(kind, call, piece, piece.byteLength);
+    }
+    return true;
+  };
+
+  // Writing
+
+  const arm = () => {
+    if (timer || draining || closed) return;
+    timer = setTimeout(() => void drained(), failing ? RETRY_MS : BATCH_MS);
+  };
+
+  const drained = (): Promise<boolean> => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    draining ??= drain().finally(() => {
+      draining = null;
+      if (pending > 0) arm();
+    });
+    return draining;
+  };
+
+  /** Writes what is there now and what fills up meanwhile. False when the disk refuses; then all of it stays for the next time. */
+  const drain = async (): Promise<boolean> => {
+    if (sealed.length === 0) sealFilling(); // not on each attempt of an outage: every one would take a block
+    while (sealed.length > 0) {
+      const batch = sealed.slice(0, BLOCKS_A_WRITE);
+      try {
+        await tail.append(batch.map((block) => block.bytes.subarray(0, block.used)));
+      } catch (error) {
+        failing = true;
+        complain('Cannot write the journal: the disk refuses', (error as NodeJS.ErrnoException).code);
+        return false;
+      }
+      sealed.splice(0, batch.length);
+      for (const block of batch) {
+        pending -= block.used;
+        written += block.used;
+        block.used = 0;
+        if (spare.length < SPARE_BLOCKS && block.bytes.length === BLOCK_BYTES) spare.push(block);
+      }
+      if (failing) log.info('The journal is being written again');
+      failing = false;
+      for (const heard of heardBy) tell(heard);
+    }
+    return true;
+  };
+
+  const tell = (heard: (segment: number, byteOffset: number) => void) => {
+    const { segment, byte_offset } = tail.end();
+    try {
+      if (segment > 0) heard(segment, byte_offset);
+    } catch (error) {
+      log.error({ err: error }, 'Cannot tell where the journal ends: its listener failed');
+    }
+  };
+
+  const flush = async () => {
+    for (const goal = appended; written < goal; ) if (!(await drained())) return;
+  };
+
+  const syncTimer = setInterval(() => {
+    syncing ??= tail
+      .sync()
+      .catch((error) => complain('Cannot sync the journal: the disk refuses', (error as NodeJS.ErrnoException).code))
+      .finally(() => {
+        syncing = null;
+      });
+  }, SYNC_MS).unref();
+
+  // Calls
+
+  const open = (opened: CallOpened): CallCopy | null => {
+    if (closed || failing) return null;
+    const call = lastCall + 1;
+    if (!appendJson(KIND.opened, call, opened, -CLOSED_RESERVE_BYTES)) return null;
+    lastCall = call;
+    openCalls++;
+    const bodies = opened.keep === 'full';
+    let over = false;
+    let requestCut = false;
+    let responseCut = false;
+    return {
+      asked: (bytes) => {
+        if (!bodies || bytes.byteLength === 0) return true;
+        requestCut ||= over || closed || !appendChunk(KIND.asked, call, bytes);
+        return !requestCut;
+      },
+      answered: (head) => {
+        responseCut ||= over || closed || !appendJson(KIND.answered, call, head, BOOKS_RESERVE_BYTES);
+      },
+      replied: (bytes) => {
+        if (!bodies || bytes.byteLength === 0) return true;
+        responseCut ||= over || closed || !appendChunk(KIND.replied, call, bytes);
+        return !responseCut;
+      },
+      close: (end) => {
+        if (over || closed) return;
+        over = true;
+        openCalls--;
+        const known = requestCut ? 'request' : responseCut ? 'response' : 'none';
+        const text = JSON.stringify(end.cut === 'none' ? { ...end, cut: known } : end);
+        append(KIND.closed, call, text, Buffer.byteLength(text)); // its room was reserved when it was opened
+      },
+    };
+  };
+
+  const book = (booked: CallBooked) => {
+    if (closed || !appendJson(KIND.booked, 0, booked, BOOKS_RESERVE_BYTES))
+      complain('Cannot book all requests: no room is left');
+  };
+
+  const close = async () => {
+    if (closed) return;
+    closed = true;
+    await flush();
+    if (timer) clearTimeout(timer);
+    clearInterval(syncTimer);
+    if (pending > 0) log.error({ lost_bytes: pending }, 'Cannot write the journal to its end: the disk refuses');
+    await syncing;
+    await tail.close();
+    await rmdir(runFolder(folder, runId)).catch(() => {}); // only where nothing was ever written
+  };
+
+  return {
+    runId,
+    open,
+    book,
+    bytes: onDisk,
+    flush,
+    onWritten: (heard) => {
+      heardBy.add(heard);
+      tell(heard);
+      return () => heardBy.delete(heard);
+    },
+    freed: (bytes) => {
+      elsewhere -= bytes;
+    },
+    close,
+  };
+}
