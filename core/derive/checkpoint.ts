@@ -1,0 +1,50 @@
+/** From where is a late call replayed? From a state kept as it was before some call at or before it. */
+import type { Changes } from './changes.ts';
+import { rootPatch } from './live-trace.ts';
+import { type CallKey, keyOf } from './order.ts';
+import type { SessionState } from './state.ts';
+import { unanswered } from './tools.ts';
+import { rollupOf } from './totals.ts';
+import type { CallTurn } from './turn.ts';
+
+/** The state as it was before the call with that key. */
+export type Checkpoint = CallKey & { state: SessionState };
+
+const EVERY = 8;
+const PER_DISTANCE = 4;
+
+/** A checkpoint before this call, if one is due: every eighth call has one. */
+export const checkpointAt = (state: SessionState, turn: CallTurn): Checkpoint | null =>
+  state.turns > 0 && state.turns % EVERY === 0 ? { ...keyOf(turn), state } : null;
+
+/**
+ * Which checkpoints a session of so many calls keeps, by the number of calls they hold: dense near the end, where calls come
+ * late because they overlap, and sparse far back; their number grows with the logarithm of the calls. What is not kept at
+ * some length is not kept at any greater length, so that it never matters in which pieces a session was folded.
+ */
+export function keptCheckpoints(turns: number): number[] {
+  const kept = new Set<number>();
+  for (let distance = EVERY; distance <= turns; distance *= 2) {
+    const last = Math.floor(turns / distance) * distance;
+    for (let i = 0; i < PER_DISTANCE && last - i * distance > 0; i++) kept.add(last - i * distance);
+  }
+  return [...kept].sort((a, b) => a - b);
+}
+
+/**
+ * Puts rows back to what they were at a checkpoint, given that the steps of later calls are gone. Later calls change earlier
+ * rows in three ways only, and only while the state remembers them: a live trace, its root span, a tool that waits.
+ */
+export const restoredRows = (state: SessionState): Changes => ({
+  traces: state.live.map(({ row }) => row),
+  spans: [],
+  patches: [
+    ...state.live.map(rootPatch),
+    ...state.pending.flatMap(({ n, span_id }) => {
+      const trace = state.live.find((live) => live.n === n);
+      return trace ? [{ trace_id: trace.row.trace_id, span_id, ...unanswered }] : [];
+    }),
+  ],
+  links: [],
+  rollup: rollupOf(state),
+});

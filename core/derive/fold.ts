@@ -1,0 +1,24 @@
+/** What do these calls change, on top of what has been folded? */
+import { advance } from './advance.ts';
+import { type Checkpoint, checkpointAt } from './checkpoint.ts';
+import { addChanges, type ChangeSum } from './merge-changes.ts';
+import type { PriceOf } from './prices.ts';
+import type { SessionState } from './state.ts';
+import type { CallTurn } from './turn.ts';
+
+/** Takes calls in, in their order. Their changes are added to `sum`, the checkpoints that fall due to `checkpoints`. */
+export function fold(
+  state: SessionState,
+  turns: readonly CallTurn[],
+  { sum, checkpoints, priceOf }: { sum: ChangeSum; checkpoints: Checkpoint[]; priceOf?: PriceOf },
+): SessionState {
+  let folded = state;
+  for (const turn of turns) {
+    const checkpoint = checkpointAt(folded, turn);
+    if (checkpoint) checkpoints.push(checkpoint);
+    const step = advance(folded, turn, priceOf);
+    addChanges(sum, step.changes);
+    folded = step.state;
+  }
+  return folded;
+}

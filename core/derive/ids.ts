@@ -1,0 +1,14 @@
+/** Which id does a derived row have? UUIDs v5 of the wire identity, not of the session: repairing attribution does not move them. */
+import { v5 } from 'uuid';
+
+const NAMESPACE = '6f0a4b5e-52d3-5c39-8a0e-3d1f6f9c2b71';
+const id = (...parts: (string | number)[]) => v5(parts.join('\0'), NAMESPACE);
+
+export const traceId = (openingCallId: string): string => id('trace', openingCallId);
+export const agentSpanId = (openingCallId: string): string => id('agent', 'main', openingCallId);
+export const llmSpanId = (callId: string): string => id('llm', callId);
+export const eventSpanId = (nodeHash: string, callId: string): string => id('event', nodeHash, callId);
+
+/** @param place the block's index among the reply's, when its tool_use_id is empty or not its own; else '' */
+export const toolSpanId = (callId: string, toolUseId: string, place: number | ''): string =>
+  id('tool', callId, toolUseId, place);

@@ -1,0 +1,70 @@
+/** How does a trace grow? Its row is kept in the state while later calls may still change it. */
+import type { SpanPatch, TraceRow } from './changes.ts';
+import { agentSpanId, traceId } from './ids.ts';
+import { durationNs, later } from './instants.ts';
+import { genuinePrompts, preview, promptText } from './prompt.ts';
+import type { LiveTrace, SessionState } from './state.ts';
+import type { ToolResult } from './tools.ts';
+import type { CallTurn } from './turn.ts';
+
+/** The trace that a call opens, before its first step is counted. */
+export const openedTrace = (state: SessionState, turn: CallTurn): LiveTrace => ({
+  n: state.totals.trace_count + 1,
+  root_span_id: agentSpanId(turn.call_id),
+  next_seq: 0,
+  row: {
+    trace_id: traceId(turn.call_id),
+    session_id: turn.session_id,
+    source: 'wire',
+    synthetic: '',
+    status: 'ok',
+    user_prompt: preview(promptOf(turn)),
+    response_preview: '',
+    started_at: turn.requested_at,
+    ended_at: null,
+    duration_ns: null,
+    span_count: 0,
+    tool_calls: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    main_input_tokens: 0,
+    main_output_tokens: 0,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    reasoning_tokens: 0,
+    cost_usd: null,
+    unpriced_models: [],
+  },
+});
+
+/** A trace lasts until the latest known end of its steps. */
+export function lasting(row: TraceRow, until: string | null): TraceRow {
+  const ended_at = later(row.ended_at, until);
+  return ended_at === row.ended_at ? row : { ...row, ended_at, duration_ns: durationNs(row.started_at, ended_at) };
+}
+
+/** A trace once results have come for tools of its own; the same value when none are. */
+export function withResults(
+  trace: LiveTrace,
+  brought: readonly { tool: { n: number }; result: ToolResult }[],
+): LiveTrace {
+  const ends = brought.filter(({ tool }) => tool.n === trace.n).map(({ result }) => result.ended_at);
+  const row = lasting(trace.row, ends.reduce(later, null));
+  return row === trace.row ? trace : { ...trace, row };
+}
+
+/** The root span lasts as long as its trace and ends as it does. */
+export const rootPatch = ({ root_span_id, row }: LiveTrace): SpanPatch => ({
+  trace_id: row.trace_id,
+  span_id: root_span_id,
+  status: row.status,
+  ended_at: row.ended_at,
+  duration_ns: row.duration_ns,
+});
+
+/** The last thing a person said; without such a prompt the last fresh words of role user. */
+function promptOf(turn: CallTurn): string {
+  const said =
+    genuinePrompts(turn).at(-1) ?? turn.fresh.findLast(({ role, injected }) => role === 'user' && injected === '');
+  return said ? promptText(said.content) : '';
+}

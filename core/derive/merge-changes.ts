@@ -1,0 +1,49 @@
+/** What do many calls change together? Each row once, as it stands after the last of them. */
+import type { Changes, LinkRow, RollupRow, SpanPatch, SpanRow, TraceRow } from './changes.ts';
+
+/** Collects the changes of calls one after the other. */
+export type ChangeSum = {
+  traces: Map<string, TraceRow>;
+  spans: Map<string, SpanRow>;
+  patches: Map<string, SpanPatch>;
+  links: Map<string, LinkRow>;
+  rollup: RollupRow | null;
+};
+
+export const noChanges = (): ChangeSum => ({
+  traces: new Map(),
+  spans: new Map(),
+  patches: new Map(),
+  links: new Map(),
+  rollup: null,
+});
+
+/** Adds to the sum in place: copying it at every call would cost as much as there are rows. */
+export function addChanges(sum: ChangeSum, { traces, spans, patches, links, rollup }: Changes): void {
+  for (const row of traces) sum.traces.set(row.trace_id, row);
+  for (const row of spans) {
+    sum.spans.set(spanKey(row), row);
+    sum.patches.delete(spanKey(row));
+  }
+  for (const patch of patches) {
+    const span = sum.spans.get(spanKey(patch));
+    if (span) sum.spans.set(spanKey(patch), { ...span, ...patch });
+    else sum.patches.set(spanKey(patch), { ...sum.patches.get(spanKey(patch)), ...patch });
+  }
+  for (const row of links) sum.links.set(linkKey(row), row);
+  sum.rollup = rollup;
+}
+
+/** The sum as rows; null when nothing was added. */
+export const summed = ({ rollup, ...rows }: ChangeSum): Changes | null =>
+  rollup && {
+    traces: [...rows.traces.values()],
+    spans: [...rows.spans.values()],
+    patches: [...rows.patches.values()],
+    links: [...rows.links.values()],
+    rollup,
+  };
+
+const spanKey = ({ trace_id, span_id }: { trace_id: string; span_id: string }) => `${trace_id} ${span_id}`;
+const linkKey = (row: LinkRow) =>
+  `${row.from_trace_id} ${row.from_span_id} ${row.to_trace_id} ${row.to_span_id} ${row.kind}`;

@@ -1,0 +1,144 @@
+/** What does a step look like as a row? One builder per kind of span; ids and places are decided by whoever folds. */
+import type { ContentBlock } from '../model/content-block.ts';
+import { noUsage } from '../model/usage.ts';
+import type { CallStatus } from './call-status.ts';
+import type { LinkKind, LinkRow, SpanRow } from './changes.ts';
+import type { CallKind } from './classify.ts';
+import { agentSpanId, eventSpanId, llmSpanId } from './ids.ts';
+import { durationNs, later } from './instants.ts';
+import type { Priced } from './prices.ts';
+import { storable } from './storable.ts';
+import type { CallTurn, FreshMessage } from './turn.ts';
+
+/** Where a span stands: its trace, its parent, its number in the trace. */
+export type Place = { trace_id: string; parent_span_id: string | null; seq: number };
+
+/** The root: the agent at work, for as long as the trace lasts. */
+export const agentSpan = (turn: CallTurn, place: Place): SpanRow => ({
+  ...blank(turn, place),
+  span_id: agentSpanId(turn.call_id),
+  kind: 'agent',
+  name: 'main',
+  started_at: turn.requested_at,
+});
+
+/** The call itself: what the conversation added on one side, the answer on the other. */
+export function llmSpan(
+  turn: CallTurn,
+  place: Place,
+  { kind, status, priced }: { kind: CallKind; status: CallStatus; priced: Priced | null },
+): SpanRow {
+  const model = modelOf(turn);
+  return {
+    ...blank(turn, place),
+    ...(turn.reply?.usage ?? noUsage),
+    ...status,
+    span_id: llmSpanId(turn.call_id),
+    kind: 'llm',
+    call_kind: kind,
+    name: model || 'llm',
+    model,
+    provider: turn.provider,
+    stop_reason: turn.reply?.stop_reason ?? '',
+    external_id: turn.reply?.response_id ?? '',
+    started_at: turn.requested_at,
+    first_byte_at: turn.first_byte_at,
+    ended_at: turn.last_byte_at,
+    duration_ns: durationNs(turn.requested_at, turn.last_byte_at),
+    input: turn.fresh.filter(isSaid).flatMap(({ content }) => content.filter((block) => block.type !== 'tool_result')),
+    output: turn.reply?.content ?? [],
+    usage_verbatim: turn.reply?.usage_verbatim ?? null,
+    cost_usd: priced?.usd ?? null,
+    price: priced?.price ?? null,
+    node_hash: turn.leaf_hash,
+  };
+}
+
+/** Context that a harness put in, as a step of its own. */
+export const eventSpan = (turn: CallTurn, place: Place, message: FreshMessage): SpanRow => ({
+  ...blank(turn, place),
+  span_id: eventSpanId(message.node_hash, turn.call_id),
+  kind: 'event',
+  call_kind: `injected:${message.injected}`,
+  name: message.injected,
+  started_at: turn.requested_at,
+  ended_at: turn.requested_at,
+  duration_ns: 0,
+  input: message.content,
+  node_hash: message.node_hash,
+});
+
+/** A tool at work, from the end of the answer that asked for it. */
+export const toolSpan = (turn: CallTurn, place: Place, span_id: string, block: ContentBlock): SpanRow => ({
+  ...blank(turn, place),
+  span_id,
+  kind: 'tool',
+  name: toolName(block),
+  external_id: storable(block.tool_use_id ?? ''),
+  started_at: answeredAt(turn),
+  input: [block],
+});
+
+export const link = (
+  kind: LinkKind,
+  { session_id }: CallTurn,
+  from: { trace_id: string; span_id: string; io: LinkRow['from_io'] },
+  to: { trace_id: string; span_id: string; io: LinkRow['to_io'] },
+): LinkRow => ({
+  session_id,
+  kind,
+  from_trace_id: from.trace_id,
+  from_span_id: from.span_id,
+  from_io: from.io,
+  to_trace_id: to.trace_id,
+  to_span_id: to.span_id,
+  to_io: to.io,
+});
+
+/** The model that answered, else the one that was asked. */
+export const modelOf = ({ reply, model }: CallTurn): string => storable(reply?.model || model);
+
+/** When the answer was whole; a clock that went backwards does not put a tool before its call. */
+export const answeredAt = (turn: CallTurn): string => later(turn.requested_at, turn.last_byte_at) ?? turn.requested_at;
+
+const SHELLS = new Set(['exec', 'exec_command', 'shell', 'shell_command']);
+
+/** Shells of all harnesses are shown by one name. */
+const toolName = ({ tool_name, tool_input }: ContentBlock) =>
+  SHELLS.has(tool_name ?? '') && commandOf(tool_input) !== null ? 'Bash' : tool_name || 'tool';
+
+/** The command line in a tool's input; null when it has none. */
+export function commandOf(input: unknown): string | null {
+  if (typeof input !== 'object' || input === null) return null;
+  const { command, cmd } = input as { command?: unknown; cmd?: unknown };
+  const line = command ?? cmd;
+  if (typeof line === 'string') return line;
+  return Array.isArray(line) ? line.filter((word) => typeof word === 'string').join(' ') : null;
+}
+
+const isSaid = ({ role, injected }: FreshMessage) => (role === 'user' || role === 'system') && injected === '';
+
+const blank = (turn: CallTurn, place: Place): Omit<SpanRow, 'span_id' | 'kind' | 'name' | 'started_at'> => ({
+  ...noUsage,
+  ...place,
+  session_id: turn.session_id,
+  call_kind: '',
+  thread_id: turn.thread_id,
+  status: 'ok',
+  error_type: '',
+  model: '',
+  provider: '',
+  stop_reason: '',
+  external_id: '',
+  first_byte_at: null,
+  ended_at: null,
+  duration_ns: null,
+  input: [],
+  output: [],
+  verdict: null,
+  usage_verbatim: null,
+  cost_usd: null,
+  price: null,
+  raw_turn_id: turn.raw_turn_id,
+  node_hash: null,
+});

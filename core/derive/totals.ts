@@ -1,0 +1,152 @@
+/** What do a session's calls add up to? Each call counts once; sums are exact; an unknown price is named, never 0. */
+import { sessionId } from '../capture/identity.ts';
+import type { Identity } from '../model/identity.ts';
+import type { Usage } from '../model/usage.ts';
+import { type Leaf, sessionStatus } from './call-status.ts';
+import type { ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
+import type { CallKind } from './classify.ts';
+import { addUsd, compareUsd } from './money.ts';
+import type { SessionState, Told, Totals } from './state.ts';
+import { type ToolResult, touchesGit } from './tools.ts';
+import type { CallTurn } from './turn.ts';
+
+export type Spent = {
+  kind: CallKind;
+  model: string;
+  usage: Usage | null;
+  cost_usd: Usd | null;
+  price: SpanRow['price'];
+};
+
+/** A trace with one more call's tokens and money. */
+export const traceWith = (row: TraceRow, { kind, model, usage, cost_usd }: Spent): TraceRow =>
+  usage === null
+    ? row
+    : {
+        ...row,
+        input_tokens: row.input_tokens + usage.input_tokens,
+        output_tokens: row.output_tokens + usage.output_tokens,
+        main_input_tokens: row.main_input_tokens + (kind === 'main' ? usage.input_tokens : 0),
+        main_output_tokens: row.main_output_tokens + (kind === 'main' ? usage.output_tokens : 0),
+        cache_read_tokens: row.cache_read_tokens + usage.cache_read_tokens,
+        cache_write_tokens: row.cache_write_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+        reasoning_tokens: row.reasoning_tokens + usage.reasoning_tokens,
+        cost_usd: cost_usd === null ? row.cost_usd : addUsd(row.cost_usd ?? '0', cost_usd),
+        unpriced_models: cost_usd === null ? withName(row.unpriced_models, model) : row.unpriced_models,
+      };
+
+/** The session's totals with one more call. */
+export function totalsWith(totals: Totals, spent: Spent): Totals {
+  const { kind, model, usage, cost_usd } = spent;
+  const counted: Totals = {
+    ...totals,
+    kind_counts: { ...totals.kind_counts, [kind]: (totals.kind_counts[kind] ?? 0) + 1 },
+    model_calls: { ...totals.model_calls, [model]: callsOf(totals, model) + 1 },
+  };
+  if (usage === null) return counted;
+  return {
+    ...counted,
+    usage: addUsage(totals.usage, usage),
+    cost_usd: cost_usd === null ? totals.cost_usd : addUsd(totals.cost_usd, cost_usd),
+    unpriced_models: cost_usd === null ? withName(totals.unpriced_models, model) : totals.unpriced_models,
+    model_usage: modelUsageWith(totals.model_usage, spent, usage),
+  };
+}
+
+/** The session's totals with the tools that a call asked for and the results that it brought. */
+export const withTools = (totals: Totals, spans: readonly SpanRow[], results: readonly ToolResult[]): Totals => ({
+  ...totals,
+  tool_result_count: totals.tool_result_count + results.length,
+  tool_error_count: totals.tool_error_count + results.filter(({ status }) => status === 'error').length,
+  has_git_activity: totals.has_git_activity || spans.some(touchesGit),
+});
+
+/** What the latest call that tells it says of the session; silence changes nothing. */
+export const toldBy = (told: Told, { identity, session_id }: CallTurn): Told => ({
+  name: identity.session_name || told.name,
+  cwd: identity.cwd || told.cwd,
+  harness_version: identity.harness_version || told.harness_version,
+  harness_metadata: identity.harness_metadata ?? told.harness_metadata,
+  agent_name: identity.agent_name || told.agent_name,
+  project: identity.project || told.project,
+  parent_session_id: parentOf(identity, session_id) ?? told.parent_session_id,
+});
+
+function parentOf({ harness_id, parent_harness_session_id }: Identity, own: string): string | null {
+  if (!parent_harness_session_id) return null;
+  const parent = sessionId(harness_id, parent_harness_session_id);
+  return parent === own ? null : parent;
+}
+
+/** The session's row as of its last folded call. */
+export function rollupOf({ version, session_id, totals, told, leaf, preview }: SessionState): RollupRow {
+  const { usage, model_usage, model_calls, ...counts } = totals;
+  return {
+    session_id,
+    derive_version: version,
+    ...told,
+    status: statusOf(leaf, totals),
+    title: null,
+    preview,
+    model: mostFrequent(model_calls),
+    trace_count: counts.trace_count,
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    cache_read_tokens: usage.cache_read_tokens,
+    cache_write_tokens: usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+    reasoning_tokens: usage.reasoning_tokens,
+    cost_usd: counts.cost_usd,
+    unpriced_models: counts.unpriced_models,
+    model_usage: model_usage.toSorted(byCost),
+    kind_counts: counts.kind_counts,
+    tool_result_count: counts.tool_result_count,
+    tool_error_count: counts.tool_error_count,
+    tasks: [],
+    has_git_activity: counts.has_git_activity,
+  };
+}
+
+const statusOf = (leaf: Leaf | null, { tool_result_count, tool_error_count, has_git_activity }: Totals) =>
+  sessionStatus(leaf, { results: tool_result_count, errors: tool_error_count, git: has_git_activity });
+
+function modelUsageWith(rows: ModelUsage[], { model, cost_usd, price }: Spent, usage: Usage): ModelUsage[] {
+  const paid = price && { source: price.source, date: price.date };
+  const same = (row: ModelUsage) =>
+    row.model === model && row.price?.source === paid?.source && row.price?.date === paid?.date;
+  const before = rows.find(same) ?? { model, price: paid, calls: 0, input_tokens: 0, output_tokens: 0, cost_usd: null };
+  const after: ModelUsage = {
+    ...before,
+    calls: before.calls + 1,
+    input_tokens: before.input_tokens + usage.input_tokens,
+    output_tokens: before.output_tokens + usage.output_tokens,
+    cost_usd: cost_usd === null ? before.cost_usd : addUsd(before.cost_usd ?? '0', cost_usd),
+  };
+  return rows.some(same) ? rows.map((row) => (same(row) ? after : row)) : [...rows, after];
+}
+
+const addUsage = (one: Usage, other: Usage): Usage => ({
+  input_tokens: one.input_tokens + other.input_tokens,
+  output_tokens: one.output_tokens + other.output_tokens,
+  cache_read_tokens: one.cache_read_tokens + other.cache_read_tokens,
+  cache_write_5m_tokens: one.cache_write_5m_tokens + other.cache_write_5m_tokens,
+  cache_write_1h_tokens: one.cache_write_1h_tokens + other.cache_write_1h_tokens,
+  reasoning_tokens: one.reasoning_tokens + other.reasoning_tokens,
+});
+
+/** Dearest first; what has no price last; then by name, so that equal sums have one order. */
+const byCost = (one: ModelUsage, other: ModelUsage) =>
+  compareUsd(other.cost_usd ?? '-1', one.cost_usd ?? '-1') ||
+  compareText(one.model, other.model) ||
+  compareText(one.price?.date ?? '', other.price?.date ?? '') ||
+  compareText(one.price?.source ?? '', other.price?.source ?? '');
+
+/** A model may be called `constructor`: only the record's own keys are counts. */
+const callsOf = ({ model_calls }: Totals, model: string) =>
+  Object.hasOwn(model_calls, model) ? (model_calls[model] ?? 0) : 0;
+
+const mostFrequent = ({ unknown: _, ...calls }: Record<string, number>) =>
+  Object.entries(calls).sort(([a, m], [b, n]) => n - m || compareText(a, b))[0]?.[0] ?? '';
+
+const withName = (names: string[], name: string) => (names.includes(name) ? names : [...names, name].sort());
+
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

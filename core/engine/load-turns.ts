@@ -1,0 +1,97 @@
+/** What did these calls say? Stored rows and slices, read again into what derivation folds. */
+import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
+import { headersFrom } from '../capture/header-template.ts';
+import { headerOf } from '../capture/headers.ts';
+import type { HeaderList } from '../capture/journal-format.ts';
+import { unpackSlice } from '../capture/slice-codec.ts';
+import type { Database } from '../db/database.ts';
+import type { PackedBytes, StoredTurn } from '../db/derive-turns.ts';
+import type { CallKey } from '../derive/order.ts';
+import type { CallTurn } from '../derive/turn.ts';
+import { Ending, Outcome } from '../model/coverage.ts';
+import { FormatId } from '../model/provider.ts';
+import type { Reply } from '../model/reply.ts';
+import { Unreadable, type WireFormat } from '../provider/format.ts';
+import { formatById } from '../provider/formats.ts';
+import { messageOf } from './message-of.ts';
+
+const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
+
+/** `bytes`: how much was unpacked, so that whoever gathers pages can stop. */
+export type LoadedTurns = { turns: CallTurn[]; more: boolean; bytes: number };
+
+/** The next calls of a session after a place in their order. */
+export async function loadTurns(
+  database: Database,
+  { session_id, after, up_to_seq }: { session_id: string; after: CallKey | null; up_to_seq: number },
+): Promise<LoadedTurns> {
+  const page = await database.ask('turnsToDerive', { session_id, after, up_to_seq, ...PAGE });
+  let bytes = 0;
+  const unpack = (packed: PackedBytes) => {
+    const unpacked = unpackSlice(packed);
+    bytes += unpacked.byteLength;
+    return unpacked;
+  };
+  const templates = new Map(Object.entries(page.templates).map(([id, packed]) => [id, unpack(packed)]));
+  const headers = (template: string | null, values: string[]): HeaderList => {
+    const found = template === null ? undefined : templates.get(template);
+    return found ? headersFrom(found, values) : [];
+  };
+  const turns = page.turns.map((stored) => callTurn(session_id, stored, headers, unpack));
+  return { turns, more: page.more, bytes };
+}
+
+function callTurn(
+  session_id: string,
+  stored: StoredTurn,
+  headers: (template: string | null, values: string[]) => HeaderList,
+  unpack: (packed: PackedBytes) => Uint8Array,
+): CallTurn {
+  const format = FormatId.safeParse(stored.format).data;
+  const asked = headers(stored.request_header_template, stored.request_header_values);
+  const answered = headers(stored.response_header_template, stored.response_header_values);
+  const { raw_turn_id, call_id, thread_id, identity, status, provider, model, stream, max_tokens, tool_count } = stored;
+  const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;
+  return {
+    ...{
+      raw_turn_id,
+      call_id,
+      session_id,
+      thread_id,
+      identity,
+      status,
+      provider,
+      model,
+      stream,
+      max_tokens,
+      tool_count,
+    },
+    ...{ requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash },
+    format: stored.format,
+    outcome: Outcome.parse(stored.outcome),
+    ending: Ending.parse(stored.ending),
+    retry_count: retries(headerOf(asked, 'x-stainless-retry-count')),
+    fresh: format
+      ? stored.fresh.map(({ node_hash, parent_hash, injected, ...packed }) => ({
+          ...messageOf(format, unpack(packed)),
+          ...{ node_hash, parent_hash, injected },
+        }))
+      : [],
+    reply: format && stored.response ? replyOf(formatById(format), unpack(stored.response), answered) : null,
+  };
+}
+
+/** The answer as the format reads it; null when there is none that can be read, which intake has booked already. */
+function replyOf(format: WireFormat, bytes: Uint8Array, headers: HeaderList): Reply | null {
+  if (bytes.byteLength === 0) return null;
+  try {
+    const body = decodeBodySync(bytes, headerOf(headers, 'content-encoding'));
+    const reply = format.reply(body.bytes, headerOf(headers, 'content-type') ?? '');
+    return body.salvaged ? { ...reply, complete: false } : reply;
+  } catch (error) {
+    if (error instanceof Unreadable || error instanceof Undecodable) return null;
+    throw error;
+  }
+}
+
+const retries = (value: string | null) => (value !== null && /^\d{1,6}$/.test(value) ? Number(value) : 0);
