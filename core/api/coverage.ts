@@ -1,0 +1,63 @@
+/** GET /v1/coverage: of all that came in, what was captured, and why the rest was not. */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Answer, Database } from '../db/database.ts';
+import { guarded, json, routes } from '../http/routes.ts';
+import { Outcome } from '../model/coverage.ts';
+
+const Counts = z.object(
+  Object.fromEntries(Outcome.options.map((outcome) => [outcome, z.int()])) as Record<Outcome, z.ZodInt>,
+);
+const Ledger = z.object({ requests: z.int(), outcomes: Counts });
+const NONE = Object.fromEntries(Outcome.options.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+
+const Coverage = Ledger.extend({
+  by_provider: z.record(z.string(), Ledger),
+  by_day: z
+    .array(z.object({ day: z.iso.date(), requests: z.int(), outcomes: Counts }))
+    .describe('the newest thirty days on which anything came in, UTC, the newest first'),
+}).openapi('Coverage', {
+  examples: [
+    {
+      requests: 12,
+      outcomes: { ...NONE, captured: 9, not_a_turn: 3 },
+      by_provider: { anthropic: { requests: 12, outcomes: { ...NONE, captured: 9, not_a_turn: 3 } } },
+      by_day: [{ day: '2026-07-27', requests: 12, outcomes: { ...NONE, captured: 9, not_a_turn: 3 } }],
+    },
+  ],
+});
+
+const readCoverage = createRoute({
+  method: 'get',
+  path: '/v1/coverage',
+  operationId: 'readCoverage',
+  tags: ['service'],
+  summary: 'How the requests ended that came to the proxy: one outcome for each',
+  responses: { 200: json(Coverage, 'Counts, every outcome named'), ...guarded },
+});
+
+export const coverageApp = ({ ask }: { ask: Database['ask'] }) =>
+  routes().openapi(readCoverage, async (c) => {
+    const { ever, days } = await ask('readCoverage', {});
+    const by_provider = Object.fromEntries(
+      grouped(ever, ({ provider }) => provider).map(([name, rows]) => [name, ledger(rows)]),
+    );
+    const by_day = grouped(days, ({ day }) => day).map(([day, rows]) => ({ day, ...ledger(rows) }));
+    return c.json({ ...ledger(ever), by_provider, by_day }, 200);
+  });
+
+type Booked = Answer<'readCoverage'>['ever'][number];
+
+const ledger = (rows: readonly Booked[]) => {
+  const outcomes = { ...NONE };
+  for (const { outcome, requests } of rows) {
+    const { success, data } = Outcome.safeParse(outcome);
+    if (success) outcomes[data] += requests;
+  }
+  return { requests: rows.reduce((sum, { requests }) => sum + requests, 0), outcomes };
+};
+
+const grouped = <Row>(rows: readonly Row[], by: (row: Row) => string): [string, Row[]][] => {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) groups.set(by(row), [...(groups.get(by(row)) ?? []), row]);
+  return [...groups];
+};

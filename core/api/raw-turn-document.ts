@@ -1,0 +1,63 @@
+/** How do bytes travel in JSON unharmed? As text where they are text, else in base64; in pieces, one record's bytes at a time. */
+import { isUtf8 } from 'node:buffer';
+import type { HeaderList } from '../capture/journal-format.ts';
+import type { RawTurnBytes } from '../db/raw-turn-bytes.ts';
+import type { RawTurnHead } from '../model/raw-turn.ts';
+
+/** `{items: [RawTurn], next_cursor?}` */
+export async function* rawTurnDocument(
+  heads: readonly RawTurnHead[],
+  next_cursor: string | null,
+  bytesOf: ((raw_turn_id: number) => Promise<RawTurnBytes | null>) | null,
+): AsyncGenerator<string, void> {
+  yield '{"items":[';
+  for (const [place, head] of heads.entries()) {
+    if (place > 0) yield ',';
+    const passed = bytesOf && (await bytesOf(head.raw_turn_id));
+    if (!passed) {
+      yield JSON.stringify(head); // without bytes, or purged since the page was read
+      continue;
+    }
+    yield `${JSON.stringify(head).slice(0, -1)},"payload":{"request":`;
+    yield* sideText(passed.request, passed.request_headers);
+    if (passed.response_headers) {
+      yield ',"response":';
+      yield* sideText(passed.response ?? new Uint8Array(), passed.response_headers);
+    }
+    yield '}}';
+  }
+  yield next_cursor === null ? ']}' : `],"next_cursor":${JSON.stringify(next_cursor)}}`;
+}
+
+/** What is content-encoded is base64 even where it happens to be UTF-8, so that a reader need not guess. */
+function* sideText(bytes: Uint8Array, headers: HeaderList): Generator<string, void> {
+  const content_encoding = headers
+    .filter(([name]) => name.toLowerCase() === 'content-encoding')
+    .map(([, value]) => value)
+    .join(', ');
+  const encoded = content_encoding !== '' && content_encoding.toLowerCase() !== 'identity';
+  const coding = encoded ? `,"content_encoding":${JSON.stringify(content_encoding)}` : '';
+  const text = !encoded && isUtf8(bytes);
+  yield `{"headers":${JSON.stringify(headers)}${coding},"encoding":"${text ? 'utf-8' : 'base64'}","body":"`;
+  yield* text ? utf8Text(bytes) : base64Text(bytes);
+  yield '"}';
+}
+
+const PIECE_BYTES = 48 * 1024; // a multiple of 3, so that base64 pieces join
+
+function* base64Text(bytes: Uint8Array): Generator<string, void> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at < buffer.length; at += PIECE_BYTES)
+    yield buffer.toString('base64', at, Math.min(at + PIECE_BYTES, buffer.length));
+}
+
+/** The inside of a JSON string. Pieces end where a character ends; a byte order mark is kept. */
+function* utf8Text(bytes: Uint8Array): Generator<string, void> {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at < buffer.length; ) {
+    let end = Math.min(at + PIECE_BYTES, buffer.length);
+    while (end < buffer.length && ((buffer[end] ?? 0) & 0xc0) === 0x80) end--; // not within a character
+    yield JSON.stringify(buffer.toString('utf8', at, end)).slice(1, -1);
+    at = end;
+  }
+}

@@ -1,0 +1,48 @@
+/** GET /v1/sessions/{id}/raw_turns: the records behind a session, and on request the very bytes that passed. */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Database } from '../db/database.ts';
+import { readCursor, writeCursor } from '../http/cursor.ts';
+import { jsonStream } from '../http/json-stream.ts';
+import { Failure, guarded, json, routes } from '../http/routes.ts';
+import type { Log } from '../log.ts';
+import { Cursor, Id, Limit } from '../model/page.ts';
+import { RawTurnPage } from '../model/raw-turn.ts';
+import { rawTurnDocument } from './raw-turn-document.ts';
+import { sessionOf } from './sessions.ts';
+
+const listRawTurns = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{id}/raw_turns',
+  operationId: 'listRawTurns',
+  tags: ['sessions'],
+  summary: 'Raw turns of a session in the order in which they were stored; with include=payload their exact bytes too',
+  request: {
+    params: z.object({ id: Id }),
+    query: z.object({
+      limit: Limit,
+      cursor: Cursor,
+      include: z.enum(['payload']).optional().describe('payload: what passed, byte for byte'),
+    }),
+  },
+  responses: {
+    200: json(RawTurnPage, 'One page of raw turns, streamed'),
+    400: json(Failure, 'Bad limit, cursor or include'),
+    404: json(Failure, 'No such session'),
+    ...guarded,
+  },
+});
+
+const Key = z.int().nonnegative();
+
+export const rawTurnsApp = ({ ask, log }: { ask: Database['ask']; log: Log }) =>
+  routes().openapi(listRawTurns, async (c) => {
+    const { limit, cursor, include } = c.req.valid('query');
+    const { id } = c.req.valid('param');
+    const list = { route: '/v1/sessions/{id}/raw_turns', parameters: { id: id.toLowerCase() } };
+    const after = readCursor(list, cursor, Key);
+    await sessionOf(ask, id);
+    const { raw_turns, next } = await ask('listRawTurns', { session_id: id, after, limit });
+    const next_cursor = next === null ? null : writeCursor(list, next);
+    const bytesOf = include === 'payload' ? (raw_turn_id: number) => ask('rawTurnBytes', { raw_turn_id }) : null;
+    return jsonStream<never>(c, rawTurnDocument(raw_turns, next_cursor, bytesOf), log);
+  });

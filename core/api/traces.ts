@@ -1,0 +1,101 @@
+/** GET /v1/traces and all below it, and /v1/sessions/{id}/traces: what happened, turn by turn and step by step. */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Database } from '../db/database.ts';
+import { Refusal } from '../errors.ts';
+import { readCursor, writeCursor } from '../http/cursor.ts';
+import { jsonStream } from '../http/json-stream.ts';
+import { Failure, guarded, json, routes } from '../http/routes.ts';
+import type { Log } from '../log.ts';
+import { Cursor, Id, Limit, Payload } from '../model/page.ts';
+import { shownSession } from '../model/session.ts';
+import { Span } from '../model/span.ts';
+import { SCHEMA, SessionDocument, TraceDocument, TracePage } from '../model/trace.ts';
+import { sessionOf } from './sessions.ts';
+import { sessionDocument, traceDocument } from './trace-document.ts';
+
+const listTraces = createRoute({
+  method: 'get',
+  path: '/v1/traces',
+  operationId: 'listTraces',
+  tags: ['traces'],
+  summary: 'Traces of all sessions or of one, the newest first; without their spans',
+  request: { query: z.object({ limit: Limit, cursor: Cursor, session_id: Id.optional() }) },
+  responses: {
+    200: json(TracePage, 'One page of traces'),
+    400: json(Failure, 'Bad limit, cursor or session_id'),
+    404: json(Failure, 'No such session'),
+    ...guarded,
+  },
+});
+
+const readSessionTraces = createRoute({
+  method: 'get',
+  path: '/v1/sessions/{id}/traces',
+  operationId: 'readSessionTraces',
+  tags: ['sessions'],
+  summary: 'Everything that was derived of a session: its traces with their spans, and the links between them',
+  request: { params: z.object({ id: Id }), query: z.object({ payload: Payload }) },
+  responses: {
+    200: json(SessionDocument, 'The whole session, streamed'),
+    400: json(Failure, 'Unknown payload'),
+    404: json(Failure, 'No such session'),
+    ...guarded,
+  },
+});
+
+const readTrace = createRoute({
+  method: 'get',
+  path: '/v1/traces/{trace_id}',
+  operationId: 'readTrace',
+  tags: ['traces'],
+  summary: 'One trace with its spans and the links that touch it',
+  request: { params: z.object({ trace_id: Id }), query: z.object({ payload: Payload }) },
+  responses: {
+    200: json(TraceDocument, 'The trace, streamed'),
+    400: json(Failure, 'Unknown payload'),
+    404: json(Failure, 'No such trace'),
+    ...guarded,
+  },
+});
+
+const readSpan = createRoute({
+  method: 'get',
+  path: '/v1/traces/{trace_id}/spans/{span_id}',
+  operationId: 'readSpan',
+  tags: ['traces'],
+  summary: 'One span with its whole payload',
+  request: { params: z.object({ trace_id: Id, span_id: Id }) },
+  responses: { 200: json(Span, 'The span'), 404: json(Failure, 'No such span'), ...guarded },
+});
+
+const Key = z.object({ started_at: z.iso.datetime(), trace_id: z.uuid() });
+
+type Deps = { ask: Database['ask']; now: () => number; log: Log };
+
+export const tracesApp = ({ ask, now, log }: Deps) =>
+  routes()
+    .openapi(listTraces, async (c) => {
+      const { limit, cursor, session_id } = c.req.valid('query');
+      const list = { route: '/v1/traces', parameters: { session_id } };
+      const after = readCursor(list, cursor, Key);
+      if (session_id !== undefined) await sessionOf(ask, session_id);
+      const { traces, next } = await ask('listTraces', { session_id: session_id ?? null, after, limit });
+      return c.json(
+        { schema: SCHEMA, items: traces, ...(next ? { next_cursor: writeCursor(list, next) } : {}) } as const,
+        200,
+      );
+    })
+    .openapi(readSessionTraces, async (c) => {
+      const session = shownSession(await sessionOf(ask, c.req.valid('param').id), now());
+      return jsonStream<never>(c, sessionDocument(ask, session, c.req.valid('query').payload), log);
+    })
+    .openapi(readTrace, async (c) => {
+      const trace = await ask('readTrace', c.req.valid('param'));
+      if (!trace) throw new Refusal('trace-unknown', 'Cannot read the trace: there is none with this id');
+      return jsonStream<never>(c, traceDocument(ask, trace, c.req.valid('query').payload), log);
+    })
+    .openapi(readSpan, async (c) => {
+      const span = await ask('readSpan', c.req.valid('param'));
+      if (!span) throw new Refusal('span-unknown', 'Cannot read the span: the trace has none with this id');
+      return c.json(span, 200);
+    });

@@ -1,0 +1,49 @@
+/** Where does the next page begin? A keyset cursor: opaque, versioned, and bound to the list and the parameters that gave it. */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { Refusal } from '../errors.ts';
+
+const Written = z.tuple([z.literal(1), z.string(), z.unknown()]);
+
+/** What a cursor belongs to: a route and those of its parameters that shape the list. The page size does not. */
+export type List = { route: string; parameters?: Record<string, string | undefined> };
+
+export const writeCursor = (list: List, key: unknown): string =>
+  Buffer.from(JSON.stringify([1, nameOf(list), key])).toString('base64url');
+
+/**
+ * The key that a cursor holds; null without a cursor.
+ * @throws {Refusal} bad-request, when it is broken or belongs elsewhere
+ */
+export function readCursor<Key>(list: List, cursor: string | undefined, key: z.ZodType<Key>): Key | null {
+  if (cursor === undefined) return null;
+  const written = Written.safeParse(parsed(cursor));
+  if (!written.success) throw new Refusal('bad-request', 'Cannot read the page: the cursor is broken');
+  const [, name, value] = written.data;
+  if (name !== nameOf(list))
+    throw new Refusal('bad-request', 'Cannot read the page: the cursor belongs to another list or other parameters');
+  const read = key.safeParse(value);
+  if (!read.success) throw new Refusal('bad-request', 'Cannot read the page: the cursor is broken');
+  return read.data;
+}
+
+const nameOf = ({ route, parameters = {} }: List): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        route,
+        Object.entries(parameters)
+          .filter(([, value]) => value !== undefined)
+          .sort(),
+      ]),
+    )
+    .digest('base64url')
+    .slice(0, 16);
+
+const parsed = (cursor: string): unknown => {
+  try {
+    return /^[\w-]+$/.test(cursor) ? JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) : null;
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,101 @@
+/**
+ * Who may speak to a listener? Programs on this machine, and whoever was let in by name. A web page may not: neither one of a
+ * foreign origin, nor one whose host name has been pointed here (DNS rebinding). (DESIGN section 8, 'Who gets in'.)
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP, isIPv4 } from 'node:net';
+import type { MiddlewareHandler } from 'hono';
+import { Refusal } from '../errors.ts';
+
+/** The headers by which a browser gives a page away. Undefined where one was not sent. */
+export type Asked = { host: string | undefined; origin: string | undefined; secFetchSite: string | undefined };
+export type Refused = { status: 403; code: 'foreign-host' | 'foreign-origin'; message: string };
+
+/**
+ * Why a request is refused; null when it may pass. Ports of `Host` do not count.
+ * @param allowedHosts names besides loopback, with or without port; an address that is bound to belongs in it. When that is
+ *   `0.0.0.0` or `::`, any IP address may stand in Host: no name leads there, so none can have been rebound.
+ */
+export function refusal({ host, origin, secFetchSite }: Asked, allowedHosts: readonly string[]): Refused | null {
+  const asked = parseHost(host);
+  if (asked === null) return foreignHost('Cannot answer: the Host header is missing or malformed');
+  if (!isLoopback(asked.name) && !isAllowed(asked, allowedHosts) && !(isIP(asked.name) && bindsAll(allowedHosts)))
+    return foreignHost(`Cannot answer as "${asked.name}": it is neither loopback nor among allowed_hosts`);
+
+  const from = origin === undefined ? null : parseOrigin(origin);
+  const invited = from !== null && isAllowed(from, allowedHosts);
+  if (origin !== undefined && !invited && !(from !== null && isSame(from, asked)))
+    return foreignOrigin('Cannot answer a web page of another origin: its host is not among allowed_hosts');
+  if (secFetchSite !== undefined && secFetchSite !== 'same-origin' && secFetchSite !== 'none' && !invited)
+    return foreignOrigin('Cannot answer a request that another site made: its host is not among allowed_hosts');
+  return null;
+}
+
+/** For listeners that work on Node's own objects. */
+export const refuseForeign =
+  (allowedHosts: readonly string[]) =>
+  (headers: IncomingHttpHeaders): Refused | null =>
+    refusal({ host: headers.host, origin: headers.origin, secFetchSite: one(headers['sec-fetch-site']) }, allowedHosts);
+
+/** For Hono apps. What passes is told to browsers as not to be embedded or guessed at elsewhere. */
+export const guard =
+  (allowedHosts: readonly string[]): MiddlewareHandler =>
+  async (c, next) => {
+    const refused = refusal(
+      {
+        host: c.req.header('host') ?? new URL(c.req.url).host,
+        origin: c.req.header('origin'),
+        secFetchSite: c.req.header('sec-fetch-site'),
+      },
+      allowedHosts,
+    );
+    c.header('cross-origin-resource-policy', 'same-origin');
+    c.header('x-content-type-options', 'nosniff');
+    if (refused) throw new Refusal(refused.code, refused.message);
+    await next();
+  };
+
+type Address = { name: string; port: string; scheme: string };
+
+const parseHost = (host: string | undefined): Address | null => {
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+?)\.?(?::(\d{1,5}))?$/i.exec(host ?? '');
+  return match?.[1] ? { name: bare(match[1]), port: match[2] ?? '', scheme: '' } : null;
+};
+
+const parseOrigin = (origin: string): Address | null => {
+  if (!URL.canParse(origin)) return null;
+  const { protocol, hostname, port, origin: itself } = new URL(origin);
+  if ((protocol !== 'http:' && protocol !== 'https:') || itself !== origin.toLowerCase()) return null;
+  return { name: bare(hostname), port, scheme: protocol };
+};
+
+/** `[::1]` as `::1`, in the one spelling that URLs use. */
+const bare = (name: string): string => {
+  const lower = name.toLowerCase().replace(/^\[|\]$/g, '');
+  return lower.includes(':') && URL.canParse(`http://[${lower}]`)
+    ? new URL(`http://[${lower}]`).hostname.slice(1, -1)
+    : lower;
+};
+
+const isLoopback = (name: string): boolean =>
+  name === 'localhost' || name.endsWith('.localhost') || name === '::1' || (isIPv4(name) && name.startsWith('127.'));
+
+const isAllowed = ({ name, port }: Address, allowedHosts: readonly string[]): boolean =>
+  allowedHosts.some((allowed) => {
+    const entry = isIP(allowed) ? { name: bare(allowed), port: '' } : parseHost(allowed);
+    return entry !== null && entry.name === name && (entry.port === '' || entry.port === port);
+  });
+
+const bindsAll = (allowedHosts: readonly string[]): boolean =>
+  allowedHosts.some((host) => host === '0.0.0.0' || host === '::' || host === '[::]');
+
+const isSame = (origin: Address, host: Address): boolean =>
+  origin.name === host.name &&
+  (origin.port || DEFAULT_PORT[origin.scheme]) === (host.port || DEFAULT_PORT[origin.scheme]);
+
+const DEFAULT_PORT: Record<string, string> = { 'http:': '80', 'https:': '443' };
+
+const one = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(', ') : value);
+
+const foreignHost = (message: string): Refused => ({ status: 403, code: 'foreign-host', message });
+const foreignOrigin = (message: string): Refused => ({ status: 403, code: 'foreign-origin', message });

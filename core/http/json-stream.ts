@@ -1,0 +1,74 @@
+/** How does a large document leave? Piece by piece as the reader takes it, so that it never stands in memory whole. */
+import type { Context, TypedResponse } from 'hono';
+import type { Log } from '../log.ts';
+import { traceOf } from './failure.ts';
+import type { HttpEnv } from './routes.ts';
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** A JSON answer of this shape, as the contract's types see it. */
+export type JsonAnswer<Body> = Response & TypedResponse<Body, 200, 'json'>;
+
+/**
+ * Answers 200 with the JSON text that the pieces make up. The first 64 KiB are made before the head leaves, so what fails until
+ * then is an ordinary failure; later the connection is cut, since half a document must not look like a whole one.
+ */
+export async function jsonStream<Body>(
+  c: Context<HttpEnv>,
+  pieces: AsyncGenerator<string, void>,
+  log: Log,
+): Promise<JsonAnswer<Body>> {
+  const chunks = chunked(pieces);
+  const first = await chunks.next();
+  const head = { 'content-type': 'application/json' };
+  if (first.done || first.value.last) return c.body(first.value?.text ?? '', 200, head) as unknown as JsonAnswer<Body>;
+
+  let ready: Uint8Array | null = Buffer.from(first.value.text);
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const bytes = ready ?? (await nextBytes(chunks));
+        ready = null;
+        if (bytes) controller.enqueue(bytes);
+        else controller.close();
+      } catch (thrown) {
+        log.error({ request_id: c.get('requestId'), ...traceOf(thrown) }, 'Cannot finish an answer');
+        const { outgoing } = c.env ?? {};
+        if (!outgoing) return controller.error(new Error('Cannot finish the answer'));
+        outgoing.destroy(); // cut; an error in the stream would be written into the body by the adaptor
+        controller.close();
+      }
+    },
+    async cancel() {
+      await chunks.return(undefined); // the reader left: no further page is asked for
+    },
+  });
+  return c.body(body, 200, head) as unknown as JsonAnswer<Body>;
+}
+
+type Chunk = { text: string; last: boolean };
+
+async function* chunked(pieces: AsyncGenerator<string, void>): AsyncGenerator<Chunk, void> {
+  let text = '';
+  for await (const piece of pieces) {
+    text += piece;
+    if (text.length < CHUNK_BYTES) continue;
+    yield { text, last: false };
+    text = '';
+  }
+  yield { text, last: true };
+}
+
+const nextBytes = async (chunks: AsyncGenerator<Chunk, void>): Promise<Uint8Array | null> => {
+  const { value } = await chunks.next();
+  return value && value.text !== '' ? Buffer.from(value.text) : null;
+};
+
+/** The members of an array in JSON, one piece each, with what stands between them. */
+export async function* elements(members: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string, void> {
+  let separator = '';
+  for await (const member of members) {
+    yield separator + JSON.stringify(member);
+    separator = ',';
+  }
+}

@@ -1,0 +1,24 @@
+/** How does a failure leave? As `application/problem+json`, with nothing in it that the caller did not send or should not know. */
+import { STATUS_CODES } from 'node:http';
+import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Problem } from '../model/problem.ts';
+
+/** A listener's way of saying no. The read API has problems; the ingest listener has an envelope of its own. */
+export type Answer = (c: Context, status: ContentfulStatusCode, code: string, message: string) => Response;
+
+export const PROBLEM_TYPE = 'application/problem+json';
+
+/** @param message one sentence, which is sent as it is */
+export const problem: Answer = (c, status, code, message) => {
+  const body: Problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    code,
+    detail: message,
+    error: message,
+    request_id: c.get('requestId') ?? '',
+  };
+  return c.body(JSON.stringify(body), status, { 'content-type': PROBLEM_TYPE });
+};

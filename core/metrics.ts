@@ -1,0 +1,119 @@
+/** What do operators count? Names and closed label sets in one place; a registry for each process or thread, none for the world. */
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Whose registry it is: `engine` is merged into its process's own and therefore names no build. */
+export type Role = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine';
+
+/** What `registry.getMetricsAsJSON()` tells of one registry: plain values that pass between threads. */
+export type MetricsSnapshot = readonly unknown[];
+
+export type Metrics = {
+  registry: Registry;
+  /** A request that passed the proxy, by how it ended as far as the proxy can know. */
+  proxyRequest(provider: string, outcome: string): void;
+  /** A request that is no turn, by the reason; once, by whoever books it. */
+  notCaptured(reason: string): void;
+  addedTtfb(seconds: number): void;
+  journal(state: { bytes: number; oldestSeconds: number }): void;
+  intakeTurn(outcome: string): void;
+  intakeBatch(seconds: number): void;
+  derived(seconds: number): void;
+  derivePending(state: { lagSeconds: number; queue: number; parked: number }): void;
+  apiRequest(request: { route: string; method: string; status: number; seconds: number }): void;
+  ingestWrite(provider: string, status: string): void;
+  /** The text exposition of this registry and the given ones, added up. */
+  text(others?: readonly MetricsSnapshot[]): Promise<string>;
+};
+
+export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+export function openMetrics(role: Role, version = ''): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Counter({ name, help, labelNames: [...labelNames], registers });
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  const histogram = <Label extends string>(
+    name: string,
+    help: string,
+    buckets: number[],
+    labelNames: readonly Label[] = [],
+  ) => new Histogram({ name, help, buckets, labelNames: [...labelNames], registers });
+
+  if (role !== 'engine')
+    new Gauge({
+      name: 'svc_build_info',
+      help: 'Always 1; the labels tell what runs',
+      labelNames: ['version', 'role'],
+      registers,
+    }).set({ version, role }, 1);
+
+  const proxyRequests = counter('svc_proxy_requests_total', 'Requests that came to the proxy', ['provider', 'outcome']);
+  const notCaptured = counter('svc_capture_not_captured_total', 'Requests that are no turn', ['reason']);
+  const addedTtfb = histogram('svc_proxy_added_ttfb_seconds', 'Time to first byte that the proxy adds', FINE);
+  const journalBytes = gauge('svc_journal_bytes', 'Journal on disk');
+  const journalOldest = gauge('svc_journal_oldest_seconds', 'Age of the oldest call that is not in the database');
+  const intakeTurns = counter('svc_intake_turns_total', 'Calls taken in from the journal', ['outcome']);
+  const intakeBatch = histogram('svc_intake_batch_seconds', 'Time to store a batch of calls', COARSE);
+  const derive = histogram('svc_derive_seconds', 'Time to derive what is new of one session', COARSE);
+  const deriveLag = gauge('svc_derive_lag_seconds', 'How long the longest waiting session has waited');
+  const deriveQueue = gauge('svc_derive_queue', 'Sessions whose projection is behind');
+  const deriveParked = gauge('svc_derive_parked', 'Sessions that failed too often to be tried again');
+  const apiRequests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
+  const apiSeconds = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
+  const ingestWrites = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);
+
+  return {
+    registry,
+    proxyRequest: (provider, outcome) =>
+      proxyRequests.inc({ provider: known(provider, PROVIDERS, 'unknown'), outcome: known(outcome, OUTCOMES) }),
+    notCaptured: (reason) => notCaptured.inc({ reason: known(reason, REASONS) }),
+    addedTtfb: (seconds) => addedTtfb.observe(seconds),
+    journal: ({ bytes, oldestSeconds }) => {
+      journalBytes.set(bytes);
+      journalOldest.set(oldestSeconds);
+    },
+    intakeTurn: (outcome) => intakeTurns.inc({ outcome: known(outcome, OUTCOMES) }),
+    intakeBatch: (seconds) => intakeBatch.observe(seconds),
+    derived: (seconds) => derive.observe(seconds),
+    derivePending: ({ lagSeconds, queue, parked }) => {
+      deriveLag.set(lagSeconds);
+      deriveQueue.set(queue);
+      deriveParked.set(parked);
+    },
+    apiRequest: ({ route, method, status, seconds }) => {
+      apiRequests.inc({ route, method: known(method, METHODS), status: String(status) });
+      apiSeconds.observe({ route }, seconds);
+    },
+    ingestWrite: (provider, status) =>
+      ingestWrites.inc({ provider: known(provider, PROVIDERS, 'unknown'), status: known(status, WRITES) }),
+    text: async (others = []) =>
+      others.length === 0
+        ? registry.metrics()
+        : AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...others] as object[]).metrics(),
+  };
+}
+
+const FINE = [0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
+const COARSE = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+const PROVIDERS: readonly string[] = ['anthropic', 'openai', 'ollama', 'unknown'];
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const WRITES: readonly string[] = ['accepted', 'duplicate', 'reject_oversize', 'reject_invalid', 'failed'];
+
+/** The reasons for which a request is no turn. This file imports no noun; a test holds it against `core/model/coverage.ts`. */
+export const REASONS: readonly string[] = [
+  'not_a_turn',
+  'unsupported_format',
+  'undecodable',
+  'over_limit',
+  'journal_full',
+  'poison',
+  'crashed',
+  'disabled',
+];
+const OUTCOMES: readonly string[] = ['captured', 'partial', ...REASONS];
+
+/** A value outside the list must not open a time series of its own. */
+const known = (value: string, values: readonly string[], otherwise = 'other') =>
+  values.includes(value) ? value : otherwise;

@@ -1,0 +1,57 @@
+/** What is stored of the Merkle DAG? A row per distinct message of a session, and a row per call that says where its messages hang. */
+import type { Role } from './bucket.ts';
+import type { Usage } from './usage.ts';
+
+/** A message in its place: all of it follows from its hash, but for the slice that held it. Hashes are lower-case hex. */
+export type LinkedMessage = {
+  node_hash: string;
+  parent_hash: string | null; // null: a root
+  depth: number; // distance from the root
+  role: Role;
+  injected: string; // the kind of whole-message context that a harness inserts; '' is conversation
+  tool_calls: number; // tool_use and server_tool_use blocks
+  slice_id: string | null; // the message as sent; null: the answer of the call
+};
+
+/**
+ * A row of `svc.nodes` but for its session. What `LinkedMessage` does not tell are attributes, taken from the call with the lowest
+ * (requested_at, call_id) that holds the message. Instants are UTC with microseconds.
+ */
+export type NodeRow = LinkedMessage &
+  Usage & {
+    call_id: string;
+    position: number; // among the messages of that call, 0 first; the answer comes after the request's
+    model: string;
+    provider: string;
+    agent_name: string;
+    project: string;
+    stop_reason: string;
+    requested_at: string;
+    created_at: string; // when the call was made, or for an answer its last byte
+  };
+
+/** A row of `svc.calls` but for its raw turn and session. */
+export type CallRow = {
+  tip_hash: string | null; // the request's last message that is not injected; null: none, or it cannot be read
+  leaf_hash: string | null; // the answer; null: none that can be read
+  model: string;
+  stream: boolean;
+  max_tokens: number | null;
+  tool_count: number;
+};
+
+/** What was read in one call: its row, its messages in order, and what its nodes have in common. */
+export type CallNodes = {
+  call: CallRow;
+  messages: LinkedMessage[]; // of the request
+  answer: LinkedMessage | null;
+  call_id: string;
+  model: string; // as answered, else as asked for
+  provider: string;
+  agent_name: string;
+  project: string;
+  stop_reason: string;
+  usage: Usage;
+  requested_at: string;
+  answered_at: string; // last byte of the answer, or requested_at
+};

@@ -1,0 +1,40 @@
+/** How is a list read? In pages: `limit` items, then `next_cursor` leads on; where it is absent the list has ended. */
+import { z } from '@hono/zod-openapi';
+
+const LARGEST_PAGE = 200;
+
+/** Written as a string on the wire, so the number is made here. Above the largest page it is clamped, not refused. */
+export const Limit = z
+  .string()
+  .regex(/^0*[1-9]\d*$/, 'must be a positive whole number')
+  .default('50')
+  .transform((digits) => Math.min(Number(digits), LARGEST_PAGE))
+  .openapi({
+    type: 'integer',
+    minimum: 1,
+    default: 50,
+    description: `items in a page; above ${LARGEST_PAGE} it is ${LARGEST_PAGE}`,
+  });
+
+export const Cursor = z
+  .string()
+  .max(2048)
+  .optional()
+  .openapi({ description: 'next_cursor of the page before; belongs to the list and parameters that gave it' });
+
+export const cursorExample = 'WzEsIlNkMlgiLDEyXQ';
+
+export const NextCursor = z.string().optional().describe('absent on the last page');
+
+/** `preview` shortens strings and leaves image bytes out; `full` is what was captured. */
+export const Payload = z
+  .enum(['full', 'preview'])
+  .default('full')
+  .describe('preview: strings are cut, images left out');
+export type Payload = z.infer<typeof Payload>;
+
+/** An instant in UTC with microseconds. */
+export const At = z.string().openapi({ format: 'date-time' });
+
+/** An id in a path or a query. A path with anything else in its place leads nowhere. */
+export const Id = z.uuid().openapi({ examples: ['7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10'] });

@@ -1,0 +1,147 @@
+/** What is a session? One conversation with its rollup, as the read API shows it. (Reference sections 4.9 and 6.2.) */
+import { z } from '@hono/zod-openapi';
+import { At, cursorExample, NextCursor } from './page.ts';
+
+const ModelUse = z.object({
+  model: z.string(),
+  calls: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cost_usd: z.number().nullable().describe('null: the model has no known price'),
+  price: z.object({ source: z.string(), date: z.string() }).nullable(),
+});
+
+const Rollup = z.object({
+  status: z.enum(['completed', 'failed', 'abandoned', 'unknown']),
+  title: z.string().optional(),
+  preview: z.string().optional().describe('the beginning of the first prompt'),
+  turn_count: z.int().describe('traces'),
+  model: z.string().optional().describe('used most'),
+  model_usage: z.array(ModelUse).optional().describe('one row for each model and price'),
+  kind_counts: z.record(z.string(), z.int()).describe('LLM calls by what they were for'),
+  tool_result_count: z.int(),
+  tool_error_count: z.int(),
+  has_git_activity: z.boolean(),
+  tasks: z.array(z.unknown()),
+  usage: z.object({
+    input_tokens: z.int().describe('cache reads and writes included'),
+    output_tokens: z.int().describe('reasoning included'),
+    cache_read_tokens: z.int(),
+    cache_write_tokens: z.int(),
+    reasoning_tokens: z.int(),
+    cost_usd: z.number().nullable().describe('of the priced calls; null: none is priced'),
+    unpriced_models: z.array(z.string()),
+  }),
+});
+
+export const sessionExample = {
+  id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
+  harness_id: 'claude-code',
+  harness_session_id: '019fa57e-6d3c-7a51-8a1c-5f2a9f1f7b20',
+  harness_version: '2.1.197',
+  cwd: '/home/ada/engine',
+  display_title: 'Fix the carry in the adder',
+  live: false,
+  started_at: '2026-07-27T09:30:00.123456Z',
+  last_seen_at: '2026-07-27T09:41:12.000512Z',
+  raw_turn_count: 9,
+  rollup: {
+    status: 'completed',
+    title: 'Fix the carry in the adder',
+    preview: 'The adder drops its carry, please look into it',
+    turn_count: 1,
+    model: 'claude-sonnet-4-5',
+    model_usage: [
+      {
+        model: 'claude-sonnet-4-5',
+        calls: 8,
+        input_tokens: 184_201,
+        output_tokens: 3_120,
+        cost_usd: 0.213_405,
+        price: { source: 'genai-prices', date: '2026-07-01' },
+      },
+    ],
+    kind_counts: { main: 8 },
+    tool_result_count: 7,
+    tool_error_count: 0,
+    has_git_activity: false,
+    tasks: [],
+    usage: {
+      input_tokens: 184_201,
+      output_tokens: 3_120,
+      cache_read_tokens: 160_440,
+      cache_write_tokens: 21_007,
+      reasoning_tokens: 0,
+      cost_usd: 0.213_405,
+      unpriced_models: [],
+    },
+  },
+};
+
+export const Session = z
+  .object({
+    id: z.uuid(),
+    harness_id: z.string().describe('"unknown" when nobody said'),
+    harness_session_id: z.string(),
+    harness_version: z.string().optional(),
+    harness_metadata: z.record(z.string(), z.unknown()).optional(),
+    parent_session_id: z.uuid().optional(),
+    fork_of_session_id: z.uuid().optional(),
+    auth_subject: z.string().optional(),
+    agent_name: z.string().optional(),
+    project: z.string().optional(),
+    cwd: z.string().optional(),
+    name: z.string().optional().describe('given by the harness'),
+    display_name: z.string().optional().describe('given by a person'),
+    display_title: z.string(),
+    live: z.boolean().describe('seen within the last five minutes, and not ended'),
+    started_at: At,
+    last_seen_at: At,
+    ended_at: At.optional(),
+    raw_turn_count: z.int(),
+    rollup: Rollup,
+  })
+  .openapi('Session', { examples: [sessionExample] });
+export type Session = z.infer<typeof Session>;
+
+export const SessionPage = z
+  .object({ items: z.array(Session), next_cursor: NextCursor })
+  .openapi('SessionPage', { examples: [{ items: [sessionExample], next_cursor: cursorExample }] });
+
+export const SessionAnswer = z
+  .object({ session: Session })
+  .openapi('SessionAnswer', { examples: [{ session: sessionExample }] });
+
+/** A session as it is stored: what depends on the moment of reading is not in it. */
+export type SessionRecord = Omit<Session, 'live' | 'display_title'>;
+
+const LIVE_MS = 5 * 60_000;
+
+/** A session as it is shown at a moment, in milliseconds since 1970. */
+export const shownSession = (record: SessionRecord, now: number): Session => ({
+  ...record,
+  display_title: displayTitle(record),
+  live: record.ended_at === undefined && now - Date.parse(record.last_seen_at) <= LIVE_MS,
+});
+
+/** What people call it, else what it is about, else what its harness calls it. A prompt that is JSON is no title. */
+export const displayTitle = ({ id, display_name, name, harness_session_id, rollup }: SessionRecord): string =>
+  [
+    display_name,
+    rollup.title,
+    rollup.preview !== undefined && !isJson(rollup.preview) ? rollup.preview : '',
+    name,
+    harness_session_id.slice(0, 12),
+  ].find((title) => title !== undefined && title.trim() !== '') ?? id;
+
+/** Previews are cut, so JSON is told by how it begins as well. */
+const isJson = (text: string): boolean => {
+  if (!/^\s*[[{]/.test(text)) return false;
+  if (/^\s*(\{\s*"[^"]*"\s*:|\[\s*\{\s*"[^"]*"\s*:)/.test(text)) return true;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,89 @@
+/** What is a span? One step of a trace: the agent itself, a call of a model, a tool, or something that was put in. */
+import { z } from '@hono/zod-openapi';
+import { ContentBlock } from './content-block.ts';
+import { At } from './page.ts';
+
+const Block = ContentBlock.openapi('ContentBlock', {
+  examples: [{ type: 'text', text: 'The carry is now passed on.' }],
+});
+
+const SpanUsage = z.object({
+  input_tokens: z.int().describe('cache reads and writes included'),
+  output_tokens: z.int().describe('reasoning included'),
+  cache_read_tokens: z.int(),
+  cache_write_5m_tokens: z.int(),
+  cache_write_1h_tokens: z.int(),
+  reasoning_tokens: z.int(),
+  cost_usd: z.number().nullable().describe('null: the model has no known price'),
+});
+
+export const spanExample = {
+  trace_id: '0c2a4d5e-6f70-5182-93a4-b5c6d7e8f901',
+  span_id: '1d3b5e6f-7081-5293-a4b5-c6d7e8f90112',
+  session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
+  parent_span_id: '2e4c6f70-8192-53a4-b5c6-d7e8f9011223',
+  seq: 1,
+  kind: 'llm',
+  call_kind: 'main',
+  name: 'claude-sonnet-4-5',
+  thread_id: '',
+  status: 'ok',
+  model: 'claude-sonnet-4-5',
+  provider: 'anthropic',
+  stop_reason: 'end_turn',
+  external_id: 'msg_01Kq',
+  started_at: '2026-07-27T09:30:00.123456Z',
+  first_byte_at: '2026-07-27T09:30:00.923456Z',
+  ended_at: '2026-07-27T09:30:04.123456Z',
+  duration_ns: 4_000_000_000,
+  input: [{ type: 'text', text: 'The adder drops its carry, please look into it' }],
+  output: [{ type: 'text', text: 'The carry is now passed on.' }],
+  usage: {
+    input_tokens: 21_200,
+    output_tokens: 410,
+    cache_read_tokens: 18_000,
+    cache_write_5m_tokens: 3_000,
+    cache_write_1h_tokens: 0,
+    reasoning_tokens: 0,
+    cost_usd: 0.0234,
+  },
+  price: { model: 'claude-sonnet-4-5', source: 'genai-prices', date: '2026-07-01' },
+  raw_turn_id: 12,
+};
+
+export const Span = z
+  .object({
+    trace_id: z.uuid(),
+    span_id: z.uuid(),
+    session_id: z.uuid(),
+    parent_span_id: z.uuid().optional(),
+    seq: z.int().describe('place in the trace, 0 first'),
+    kind: z.enum(['agent', 'llm', 'tool', 'event']),
+    call_kind: z.string().describe('what an LLM call was for, or which context an event put in'),
+    name: z.string(),
+    thread_id: z.string().describe('"" is the main thread'),
+    status: z.enum(['ok', 'error', 'partial']),
+    error_type: z.string().optional(),
+    model: z.string(),
+    provider: z.string(),
+    stop_reason: z.string().describe("the provider's word"),
+    external_id: z.string().optional().describe("the provider's own id of the answer or the tool call"),
+    started_at: At,
+    first_byte_at: At.optional(),
+    ended_at: At.optional(),
+    duration_ns: z.int().optional(),
+    input: z.array(Block),
+    output: z.array(Block),
+    verdict: z.record(z.string(), z.unknown()).optional(),
+    usage: SpanUsage,
+    usage_verbatim: z.record(z.string(), z.unknown()).optional().describe('as the provider reported it'),
+    price: z
+      .object({ model: z.string(), source: z.string(), date: z.string() })
+      .optional()
+      .describe('the price row that was used'),
+    raw_turn_id: z.int().optional(),
+    node_hash: z.string().optional(),
+    payload: z.literal('preview').optional().describe('present when input and output are shortened'),
+  })
+  .openapi('Span', { examples: [spanExample] });
+export type Span = z.infer<typeof Span>;

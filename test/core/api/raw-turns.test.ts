@@ -1,0 +1,164 @@
+import { gzipSync } from 'node:zlib';
+import * as assert from 'uvu/assert';
+import { RawTurnPage } from '../../../core/model/raw-turn.ts';
+import { databaseSuite } from '../../support/databases.ts';
+import { idOf, insertRawTurns, insertSessions, instantAt } from '../../support/projection-rows.ts';
+import { type Json, testApi } from '../../support/read-api.ts';
+
+databaseSuite('raw turns of the read API', (test, database) => {
+  const get = async (path: string, ask = database().ask): Promise<Json> => {
+    const response = await testApi({ ask }).request(path);
+    assert.is(response.status, 200, `${path}: ${response.status}`);
+    return response.json();
+  };
+  const url = (session: number, query = '') => `/v1/sessions/${idOf('session', session)}/raw_turns${query}`;
+  const bytesOf = ({ encoding, body }: Json) => Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8');
+
+  test.before.each(() => database().reset());
+
+  test('a page lists facts and sizes, and asks for no bytes', async () => {
+    await insertSessions(database(), [{ n: 1 }]);
+    const [id] = await insertRawTurns(database(), [
+      {
+        session: 1,
+        seq: 1,
+        request: Buffer.from('{"a":1}'),
+        response: Buffer.from('ok'),
+        thread_id: 'sub',
+        meta: '{"x":1}',
+      },
+      { session: 1, seq: 2, request: Buffer.from('{}'), response: null, ending: 'upstream_error' },
+    ]);
+    const asked: string[] = [];
+    const page = await get(url(1), (name, args) => {
+      asked.push(name);
+      return database().ask(name, args);
+    });
+    RawTurnPage.parse(page);
+    const { received_at, ...first } = page.items[0];
+    assert.ok(received_at);
+    assert.equal(first, {
+      raw_turn_id: id,
+      svc_proxy_request_id: 'request-1-1',
+      source: 'wire',
+      session_id: idOf('session', 1),
+      session_seq: 1,
+      outcome: 'captured',
+      ending: 'complete',
+      provider: 'anthropic',
+      method: 'POST',
+      url: '/v1/messages',
+      status: 200,
+      harness_id: 'claude-code',
+      harness_session_id: 'harness-session-1',
+      thread_id: 'sub',
+      agent_name: 'claude',
+      requested_at: instantAt(1),
+      request_bytes: 7,
+      response_bytes: 2,
+      turn_hash: '1'.padStart(64, '0'),
+      meta: { x: 1 },
+    });
+    assert.not.ok('status' in page.items[1]);
+    assert.not.ok('meta' in page.items[1]);
+    assert.equal(asked, ['readSession', 'listRawTurns']);
+    assert.is((await testApi({ ask: database().ask }).request(url(9))).status, 404);
+  });
+
+  test('pages hold every record once, in the order of storing', async () => {
+    await insertSessions(database(), [{ n: 1 }, { n: 2 }]);
+    const ids = await insertRawTurns(
+      database(),
+      Array.from({ length: 7 }, (_, n) => ({ session: 1, seq: n + 1, request: Buffer.from(`${n}`), response: null })),
+    );
+    await insertRawTurns(database(), [{ session: 2, seq: 1, request: Buffer.from('x'), response: null }]);
+    const seen: number[] = [];
+    for (let cursor = ''; ; ) {
+      const page = await get(url(1, `?limit=3${cursor && `&cursor=${cursor}`}`));
+      seen.push(...page.items.map((item: Json) => item.raw_turn_id));
+      if (!page.next_cursor) break;
+      cursor = page.next_cursor;
+    }
+    assert.equal(seen, ids);
+    const { next_cursor } = await get(url(1, '?limit=3'));
+    assert.is((await testApi({ ask: database().ask }).request(url(2, `?cursor=${next_cursor}`))).status, 400);
+  });
+
+  test('a corrected record belongs to the session it was corrected to', async () => {
+    await insertSessions(database(), [{ n: 1 }, { n: 2 }]);
+    const [moved = 0, back = 0, stays = 0] = await insertRawTurns(
+      database(),
+      [1, 2, 3].map((seq) => ({ session: 1, seq, request: Buffer.from(`${seq}`), response: null })),
+    );
+    const correct = (raw_turn_id: number, session: number) =>
+      database().sql(
+        "insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, thread_id, reason) values ($1::bigint, 'repair', $2::uuid, 't', 'test')",
+        [raw_turn_id, idOf('session', session)],
+      );
+    await correct(moved, 2);
+    await correct(back, 2);
+    await correct(back, 1);
+    const idsOf = async (session: number) => (await get(url(session))).items.map((item: Json) => item.raw_turn_id);
+    assert.equal(await idsOf(1), [back, stays]);
+    assert.equal(await idsOf(2), [moved]);
+    const [item] = (await get(url(2))).items;
+    assert.equal([item.session_id, item.thread_id], [idOf('session', 2), 't']);
+  });
+
+  test('the exact bytes come back, whatever they are', async () => {
+    await insertSessions(database(), [{ n: 1 }]);
+    const bodies: [request: Buffer, response: Buffer | null, coding: string | null, encoding: string][] = [
+      [Buffer.from('{"a": "ä\\u0000"}'), Buffer.from('{"ok":true}'), null, 'utf-8'],
+      [Buffer.from('\ufeff{"bom":1}'), Buffer.from([0xff, 0xfe, 0x00, 0x80]), null, 'base64'],
+      [Buffer.from('a\u0000b\u001f"\\\r\n'), gzipSync('{"ok":true}'), 'gzip', 'base64'],
+      [Buffer.from(''), Buffer.from(''), 'identity', 'utf-8'],
+      [Buffer.from(`x${'ä😀'.repeat(200_000)}`), Buffer.from('plain all the same'), 'br', 'base64'],
+      [Buffer.from(Array.from({ length: 100_001 }, (_, i) => (i * 31) % 256)), null, null, ''],
+    ];
+    await insertRawTurns(
+      database(),
+      bodies.map(([request, response, coding], i) => ({
+        session: 1,
+        seq: i + 1,
+        request,
+        response,
+        response_headers: coding ? ([['Content-Encoding', coding]] as [string, string][]) : [],
+      })),
+    );
+    const page = await get(url(1, '?include=payload'));
+    RawTurnPage.parse(page);
+    assert.is(page.items.length, bodies.length);
+    for (const [i, [request, response, coding, encoding]] of bodies.entries()) {
+      const { payload } = page.items[i];
+      assert.ok(bytesOf(payload.request).equals(request), `request ${i}`);
+      assert.equal(payload.request.headers, [['content-type', 'application/json']]);
+      if (!response) {
+        assert.not.ok('response' in payload);
+        continue;
+      }
+      assert.is(payload.response.encoding, encoding, `response ${i}`);
+      assert.ok(bytesOf(payload.response).equals(response), `response ${i}`);
+      assert.is(payload.response.content_encoding, coding && coding !== 'identity' ? coding : undefined);
+    }
+  });
+
+  test('bytes are fetched record by record as the reader takes them', async () => {
+    await insertSessions(database(), [{ n: 1 }]);
+    const request = Buffer.alloc(300_000, 'x');
+    await insertRawTurns(
+      database(),
+      Array.from({ length: 30 }, (_, n) => ({ session: 1, seq: n + 1, request, response: null })),
+    );
+    let fetched = 0;
+    const app = testApi({
+      ask: (name, args) => {
+        if ((name as string) === 'rawTurnBytes') fetched++;
+        return database().ask(name, args);
+      },
+    });
+    const reader = (await app.request(url(1, '?include=payload'))).body?.getReader();
+    await reader?.read();
+    assert.ok(fetched <= 2, `${fetched} fetched for the first chunk`);
+    await reader?.cancel();
+  });
+});

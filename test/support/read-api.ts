@@ -1,0 +1,19 @@
+/** The read API with nothing but its data handed in, for tests that ask it through `app.request()`. */
+import { type ReadApi, readApi } from '../../core/api/app.ts';
+import { openLog } from '../../core/log.ts';
+import { openMetrics } from '../../core/metrics.ts';
+
+export const testApi = (given: Partial<ReadApi> = {}) =>
+  readApi({
+    ask: () => Promise.reject(new Error('no database')),
+    log: openLog('silent'),
+    metrics: openMetrics('all', '0.0.0'),
+    version: '0.0.0',
+    allowedHosts: [],
+    token: '',
+    now: () => Date.parse('2026-07-27T10:00:00Z'),
+    ...given,
+  });
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects, whatever the type
+export type Json = any;
