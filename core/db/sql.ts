@@ -6,7 +6,11 @@ import type { SQL } from 'drizzle-orm';
  * Uint8Array, `jsonb` parsed, arrays as arrays. Timestamps come as PostgreSQL's text: select them through `instant()`.
  */
 export type Sql = {
+  kind: 'embedded' | 'server';
+  /** @throws {DatabaseError} */
   rows<Row extends Record<string, unknown>>(statement: SQL): Promise<Row[]>;
-  /** Runs in one transaction (a savepoint inside another). @throws {DatabaseError} */
+  /** Runs in one transaction (a savepoint inside another). Inside `work` only `tx` may be asked. @throws {DatabaseError} */
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+  /** Runs the statements of a file: several, without parameters. @throws {DatabaseError} */
+  script(text: string): Promise<void>;
 };

@@ -1,0 +1,69 @@
+/** What do the `x-svc-*` headers say of a call's session? The envelope that a wrapper or gateway puts around it. */
+import { headerOf, wordOf } from './headers.ts';
+import type { HeaderList } from './journal-format.ts';
+
+/**
+ * A field is '' or null when it was not sent or is malformed: a proxy refuses no call for its labels. `harness_id` is 'unknown' when
+ * nobody says. An organisation (`x-svc-auth-org-id`) is not read: one installation serves one.
+ */
+export type Envelope = {
+  harness_id: string;
+  harness_session_id: string;
+  harness_version: string;
+  cwd: string;
+  session_name: string;
+  parent_harness_session_id: string | null;
+  harness_metadata: Record<string, unknown> | null;
+  agent_name: string;
+  project: string;
+  auth_subject: string;
+};
+
+export const envelopeOf = (headers: HeaderList): Envelope => ({
+  harness_id: wordOf(headers, 'x-svc-harness-id') || 'unknown',
+  harness_session_id: wordOf(headers, 'x-svc-harness-session-id'),
+  harness_version: wordOf(headers, 'x-svc-harness-version'),
+  cwd: decodedText(headerOf(headers, 'x-svc-cwd')),
+  session_name: decodedText(headerOf(headers, 'x-svc-session-name')),
+  parent_harness_session_id: wordOf(headers, 'x-svc-parent-harness-session-id') || null,
+  harness_metadata: decodedObject(wordOf(headers, 'x-svc-harness-metadata')),
+  agent_name: wordOf(headers, 'x-svc-agent-name'),
+  project: decodedText(headerOf(headers, 'x-svc-project')),
+  auth_subject: wordOf(headers, 'x-svc-auth-subject'),
+});
+
+/**
+ * Percent-decoded as a path segment, so `+` stays `+`. Malformed escapes leave the value as sent, which still names something;
+ * a value with a control character is refused, so that none is ever stored.
+ */
+function decodedText(value: string | null): string {
+  const text = value === null ? '' : (percentDecoded(value) ?? value);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
+  return /[\u0000-\u001f\u007f]/.test(text) ? '' : text;
+}
+
+function percentDecoded(value: string): string | null {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return null;
+  }
+}
+
+/** base64url without padding, of a JSON object; null for anything else. */
+function decodedObject(value: string): Record<string, unknown> | null {
+  if (value === '' || !/^[\w-]+$/.test(value) || value.length % 4 === 1) return null;
+  try {
+    const object: unknown = JSON.parse(Buffer.from(value, 'base64url').toString('utf8'));
+    const isObject = typeof object === 'object' && object !== null && !Array.isArray(object);
+    return isObject && isShallow(object) ? (object as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Deeper metadata is malformed: who hashes and stores it recurses. */
+const isShallow = (value: unknown, left = 32): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (left > 0 && Object.values(value).every((member) => isShallow(member, left - 1)));

@@ -1,0 +1,11 @@
+/** What does a header say? Names are compared without case; of a repeated header the first counts. */
+import type { HeaderList } from './journal-format.ts';
+
+/** The value as sent; null when there is no such header. @param name in lower case */
+export function headerOf(headers: HeaderList, name: string): string | null {
+  for (const [sent, value] of headers) if (sent.length === name.length && sent.toLowerCase() === name) return value;
+  return null;
+}
+
+/** The value without white space around it; '' when there is none. */
+export const wordOf = (headers: HeaderList, name: string): string => headerOf(headers, name)?.trim() ?? '';

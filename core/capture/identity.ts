@@ -1,0 +1,49 @@
+/** Whose call is it, as far as the call itself says? Envelope first, then what the harness sends. (README, 'Identity'.) */
+import { createHash } from 'node:crypto';
+import { v5 } from 'uuid';
+import type { Identity } from '../model/identity.ts';
+import { envelopeOf } from './envelope.ts';
+import { harnessOf } from './harness.ts';
+import type { CallOpened } from './journal-format.ts';
+import { threadOf } from './thread.ts';
+
+/**
+ * Field by field, so that a wrapper may name only what it knows. `harness_session_id` stays empty when neither names a session; then
+ * the chain of messages decides at intake (`conversation.ts`). The wire formats read so far have no conversation id of their own.
+ * @param skeleton the parsed body with its cut arrays empty; null when it cannot be read
+ */
+export function identityOf(
+  { headers, project }: Pick<CallOpened, 'headers' | 'project'>,
+  skeleton: Record<string, unknown> | null,
+): Identity {
+  const envelope = envelopeOf(headers);
+  const harness = harnessOf(headers, skeleton);
+  const harness_id = bounded(
+    envelope.harness_id === 'unknown' ? (harness?.harness_id ?? 'unknown') : envelope.harness_id,
+  );
+  return {
+    harness_id,
+    harness_session_id: bounded(envelope.harness_session_id || (harness?.harness_session_id ?? '')),
+    thread_id: bounded(threadOf(headers)),
+    parent_harness_session_id: envelope.parent_harness_session_id && bounded(envelope.parent_harness_session_id),
+    parent_thread_id: bounded(harness?.parent_thread_id ?? ''),
+    harness_version: envelope.harness_version || (harness?.harness_version ?? ''),
+    cwd: envelope.cwd,
+    session_name: envelope.session_name,
+    harness_metadata: envelope.harness_metadata ?? harness?.harness_metadata ?? null,
+    agent_name: envelope.agent_name || (harness_id === 'unknown' ? '' : harness_id),
+    project: envelope.project || project,
+    auth_subject: envelope.auth_subject,
+  };
+}
+
+/** Fixed for ever: session ids would change with it. */
+const NAMESPACE = '8e7b4a5c-5f0d-4c53-9f0a-6f3f1f6d2b91';
+
+/** A session's id follows from its key, so that every process gives it the same one. */
+export const sessionId = (harness_id: string, harness_session_id: string): string =>
+  v5(`${harness_id}\0${harness_session_id}`, NAMESPACE);
+
+/** Ids are keys of indexes, which refuse long values: a long one is known by its hash. */
+const bounded = (id: string): string =>
+  id.length <= 256 ? id : `sha256:${createHash('sha256').update(id).digest('hex')}`;

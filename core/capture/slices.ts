@@ -1,0 +1,236 @@
+/** Where is a request body cut, so that what an agent re-sends is stored once? At the elements of its top-level arrays, to the byte. */
+import { Unreadable } from '../provider/format.ts';
+
+/** The top-level arrays whose elements are pieces of their own. */
+export type Section = 'messages' | 'input' | 'tools' | 'system';
+export type Piece = { section: Section | null; start: number; end: number };
+
+/** `regular`: no section's key stands twice, so that what was learnt of this body holds for one that begins or ends alike. */
+export type Cut = { pieces: Piece[]; regular: boolean };
+
+/** From here on the body is as one cut before: its pieces, moved to this body's offsets; null: not yet. */
+export type Rejoin = (section: Section, at: number, before: readonly Piece[]) => Piece[] | null;
+
+const SECTIONS: readonly string[] = ['messages', 'input', 'tools', 'system'] satisfies Section[];
+/** Deeper JSON is kept, but neither cut nor read: readers of it recurse. */
+const MAX_DEPTH = 512;
+/** A body of more elements stays in one piece: a row for each would cost more than it saves. */
+const MAX_PIECES = 65_536;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/**
+ * The pieces of a body in order; together they are the body, byte for byte. An element's piece holds the separator before it
+ * (comma, white space), so that appended elements leave the earlier pieces as they were; what stands between is `section: null`.
+ * Of a key that stands twice only the last array is cut, as JSON readers see it. A body that is not a JSON object is one piece.
+ */
+export const sliceBody = (body: Uint8Array): Piece[] => cutOf(body).pieces;
+
+/** `sliceBody`, with what `core/capture/shared-slices.ts` needs to know. Resumes after the last of `known`, an element. */
+export function cutOf(body: Uint8Array, known: readonly Piece[] = [], rejoin: Rejoin | null = null): Cut {
+  const whole: Piece[] = body.byteLength === 0 ? [] : [{ section: null, start: 0, end: body.byteLength }];
+  return scan(bufferOf(body), [...known], rejoin) ?? { pieces: whole, regular: false };
+}
+
+/** The value of an element's piece. @throws {Unreadable} when it is not JSON */
+export function parseElement(piece: Uint8Array): unknown {
+  const bytes = bufferOf(piece);
+  let at = afterSpace(bytes, 0);
+  if (bytes[at] === COMMA) at = afterSpace(bytes, at + 1);
+  return parsed(bytes.subarray(at));
+}
+
+/** The parsed body with its cut arrays empty. @throws {Unreadable} when it is not a JSON object, or nested too deep */
+export function skeletonOf(body: Uint8Array, pieces: readonly Piece[]): Record<string, unknown> {
+  const glue = pieces.filter(({ section }) => section === null).map(({ start, end }) => body.subarray(start, end));
+  const bytes = glue.length === 1 && glue[0] ? bufferOf(glue[0]) : Buffer.concat(glue);
+  const at = afterMark(bytes);
+  const value = parsed(bytes.subarray(at));
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Unreadable('Cannot read the body: it is not a JSON object');
+  }
+  if (afterValue(bytes, afterSpace(bytes, at)) === -1)
+    throw new Unreadable('Cannot read the body: it is nested too deep');
+  return value as Record<string, unknown>;
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new Unreadable('Cannot read the body: it is not JSON'); // the parser's own words quote the text
+  }
+}
+
+/** null: not a JSON object, torn, nested too deep, or of too many elements. */
+function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null): Cut | null {
+  let regular = true;
+  let glueStart = 0;
+  let at: number;
+
+  /** Cuts the elements from `from` to the closing bracket; gives the offset after it, -1 when torn, 'rejoined' when done. */
+  const cutArray = (section: Section, from: number, resumed: boolean): number | 'rejoined' => {
+    let last = from;
+    let first = !resumed;
+    for (;;) {
+      let next = afterSpace(body, last);
+      if (body[next] === CLOSE_BRACKET) {
+        if (!first) glueStart = last;
+        return next + 1;
+      }
+      if (first) {
+        pieces.push({ section: null, start: glueStart, end: from });
+      } else {
+        if (body[next] !== COMMA) return -1;
+        next = afterSpace(body, next + 1);
+      }
+      const end = afterValue(body, next);
+      if (end === -1 || pieces.length >= MAX_PIECES) return -1;
+      pieces.push({ section, start: last, end });
+      last = end;
+      first = false;
+      const rest = rejoin?.(section, end, pieces);
+      if (rest) {
+        for (const piece of rest) pieces.push(piece);
+        return 'rejoined';
+      }
+    }
+  };
+
+  const resumeAt = pieces.at(-1);
+  if (resumeAt?.section) {
+    const after = cutArray(resumeAt.section, resumeAt.end, true);
+    if (after === 'rejoined') return { pieces, regular };
+    if (after === -1) return null;
+    at = afterSpace(body, after);
+    if (body[at] === COMMA) at = afterSpace(body, at + 1);
+    else if (body[at] !== CLOSE_BRACE) return null;
+  } else {
+    at = afterSpace(body, afterMark(body));
+    if (body[at] !== OPEN_BRACE) return null;
+    at = afterSpace(body, at + 1);
+  }
+
+  while (body[at] !== CLOSE_BRACE) {
+    if (body[at] !== QUOTE) return null;
+    const keyEnd = afterString(body, at);
+    if (keyEnd === -1) return null;
+    const section = sectionNamed(body, at, keyEnd);
+    at = afterSpace(body, keyEnd);
+    if (body[at] !== COLON) return null;
+    at = afterSpace(body, at + 1);
+    if (section && pieces.some((piece) => piece.section === section)) {
+      for (const piece of pieces) if (piece.section === section) piece.section = null;
+      regular = false;
+    }
+    if (section && body[at] === OPEN_BRACKET) {
+      const after = cutArray(section, at + 1, false);
+      if (after === 'rejoined') return { pieces, regular };
+      at = after;
+    } else {
+      at = afterValue(body, at);
+    }
+    if (at === -1) return null;
+    at = afterSpace(body, at);
+    if (body[at] === CLOSE_BRACE) break;
+    if (body[at] !== COMMA) return null;
+    at = afterSpace(body, at + 1);
+  }
+  if (at >= body.length || afterSpace(body, at + 1) !== body.length) return null;
+  pieces.push({ section: null, start: glueStart, end: body.length });
+  return { pieces: regular ? pieces : joined(pieces), regular };
+}
+
+/** The section that a key names, however the key is spelt. */
+function sectionNamed(body: Buffer, start: number, end: number): Section | null {
+  let key = body.toString('latin1', start + 1, end - 1);
+  if (key.includes('\\')) {
+    try {
+      key = JSON.parse(body.toString('utf8', start, end)) as string;
+    } catch {
+      return null;
+    }
+  }
+  return SECTIONS.includes(key) ? (key as Section) : null;
+}
+
+/** Pieces without a section that touch become one. */
+function joined(pieces: readonly Piece[]): Piece[] {
+  const out: Piece[] = [];
+  for (const piece of pieces) {
+    const last = out.at(-1);
+    if (last && last.section === null && piece.section === null) last.end = piece.end;
+    else out.push({ ...piece });
+  }
+  return out;
+}
+
+/** Offset after a JSON value; -1 when it is torn, empty or nested too deep. Brackets are counted, not matched: parsing does that. */
+function afterValue(body: Buffer, at: number): number {
+  const first = body[at];
+  if (first === QUOTE) return afterString(body, at);
+  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return afterScalar(body, at);
+  let depth = 0;
+  for (let i = at; i < body.length; ) {
+    const byte = body[i];
+    if (byte === QUOTE) {
+      i = afterString(body, i);
+      if (i === -1) return -1;
+      continue;
+    }
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++depth > MAX_DEPTH) return -1;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (--depth === 0) return i + 1;
+    }
+    i++;
+  }
+  return -1;
+}
+
+function afterScalar(body: Buffer, at: number): number {
+  let i = at;
+  for (; i < body.length; i++) {
+    const byte = body[i];
+    if (byte === COMMA || byte === CLOSE_BRACKET || byte === CLOSE_BRACE || isSpace(byte)) break;
+  }
+  return i === at ? -1 : i;
+}
+
+/** Offset after the string whose opening quote stands at `at`; -1 when it does not end. Short ones by hand, long ones by memchr. */
+function afterString(body: Buffer, at: number): number {
+  let i = at + 1;
+  for (const near = Math.min(i + 24, body.length); i < near; i++) {
+    const byte = body[i];
+    if (byte === QUOTE) return i + 1;
+    if (byte === BACKSLASH) i++;
+  }
+  for (;;) {
+    const quote = body.indexOf(QUOTE, i);
+    if (quote === -1) return -1;
+    let before = quote - 1;
+    while (before >= i && body[before] === BACKSLASH) before--;
+    if (((quote - 1 - before) & 1) === 0) return quote + 1;
+    i = quote + 1;
+  }
+}
+
+function afterSpace(body: Buffer, at: number): number {
+  let i = at;
+  while (isSpace(body[i])) i++;
+  return i;
+}
+
+const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+/** A byte order mark is kept and read over. */
+const afterMark = (body: Buffer) => (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0);
+
+const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

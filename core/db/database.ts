@@ -1,0 +1,16 @@
+/** How does anyone ask the database? By the name of a question, whichever database stands behind it and in whichever thread. */
+import type { questions } from './questions.ts';
+
+export type Questions = typeof questions;
+export type QuestionName = keyof Questions;
+export type Args<Name extends QuestionName> = Parameters<Questions[Name]>[1];
+export type Answer<Name extends QuestionName> = Awaited<ReturnType<Questions[Name]>>;
+
+export type Database = {
+  kind: 'embedded' | 'server';
+  /** @throws {DatabaseError} `transient` when asking again may help */
+  ask<Name extends QuestionName>(name: Name, args: Args<Name>): Promise<Answer<Name>>;
+  /** Hears `pg_notify` on a channel until the returned function is called. Hints only: a listener also polls. */
+  listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+};

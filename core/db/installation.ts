@@ -1,0 +1,11 @@
+/** Which installation is this? Its key hashes client credentials, so that sessions are told apart and no credential is kept. */
+import { sql as statement } from 'drizzle-orm';
+import type { Sql } from './sql.ts';
+
+export async function installation(sql: Sql, _args: Record<string, never>): Promise<{ identity_key: string }> {
+  const [row] = await sql.rows<{ identity_key: string }>(
+    statement`select encode(identity_key, 'hex') as identity_key from svc.installation`,
+  );
+  if (!row) throw new Error('Cannot read the installation: its row is missing');
+  return row;
+}

@@ -1,0 +1,45 @@
+/** How do values reach SQL the same way on both databases? As text: array literals for `unnest`, JSON without what jsonb refuses. */
+import { type SQL, sql } from 'drizzle-orm';
+
+type Scalar = string | number | boolean | null;
+
+/** A PostgreSQL array literal of scalars, to be cast: `unnest(${pgArray(names)}::text[])`. NUL, which text refuses, becomes U+FFFD. */
+export const pgArray = (values: readonly Scalar[]): string =>
+  `{${values.map((value) => (value === null ? 'NULL' : quoted(String(value)))).join(',')}}`;
+
+/** An array literal of bytea out of lower-case hex: `${hexArray(hashes)}::bytea[]`. */
+export const hexArray = (hexes: readonly (string | null)[]): string =>
+  `{${hexes.map((hex) => (hex === null ? 'NULL' : `"\\\\x${hex}"`)).join(',')}}`;
+
+/** An array literal of bytea out of bytes. */
+export const bytesArray = (values: readonly (Uint8Array | null)[]): string =>
+  hexArray(
+    values.map((bytes) =>
+      bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex'),
+    ),
+  );
+
+/**
+ * JSON text that jsonb accepts: U+0000 and lone surrogates, which it refuses, become U+FFFD, in keys as well as in values. Bytes
+ * elsewhere stay as they are.
+ */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'null';
+  // JSON.stringify escapes exactly these; an escaped backslash before `u0000` only costs the second pass
+  return /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(value, (_key, member) => storableMember(member)) : text;
+}
+
+/** An instant as `2026-11-21T09:30:00.123456Z`, which compares as text in the order of time. */
+export const instant = (column: SQL): SQL<string> =>
+  sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+function storableMember(member: unknown): unknown {
+  if (typeof member === 'string') return storable(member);
+  if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+  return Object.fromEntries(Object.entries(member).map(([key, value]) => [storable(key), value]));
+}
+
+const quoted = (text: string) => `"${storable(text).replace(/["\\]/g, '\\$&')}"`;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: U+0000 is the character that PostgreSQL refuses
+const storable = (text: string) => text.toWellFormed().replace(/\u0000/g, '\uFFFD');

@@ -1,0 +1,113 @@
+/** Is the database of this version? Files of `migrations/`, forward only, each in a transaction, each compared with what ran. */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql as statement } from 'drizzle-orm';
+import { DatabaseError, OperatorError } from '../errors.ts';
+import { packageRoot } from '../package-root.ts';
+import type { Sql } from './sql.ts';
+
+export type Migration = { name: string; text: string; sha256: string };
+
+const OLDEST_SERVER = 170000;
+const LOCK = statement`select pg_advisory_xact_lock(8201447304118392)`; // ours among all that share the server
+
+/** The files of a folder, in order. */
+export async function readMigrations(folder = join(packageRoot(), 'migrations')): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(folder, name), 'utf8');
+      return { name, text, sha256: createHash('sha256').update(text).digest('hex') };
+    }),
+  );
+}
+
+/**
+ * Applies what is missing; any number of processes may do so at once, since the lock is held by transactions (which also passes
+ * through a pooler). @returns the names of those applied here
+ * @throws {OperatorError} an old server, an edited file, a database of a newer version, missing rights
+ */
+export async function migrate(sql: Sql, migrations: readonly Migration[]): Promise<string[]> {
+  try {
+    await refuseOldServer(sql);
+    const applied: string[] = [];
+    for (;;) {
+      const name = await sql.transaction(async (tx) => {
+        await tx.rows(LOCK);
+        const next = nextMigration(await ledger(tx), migrations);
+        if (!next) return undefined;
+        await tx.script(next.text);
+        const { name, sha256 } = next;
+        await tx.rows(
+          statement`insert into svc_meta.migrations (name, sha256) values (${name}, decode(${sha256}, 'hex'))`,
+        );
+        return name;
+      });
+      if (name === undefined) return applied;
+      applied.push(name);
+    }
+  } catch (error) {
+    if (error instanceof DatabaseError && error.sqlstate === '42501') {
+      throw new OperatorError(`Cannot migrate the database: the role lacks a right (${error.message})`);
+    }
+    throw error;
+  }
+}
+
+/** @param version as `server_version_num` gives it, 170004 @throws {OperatorError} */
+export function refuseOldVersion(version: number): void {
+  if (version >= OLDEST_SERVER) return;
+  const [found, wanted] = [version, OLDEST_SERVER].map((number) => Math.trunc(number / 10_000));
+  throw new OperatorError(`Cannot use this server: it is PostgreSQL ${found}, and ${wanted} or later is needed`);
+}
+
+async function refuseOldServer(sql: Sql): Promise<void> {
+  const [row] = await sql.rows<{ version: number }>(
+    statement`select current_setting('server_version_num')::integer as version`,
+  );
+  refuseOldVersion(row?.version ?? 0);
+}
+
+type Applied = { name: string; sha256: string };
+
+async function ledger(tx: Sql): Promise<Applied[]> {
+  const [found] = await tx.rows<{ there: boolean }>(
+    statement`select to_regclass('svc_meta.migrations') is not null as there`,
+  );
+  if (!found?.there) {
+    await tx.script(`
+      create schema if not exists svc_meta;
+      create table svc_meta.migrations (
+        name       text primary key,
+        sha256     bytea not null,
+        applied_at timestamptz not null default now()
+      );`);
+  }
+  return tx.rows<Applied>(
+    statement`select name, encode(sha256, 'hex') as sha256 from svc_meta.migrations order by name collate "C"`,
+  );
+}
+
+/** The first file that has not run, once all that ran are known and unchanged. */
+function nextMigration(applied: readonly Applied[], migrations: readonly Migration[]): Migration | undefined {
+  for (const [i, { name, sha256 }] of applied.entries()) {
+    const file = migrations.find((migration) => migration.name === name);
+    if (!file) {
+      throw new OperatorError(
+        `Cannot use this database: a newer version of svc has migrated it (${name}); start that version or a later one`,
+      );
+    }
+    if (file.sha256 !== sha256) {
+      throw new OperatorError(
+        `Cannot use this database: ${name} was edited after it had been applied; restore the file`,
+      );
+    }
+    if (migrations[i]?.name !== name) {
+      throw new OperatorError(
+        `Cannot use this database: ${migrations[i]?.name} comes before ${name}, which has been applied; number it higher`,
+      );
+    }
+  }
+  return migrations[applied.length];
+}

@@ -1,0 +1,64 @@
+/** Which database stands behind this process? The embedded one in its folder, or a server; migrated before anyone asks. */
+import type { Log } from '../log.ts';
+import { startWorker } from '../start-worker.ts';
+import { connectDatabase, type DatabaseConnection } from './connection.ts';
+import type { Database } from './database.ts';
+import { hostEmbedded, type StartThread } from './embedded-host.ts';
+import { lockFolder } from './folder-lock.ts';
+import { migrate, readMigrations } from './migrate.ts';
+import { connectServer, openPool } from './server.ts';
+
+export type OpenDatabase = Database & {
+  /** For another thread, once each: `startWorker(name, { connection }, transferables(connection))`. (connection.ts) */
+  connection(): DatabaseConnection;
+};
+
+type Options = {
+  /** Empty: the embedded database. */
+  dsn: string;
+  pooled: boolean;
+  /** `.svc`: the embedded database is kept in its `data`. */
+  folder: string;
+  log: Log;
+  /** What a statement may take before it is given up; a few questions have longer. (questions.ts) */
+  askTimeoutMs?: number;
+  startThread?: StartThread;
+};
+
+const ASK_TIMEOUT_MS = 60_000;
+const SERVER_POOL = 10;
+
+/** @throws {OperatorError} the folder is in use, or the database is not one for this version */
+export const openDatabase = (options: Options): Promise<OpenDatabase> =>
+  options.dsn === '' ? openEmbeddedDatabase(options) : openServerDatabase(options);
+
+async function openServerDatabase({ dsn, pooled, askTimeoutMs = ASK_TIMEOUT_MS }: Options): Promise<OpenDatabase> {
+  const pool = openPool({ dsn, pooled, size: 1 });
+  await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations()).finally(pool.close);
+  return {
+    ...connectServer({ dsn, pooled, size: SERVER_POOL, askTimeoutMs }),
+    connection: () => ({ kind: 'server', dsn, pooled, askTimeoutMs }),
+  };
+}
+
+async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
+  const { folder, log, askTimeoutMs = ASK_TIMEOUT_MS } = options;
+  const startThread = options.startThread ?? ((data, transfer) => startWorker('db/embedded-worker', data, transfer));
+  const unlock = await lockFolder(folder);
+  try {
+    const host = await hostEmbedded({ folder, log, askTimeoutMs, startThread });
+    const mine = connectDatabase(host.connection());
+    return {
+      ...mine,
+      connection: host.connection,
+      async close() {
+        await mine.close();
+        await host.close();
+        await unlock();
+      },
+    };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}

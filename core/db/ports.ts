@@ -1,0 +1,24 @@
+/** What do threads say to each other about the embedded database? The messages between a holder, the host and the database thread. */
+import type { MessagePort } from 'node:worker_threads';
+import type { Failure } from './failure.ts';
+
+/** Holder to database thread. */
+export type Wish =
+  | { ask: number; name: string; args: unknown; limitMs: number }
+  | { ask: number; listen: string }
+  | { ask: number; unlisten: string };
+
+/** Database thread to holder. */
+export type Reply =
+  | { ask: number; answer: unknown }
+  | { ask: number; failure: Failure }
+  | { channel: string; payload: string };
+
+/** Host to database thread: a holder's port, or the end. */
+export type Order = { holder: MessagePort } | { close: true };
+
+/** Database thread to host. */
+export type Report = { ready: true } | { failed: Failure } | { closed: true };
+
+/** Host to holder: a port to the database thread of now, or why there is none. */
+export type Notice = { port: MessagePort } | { lost: string } | { closed: true };

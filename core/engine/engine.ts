@@ -1,0 +1,106 @@
+/** How does the main thread drive the engine? It starts the thread, tells it how far the journal is, and starts it anew when it dies. */
+import type { Worker } from 'node:worker_threads';
+import { type DatabaseConnection, transferables } from '../db/connection.ts';
+import type { Log } from '../log.ts';
+import { startWorker } from '../start-worker.ts';
+import type { EngineData, FromEngine, ToEngine } from './messages.ts';
+
+export type Engine = {
+  /** The live journal has reached this place. */
+  written(segment: number, byteOffset: number): void;
+  /** Resolves when all that the journal held at this moment is stored and derived; false when that took longer than the deadline. */
+  drain(deadlineMs: number): Promise<boolean>;
+  /** prom-client's JSON of the engine's own metrics; empty while it restarts. */
+  metrics(): Promise<unknown[]>;
+  stop(): Promise<void>;
+};
+
+type Deps = {
+  /** A fresh one for each start: ports cannot be handed over twice. */
+  connection(): DatabaseConnection;
+  journalFolder: string;
+  runId: string;
+  logLevel: string;
+  log: Log;
+  freed(bytes: number): void;
+};
+
+const restartMs = { first: 200, most: 10_000 };
+
+export async function startEngine({ connection, journalFolder, runId, logLevel, log, freed }: Deps): Promise<Engine> {
+  let worker: Worker | null = null;
+  let stopped = false;
+  let lastWritten: EngineData['written'] = null;
+  let delayMs = restartMs.first;
+  let nextId = 1;
+  const waiting = new Map<number, (message: FromEngine | null) => void>();
+
+  const tell = (message: ToEngine) => worker?.postMessage(message);
+
+  /** Asks and waits; null when the engine died meanwhile or the deadline passed. */
+  const ask = (kind: 'drain' | 'metrics', deadlineMs: number) =>
+    new Promise<FromEngine | null>((answered) => {
+      if (!worker) return answered(null);
+      const id = nextId++;
+      const timer = setTimeout(() => settle(null), deadlineMs);
+      const settle = (message: FromEngine | null) => {
+        clearTimeout(timer);
+        waiting.delete(id);
+        answered(message);
+      };
+      waiting.set(id, settle);
+      tell({ kind, id });
+    });
+
+  const start = () =>
+    new Promise<void>((ready) => {
+      const own = connection();
+      const data: EngineData = { connection: own, journalFolder, runId, written: lastWritten, logLevel };
+      const started = startWorker('engine/engine-worker', data, transferables(own));
+      worker = started;
+      started.on('message', (message: FromEngine) => {
+        if (message.kind === 'ready') {
+          delayMs = restartMs.first;
+          if (lastWritten) tell({ kind: 'written', ...lastWritten });
+          ready();
+        } else if (message.kind === 'freed') freed(message.bytes);
+        else waiting.get(message.id)?.(message);
+      });
+      started.on('error', (error) => log.error({ reason: error.message, stack: error.stack }, 'the engine failed'));
+      started.once('exit', (code) => {
+        worker = null;
+        for (const settle of waiting.values()) settle(null);
+        if (stopped) return ready();
+        log.error(
+          { code, again_in_ms: delayMs },
+          'the engine ended; it starts anew, and nothing in the journal is lost',
+        );
+        setTimeout(() => void (stopped || start()), delayMs);
+        delayMs = Math.min(delayMs * 2, restartMs.most);
+        ready();
+      });
+    });
+
+  await start();
+  return {
+    written: (segment, byteOffset) => {
+      lastWritten = { segment, byteOffset };
+      tell({ kind: 'written', segment, byteOffset });
+    },
+    drain: async (deadlineMs) => (await ask('drain', deadlineMs)) !== null,
+    metrics: async () => {
+      const message = await ask('metrics', 2_000);
+      return message?.kind === 'metrics' ? (message.metrics as unknown[]) : [];
+    },
+    stop: async () => {
+      stopped = true;
+      const ending = worker;
+      if (!ending) return;
+      const ended = new Promise<void>((done) => ending.once('exit', () => done()));
+      tell({ kind: 'stop' });
+      const patience = setTimeout(() => void ending.terminate(), 10_000);
+      await ended;
+      clearTimeout(patience);
+    },
+  };
+}

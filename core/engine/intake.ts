@@ -1,0 +1,262 @@
+/** How do calls get out of the journal into the database? In batches, in their order, each once, whatever the database does meanwhile. */
+import { setImmediate as immediately } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { JournalCall, JournalPosition } from '../capture/journal-format.ts';
+import type { JournalEntry, JournalReader } from '../capture/journal-reader.ts';
+import { packedSlice } from '../capture/slice-codec.ts';
+import type { PreparedTurn, TurnBatch } from '../db/append-turns.ts';
+import type { BookedRequest } from '../db/book-coverage.ts';
+import type { Database } from '../db/database.ts';
+import { DatabaseError } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { Metrics } from '../metrics.ts';
+import { type LooseSlice, prepareMemory, prepareTurn } from './prepare-turn.ts';
+
+export type Intake = {
+  /** There may be something to read. */
+  poke(): void;
+  /** Resolves when all that the reader knew of by now is in the database. */
+  drained(): Promise<void>;
+  /** Resolves when the signal has been heard and no batch is under way. */
+  stopped: Promise<void>;
+};
+
+type Deps = {
+  database: Database;
+  reader: JournalReader;
+  log: Log;
+  metrics: Pick<Metrics, 'intakeTurn' | 'intakeBatch' | 'notCaptured'>;
+  signal: AbortSignal;
+  stored?: () => void; // turns have come in
+  freed?: (bytes: number) => void; // of the journal, deleted
+};
+
+const BATCH = { entries: 256, bytes: 8_388_608 };
+const IDLE_MS = 1_000;
+const TIDY_MS = { embedded: 2_000, server: 0 }; // between two deletions of what was read: the embedded database pays a checkpoint
+const PATIENCE_MS = { first: 100, most: 5_000 };
+const BREATH_MS = 20; // of reading, before the thread's other work gets its turn
+const REMEMBERED_SLICES = 100_000;
+
+/** An entry of the journal, ready to be stored. `turn`, `booked` or neither; `broken` says why a call cannot be prepared. */
+type Item = {
+  position: JournalPosition;
+  call: JournalCall | null;
+  turn: PreparedTurn | null;
+  slices: LooseSlice[];
+  booked: BookedRequest | null;
+  broken: string | null;
+};
+
+/** Runs until the signal; in a worker thread, since reading bodies takes its time. */
+export function runIntake({ database, reader, log, metrics, signal, stored, freed }: Deps): Intake {
+  const memory = prepareMemory();
+  const storedSlices = new LRUCache<string, true>({ max: REMEMBERED_SLICES });
+  const bell = openBell(signal);
+  let drainers: (() => void)[] = [];
+  let tidiedAt = Number.NEGATIVE_INFINITY;
+  let failing = false;
+
+  /** Asks again for as long as that may help: the journal holds what waits. @throws what asking again cannot help */
+  const persist = async <T>(ask: () => Promise<T>, helps: (error: unknown) => boolean = isTransient): Promise<T> => {
+    for (let wait = PATIENCE_MS.first; ; wait = Math.min(wait * 2, PATIENCE_MS.most)) {
+      try {
+        const answer = await ask();
+        if (failing) log.info('The database answers again: the journal is being taken in');
+        failing = false;
+        return answer;
+      } catch (error) {
+        if (signal.aborted || !helps(error)) throw error;
+        if (!failing)
+          log.warn(
+            { reason: reasonOf(error) },
+            'Cannot store turns: the database does not take them; they wait in the journal',
+          );
+        failing = true;
+        await bell.wait(wait, 'signal only');
+      }
+    }
+  };
+
+  const prepared = async (entries: readonly JournalEntry[]): Promise<Item[]> => {
+    const items: Item[] = [];
+    let since = performance.now();
+    for (const entry of entries) {
+      items.push(itemOf(entry));
+      if (performance.now() - since < BREATH_MS) continue;
+      await immediately();
+      since = performance.now();
+    }
+    return items;
+  };
+
+  const itemOf = (entry: JournalEntry): Item => {
+    const item: Item = { position: entry.position, call: null, turn: null, slices: [], booked: null, broken: null };
+    if (entry.kind === 'finished') return item;
+    if (entry.kind === 'booked') return { ...item, booked: entry.booked };
+    try {
+      const made = prepareTurn(entry.call, memory);
+      if (made.kind === 'booked') return { ...item, booked: made.booked };
+      return { ...item, call: entry.call, turn: made.turn, slices: made.slices };
+    } catch (error) {
+      return { ...item, call: entry.call, broken: reasonOf(error) }; // a mistake of ours: the bytes are kept until it is mended
+    }
+  };
+
+  const batchOf = async (items: readonly Item[]): Promise<TurnBatch> => {
+    const wanted = new Map<string, Uint8Array>();
+    for (const { slices } of items) {
+      for (const { slice_id, bytes } of slices) if (!storedSlices.has(slice_id)) wanted.set(slice_id, bytes);
+    }
+    if (wanted.size > 0) {
+      for (const slice_id of await database.ask('knownSlices', { ids: [...wanted.keys()] })) wanted.delete(slice_id);
+    }
+    return {
+      turns: items.flatMap(({ turn }) => turn ?? []),
+      slices: [...wanted].map(([slice_id, bytes]) => packedSlice(slice_id, bytes)),
+      booked: items.flatMap(({ booked, position }) => (booked ? { ...booked, position } : [])),
+      positions: [...new Map(items.map(({ position }) => [position.run_id, position])).values()],
+    };
+  };
+
+  const append = async (items: readonly Item[]) => {
+    const batch = await batchOf(items);
+    const turns = await database.ask('appendTurns', batch);
+    for (const { slices } of items) for (const { slice_id } of slices) storedSlices.set(slice_id, true);
+    for (const position of batch.positions) reader.committed(position);
+    for (const { outcome } of turns) {
+      metrics.intakeTurn(outcome);
+      if (outcome === 'undecodable') metrics.notCaptured(outcome);
+    }
+    for (const { outcome } of batch.booked)
+      if (outcome === 'over_limit' || outcome === 'crashed') metrics.notCaptured(outcome);
+    if (turns.length > 0) stored?.();
+  };
+
+  /** A turn that the database refuses goes aside, with its bytes. Parking is tried for ever: if it fails the fault is not the turn's. */
+  const park = async ({ call, position }: Item, reason: string) => {
+    if (!call) throw new Error(`Cannot book a request: ${reason}`);
+    const { opened, request, response } = call;
+    await persist(
+      () => database.ask('parkTurn', { opened, request, response, reason, position }),
+      () => true,
+    );
+    reader.committed(position);
+    metrics.intakeTurn('poison');
+    metrics.notCaptured('poison');
+    const { svc_proxy_request_id } = opened;
+    log.error(
+      { svc_proxy_request_id, reason },
+      'Cannot store a turn: it is refused; it is kept aside in svc.parked_turns',
+    );
+  };
+
+  /** In order, so that no position runs ahead of what is stored. A batch that is refused is halved until the culprit stands alone. */
+  const store = async (items: readonly Item[]): Promise<void> => {
+    const [first] = items;
+    if (!first) return;
+    const broken = items.findIndex((item) => item.broken !== null);
+    const culprit = items[broken];
+    if (culprit) {
+      await store(items.slice(0, broken));
+      await park(culprit, culprit.broken ?? '');
+      return store(items.slice(broken + 1));
+    }
+    try {
+      // An entry without a call has nothing in it to be refused: then the fault lies elsewhere and may be mended.
+      await persist(
+        () => append(items),
+        (error) => isTransient(error) || (items.length === 1 && !first.call),
+      );
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (items.length === 1) return park(first, reasonOf(error));
+      const half = items.length >> 1;
+      await store(items.slice(0, half));
+      await store(items.slice(half));
+    }
+  };
+
+  /** Deletes segments that nothing needs, once their turns would survive a power cut. */
+  const tidy = async () => {
+    if (performance.now() - tidiedAt < TIDY_MS[database.kind]) return;
+    const segments = reader.removable();
+    if (segments.length === 0) return;
+    tidiedAt = performance.now();
+    try {
+      await persist(() => database.ask('checkpoint', {}));
+    } catch (error) {
+      log.warn(
+        { reason: reasonOf(error) },
+        'Cannot delete journal segments: the database made no checkpoint; they stay',
+      );
+      return;
+    }
+    const bytes = await reader.remove(segments);
+    if (bytes > 0) freed?.(bytes);
+  };
+
+  const run = async () => {
+    while (!signal.aborted) {
+      const waiting = drainers;
+      drainers = [];
+      const entries = await reader.read(BATCH);
+      if (entries.length > 0) {
+        drainers = [...waiting, ...drainers];
+        const from = performance.now();
+        await store(await prepared(entries));
+        metrics.intakeBatch((performance.now() - from) / 1e3);
+      }
+      await tidy();
+      if (entries.length > 0) continue;
+      for (const done of waiting) done();
+      if (drainers.length === 0) await bell.wait(IDLE_MS);
+    }
+  };
+
+  const stopped = run().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  return {
+    poke: bell.ring,
+    drained: () =>
+      new Promise((done) => {
+        drainers.push(done);
+        bell.ring();
+      }),
+    stopped,
+  };
+}
+
+const isTransient = (error: unknown) => error instanceof DatabaseError && error.transient;
+
+/** What may be written down of an error: messages of others may quote what they choked on. */
+const reasonOf = (error: unknown): string =>
+  error instanceof DatabaseError ? error.message : error instanceof Error ? error.name : 'unknown';
+
+/** A wait that ends early when somebody rings, rung before it began included, or at the signal. */
+function openBell(signal: AbortSignal) {
+  let rung = false;
+  let wake = () => {};
+  signal.addEventListener('abort', () => wake(), { once: true });
+  return {
+    ring: () => {
+      rung = true;
+      wake();
+    },
+    wait: (ms: number, until: 'rung' | 'signal only' = 'rung') =>
+      new Promise<void>((done) => {
+        const timer = setTimeout(() => finish(), ms);
+        const finish = () => {
+          clearTimeout(timer);
+          wake = () => {};
+          if (until === 'rung') rung = false;
+          done();
+        };
+        wake = () => {
+          if (signal.aborted || (until === 'rung' && rung)) finish();
+        };
+        wake();
+      }),
+  };
+}

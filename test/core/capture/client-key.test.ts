@@ -1,0 +1,39 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { clientKey, credentialOf } from '../../../core/capture/client-key.ts';
+
+const test = suite('clientKey');
+const key = Buffer.from('0b'.repeat(32), 'hex');
+const client = { credential: 'Bearer a', userAgent: 'agent/1', project: 'p' };
+
+test('one client has one key, in hex, and it does not tell the credential', () => {
+  assert.is(clientKey(key, client), clientKey(Uint8Array.from(key), { ...client }));
+  assert.match(clientKey(key, client), /^[0-9a-f]{64}$/);
+});
+
+test('a known key: HMAC-SHA256 over each part with its length', () => {
+  // printf '8:Bearer a7:agent/11:p' | openssl dgst -sha256 -mac HMAC -macopt hexkey:0b…
+  assert.is(clientKey(key, client), '33a3587daee32d9e60808bf34937bd5d35e7a2719aa72e37ee23100e28ea297b');
+});
+
+test('each part counts, and the installation; parts do not run into each other', () => {
+  const keys = [
+    clientKey(key, client),
+    clientKey(key, { ...client, credential: 'Bearer b' }),
+    clientKey(key, { ...client, userAgent: 'agent/2' }),
+    clientKey(key, { ...client, project: '' }),
+    clientKey(key, { credential: 'Bearer', userAgent: ' aagent/1', project: 'p' }),
+    clientKey(Buffer.alloc(32), client),
+  ];
+  assert.is(new Set(keys).size, keys.length);
+});
+
+test('the credential is whatever header carries it', () => {
+  assert.is(credentialOf({ authorization: 'Bearer a', 'x-api-key': 'b' }), 'Bearer a');
+  assert.is(credentialOf({ 'x-api-key': 'b' }), 'b');
+  assert.is(credentialOf({ 'x-goog-api-key': 'c' }), 'c');
+  assert.is(credentialOf({ authorization: '', 'api-key': 'd' }), 'd');
+  assert.is(credentialOf({}), '');
+});
+
+test.run();

@@ -1,0 +1,22 @@
+/** A thread that asks over the connection it was given: what it is told to ask, it answers; what it hears, it repeats. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { connectDatabase, type DatabaseConnection } from '../../core/db/connection.ts';
+
+const database = connectDatabase((workerData as { connection: DatabaseConnection }).connection);
+const ask = database.ask as unknown as (name: string, args: unknown) => Promise<unknown>;
+await database.listen('news', (heard) => parentPort?.postMessage({ heard }));
+parentPort?.on('message', async ({ number, name, args }: { number: number; name: string; args: unknown }) => {
+  if (name === 'close') {
+    await database.close();
+    parentPort?.postMessage({ number });
+    parentPort?.close();
+    return;
+  }
+  try {
+    parentPort?.postMessage({ number, answer: await ask(name, args) });
+  } catch (error) {
+    const { message, transient } = error as { message: string; transient: boolean };
+    parentPort?.postMessage({ number, error: { message, transient } });
+  }
+});
+parentPort?.postMessage({ number: 0, answer: 'ready' });

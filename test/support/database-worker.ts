@@ -1,0 +1,13 @@
+/** The database thread of tests: the real one, with questions that production has no way to ask. */
+import { sql as statement } from 'drizzle-orm';
+import { questions } from '../../core/db/questions.ts';
+import { serveQuestions } from '../../core/db/serve-questions.ts';
+import type { Sql } from '../../core/db/sql.ts';
+import { rawSql } from './raw-sql.ts';
+
+/** The mistake that locks a question up: inside a transaction it asks outside of it. */
+const waitForItself = (sql: Sql) => sql.transaction(() => sql.rows(statement`select 1`));
+
+const die = async () => process.exit(1);
+
+await serveQuestions({ ...questions, rawSql, waitForItself, die });

@@ -1,0 +1,192 @@
+/** How does a test get a database? Its own, freshly migrated, on both kinds: the embedded one in its thread, and a server. */
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql as statement } from 'drizzle-orm';
+import { suite, type Test } from 'uvu';
+import type { StartThread } from '../../core/db/embedded-host.ts';
+import { migrate, readMigrations } from '../../core/db/migrate.ts';
+import { type OpenDatabase, openDatabase } from '../../core/db/open.ts';
+import { openPool } from '../../core/db/server.ts';
+import { type Log, openLog } from '../../core/log.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import { startWorker } from '../../core/start-worker.ts';
+import { rawSql } from './raw-sql.ts';
+
+export type TestDatabase = OpenDatabase & {
+  /** For assertions: any statement, parameters as `$1`. */
+  sql(text: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  /** Empties all tables of `svc` but the installation's. */
+  reset(): Promise<void>;
+  /** Where the embedded database lies. */
+  folder?: string;
+  /** How the server's database is reached. */
+  dsn?: string;
+};
+
+type Options = { askTimeoutMs?: number; log?: Log };
+
+/**
+ * Runs a uvu suite twice: `<name> (embedded)` and `<name> (server)`, each with a database for all of its tests. Without
+ * SVC_TEST_DSN the second is skipped, and says so. No `run()` is needed.
+ */
+export function databaseSuite(
+  name: string,
+  define: (test: Test, database: () => TestDatabase) => void,
+  options: Options = {},
+): void {
+  runSuite(`${name} (embedded)`, define, () => embeddedDatabase(options));
+  const dsn = process.env.SVC_TEST_DSN ?? '';
+  if (dsn === '') console.log(`skip: ${name} (server): SVC_TEST_DSN is not set`);
+  else runSuite(`${name} (server)`, define, () => serverDatabase(dsn, options));
+}
+
+function runSuite(
+  name: string,
+  define: (test: Test, database: () => TestDatabase) => void,
+  open: () => Promise<TestDatabase>,
+): void {
+  const test = suite(name);
+  let database: TestDatabase | undefined;
+  test.before(async () => {
+    database = await open();
+  });
+  test.after(async () => {
+    await database?.close();
+  });
+  define(test, () => {
+    if (!database) throw new Error('Cannot give the database: it is open while tests run, not while they are declared');
+    return database;
+  });
+  test.run();
+}
+
+/** Starts the database thread with the question that takes any statement. */
+export const startTestThread: StartThread = (data, transfer) =>
+  startWorker('../test/support/database-worker', data, transfer);
+
+/** A copy of the template's folder, removed when it is closed. */
+export async function embeddedDatabase({
+  askTimeoutMs = 60_000,
+  log = openLog('silent'),
+}: Options = {}): Promise<TestDatabase> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-test-'));
+  await cp(join(await templateFolder(), 'data'), join(folder, 'data'), { recursive: true });
+  const database = await openDatabase({
+    dsn: '',
+    pooled: false,
+    folder,
+    log,
+    askTimeoutMs,
+    startThread: startTestThread,
+  });
+  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
+  return testDatabase(database, (text, params) => ask('rawSql', { text, params }), {
+    folder,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  });
+}
+
+/** A new database in the cluster of `dsn`, dropped when it is closed. */
+export async function serverDatabase(dsn: string, { askTimeoutMs = 60_000 }: Options = {}): Promise<TestDatabase> {
+  const template = await templateDatabase(dsn);
+  const own = await emptyServerDatabase(dsn, template);
+  const database = await openDatabase({
+    dsn: own.dsn,
+    pooled: false,
+    folder: '',
+    log: openLog('silent'),
+    askTimeoutMs,
+  });
+  const pool = openPool({ dsn: own.dsn, pooled: false, size: 2 });
+  return testDatabase(database, (text, params) => rawSql(pool.sqlFor(60_000), { text, params }), {
+    dsn: own.dsn,
+    remove: async () => {
+      await pool.close();
+      await own.drop();
+    },
+  });
+}
+
+/** A database of its own in the cluster of `dsn`, as `template` has it. */
+export async function emptyServerDatabase(dsn: string, template = 'template0') {
+  const name = `svc_test_${randomUUID().replaceAll('-', '')}`;
+  await maintain(dsn, `create database ${name} template ${template}`);
+  return { dsn: withDatabase(dsn, name), drop: () => maintain(dsn, `drop database ${name} with (force)`) };
+}
+
+function testDatabase(
+  database: OpenDatabase,
+  sql: (text: string, params: readonly unknown[]) => Promise<Record<string, unknown>[]>,
+  { remove, ...where }: { folder?: string; dsn?: string; remove(): Promise<void> },
+): TestDatabase {
+  return {
+    ...database,
+    ...where,
+    sql: (text, params = []) => sql(text, params),
+    reset: async () => void (await sql(EMPTY, [])),
+    async close() {
+      await database.close();
+      await remove();
+    },
+  };
+}
+
+const EMPTY = `do $body$
+declare
+  tables text;
+begin
+  perform set_config('svc.purge', 'on', true);
+  select string_agg(format('%I.%I', schemaname, tablename), ', ') into tables
+    from pg_tables where schemaname = 'svc' and tablename <> 'installation';
+  execute 'truncate ' || tables || ' restart identity cascade';
+end $body$`;
+
+/** Made once per set of migrations and shared by all test processes; whoever is first to finish puts it in place. */
+async function templateFolder(): Promise<string> {
+  const place = join(tmpdir(), `svc-test-template-${await templateKey()}`);
+  if (existsSync(place)) return place;
+  const folder = await mkdtemp(join(tmpdir(), 'svc-test-making-'));
+  const database = await openDatabase({ dsn: '', pooled: false, folder, log: openLog('silent') });
+  await database.close();
+  await rename(folder, place).catch(() => rm(folder, { recursive: true, force: true })); // another was first
+  return place;
+}
+
+async function templateDatabase(dsn: string): Promise<string> {
+  const name = `svc_template_${await templateKey()}`;
+  const pool = openPool({ dsn, pooled: false, size: 1 });
+  const sql = pool.sqlFor(120_000);
+  try {
+    await sql.rows(statement`select pg_advisory_lock(hashtext(${name}))`); // held by the one connection until it closes
+    const [found] = await sql.rows(statement`select 1 as one from pg_database where datname = ${name}`);
+    if (found) return name;
+    const making = await emptyServerDatabase(dsn);
+    const target = openPool({ dsn: making.dsn, pooled: false, size: 1 });
+    await migrate(target.sqlFor(120_000), await readMigrations()).finally(target.close);
+    await sql.rows(statement.raw(`alter database ${new URL(making.dsn).pathname.slice(1)} rename to ${name}`));
+    return name;
+  } finally {
+    await pool.close();
+  }
+}
+
+async function templateKey(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const { name, sha256 } of await readMigrations()) hash.update(`${name} ${sha256}\n`);
+  hash.update(await readFile(join(packageRoot(), 'node_modules/@electric-sql/pglite/package.json')));
+  return hash.digest('hex').slice(0, 16);
+}
+
+async function maintain(dsn: string, text: string): Promise<void> {
+  const pool = openPool({ dsn, pooled: false, size: 1 });
+  await pool.sqlFor(120_000).script(text).finally(pool.close);
+}
+
+function withDatabase(dsn: string, name: string): string {
+  const url = new URL(dsn);
+  url.pathname = `/${name}`;
+  return url.href;
+}

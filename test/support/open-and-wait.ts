@@ -1,0 +1,7 @@
+/** A process that opens the embedded database in the folder of its argument, says so, and stays. */
+import { openDatabase } from '../../core/db/open.ts';
+import { openLog } from '../../core/log.ts';
+
+await openDatabase({ dsn: '', pooled: false, folder: process.argv[2] ?? '', log: openLog('silent') });
+console.log('open');
+setInterval(() => {}, 60_000);

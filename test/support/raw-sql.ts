@@ -1,0 +1,16 @@
+/** How does a test look at the tables themselves? With a statement of its own, which production has no way to ask. */
+import { sql as statement } from 'drizzle-orm';
+import type { Sql } from '../../core/db/sql.ts';
+
+/** Parameters stand as `$1`, `$2` … */
+export const rawSql = (
+  sql: Sql,
+  { text, params }: { text: string; params: readonly unknown[] },
+): Promise<Record<string, unknown>[]> =>
+  sql.rows(
+    statement.join(
+      text
+        .split(/\$(\d+)/)
+        .map((piece, i) => (i % 2 === 0 ? statement.raw(piece) : statement`${params[Number(piece) - 1]}`)),
+    ),
+  );
