@@ -77,8 +77,8 @@ create table svc.raw_turns (
   request_header_values     text[] not null default '{}', -- the values that the template leaves open, in order
   response_header_template  bytea,
   response_header_values    text[] not null default '{}',
-  request_pages             bytea not null,           -- slice ids of the recipe's pages, 32 bytes each
-  request_page_depth        smallint not null,        -- 1: pages list pieces; 2: pages list pages; …
+  request_pages             bytea not null,           -- slice ids of the recipe's roots, 32 bytes each
+  request_page_depth        smallint not null,        -- 0: these are pieces; 1: pages list pieces; 2: pages list pages; …
   request_bytes             bigint not null,          -- as they came, on the wire
   request_digest            bytea not null,           -- SHA-256 of those bytes
   response_slice            bytea,                    -- the answer's bytes as they came, still encoded; null: none
@@ -102,6 +102,7 @@ create table svc.raw_turn_corrections (
   created_at                timestamptz not null default now()
 );
 create index raw_turn_corrections_turn on svc.raw_turn_corrections (raw_turn_id, correction_id desc);
+create index raw_turn_corrections_session on svc.raw_turn_corrections (session_id);
 
 -- What was removed from the log on purpose, by whom asked, and why a verifier finds a gap.
 create table svc.tombstones (

@@ -82,12 +82,12 @@ create table svc.derive_queue (
 );
 create index derive_queue_next on svc.derive_queue (try_after) where parked_at is null;
 
--- The fold's memory: the newest state of a session, and one as it was before each trace opened.
+-- The fold's memory: the newest state of a session, and some as they were on the way, to which a call that comes late goes back.
 create table svc.derive_states (
   session_id      uuid not null,
   opened_at       timestamptz not null,      -- requested_at of the call the state is about to meet; 'infinity': the newest
   opened_call_id  text not null,             -- its call id
-  folded_turns    integer not null,          -- raw turns taken in so far
+  folded_turns    integer not null,          -- calls folded so far; of the newest: the highest session_seq among them
   state           jsonb not null,
   primary key (session_id, opened_at, opened_call_id)
 );
