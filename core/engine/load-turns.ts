@@ -1,5 +1,4 @@
 /** What did these calls say? Stored rows and slices, read again into what derivation folds. */
-import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { headersFrom } from '../capture/header-template.ts';
 import { headerOf } from '../capture/headers.ts';
 import type { HeaderList } from '../capture/journal-format.ts';
@@ -10,10 +9,9 @@ import type { CallKey } from '../derive/order.ts';
 import type { CallTurn } from '../derive/turn.ts';
 import { Ending, Outcome } from '../model/coverage.ts';
 import { FormatId } from '../model/provider.ts';
-import type { Reply } from '../model/reply.ts';
-import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { formatById } from '../provider/formats.ts';
 import { messageOf } from './message-of.ts';
+import { readAnswer } from './read-answer.ts';
 
 const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
 
@@ -77,21 +75,11 @@ function callTurn(
           ...{ node_hash, parent_hash, injected },
         }))
       : [],
-    reply: format && stored.response ? replyOf(formatById(format), unpack(stored.response), answered) : null,
+    reply:
+      format && stored.response
+        ? readAnswer(formatById(format), { bytes: unpack(stored.response), headers: answered }).reply
+        : null,
   };
-}
-
-/** The answer as the format reads it; null when there is none that can be read, which intake has booked already. */
-function replyOf(format: WireFormat, bytes: Uint8Array, headers: HeaderList): Reply | null {
-  if (bytes.byteLength === 0) return null;
-  try {
-    const body = decodeBodySync(bytes, headerOf(headers, 'content-encoding'));
-    const reply = format.reply(body.bytes, headerOf(headers, 'content-type') ?? '');
-    return body.salvaged ? { ...reply, complete: false } : reply;
-  } catch (error) {
-    if (error instanceof Unreadable || error instanceof Undecodable) return null;
-    throw error;
-  }
 }
 
 const retries = (value: string | null) => (value !== null && /^\d{1,6}$/.test(value) ? Number(value) : 0);

@@ -16,6 +16,7 @@ import { noUsage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { formatById } from '../provider/formats.ts';
 import { messageOf, messageSlice } from './message-of.ts';
+import { type Answer, readAnswer } from './read-answer.ts';
 
 /** What is known of a call without looking into its bodies. Instants are UTC with microseconds. */
 export type CallFacts = {
@@ -30,9 +31,6 @@ export type CallFacts = {
 
 /** A request's decoded body with its pieces and their slice ids. */
 export type CutRequest = { body: Uint8Array; pieces: readonly Piece[]; ids: readonly string[] };
-
-/** An answer's bytes as they came. */
-export type Answer = { bytes: Uint8Array; headers: HeaderList };
 
 export type ReadTurn = CallNodes & {
   reply: Reply | null;
@@ -61,7 +59,8 @@ export function readTurn(
   const asked = request ? readRequest(format, request, memory) : { ...nothing, unreadable: undecoded };
   const { reply, unreadable: answer_unreadable } = readAnswer(format, answer);
   const tip = asked.messages.findLast(({ injected }) => injected === '') ?? null;
-  const leaf = asked.unreadable === null && reply && reply.content.length > 0 && request ? leafOf(tip, reply) : null;
+  const leaf =
+    asked.unreadable === null && reply && reply.content.length > 0 && request ? leafOf(format, tip, reply) : null;
   const { head } = asked;
   return {
     call: {
@@ -138,7 +137,8 @@ function linked(format: WireFormat, slices: readonly Slice[], memory: ReadingMem
   let spine: LinkedMessage | null = null;
   return slices.map((slice) => {
     const key: string = `${format.id} ${spine?.node_hash ?? ''} ${slice.slice_id}`;
-    const message: LinkedMessage = memory.get(key) ?? link(messageOf(format.id, bytesOf(slice)), spine, slice.slice_id);
+    const message: LinkedMessage =
+      memory.get(key) ?? link(format, messageOf(format.id, bytesOf(slice)), spine, slice.slice_id);
     memory.set(key, message);
     if (message.injected === '') spine = message;
     return message;
@@ -149,9 +149,14 @@ const bytesOf = (slice: Slice): Uint8Array =>
   'bytes' in slice ? slice.bytes : slice.body.subarray(slice.start, slice.end);
 
 /** A message on the node it hangs on; `after` is null for a root. */
-function link(message: Message, after: LinkedMessage | null, slice_id: string | null): LinkedMessage {
+function link(
+  format: WireFormat,
+  message: Message,
+  after: LinkedMessage | null,
+  slice_id: string | null,
+): LinkedMessage {
   const injected = slice_id === null ? '' : injectedKind(message);
-  const [node] = chain([{ canonical: canonicalContent(message), injected }], {
+  const [node] = chain([{ canonical: canonicalContent(hashed(format, message)), injected }], {
     hash: after?.node_hash ?? null,
     depth: after?.depth ?? 0,
   });
@@ -160,17 +165,8 @@ function link(message: Message, after: LinkedMessage | null, slice_id: string | 
   return { ...node, role: message.role, injected, tool_calls, slice_id };
 }
 
-const leafOf = (tip: LinkedMessage | null, reply: Reply): LinkedMessage =>
-  link({ role: 'assistant', content: reply.content }, tip, null);
+const hashed = ({ echoesThinking }: WireFormat, message: Message): Message =>
+  echoesThinking ? message : { ...message, content: message.content.filter(({ type }) => type !== 'thinking') };
 
-function readAnswer(format: WireFormat, answer: Answer | null): { reply: Reply | null; unreadable: string | null } {
-  if (!answer || answer.bytes.byteLength === 0) return { reply: null, unreadable: null };
-  try {
-    const { bytes, salvaged } = decodeBodySync(answer.bytes, headerOf(answer.headers, 'content-encoding'));
-    const reply = format.reply(bytes, headerOf(answer.headers, 'content-type') ?? '');
-    return { reply: salvaged ? { ...reply, complete: false } : reply, unreadable: null };
-  } catch (error) {
-    if (error instanceof Unreadable || error instanceof Undecodable) return { reply: null, unreadable: error.message };
-    throw error;
-  }
-}
+const leafOf = (format: WireFormat, tip: LinkedMessage | null, reply: Reply): LinkedMessage =>
+  link(format, { role: 'assistant', content: reply.content }, tip, null);

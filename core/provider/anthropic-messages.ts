@@ -11,6 +11,7 @@ import { bodyShape, bodyText, streamEvents } from './sse.ts';
 export const anthropicMessages: WireFormat = {
   id: 'anthropic.messages',
   provider: 'anthropic',
+  echoesThinking: true,
   messagesKey: 'messages',
   // `…/threads/<id>/messages` belongs to another API
   matches: (method, path) =>

@@ -8,6 +8,11 @@ export type WireFormat = {
   provider: ProviderId;
   /** True for the calls that are turns in this format. `path` has no query and no provider prefix. */
   matches(method: string, path: string): boolean;
+  /**
+   * Whether clients send a model's thinking back with the next request. Where they do not, it stays out of the hash: the answer and
+   * its repetition in the history are one node, or each turn of a conversation without a name would look like a fork.
+   */
+  echoesThinking: boolean;
   /** The top-level array of the body that holds the messages. */
   messagesKey: 'messages' | 'input';
   /**

@@ -14,6 +14,7 @@ import { bodyShape, bodyText, streamEvents } from './sse.ts';
 export const openaiChat: WireFormat = {
   id: 'openai.chat',
   provider: 'openai',
+  echoesThinking: false,
   messagesKey: 'messages',
   matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)chat\/completions\/*$/.test(path),
   requestHead(skeleton, counts) {

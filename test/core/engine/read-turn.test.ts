@@ -32,6 +32,17 @@ const read = (request: unknown, body: string | null = chatAnswer('hello'), memor
 
 const test = suite('readTurn');
 
+test('a chat answer that thought is the same node as its repetition without the thinking', () => {
+  const thought = JSON.parse(chatAnswer('well')) as { choices: { message: Record<string, unknown> }[] };
+  Object.assign(thought.choices[0]?.message ?? {}, { reasoning_content: 'Hm, what do they mean?' });
+  const { answer, reply } = read(chat('hi'), JSON.stringify(thought));
+  assert.equal(
+    reply?.content.map(({ type }) => type),
+    ['thinking', 'text'],
+  );
+  assert.is(answer?.node_hash, read(chat('hi', 'well', 'more')).messages[1]?.node_hash);
+});
+
 test('messages hang on each other, and the answer on the last', () => {
   const { messages, answer, call, model, usage, stop_reason, answered_at } = read({
     ...chat('hi', 'well', 'more'),
