@@ -30,7 +30,7 @@ process.exitCode = await runProgram(
       cwd: process.cwd(),
       home: homeOrNone(),
     },
-    serve: async (loaded, io) => (await import('./serve.ts')).serve(loaded, io),
+    serve: async (loaded, io) => (await import('./serve.ts')).serve(loaded, io, version),
     contract: async (options, io) => (await import('./contract.ts')).printContracts(options, io),
   },
   process.argv.slice(2),

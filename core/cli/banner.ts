@@ -1,0 +1,37 @@
+/** What does a newcomer see? Where the listeners are, where the data lies, and the line to paste for each kind of client. */
+import pc from 'picocolors';
+
+export type Running = {
+  version: string;
+  proxy: string; // http://localhost:8080
+  api: string;
+  ingest: string;
+  data: string; // where the turns are kept, without credentials
+  provider: string; // of the proxy's bare paths
+};
+
+export const banner = ({ version, proxy, api, ingest, data, provider }: Running): string =>
+  [
+    `${pc.bold(`svc ${version}`)} is recording`,
+    '',
+    row('capture proxy', `${proxy}   ${pc.dim(`bare paths go to ${provider}`)}`),
+    row('read API', `${api}   ${pc.dim('contract: /swagger')}`),
+    row('ingest API', ingest),
+    row('data', data),
+    '',
+    'Point a client at it:',
+    row('Claude Code', `ANTHROPIC_BASE_URL=${proxy}/anthropic claude`),
+    row('Codex', `codex -c model_provider=svc -c '${codexProvider(proxy)}'`),
+    row('OpenAI SDK', `OPENAI_BASE_URL=${proxy}/openai/v1`),
+    row('Anthropic SDK', `ANTHROPIC_BASE_URL=${proxy}/anthropic`),
+    row('Ollama client', `OLLAMA_HOST=${proxy}/ollama`),
+    '',
+    'Read the conversation back:',
+    row('sessions', `curl ${api}/v1/sessions`),
+    '',
+  ].join('\n');
+
+const row = (name: string, value: string) => `  ${pc.cyan(name.padEnd(15))} ${value}`;
+
+const codexProvider = (proxy: string) =>
+  `model_providers.svc={name="svc",base_url="${proxy}/openai/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`;

@@ -1,0 +1,263 @@
+/** How fast do calls get from the journal into the database, and what do they weigh there? */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { v7 } from 'uuid';
+import { instantNow } from '../../core/capture/clock.ts';
+import { openJournal } from '../../core/capture/journal.ts';
+import { openJournalReader } from '../../core/capture/journal-reader.ts';
+import { openDatabase } from '../../core/db/open.ts';
+import { openPool } from '../../core/db/server.ts';
+import { runIntake } from '../../core/engine/intake.ts';
+import { openLog } from '../../core/log.ts';
+import { openMetrics } from '../../core/metrics.ts';
+import { heading, perSecond, row } from './figures.ts';
+
+const KB = 1024;
+const log = openLog('warn');
+
+type Load = { name: string; calls: () => Generator<{ session: string; request: Buffer; response: Buffer }> };
+
+const loads: Load[] = [
+  { name: '140 KB turns of growing sessions', calls: () => growingSessions(4, 300) },
+  { name: 'small turns', calls: () => smallTurns(10_000) },
+];
+
+export async function benchIntake(): Promise<void> {
+  for (const { name, calls } of loads) {
+    heading(`Intake: ${name}`);
+    row('', 'turns', 'turns/s', 'wire MB', 'stored, of wire');
+    for (const kind of ['embedded', 'server'] as const) {
+      const dsn = kind === 'server' ? await throwawayDatabase() : '';
+      if (dsn === null) {
+        row('server', 'SVC_TEST_DSN is not set');
+        continue;
+      }
+      const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'));
+      try {
+        const { turns, seconds, wireBytes, storedBytes } = await takeIn(folder, dsn, calls());
+        row(
+          kind,
+          String(turns),
+          perSecond(turns / seconds),
+          (wireBytes / KB / KB).toFixed(0),
+          storedBytes === null ? '-' : `${((100 * storedBytes) / wireBytes).toFixed(2)} %`,
+        );
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+        if (dsn) await dropDatabase(dsn);
+      }
+    }
+  }
+}
+
+/** Writes a journal as the proxy does, then takes it in; only the second part is timed. */
+async function takeIn(
+  folder: string,
+  dsn: string,
+  calls: Iterable<{ session: string; request: Buffer; response: Buffer }>,
+) {
+  const journalFolder = join(folder, 'journal');
+  const journal = await openJournal({ folder: journalFolder, maxBytes: 2 ** 33, log });
+  let wireBytes = 0;
+  let turns = 0;
+  for (const { session, request, response } of calls) {
+    const copy = journal.open({
+      svc_proxy_request_id: v7(),
+      requested_at: instantNow(),
+      provider: 'anthropic',
+      format: 'anthropic.messages',
+      method: 'POST',
+      url: '/v1/messages?beta=true',
+      headers: headersOf(session, request.byteLength),
+      client_key: 'ab'.repeat(32),
+      project: '',
+      keep: 'full',
+    });
+    copy?.asked(request);
+    copy?.answered({ status: 200, headers: answerHeaders(turns), first_byte_at: instantNow() });
+    copy?.replied(response);
+    copy?.close({
+      ending: 'complete',
+      last_byte_at: instantNow(),
+      request_bytes: request.byteLength,
+      response_bytes: response.byteLength,
+      cut: 'none',
+      over_limit: false,
+    });
+    wireBytes += request.byteLength + response.byteLength;
+    turns += 1;
+    if (turns % 20 === 0) await journal.flush();
+  }
+  await journal.close();
+
+  const database = await openDatabase({ dsn, pooled: false, folder, log });
+  const stopping = new AbortController();
+  const reader = openJournalReader({ folder: journalFolder, liveRunId: null, positions: [], log });
+  const began = performance.now();
+  const intake = runIntake({ database, reader, log, metrics: openMetrics('engine'), signal: stopping.signal });
+  await intake.drained();
+  const seconds = (performance.now() - began) / 1000;
+  stopping.abort();
+  await intake.stopped;
+  reader.close();
+  await database.close();
+  return { turns, seconds, wireBytes, storedBytes: dsn ? await logicalBytes(dsn) : null };
+}
+
+/** What the capture log holds, without the overhead of rows and indexes. */
+async function logicalBytes(dsn: string): Promise<number> {
+  const pool = openPool({ dsn, pooled: false, size: 1 });
+  try {
+    const [sum] = await pool.sqlFor(60_000).rows<{ bytes: number }>(
+      sql`select (select coalesce(sum(length(bytes) + 32), 0) from svc.slices)
+               + (select coalesce(sum(pg_column_size(t.*)), 0) from svc.raw_turns t) as bytes`,
+    );
+    return Number(sum?.bytes ?? 0);
+  } finally {
+    await pool.close();
+  }
+}
+
+async function throwawayDatabase(): Promise<string | null> {
+  const base = process.env.SVC_TEST_DSN;
+  if (!base) return null;
+  const name = `svc_bench_${process.pid}`;
+  const pool = openPool({ dsn: base, pooled: false, size: 1 });
+  await pool.sqlFor(60_000).rows(sql.raw(`drop database if exists ${name}`));
+  await pool.sqlFor(60_000).rows(sql.raw(`create database ${name}`));
+  await pool.close();
+  const dsn = new URL(base);
+  dsn.pathname = `/${name}`;
+  return dsn.href;
+}
+
+async function dropDatabase(dsn: string): Promise<void> {
+  const pool = openPool({ dsn: process.env.SVC_TEST_DSN ?? '', pooled: false, size: 1 });
+  await pool.sqlFor(60_000).rows(sql.raw(`drop database ${new URL(dsn).pathname.slice(1)}`));
+  await pool.close();
+}
+
+/** Coding sessions of the size that recorded ones have: 28 tools and a system prompt of 120 KB, then 2 KB more with each call. */
+function* growingSessions(sessions: number, calls: number) {
+  const system = [{ type: 'text', text: prose(30 * KB, 1), cache_control: { type: 'ephemeral' } }];
+  const tools = Array.from({ length: 28 }, (_, i) => ({
+    name: `tool_${i}`,
+    description: prose(2.5 * KB, i + 2),
+    input_schema: { type: 'object', properties: { path: { type: 'string' } } },
+  }));
+  const histories = Array.from({ length: sessions }, (_, i): unknown[] => [
+    { role: 'user', content: `Session ${i}: ${prose(KB, i + 50)}` },
+  ]);
+  for (let call = 0; call < calls; call++) {
+    for (const [i, messages] of histories.entries()) {
+      const answer = prose(600, call * 31 + i);
+      const use = {
+        type: 'tool_use',
+        id: `toolu_${i}_${call}`,
+        name: `tool_${call % 28}`,
+        input: { path: `src/file-${call}.ts` },
+      };
+      const body = {
+        model: 'claude-sonnet-4-6',
+        messages: messages.slice(-40),
+        system,
+        tools,
+        metadata: { user_id: `user_${i}` },
+        max_tokens: 32_000,
+        stream: true,
+      };
+      yield {
+        session: `bench-${i}`,
+        request: Buffer.from(JSON.stringify(body)),
+        response: streamed(answer, use, call),
+      };
+      messages.push(
+        { role: 'assistant', content: [{ type: 'text', text: answer }, use] },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: use.id, content: prose(1.2 * KB, call * 17 + i) }],
+        },
+      );
+    }
+  }
+}
+
+function* smallTurns(count: number) {
+  for (let i = 0; i < count; i++) {
+    const body = { model: 'claude-sonnet-4-6', max_tokens: 10, messages: [{ role: 'user', content: `Question ${i}` }] };
+    yield {
+      session: `small-${i % 200}`,
+      request: Buffer.from(JSON.stringify(body)),
+      response: streamed(`Answer ${i}`, null, i),
+    };
+  }
+}
+
+function streamed(text: string, use: { id: string; name: string; input: unknown } | null, n: number): Buffer {
+  const event = (type: string, data: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+  const message = {
+    id: `msg_${n}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-sonnet-4-6',
+    content: [],
+    usage: { input_tokens: 2, output_tokens: 1 },
+  };
+  const deltas = text.match(/[\s\S]{1,60}/g) ?? [];
+  return Buffer.from(
+    [
+      event('message_start', { message }),
+      event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+      ...deltas.map((piece) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: piece } })),
+      event('content_block_stop', { index: 0 }),
+      ...(use
+        ? [
+            event('content_block_start', { index: 1, content_block: { ...use, type: 'tool_use', input: {} } }),
+            event('content_block_delta', {
+              index: 1,
+              delta: { type: 'input_json_delta', partial_json: JSON.stringify(use.input) },
+            }),
+            event('content_block_stop', { index: 1 }),
+          ]
+        : []),
+      event('message_delta', { delta: { stop_reason: use ? 'tool_use' : 'end_turn' }, usage: { output_tokens: 50 } }),
+      event('message_stop', {}),
+    ].join(''),
+  );
+}
+
+const WORDS =
+  'the a file test build of and in returns error value when then which type module import function state call reads writes data row'.split(
+    ' ',
+  );
+
+/** Words in an order that `seed` decides: as compressible as prose and code are, and different for each seed. */
+function prose(bytes: number, seed: number): string {
+  let state = (seed * 2_654_435_761 + 1) >>> 0;
+  let text = '';
+  while (text.length < bytes) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    text += `${WORDS[(state >>> 8) % WORDS.length]}${state % 11 === 0 ? `_${(state >>> 4) % 9973}` : ''} `;
+  }
+  return text;
+}
+
+const headersOf = (session: string, bytes: number): [string, string][] => [
+  ['accept', 'application/json'],
+  ['authorization', '[redacted]'],
+  ['content-type', 'application/json'],
+  ['user-agent', 'claude-cli/2.1.219 (external, sdk-cli)'],
+  ['x-claude-code-session-id', session],
+  ['x-stainless-retry-count', '0'],
+  ['anthropic-version', '2023-06-01'],
+  ['content-length', String(bytes)],
+];
+
+const answerHeaders = (n: number): [string, string][] => [
+  ['content-type', 'text/event-stream; charset=utf-8'],
+  ['request-id', `req_${n}`],
+  ['anthropic-ratelimit-unified-status', 'allowed'],
+  ['cf-ray', `${n}-DEV`],
+];
