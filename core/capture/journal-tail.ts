@@ -8,6 +8,11 @@ import { type Continues, KIND, MAGIC, recordOf } from './journal-record.ts';
 export type SegmentWrite = (handle: FileHandle, buffers: Uint8Array[], position: number) => Promise<number>;
 
 export type Tail = {
+  /**
+   * Makes the first segment, so that the first call finds it there: making a file and its name durable can hold up a write
+   * for longer than a call may wait. @throws whatever the disk said
+   */
+  begin(): Promise<void>;
   /** Appends whole records. @throws whatever the disk said; then none of them counts, and all are to be appended again. */
   append(blocks: readonly Uint8Array[]): Promise<void>;
   /** The end of what counts; segment 0 while nothing was written. */
@@ -16,7 +21,7 @@ export type Tail = {
   bytes(): number;
   /** Makes what was appended survive a loss of power. @throws whatever the disk said */
   sync(): Promise<void>;
-  /** Syncs and closes. Never throws. */
+  /** Syncs and closes; a run in which nothing was appended leaves no file. Never throws. */
   close(): Promise<void>;
 };
 
@@ -32,6 +37,7 @@ export function openTail({ folder, runId, segmentBytes, write }: Options): Tail 
   let good: Continues = { segment: 0, byte_offset: 0 };
   let total = 0;
   let dirty = false;
+  let empty = true;
   const background = new Set<Promise<void>>();
 
   const behind = (work: Promise<unknown>) => {
@@ -90,6 +96,13 @@ export function openTail({ folder, runId, segmentBytes, write }: Options): Tail 
     good = { segment: number, byte_offset: position + bytes };
     total += bytes;
     dirty = true;
+    empty &&= blocks.length === 0;
+  };
+
+  const begin = async () => {
+    await append([]);
+    await sync();
+    await Promise.all(background);
   };
 
   const sync = async () => {
@@ -108,9 +121,10 @@ export function openTail({ folder, runId, segmentBytes, write }: Options): Tail 
     await Promise.all(background);
     await handle?.close().catch(() => {});
     handle = null;
+    if (empty) await unlink(segmentPath(folder, runId, number)).catch(() => {});
   };
 
-  return { append, end: () => good, bytes: () => total, sync, close };
+  return { begin, append, end: () => good, bytes: () => total, sync, close };
 }
 
 /** Makes new names in a folder survive a loss of power. */

@@ -78,6 +78,10 @@ export async function openJournal({
   write = writeSegment,
 }: JournalOptions): Promise<Journal> {
   const runId = v7();
+  const tail = openTail({ folder, runId, segmentBytes, write });
+  let elsewhere = runsIn(folder)
+    .flatMap((run) => segmentsIn(folder, run))
+    .reduce((sum, file) => sum + file.bytes, 0);
   try {
     await mkdir(runFolder(folder, runId), { recursive: true, mode: 0o700 });
     await chmod(folder, 0o700);
@@ -86,10 +90,12 @@ export async function openJournal({
     const why = (error as NodeJS.ErrnoException).code ?? 'unknown';
     throw new OperatorError(`Cannot keep a journal in "${folder}": ${why}`, 1, { cause: error });
   }
-  const tail = openTail({ folder, runId, segmentBytes, write });
-  let elsewhere = runsIn(folder)
-    .flatMap((run) => segmentsIn(folder, run))
-    .reduce((sum, file) => sum + file.bytes, 0);
+  await tail.begin().catch((error: NodeJS.ErrnoException) => {
+    log.error(
+      { code: error.code },
+      'Cannot begin the journal: the disk refuses; it is tried again with the first call',
+    );
+  });
 
   const heardBy = new Set<(segment: number, byteOffset: number) => void>();
   const complaints = new Map<string, number>();

@@ -1,0 +1,193 @@
+/**
+ * The capture proxy: forwards a call as it came and keeps a copy. Works on Node's raw request, since Request and URL
+ * normalise paths and merge repeated headers. Each request gets exactly one outcome, here or at the end of its copy.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { type Client, clientKey, credentialOf } from '../core/capture/client-key.ts';
+import type { Journal } from '../core/capture/journal.ts';
+import { redactHeaders, redactUrl } from '../core/capture/redact.ts';
+import type { Config } from '../core/config/schema.ts';
+import type { Log } from '../core/log.ts';
+import type { Outcome } from '../core/model/coverage.ts';
+import type { ProviderId } from '../core/model/provider.ts';
+import type { WireFormat } from '../core/provider/format.ts';
+import { keepCopy, noCopy } from './copy.ts';
+import { failureBody, unreachable } from './failure.ts';
+import { forward, type Witness } from './forward.ts';
+import { originForm, outcomeWithoutFormat, type Route, routeOf } from './routes.ts';
+import { refuseTunnel, tunnel } from './tunnel.ts';
+import type { Upstreams } from './upstream.ts';
+
+export type ProxyDeps = {
+  config: Pick<Config, 'proxy' | 'capture'>;
+  upstreams: Upstreams;
+  journal: Pick<Journal, 'open' | 'book'>;
+  /** @param path without query and provider prefix; null: no turn in any of our formats */
+  formatOf(method: string, path: string): Pick<WireFormat, 'id'> | null;
+  /** Of this installation; the hash of a client's credential is made with it. */
+  identityKey: Uint8Array;
+  /** Whether a request may come in at all; null lets it. What is refused here is no call and has no outcome. */
+  refuse(headers: IncomingHttpHeaders): { status: number; message: string } | null;
+  /** Once per request that was let in. */
+  count(provider: ProviderId, outcome: Outcome): void;
+  /** What the proxy itself added to the time to first byte of one call. */
+  addedTtfb(seconds: number): void;
+  now(): string; // instant, microseconds
+  newId(): string; // UUIDv7
+  log: Log;
+};
+
+export type ProxyHandler = (request: Request | null, env: HttpBindings) => Promise<Response>;
+
+/** A fetch handler in shape: it reads and writes Node's own objects, and never looks at `request`. */
+export const proxyHandler = (deps: ProxyDeps): ProxyHandler => {
+  const answered = Promise.resolve(RESPONSE_ALREADY_SENT);
+  return (_request, { incoming, outgoing }) => {
+    try {
+      passCall(deps, incoming, outgoing);
+    } catch (error) {
+      complain(deps, error);
+      outgoing.destroy();
+    }
+    return answered;
+  };
+};
+
+/** Connections that are to change their protocol: passed as raw sockets, and not read yet. */
+export const proxyUpgrade =
+  (deps: ProxyDeps) =>
+  (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    try {
+      passUpgrade(deps, incoming, socket, head);
+    } catch (error) {
+      complain(deps, error);
+      socket.destroy();
+    }
+  };
+
+function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { provider, upstream, target } = routeOf(incoming.url ?? '/', deps.config.proxy);
+  const refusal = deps.refuse(incoming.headers);
+  if (refusal) {
+    refuseTunnel(incoming, socket, refusal.status, failureBody(provider, refusal.message));
+    return;
+  }
+  bookOnly(deps, provider, 'unsupported_format');
+  tunnel({
+    incoming,
+    socket,
+    head,
+    upstream: deps.upstreams.at(upstream),
+    target,
+    failure: failureOf(deps, provider),
+  });
+}
+
+function passCall(deps: ProxyDeps, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const route = routeOf(incoming.url ?? '/', deps.config.proxy);
+  const refusal = deps.refuse(incoming.headers);
+  if (refusal) {
+    const body = failureBody(route.provider, refusal.message);
+    const length = String(Buffer.byteLength(body));
+    outgoing.writeHead(refusal.status, ['Content-Type', 'application/json', 'Content-Length', length]).end(body);
+    return;
+  }
+  forward({
+    incoming,
+    outgoing,
+    upstream: deps.upstreams.at(route.upstream),
+    target: route.target,
+    witness: witnessOf(deps, route, incoming),
+    failure: failureOf(deps, route.provider),
+    addedMs: (ms) => deps.addedTtfb(ms / 1000),
+  });
+}
+
+/** Opens the copy of a call, before its first byte goes up, or books why there is none. */
+function witnessOf(deps: ProxyDeps, { provider, path }: Route, incoming: IncomingMessage): Witness {
+  const { config, journal, identityKey, count, now } = deps;
+  const { headers, rawHeaders, method = 'GET', url = '/' } = incoming;
+  const format = deps.formatOf(method, path);
+  const keep = keptOf(headers, config.capture.mode);
+  if (!format || keep === 'off') {
+    bookOnly(deps, provider, format ? 'disabled' : outcomeWithoutFormat(method, path));
+    return noCopy;
+  }
+  const copy = journal.open({
+    svc_proxy_request_id: deps.newId(),
+    requested_at: now(),
+    provider,
+    format: format.id,
+    method,
+    url: redactUrl(originForm(url)),
+    headers: redactHeaders(rawHeaders),
+    client_key: clientKeyOf(incoming, identityKey, config.proxy.project),
+    project: config.proxy.project,
+    keep,
+  });
+  if (!copy) {
+    bookOnly(deps, provider, 'journal_full');
+    return noCopy;
+  }
+  return keepCopy(copy, {
+    keep,
+    maxBodyBytes: config.capture.max_body_bytes,
+    declaredBytes: Number(headers['content-length'] ?? 0),
+    now,
+    booked: (outcome) => count(provider, outcome),
+  });
+}
+
+type KnownClient = Client & { identityKey: Uint8Array; key: string };
+
+/** The client that last called on a connection, forgotten with it: nearly always it calls again. */
+const clients = new WeakMap<Duplex, KnownClient>();
+
+function clientKeyOf({ socket, headers }: IncomingMessage, identityKey: Uint8Array, project: string): string {
+  const client = {
+    credential: credentialOf(headers),
+    userAgent: headers['user-agent'] ?? '',
+    project: String(headers['x-svc-project'] ?? project),
+  };
+  const known = clients.get(socket);
+  if (
+    known?.credential === client.credential &&
+    known.userAgent === client.userAgent &&
+    known.project === client.project &&
+    known.identityKey === identityKey
+  )
+    return known.key;
+  const key = clientKey(identityKey, client);
+  clients.set(socket, { ...client, identityKey, key });
+  return key;
+}
+
+/** The less of what the operator and the caller allow. */
+function keptOf(headers: IncomingHttpHeaders, mode: Config['capture']['mode']): Config['capture']['mode'] {
+  const asked = String(headers['x-svc-capture'] ?? '')
+    .trim()
+    .toLowerCase();
+  if (mode === 'off' || asked === 'off') return 'off';
+  return mode === 'metadata' || asked === 'metadata' ? 'metadata' : 'full';
+}
+
+function bookOnly({ journal, count, now }: ProxyDeps, provider: ProviderId, outcome: Outcome): void {
+  journal.book({ at: now(), provider, outcome });
+  count(provider, outcome);
+}
+
+/** Our own bug costs one call, not the process. Its text may quote headers, so only its kind is told. */
+const complain = ({ log }: ProxyDeps, error: unknown) =>
+  log.error(
+    { kind: (error as NodeJS.ErrnoException).code ?? (error as Error).name },
+    'Cannot pass a call: internal error',
+  );
+
+const failureOf = (deps: ProxyDeps, provider: ProviderId) => (error: Error) => {
+  const message = unreachable(error);
+  deps.log.warn({ provider }, message);
+  return failureBody(provider, message);
+};

@@ -1,0 +1,166 @@
+/** Where does the proxy stand? A server per host on one port, without a time limit that an upstream could run into. */
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createAdaptorServer } from '@hono/node-server';
+import { OperatorError } from '../core/errors.ts';
+import { type ProxyDeps, type ProxyHandler, proxyHandler, proxyUpgrade } from './app.ts';
+import { MAX_HEADER_BYTES } from './upstream.ts';
+
+export type RunningProxy = {
+  /** As `http://127.0.0.1:8080`, in the order of the hosts. */
+  addresses: string[];
+  /** Takes nothing new, lets what is under way finish for up to `graceMs`, then cuts it. */
+  close(graceMs: number): Promise<void>;
+};
+
+/**
+ * Listens on each of `hosts`; port 0 is one free port for all of them. A loopback family that this machine lacks is left out.
+ * @throws {OperatorError} a port is taken or may not be used, or there is no way to an upstream
+ */
+export async function startProxy(
+  deps: ProxyDeps,
+  { hosts, port }: { hosts: string[]; port: number },
+): Promise<RunningProxy> {
+  const { upstream, upstreams } = deps.config.proxy;
+  for (const address of [upstream, ...Object.values(upstreams)]) if (address !== '') deps.upstreams.at(address);
+  const tunnels = new Set<Duplex>();
+  const sockets = new Set<Socket>();
+  const servers: Server[] = [];
+  for (let attempt = 1; ; attempt++) {
+    try {
+      let wanted = port;
+      for (const host of hosts) {
+        const server = proxyServer(deps, tunnels);
+        server.on('connection', (socket) => {
+          sockets.add(socket);
+          socket.on('close', () => sockets.delete(socket));
+        });
+        if (!(await listen(server, host, wanted, servers.length > 0))) continue;
+        servers.push(server);
+        wanted = (server.address() as AddressInfo).port;
+      }
+      break;
+    } catch (error) {
+      await Promise.all(servers.splice(0).map((server) => closeServer(server, 0)));
+      const code = (error as NodeJS.ErrnoException).code ?? '';
+      if (port === 0 && code === 'EADDRINUSE' && attempt < 10) continue; // free for one family, taken in the other
+      throw new OperatorError(`Cannot start the proxy on port ${port}: ${LISTEN_REASONS[code] ?? code}`, 1, {
+        cause: error,
+      });
+    }
+  }
+  return {
+    addresses: servers.map(addressOf),
+    async close(graceMs) {
+      const cutTunnels = setTimeout(() => {
+        for (const socket of tunnels) socket.destroy();
+      }, graceMs);
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy(); // for Node these are not idle
+      await Promise.all(servers.map((server) => closeServer(server, graceMs)));
+      clearTimeout(cutTunnels);
+    },
+  };
+}
+
+const LISTEN_REASONS: Record<string, string> = {
+  EADDRINUSE: 'it is in use; choose another with proxy.listen',
+  EACCES: 'this user may not use it',
+  EADDRNOTAVAIL: 'the host is not an address of this machine',
+  ENOTFOUND: 'the host is unknown',
+};
+
+const SERVER_OPTIONS: ServerOptions = {
+  requestTimeout: 0, // an upload takes as long as it takes
+  headersTimeout: 120_000,
+  keepAliveTimeout: 65_000, // longer than clients keep idle connections, so that they hang up first
+  maxHeaderSize: MAX_HEADER_BYTES,
+  noDelay: true,
+};
+
+/**
+ * The adapter builds a URL of each target and answers 400 by itself to those that a URL cannot hold; they are passed to the
+ * handler without it, which needs no URL. It is told not to replace globals, nor to drain requests on its own.
+ */
+function proxyServer(deps: ProxyDeps, tunnels: Set<Duplex>): Server {
+  const handler: ProxyHandler = proxyHandler(deps);
+  const upgrade = proxyUpgrade(deps);
+  const server = createAdaptorServer({
+    fetch: (request, env) => handler(request, env as { incoming: IncomingMessage; outgoing: ServerResponse }),
+    overrideGlobalObjects: false,
+    autoCleanupIncoming: false,
+    serverOptions: SERVER_OPTIONS,
+    createServer: ((options: ServerOptions, adapter: (incoming: IncomingMessage, outgoing: ServerResponse) => void) =>
+      createServer(options, (incoming, outgoing) => {
+        if (!server.listening) outgoing.shouldKeepAlive = false; // closing: this answer is the connection's last
+        if (fitsUrl(incoming)) adapter(incoming, outgoing);
+        else void handler(null, { incoming, outgoing });
+      })) as typeof createServer,
+  }) as Server;
+  const asRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => server.emit('request', incoming, outgoing);
+  server.on('checkContinue', asRequest); // the upstream says whether to continue
+  server.on('checkExpectation', asRequest);
+  server.on('upgrade', (incoming, socket, head) => {
+    if (staysHttp(incoming)) {
+      serveWithoutUpgrade(server, incoming, socket, head);
+      return;
+    }
+    tunnels.add(socket);
+    socket.on('close', () => tunnels.delete(socket));
+    upgrade(incoming, socket, head);
+  });
+  return server;
+}
+
+const PLAIN_TARGET = /^\/[!$&-;=?-Z_a-z~]*$/;
+const PLAIN_HOST = /^[a-z0-9._-]+(:\d+)?$/;
+
+const fitsUrl = ({ url = '', headers: { host = '' } }: IncomingMessage) =>
+  PLAIN_TARGET.test(url) && PLAIN_HOST.test(host);
+
+/** An offer that may be passed over: HTTP/2 without TLS, or anything beside a body, which must be read as HTTP first. */
+const staysHttp = ({ headers }: IncomingMessage) =>
+  /\bh2c\b/i.test(headers.upgrade ?? '') ||
+  headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] ?? '0') !== '0';
+
+/** Node takes every upgrade for granted once somebody listens; so the request is put back without its offer and read anew. */
+function serveWithoutUpgrade(server: Server, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const lines = [`${incoming.method} ${incoming.url} HTTP/${incoming.httpVersion}`];
+  for (let i = 0; i + 1 < incoming.rawHeaders.length; i += 2) {
+    const name = incoming.rawHeaders[i] as string;
+    if (!/^(connection|upgrade|http2-settings)$/i.test(name)) lines.push(`${name}: ${incoming.rawHeaders[i + 1]}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', socket);
+}
+
+/** False when the machine has no such loopback family and another host is served already, or may still be. */
+function listen(server: Server, host: string, port: number, optional: boolean): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const absent = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
+      if (absent && optional && host === '::1') resolve(false);
+      else reject(error);
+    });
+    server.listen({ host, port, ipv6Only: host.includes(':') && host !== '::' }, () => resolve(true));
+  });
+}
+
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+function closeServer(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const idle = setInterval(() => server.closeIdleConnections(), 50);
+    const late = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearInterval(idle);
+      clearTimeout(late);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,51 @@
+/** Whose call is it, and what is it? Read from method and target alone, on the text as it came: nothing is normalised. */
+import type { Config } from '../core/config/schema.ts';
+import type { Outcome } from '../core/model/coverage.ts';
+import type { ProviderId } from '../core/model/provider.ts';
+
+/** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. */
+export type Route = { provider: ProviderId; upstream: string; target: string; path: string };
+
+type Proxy = Pick<Config['proxy'], 'provider' | 'upstream' | 'upstreams'>;
+
+const PREFIX = /^\/(anthropic|openai|ollama)(?=[/?]|$)/;
+const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i;
+
+/**
+ * Where a request goes: `/anthropic/…`, `/openai/…` and `/ollama/…` to that provider, everything else to the configured one.
+ * @param url the request's target as it came; of an absolute one the host does not count
+ */
+export function routeOf(url: string, proxy: Proxy): Route {
+  const whole = originForm(url);
+  const named = PREFIX.exec(whole)?.[1] as ProviderId | undefined;
+  const provider = named ?? proxy.provider;
+  const upstream = named || proxy.upstream === '' ? proxy.upstreams[provider] : proxy.upstream;
+  const rest = named ? whole.slice(named.length + 1) : whole;
+  const target = rest === '*' || rest.startsWith('/') ? rest : `/${rest}`;
+  return { provider, upstream, target, path: target.split('?', 1)[0] as string };
+}
+
+/** The target without scheme and host, which clients send to what they take for a forward proxy. */
+export const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(ABSOLUTE_FORM, ''));
+
+/** Calls that are posted and yet ask no model for a turn. */
+const NO_TURN = new RegExp(
+  [
+    '/(count_tokens|input_tokens|tokenize|detokenize|moderations|rerank|score)',
+    '/(embed|embedd?ings)',
+    '/(batches|files|uploads|vector_stores|containers|fine_tuning|evals|assistants|threads|conversations|skills)(/.*)?',
+    '/responses/.+', // cancel, compact, input_tokens …
+    '/(images|audio|videos|realtime)(/.*)?',
+    '/models(/[^:]*)?',
+    '/api/(show|pull|push|create|copy|delete|tags|ps|version|blobs)(/.*)?',
+    '/api/(event_logging|claude_cli|oauth|auth)(/.*)?',
+    '/(oauth|telemetry|v1/traces|v1/metrics|v1/logs)(/.*)?',
+    ':(countTokens|embedContent|batchEmbedContents)',
+  ]
+    .map((path) => `${path}/?$`)
+    .join('|'),
+);
+
+/** Why a request in none of our formats is no turn: it asks for none, or asks in a format that we cannot read. */
+export const outcomeWithoutFormat = (method: string, path: string): Outcome =>
+  method === 'POST' && !NO_TURN.test(path) ? 'unsupported_format' : 'not_a_turn';

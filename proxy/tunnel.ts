@@ -1,0 +1,68 @@
+/** How does a connection pass that changes its protocol, such as to WebSocket? As raw bytes, once both ends have agreed. */
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { endToEnd, pairs, towardsUpgrade } from './headers.ts';
+import type { Upstream } from './upstream.ts';
+
+type Tunnel = {
+  incoming: IncomingMessage;
+  socket: Duplex;
+  head: Buffer; // what the client sent on the heels of its request
+  upstream: Upstream;
+  target: string;
+  failure(error: Error): string;
+};
+
+/** Asks the upstream for the upgrade. Its refusal goes back as it came. */
+export function tunnel({ incoming, socket, head, upstream, target, failure }: Tunnel): void {
+  const method = incoming.method ?? 'GET';
+  const request = upstream.request(method, target, towardsUpgrade(incoming.rawHeaders, method, upstream.host));
+  let answered = false;
+  socket.on('error', () => {}); // its 'close' follows
+  socket.on('close', () => request.destroy());
+  request.on('upgrade', (answer, theirs, rest) => {
+    answered = true;
+    const lines = pairs(answer.rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n${lines.join('')}\r\n`, 'latin1');
+    join(socket, head, theirs, rest);
+  });
+  request.on('response', (answer) => {
+    answered = true;
+    const outgoing = answerOn(incoming, socket);
+    outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+    answer.on('error', () => socket.destroy());
+    answer.pipe(outgoing);
+  });
+  request.on('error', (error) => {
+    if (!answered && !socket.destroyed) refuseTunnel(incoming, socket, 502, failure(error));
+  });
+  request.end();
+}
+
+/** Says no to a client that asked for an upgrade, with a JSON document. */
+export function refuseTunnel(incoming: IncomingMessage, socket: Duplex, status: number, body: string): void {
+  const length = String(Buffer.byteLength(body));
+  answerOn(incoming, socket)
+    .writeHead(status, ['Content-Type', 'application/json', 'Content-Length', length])
+    .end(body);
+}
+
+function join(ours: Duplex, head: Buffer, theirs: Duplex, rest: Buffer): void {
+  if (rest.length > 0) ours.write(rest);
+  if (head.length > 0) theirs.write(head);
+  theirs.on('error', () => ours.destroy());
+  theirs.on('close', () => ours.destroy());
+  ours.on('close', () => theirs.destroy());
+  ours.pipe(theirs).pipe(ours);
+}
+
+/** An ordinary answer on a socket that Node's server has let go of; the connection ends with it. */
+function answerOn(incoming: IncomingMessage, socket: Duplex): ServerResponse {
+  const outgoing = new ServerResponse(incoming);
+  outgoing.sendDate = false;
+  outgoing.shouldKeepAlive = false;
+  outgoing.assignSocket(socket as Socket);
+  outgoing.on('finish', () => (socket as Socket).destroySoon());
+  return outgoing;
+}
