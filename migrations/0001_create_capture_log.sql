@@ -121,7 +121,10 @@ begin
     raise exception 'Cannot % %.%: the capture log is append-only', lower(tg_op), tg_table_schema, tg_table_name
       using errcode = 'restrict_violation';
   end if;
-  return coalesce(old, new);
+  if tg_op = 'UPDATE' then
+    return new;
+  end if;
+  return old;
 end $$;
 create trigger raw_turns_append_only before update or delete on svc.raw_turns
   for each row execute function svc.refuse_change();

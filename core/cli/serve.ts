@@ -1,9 +1,9 @@
 /** How does the service come up, and go down again? All parts are wired here, and nowhere else. */
 import { join } from 'node:path';
-import { v7 } from 'uuid';
 import { ingestApi, malformed } from '../../ingest/app.ts';
 import type { Egress } from '../../proxy/egress.ts';
 import { startProxy } from '../../proxy/listen.ts';
+import { requestId } from '../../proxy/request-id.ts';
 import { openUpstreams } from '../../proxy/upstream.ts';
 import { readApi } from '../api/app.ts';
 import { instantNow } from '../capture/clock.ts';
@@ -99,7 +99,7 @@ export async function serve({ config, folder }: Loaded, io: Io, version: string)
         count: metrics.proxyRequest,
         addedTtfb: metrics.addedTtfb,
         now: instantNow,
-        newId: v7,
+        newId: requestId,
         log,
       },
       proxyAt,
@@ -129,7 +129,7 @@ export async function serve({ config, folder }: Loaded, io: Io, version: string)
       stopped.second,
     ]);
     await drain(journal, engine, log);
-    await upstreams.close();
+    upstreams.close();
   } finally {
     stopped.forget();
     for (const close of closers.reverse())

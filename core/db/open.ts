@@ -48,13 +48,18 @@ async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
   try {
     const host = await hostEmbedded({ folder, log, askTimeoutMs, startThread });
     const mine = connectDatabase(host.connection());
+    const end = async () => {
+      await mine.close();
+      await host.close();
+      await unlock();
+    };
+    let ended: Promise<void> | undefined;
     return {
       ...mine,
       connection: host.connection,
-      async close() {
-        await mine.close();
-        await host.close();
-        await unlock();
+      close: () => {
+        ended ??= end();
+        return ended;
       },
     };
   } catch (error) {

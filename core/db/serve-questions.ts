@@ -50,7 +50,7 @@ type Thread = {
 
 function serveHolder(thread: Thread, port: MessagePort) {
   const reply = (what: Reply) => port.postMessage(what);
-  const listening = new Map<string, () => Promise<void>>();
+  const listening = new Map<string, ReturnType<Embedded['listen']>>();
 
   const answer = (wish: Wish): Promise<unknown> => {
     if (thread.closing) throw lostConnection('it is closing');
@@ -62,10 +62,12 @@ function serveHolder(thread: Thread, port: MessagePort) {
     return question(thread.embedded.sqlFor(name, limitMs), args as never);
   };
   const listen = async (channel: string) => {
-    listening.set(channel, await thread.embedded.listen(channel, (payload) => reply({ channel, payload })));
+    const started = listening.get(channel) ?? thread.embedded.listen(channel, (payload) => reply({ channel, payload }));
+    listening.set(channel, started); // a holder that got a fresh port may wish it twice
+    await started;
   };
   const unlisten = async (channel: string) => {
-    const stop = listening.get(channel);
+    const stop = await listening.get(channel);
     listening.delete(channel);
     await stop?.();
   };
@@ -82,7 +84,6 @@ function serveHolder(thread: Thread, port: MessagePort) {
     thread.underWay.add(granted);
   });
   port.on('close', () => {
-    for (const stop of listening.values()) stop().catch(() => undefined);
-    listening.clear();
+    for (const channel of listening.keys()) unlisten(channel).catch(() => undefined);
   });
 }

@@ -216,7 +216,8 @@ test('what is no turn passes through and is booked', async ({ provider, service 
   const direct = await (await fetch(`${provider.url}/v1/models?limit=3`)).text();
   const proxied = await (await fetch(`${service.proxy}/openai/v1/models?limit=3`)).text();
   assert.is(proxied, direct);
-  assert.equal(provider.requests.at(-1), { method: 'GET', url: '/v1/models?limit=3' });
+  const last = provider.requests.at(-1);
+  assert.equal([last?.method, last?.url], ['GET', '/v1/models?limit=3']);
   const coverage = await eventually('the ledger', async () => {
     const ledger = await read<{ requests: number; outcomes: Record<string, number> }>(`${service.api}/v1/coverage`);
     return ledger.outcomes.not_a_turn ? ledger : null;

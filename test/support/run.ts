@@ -26,15 +26,24 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const files = testFiles(process.argv.slice(2));
-const queue = [...files];
 const outcomes: Outcome[] = [];
-await Promise.all(
-  Array.from({ length: AT_ONCE }, async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) outcomes.push(await outcomeOf(file));
-  }),
+const wholeService = files.filter((file) => file.startsWith('test/e2e/'));
+await runAll(
+  files.filter((file) => !wholeService.includes(file)),
+  AT_ONCE,
 );
+await runAll(wholeService, 1); // a service, its clients and its upstream have the machine to themselves
 if (files.length === 0) console.log(`No test file has ${process.argv.slice(2).join(' or ')} in its path`);
 printTotals(outcomes, Number(process.env.SVC_TEST_FAILED_BEFORE ?? 0) + (files.length === 0 ? 1 : 0));
+
+async function runAll(some: readonly string[], atOnce: number): Promise<void> {
+  const queue = [...some];
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (let file = queue.shift(); file !== undefined; file = queue.shift()) outcomes.push(await outcomeOf(file));
+    }),
+  );
+}
 
 /** Their paths from the project's root; with filters, those that contain one of them. */
 function testFiles(filters: readonly string[]): string[] {

@@ -10,23 +10,29 @@ import { gzipSync } from 'node:zlib';
 type AnthropicBody = { model: string; stream?: boolean; messages: { role: string; content: unknown }[] };
 type OpenAiBody = { model: string; stream?: boolean; messages: { role: string; content: unknown }[] };
 
-export type ScriptedProvider = { url: string; requests: { method: string; url: string }[]; close(): Promise<void> };
+export type ScriptedProvider = {
+  url: string;
+  requests: { method: string; url: string; at: number; body: string }[];
+  close(): Promise<void>;
+};
 
 /** @param delayMs between the events of a stream */
 export async function startScriptedProvider(
   options: { delayMs?: number; gzip?: boolean } = {},
 ): Promise<ScriptedProvider> {
-  const requests: { method: string; url: string }[] = [];
+  const requests: ScriptedProvider['requests'] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
+    const at = Date.now();
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    requests.push({ method: request.method ?? '', url: request.url ?? '' });
+    const received = Buffer.concat(chunks).toString();
+    requests.push({ method: request.method ?? '', url: request.url ?? '', at, body: received });
     const path = (request.url ?? '').split('?')[0] ?? '';
     if (request.method !== 'POST' || !/\/(messages|completions)$/.test(path)) {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}');
       return;
     }
-    const body = JSON.parse(Buffer.concat(chunks).toString()) as AnthropicBody & OpenAiBody;
+    const body = JSON.parse(received) as AnthropicBody & OpenAiBody;
     const anthropic = path.endsWith('/messages');
     const { document, events } = anthropic ? anthropicAnswer(body) : openAiAnswer(body);
     const coding = options.gzip ? { 'content-encoding': 'gzip' } : {};

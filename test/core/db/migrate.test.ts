@@ -28,6 +28,41 @@ databaseSuite('migrate', (test, database) => {
       (await readMigrations()).map(({ name, sha256 }) => ({ name, sha256 })),
     );
   });
+
+  test('the capture log refuses changes, but for a purge that declares itself', async () => {
+    const session = '00000000-0000-4000-8000-000000000001';
+    await database().sql(
+      `insert into svc.sessions (session_id, harness_id, harness_session_id, client_key, started_at, last_seen_at)
+       values ($1, 'h', 's', '', now(), now())`,
+      [session],
+    );
+    await database().sql(
+      `insert into svc.raw_turns (source, session_id, session_seq, turn_hash, outcome, ending, provider, harness_id,
+         harness_session_id, identity, requested_at, request_pages, request_page_depth, request_bytes, request_digest, response_bytes)
+       values ('wire', $1, 1, '', 'captured', 'complete', 'openai', 'h', 's', '{}', now(), '', 1, 0, '', 0)`,
+      [session],
+    );
+    const changes = [
+      'delete from svc.raw_turns',
+      `update svc.raw_turns set provider = ''`,
+      'truncate svc.raw_turns cascade',
+    ];
+    for (const change of changes) {
+      const error = await database()
+        .sql(change)
+        .catch((thrown: unknown) => thrown);
+      assert.match(
+        String(error),
+        /Cannot (delete|update|truncate) svc\.raw_turns: the capture log is append-only \(23001\)/,
+      );
+    }
+    const purge = (text: string) => `do $$ begin perform set_config('svc.purge', 'on', true); ${text}; end $$`;
+    await database().sql(purge(`update svc.raw_turns set provider = 'ollama'`));
+    assert.equal(await database().sql('select provider from svc.raw_turns'), [{ provider: 'ollama' }]);
+    await database().sql(purge('delete from svc.raw_turns'));
+    assert.equal(await database().sql('select provider from svc.raw_turns'), []);
+    await database().reset();
+  });
 });
 
 const files = suite('readMigrations');
