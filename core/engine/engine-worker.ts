@@ -4,11 +4,14 @@ import { openJournalReader } from '../capture/journal-reader.ts';
 import { connectDatabase } from '../db/connection.ts';
 import { openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
+import { yieldToListeners } from '../yield-to-listeners.ts';
 import { runDeriveWorker } from './derive-worker.ts';
 import { runIntake } from './intake.ts';
 import type { EngineData, FromEngine, ToEngine } from './messages.ts';
 import { restoreNodes } from './restore-nodes.ts';
+import { runUpkeep } from './upkeep.ts';
 
+yieldToListeners(10);
 const data = workerData as EngineData;
 const port = parentPort;
 if (!port) throw new Error('Cannot run the engine: it is a worker thread');
@@ -43,6 +46,7 @@ const intake = runIntake({
   stored: () => derive.poke(),
   freed: (bytes) => say({ kind: 'freed', bytes }),
 });
+runUpkeep({ database, log, signal: stopping.signal });
 
 port.on('message', (message: ToEngine) => {
   void (async () => {

@@ -20,7 +20,8 @@ const log = openLog('warn');
 type Load = { name: string; calls: () => Generator<{ session: string; request: Buffer; response: Buffer }> };
 
 const loads: Load[] = [
-  { name: '140 KB turns of growing sessions', calls: () => growingSessions(4, 300) },
+  { name: '140 KB turns: 80 sessions of 15 calls', calls: () => growingSessions(80, 15) },
+  { name: 'one session of 300 calls', calls: () => growingSessions(1, 300) },
   { name: 'small turns', calls: () => smallTurns(10_000) },
 ];
 
@@ -161,7 +162,7 @@ function* growingSessions(sessions: number, calls: number) {
       };
       const body = {
         model: 'claude-sonnet-4-6',
-        messages: messages.slice(-40),
+        messages,
         system,
         tools,
         metadata: { user_id: `user_${i}` },

@@ -1,0 +1,20 @@
+/** What does the engine do when nothing else is to be done? It sweeps the embedded database, which has no autovacuum. */
+import type { Database } from '../db/database.ts';
+import type { Log } from '../log.ts';
+
+const LOOK_MS = 60_000;
+
+/** Looks once a minute until the signal; a look while sessions wait for derivation is put off to the next. */
+export function runUpkeep({ database, log, signal }: { database: Database; log: Log; signal: AbortSignal }): void {
+  if (database.kind === 'server') return;
+  const look = async () => {
+    const { queued } = await database.ask('derivePending', {});
+    if (queued > 0 || signal.aborted) return;
+    const { tables } = await database.ask('vacuum', {});
+    if (tables.length > 0) log.debug({ tables }, 'swept');
+  };
+  const timer = setInterval(() => {
+    look().catch((error: unknown) => log.warn({ reason: (error as Error).name }, 'the database could not be swept'));
+  }, LOOK_MS);
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+}
