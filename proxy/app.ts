@@ -8,6 +8,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Client, clientKey, credentialOf } from '../core/capture/client-key.ts';
 import type { Journal } from '../core/capture/journal.ts';
+import type { HeaderList } from '../core/capture/journal-format.ts';
 import { redactHeaders, redactUrl } from '../core/capture/redact.ts';
 import type { Config } from '../core/config/schema.ts';
 import type { Log } from '../core/log.ts';
@@ -22,7 +23,7 @@ import { refuseTunnel, tunnel } from './tunnel.ts';
 import type { Upstreams } from './upstream.ts';
 
 export type ProxyDeps = {
-  config: Pick<Config, 'proxy' | 'capture'>;
+  config: Pick<Config, 'proxy' | 'capture' | 'api'>;
   upstreams: Upstreams;
   journal: Pick<Journal, 'open' | 'book'>;
   /** @param path without query and provider prefix; null: no turn in any of our formats */
@@ -123,7 +124,7 @@ function witnessOf(deps: ProxyDeps, { provider, path }: Route, incoming: Incomin
     format: format.id,
     method,
     url: redactUrl(originForm(url)),
-    headers: redactHeaders(rawHeaders),
+    headers: believed(redactHeaders(rawHeaders), config.api.trust_caller_header),
     client_key: clientKeyOf(incoming, identityKey, config.proxy.project),
     project: config.proxy.project,
     keep,
@@ -164,6 +165,10 @@ function clientKeyOf({ socket, headers }: IncomingMessage, identityKey: Uint8Arr
   clients.set(socket, { ...client, identityKey, key });
   return key;
 }
+
+/** A caller's name is worth something only where a gateway sets it; anybody else could claim another's. It is not kept then. */
+const believed = (headers: HeaderList, trusted: boolean): HeaderList =>
+  trusted ? headers : headers.filter(([name]) => name.toLowerCase() !== 'x-svc-auth-subject');
 
 /** The less of what the operator and the caller allow. */
 function keptOf(headers: IncomingHttpHeaders, mode: Config['capture']['mode']): Config['capture']['mode'] {

@@ -73,7 +73,7 @@ export async function openJournal({
   folder,
   maxBytes,
   segmentBytes = 67_108_864,
-  pendingBytes = 33_554_432,
+  pendingBytes = 16_777_216,
   log,
   write = writeSegment,
 }: JournalOptions): Promise<Journal> {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { MessageChannel, type MessagePort, type TransferListItem, type Worker } from 'node:worker_threads';
 import type { Log } from '../log.ts';
 import type { DatabaseConnection } from './connection.ts';
+import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
 import { gaugeMemory, openGauge } from './gauge.ts';
 import type { Notice, Order, Report } from './ports.ts';
@@ -34,10 +35,14 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
     thread.postMessage({ holder: port1 } satisfies Order, [port1]);
     tell(holder, { port: port2 }, [port2]);
   };
-  const start = async () => {
+  const opened = async () => {
     gauge.end();
     const started = startThread({ folder, gauge: memory }, []);
     await untilReady(started);
+    return started;
+  };
+  const start = async () => {
+    const started = await opened();
     started.once('exit', () => {
       if (!closing) restarting = restart('its thread ended');
     });
@@ -70,6 +75,8 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
     thread = undefined;
   };
 
+  // Making a database takes 500 MB that a thread gives back only when it ends.
+  if (!isMade(folder)) await closed(await opened());
   await start();
   const watchdog = setInterval(watch, Math.min(1000, askTimeoutMs / 4)).unref();
 
@@ -86,11 +93,7 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
       closing = true;
       await ending;
       await restarting;
-      if (thread) {
-        const ended = once(thread, 'exit');
-        thread.postMessage({ close: true } satisfies Order);
-        await ended; // the watchdog ends a statement that never does
-      }
+      if (thread) await closed(thread); // the watchdog ends a statement that never does
       clearInterval(watchdog);
       for (const holder of holders) {
         tell(holder, { closed: true });
@@ -98,6 +101,12 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
       }
     },
   };
+}
+
+async function closed(thread: Worker): Promise<void> {
+  const ended = once(thread, 'exit');
+  thread.postMessage({ close: true } satisfies Order);
+  await ended;
 }
 
 async function untilReady(thread: Worker): Promise<void> {

@@ -1,8 +1,8 @@
 /** How does PGlite answer as our Sql? One statement or transaction at a time, each announced on the gauge that the watchdog reads. */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { PGlite, type Transaction } from '@electric-sql/pglite';
 import { type SQL, sql as statement } from 'drizzle-orm';
+import { dataFolder, isMade } from './data-folder.ts';
 import { databaseError } from './failure.ts';
 import type { Gauge } from './gauge.ts';
 import { durableFiles, flushTree } from './power-cut.ts';
@@ -26,11 +26,12 @@ export async function openEmbedded(
   gauge: Gauge,
   prepare: (sql: Sql) => Promise<void>,
 ): Promise<Embedded> {
-  const data = join(folder, 'data');
-  const making = join(folder, 'data.making');
-  if (existsSync(making)) rmSync(data, { recursive: true, force: true });
-  const isNew = !existsSync(join(data, 'PG_VERSION'));
-  if (isNew) writeFileSync(making, '');
+  const { data, making } = dataFolder(folder);
+  const isNew = !isMade(folder);
+  if (isNew) {
+    rmSync(data, { recursive: true, force: true });
+    writeFileSync(making, '');
+  }
   mkdirSync(data, { recursive: true, mode: 0o700 });
 
   const { files, stop } = durableFiles(data);

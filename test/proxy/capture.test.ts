@@ -98,6 +98,15 @@ test('a call is opened before it leaves, with everything but credentials', async
   assert.is(stand.ttfb.length, 1);
 });
 
+for (const trusted of [true, false])
+  test(`a caller's name is ${trusted ? 'kept where it is trusted' : 'dropped where anybody could have written it'}`, async () => {
+    const stand = await openStand(() => ({}), { api: { trust_caller_header: trusted } });
+    await answerTo(stand.port, request('POST', '/anthropic/v1/messages', ['X-Svc-Auth-Subject: ann'], '{}'));
+    await stand.outcomes(1);
+    const names = stand.kept[0]?.opened.headers.map(([name]) => name.toLowerCase());
+    assert.is(names?.includes('x-svc-auth-subject'), trusted);
+  });
+
 test('planted secrets reach the provider, and nothing that is written', async () => {
   const secret = 'SECRET-4711';
   const stand = await openStand([

@@ -34,6 +34,7 @@ export type Stand = {
 type Options = {
   proxy?: Record<string, unknown>;
   capture?: Record<string, unknown>;
+  api?: Record<string, unknown>;
   journalFull?: boolean;
   deps?: Partial<ProxyDeps>;
   basePath?: string;
@@ -53,6 +54,7 @@ export async function openStand(script: Script, options: Options = {}): Promise<
   const config = Config.parse({
     proxy: { provider: 'anthropic', upstreams: { anthropic: url, openai: url, ollama: url }, ...options.proxy },
     capture: options.capture ?? {},
+    api: options.api ?? {},
   });
   const proxy = await startProxy(
     {
