@@ -14,7 +14,7 @@ export type Metrics = {
   /** A request that is no turn, by the reason; once, by whoever books it. */
   notCaptured(reason: string): void;
   addedTtfb(seconds: number): void;
-  journal(state: { bytes: number; oldestSeconds: number }): void;
+  journalBytes(bytes: number): void;
   intakeTurn(outcome: string): void;
   intakeBatch(seconds: number): void;
   derived(seconds: number): void;
@@ -52,7 +52,6 @@ export function openMetrics(role: Role, version = ''): Metrics {
   const notCaptured = counter('svc_capture_not_captured_total', 'Requests that are no turn', ['reason']);
   const addedTtfb = histogram('svc_proxy_added_ttfb_seconds', 'Time to first byte that the proxy adds', FINE);
   const journalBytes = gauge('svc_journal_bytes', 'Journal on disk');
-  const journalOldest = gauge('svc_journal_oldest_seconds', 'Age of the oldest call that is not in the database');
   const intakeTurns = counter('svc_intake_turns_total', 'Calls taken in from the journal', ['outcome']);
   const intakeBatch = histogram('svc_intake_batch_seconds', 'Time to store a batch of calls', COARSE);
   const derive = histogram('svc_derive_seconds', 'Time to derive what is new of one session', COARSE);
@@ -69,10 +68,7 @@ export function openMetrics(role: Role, version = ''): Metrics {
       proxyRequests.inc({ provider: known(provider, PROVIDERS, 'unknown'), outcome: known(outcome, OUTCOMES) }),
     notCaptured: (reason) => notCaptured.inc({ reason: known(reason, REASONS) }),
     addedTtfb: (seconds) => addedTtfb.observe(seconds),
-    journal: ({ bytes, oldestSeconds }) => {
-      journalBytes.set(bytes);
-      journalOldest.set(oldestSeconds);
-    },
+    journalBytes: (bytes) => journalBytes.set(bytes),
     intakeTurn: (outcome) => intakeTurns.inc({ outcome: known(outcome, OUTCOMES) }),
     intakeBatch: (seconds) => intakeBatch.observe(seconds),
     derived: (seconds) => derive.observe(seconds),

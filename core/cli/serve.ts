@@ -17,12 +17,16 @@ import { refuseForeign } from '../http/guards.ts';
 import { serveApp } from '../http/listen.ts';
 import { type Log, openLog } from '../log.ts';
 import { type MetricsSnapshot, openMetrics } from '../metrics.ts';
+import type { Outcome } from '../model/coverage.ts';
 import { formatOf } from '../provider/formats.ts';
 import { banner } from './banner.ts';
 import type { Io } from './program.ts';
 
 const GRACE_MS = 10_000; // for streams under way when we are asked to stop
 const DRAIN_MS = 10_000; // for the journal to reach the database; what does not is taken in at the next start
+
+/** Why a request is no turn, where nobody but the proxy can tell; the other reasons are counted by intake. */
+const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
 
 /**
  * Runs capture proxy, read API and ingest API with their engine until SIGTERM or SIGINT; settles when all of it has stopped.
@@ -67,7 +71,7 @@ export async function serve({ config, folder }: Loaded, io: Io, version: string)
         metrics: {
           apiRequest: metrics.apiRequest,
           text: async () => {
-            metrics.journal({ bytes: journal.bytes(), oldestSeconds: 0 });
+            metrics.journalBytes(journal.bytes());
             return metrics.text([(await engine.metrics()) as MetricsSnapshot]);
           },
         },
@@ -96,7 +100,10 @@ export async function serve({ config, folder }: Loaded, io: Io, version: string)
         formatOf,
         identityKey: Buffer.from(identity_key, 'hex'),
         refuse: refuseForeign(allowedHosts),
-        count: metrics.proxyRequest,
+        count: (provider, outcome) => {
+          metrics.proxyRequest(provider, outcome);
+          if (KNOWN_AT_THE_PROXY.includes(outcome)) metrics.notCaptured(outcome);
+        },
         addedTtfb: metrics.addedTtfb,
         now: instantNow,
         newId: requestId,

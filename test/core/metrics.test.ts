@@ -11,7 +11,6 @@ const NAMES = [
   'svc_capture_not_captured_total',
   'svc_proxy_added_ttfb_seconds',
   'svc_journal_bytes',
-  'svc_journal_oldest_seconds',
   'svc_intake_turns_total',
   'svc_intake_batch_seconds',
   'svc_derive_seconds',
@@ -59,7 +58,7 @@ test('the first bucket of the time that the proxy adds is a quarter of a millise
 
 test('the registries of a process and of its threads add up, and do not know of each other', async () => {
   const [main, engine] = [openMetrics('all', '1'), openMetrics('engine')];
-  main.journal({ bytes: 7, oldestSeconds: 1.5 });
+  main.journalBytes(7);
   engine.intakeTurn('captured');
   engine.derivePending({ lagSeconds: 2, queue: 3, parked: 1 });
   engine.derived(0.02);
