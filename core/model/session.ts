@@ -1,6 +1,7 @@
 /** What is a session? One conversation with its rollup, as the read API shows it. (Reference sections 4.9 and 6.2.) */
 import { z } from '@hono/zod-openapi';
 import { At, cursorExample, NextCursor } from './page.ts';
+import { UsageTotals } from './usage-totals.ts';
 
 const ModelUse = z.object({
   model: z.string(),
@@ -23,15 +24,7 @@ const Rollup = z.object({
   tool_error_count: z.int(),
   has_git_activity: z.boolean(),
   tasks: z.array(z.unknown()),
-  usage: z.object({
-    input_tokens: z.int().describe('cache reads and writes included'),
-    output_tokens: z.int().describe('reasoning included'),
-    cache_read_tokens: z.int(),
-    cache_write_tokens: z.int(),
-    reasoning_tokens: z.int(),
-    cost_usd: z.number().nullable().describe('of the priced calls; null: none is priced'),
-    unpriced_models: z.array(z.string()),
-  }),
+  usage: UsageTotals,
 });
 
 export const sessionExample = {

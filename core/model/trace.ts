@@ -4,20 +4,11 @@ import { Link, linkExample } from './link.ts';
 import { At, cursorExample, NextCursor } from './page.ts';
 import { Session, sessionExample } from './session.ts';
 import { Span, spanExample } from './span.ts';
+import { UsageTotals } from './usage-totals.ts';
 
 /** Names the shape of trace documents; it changes when a reader would have to. */
 export const SCHEMA = 'svc.projection/v1';
 const Schema = z.literal(SCHEMA);
-
-const TraceUsage = z.object({
-  input_tokens: z.int().describe('of all LLM spans; cache reads and writes included'),
-  output_tokens: z.int().describe('reasoning included'),
-  cache_read_tokens: z.int(),
-  cache_write_tokens: z.int(),
-  reasoning_tokens: z.int(),
-  cost_usd: z.number().nullable().describe('of the priced calls; null: none is priced'),
-  unpriced_models: z.array(z.string()),
-});
 
 export const traceExample = {
   trace_id: '0c2a4d5e-6f70-5182-93a4-b5c6d7e8f901',
@@ -57,7 +48,7 @@ export const Trace = z
     duration_ns: z.int().optional(),
     span_count: z.int(),
     tool_calls: z.int(),
-    usage: TraceUsage,
+    usage: UsageTotals,
     main_usage: z.object({ input_tokens: z.int(), output_tokens: z.int() }).describe('of the conversation itself'),
   })
   .openapi('Trace', { examples: [traceExample] });
