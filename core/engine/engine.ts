@@ -27,7 +27,8 @@ type Deps = {
 
 const restartMs = { first: 200, most: 10_000 };
 
-export async function startEngine({ connection, journalFolder, runId, logLevel, log, freed }: Deps): Promise<Engine> {
+/** Returns at once: the thread comes up beside the listeners, and what passes meanwhile waits in the journal. */
+export function startEngine({ connection, journalFolder, runId, logLevel, log, freed }: Deps): Engine {
   let worker: Worker | null = null;
   let stopped = false;
   let lastWritten: EngineData['written'] = null;
@@ -52,36 +53,30 @@ export async function startEngine({ connection, journalFolder, runId, logLevel, 
       tell({ kind, id });
     });
 
-  const start = () =>
-    new Promise<void>((ready) => {
-      const own = connection();
-      const data: EngineData = { connection: own, journalFolder, runId, written: lastWritten, logLevel };
-      const started = startWorker('engine/engine-worker', data, transferables(own));
-      worker = started;
-      started.on('message', (message: FromEngine) => {
-        if (message.kind === 'ready') {
-          delayMs = restartMs.first;
-          if (lastWritten) tell({ kind: 'written', ...lastWritten });
-          ready();
-        } else if (message.kind === 'freed') freed(message.bytes);
-        else waiting.get(message.id)?.(message);
-      });
-      started.on('error', (error) => log.error({ reason: error.message, stack: error.stack }, 'the engine failed'));
-      started.once('exit', (code) => {
-        worker = null;
-        for (const settle of waiting.values()) settle(null);
-        if (stopped) return ready();
-        log.error(
-          { code, again_in_ms: delayMs },
-          'the engine ended; it starts anew, and nothing in the journal is lost',
-        );
-        setTimeout(() => void (stopped || start()), delayMs);
-        delayMs = Math.min(delayMs * 2, restartMs.most);
-        ready();
-      });
+  const start = () => {
+    const own = connection();
+    const data: EngineData = { connection: own, journalFolder, runId, written: lastWritten, logLevel };
+    const started = startWorker('engine/engine-worker', data, transferables(own));
+    worker = started;
+    started.on('message', (message: FromEngine) => {
+      if (message.kind === 'ready') delayMs = restartMs.first;
+      else if (message.kind === 'freed') freed(message.bytes);
+      else waiting.get(message.id)?.(message);
     });
+    started.on('error', (error) => log.error({ reason: error.message, stack: error.stack }, 'the engine failed'));
+    started.once('exit', (code) => {
+      worker = null;
+      for (const settle of waiting.values()) settle(null);
+      if (stopped) return;
+      log.error({ code, again_in_ms: delayMs }, 'the engine ended; it starts anew, and nothing in the journal is lost');
+      setTimeout(() => {
+        if (!stopped) start();
+      }, delayMs);
+      delayMs = Math.min(delayMs * 2, restartMs.most);
+    });
+  };
 
-  await start();
+  start();
   return {
     written: (segment, byteOffset) => {
       lastWritten = { segment, byteOffset };
