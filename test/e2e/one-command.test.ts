@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { emptyServerDatabase } from '../support/databases.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
 
@@ -27,24 +28,6 @@ type SessionTraces = { traces: { trace: Trace; spans: Span[] }[]; links: { kind:
 type Listed = {
   items: { id: string; harness_id: string; rollup: { turn_count: number; usage: Record<string, number | null> } }[];
 };
-
-const test = suite<{ provider: ScriptedProvider; service: Service; folder: string }>(
-  'svc serve, with the official clients',
-);
-
-test.before(async (context) => {
-  context.provider = await startScriptedProvider();
-  context.folder = await emptyFolder();
-  context.service = await startService(context.folder, {
-    SVC_PROXY_UPSTREAMS_ANTHROPIC: context.provider.url,
-    SVC_PROXY_UPSTREAMS_OPENAI: context.provider.url,
-  });
-});
-test.after(async ({ provider, service, folder }) => {
-  assert.is(await service.stop(), 0, 'svc serve ends with status 0 on SIGTERM');
-  await provider.close();
-  await removeFolder(folder);
-});
 
 const tools = [
   {
@@ -160,78 +143,110 @@ const conversations = [
   },
 ];
 
-for (const {
-  client,
-  converse,
-  prefix,
-  stops,
-  input_tokens,
-  output_tokens,
-  cache_read_tokens,
-  cost_usd,
-} of conversations) {
-  for (const stream of [true, false]) {
-    test(`${client}, ${stream ? 'streamed' : 'in one piece'}: equal bytes, and a readable session`, async ({
-      provider,
-      service,
-    }) => {
-      const question = `What is the weather in Oslo? (${client} ${stream})`;
-      const direct = await converse(provider.url, 'key-direct', stream, question);
-      const proxied = await converse(`${service.proxy}${prefix}`, 'key-proxied', stream, question);
-      assert.equal(proxied, direct, 'every reply is byte-equal to the direct one');
-
-      const { id, trace, spans, traces, links } = await sessionOf(service, question);
-      assert.is(traces.length, 1, 'one question is one trace');
-      assert.is(trace.response_preview, 'It is 7 degrees in Oslo.');
-      assert.is(trace.status, 'ok');
-      assert.equal(
-        spans.map((span) => span.kind),
-        ['agent', 'llm', 'tool', 'llm'],
-      );
-      const [, call, tool, answer] = spans as [Span, Span, Span, Span];
-      assert.equal([call.stop_reason, answer.stop_reason], stops);
-      assert.is(tool.name, 'get_weather');
-      assert.equal(tool.input[0]?.tool_input, { city: 'Oslo', unit: 'C' });
-      assert.is(tool.output[0]?.tool_output, '7 C, rain', 'the result is joined to its call');
-      assert.equal(answer.output[0]?.text, 'It is 7 degrees in Oslo.');
-      assert.ok(
-        links.some((link) => link.kind === 'emits') && links.some((link) => link.kind === 'feeds'),
-        'the tool span is linked on both sides',
-      );
-      const { session } = await read<{ session: Listed['items'][0] }>(`${service.api}/v1/sessions/${id}`);
-      assert.is(session.id, id);
-      for (const usage of [trace.usage, session.rollup.usage]) {
-        assert.is(usage.input_tokens, input_tokens);
-        assert.is(usage.output_tokens, output_tokens);
-        assert.is(usage.cost_usd, cost_usd);
-      }
-      assert.is(trace.usage.cache_read_tokens, cache_read_tokens);
-      const alone = await read<{ trace: Trace; spans: Span[] }>(`${service.api}/v1/traces/${trace.trace_id}`);
-      assert.equal(alone.spans, spans);
+/** The whole test on one kind of database; `dsn` is empty for the embedded one. */
+function declare(
+  kind: 'embedded' | 'server',
+  makeDatabase: () => Promise<{ dsn: string; drop(): Promise<unknown> }>,
+): void {
+  const test = suite<{ provider: ScriptedProvider; service: Service; folder: string; drop(): Promise<unknown> }>(
+    `svc serve, with the official clients (${kind})`,
+  );
+  test.before(async (context) => {
+    const { dsn, drop } = await makeDatabase();
+    context.drop = drop;
+    context.provider = await startScriptedProvider();
+    context.folder = await emptyFolder();
+    context.service = await startService(context.folder, {
+      SVC_PROXY_UPSTREAMS_ANTHROPIC: context.provider.url,
+      SVC_PROXY_UPSTREAMS_OPENAI: context.provider.url,
+      ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),
     });
+  });
+  test.after(async ({ provider, service, folder, drop }) => {
+    assert.is(await service.stop(), 0, 'svc serve ends with status 0 on SIGTERM');
+    await provider.close();
+    await removeFolder(folder);
+    await drop();
+  });
+
+  for (const {
+    client,
+    converse,
+    prefix,
+    stops,
+    input_tokens,
+    output_tokens,
+    cache_read_tokens,
+    cost_usd,
+  } of conversations) {
+    for (const stream of [true, false]) {
+      test(`${client}, ${stream ? 'streamed' : 'in one piece'}: equal bytes, and a readable session`, async ({
+        provider,
+        service,
+      }) => {
+        const question = `What is the weather in Oslo? (${client} ${stream})`;
+        const direct = await converse(provider.url, 'key-direct', stream, question);
+        const proxied = await converse(`${service.proxy}${prefix}`, 'key-proxied', stream, question);
+        assert.equal(proxied, direct, 'every reply is byte-equal to the direct one');
+
+        const { id, trace, spans, traces, links } = await sessionOf(service, question);
+        assert.is(traces.length, 1, 'one question is one trace');
+        assert.is(trace.response_preview, 'It is 7 degrees in Oslo.');
+        assert.is(trace.status, 'ok');
+        assert.equal(
+          spans.map((span) => span.kind),
+          ['agent', 'llm', 'tool', 'llm'],
+        );
+        const [, call, tool, answer] = spans as [Span, Span, Span, Span];
+        assert.equal([call.stop_reason, answer.stop_reason], stops);
+        assert.is(tool.name, 'get_weather');
+        assert.equal(tool.input[0]?.tool_input, { city: 'Oslo', unit: 'C' });
+        assert.is(tool.output[0]?.tool_output, '7 C, rain', 'the result is joined to its call');
+        assert.equal(answer.output[0]?.text, 'It is 7 degrees in Oslo.');
+        assert.ok(
+          links.some((link) => link.kind === 'emits') && links.some((link) => link.kind === 'feeds'),
+          'the tool span is linked on both sides',
+        );
+        const { session } = await read<{ session: Listed['items'][0] }>(`${service.api}/v1/sessions/${id}`);
+        assert.is(session.id, id);
+        for (const usage of [trace.usage, session.rollup.usage]) {
+          assert.is(usage.input_tokens, input_tokens);
+          assert.is(usage.output_tokens, output_tokens);
+          assert.is(usage.cost_usd, cost_usd);
+        }
+        assert.is(trace.usage.cache_read_tokens, cache_read_tokens);
+        const alone = await read<{ trace: Trace; spans: Span[] }>(`${service.api}/v1/traces/${trace.trace_id}`);
+        assert.equal(alone.spans, spans);
+      });
+    }
   }
+
+  test('what is no turn passes through and is booked', async ({ provider, service }) => {
+    const direct = await (await fetch(`${provider.url}/v1/models?limit=3`)).text();
+    const proxied = await (await fetch(`${service.proxy}/openai/v1/models?limit=3`)).text();
+    assert.is(proxied, direct);
+    const last = provider.requests.at(-1);
+    assert.equal([last?.method, last?.url], ['GET', '/v1/models?limit=3']);
+    const coverage = await eventually('the ledger', async () => {
+      const ledger = await read<{ requests: number; outcomes: Record<string, number> }>(`${service.api}/v1/coverage`);
+      return ledger.outcomes.not_a_turn ? ledger : null;
+    });
+    assert.is(coverage.outcomes.captured, 8);
+    assert.is(coverage.outcomes.not_a_turn, 1);
+    assert.is(coverage.requests, 9, 'one outcome per request');
+  });
+
+  test('no credential is kept, anywhere', async ({ service, folder }) => {
+    const { execFileSync } = await import('node:child_process');
+    const found = execFileSync('sh', ['-c', `grep -rl -e key-proxied "${folder}" || true`]).toString();
+    assert.is(found, '');
+    assert.not.match(service.log(), 'key-proxied');
+  });
+
+  test.run();
 }
 
-test('what is no turn passes through and is booked', async ({ provider, service }) => {
-  const direct = await (await fetch(`${provider.url}/v1/models?limit=3`)).text();
-  const proxied = await (await fetch(`${service.proxy}/openai/v1/models?limit=3`)).text();
-  assert.is(proxied, direct);
-  const last = provider.requests.at(-1);
-  assert.equal([last?.method, last?.url], ['GET', '/v1/models?limit=3']);
-  const coverage = await eventually('the ledger', async () => {
-    const ledger = await read<{ requests: number; outcomes: Record<string, number> }>(`${service.api}/v1/coverage`);
-    return ledger.outcomes.not_a_turn ? ledger : null;
-  });
-  assert.is(coverage.outcomes.captured, 8);
-  assert.is(coverage.outcomes.not_a_turn, 1);
-  assert.is(coverage.requests, 9, 'one outcome per request');
-});
-
-test('no credential is kept, anywhere', async ({ service, folder }) => {
-  const { execFileSync } = await import('node:child_process');
-  const found = execFileSync('sh', ['-c', `grep -rl -e key-proxied "${folder}" || true`]).toString();
-  assert.is(found, '');
-  assert.not.match(service.log(), 'key-proxied');
-});
-
-test.run();
+declare('embedded', async () => ({ dsn: '', drop: async () => {} }));
+const cluster = process.env.SVC_TEST_DSN;
+if (cluster) declare('server', () => emptyServerDatabase(cluster));
+else console.log('skip: svc serve, with the official clients (server): SVC_TEST_DSN is not set');
