@@ -1,4 +1,5 @@
 /** Which database stands behind this process? The embedded one in its folder, or a server; migrated before anyone asks. */
+import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { startWorker } from '../start-worker.ts';
 import { connectDatabase, type DatabaseConnection } from './connection.ts';
@@ -34,7 +35,14 @@ export const openDatabase = (options: Options): Promise<OpenDatabase> =>
 
 async function openServerDatabase({ dsn, pooled, askTimeoutMs = ASK_TIMEOUT_MS }: Options): Promise<OpenDatabase> {
   const pool = openPool({ dsn, pooled, size: 1 });
-  await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations()).finally(pool.close);
+  try {
+    await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations());
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    throw new OperatorError(`Cannot use the database of storage.postgres_dsn: ${error.message}`, 1, { cause: error });
+  } finally {
+    await pool.close();
+  }
   return {
     ...connectServer({ dsn, pooled, size: SERVER_POOL, askTimeoutMs }),
     connection: () => ({ kind: 'server', dsn, pooled, askTimeoutMs }),

@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openDatabase } from '../../../core/db/open.ts';
 import { openPool } from '../../../core/db/server.ts';
-import { DatabaseError } from '../../../core/errors.ts';
+import { DatabaseError, OperatorError } from '../../../core/errors.ts';
 import { openLog } from '../../../core/log.ts';
 import { databaseSuite, emptyServerDatabase, startTestThread } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -115,6 +115,18 @@ embedded('a database whose making was cut short is made anew', async () => {
   assert.equal(await readdir(folder), ['data']);
   await rm(folder, { recursive: true });
 });
+embedded('a server that cannot be reached is told to the operator, without its password', async () => {
+  const error = await openDatabase({
+    dsn: 'postgres://ann:hunter2@127.0.0.1:1/svc',
+    pooled: false,
+    folder: '',
+    log: openLog('silent'),
+  }).catch((error: unknown) => error);
+  assert.instance(error, OperatorError);
+  assert.match((error as Error).message, 'Cannot use the database of storage.postgres_dsn: ');
+  assert.not.match((error as Error).message, 'hunter2');
+});
+
 embedded.run();
 
 const dsn = process.env.SVC_TEST_DSN ?? '';
