@@ -16,9 +16,7 @@ export const lostConnection = (why: string) => new DatabaseError(`Cannot ask the
 export function connectionIsLost(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.sqlstate === '' && error.transient;
   const { code, severity } = fields(error);
-  return (
-    severity === 'FATAL' || severity === 'PANIC' || (severity === '' && LOST.test(code)) || /^(08|57P0)/.test(code)
-  );
+  return isFatal(severity) || (severity === '' && LOST.test(code)) || /^(08|57P0)/.test(code);
 }
 
 /**
@@ -30,7 +28,8 @@ export function databaseError(error: unknown): unknown {
   const { code, severity, message } = fields(error);
   if (severity !== '' && /^[0-9A-Z]{5}$/.test(code)) {
     const why = /^(22|XX)/.test(code) ? 'a value or an internal state was refused' : message;
-    return new DatabaseError(`Cannot run a statement: ${why} (${code})`, code, TRANSIENT.test(code));
+    const transient = isFatal(severity) || TRANSIENT.test(code);
+    return new DatabaseError(`Cannot run a statement: ${why} (${code})`, code, transient);
   }
   if (LOST.test(code)) return lostConnection(`the connection is lost (${code})`);
   return error;
@@ -65,8 +64,14 @@ function rebuilt(failure: Failure): Error {
   }
 }
 
-/** Connection exceptions, shutdown and restart, serialization, deadlock, out of disk or memory or connections, lock timeout. */
-const TRANSIENT = /^(08|53|57P0|57014|40001|40P01|55P03)/;
+/** The connection was refused or ended, whatever the reason: no statement is at fault. */
+const isFatal = (severity: string) => severity === 'FATAL' || severity === 'PANIC';
+
+/**
+ * Conditions of the server that pass or that an operator mends, while the statement is as good as ever: lost connections, a standby
+ * that takes no writes yet, refused logins, deadlocks, no room, locks, shutdown, failing disks. (PostgreSQL, appendix A.)
+ */
+const TRANSIENT = /^(08|25006|28|3D|40|53|55|57|58)/;
 
 /** Codes of Node's sockets and of postgres.js for a connection that failed or ended. */
 const LOST = /^(E[A-Z]{3,}|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;

@@ -202,6 +202,26 @@ server('more work than connections waits for its turn', () =>
     );
   }),
 );
+server('a database that takes no connections for a while is a transient failure', async () => {
+  const own = await emptyServerDatabase(dsn);
+  const [maintenance, pool] = [
+    openPool({ dsn, pooled: false, size: 1 }),
+    openPool({ dsn: own.dsn, pooled: false, size: 1 }),
+  ];
+  const name = statement.raw(new URL(own.dsn).pathname.slice(1));
+  try {
+    await maintenance.sqlFor(60_000).rows(statement`alter database ${name} with allow_connections false`);
+    const error = await failure(pool.sqlFor(60_000).rows(statement`select 1 as one`));
+    assert.is(error.sqlstate, '55000');
+    assert.is(error.transient, true);
+    await maintenance.sqlFor(60_000).rows(statement`alter database ${name} with allow_connections true`);
+    assert.equal(await pool.sqlFor(60_000).rows(statement`select 1 as one`), [{ one: 1 }]);
+  } finally {
+    await Promise.all([maintenance.close(), pool.close()]);
+    await own.drop();
+  }
+});
+
 server('an absent server is a transient failure', async () => {
   const pool = openPool({ dsn: 'postgres://nobody@127.0.0.1:1/none', pooled: false, size: 1 });
   for (let i = 0; i < 3; i += 1) {
