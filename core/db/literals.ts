@@ -1,5 +1,6 @@
 /** How do values reach SQL the same way on both databases? As text: array literals for `unnest`, JSON without what jsonb refuses. */
 import { type SQL, sql } from 'drizzle-orm';
+import { storable } from '../derive/storable.ts';
 
 type Scalar = string | number | boolean | null;
 
@@ -40,6 +41,3 @@ function storableMember(member: unknown): unknown {
 }
 
 const quoted = (text: string) => `"${storable(text).replace(/["\\]/g, '\\$&')}"`;
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: U+0000 is the character that PostgreSQL refuses
-const storable = (text: string) => text.toWellFormed().replace(/\u0000/g, '\uFFFD');
