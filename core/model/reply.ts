@@ -9,6 +9,7 @@ export const Reply = z.object({
   response_id: z.string(), // the provider's own id of the answer; ''
   stop_reason: z.string(), // the provider's word, verbatim; '' while unknown
   usage: Usage.nullable(), // null when the provider reported none
+  service_tier: z.string().optional(), // on which the provider billed, where it says so beside the usage
   usage_verbatim: z.unknown(), // the provider's usage object; streamed parts merged, later values win; null
   complete: z.boolean(), // the document, or the stream's terminal event, was seen
   error: z.object({ type: z.string(), message: z.string() }).nullable(),
@@ -21,5 +22,7 @@ export const RequestHead = z.object({
   stream: z.boolean(),
   max_tokens: z.int().nullable(),
   tool_count: z.int().nonnegative(),
+  conversation_id: z.string(), // the provider's own id of the conversation that the call belongs to; '' when it names none
+  previous_response_id: z.string(), // the provider's id of the answer that the request goes on from; '' when it names none
 });
 export type RequestHead = z.infer<typeof RequestHead>;

@@ -12,7 +12,10 @@ export const anthropicMessages: WireFormat = {
   id: 'anthropic.messages',
   provider: 'anthropic',
   echoesThinking: true,
+  echoesToolIds: true,
   messagesKey: 'messages',
+  joinsAnswer: false,
+  asksNothing: () => false,
   // `…/threads/<id>/messages` belongs to another API
   matches: (method, path) =>
     method.toUpperCase() === 'POST' &&
@@ -25,6 +28,8 @@ export const anthropicMessages: WireFormat = {
       stream: skeleton.stream === true,
       max_tokens: limit(skeleton.max_tokens),
       tool_count: counts.tools,
+      conversation_id: '',
+      previous_response_id: '',
     };
   },
   // `system` is a parameter of the call and no message: it holds dates and counters that would fork each conversation

@@ -13,8 +13,17 @@ export type WireFormat = {
    * its repetition in the history are one node, or each turn of a conversation without a name would look like a fork.
    */
   echoesThinking: boolean;
-  /** The top-level array of the body that holds the messages. */
-  messagesKey: 'messages' | 'input';
+  /** Whether clients send the ids of tool calls back with the next request; where some do not, the ids stay out of the hash. */
+  echoesToolIds: boolean;
+  /** The top-level array of the body that holds the messages; null for a format without one. */
+  messagesKey: 'messages' | 'input' | null;
+  /**
+   * Whether an answer comes back as several elements of that array, as its text, its reasoning and its tool calls. Neighbours of the
+   * assistant's are then one message, which is the answer again.
+   */
+  joinsAnswer: boolean;
+  /** True when the request asks no model for anything, such as one that only loads it into memory. */
+  asksNothing(skeleton: Record<string, unknown>, counts: { messages: number }): boolean;
   /**
    * What the request asks for. `skeleton` is the parsed body with its sliced arrays emptied.
    * @throws {Unreadable} when the body is not this format's

@@ -8,14 +8,19 @@ import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
 import type { Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
+import { imageAt } from './image-url.ts';
 import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens, toolInput } from './json.ts';
+import { errorIn } from './openai-error.ts';
 import { bodyShape, bodyText, streamEvents } from './sse.ts';
 
 export const openaiChat: WireFormat = {
   id: 'openai.chat',
   provider: 'openai',
   echoesThinking: false,
+  echoesToolIds: true,
   messagesKey: 'messages',
+  joinsAnswer: false,
+  asksNothing: () => false,
   matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)chat\/completions\/*$/.test(path),
   requestHead(skeleton, counts) {
     if (!Array.isArray(skeleton.messages)) throw new Unreadable('Cannot read a chat request: it has no messages');
@@ -25,6 +30,8 @@ export const openaiChat: WireFormat = {
       stream: skeleton.stream === true,
       max_tokens: limit(skeleton.max_completion_tokens) ?? limit(skeleton.max_tokens),
       tool_count: counts.tools + functions,
+      conversation_id: '',
+      previous_response_id: '',
     };
   },
   messagesOutside: () => [],
@@ -80,17 +87,9 @@ function part(raw: unknown): ContentBlock {
   if (raw.type === 'refusal' && typeof raw.refusal === 'string') return { type: 'refusal', text: raw.refusal };
   if (raw.type === 'image_url') {
     const url = isFields(raw.image_url) ? raw.image_url.url : raw.image_url;
-    if (typeof url === 'string') return image(url);
+    if (typeof url === 'string') return imageAt(url);
   }
   return { type: raw.type, content: withoutCacheControl(raw) };
-}
-
-function image(url: string): ContentBlock {
-  const comma = url.indexOf(',');
-  const head = comma < 0 ? '' : url.slice(0, comma);
-  if (!/^data:[^,]*;base64$/i.test(head)) return { type: 'image', image_url: url };
-  const mediaType = head.slice('data:'.length).split(';')[0] ?? '';
-  return { type: 'image', media_type: mediaType, image_base64: url.slice(comma + 1) };
 }
 
 /** The words of a spoken answer; its sound stands in the raw turn. */
@@ -160,6 +159,7 @@ const firstChoice = (choices: readonly unknown[]): Fields =>
 function streamed(answer: string): Reply {
   let model = '';
   let id = '';
+  let service_tier = '';
   let stopReason = '';
   let usage: Fields | null = null;
   let done = false;
@@ -174,6 +174,7 @@ function streamed(answer: string): Reply {
     const chunk = fields(typeof event === 'string' ? null : event.json);
     model ||= text(chunk.model);
     id ||= text(chunk.id);
+    service_tier = text(chunk.service_tier) || service_tier;
     if (isFields(chunk.usage)) usage = chunk.usage;
     const choice = firstChoice(Array.isArray(chunk.choices) ? chunk.choices : []);
     error = errorIn(chunk) ?? errorIn({ error: choice.error }) ?? error;
@@ -181,7 +182,7 @@ function streamed(answer: string): Reply {
     stopReason = text(choice.finish_reason) || stopReason;
   }
   const finished = (done || stopReason !== '') && error === null;
-  return { ...replyOf({ model, id }, growing.whole(), stopReason, usage), complete: finished, error };
+  return { ...replyOf({ model, id, service_tier }, growing.whole(), stopReason, usage), complete: finished, error };
 }
 
 type Call = { id: string; isCustom: boolean; name: string; input: string; parsedInput: unknown };
@@ -252,19 +253,10 @@ function replyOf(head: Fields, said: Fields, stopReason: string, usage: unknown)
     stop_reason: stopReason,
     usage: isFields(usage) ? usageOf(usage) : null,
     usage_verbatim: isFields(usage) ? usage : null,
+    ...(text(head.service_tier) !== '' && { service_tier: text(head.service_tier) }),
     complete: false,
     error: null,
   };
-}
-
-/** `{error: {message, type, code}}`, `{error: "…"}` and `{object: 'error', message}`, all seen in the wild; null when it is no error. */
-function errorIn(document: unknown): Reply['error'] {
-  if (!isFields(document)) return null;
-  if (typeof document.error === 'string' && document.error !== '') return { type: 'error', message: document.error };
-  const error = document.object === 'error' ? document : document.error;
-  if (!isFields(error)) return null;
-  const code = typeof error.code === 'number' ? String(error.code) : text(error.code);
-  return { type: text(error.type) || text(error.status) || code || 'error', message: text(error.message) };
 }
 
 /** OpenAI counts cached input within the prompt, and reasoning within the completion. Null when nothing is told. */

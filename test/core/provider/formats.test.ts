@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { FormatId } from '../../../core/model/provider.ts';
 import { formatById, formatOf, formats } from '../../../core/provider/formats.ts';
 
 const test = suite('formats');
@@ -14,6 +15,17 @@ test('a format is told from method and path', () => {
     ['POST', '/chat/completions', 'openai.chat'],
     ['POST', '/api/paas/v4/chat/completions/', 'openai.chat'],
     ['POST', '/openai/deployments/x/chat/completions', 'openai.chat'],
+    ['POST', '/v1/responses', 'openai.responses'],
+    ['POST', '/codex/responses', 'openai.responses'],
+    ['POST', '/v1/responses/', 'openai.responses'],
+    ['POST', '/api/chat', 'ollama.chat'],
+    ['POST', '/api/generate', 'ollama.generate'],
+    ['POST', '/v1/responses/resp_1/cancel', undefined],
+    ['POST', '/v1/responses/compact', undefined],
+    ['POST', '/v1/responses/input_tokens', undefined],
+    ['GET', '/v1/responses/resp_1', undefined],
+    ['POST', '/api/embed', undefined],
+    ['POST', '/api/show', undefined],
     ['GET', '/v1/messages', undefined],
     ['HEAD', '/v1/chat/completions', undefined],
     ['POST', '/v1/messages/count_tokens', undefined],
@@ -33,7 +45,10 @@ test('a format is told from method and path', () => {
 
 test('each format is found by its id', () => {
   for (const format of formats) assert.is(formatById(format.id), format);
-  assert.is(formats.length, 2);
+  assert.equal(
+    formats.map(({ id }) => id),
+    FormatId.options,
+  );
 });
 
 test.run();

@@ -1,0 +1,40 @@
+/** What does an Ollama chat say? `POST …/api/chat`, streamed and in one piece. */
+import type { Message } from '../model/bucket.ts';
+import { Unreadable, type WireFormat } from './format.ts';
+import { assertShallow, isFields, text } from './json.ts';
+import { ollamaAnswer } from './ollama-answer.ts';
+import { saidBy, toolResult } from './ollama-message.ts';
+import { ollamaHead } from './ollama-request.ts';
+
+export const ollamaChat: WireFormat = {
+  id: 'ollama.chat',
+  provider: 'ollama',
+  echoesThinking: false,
+  echoesToolIds: false,
+  messagesKey: 'messages',
+  joinsAnswer: false,
+  // without messages a model is loaded, or unloaded with `keep_alive: 0`
+  asksNothing: ({ messages }, counts) => counts.messages === 0 && Array.isArray(messages ?? []),
+  matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)api\/chat\/*$/.test(path),
+  requestHead(skeleton, counts) {
+    if (!Array.isArray(skeleton.messages)) throw new Unreadable('Cannot read a chat request: it has no messages');
+    return ollamaHead(skeleton, counts);
+  },
+  messagesOutside: () => [],
+  message,
+  reply: (body, contentType) => ollamaAnswer(body, contentType, ({ message }) => (isFields(message) ? message : null)),
+};
+
+const roles: Record<string, Message['role']> = { system: 'system', user: 'user', assistant: 'assistant', tool: 'tool' };
+
+function message(element: unknown): Message {
+  if (!isFields(element)) throw new Unreadable('Cannot read a chat message: it is no object');
+  const said = text(element.role).toLowerCase(); // as Ollama reads it
+  const role = Object.hasOwn(roles, said) ? roles[said] : undefined;
+  if (role === undefined) throw new Unreadable('Cannot read a chat message: its role is unknown');
+  if (typeof (element.content ?? '') !== 'string') {
+    throw new Unreadable('Cannot read a chat message: its content is no text');
+  }
+  assertShallow(element, 'a chat message');
+  return { role, content: role === 'tool' ? [toolResult(element)] : saidBy(element) };
+}

@@ -1,0 +1,46 @@
+/**
+ * What does an Ollama completion say? `POST …/api/generate`, streamed and in one piece. Its prompt is the one message; `system`,
+ * `template` and `context` (the tokens of earlier calls) are parameters.
+ */
+import type { Message } from '../model/bucket.ts';
+import { Unreadable, type WireFormat } from './format.ts';
+import { assertShallow, type Fields, text } from './json.ts';
+import { ollamaAnswer } from './ollama-answer.ts';
+import { saidBy } from './ollama-message.ts';
+import { ollamaHead } from './ollama-request.ts';
+
+export const ollamaGenerate: WireFormat = {
+  id: 'ollama.generate',
+  provider: 'ollama',
+  echoesThinking: false,
+  echoesToolIds: false,
+  messagesKey: null,
+  joinsAnswer: false,
+  // without a prompt a model is loaded, or unloaded with `keep_alive: 0`
+  asksNothing: ({ prompt, suffix, images }) =>
+    [prompt, suffix].every((part) => (part ?? '') === '') && !(Array.isArray(images) && images.length > 0),
+  matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)api\/generate\/*$/.test(path),
+  requestHead(skeleton, counts) {
+    if (!isText(skeleton)) throw new Unreadable('Cannot read a completion request: its prompt is no text');
+    return ollamaHead(skeleton, counts);
+  },
+  messagesOutside,
+  message() {
+    throw new Unreadable('Cannot read a message of a completion: it has no list of them');
+  },
+  reply: (body, contentType) => ollamaAnswer(body, contentType, saidIn),
+};
+
+const isText = ({ prompt, suffix }: Fields) => [prompt, suffix].every((part) => typeof (part ?? '') === 'string');
+
+function messagesOutside({ prompt, images, suffix }: Fields): Message[] {
+  assertShallow(images, 'a completion request');
+  const content = [
+    ...saidBy({ content: prompt, images }),
+    ...(text(suffix) === '' ? [] : [{ type: 'suffix', text: text(suffix) }]),
+  ];
+  return content.length === 0 ? [] : [{ role: 'user', content }];
+}
+
+const saidIn = ({ response, thinking, tool_calls }: Fields): Fields | null =>
+  typeof response === 'string' ? { content: response, thinking, tool_calls } : null;

@@ -1,0 +1,139 @@
+/** What does an OpenAI Responses call say? `POST …/responses`, streamed and in one piece, from OpenAI and as Codex speaks it. */
+import type { Message } from '../model/bucket.ts';
+import type { ContentBlock } from '../model/content-block.ts';
+import type { Reply } from '../model/reply.ts';
+import type { Usage } from '../model/usage.ts';
+import { Unreadable, type WireFormat } from './format.ts';
+import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens } from './json.ts';
+import { errorIn } from './openai-error.ts';
+import { itemMessage } from './openai-responses-items.ts';
+import { failure, streamedResponse } from './openai-responses-stream.ts';
+import { bodyShape, bodyText, streamEvents } from './sse.ts';
+
+export const openaiResponses: WireFormat = {
+  id: 'openai.responses',
+  provider: 'openai',
+  echoesThinking: false,
+  echoesToolIds: true,
+  messagesKey: 'input',
+  joinsAnswer: true,
+  // not even with `generate: false`, which Codex sends ahead: it lays down the messages that the next request goes on from
+  asksNothing: () => false,
+  matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)responses\/*$/.test(path),
+  requestHead(skeleton, counts) {
+    const conversation = isFields(skeleton.conversation) ? skeleton.conversation.id : skeleton.conversation;
+    const head = {
+      model: text(skeleton.model),
+      stream: skeleton.stream === true,
+      max_tokens: limit(skeleton.max_output_tokens),
+      tool_count: counts.tools,
+      conversation_id: text(conversation),
+      previous_response_id: text(skeleton.previous_response_id),
+    };
+    const hasInput = Array.isArray(skeleton.input) || typeof skeleton.input === 'string';
+    const goesOn = head.conversation_id !== '' || head.previous_response_id !== '' || isFields(skeleton.prompt);
+    if (!hasInput && (!goesOn || skeleton.messages !== undefined)) {
+      throw new Unreadable('Cannot read a Responses request: it has no input');
+    }
+    return head;
+  },
+  // `instructions` is a parameter of the call and no message, as Anthropic's `system` is
+  messagesOutside: ({ input }) =>
+    typeof input === 'string' ? [{ role: 'user', content: input === '' ? [] : [{ type: 'text', text: input }] }] : [],
+  message,
+  reply,
+};
+
+function message(element: unknown): Message {
+  if (!isFields(element)) throw new Unreadable('Cannot read an item: it is no object');
+  assertShallow(element, 'an item');
+  return itemMessage(element);
+}
+
+function reply(body: Uint8Array, contentType: string): Reply {
+  const answer = bodyText(body);
+  switch (bodyShape(answer, contentType)) {
+    case 'stream':
+      return streamed(answer);
+    case 'document':
+      return oneShot(parsed(answer));
+    default:
+      throw new Unreadable('Cannot read a Responses answer: it is neither a stream nor a document');
+  }
+}
+
+const unfinished = new Set(['queued', 'in_progress']); // in the background: its answer is fetched later
+
+function oneShot(document: unknown): Reply {
+  if (!isFields(document)) throw new Unreadable('Cannot read a Responses answer: it is no JSON object');
+  if (document.object === 'response') {
+    const status = text(document.status);
+    return { ...replyOf(document, status), complete: !unfinished.has(status) };
+  }
+  const error = errorIn(document) ?? detail(document);
+  if (error === null) throw new Unreadable('Cannot read a Responses answer: it is no response');
+  return { ...replyOf({}, ''), complete: true, error };
+}
+
+/** `{detail: "…"}`, as ChatGPT's backend refuses what Codex asks. */
+const detail = (answer: Fields): Reply['error'] =>
+  text(answer.detail) === '' ? null : { type: 'error', message: text(answer.detail) };
+
+/** The events build the response that a call without streaming would have sent; what follows is the same for both. */
+function streamed(answer: string): Reply {
+  const { response, ended, error } = streamedResponse(streamEvents(answer));
+  const said = replyOf(response, ended ? text(response.status) : '');
+  return { ...said, complete: ended, error: said.error ?? error };
+}
+
+/** @param status of the response; '' while unknown */
+function replyOf(response: Fields, status: string): Reply {
+  const output = Array.isArray(response.output) ? response.output : [];
+  const content = output.flatMap((item) => message(ofAssistant(item)).content);
+  return {
+    content,
+    model: text(response.model),
+    response_id: text(response.id),
+    stop_reason: stopReason(response, status, content),
+    usage: isFields(response.usage) ? usageOf(response.usage) : null,
+    usage_verbatim: isFields(response.usage) ? response.usage : null,
+    ...(text(response.service_tier) !== '' && { service_tier: text(response.service_tier) }),
+    complete: false,
+    error: errorOf(response, status),
+  };
+}
+
+/** In an answer it is nobody else who speaks, whether or not a message says so. */
+const ofAssistant = (item: unknown): unknown =>
+  isFields(item) && item.type === 'message' ? { ...item, role: 'assistant' } : item;
+
+/** The status, told more closely: what cut it short, or whether the client is to run tools before the model goes on. */
+function stopReason(response: Fields, status: string, content: readonly ContentBlock[]): string {
+  if (status === 'incomplete') return text(fields(response.incomplete_details).reason) || status;
+  if (status !== 'completed') return status;
+  const answered = new Set(content.map(({ tool_result_id }) => tool_result_id));
+  const waits = content.some(({ type, tool_use_id }) => type === 'tool_use' && !answered.has(tool_use_id));
+  return waits ? 'tool_calls' : 'stop';
+}
+
+function errorOf(response: Fields, status: string): Reply['error'] {
+  if (isFields(response.error)) return failure(response.error);
+  return errorIn(response) ?? (status === 'failed' ? { type: status, message: '' } : null);
+}
+
+/** OpenAI counts cached input within the input, and reasoning within the output. Null when nothing is told. */
+function usageOf(told: Fields): Usage | null {
+  const input = tokens(told.input_tokens);
+  const output = tokens(told.output_tokens);
+  if (input === null && output === null) return null;
+  const details = fields(told.input_tokens_details);
+  const read = Math.min(tokens(details.cached_tokens) ?? 0, input ?? 0);
+  return {
+    input_tokens: input ?? 0,
+    output_tokens: output ?? 0,
+    cache_read_tokens: read,
+    cache_write_5m_tokens: Math.min(tokens(details.cache_write_tokens) ?? 0, (input ?? 0) - read),
+    cache_write_1h_tokens: 0,
+    reasoning_tokens: Math.min(tokens(fields(told.output_tokens_details).reasoning_tokens) ?? 0, output ?? 0),
+  };
+}
