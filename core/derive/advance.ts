@@ -93,6 +93,7 @@ function remembering(
         ...state.pending.filter((tool) => !done.has(tool)),
         ...waiting.map((span) => ({
           tool_use_id: span.external_id,
+          tool_name: span.input[0]?.tool_name ?? '',
           n: own.n,
           span_id: span.span_id,
           started_at: span.started_at,

@@ -26,7 +26,7 @@ const failure = (status: number | null, ending: string) =>
 /** The last main call of the main thread, as far as a session's status asks. */
 export type Leaf = CallStatus & { stop_reason: string };
 
-const CUT_SHORT = new Set(['length', 'max_tokens', 'content_filter', 'refusal']);
+const CUT_SHORT = new Set(['length', 'max_tokens', 'max_output_tokens', 'content_filter', 'refusal']);
 const DONE = new Set([
   'stop',
   'end_turn',

@@ -7,6 +7,7 @@ import { headHash } from './place-call.ts';
 import type { PriceOf } from './prices.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf } from './spans.ts';
 import type { FailedCall, LiveTrace, PendingTool, SessionState } from './state.ts';
+import { termsOf } from './terms.ts';
 import { askedTools, broughtResults, type ToolResult } from './tools.ts';
 import type { Spent } from './totals.ts';
 import type { CallTurn } from './turn.ts';
@@ -27,8 +28,9 @@ export function callSteps(state: SessionState, turn: CallTurn, trace: LiveTrace,
   const under = { trace_id, parent_span_id: trace.root_span_id };
   const kind = callKind(turn);
   const model = modelOf(turn);
-  const usage = turn.reply?.usage ?? null;
-  const priced = usage && priceOf(turn.provider, model, turn.requested_at, usage);
+  const { reply } = turn;
+  const usage = reply?.usage ?? null;
+  const priced = reply && usage && priceOf(turn.provider, model, turn.requested_at, usage, termsOf(reply));
 
   const root = trace.next_seq === 0 ? [agentSpan(turn, { trace_id, parent_span_id: null, seq: 0 })] : [];
   const first = trace.next_seq + root.length;

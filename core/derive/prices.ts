@@ -1,65 +1,105 @@
 /** What did a call cost? Dated list prices of `@pydantic/genai-prices`, applied with exact decimals. Nothing is fetched. */
 import { calcPrice, type ModelPrice } from '@pydantic/genai-prices';
 import type { Usage } from '../model/usage.ts';
+import { type GivenRates, isMultiplied, tokenBill } from './bill.ts';
 import type { Usd } from './changes.ts';
 import { addUsd, timesDecimal, usdOf } from './money.ts';
+import type { Terms } from './terms.ts';
 
 /** The price row that was used. `date`: since when the row holds; '' when the list gives none. */
 export type Price = { model: string; source: string; date: string };
 export type Priced = { usd: Usd; price: Price };
 
-/** Effects come in as arguments: whoever folds may bring prices of his own. */
-export type PriceOf = (provider: string, model: string, at: string, usage: Usage) => Priced | null;
+/**
+ * Effects come in as arguments: whoever folds may bring prices of his own. `at` is UTC in the form of the projection's instants.
+ * Without `terms` the call is taken for an ordinary one, of text alone.
+ */
+export type PriceOf = (provider: string, model: string, at: string, usage: Usage, terms?: Terms) => Priced | null;
 
 const SOURCE = 'genai-prices 0.1.8'; // a test compares it with the installed package
-const MULTIPLES = `${SOURCE}, cache writes at 1.25 (5 minutes) and 2 (1 hour) times input`;
+const MULTIPLES = 'cache writes at 1.25 (5 minutes) and 2 (1 hour) times input';
+const US_MULTIPLE = '1.1'; // on tokens of all kinds, for the models that let a client ask for it
+const IN_US = `inference in the US at ${US_MULTIPLE}`;
 
 /**
- * The cost of one call at the list price of its instant; null when the list does not know the model, or has no price for a
- * kind of token that was used: an unknown price is never 0.
- * Tiers go by all input tokens of the call. Tokens without a price of their own kind are billed as plain input, but for
- * Anthropic's cache writes, whose multiples of the input price then apply; `source` says so.
+ * The cost of one call at the list price of its instant; null when the list does not know the model, or has no price for
+ * something that was used: an unknown price is never 0. The list knows a provider's ordinary terms alone, so a call on others
+ * (priority, flex, fast) has no price either.
+ * Tiers go by all input tokens of the call. Where a multiple stands for a price that the list lacks, `source` says so.
  */
-export const priceOf: PriceOf = (provider, model, at, usage) => {
-  const found = model === '' ? null : calcPrice({}, model, { providerId: provider, timestamp: new Date(at) });
-  if (!found) return null;
-  const rate = (key: string) => rateOf(found.model_price[key], usage.input_tokens);
+export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
+  const name = model.trim().replace(LONG_CONTEXT, '');
+  if (name === '' || SOLD_BY_OTHERS.test(name) || BILLED_BY_CALL.test(name) || (terms && !isOrdinary(terms)))
+    return null;
+  const found = calcPrice({}, name, { providerId: provider, timestamp: new Date(at) });
+  if (!found || isOtherVersion(name, found.model.id)) return null;
 
-  const input = rate('input_mtok');
-  const output = rate('output_mtok');
-  if (input === null || (output === null && usage.output_tokens > 0)) return null;
-
-  const multiples = provider === 'anthropic';
-  const write5m = rate('cache_write_mtok') ?? (multiples ? timesDecimal(input, '1.25') : input);
-  const write1h = rate('cache_write_1h_mtok') ?? (multiples ? timesDecimal(input, '2') : write5m);
-  const guessed =
-    multiples &&
-    ((usage.cache_write_5m_tokens > 0 && rate('cache_write_mtok') === null) ||
-      (usage.cache_write_1h_tokens > 0 && rate('cache_write_1h_mtok') === null));
-
-  const cached = usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens;
-  const usd = [
-    usdOf(Math.max(0, usage.input_tokens - cached), input),
-    usdOf(usage.cache_read_tokens, rate('cache_read_mtok') ?? input),
-    usdOf(usage.cache_write_5m_tokens, write5m),
-    usdOf(usage.cache_write_1h_tokens, write1h),
-    usdOf(usage.output_tokens, output ?? '0'),
-  ].reduce(addUsd);
+  const given = ratesOf(found.model_price, usage);
+  const searches = searchBill(found.model_price, terms?.web_searches ?? 0);
+  if (given === null || searches === null) return null;
+  const tokens = tokenBill(provider, usage, given);
+  const inUs = terms?.inference_geo === 'us';
+  const notes = [isMultiplied(provider, usage, given) && MULTIPLES, inUs && IN_US].filter((note) => note !== false);
   return {
-    usd,
+    usd: addUsd(inUs ? timesDecimal(tokens, US_MULTIPLE) : tokens, searches),
     price: {
       model: found.model.id,
-      source: guessed ? MULTIPLES : SOURCE,
+      source: [SOURCE, ...notes].join(', '),
       date: dateOf(found.model.prices, found.model_price),
     },
   };
 };
 
-const rateOf = (price: ModelPrice[string], inputTokens: number): string | null => {
-  if (price === undefined) return null;
+/** Claude Code's way to ask for the long context; the model is the same. */
+const LONG_CONTEXT = /\[1m\]$/i;
+
+/** OpenAI's open weights, which it does not serve: the list has another seller's price, and a runner at home has none. */
+const SOLD_BY_OTHERS = /^gpt-oss/i;
+
+/** Models that search the web on each call, for a fee that their answers do not tell. */
+const BILLED_BY_CALL = /-search-(?:preview|api)/i;
+
+const ORDINARY_TIERS = new Set(['', 'standard', 'default']);
+const ORDINARY_SPEEDS = new Set(['', 'standard']);
+const KNOWN_PLACES = new Set(['', 'global', 'not_available', 'us']);
+
+const isOrdinary = ({ service_tier, speed, inference_geo, audio_tokens, other_models }: Terms): boolean =>
+  ORDINARY_TIERS.has(service_tier) &&
+  ORDINARY_SPEEDS.has(speed) &&
+  KNOWN_PLACES.has(inference_geo) &&
+  audio_tokens === 0 && // the list gives audio its price for few models, and never tells that it lacks one
+  !other_models;
+
+/** The list matches some models by how their names begin, and so a `claude-sonnet-5-5` that it does not know as `claude-sonnet-5`. */
+const isOtherVersion = (name: string, known: string): boolean =>
+  name.toLowerCase().startsWith(known) && /^-[1-9]\d?(?!\d)/.test(name.slice(known.length));
+
+function ratesOf(price: ModelPrice, usage: Usage): GivenRates | null {
+  const rate = (key: string) => rateOf(price[key], usage.input_tokens);
+  const input = rate('input_mtok');
+  const output = rate('output_mtok') ?? (usage.output_tokens > 0 ? undefined : '0');
+  if (input === undefined || output === undefined) return null;
+  return {
+    input,
+    output,
+    cache_read: rate('cache_read_mtok'),
+    cache_write: rate('cache_write_mtok'),
+    cache_write_1h: rate('cache_write_1h_mtok'),
+  };
+}
+
+const rateOf = (price: ModelPrice[string], inputTokens: number): string | undefined => {
+  if (price === undefined) return undefined;
   if (typeof price === 'number') return String(price);
   return String(price.tiers.reduce((rate, tier) => (inputTokens > tier.start ? tier.price : rate), price.base));
 };
+
+/** The list's price is for a thousand searches. */
+function searchBill(price: ModelPrice, searches: number): Usd | null {
+  if (searches === 0) return '0';
+  const thousand = price.web_searches_kcount;
+  return typeof thousand === 'number' ? usdOf(searches * 1_000, String(thousand)) : null;
+}
 
 function dateOf(prices: NonNullable<ReturnType<typeof calcPrice>>['model']['prices'], used: ModelPrice): string {
   if (!Array.isArray(prices)) return '';

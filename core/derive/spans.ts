@@ -101,7 +101,7 @@ export const modelOf = ({ reply, model }: CallTurn): string => storable(reply?.m
 /** When the answer was whole; a clock that went backwards does not put a tool before its call. */
 export const answeredAt = (turn: CallTurn): string => later(turn.requested_at, turn.last_byte_at) ?? turn.requested_at;
 
-const SHELLS = new Set(['exec', 'exec_command', 'shell', 'shell_command']);
+const SHELLS = new Set(['exec', 'exec_command', 'shell', 'shell_command', 'local_shell']);
 
 /** Shells of all harnesses are shown by one name. */
 const toolName = ({ tool_name, tool_input }: ContentBlock) =>
@@ -110,10 +110,11 @@ const toolName = ({ tool_name, tool_input }: ContentBlock) =>
 /** The command line in a tool's input; null when it has none. */
 export function commandOf(input: unknown): string | null {
   if (typeof input !== 'object' || input === null) return null;
-  const { command, cmd } = input as { command?: unknown; cmd?: unknown };
+  const { command, cmd, commands } = input as Record<string, unknown>;
   const line = command ?? cmd;
   if (typeof line === 'string') return line;
-  return Array.isArray(line) ? line.filter((word) => typeof word === 'string').join(' ') : null;
+  if (Array.isArray(line)) return line.filter((word) => typeof word === 'string').join(' ');
+  return Array.isArray(commands) ? commands.filter((one) => typeof one === 'string').join('\n') : null;
 }
 
 const isSaid = ({ role, injected }: FreshMessage) => (role === 'user' || role === 'system') && injected === '';

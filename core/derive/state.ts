@@ -12,7 +12,7 @@ export type LiveTrace = { n: number; root_span_id: string; next_seq: number; row
 export type Head = { hash: string; n: number };
 
 /** A tool span that waits for its result. */
-export type PendingTool = { tool_use_id: string; n: number; span_id: string; started_at: string };
+export type PendingTool = { tool_use_id: string; tool_name: string; n: number; span_id: string; started_at: string };
 
 /** A failed call that waits for a retry with the same last message. */
 export type FailedCall = { tip: string; n: number; span_id: string };

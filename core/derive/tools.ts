@@ -81,9 +81,13 @@ function gitVerb(words: string[]): string {
   return rest.find((word, i) => !word.startsWith('-') && rest[i - 1] !== '-C' && rest[i - 1] !== '-c') ?? '';
 }
 
-/** Some providers number their ids anew in each answer: the trace's own tool is preferred, and the oldest among equals. */
+/**
+ * Some providers number their ids anew in each answer: the trace's own tool is preferred, and the oldest among equals. Clients of
+ * Ollama name the function whose result they bring, though its call had an id.
+ */
 function waitingFor(waiting: ReadonlySet<PendingTool>, id: string, n: number): PendingTool | undefined {
-  const found = [...waiting].filter((tool) => tool.tool_use_id === id);
+  const byId = [...waiting].filter((tool) => tool.tool_use_id === id);
+  const found = byId.length > 0 ? byId : [...waiting].filter((tool) => id !== '' && tool.tool_name === id);
   return found.find((tool) => tool.n === n) ?? found[0];
 }
 
