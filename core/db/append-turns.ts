@@ -11,9 +11,12 @@ import { type Placement, placeTurns, type Unplaced } from './place-turns.ts';
 import { writeNodes } from './put-nodes.ts';
 import { putSlices } from './put-slices.ts';
 import type { Sql } from './sql.ts';
+import { storedCalls } from './stored-calls.ts';
 
 /** A call that has been read and sliced. Hashes and ids are hex; `template` and `slice` name slices of the batch or stored ones. */
 export type PreparedTurn = Unplaced & {
+  svc_proxy_request_id: string | null; // given by the proxy
+  request_id: string | null; // of an ingested turn; one of the two stands
   outcome: Outcome;
   ending: Ending;
   provider: string;
@@ -38,7 +41,7 @@ export type TurnBatch = {
   positions: JournalPosition[]; // how far each journal is taken in with this batch
 };
 
-export type StoredTurn = { raw_turn_id: number; svc_proxy_request_id: string; session_id: string; outcome: Outcome };
+export type StoredTurn = { raw_turn_id: number; call_id: string; session_id: string; outcome: Outcome };
 
 /**
  * Stores a batch, in the order given, with as many statements whatever its size. A turn whose request id is stored already is left
@@ -59,11 +62,8 @@ export const appendTurns = (db: Sql, batch: TurnBatch): Promise<StoredTurn[]> =>
 
 async function unstored(tx: Sql, turns: readonly PreparedTurn[]): Promise<PreparedTurn[]> {
   if (turns.length === 0) return [];
-  const distinct = new Map([...turns].reverse().map((turn) => [turn.svc_proxy_request_id, turn]));
-  const rows = await tx.rows<{ svc_proxy_request_id: string }>(sql`
-    select t.svc_proxy_request_id from svc.raw_turns t
-     where t.svc_proxy_request_id = any(${pgArray([...distinct.keys()])}::text[])`);
-  for (const { svc_proxy_request_id } of rows) distinct.delete(svc_proxy_request_id);
+  const distinct = new Map([...turns].reverse().map((turn) => [turn.call_id, turn]));
+  for (const { call_id } of await storedCalls(tx, { call_ids: [...distinct.keys()] })) distinct.delete(call_id);
   return [...distinct.values()].reverse();
 }
 
@@ -78,9 +78,9 @@ async function storeTurns(
   const rows = placed.map((turn) => chained(turn, heads));
   await putSlices(tx, slices);
   const ids = await insertRawTurns(tx, rows);
-  const stored = placed.map(({ svc_proxy_request_id, outcome, nodes, place: { session_id } }) => {
-    const raw_turn_id = ids.get(svc_proxy_request_id) ?? 0;
-    return { raw_turn_id, svc_proxy_request_id, session_id, outcome, nodes };
+  const stored = placed.map(({ call_id, outcome, nodes, place: { session_id } }) => {
+    const raw_turn_id = ids.get(call_id) ?? 0;
+    return { raw_turn_id, call_id, session_id, outcome, nodes };
   });
   await writeNodes(tx, stored);
   await advanceChains(tx, heads);
@@ -161,7 +161,7 @@ function chained(turn: PlacedTurn, heads: Map<string, ChainHead>) {
     session_seq: head.turn_count + 1,
     source: 'wire',
     svc_proxy_request_id: turn.svc_proxy_request_id,
-    request_id: null,
+    request_id: turn.request_id,
     outcome: turn.outcome,
     ending: turn.ending,
     provider: turn.provider,
@@ -203,15 +203,15 @@ function chained(turn: PlacedTurn, heads: Map<string, ChainHead>) {
 
 const storable = <Value>(value: Value): Value => JSON.parse(jsonText(value)) as Value;
 
-/** @returns raw_turn_id by request id; the ids grow in the order of the rows */
+/** @returns raw_turn_id by call id; the ids grow in the order of the rows */
 async function insertRawTurns(tx: Sql, rows: readonly ReturnType<typeof chained>[]): Promise<Map<string, number>> {
-  const inserted = await tx.rows<{ raw_turn_id: number; svc_proxy_request_id: string }>(sql`
+  const inserted = await tx.rows<{ raw_turn_id: number; call_id: string }>(sql`
     insert into svc.raw_turns (
-      source, svc_proxy_request_id, session_id, session_seq, prev_hash, turn_hash, outcome, ending, provider, format, method,
+      source, svc_proxy_request_id, request_id, session_id, session_seq, prev_hash, turn_hash, outcome, ending, provider, format, method,
       url, status, harness_id, harness_session_id, thread_id, parent_harness_session_id, identity, requested_at, first_byte_at,
       last_byte_at, request_header_template, request_header_values, response_header_template, response_header_values,
       request_pages, request_page_depth, request_bytes, request_digest, response_slice, response_bytes, response_digest, meta)
-    select r.source, r.svc_proxy_request_id, r.session_id, r.session_seq, decode(r.prev_hash, 'hex'), decode(r.turn_hash, 'hex'),
+    select r.source, r.svc_proxy_request_id, r.request_id, r.session_id, r.session_seq, decode(r.prev_hash, 'hex'), decode(r.turn_hash, 'hex'),
            r.outcome, r.ending, r.provider, r.format, r.method, r.url, r.status, r.harness_id, r.harness_session_id, r.thread_id,
            r.parent_harness_session_id, r.identity, r.requested_at, r.first_byte_at, r.last_byte_at,
            decode(r.request_header_template, 'hex'), r.request_header_values,
@@ -219,7 +219,7 @@ async function insertRawTurns(tx: Sql, rows: readonly ReturnType<typeof chained>
            r.request_page_depth, r.request_bytes, decode(r.request_digest, 'hex'), decode(r.response_slice, 'hex'),
            r.response_bytes, decode(r.response_digest, 'hex'), r.meta
       from rows from (json_to_recordset(${jsonText(rows)}::json) as (
-             source text, svc_proxy_request_id text, session_id uuid, session_seq integer, prev_hash text, turn_hash text,
+             source text, svc_proxy_request_id text, request_id text, session_id uuid, session_seq integer, prev_hash text, turn_hash text,
              outcome text, ending text, provider text, format text, method text, url text, status integer, harness_id text,
              harness_session_id text, thread_id text, parent_harness_session_id text, identity jsonb, requested_at timestamptz,
              first_byte_at timestamptz, last_byte_at timestamptz, request_header_template text, request_header_values text[],
@@ -227,8 +227,8 @@ async function insertRawTurns(tx: Sql, rows: readonly ReturnType<typeof chained>
              request_bytes bigint, request_digest text, response_slice text, response_bytes bigint, response_digest text,
              meta jsonb)) with ordinality as r
      order by r.ordinality
-    returning raw_turn_id, svc_proxy_request_id`);
-  return new Map(inserted.map((row) => [row.svc_proxy_request_id, row.raw_turn_id]));
+    returning raw_turn_id, coalesce(svc_proxy_request_id, request_id) as call_id`);
+  return new Map(inserted.map((row) => [row.call_id, row.raw_turn_id]));
 }
 
 async function advanceChains(tx: Sql, heads: ReadonlyMap<string, ChainHead>): Promise<void> {

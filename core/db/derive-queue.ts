@@ -1,6 +1,5 @@
 /** Which sessions are behind their turns, and who is at work on them? A lease per session; no lock is held while it derives. */
 import { type SQL, sql } from 'drizzle-orm';
-import { pgArray } from './literals.ts';
 import type { Sql } from './sql.ts';
 
 /** A session to derive. `mark` tells at the commit whether a turn came in meanwhile. */
@@ -8,15 +7,14 @@ export type Lease = {
   session_id: string;
   lease_token: string;
   mark: number;
-  from_scratch: boolean;
+  from_scratch: boolean; // its raw turns are to be read again first
   background: boolean;
   attempts: number;
 };
 
 /**
  * Leases the sessions that have waited longest and are not parked; those of the background only when asked for, and last.
- * An expired lease is taken over under a new token. A session that is due from scratch loses its stored states here, so that
- * it stays due when this attempt dies.
+ * An expired lease is taken over under a new token.
  */
 export const leaseDirty = (
   db: Sql,
@@ -26,17 +24,13 @@ export const leaseDirty = (
     const leases = await lease(tx, sql`q.try_after > '-infinity' and q.try_after <= now()`, limit, lease_ms);
     if (background && leases.length < limit)
       leases.push(...(await lease(tx, sql`q.try_after = '-infinity'`, 1, lease_ms)));
-    const scratched = leases.filter(({ from_scratch }) => from_scratch).map(({ session_id }) => session_id);
-    if (scratched.length > 0) {
-      await tx.rows(sql`delete from svc.derive_states where session_id = any(${pgArray(scratched)}::uuid[])`);
-    }
     return leases;
   });
 
 const lease = (tx: Sql, due: SQL, limit: number, lease_ms: number) =>
   tx.rows<Lease>(sql`
     with due as materialized (
-      select q.session_id, q.from_scratch, q.try_after
+      select q.session_id, q.try_after
         from svc.derive_queue q
        where q.parked_at is null and (q.leased_until is null or q.leased_until < now()) and ${due}
        order by q.try_after, q.session_id
@@ -44,10 +38,10 @@ const lease = (tx: Sql, due: SQL, limit: number, lease_ms: number) =>
          for update skip locked)
     update svc.derive_queue q
        set leased_until = now() + ${lease_ms}::double precision * interval '1 millisecond',
-           lease_token = gen_random_uuid(), from_scratch = false
+           lease_token = gen_random_uuid()
       from due
      where q.session_id = due.session_id
-    returning q.session_id, q.lease_token, q.mark, due.from_scratch, due.try_after = '-infinity' as background, q.attempts`);
+    returning q.session_id, q.lease_token, q.mark, q.from_scratch, due.try_after = '-infinity' as background, q.attempts`);
 
 /** True when the lease was still ours and now lasts longer. */
 export async function renewLease(

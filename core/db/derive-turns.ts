@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { CallKey } from '../derive/order.ts';
 import type { SessionState } from '../derive/state.ts';
 import type { Identity } from '../model/identity.ts';
+import { hasBodies, isWhole } from './kept-turns.ts';
 import { hexArray, instant, pgArray } from './literals.ts';
 import type { Sql } from './sql.ts';
 
@@ -59,7 +60,9 @@ export type StoredTurn = {
   call_id: string;
   thread_id: string;
   identity: Identity;
-  outcome: string;
+  kept: boolean; // with its bodies
+  whole: boolean; // nothing is missing of what was to be kept
+  unreadable: string; // why its request cannot be read; ''
   ending: string;
   status: number | null;
   provider: string;
@@ -183,7 +186,8 @@ function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof 
                 where n.raw_turn_id = p.raw_turn_id and n.session_id = ${session_id}), 0) as bytes
         from page p
     )
-    select t.raw_turn_id, t.call_id, t.effective_thread_id as thread_id, t.identity, t.outcome, t.ending, t.status, t.provider,
+    select t.raw_turn_id, t.call_id, t.effective_thread_id as thread_id, t.identity, ${hasBodies} as kept, ${isWhole} as whole,
+           coalesce(c.unreadable, '') as unreadable, t.ending, t.status, t.provider,
            t.format, ${instant(sql`t.requested_at`)} as requested_at, ${instant(sql`t.first_byte_at`)} as first_byte_at,
            ${instant(sql`t.last_byte_at`)} as last_byte_at,
            encode(t.request_header_template, 'hex') as request_header_template, t.request_header_values,

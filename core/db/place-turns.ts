@@ -6,10 +6,11 @@ import type { Identity } from '../model/identity.ts';
 import type { CallNodes } from '../model/node.ts';
 import { hexArray, instant, pgArray } from './literals.ts';
 import type { Sql } from './sql.ts';
+import { storedCalls } from './stored-calls.ts';
 
 /** What placing needs to know of a turn. `client_key` is hex. */
 export type Unplaced = {
-  svc_proxy_request_id: string;
+  call_id: string;
   client_key: string;
   identity: Identity;
   retry: boolean; // the client says that it asks again
@@ -33,13 +34,23 @@ type Known = Map<string, Map<string, Remembered>>;
 export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<Placement[]> {
   const unnamed = turns.filter(({ identity }) => identity.harness_session_id === '');
   const clients = await knownNodes(tx, unnamed);
+  const followed = await followedCalls(tx, unnamed);
   return turns.map((turn) => {
-    const { harness_id, harness_session_id } = turn.identity;
-    if (harness_session_id !== '') {
-      return { session_id: sessionId(harness_id, harness_session_id), harness_id, harness_session_id, fork: null };
-    }
-    return placeUnnamed(turn, clients.get(turn.client_key) ?? new Map());
+    const { harness_id, harness_session_id, continues_call_id } = turn.identity;
+    const placement =
+      harness_session_id !== ''
+        ? { session_id: sessionId(harness_id, harness_session_id), harness_id, harness_session_id, fork: null }
+        : (followed.get(continues_call_id ?? '') ?? placeUnnamed(turn, clients.get(turn.client_key) ?? new Map()));
+    followed.set(turn.call_id, { ...placement, fork: null });
+    return placement;
   });
+}
+
+/** Where the calls are that others go on from by the provider's word; those of the batch join them as they are placed. */
+async function followedCalls(tx: Sql, turns: readonly Unplaced[]): Promise<Map<string, Placement>> {
+  const call_ids = [...new Set(turns.flatMap(({ identity }) => identity.continues_call_id ?? []))];
+  const stored = call_ids.length > 0 ? await storedCalls(tx, { call_ids }) : [];
+  return new Map(stored.map(({ call_id, raw_turn_id: _, ...place }) => [call_id, { ...place, fork: null }]));
 }
 
 /** A new conversation is named by the request that opened it. */
@@ -54,11 +65,11 @@ function placeUnnamed(turn: Unplaced, known: Known): Placement {
   const chain = spine(turn.nodes);
   const candidates = chain.flatMap(({ node_hash }) => [...(known.get(node_hash)?.values() ?? [])]);
   const place = placeConversation(chain, candidates, turn.retry);
-  let placement = openedBy(turn.svc_proxy_request_id);
+  let placement = openedBy(turn.call_id);
   let started_at = turn.requested_at;
   if (place.kind === 'continue') {
     const node = candidates.find(({ session_id }) => session_id === place.session_id);
-    placement = openedBy(node?.opened_by ?? turn.svc_proxy_request_id);
+    placement = openedBy(node?.opened_by ?? turn.call_id);
     started_at = node?.started_at ?? started_at;
   } else if (place.kind === 'fork') {
     placement.fork = { session_id: place.session_id, node_hash: place.node_hash };
@@ -119,7 +130,8 @@ async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<Map<stri
        select u.session_id, u.harness_session_id as opened_by, u.started_at from svc.sessions u
         where u.session_id = n.session_id and u.client_key = w.client_key and u.harness_id = 'unknown'
        offset 0) s
-     where (select true from svc.raw_turns o where o.svc_proxy_request_id = s.opened_by)
+     where exists (select from svc.raw_turns o where o.svc_proxy_request_id = s.opened_by)
+        or exists (select from svc.raw_turns o where o.request_id = s.opened_by)
      order by s.started_at desc, s.session_id desc`;
   const rows = await tx.rows<Remembered & { client_key: string }>(sql`
     select encode(w.client_key, 'hex') as client_key, k.session_id, k.opened_by, encode(w.node_hash, 'hex') as node_hash,

@@ -1,27 +1,14 @@
 /** Where do the messages of calls go? Into the DAG of their session, the same whatever order the calls were stored in. */
 import { sql } from 'drizzle-orm';
-import type { PackedSlice } from '../capture/slice-codec.ts';
-import type { CallNodes, LinkedMessage, NodeRow } from '../model/node.ts';
+import type { CallNodes, CallRow, LinkedMessage, NodeRow } from '../model/node.ts';
 import { noUsage } from '../model/usage.ts';
 import { hexArray, jsonText, pgArray } from './literals.ts';
-import { putSlices } from './put-slices.ts';
 import type { Sql } from './sql.ts';
 
 /** A call with the turn it was read in and the session it counts for. */
 export type PlacedCall = { raw_turn_id: number; session_id: string; nodes: CallNodes };
 
-type PlacedNode = NodeRow & { raw_turn_id: number; session_id: string };
-
-/** Makes nodes and calls of turns that are stored already. `slices` are those that no body holds as a piece. */
-export const putNodes = (db: Sql, { calls, slices }: { calls: PlacedCall[]; slices: PackedSlice[] }): Promise<null> =>
-  db.transaction(async (tx) => {
-    const sessions = [...new Set(calls.map(({ session_id }) => session_id))].sort();
-    await tx.rows(sql`
-      select session_id from svc.sessions where session_id = any(${pgArray(sessions)}::uuid[]) order by session_id for update`);
-    await putSlices(tx, slices);
-    await writeNodes(tx, calls);
-    return null;
-  });
+export type PlacedNode = NodeRow & { raw_turn_id: number; session_id: string };
 
 /**
  * Writes nodes and calls within a transaction that has locked the sessions' rows. A message that stands already is touched only
@@ -31,7 +18,10 @@ export async function writeNodes(tx: Sql, calls: readonly PlacedCall[]): Promise
   if (calls.length === 0) return;
   const nodes = lowest(calls, await settled(tx, calls));
   if (nodes.length > 0) await insertNodes(tx, nodes);
-  await insertCalls(tx, calls);
+  await insertCalls(
+    tx,
+    calls.map(({ raw_turn_id, session_id, nodes }) => ({ raw_turn_id, session_id, ...nodes.call })),
+  );
 }
 
 /** A spine this short is written as it is. */
@@ -81,18 +71,23 @@ function distances(length: number): number[] {
 
 /** The rows to write: of each message of a session those of the lowest call in the batch. */
 function lowest(calls: readonly PlacedCall[], settledAt: readonly number[]): PlacedNode[] {
-  const rows = new Map<string, PlacedNode>();
-  for (const [index, call] of calls.entries()) {
-    const from = settledAt[index] ?? -1;
-    for (const [position, message] of [...call.nodes.messages, call.nodes.answer].entries()) {
-      // What is injected hangs beside the spine, so that nothing later vouches for it.
-      if (!message || (position <= from && message.injected === '')) continue;
-      const key = `${call.session_id} ${message.node_hash}`;
-      const known = rows.get(key);
-      if (!known || isBefore(call.nodes, known)) rows.set(key, placedNode(call, message, position));
-    }
-  }
+  const rows: NodesByPlace = new Map();
+  for (const [index, call] of calls.entries()) addNodes(rows, call, settledAt[index] ?? -1);
   return [...rows.values()];
+}
+
+/** By session and hash. */
+export type NodesByPlace = Map<string, PlacedNode>;
+
+/** Adds a call's nodes, but for those on its spine up to the place `settledAt`; of each message the lowest call's row stays. */
+export function addNodes(rows: NodesByPlace, call: PlacedCall, settledAt = -1): void {
+  for (const [position, message] of [...call.nodes.messages, call.nodes.answer].entries()) {
+    // What is injected hangs beside the spine, so that nothing later vouches for it.
+    if (!message || (position <= settledAt && message.injected === '')) continue;
+    const key = `${call.session_id} ${message.node_hash}`;
+    const known = rows.get(key);
+    if (!known || isBefore(call.nodes, known)) rows.set(key, placedNode(call, message, position));
+  }
 }
 
 const isBefore = (a: { requested_at: string; call_id: string }, b: { requested_at: string; call_id: string }) =>
@@ -108,6 +103,7 @@ function placedNode(
   return {
     ...message,
     ...(isAnswer ? nodes.usage : noUsage),
+    cost_usd: isAnswer ? nodes.cost_usd : null,
     ...{ raw_turn_id, session_id, call_id, position, model, provider, agent_name, project, requested_at },
     stop_reason: isAnswer ? nodes.stop_reason : '',
     created_at: isAnswer ? nodes.answered_at : requested_at,
@@ -119,13 +115,13 @@ const ATTRIBUTES = sql.raw(
   [
     ...['raw_turn_id', 'call_id', 'slice_id', 'position', 'model', 'provider', 'agent_name', 'project', 'stop_reason'],
     ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_5m_tokens', 'cache_write_1h_tokens'],
-    ...['reasoning_tokens', 'requested_at', 'created_at'],
+    ...['reasoning_tokens', 'cost_usd', 'requested_at', 'created_at'],
   ]
     .map((column) => `${column} = excluded.${column}`)
     .join(', '),
 );
 
-async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void> {
+export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void> {
   const followed = new Set(
     nodes.filter(({ injected }) => injected === '').map((node) => `${node.session_id} ${node.parent_hash}`),
   );
@@ -134,11 +130,11 @@ async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void>
     insert into svc.nodes as n (
       session_id, node_hash, parent_hash, raw_turn_id, call_id, slice_id, position, depth, role, injected, model, provider,
       agent_name, project, stop_reason, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
-      cache_write_1h_tokens, reasoning_tokens, tool_calls, is_root, is_head, requested_at, created_at)
+      cache_write_1h_tokens, reasoning_tokens, cost_usd, tool_calls, is_root, is_head, requested_at, created_at)
     select r.session_id, decode(r.node_hash, 'hex'), decode(r.parent_hash, 'hex'), r.raw_turn_id, r.call_id,
            decode(r.slice_id, 'hex'), r.position, r.depth, r.role, r.injected, r.model, r.provider, r.agent_name, r.project,
            r.stop_reason, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_5m_tokens,
-           r.cache_write_1h_tokens, r.reasoning_tokens, r.tool_calls, r.parent_hash is null,
+           r.cache_write_1h_tokens, r.reasoning_tokens, r.cost_usd, r.tool_calls, r.parent_hash is null,
            r.injected = '' and not r.followed and not exists (
              select 1 from svc.nodes c
               where c.session_id = r.session_id and c.parent_hash = decode(r.node_hash, 'hex') and c.injected = ''),
@@ -147,7 +143,7 @@ async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void>
              session_id uuid, node_hash text, parent_hash text, raw_turn_id bigint, call_id text, slice_id text,
              position integer, depth integer, role text, injected text, model text, provider text, agent_name text, project text,
              stop_reason text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
-             cache_write_5m_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint, tool_calls integer,
+             cache_write_5m_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint, cost_usd numeric, tool_calls integer,
              followed boolean, requested_at timestamptz, created_at timestamptz)
     on conflict (session_id, node_hash) do update set ${ATTRIBUTES}
      where (excluded.requested_at, excluded.call_id collate "C") < (n.requested_at, n.call_id collate "C")`);
@@ -159,14 +155,16 @@ async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void>
      where n.session_id = p.session_id and n.node_hash = p.node_hash and n.is_head`);
 }
 
-async function insertCalls(tx: Sql, calls: readonly PlacedCall[]): Promise<void> {
-  const rows = calls.map(({ raw_turn_id, session_id, nodes }) => ({ raw_turn_id, session_id, ...nodes.call }));
+export type PlacedRow = CallRow & { raw_turn_id: number; session_id: string };
+
+export async function insertCalls(tx: Sql, rows: readonly PlacedRow[]): Promise<void> {
   await tx.rows(sql`
-    insert into svc.calls (raw_turn_id, session_id, tip_hash, leaf_hash, model, stream, max_tokens, tool_count)
+    insert into svc.calls (raw_turn_id, session_id, tip_hash, leaf_hash, model, stream, max_tokens, tool_count, response_id,
+                           unreadable)
     select r.raw_turn_id, r.session_id, decode(r.tip_hash, 'hex'), decode(r.leaf_hash, 'hex'), r.model, r.stream, r.max_tokens,
-           r.tool_count
+           r.tool_count, r.response_id, r.unreadable
       from json_to_recordset(${jsonText(rows)}::json) as r (
              raw_turn_id bigint, session_id uuid, tip_hash text, leaf_hash text, model text, stream boolean,
-             max_tokens integer, tool_count integer)
+             max_tokens integer, tool_count integer, response_id text, unreadable text)
     on conflict (raw_turn_id) do nothing`);
 }

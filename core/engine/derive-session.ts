@@ -7,11 +7,12 @@ import { addChanges, noChanges, summed } from '../derive/merge-changes.ts';
 import { emptyState, type SessionState } from '../derive/state.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
 import { loadTurns } from './load-turns.ts';
+import type { Reader } from './reader.ts';
+import { rereadSession } from './reread-session.ts';
 
 type Deps = {
   database: Database;
-  /** Makes the nodes of turns that have none, after everything derived was thrown away. */
-  restoreNodes: (sessionId: string) => Promise<unknown>;
+  reader: Reader;
   signal: AbortSignal;
 };
 
@@ -22,10 +23,10 @@ const COMMIT = { turns: 2_000, bytes: 32 * 1024 * 1024 };
 export type DeriveEnd = { folded: number; end: 'done' | 'again' | 'lost' | 'stopped' };
 
 /** Derives what is new of a session. A late call makes the calls after it be folded again. @throws {DatabaseError} */
-export async function deriveSession({ database, restoreNodes, signal }: Deps, lease: Lease): Promise<DeriveEnd> {
+export async function deriveSession({ database, reader, signal }: Deps, lease: Lease): Promise<DeriveEnd> {
   const { session_id, lease_token, mark } = lease;
+  if (lease.from_scratch) await rereadSession(database, reader, session_id);
   const found = await database.ask('deriveState', { session_id, version: DERIVE_VERSION });
-  if (found.state === null) await restoreNodes(session_id);
   const { up_to_seq } = found;
   let state: SessionState = found.state ?? emptyState(session_id);
   let replace = found.state === null ? ('all' as const) : found.replay_from;
@@ -39,8 +40,8 @@ export async function deriveSession({ database, restoreNodes, signal }: Deps, le
     const taken = { turns: 0, bytes: 0 };
     let more = true;
     while (more && taken.turns < COMMIT.turns && taken.bytes < COMMIT.bytes) {
-      const page = await loadTurns(database, { session_id, after: state.last, up_to_seq });
-      state = fold(state, page.turns, { sum, checkpoints });
+      const page = await loadTurns(database, reader, { session_id, after: state.last, up_to_seq });
+      state = fold(state, page.turns, { sum, checkpoints, priceOf: reader.priceOf });
       taken.turns += page.turns.length;
       taken.bytes += page.bytes;
       more = page.more;

@@ -8,6 +8,7 @@ import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { deriveSession } from './derive-session.ts';
+import type { Reader } from './reader.ts';
 
 export type DeriveWorker = {
   /** A session may be due. */
@@ -20,7 +21,7 @@ export type DeriveWorker = {
 
 type Deps = {
   database: Database;
-  restoreNodes: (sessionId: string) => Promise<unknown>;
+  reader: Reader;
   log: Log;
   metrics: Pick<Metrics, 'derived' | 'derivePending'>;
   signal: AbortSignal;
@@ -32,7 +33,7 @@ const LEASE_MS = 15_000;
 const OUTDATED_AT_ONCE = 500;
 const PATIENCE_MS = { first: 100, most: 5_000 }; // while the database does not answer
 
-export function runDeriveWorker({ database, restoreNodes, log, metrics, signal, pollMs = 1_000 }: Deps): DeriveWorker {
+export function runDeriveWorker({ database, reader, log, metrics, signal, pollMs = 1_000 }: Deps): DeriveWorker {
   const active = new Map<string, { background: boolean; ended: Promise<void> }>();
   const waiting: (() => void)[] = []; // for drained
   let due = true;
@@ -73,7 +74,7 @@ export function runDeriveWorker({ database, restoreNodes, log, metrics, signal, 
       database.ask('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // the commit finds out
     }, LEASE_MS / 3);
     try {
-      const { folded, end } = await deriveSession({ database, restoreNodes, signal }, lease);
+      const { folded, end } = await deriveSession({ database, reader, signal }, lease);
       if (end === 'stopped') await database.ask('returnLease', { session_id, lease_token });
       if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
       metrics.derived((performance.now() - began) / 1_000);

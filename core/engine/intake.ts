@@ -1,21 +1,23 @@
 /** How do calls get out of the journal into the database? In batches, in their order, each once, whatever the database does meanwhile. */
 import { setImmediate as immediately } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import type { JournalCall, JournalPosition } from '../capture/journal-format.ts';
 import type { JournalEntry, JournalReader } from '../capture/journal-reader.ts';
-import { packedSlice } from '../capture/slice-codec.ts';
 import type { PreparedTurn, TurnBatch } from '../db/append-turns.ts';
 import type { BookedRequest } from '../db/book-coverage.ts';
 import type { Database } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { type LooseSlice, prepareMemory, prepareTurn } from './prepare-turn.ts';
+import { openNewSlices } from './new-slices.ts';
+import { type LooseSlice, prepareMemory } from './prepare-exchange.ts';
+import { openCall } from './prepare-turn.ts';
+import { previousCall } from './previous-call.ts';
+import { builtIn, type Reader } from './reader.ts';
 
 export type Intake = {
   /** There may be something to read. */
   poke(): void;
-  /** Resolves when all that the reader knew of by now is in the database. */
+  /** Resolves when all that the journal held by now is in the database. */
   drained(): Promise<void>;
   /** Resolves when the signal has been heard and no batch is under way. */
   stopped: Promise<void>;
@@ -23,7 +25,8 @@ export type Intake = {
 
 type Deps = {
   database: Database;
-  reader: JournalReader;
+  journal: JournalReader;
+  reader?: Reader;
   log: Log;
   metrics: Pick<Metrics, 'intakeTurn' | 'intakeBatch' | 'notCaptured'>;
   signal: AbortSignal;
@@ -36,7 +39,6 @@ const IDLE_MS = 1_000;
 const TIDY_MS = { embedded: 2_000, server: 0 }; // between two deletions of what was read: the embedded database pays a checkpoint
 const PATIENCE_MS = { first: 100, most: 5_000 };
 const BREATH_MS = 20; // of reading, before the thread's other work gets its turn
-const REMEMBERED_SLICES = 100_000;
 
 /** An entry of the journal, ready to be stored. `turn`, `booked` or neither; `broken` says why a call cannot be prepared. */
 type Item = {
@@ -49,9 +51,9 @@ type Item = {
 };
 
 /** Runs until the signal; in a worker thread, since reading bodies takes its time. */
-export function runIntake({ database, reader, log, metrics, signal, stored, freed }: Deps): Intake {
-  const memory = prepareMemory();
-  const storedSlices = new LRUCache<string, true>({ max: REMEMBERED_SLICES });
+export function runIntake({ database, journal, reader = builtIn, log, metrics, signal, stored, freed }: Deps): Intake {
+  const memory = prepareMemory(reader);
+  const newSlices = openNewSlices(database);
   const bell = openBell(signal);
   let drainers: (() => void)[] = [];
   let tidiedAt = Number.NEGATIVE_INFINITY;
@@ -82,7 +84,7 @@ export function runIntake({ database, reader, log, metrics, signal, stored, free
     const items: Item[] = [];
     let since = performance.now();
     for (const entry of entries) {
-      items.push(itemOf(entry));
+      items.push(await itemOf(entry, items));
       if (performance.now() - since < BREATH_MS) continue;
       await immediately();
       since = performance.now();
@@ -90,40 +92,45 @@ export function runIntake({ database, reader, log, metrics, signal, stored, free
     return items;
   };
 
-  const itemOf = (entry: JournalEntry): Item => {
+  const itemOf = async (entry: JournalEntry, before: readonly Item[]): Promise<Item> => {
     const item: Item = { position: entry.position, call: null, turn: null, slices: [], booked: null, broken: null };
     if (entry.kind === 'finished') return item;
     if (entry.kind === 'booked') return { ...item, booked: entry.booked };
+    const { client_key } = entry.call.opened;
     try {
-      const made = prepareTurn(entry.call, memory);
+      const opened = openCall(entry.call, memory);
+      const named = { response_id: opened.previous_response_id, client_key };
+      const previous = named.response_id === '' ? null : await previousOf(named, before);
+      const made = opened.prepared(previous);
       if (made.kind === 'booked') return { ...item, booked: made.booked };
       return { ...item, call: entry.call, turn: made.turn, slices: made.slices };
     } catch (error) {
+      if (signal.aborted) throw error;
       return { ...item, call: entry.call, broken: reasonOf(error) }; // a mistake of ours: the bytes are kept until it is mended
     }
   };
 
-  const batchOf = async (items: readonly Item[]): Promise<TurnBatch> => {
-    const wanted = new Map<string, Uint8Array>();
-    for (const { slices } of items) {
-      for (const { slice_id, bytes } of slices) if (!storedSlices.has(slice_id)) wanted.set(slice_id, bytes);
-    }
-    if (wanted.size > 0) {
-      for (const slice_id of await database.ask('knownSlices', { ids: [...wanted.keys()] })) wanted.delete(slice_id);
-    }
-    return {
-      turns: items.flatMap(({ turn }) => turn ?? []),
-      slices: [...wanted].map(([slice_id, bytes]) => packedSlice(slice_id, bytes)),
-      booked: items.flatMap(({ booked, position }) => (booked ? { ...booked, position } : [])),
-      positions: [...new Map(items.map(({ position }) => [position.run_id, position])).values()],
-    };
-  };
+  const previousOf = (named: { response_id: string; client_key: string }, before: readonly Item[]) =>
+    persist(() =>
+      previousCall(
+        database.ask,
+        named,
+        before.flatMap(({ turn }) => turn ?? []),
+      ),
+    );
+
+  const batchOf = async (items: readonly Item[]): Promise<TurnBatch> => ({
+    turns: items.flatMap(({ turn }) => turn ?? []),
+    slices: await newSlices.packed(items.flatMap(({ slices }) => slices)),
+    booked: items.flatMap(({ booked, position }) => (booked ? { ...booked, position } : [])),
+    positions: [...new Map(items.map(({ position }) => [position.run_id, position])).values()],
+  });
 
   const append = async (items: readonly Item[]) => {
     const batch = await batchOf(items);
     const turns = await database.ask('appendTurns', batch);
-    for (const { slices } of items) for (const { slice_id } of slices) storedSlices.set(slice_id, true);
-    for (const position of batch.positions) reader.committed(position);
+    for (const { slices } of items) newSlices.stored(slices);
+    for (const position of batch.positions) journal.committed(position);
     for (const { outcome } of turns) {
       metrics.intakeTurn(outcome);
       if (outcome === 'undecodable') metrics.notCaptured(outcome);
@@ -141,7 +148,7 @@ export function runIntake({ database, reader, log, metrics, signal, stored, free
       () => database.ask('parkTurn', { opened, request, response, reason, position }),
       () => true,
     );
-    reader.committed(position);
+    journal.committed(position);
     metrics.intakeTurn('poison');
     metrics.notCaptured('poison');
     const { svc_proxy_request_id } = opened;
@@ -180,7 +187,7 @@ export function runIntake({ database, reader, log, metrics, signal, stored, free
   /** Deletes segments that nothing needs, once their turns would survive a power cut. */
   const tidy = async () => {
     if (performance.now() - tidiedAt < TIDY_MS[database.kind]) return;
-    const segments = reader.removable();
+    const segments = journal.removable();
     if (segments.length === 0) return;
     tidiedAt = performance.now();
     try {
@@ -192,7 +199,7 @@ export function runIntake({ database, reader, log, metrics, signal, stored, free
       );
       return;
     }
-    const bytes = await reader.remove(segments);
+    const bytes = await journal.remove(segments);
     if (bytes > 0) freed?.(bytes);
   };
 
@@ -200,7 +207,7 @@ export function runIntake({ database, reader, log, metrics, signal, stored, free
     while (!signal.aborted) {
       const waiting = drainers;
       drainers = [];
-      const entries = await reader.read(BATCH);
+      const entries = await journal.read(BATCH);
       if (entries.length > 0) {
         drainers = [...waiting, ...drainers];
         const from = performance.now();

@@ -7,11 +7,12 @@ import type { Database } from '../db/database.ts';
 import type { PackedBytes, StoredTurn } from '../db/derive-turns.ts';
 import type { CallKey } from '../derive/order.ts';
 import type { CallTurn } from '../derive/turn.ts';
-import { Ending, Outcome } from '../model/coverage.ts';
+import { Ending } from '../model/coverage.ts';
 import { FormatId } from '../model/provider.ts';
-import { formatById } from '../provider/formats.ts';
 import { messageOf } from './message-of.ts';
+import { outcomeOf } from './outcome.ts';
 import { readAnswer } from './read-answer.ts';
+import type { Reader } from './reader.ts';
 
 const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
 
@@ -21,6 +22,7 @@ export type LoadedTurns = { turns: CallTurn[]; more: boolean; bytes: number };
 /** The next calls of a session after a place in their order. */
 export async function loadTurns(
   database: Database,
+  { formatById }: Pick<Reader, 'formatById'>,
   { session_id, after, up_to_seq }: { session_id: string; after: CallKey | null; up_to_seq: number },
 ): Promise<LoadedTurns> {
   const page = await database.ask('turnsToDerive', { session_id, after, up_to_seq, ...PAGE });
@@ -35,7 +37,7 @@ export async function loadTurns(
     const found = template === null ? undefined : templates.get(template);
     return found ? headersFrom(found, values) : [];
   };
-  const turns = page.turns.map((stored) => callTurn(session_id, stored, headers, unpack));
+  const turns = page.turns.map((stored) => callTurn(session_id, stored, headers, unpack, formatById));
   return { turns, more: page.more, bytes };
 }
 
@@ -44,11 +46,17 @@ function callTurn(
   stored: StoredTurn,
   headers: (template: string | null, values: string[]) => HeaderList,
   unpack: (packed: PackedBytes) => Uint8Array,
+  formatById: Reader['formatById'],
 ): CallTurn {
-  const format = FormatId.safeParse(stored.format).data;
+  const id = FormatId.safeParse(stored.format).data;
+  const format = id && formatById(id);
   const asked = headers(stored.request_header_template, stored.request_header_values);
   const answered = headers(stored.response_header_template, stored.response_header_values);
   const { raw_turn_id, call_id, thread_id, identity, status, provider, model, stream, max_tokens, tool_count } = stored;
+  const reply =
+    format && stored.response ? readAnswer(format, { bytes: unpack(stored.response), headers: answered }).reply : null;
+  const { unreadable, whole, kept } = stored;
+  const ending = Ending.parse(stored.ending);
   const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;
   return {
     ...{
@@ -66,8 +74,12 @@ function callTurn(
     },
     ...{ requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash },
     format: stored.format,
-    outcome: Outcome.parse(stored.outcome),
-    ending: Ending.parse(stored.ending),
+    outcome: outcomeOf({
+      ...{ ending, status, whole, reply },
+      keep: kept ? 'full' : 'metadata',
+      unreadable: unreadable === '' ? null : unreadable,
+    }),
+    ending,
     retry_count: retries(headerOf(asked, 'x-stainless-retry-count')),
     fresh: format
       ? stored.fresh.map(({ node_hash, parent_hash, injected, ...packed }) => ({
@@ -75,10 +87,7 @@ function callTurn(
           ...{ node_hash, parent_hash, injected },
         }))
       : [],
-    reply:
-      format && stored.response
-        ? readAnswer(formatById(format), { bytes: unpack(stored.response), headers: answered }).reply
-        : null,
+    reply,
   };
 }
 

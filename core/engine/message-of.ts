@@ -1,19 +1,18 @@
 /** What does a stored slice say? A message, in whichever of two ways it came to be a slice. */
 import { parseElement } from '../capture/slices.ts';
 import { Message } from '../model/bucket.ts';
-import type { FormatId } from '../model/provider.ts';
-import { formatById } from '../provider/formats.ts';
+import type { WireFormat } from '../provider/format.ts';
 
-/** A message that is no element of its request's array, such as a plain `input`, as a slice of its own. */
+/** A message that is no single element of its request's array, such as a plain `input`, as a slice of its own. */
 export const messageSlice = ({ role, content }: Message): Uint8Array =>
   Buffer.from(JSON.stringify({ svc_message: { role, content } }));
 
 /** The message in a slice: an element of the request's array with its separator, or what `messageSlice` made. @throws {Unreadable} */
-export function messageOf(format: FormatId, slice: Uint8Array): Message {
+export function messageOf(format: WireFormat, slice: Uint8Array): Message {
   const element = parseElement(slice);
   if (typeof element === 'object' && element !== null && 'svc_message' in element) {
     const own = Message.safeParse(element.svc_message);
     if (own.success) return own.data;
   }
-  return formatById(format).message(element);
+  return format.message(element);
 }

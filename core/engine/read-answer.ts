@@ -4,6 +4,7 @@ import { headerOf } from '../capture/headers.ts';
 import type { HeaderList } from '../capture/journal-format.ts';
 import type { Reply } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
+import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';
 
 /** An answer's bytes as they came. */
 export type Answer = { bytes: Uint8Array; headers: HeaderList };
@@ -16,7 +17,8 @@ export function readAnswer(
   if (!answer || answer.bytes.byteLength === 0) return { reply: null, unreadable: null };
   try {
     const { bytes, salvaged } = decodeBodySync(answer.bytes, headerOf(answer.headers, 'content-encoding'));
-    const reply = format.reply(bytes, headerOf(answer.headers, 'content-type') ?? '');
+    const type = headerOf(answer.headers, 'content-type') ?? '';
+    const reply = type === REDUCED_TYPE ? reducedReply(bytes) : format.reply(bytes, type);
     return { reply: salvaged ? { ...reply, complete: false } : reply, unreadable: null };
   } catch (error) {
     if (error instanceof Unreadable || error instanceof Undecodable) return { reply: null, unreadable: error.message };

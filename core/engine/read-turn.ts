@@ -2,25 +2,27 @@
 import { LRUCache } from 'lru-cache';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { headerOf } from '../capture/headers.ts';
+import { boundedId } from '../capture/identity.ts';
 import type { HeaderList } from '../capture/journal-format.ts';
 import { sliceId } from '../capture/slice-codec.ts';
 import { type Piece, skeletonOf } from '../capture/slices.ts';
+import { termsOf } from '../derive/terms.ts';
 import { chain } from '../merkle/chain.ts';
 import { injectedKind } from '../merkle/injected.ts';
 import { canonicalContent } from '../merkle/projection.ts';
-import type { Message } from '../model/bucket.ts';
+import type { Message, Role } from '../model/bucket.ts';
 import type { CallNodes, LinkedMessage } from '../model/node.ts';
 import type { FormatId } from '../model/provider.ts';
 import type { Reply, RequestHead } from '../model/reply.ts';
 import { noUsage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
-import { formatById } from '../provider/formats.ts';
 import { messageOf, messageSlice } from './message-of.ts';
 import { type Answer, readAnswer } from './read-answer.ts';
+import type { Reader } from './reader.ts';
 
 /** What is known of a call without looking into its bodies. Instants are UTC with microseconds. */
 export type CallFacts = {
-  format: FormatId;
+  format: FormatId | null; // null: none that we can read
   call_id: string;
   provider: string;
   agent_name: string;
@@ -32,36 +34,49 @@ export type CallFacts = {
 /** A request's decoded body with its pieces and their slice ids. */
 export type CutRequest = { body: Uint8Array; pieces: readonly Piece[]; ids: readonly string[] };
 
+/** What there is to read. `request` null: its body was not kept, or cannot be decoded, and `undecoded` then says why. */
+export type CallBodies = { request: CutRequest | null; undecoded: string | null; answer: Answer | null };
+
+/** The answer on which a request goes on that does not repeat it. */
+export type Preceding = { node_hash: string; depth: number };
+
 export type ReadTurn = CallNodes & {
   reply: Reply | null;
   unreadable: string | null; // why the request cannot be read; never quotes it
   answer_unreadable: string | null;
-  own_slices: { slice_id: string; bytes: Uint8Array }[]; // of messages that are no element of the request's array
+  asks_nothing: boolean; // no model was asked for anything
+  own_slices: { slice_id: string; bytes: Uint8Array }[]; // of messages that are no single element of the request's array
 };
 
-/** Messages by (format, parent, slice): the same objects come back, so what was hashed once is not hashed again. */
-export type ReadingMemory = LRUCache<string, LinkedMessage>;
-export const readingMemory = (messages = 50_000): ReadingMemory => new LRUCache({ max: messages });
+/** What was read before. Messages by (format, parent, slices): the same objects come back, so what was hashed once is not hashed again. */
+export type ReadingMemory = { messages: LRUCache<string, LinkedMessage>; roles: LRUCache<string, Role> };
+export const readingMemory = (messages = 50_000): ReadingMemory => ({
+  messages: new LRUCache({ max: messages }),
+  roles: new LRUCache({ max: messages }),
+});
 
 /**
  * Reads a call. Whatever its bodies hold, it answers: an unreadable request has no messages, an unreadable answer no leaf.
  * The same call gives the same nodes at any time, so they can be thrown away and made again.
- * @param request null when the body was not kept, or cannot be decoded: `undecoded` then says why
  */
 export function readTurn(
+  { formatById, priceOf }: Reader,
   facts: CallFacts,
-  request: CutRequest | null,
-  answer: Answer | null,
+  { request, undecoded, answer }: CallBodies,
   memory: ReadingMemory,
-  undecoded: string | null = null,
+  preceding: Preceding | null = null,
 ): ReadTurn {
-  const format = formatById(facts.format);
-  const asked = request ? readRequest(format, request, memory) : { ...nothing, unreadable: undecoded };
-  const { reply, unreadable: answer_unreadable } = readAnswer(format, answer);
+  const format = facts.format && formatById(facts.format);
+  const asked =
+    format && request ? readRequest(format, request, memory, preceding) : { ...nothing, unreadable: undecoded };
+  const { reply, unreadable: answer_unreadable } = format ? readAnswer(format, answer) : unknownFormat;
+  const unreadable = format ? asked.unreadable : unknownFormat.unreadable;
   const tip = asked.messages.findLast(({ injected }) => injected === '') ?? null;
-  const leaf =
-    asked.unreadable === null && reply && reply.content.length > 0 && request ? leafOf(format, tip, reply) : null;
+  const isRead = format && unreadable === null && request;
+  const leaf = isRead && reply && reply.content.length > 0 ? leafOf(format, tip ?? preceding, reply) : null;
   const { head } = asked;
+  const model = reply?.model || (head?.model ?? '');
+  const usage = reply?.usage ?? null;
   return {
     call: {
       tip_hash: tip?.node_hash ?? null,
@@ -70,21 +85,26 @@ export function readTurn(
       stream: head?.stream ?? false,
       max_tokens: head?.max_tokens ?? null,
       tool_count: head?.tool_count ?? 0,
+      response_id: boundedId(reply?.response_id ?? ''),
+      unreadable: unreadable ?? '',
     },
     messages: asked.messages,
     answer: leaf,
     call_id: facts.call_id,
-    model: reply?.model || (head?.model ?? ''),
+    model,
     provider: facts.provider,
     agent_name: facts.agent_name,
     project: facts.project,
     stop_reason: reply?.stop_reason ?? '',
-    usage: reply?.usage ?? noUsage,
+    usage: usage ?? noUsage,
+    cost_usd:
+      reply && usage && (priceOf(facts.provider, model, facts.requested_at, usage, termsOf(reply))?.usd ?? null),
     requested_at: facts.requested_at,
     answered_at: facts.last_byte_at ?? facts.requested_at,
     reply,
-    unreadable: asked.unreadable,
+    unreadable,
     answer_unreadable,
+    asks_nothing: asked.asks_nothing,
     own_slices: asked.own_slices,
   };
 }
@@ -103,22 +123,50 @@ export function decodedRequest(
   }
 }
 
-type Asked = Pick<ReadTurn, 'messages' | 'unreadable' | 'own_slices'> & { head: RequestHead | null };
-const nothing: Asked = { messages: [], unreadable: null, own_slices: [], head: null };
+/** What the request asks for. @throws {Unreadable} */
+export function requestHead(
+  format: WireFormat,
+  skeleton: Record<string, unknown>,
+  { pieces }: Pick<CutRequest, 'pieces'>,
+): RequestHead {
+  const count = (key: string) => {
+    const left = skeleton[key];
+    return pieces.filter(({ section }) => section === key).length + (Array.isArray(left) ? left.length : 0);
+  };
+  return format.requestHead(skeleton, {
+    messages: format.messagesKey ? count(format.messagesKey) : 0,
+    tools: count('tools'),
+  });
+}
 
-function readRequest(format: WireFormat, { body, pieces, ids }: CutRequest, memory: ReadingMemory): Asked {
+type Asked = Pick<ReadTurn, 'messages' | 'unreadable' | 'own_slices' | 'asks_nothing'> & { head: RequestHead | null };
+const nothing: Asked = { messages: [], unreadable: null, own_slices: [], asks_nothing: false, head: null };
+const unknownFormat = { reply: null, unreadable: 'Cannot read the call: it is in no format that is known here' };
+
+function readRequest(
+  format: WireFormat,
+  { body, pieces, ids }: CutRequest,
+  memory: ReadingMemory,
+  preceding: Preceding | null,
+): Asked {
   try {
     const skeleton = skeletonOf(body, pieces);
-    const outside = [...format.messagesOutside(skeleton), ...uncut(format, skeleton)];
-    const own_slices = outside.map(messageSlice).map((bytes) => ({ slice_id: sliceId(bytes), bytes }));
-    const slices: Slice[] = [...own_slices];
-    let tools = Array.isArray(skeleton.tools) ? skeleton.tools.length : 0;
-    for (const [index, { section, start, end }] of pieces.entries()) {
-      if (section === 'tools') tools++;
-      if (section === format.messagesKey) slices.push({ slice_id: ids[index] ?? '', body, start, end });
-    }
-    const head = format.requestHead(skeleton, { messages: slices.length, tools });
-    return { head, messages: linked(format, slices, memory), unreadable: null, own_slices };
+    const outside = [...format.messagesOutside(skeleton), ...uncut(format, skeleton)].map(ownSlice);
+    const elements = pieces.flatMap(({ section, start, end }, index): Slice[] =>
+      section === null || section !== format.messagesKey ? [] : [{ slice_id: ids[index] ?? '', body, start, end }],
+    );
+    const { slices, joined } = format.joinsAnswer
+      ? joinedAnswers(format, elements, memory)
+      : { slices: elements, joined: [] };
+    if (format.asksNothing(skeleton, { messages: outside.length + elements.length }))
+      return { ...nothing, asks_nothing: true };
+    return {
+      head: requestHead(format, skeleton, { pieces }),
+      messages: linked(format, [...outside, ...slices], memory, preceding),
+      unreadable: null,
+      own_slices: [...outside, ...joined],
+      asks_nothing: false,
+    };
   } catch (error) {
     if (error instanceof Unreadable) return { ...nothing, unreadable: error.message };
     throw error;
@@ -127,19 +175,74 @@ function readRequest(format: WireFormat, { body, pieces, ids }: CutRequest, memo
 
 /** Messages of a body that was left in one piece, since it has too many or names its array twice. */
 function uncut(format: WireFormat, skeleton: Record<string, unknown>): Message[] {
-  const array = skeleton[format.messagesKey];
-  return Array.isArray(array) ? array.map((element) => format.message(element)) : [];
+  const array = format.messagesKey ? skeleton[format.messagesKey] : null;
+  if (!Array.isArray(array)) return [];
+  const messages = array.map((element) => format.message(element));
+  return format.joinsAnswer ? runs(messages, ({ role }) => role).map(joinedMessage) : messages;
 }
 
-type Slice = { slice_id: string } & ({ bytes: Uint8Array } | { body: Uint8Array; start: number; end: number });
+type OwnSlice = { slice_id: string; bytes: Uint8Array };
+type Slice = OwnSlice | { slice_id: string; body: Uint8Array; start: number; end: number };
 
-function linked(format: WireFormat, slices: readonly Slice[], memory: ReadingMemory): LinkedMessage[] {
-  let spine: LinkedMessage | null = null;
+function ownSlice(message: Message): OwnSlice {
+  const bytes = messageSlice(message);
+  return { slice_id: sliceId(bytes), bytes };
+}
+
+/** Neighbouring elements of the assistant's become one message, in a slice of its own. */
+function joinedAnswers(
+  format: WireFormat,
+  elements: readonly Slice[],
+  memory: ReadingMemory,
+): { slices: Slice[]; joined: OwnSlice[] } {
+  const read = (slice: Slice) => messageOf(format, bytesOf(slice));
+  const roleOf = (slice: Slice): Role => {
+    const key = `${format.id} ${slice.slice_id}`;
+    const role = memory.roles.get(key) ?? read(slice).role;
+    memory.roles.set(key, role);
+    return role;
+  };
+  const joined: OwnSlice[] = [];
+  const slices = runs(elements, roleOf).flatMap((run): Slice[] => {
+    if (run.length === 1) return run;
+    const own = ownSlice(joinedMessage(run.map(read)));
+    joined.push(own);
+    return [own];
+  });
+  return { slices, joined };
+}
+
+/** Neighbours of the assistant's together, everything else alone. */
+function runs<T>(members: readonly T[], roleOf: (member: T) => Role): T[][] {
+  const out: T[][] = [];
+  let before: Role | null = null;
+  for (const member of members) {
+    const role = roleOf(member);
+    if (role === 'assistant' && before === 'assistant') out.at(-1)?.push(member);
+    else out.push([member]);
+    before = role;
+  }
+  return out;
+}
+
+const joinedMessage = (messages: readonly Message[]): Message => {
+  const [first, ...others] = messages;
+  if (!first) throw new Error('Cannot join messages: there are none');
+  return others.length === 0 ? first : { role: first.role, content: messages.flatMap(({ content }) => content) };
+};
+
+function linked(
+  format: WireFormat,
+  slices: readonly Slice[],
+  memory: ReadingMemory,
+  preceding: Preceding | null,
+): LinkedMessage[] {
+  let spine: Preceding | null = preceding;
   return slices.map((slice) => {
     const key: string = `${format.id} ${spine?.node_hash ?? ''} ${slice.slice_id}`;
     const message: LinkedMessage =
-      memory.get(key) ?? link(format, messageOf(format.id, bytesOf(slice)), spine, slice.slice_id);
-    memory.set(key, message);
+      memory.messages.get(key) ?? link(format, messageOf(format, bytesOf(slice)), spine, slice.slice_id);
+    memory.messages.set(key, message);
     if (message.injected === '') spine = message;
     return message;
   });
@@ -149,12 +252,7 @@ const bytesOf = (slice: Slice): Uint8Array =>
   'bytes' in slice ? slice.bytes : slice.body.subarray(slice.start, slice.end);
 
 /** A message on the node it hangs on; `after` is null for a root. */
-function link(
-  format: WireFormat,
-  message: Message,
-  after: LinkedMessage | null,
-  slice_id: string | null,
-): LinkedMessage {
+function link(format: WireFormat, message: Message, after: Preceding | null, slice_id: string | null): LinkedMessage {
   const injected = slice_id === null ? '' : injectedKind(message);
   const [node] = chain([{ canonical: canonicalContent(hashed(format, message)), injected }], {
     hash: after?.node_hash ?? null,
@@ -165,8 +263,15 @@ function link(
   return { ...node, role: message.role, injected, tool_calls, slice_id };
 }
 
-const hashed = ({ echoesThinking }: WireFormat, message: Message): Message =>
-  echoesThinking ? message : { ...message, content: message.content.filter(({ type }) => type !== 'thinking') };
+/** A message as its clients repeat it. */
+const hashed = ({ echoesThinking, echoesToolIds }: WireFormat, { role, content }: Message): Message => ({
+  role,
+  content: content.flatMap((block) => {
+    if (block.type === 'thinking' && !echoesThinking) return [];
+    const { tool_use_id: _, ...unnumbered } = block;
+    return block.type === 'tool_use' && !echoesToolIds ? [unnumbered] : [block];
+  }),
+});
 
-const leafOf = (format: WireFormat, tip: LinkedMessage | null, reply: Reply): LinkedMessage =>
-  link(format, { role: 'assistant', content: reply.content }, tip, null);
+const leafOf = (format: WireFormat, after: Preceding | null, reply: Reply): LinkedMessage =>
+  link(format, { role: 'assistant', content: reply.content }, after, null);

@@ -18,5 +18,6 @@ export const Identity = z.object({
   agent_name: z.string(),
   project: z.string(),
   auth_subject: z.string(),
+  continues_call_id: z.string().optional(), // the call whose answer this one goes on from, where the provider keeps the conversation
 });
 export type Identity = z.infer<typeof Identity>;

@@ -28,6 +28,7 @@ export type NodeRow = LinkedMessage &
     stop_reason: string;
     requested_at: string;
     created_at: string; // when the call was made, or for an answer its last byte
+    cost_usd: string | null; // of an answer with a price, an exact decimal
   };
 
 /** A row of `svc.calls` but for its raw turn and session. */
@@ -38,6 +39,8 @@ export type CallRow = {
   stream: boolean;
   max_tokens: number | null;
   tool_count: number;
+  response_id: string; // the provider's own id of the answer; '' when it gives none
+  unreadable: string; // why the request cannot be read; ''
 };
 
 /** What was read in one call: its row, its messages in order, and what its nodes have in common. */
@@ -52,6 +55,7 @@ export type CallNodes = {
   project: string;
   stop_reason: string;
   usage: Usage;
+  cost_usd: string | null; // null: not priced, or nothing was used
   requested_at: string;
   answered_at: string; // last byte of the answer, or requested_at
 };

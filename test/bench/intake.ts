@@ -97,7 +97,7 @@ async function takeIn(
   const stopping = new AbortController();
   const reader = openJournalReader({ folder: journalFolder, liveRunId: null, positions: [], log });
   const began = performance.now();
-  const intake = runIntake({ database, reader, log, metrics: openMetrics('engine'), signal: stopping.signal });
+  const intake = runIntake({ database, journal: reader, log, metrics: openMetrics('engine'), signal: stopping.signal });
   await intake.drained();
   const seconds = (performance.now() - began) / 1000;
   stopping.abort();

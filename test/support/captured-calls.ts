@@ -4,7 +4,8 @@ import type { HeaderList, JournalCall } from '../../core/capture/journal-format.
 import { packedSlice } from '../../core/capture/slice-codec.ts';
 import type { StoredTurn, TurnBatch } from '../../core/db/append-turns.ts';
 import type { Database } from '../../core/db/database.ts';
-import { type PrepareMemory, prepareMemory, prepareTurn } from '../../core/engine/prepare-turn.ts';
+import { type PrepareMemory, prepareMemory } from '../../core/engine/prepare-exchange.ts';
+import { prepareTurn } from '../../core/engine/prepare-turn.ts';
 import { recordedCalls } from './replay-recordings.ts';
 
 /** `n` gives the request its id and its time: a second apart. */

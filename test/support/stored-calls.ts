@@ -3,7 +3,8 @@
 import type { HeaderList, JournalCall } from '../../core/capture/journal-format.ts';
 import { packedSlice } from '../../core/capture/slice-codec.ts';
 import type { Database } from '../../core/db/database.ts';
-import { prepareMemory, prepareTurn } from '../../core/engine/prepare-turn.ts';
+import { prepareMemory } from '../../core/engine/prepare-exchange.ts';
+import { prepareTurn } from '../../core/engine/prepare-turn.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import { type Call, instantAt } from './call-turn.ts';
 

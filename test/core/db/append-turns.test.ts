@@ -2,7 +2,8 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { restoreNodes } from '../../../core/engine/restore-nodes.ts';
+import { builtIn } from '../../../core/engine/reader.ts';
+import { rereadSession } from '../../../core/engine/reread-session.ts';
 import { headersDigest, type TurnFacts, turnHash } from '../../../core/merkle/turn-chain.ts';
 import {
   capturedCall,
@@ -59,7 +60,7 @@ databaseSuite('appendTurns', (test, database) => {
     assert.ok(call);
     const [stored] = await takeIn(database(), [call, call]);
     assert.equal(await takeIn(database(), [call]), []);
-    assert.is(stored?.svc_proxy_request_id, requestId(1));
+    assert.is(stored?.call_id, requestId(1));
     assert.is(await count(database(), 'raw_turns'), 1);
     assert.equal(await coverage(database()), { captured: 1 });
     const [queued] = await database().sql('select session_id, mark::int as mark from svc.derive_queue');
@@ -281,11 +282,11 @@ databaseSuite('appendTurns', (test, database) => {
     await database().sql('delete from svc.calls');
     const sessions = await database().sql('select session_id from svc.sessions');
     let restored = 0;
-    for (const { session_id } of sessions) restored += await restoreNodes(database(), String(session_id));
+    for (const { session_id } of sessions) restored += await rereadSession(database(), builtIn, String(session_id));
     assert.is(restored, session.length + moved.length + 2);
     assert.equal(await dagDump(database()), expected);
-    for (const { session_id } of sessions)
-      assert.is(await restoreNodes(database(), String(session_id)), 0, 'nothing is left to do');
+    for (const { session_id } of sessions) await rereadSession(database(), builtIn, String(session_id));
+    assert.equal(await dagDump(database()), expected, 'and again, over what stands');
   });
 
   test('a corrected turn is read for the session that it counts for', async () => {
@@ -301,8 +302,8 @@ databaseSuite('appendTurns', (test, database) => {
     );
     await database().sql('delete from svc.nodes');
     await database().sql('delete from svc.calls');
-    assert.is(await restoreNodes(database(), a.session_id), 0);
-    assert.is(await restoreNodes(database(), b.session_id), 2);
+    assert.is(await rereadSession(database(), builtIn, a.session_id), 0);
+    assert.is(await rereadSession(database(), builtIn, b.session_id), 2);
     assert.equal(await database().sql('select distinct session_id from svc.nodes'), [{ session_id: b.session_id }]);
   });
 

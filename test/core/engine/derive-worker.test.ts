@@ -4,7 +4,7 @@ import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import type { Database } from '../../../core/db/database.ts';
 import { deriveSession } from '../../../core/engine/derive-session.ts';
 import { type DeriveWorker, runDeriveWorker } from '../../../core/engine/derive-worker.ts';
-import { restoreNodes } from '../../../core/engine/restore-nodes.ts';
+import { builtIn } from '../../../core/engine/reader.ts';
 import { openLog } from '../../../core/log.ts';
 import { answer, assistant, type Call, instantAt, toolResult, toolUse, user } from '../../support/call-turn.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
@@ -20,18 +20,14 @@ const metrics = { derived: () => {}, derivePending: () => {} };
 async function deriveOnce(database: Database) {
   const [lease] = await database.ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
   if (!lease) throw new Error('Cannot derive: no session is due');
-  return deriveSession({ database, restoreNodes: (id) => restoreNodes(database, id), signal: never }, lease);
+  return deriveSession({ database, reader: builtIn, signal: never }, lease);
 }
 
-async function working<T>(
-  database: Database,
-  work: (worker: DeriveWorker) => Promise<T>,
-  restore: (id: string) => Promise<unknown> = (id) => restoreNodes(database, id),
-): Promise<T> {
+async function working<T>(database: Database, work: (worker: DeriveWorker) => Promise<T>): Promise<T> {
   const stopping = new AbortController();
   const worker = runDeriveWorker({
     database,
-    restoreNodes: restore,
+    reader: builtIn,
     log,
     metrics,
     signal: stopping.signal,
@@ -44,6 +40,15 @@ async function working<T>(
     await worker.stopped;
   }
 }
+
+/** The database, with somebody who hears each question first and may throw. */
+const overhearing = (database: Database, heard: (name: string, args: unknown) => void): Database => ({
+  ...database,
+  ask: (async (name, args) => {
+    heard(name, args);
+    return database.ask(name, args);
+  }) as Database['ask'],
+});
 
 /** The projection, with turns named by their calls: their numbers follow the order of arrival. */
 async function dump(database: TestDatabase): Promise<Record<string, unknown[]>> {
@@ -173,8 +178,10 @@ databaseSuite('derive worker', (test, database) => {
           await deriveOnce(database());
           const whole = await dump(database());
 
-          await database().ask('resetProjection', { session_id: null });
-          assert.equal((await dump(database())).spans, []);
+          await database().sql(
+            'truncate svc.traces, svc.spans, svc.span_links, svc.session_rollups, svc.nodes, svc.calls',
+          );
+          await database().ask('markFromScratch', { session_id: null });
           await deriveOnce(database());
           assert.equal(await dump(database()), whole, 'thrown away and made again');
 
@@ -270,7 +277,7 @@ databaseSuite('derive worker', (test, database) => {
       [],
       'it is taken',
     );
-    const deps = { database: database(), restoreNodes: async () => {}, signal: never };
+    const deps = { database: database(), reader: builtIn, signal: never };
     assert.is((await deriveSession(deps, lost)).end, 'lost');
     assert.equal((await dump(database())).traces, []);
     const { session_id } = lost;
@@ -284,7 +291,7 @@ databaseSuite('derive worker', (test, database) => {
     const [lease] = await database().ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
     if (!lease) throw new Error('Cannot lease');
     await storeCalls(database(), [journalCall('s', brings)]);
-    const deps = { database: database(), restoreNodes: async () => {}, signal: never };
+    const deps = { database: database(), reader: builtIn, signal: never };
     assert.is((await deriveSession(deps, lease)).end, 'again');
     assert.is((await deriveOnce(database())).end, 'done');
     assert.is((await database().ask('derivePending', {})).queued, 0);
@@ -310,24 +317,19 @@ databaseSuite('derive worker', (test, database) => {
   test('a session that fails is parked with the class of its error, and holds up no other', async () => {
     const [bad] = await storeCalls(database(), [renamed(journalCall('bad', asks), 'bad')]);
     await storeCalls(database(), [renamed(journalCall('good', asks), 'good')]);
-    const restore = async (id: string) => {
-      if (id === bad) throw new RangeError('Cannot read "List the files"');
-    };
-    await working(
-      database(),
-      async (worker) => {
-        for (let attempt = 1; attempt <= 8; attempt++) {
-          await worker.drained();
-          const [row] = await database().sql(
-            'select attempts, error, try_after > now() as waits from svc.derive_queue',
-          );
-          assert.equal(row, { attempts: attempt, error: 'RangeError', waits: true });
-          await database().sql('update svc.derive_queue set try_after = now()');
-        }
+    const failing = overhearing(database(), (name, args) => {
+      if (name === 'turnsToDerive' && JSON.stringify(args).includes(bad ?? ''))
+        throw new RangeError('Cannot read "List the files"');
+    });
+    await working(failing, async (worker) => {
+      for (let attempt = 1; attempt <= 8; attempt++) {
         await worker.drained();
-      },
-      restore,
-    );
+        const [row] = await database().sql('select attempts, error, try_after > now() as waits from svc.derive_queue');
+        assert.equal(row, { attempts: attempt, error: 'RangeError', waits: true });
+        await database().sql('update svc.derive_queue set try_after = now()');
+      }
+      await worker.drained();
+    });
     assert.equal(await database().ask('derivePending', {}), { queued: 0, parked: 1, oldest_seconds: 0 });
     assert.is((await dump(database())).rollups?.length, 1, 'the other is derived');
     await storeCalls(database(), [renamed(journalCall('bad', brings), 'bad2')]);
@@ -364,7 +366,7 @@ databaseSuite('derive worker', (test, database) => {
        select raw_turn_id, 'repair', $1, 'test' from svc.raw_turns where session_id = $2`,
       [to, from],
     );
-    for (const session_id of [from ?? '', to ?? '']) await database().ask('resetProjection', { session_id });
+    for (const session_id of [from ?? '', to ?? '']) await database().ask('markFromScratch', { session_id });
     await working(database(), (worker) => worker.drained());
     const rows = await database().sql('select session_id, count(*) as spans from svc.spans group by 1');
     assert.equal(rows, [{ session_id: to, spans: 7 }]);
@@ -375,8 +377,10 @@ databaseSuite('derive worker', (test, database) => {
     await storeCalls(database(), [journalCall('s', asks)]);
     const stopping = new AbortController();
     const worker = runDeriveWorker({
-      database: database(),
-      restoreNodes: async () => stopping.abort(),
+      database: overhearing(database(), (name) => {
+        if (name === 'deriveState') stopping.abort();
+      }),
+      reader: builtIn,
       log,
       metrics,
       signal: stopping.signal,

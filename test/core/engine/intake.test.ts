@@ -43,7 +43,7 @@ async function intakeOf(database: Database, folder: string, journal: Journal | n
   const seen = { freed: 0, poked: 0 };
   const intake = runIntake({
     database,
-    reader,
+    journal: reader,
     log: silent,
     metrics: openMetrics('engine'),
     signal: stopping.signal,
@@ -217,7 +217,7 @@ databaseSuite('intake', (test, database) => {
     await journal.flush();
     const poison = new Set([requestId(7), requestId(8), requestId(39)]);
     const choosy = withAsk(database(), 'appendTurns', async ({ turns }: TurnBatch, real) => {
-      if (turns.some((turn) => poison.has(turn.svc_proxy_request_id)))
+      if (turns.some((turn) => poison.has(turn.call_id)))
         throw new DatabaseError('Cannot run a statement: no', '22P02', false);
       return real();
     });

@@ -5,7 +5,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readRecipe } from '../../../core/capture/recipe.ts';
 import { sliceId } from '../../../core/capture/slice-codec.ts';
-import { type Prepared, prepareMemory, prepareTurn } from '../../../core/engine/prepare-turn.ts';
+import { type Prepared, prepareMemory } from '../../../core/engine/prepare-exchange.ts';
+import { prepareTurn } from '../../../core/engine/prepare-turn.ts';
 import { type CallLike, capturedCall, chat, chatAnswer, recordedJournalCalls } from '../../support/captured-calls.ts';
 
 const prepared = (like: Omit<CallLike, 'n'>): Prepared => prepareTurn(capturedCall({ n: 1, ...like }), prepareMemory());

@@ -5,6 +5,8 @@ import { sliceId } from '../../../core/capture/slice-codec.ts';
 import { sliceBody } from '../../../core/capture/slices.ts';
 import { messageOf, messageSlice } from '../../../core/engine/message-of.ts';
 import { type CutRequest, decodedRequest, readingMemory, readTurn } from '../../../core/engine/read-turn.ts';
+import { builtIn } from '../../../core/engine/reader.ts';
+import { openaiChat } from '../../../core/provider/openai-chat.ts';
 import { chat, chatAnswer, recordedJournalCalls } from '../../support/captured-calls.ts';
 
 const facts = {
@@ -28,7 +30,12 @@ const answer = (body: string) => ({
   headers: [['content-type', 'application/json']] as [string, string][],
 });
 const read = (request: unknown, body: string | null = chatAnswer('hello'), memory = readingMemory()) =>
-  readTurn(facts, cut(request), body === null ? null : answer(body), memory);
+  readTurn(
+    builtIn,
+    facts,
+    { request: cut(request), undecoded: null, answer: body === null ? null : answer(body) },
+    memory,
+  );
 
 const test = suite('readTurn');
 
@@ -71,6 +78,8 @@ test('messages hang on each other, and the answer on the last', () => {
     stream: true,
     max_tokens: null,
     tool_count: 2,
+    response_id: 'chatcmpl-1',
+    unreadable: '',
   });
   assert.is(model, 'gpt-4o-mini-2024');
   assert.is(usage.input_tokens, 10);
@@ -153,7 +162,12 @@ test('what cannot be read says so, and quotes nothing', () => {
 test('a body in one piece is read all the same, its messages as slices of their own', () => {
   const body = Buffer.from(`{"messages":${JSON.stringify(chat('hi', 'well').messages)}}`);
   const whole: CutRequest = { body, pieces: [{ section: null, start: 0, end: body.byteLength }], ids: [sliceId(body)] };
-  const { messages, own_slices } = readTurn(facts, whole, null, readingMemory());
+  const { messages, own_slices } = readTurn(
+    builtIn,
+    facts,
+    { request: whole, undecoded: null, answer: null },
+    readingMemory(),
+  );
   const usual = read({ messages: chat('hi', 'well').messages }, null);
   assert.equal(
     messages.map(({ node_hash }) => node_hash),
@@ -163,7 +177,7 @@ test('a body in one piece is read all the same, its messages as slices of their 
     own_slices.map(({ slice_id }) => slice_id),
     messages.map(({ slice_id }) => slice_id),
   );
-  assert.equal(messageOf('openai.chat', own_slices[1]?.bytes ?? Buffer.alloc(0)), {
+  assert.equal(messageOf(openaiChat, own_slices[1]?.bytes ?? Buffer.alloc(0)), {
     role: 'assistant',
     content: [{ type: 'text', text: 'well' }],
   });
@@ -171,8 +185,8 @@ test('a body in one piece is read all the same, its messages as slices of their 
 
 test('a slice of a message that is no element reads as that message', () => {
   const message = { role: 'user' as const, content: [{ type: 'text', text: 'hi' }] };
-  assert.equal(messageOf('openai.chat', messageSlice(message)), message);
-  assert.equal(messageOf('openai.chat', Buffer.from(' , {"role":"user","content":"hi"}')), message);
+  assert.equal(messageOf(openaiChat, messageSlice(message)), message);
+  assert.equal(messageOf(openaiChat, Buffer.from(' , {"role":"user","content":"hi"}')), message);
 });
 
 test('request bodies are decoded; a torn one cannot be read', () => {
@@ -188,9 +202,9 @@ if (recorded) {
     const memory = readingMemory();
     const turns = recorded.map(({ request, response, answered }) =>
       readTurn(
+        builtIn,
         { ...facts, format: 'anthropic.messages' },
-        cut(request),
-        answered && { bytes: response, headers: answered.headers },
+        { request: cut(request), undecoded: null, answer: answered && { bytes: response, headers: answered.headers } },
         memory,
       ),
     );

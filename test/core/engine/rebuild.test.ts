@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { runDeriveWorker } from '../../../core/engine/derive-worker.ts';
-import { restoreNodes } from '../../../core/engine/restore-nodes.ts';
+import { builtIn } from '../../../core/engine/reader.ts';
 import { openLog } from '../../../core/log.ts';
 import { capturedCall, chat, chatAnswer, recordedJournalCalls, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
@@ -26,7 +26,7 @@ databaseSuite('rebuild', (test, database) => {
     const tables = DERIVED.map((table) => `svc.${table}`).join(', ');
     await database().sql(`truncate ${tables}`);
     assert.is((await dump(database())).length, 0);
-    await database().ask('resetProjection', { session_id: null });
+    await database().ask('markFromScratch', { session_id: null });
     await derive(database());
     const again = await dump(database());
     assert.equal(again, first);
@@ -68,7 +68,7 @@ async function derive(database: TestDatabase): Promise<void> {
   const stopping = new AbortController();
   const worker = runDeriveWorker({
     database,
-    restoreNodes: (sessionId) => restoreNodes(database, sessionId),
+    reader: builtIn,
     log: openLog('silent'),
     metrics: { derived: () => {}, derivePending: () => {} },
     signal: stopping.signal,

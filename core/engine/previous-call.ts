@@ -1,0 +1,41 @@
+/** Which call does a request go on from, when it names the answer by the provider's id? One of its own batch, or a stored one. */
+import { sessionId } from '../capture/identity.ts';
+import type { PreparedTurn } from '../db/append-turns.ts';
+import type { Database } from '../db/database.ts';
+import type { CallNodes } from '../model/node.ts';
+import type { PreviousCall } from './prepare-exchange.ts';
+import type { Preceding } from './read-turn.ts';
+
+/**
+ * The newest call that was answered under this id: of the same client if there is one, since a local server may number its
+ * answers anew at each start. null: none is known, or none is named.
+ * @param earlier turns that are to be stored before the request, in their order
+ */
+export async function previousCall(
+  ask: Database['ask'],
+  { response_id, client_key }: { response_id: string; client_key: string },
+  earlier: readonly PreparedTurn[],
+): Promise<PreviousCall | null> {
+  if (response_id === '') return null;
+  const own = (call: { client_key: string }) => call.client_key === client_key;
+  const waiting = earlier.filter(({ nodes }) => nodes.call.response_id === response_id);
+  const near = waiting.findLast(own);
+  if (near) return inBatch(near);
+  const stored = await ask('previousAnswers', { response_ids: [response_id] });
+  const found = stored.find(own);
+  const foreign = waiting.at(-1);
+  if (!found && foreign) return inBatch(foreign);
+  const { call_id, session_id, node_hash, depth } = found ?? stored[0] ?? {};
+  if (call_id === undefined || session_id === undefined) return null;
+  return { call_id, session_id, answer: node_hash ? { node_hash, depth: depth ?? 0 } : null };
+}
+
+/** On what a request hangs that goes on from a call: its answer, or for an empty one the message before it. */
+export const lastOf = ({ answer, messages }: CallNodes): Preceding | null =>
+  answer ?? messages.findLast(({ injected }) => injected === '') ?? null;
+
+function inBatch({ call_id, identity, nodes }: PreparedTurn): PreviousCall {
+  const { harness_id, harness_session_id } = identity;
+  const session_id = harness_session_id === '' ? null : sessionId(harness_id, harness_session_id);
+  return { call_id, session_id, answer: lastOf(nodes) };
+}
