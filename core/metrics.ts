@@ -20,7 +20,12 @@ export type Metrics = {
   derived(seconds: number): void;
   derivePending(state: { lagSeconds: number; queue: number; parked: number }): void;
   apiRequest(request: { route: string; method: string; status: number; seconds: number }): void;
-  ingestWrite(provider: string, status: string): void;
+  /** A body that came to be appended, by what became of it. */
+  ingestWrite(provider: string, status: IngestStatus): void;
+  /** The size of a body that was newly accepted. */
+  ingestBody(provider: string, bytes: number): void;
+  /** Time from a body that was read to the verdict on it. */
+  ingestWait(seconds: number): void;
   /** The text exposition of this registry and the given ones, added up. */
   text(others?: readonly MetricsSnapshot[]): Promise<string>;
 };
@@ -61,6 +66,8 @@ export function openMetrics(role: Role, version = ''): Metrics {
   const apiRequests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
   const apiSeconds = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
   const ingestWrites = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);
+  const ingestBody = histogram('svc_ingest_body_bytes', 'Size of the bodies that were accepted', SIZES, ['provider']);
+  const ingestWait = histogram('svc_ingest_write_seconds', 'Time from a body read to the verdict on it', COARSE);
 
   return {
     registry,
@@ -83,6 +90,8 @@ export function openMetrics(role: Role, version = ''): Metrics {
     },
     ingestWrite: (provider, status) =>
       ingestWrites.inc({ provider: known(provider, PROVIDERS, 'unknown'), status: known(status, WRITES) }),
+    ingestBody: (provider, bytes) => ingestBody.observe({ provider: known(provider, PROVIDERS, 'unknown') }, bytes),
+    ingestWait: (seconds) => ingestWait.observe(seconds),
     text: async (others = []) =>
       others.length === 0
         ? registry.metrics()
@@ -92,10 +101,22 @@ export function openMetrics(role: Role, version = ''): Metrics {
 
 const FINE = [0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 const COARSE = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((step) => 256 * 4 ** step); // 256 B to 16 MiB
 
 const PROVIDERS: readonly string[] = ['anthropic', 'openai', 'ollama', 'unknown'];
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-const WRITES: readonly string[] = ['accepted', 'duplicate', 'reject_oversize', 'reject_invalid', 'failed'];
+const WRITES = [
+  'accepted',
+  'duplicate', // accepted before
+  'unusable', // kept all the same
+  'reject_envelope',
+  'reject_media_type',
+  'reject_oversize',
+  'busy', // no room for one more body
+  'unavailable', // nothing behind the listener to take it
+  'failed',
+] as const;
+export type IngestStatus = (typeof WRITES)[number];
 
 /** The reasons for which a request is no turn. This file imports no noun; a test holds it against `core/model/coverage.ts`. */
 export const REASONS: readonly string[] = [

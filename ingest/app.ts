@@ -4,25 +4,32 @@ import { contractOf, type Document } from '../core/http/contract.ts';
 import { documentHandler } from '../core/http/document.ts';
 import { onError } from '../core/http/failure.ts';
 import { guard } from '../core/http/guards.ts';
-import type { Answer } from '../core/http/problem.ts';
 import { requestIds } from '../core/http/request-id.ts';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';
 import { unrouted } from '../core/http/unrouted.ts';
 import { type Log, openLog } from '../core/log.ts';
 import { METRICS_TYPE, type Metrics } from '../core/metrics.ts';
+import { sizeLimit } from './body.ts';
+import { openRoom } from './read-body.ts';
+import { Rejection, rejection } from './rejection.ts';
+import { type AppendTurn, turnsApp } from './turns.ts';
 
 export type IngestApi = {
+  /** Parsing, reading and storing happen behind it, off this thread. */
+  append: AppendTurn;
   log: Log;
-  metrics: Pick<Metrics, 'text'>;
+  metrics: Pick<Metrics, 'text' | 'ingestWrite' | 'ingestBody' | 'ingestWait'>;
   version: string;
   /** Host names besides loopback, and the addresses that are bound. */
   allowedHosts: readonly string[];
+  /** Whether the header `x-svc-auth-subject` is believed. */
+  trustCallerHeader: boolean;
 };
 
+/** Bodies that are held at once, over all requests, from their first byte to their answer. */
+const BODIES_BYTES = 64 * 1024 * 1024;
+
 const Health = z.object({ status: z.literal('ok') }).openapi('Health', { examples: [{ status: 'ok' }] });
-const Rejection = z
-  .object({ error: z.string() })
-  .openapi('Rejection', { examples: [{ error: 'Cannot find the path: nothing is served there' }] });
 
 const ping = createRoute({
   method: 'get',
@@ -36,14 +43,13 @@ const ping = createRoute({
   },
 });
 
-/** The envelope of every rejection. */
-export const rejection: Answer = (c, status, _code, error) => c.json({ error }, status);
-
-export function ingestApi({ log, metrics, version, allowedHosts }: IngestApi) {
+export function ingestApi({ append, log, metrics, version, allowedHosts, trustCallerHeader }: IngestApi) {
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(guard(allowedHosts));
+  app.use(sizeLimit({ log, metrics }));
   app.openapi(ping, (c) => c.json({ status: 'ok' } as const, 200));
+  app.route('/', turnsApp({ append, trustCallerHeader, room: openRoom(BODIES_BYTES), log, metrics }));
   app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': METRICS_TYPE }));
   app.get(
     '/openapi',
@@ -59,9 +65,16 @@ export const malformed = { type: 'application/json', body: '{"error":"Cannot rea
 
 const TITLE = 'svc ingest API';
 
-/** The contract, compiled from the routes alone. */
+/** The contract, compiled from the routes with nothing behind them. */
 export const ingestContract = (version: string): Document =>
   contractOf(
-    ingestApi({ log: openLog('silent'), metrics: { text: () => Promise.resolve('') }, version, allowedHosts: [] }),
+    ingestApi({
+      append: () => Promise.reject(new Error('Cannot append: no database is behind a contract')),
+      log: openLog('silent'),
+      metrics: { text: () => Promise.resolve(''), ingestWrite: () => {}, ingestBody: () => {}, ingestWait: () => {} },
+      version,
+      allowedHosts: [],
+      trustCallerHeader: false,
+    }),
     { title: TITLE, version },
   );

@@ -2,10 +2,13 @@
 import { createHash } from 'node:crypto';
 import { v5 } from 'uuid';
 import type { Identity } from '../model/identity.ts';
-import { envelopeOf } from './envelope.ts';
+import { type Envelope, envelopeOf } from './envelope.ts';
 import { harnessOf } from './harness.ts';
-import type { CallOpened } from './journal-format.ts';
+import type { HeaderList } from './journal-format.ts';
 import { threadOf } from './thread.ts';
+
+/** A sender that captured the call itself tells the envelope and the thread otherwise than in headers. */
+type Sayings = { headers: HeaderList; project: string; envelope?: Envelope; thread_id?: string };
 
 /**
  * Field by field, so that a wrapper may name only what it knows. `harness_session_id` stays empty when neither names a session; then
@@ -13,20 +16,19 @@ import { threadOf } from './thread.ts';
  * @param skeleton the parsed body with its cut arrays empty; null when it cannot be read
  */
 export function identityOf(
-  { headers, project }: Pick<CallOpened, 'headers' | 'project'>,
+  { headers, project, envelope = envelopeOf(headers), thread_id = threadOf(headers) }: Sayings,
   skeleton: Record<string, unknown> | null,
 ): Identity {
-  const envelope = envelopeOf(headers);
   const harness = harnessOf(headers, skeleton);
-  const harness_id = bounded(
+  const harness_id = boundedId(
     envelope.harness_id === 'unknown' ? (harness?.harness_id ?? 'unknown') : envelope.harness_id,
   );
   return {
     harness_id,
-    harness_session_id: bounded(envelope.harness_session_id || (harness?.harness_session_id ?? '')),
-    thread_id: bounded(threadOf(headers)),
-    parent_harness_session_id: envelope.parent_harness_session_id && bounded(envelope.parent_harness_session_id),
-    parent_thread_id: bounded(harness?.parent_thread_id ?? ''),
+    harness_session_id: boundedId(envelope.harness_session_id || (harness?.harness_session_id ?? '')),
+    thread_id: boundedId(thread_id),
+    parent_harness_session_id: envelope.parent_harness_session_id && boundedId(envelope.parent_harness_session_id),
+    parent_thread_id: boundedId(harness?.parent_thread_id ?? ''),
     harness_version: envelope.harness_version || (harness?.harness_version ?? ''),
     cwd: envelope.cwd,
     session_name: envelope.session_name,
@@ -45,5 +47,5 @@ export const sessionId = (harness_id: string, harness_session_id: string): strin
   v5(`${harness_id}\0${harness_session_id}`, NAMESPACE);
 
 /** Ids are keys of indexes, which refuse long values: a long one is known by its hash. */
-const bounded = (id: string): string =>
+export const boundedId = (id: string): string =>
   id.length <= 256 ? id : `sha256:${createHash('sha256').update(id).digest('hex')}`;

@@ -1,5 +1,19 @@
 /** Where is a request body cut, so that what an agent re-sends is stored once? At the elements of its top-level arrays, to the byte. */
 import { Unreadable } from '../provider/format.ts';
+import {
+  afterMark,
+  afterSpace,
+  afterString,
+  afterValue,
+  bufferOf,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './json-scan.ts';
 
 /** The top-level arrays whose elements are pieces of their own. */
 export type Section = 'messages' | 'input' | 'tools' | 'system';
@@ -16,15 +30,6 @@ const SECTIONS: readonly string[] = ['messages', 'input', 'tools', 'system'] sat
 const MAX_DEPTH = 512;
 /** A body of more elements stays in one piece: a row for each would cost more than it saves. */
 const MAX_PIECES = 65_536;
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /**
  * The pieces of a body in order; together they are the body, byte for byte. An element's piece holds the separator before it
@@ -56,7 +61,7 @@ export function skeletonOf(body: Uint8Array, pieces: readonly Piece[]): Record<s
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Unreadable('Cannot read the body: it is not a JSON object');
   }
-  if (afterValue(bytes, afterSpace(bytes, at)) === -1)
+  if (afterValue(bytes, afterSpace(bytes, at), MAX_DEPTH) === -1)
     throw new Unreadable('Cannot read the body: it is nested too deep');
   return value as Record<string, unknown>;
 }
@@ -91,7 +96,7 @@ function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null): Cut | null 
         if (body[next] !== COMMA) return -1;
         next = afterSpace(body, next + 1);
       }
-      const end = afterValue(body, next);
+      const end = afterValue(body, next, MAX_DEPTH);
       if (end === -1 || pieces.length >= MAX_PIECES) return -1;
       pieces.push({ section, start: last, end });
       last = end;
@@ -135,7 +140,7 @@ function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null): Cut | null 
       if (after === 'rejoined') return { pieces, regular };
       at = after;
     } else {
-      at = afterValue(body, at);
+      at = afterValue(body, at, MAX_DEPTH);
     }
     if (at === -1) return null;
     at = afterSpace(body, at);
@@ -171,66 +176,3 @@ function joined(pieces: readonly Piece[]): Piece[] {
   }
   return out;
 }
-
-/** Offset after a JSON value; -1 when it is torn, empty or nested too deep. Brackets are counted, not matched: parsing does that. */
-function afterValue(body: Buffer, at: number): number {
-  const first = body[at];
-  if (first === QUOTE) return afterString(body, at);
-  if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return afterScalar(body, at);
-  let depth = 0;
-  for (let i = at; i < body.length; ) {
-    const byte = body[i];
-    if (byte === QUOTE) {
-      i = afterString(body, i);
-      if (i === -1) return -1;
-      continue;
-    }
-    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      if (++depth > MAX_DEPTH) return -1;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      if (--depth === 0) return i + 1;
-    }
-    i++;
-  }
-  return -1;
-}
-
-function afterScalar(body: Buffer, at: number): number {
-  let i = at;
-  for (; i < body.length; i++) {
-    const byte = body[i];
-    if (byte === COMMA || byte === CLOSE_BRACKET || byte === CLOSE_BRACE || isSpace(byte)) break;
-  }
-  return i === at ? -1 : i;
-}
-
-/** Offset after the string whose opening quote stands at `at`; -1 when it does not end. Short ones by hand, long ones by memchr. */
-function afterString(body: Buffer, at: number): number {
-  let i = at + 1;
-  for (const near = Math.min(i + 24, body.length); i < near; i++) {
-    const byte = body[i];
-    if (byte === QUOTE) return i + 1;
-    if (byte === BACKSLASH) i++;
-  }
-  for (;;) {
-    const quote = body.indexOf(QUOTE, i);
-    if (quote === -1) return -1;
-    let before = quote - 1;
-    while (before >= i && body[before] === BACKSLASH) before--;
-    if (((quote - 1 - before) & 1) === 0) return quote + 1;
-    i = quote + 1;
-  }
-}
-
-function afterSpace(body: Buffer, at: number): number {
-  let i = at;
-  while (isSpace(body[i])) i++;
-  return i;
-}
-
-const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-
-/** A byte order mark is kept and read over. */
-const afterMark = (body: Buffer) => (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0);
-
-const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,14 +1,18 @@
-/** What runs behind the listeners, in a thread of its own: intake from the journal, and derivation. */
+/** What runs behind the listeners, in a thread of its own: intake from the journal, what is ingested, and derivation. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { v7 } from 'uuid';
 import { openJournalReader } from '../capture/journal-reader.ts';
 import { connectDatabase } from '../db/connection.ts';
+import { pricesWith } from '../derive/price-file.ts';
+import { DatabaseError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
 import { yieldToListeners } from '../yield-to-listeners.ts';
 import { runDeriveWorker } from './derive-worker.ts';
+import { openIngest } from './ingest-writer.ts';
 import { runIntake } from './intake.ts';
 import type { EngineData, FromEngine, ToEngine } from './messages.ts';
-import { restoreNodes } from './restore-nodes.ts';
+import { builtIn, type Reader } from './reader.ts';
 import { runUpkeep } from './upkeep.ts';
 
 yieldToListeners(10);
@@ -21,43 +25,49 @@ const log = openLog(data.logLevel).child({ part: 'engine' });
 const metrics = openMetrics('engine');
 const database = connectDatabase(data.connection);
 const stopping = new AbortController();
+const { signal } = stopping;
+const reader: Reader = data.prices ? { ...builtIn, priceOf: pricesWith(data.prices, builtIn.priceOf) } : builtIn;
 
-const reader = openJournalReader({
-  folder: data.journalFolder,
-  liveRunId: data.runId,
-  positions: await database.ask('journalPositions', {}),
-  log,
-});
-if (data.written) reader.written(data.written.segment, data.written.byteOffset);
+const derive = data.derive ? runDeriveWorker({ database, reader, log, metrics, signal }) : null;
+const stored = () => derive?.poke();
 
-const derive = runDeriveWorker({
-  database,
-  restoreNodes: (sessionId) => restoreNodes(database, sessionId),
-  log,
-  metrics,
-  signal: stopping.signal,
-});
-const intake = runIntake({
+const journal =
+  data.journal &&
+  openJournalReader({
+    folder: data.journal.folder,
+    liveRunId: data.journal.runId,
+    positions: await database.ask('journalPositions', {}),
+    log,
+  });
+if (data.journal?.written) journal?.written(data.journal.written.segment, data.journal.written.byteOffset);
+const freed = (bytes: number) => say({ kind: 'freed', bytes });
+const intake = journal && runIntake({ database, journal, reader, log, metrics, signal, stored, freed });
+
+const { identity_key } = await database.ask('installation', {});
+const ingest = openIngest({
   database,
   reader,
-  log,
+  identityKey: Buffer.from(identity_key, 'hex'),
+  newId: v7,
   metrics,
-  signal: stopping.signal,
-  stored: () => derive.poke(),
-  freed: (bytes) => say({ kind: 'freed', bytes }),
+  committed: stored,
 });
-runUpkeep({ database, log, signal: stopping.signal });
+runUpkeep({ database, log, signal });
 
 port.on('message', (message: ToEngine) => {
   void (async () => {
     switch (message.kind) {
       case 'written':
-        reader.written(message.segment, message.byteOffset);
-        intake.poke();
+        journal?.written(message.segment, message.byteOffset);
+        intake?.poke();
+        break;
+      case 'ingest':
+        say({ kind: 'ingested', id: message.id, verdict: await ingested(message.body, message.subject) });
         break;
       case 'drain':
-        await intake.drained();
-        await derive.drained();
+        await intake?.drained();
+        await ingest.idle();
+        await derive?.drained();
         say({ kind: 'drained', id: message.id });
         break;
       case 'metrics':
@@ -65,9 +75,9 @@ port.on('message', (message: ToEngine) => {
         break;
       case 'stop':
         stopping.abort();
-        await Promise.allSettled([intake.stopped, derive.stopped]);
+        await Promise.allSettled([intake?.stopped, ingest.idle(), derive?.stopped]);
         await database.close();
-        reader.close();
+        journal?.close();
         process.exit(0);
     }
   })().catch((error: unknown) => {
@@ -75,3 +85,20 @@ port.on('message', (message: ToEngine) => {
   });
 });
 say({ kind: 'ready' });
+
+/** One turn that cannot be stored is its sender's loss alone, and is said so; the engine goes on. */
+async function ingested(body: Uint8Array, subject: string | null) {
+  try {
+    return await ingest.append(body, subject);
+  } catch (error) {
+    const reason =
+      error instanceof DatabaseError
+        ? `${error.message} (${error.sqlstate})`
+        : error instanceof Error
+          ? error.name
+          : 'unknown';
+    const at = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // places, no message
+    log.error({ reason, at }, 'Cannot keep an ingested turn');
+    return null;
+  }
+}

@@ -1,13 +1,17 @@
 /** How does the main thread drive the engine? It starts the thread, tells it how far the journal is, and starts it anew when it dies. */
 import type { Worker } from 'node:worker_threads';
 import { type DatabaseConnection, transferables } from '../db/connection.ts';
+import type { PriceTable } from '../derive/price-file.ts';
 import type { Log } from '../log.ts';
+import type { IngestVerdict } from '../model/ingest.ts';
 import { startWorker } from '../start-worker.ts';
-import type { EngineData, FromEngine, ToEngine } from './messages.ts';
+import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
 
 export type Engine = {
   /** The live journal has reached this place. */
   written(segment: number, byteOffset: number): void;
+  /** Keeps a turn that a client captured itself. Takes the body over: its memory is gone here. @throws {Error} it cannot be kept */
+  ingest(body: Uint8Array<ArrayBuffer>, subject: string | null): Promise<IngestVerdict>;
   /** Resolves when all that the journal held at this moment is stored and derived; false when that took longer than the deadline. */
   drain(deadlineMs: number): Promise<boolean>;
   /** prom-client's JSON of the engine's own metrics; empty while it restarts. */
@@ -18,28 +22,33 @@ export type Engine = {
 type Deps = {
   /** A fresh one for each start: ports cannot be handed over twice. */
   connection(): DatabaseConnection;
-  journalFolder: string;
-  runId: string;
+  /** null: this process keeps no journal. */
+  journal: { folder: string; runId: string; freed(bytes: number): void } | null;
+  derive: boolean;
+  prices: PriceTable | null;
   logLevel: string;
   log: Log;
-  freed(bytes: number): void;
 };
+
+const INGEST_MS = 30_000; // then the sender is told to ask again, and finds the turn by its request id
+
+type Asked = { kind: 'drain' } | { kind: 'metrics' } | { kind: 'ingest'; body: Uint8Array; subject: string | null };
 
 const restartMs = { first: 200, most: 10_000 };
 
 /** Returns at once: the thread comes up beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journalFolder, runId, logLevel, log, freed }: Deps): Engine {
+export function startEngine({ connection, journal, derive, prices, logLevel, log }: Deps): Engine {
   let worker: Worker | null = null;
   let stopped = false;
-  let lastWritten: EngineData['written'] = null;
+  let lastWritten: JournalToRead['written'] = null;
   let delayMs = restartMs.first;
   let nextId = 1;
   const waiting = new Map<number, (message: FromEngine | null) => void>();
 
-  const tell = (message: ToEngine) => worker?.postMessage(message);
+  const tell = (message: ToEngine, transfer: readonly ArrayBuffer[] = []) => worker?.postMessage(message, transfer);
 
   /** Asks and waits; null when the engine died meanwhile or the deadline passed. */
-  const ask = (kind: 'drain' | 'metrics', deadlineMs: number) =>
+  const ask = (asked: Asked, deadlineMs: number, transfer: readonly ArrayBuffer[] = []) =>
     new Promise<FromEngine | null>((answered) => {
       if (!worker) return answered(null);
       const id = nextId++;
@@ -50,17 +59,18 @@ export function startEngine({ connection, journalFolder, runId, logLevel, log, f
         answered(message);
       };
       waiting.set(id, settle);
-      tell({ kind, id });
+      tell({ ...asked, id }, transfer);
     });
 
   const start = () => {
     const own = connection();
-    const data: EngineData = { connection: own, journalFolder, runId, written: lastWritten, logLevel };
+    const toRead = journal && { folder: journal.folder, runId: journal.runId, written: lastWritten };
+    const data: EngineData = { connection: own, journal: toRead, derive, prices, logLevel };
     const started = startWorker('engine/engine-worker', data, transferables(own));
     worker = started;
     started.on('message', (message: FromEngine) => {
       if (message.kind === 'ready') delayMs = restartMs.first;
-      else if (message.kind === 'freed') freed(message.bytes);
+      else if (message.kind === 'freed') journal?.freed(message.bytes);
       else waiting.get(message.id)?.(message);
     });
     started.on('error', (error) => log.error({ reason: error.message, stack: error.stack }, 'the engine failed'));
@@ -82,9 +92,16 @@ export function startEngine({ connection, journalFolder, runId, logLevel, log, f
       lastWritten = { segment, byteOffset };
       tell({ kind: 'written', segment, byteOffset });
     },
-    drain: async (deadlineMs) => (await ask('drain', deadlineMs)) !== null,
+    ingest: async (body, subject) => {
+      const message = await ask({ kind: 'ingest', body, subject }, INGEST_MS, [body.buffer]);
+      if (message?.kind !== 'ingested')
+        return { kind: 'unavailable', error: 'Cannot say whether the turn is kept: ask again' };
+      if (!message.verdict) throw new Error('Cannot keep an ingested turn: the engine has logged why');
+      return message.verdict;
+    },
+    drain: async (deadlineMs) => (await ask({ kind: 'drain' }, deadlineMs)) !== null,
     metrics: async () => {
-      const message = await ask('metrics', 2_000);
+      const message = await ask({ kind: 'metrics' }, 2_000);
       return message?.kind === 'metrics' ? (message.metrics as unknown[]) : [];
     },
     stop: async () => {

@@ -19,6 +19,8 @@ type Listener = {
   what: string; // 'read API'; said when the port is taken
   /** The body of the answer to a request that is no HTTP; default: a problem. */
   malformed?: { type: string; body: string };
+  /** The app itself lets a body come whose sender asks first (`Expect: 100-continue`). Default: every body is let come. */
+  asksForBodies?: boolean;
 };
 
 const MALFORMED = {
@@ -28,6 +30,7 @@ const MALFORMED = {
 
 const LIMITS = {
   maxHeaderSize: 32 * 1024,
+  requireHostHeader: false, // the guard asks for it, and says so in the listener's own words
   headersTimeout: 15_000, // a head that trickles in
   requestTimeout: 120_000, // a body that trickles in
   keepAliveTimeout: 5_000,
@@ -37,7 +40,14 @@ const IDLE_MS = 300_000; // no byte either way, as with a reader that stopped ta
 const CONNECTIONS = 2_048;
 
 /** @throws {OperatorError} when an address is taken or not this machine's */
-export async function serveApp({ fetch, hosts, port, what, malformed = MALFORMED }: Listener): Promise<Served> {
+export async function serveApp({
+  fetch,
+  hosts,
+  port,
+  what,
+  malformed = MALFORMED,
+  asksForBodies = false,
+}: Listener): Promise<Served> {
   const listener = getRequestListener((request, env) => fetch(request, env as HttpBindings), {
     overrideGlobalObjects: false,
     errorHandler: () => new Response(malformed.body, { status: 400, headers: { 'content-type': malformed.type } }),
@@ -46,6 +56,8 @@ export async function serveApp({ fetch, hosts, port, what, malformed = MALFORMED
     const server = createServer(LIMITS, listener);
     server.maxConnections = CONNECTIONS;
     server.setTimeout(IDLE_MS);
+    server.on('checkExpectation', listener); // Node's own answer would be an empty 417
+    if (asksForBodies) server.on('checkContinue', listener);
     server.on('clientError', (_error, socket) => {
       if (!socket.writable) return socket.destroy();
       return socket.end(

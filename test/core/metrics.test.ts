@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openMetrics, REASONS } from '../../core/metrics.ts';
+import { type IngestStatus, type Metrics, openMetrics, REASONS } from '../../core/metrics.ts';
 import { Outcome } from '../../core/model/coverage.ts';
+import { type Json, testApi } from '../support/read-api.ts';
 
 const test = suite('metrics');
 
@@ -20,7 +21,14 @@ const NAMES = [
   'svc_api_requests_total',
   'svc_api_request_seconds',
   'svc_ingest_writes_total',
+  'svc_ingest_body_bytes',
+  'svc_ingest_write_seconds',
 ];
+
+type Family = { name: string; help: string; type: string; values: { labels: Record<string, string | number> }[] };
+
+/** All that is registered, with a value in each series that these calls opened. */
+const families = async (metrics: Metrics) => (await metrics.registry.getMetricsAsJSON()) as unknown as Family[];
 
 test('the names are those that operators know', async () => {
   const text = await openMetrics('all', '1').text();
@@ -35,19 +43,154 @@ test('the reasons are the outcomes that are no turn', () => {
   );
 });
 
+/** Every way to count, with the given text wherever text is taken. */
+const countAll = (metrics: Metrics, text: string) => {
+  metrics.proxyRequest(text, text);
+  metrics.notCaptured(text);
+  metrics.addedTtfb(1);
+  metrics.journalBytes(1);
+  metrics.intakeTurn(text);
+  metrics.intakeBatch(1);
+  metrics.derived(1);
+  metrics.derivePending({ lagSeconds: 1, queue: 1, parked: 1 });
+  metrics.apiRequest({ route: '/v1/sessions', method: text, status: 200, seconds: 1 });
+  metrics.ingestWrite(text, text as IngestStatus);
+  metrics.ingestBody(text, 1);
+  metrics.ingestWait(1);
+};
+
+const HOSTILE = [
+  '',
+  ' ',
+  'constructor',
+  '__proto__',
+  'ANTHROPIC',
+  'a"b',
+  'a\nb',
+  'a\\',
+  '\u0000',
+  '\ud800',
+  'é',
+  'x'.repeat(9_999),
+];
+
+test('names and labels keep the rules of Prometheus', async () => {
+  const metrics = openMetrics('all', '1');
+  countAll(metrics, 'anthropic');
+  for (const { name, help, type, values } of await families(metrics)) {
+    assert.match(name, /^svc(_[a-z]+)+$/, `${name}: our prefix, snake case, no colon`);
+    assert.is(name.endsWith('_total'), type === 'counter', `${name}: _total is for counters, and all of them`);
+    assert.is(name.endsWith('_info'), name === 'svc_build_info', name);
+    assert.not.match(name, /_(count|sum|bucket|created)$/, `${name}: suffixes that the exposition adds`);
+    assert.not.match(name, /_(counter|gauge|histogram|summary)(_|$)/, `${name}: the type does not belong into it`);
+    assert.not.match(
+      name,
+      /_(s|ms|us|ns|sec|secs|milliseconds|microseconds|nanoseconds|minutes|hours|days|b|kb|mb|gb|kib|mib|gib|kilobytes|megabytes|bits|percent)(_|$)/,
+      `${name}: base units, written out`,
+    );
+    const units = name.match(/_(seconds|bytes|ratio)(?=_|$)/g) ?? [];
+    assert.ok(units.length <= 1, `${name}: one unit`);
+    if (type === 'histogram') assert.match(name, /_(seconds|bytes)$/, `${name}: what it measures`);
+    if (units[0]) assert.match(name, new RegExp(`${units[0]}(_total)?$`), `${name}: the unit comes last`);
+
+    assert.ok(help.trim() !== '' && help === help.trim() && !help.includes('\n'), `${name}: help`);
+    assert.not.match(help, /[.!:;,]$/, `${name}: help without a full stop`);
+    assert.is(help[0], help[0]?.toUpperCase(), `${name}: help`);
+
+    assert.ok(values.length > 0, `${name}: counted by \`countAll\``);
+    for (const label of values.flatMap(({ labels }) => Object.keys(labels))) {
+      if (type === 'histogram' && label === 'le') continue;
+      assert.match(label, /^[a-z]+(_[a-z]+)*$/, `${name}{${label}}`);
+      assert.not.ok(['le', 'quantile', 'job', 'instance', 'type'].includes(label), `${name}{${label}}: taken`);
+      assert.not.ok(name.split('_').includes(label), `${name}{${label}}: said twice`);
+    }
+  }
+});
+
+test('the exposition is text that Prometheus can read, whatever was counted', async () => {
+  const metrics = openMetrics('all', 'a"b\\c\nd');
+  for (const text of HOSTILE) countAll(metrics, text);
+  const value = '(?:[-+]?[0-9.]+(?:e[-+]?[0-9]+)?|[-+]Inf|NaN|Nan)';
+  const label = '[a-z_]+="(?:[^"\\\\\\n]|\\\\["\\\\n])*"';
+  const sample = new RegExp(`^[a-z_]+(?:\\{${label}(?:,${label})*\\})? ${value}$`);
+  for (const line of (await metrics.text()).split('\n'))
+    if (line !== '' && !/^# (HELP|TYPE) svc_[a-z_]+ ./.test(line)) assert.match(line, sample);
+});
+
+test('buckets are finite, rise, and end beyond what is measured', async () => {
+  const metrics = openMetrics('all', '1');
+  countAll(metrics, 'anthropic');
+  for (const { name, type, values } of await families(metrics)) {
+    if (type !== 'histogram') continue;
+    const bounds = values.flatMap(({ labels }) => (typeof labels.le === 'number' ? [labels.le] : []));
+    assert.ok(bounds.length >= 8 && bounds.length <= 16, name);
+    assert.equal(
+      [...new Set(bounds)].sort((a, b) => a - b),
+      bounds,
+      name,
+    );
+    if (name === 'svc_ingest_body_bytes') assert.equal([bounds[0], bounds.at(-1)], [256, 16 * 1024 * 1024]);
+  }
+});
+
 test('a value outside its list opens no series of its own', async () => {
   const metrics = openMetrics('all', '1');
-  for (let n = 0; n < 100; n++) {
-    metrics.proxyRequest(`provider-${n}`, `outcome-${n}`);
-    metrics.notCaptured(`reason-${n}`);
-    metrics.ingestWrite(`provider-${n}`, `status-${n}`);
+  for (const text of HOSTILE) countAll(metrics, text);
+  for (let n = 0; n < 100; n++) countAll(metrics, `hostile-${n}`);
+  for (const { name, values } of await families(metrics)) {
+    const series = new Set(values.map(({ labels: { le: _, ...labels } }) => JSON.stringify(labels)));
+    assert.is(series.size, 1, `${name}: ${[...series].slice(0, 3).join(' ')}`);
   }
   metrics.proxyRequest('anthropic', 'captured');
   const text = await metrics.text();
-  assert.match(text, 'svc_proxy_requests_total{provider="unknown",outcome="other"} 100');
-  assert.match(text, 'svc_proxy_requests_total{provider="anthropic",outcome="captured"} 1');
-  assert.match(text, 'svc_capture_not_captured_total{reason="other"} 100');
-  assert.match(text, 'svc_ingest_writes_total{provider="unknown",status="other"} 100');
+  const all = 100 + HOSTILE.length;
+  for (const series of [
+    `svc_proxy_requests_total{provider="unknown",outcome="other"} ${all}`,
+    'svc_proxy_requests_total{provider="anthropic",outcome="captured"} 1',
+    `svc_capture_not_captured_total{reason="other"} ${all}`,
+    `svc_intake_turns_total{outcome="other"} ${all}`,
+    `svc_api_requests_total{route="/v1/sessions",method="other",status="200"} ${all}`,
+    `svc_ingest_writes_total{provider="unknown",status="other"} ${all}`,
+    `svc_ingest_body_bytes_count{provider="unknown"} ${all}`,
+  ])
+    assert.ok(text.includes(`${series}\n`), series);
+});
+
+test('the routes of the read API are a closed list, whatever is asked for', async () => {
+  const metrics = openMetrics('all', '1');
+  const app = testApi({ metrics });
+  const served = new Set(app.routes.map(({ path }) => path));
+  for (let n = 0; n < 50; n++)
+    for (const path of [`/${n}`, `/v1/sessions/${n}`, `/v1/sessions?limit=${n}`, `/swagger/${n}`, `/v1/${n}/%2e%2e/x`])
+      await app.request(path, { method: ['GET', 'POST', 'OPTIONS', `HOSTILE${n}`][n % 4] as string });
+  const [counted] = (await families(metrics)).filter(({ name }) => name === 'svc_api_requests_total');
+  const labels = (counted?.values ?? []).map((value) => value.labels as Json);
+  for (const { route, method, status } of labels) {
+    assert.ok(served.has(route) || route === 'unmatched', route);
+    assert.ok(['GET', 'POST', 'OPTIONS', 'other'].includes(method), method);
+    assert.match(status, /^[1-5][0-9][0-9]$/);
+  }
+  assert.ok(labels.length > 4 && labels.length < 30, String(labels.length));
+});
+
+test('every status of an ingest write is a series of its own', async () => {
+  const metrics = openMetrics('ingest', '1');
+  const statuses: Record<IngestStatus, true> = {
+    accepted: true,
+    duplicate: true,
+    unusable: true,
+    reject_envelope: true,
+    reject_media_type: true,
+    reject_oversize: true,
+    busy: true,
+    unavailable: true,
+    failed: true,
+  };
+  const names = Object.keys(statuses) as IngestStatus[];
+  for (const provider of ['anthropic', 'openai', 'ollama', 'unknown'])
+    for (const status of names) metrics.ingestWrite(provider, status);
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('svc_ingest_writes_total{'));
+  assert.equal([lines.length, lines.filter((line) => line.endsWith(' 1')).length], [36, 36]);
 });
 
 test('the first bucket of the time that the proxy adds is a quarter of a millisecond', async () => {

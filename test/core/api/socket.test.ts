@@ -27,7 +27,14 @@ const listeners = {
   'read API': () => serveApp({ fetch: testApi().fetch, hosts: ['127.0.0.1', '::1'], port: 0, what: 'read API' }),
   'ingest API': () =>
     serveApp({
-      fetch: ingestApi({ log: openLog('silent'), metrics: openMetrics('all'), version: '0', allowedHosts: [] }).fetch,
+      fetch: ingestApi({
+        append: () => Promise.reject(new Error('no engine')),
+        log: openLog('silent'),
+        metrics: openMetrics('all'),
+        version: '0',
+        allowedHosts: [],
+        trustCallerHeader: false,
+      }).fetch,
       hosts: ['127.0.0.1', '::1'],
       port: 0,
       what: 'ingest API',

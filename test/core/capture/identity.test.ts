@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { envelopeOf } from '../../../core/capture/envelope.ts';
 import { identityOf, sessionId } from '../../../core/capture/identity.ts';
 import type { HeaderList } from '../../../core/capture/journal-format.ts';
 import { fixtureFolder } from '../../support/fixtures.ts';
@@ -83,6 +84,18 @@ test('a sub-agent of Codex is a thread of its session', () => {
   assert.is(identity.parent_thread_id, '', 'the root thread is the main one');
   assert.equal(identity.harness_metadata, { subagent: 'collab_spawn' });
   assert.is(of([['x-codex-turn-metadata', '{"session_id":"s","parent_thread_id":"p"}']]).parent_thread_id, 'p');
+});
+
+test('an envelope and a thread told otherwise than in headers count as those in headers do', () => {
+  const headers: HeaderList = [
+    ['x-svc-harness-session-id', 'mine'],
+    ['x-svc-project', 'atlas'],
+    ['x-claude-code-agent-id', 'sub'],
+  ];
+  const skeleton = { metadata: { user_id: '{"session_id":"theirs"}' } };
+  const told = { headers: [], project: 'configured', envelope: envelopeOf(headers), thread_id: 'sub' };
+  assert.equal(identityOf(told, skeleton), of(headers, skeleton, 'configured'));
+  assert.is(identityOf(told, skeleton).harness_id, 'claude', 'the body still speaks for what the envelope leaves out');
 });
 
 test('an id too long for an index is known by its hash', () => {

@@ -1,0 +1,212 @@
+/** What does an ingested turn say? A body of the ingest API as the exchange that its sender captured. (Reference section 3.1.) */
+import { clientKey } from '../capture/client-key.ts';
+import type { Envelope } from '../capture/envelope.ts';
+import { boundedId, identityOf } from '../capture/identity.ts';
+import type { HeaderList } from '../capture/journal-format.ts';
+import { membersOf, type Range } from '../capture/json-members.ts';
+import { afterValue, bufferOf } from '../capture/json-scan.ts';
+import { storable } from '../derive/storable.ts';
+import type { Identity } from '../model/identity.ts';
+import { IngestTurn } from '../model/ingest.ts';
+import { type FormatId, ProviderId } from '../model/provider.ts';
+import { type Fields, fields, isFields, text } from '../provider/json.ts';
+import { REDUCED_TYPE, saysNothing } from '../provider/reduced-reply.ts';
+import { bodyText } from '../provider/sse.ts';
+import type { Exchange } from './exchange.ts';
+import { ingestedFormat, ingestedUrl, keptPath } from './ingest-format.ts';
+import { timesOf } from './ingest-times.ts';
+
+/**
+ * `malformed`: there is no turn in it, and why. `unusable`: why nobody can read the turn, as far as that shows without reading the
+ * request and the answer; it is kept all the same. Neither sentence quotes a value.
+ */
+export type Ingested =
+  | { kind: 'malformed'; error: string }
+  | {
+      kind: 'turn';
+      exchange: Exchange;
+      /** @param skeleton the parsed request with its cut arrays empty; null when it cannot be read */
+      identityOf: (skeleton: Record<string, unknown> | null) => Identity;
+      unusable: string | null;
+    };
+
+/** `subject` is who a trusted gateway says the sender is; null where none speaks. */
+export type IngestContext = {
+  identityKey: Uint8Array;
+  newId: () => string;
+  now: () => string;
+  subject: string | null;
+};
+
+/** Deeper ones would overflow the stack of what hashes and stores them later. */
+const DEEPEST = { meta: 64, harness_metadata: 32 };
+
+/** What the request and the answer hold is not looked at, so it may be anything: they are bytes of the body. */
+export function ingestExchange(body: Uint8Array, context: IngestContext): Ingested {
+  const document = documentIn(body);
+  const members = isFields(document) ? membersOf(body) : null;
+  if (document === undefined) return malformed('it is no JSON');
+  if (!isFields(document) || !members) return malformed('it is no JSON object');
+  const { error, data: turn } = IngestTurn.safeParse(document);
+  if (error) return malformed(faultOf(error));
+  if (isTooDeep(body, members.get('meta'), DEEPEST.meta)) return malformed('meta is nested too deep');
+  if (isTooDeep(body, metadataIn(body, members.get('session')), DEEPEST.harness_metadata)) {
+    return malformed('session.harness_metadata is nested too deep');
+  }
+
+  const meta = fields(document.meta); // as it stands: a schema drops a key named __proto__
+  const provider = ProviderId.safeParse(turn.provider).data ?? null;
+  const agent_name = label(turn.agent_name);
+  const session = fields(document.session);
+  const auth_subject = boundedId(id(context.subject) || id(session.auth_subject));
+  const envelope = { ...labelsOf(session), agent_name, project: '', auth_subject };
+  const method = /^[\w!#$%&'*+.^`|~-]{1,32}$/.test(text(meta.method)) ? text(meta.method) : 'POST';
+  const format = provider && ingestedFormat(provider, method, meta.path, fields(document.request));
+  const request = bytesOf(body, members.get('request'));
+  const answer = answerOf(body, members.get('response'), document, meta);
+  return {
+    kind: 'turn',
+    exchange: {
+      svc_proxy_request_id: null,
+      request_id: boundedId(storable(text(meta.request_id))) || context.newId(),
+      client_key: clientKey(context.identityKey, {
+        credential: `ingest:${auth_subject}`,
+        userAgent: agent_name,
+        project: '',
+      }),
+      provider: provider ?? (printable(turn.provider).slice(0, 64) || 'unknown'),
+      format,
+      method,
+      url: ingestedUrl(meta.path, format),
+      status: answer.status,
+      ending: 'complete',
+      ...timesOf(meta, context.now),
+      first_byte_at: null,
+      request,
+      request_bytes: request.byteLength,
+      request_headers: [],
+      response: answer.bytes,
+      response_bytes: answer.bytes.byteLength,
+      response_headers: answer.headers,
+      keep: 'full',
+      whole: true,
+      meta: keptMeta(meta, turn.raw_response_withheld === true),
+    },
+    identityOf: (skeleton) =>
+      identityOf({ headers: [], project: '', envelope, thread_id: id(meta.thread_id) }, skeleton),
+    unusable: unusable(provider, format, document, answer.bytes),
+  };
+}
+
+const malformed = (why: string): Ingested => ({ kind: 'malformed', error: `Cannot read the turn: ${why}` });
+
+function unusable(
+  provider: ProviderId | null,
+  format: FormatId | null,
+  { request }: Fields,
+  answer: Uint8Array,
+): string | null {
+  if (provider === null || format === null) return 'Cannot read the turn: its provider is unknown';
+  if (!isFields(request)) return 'Cannot read the turn: its request is no JSON object';
+  return answer.byteLength > 0 ? null : 'Cannot read the turn: neither raw_response nor response gives an answer';
+}
+
+/** undefined: it is no JSON. */
+function documentIn(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(bodyText(body));
+  } catch {
+    return undefined; // the parser's own words quote the text
+  }
+}
+
+/** The first thing wrong, by its name: the schema's own words may quote what they found. */
+function faultOf({ issues: [issue] }: { issues: readonly Issue[] }): string {
+  const name = issue?.path.map(String).join('.') || 'it';
+  if (issue?.code === 'too_small') return `${name} is empty`;
+  if (issue?.expected === 'nonoptional') return `${name} is missing`;
+  return `${name} is no ${KINDS[issue?.expected ?? issue?.format ?? ''] ?? 'UUID'}`; // alone org_id may be one of two things
+}
+
+type Issue = { code: string; path: PropertyKey[]; expected?: string; format?: string };
+const KINDS: Record<string, string> = {
+  string: 'string',
+  boolean: 'boolean',
+  object: 'object',
+  record: 'object',
+  base64: 'base64',
+};
+
+const isTooDeep = (body: Uint8Array, range: Range | undefined, mostDepth: number): boolean =>
+  range !== undefined && afterValue(bufferOf(body), range.start, mostDepth) === -1;
+
+/** Where the session's metadata stands in the body. */
+function metadataIn(body: Uint8Array, session: Range | undefined): Range | undefined {
+  const inner = session && membersOf(body.subarray(session.start, session.end))?.get('harness_metadata');
+  return inner && { start: session.start + inner.start, end: session.start + inner.end };
+}
+
+/** A copy: a view would keep the whole body in memory for as long as the request is remembered. */
+const bytesOf = (body: Uint8Array, { start, end }: Range = { start: 0, end: 0 }): Uint8Array =>
+  new Uint8Array(body.subarray(start, end));
+
+type Answer = { bytes: Uint8Array; headers: HeaderList | null; status: number | null };
+
+/** The provider's bytes where they were sent, else the sender's reading of them. A status alone is an answer without a body. */
+function answerOf(body: Uint8Array, response: Range | undefined, document: Fields, meta: Fields): Answer {
+  const told = meta.upstream_status;
+  const status = typeof told === 'number' && Number.isInteger(told) && told >= 100 && told <= 599 ? told : null;
+  const raw = Buffer.from(text(document.raw_response), 'base64');
+  if (raw.byteLength > 0) {
+    const coding = headerValue(document.raw_response_encoding) || headerValue(meta.content_encoding);
+    const headers = [...headerOf('content-type', meta.content_type), ...headerOf('content-encoding', coding)];
+    return { bytes: raw, headers, status: status ?? 200 };
+  }
+  if (!saysNothing(document.response)) {
+    return { bytes: bytesOf(body, response), headers: [['content-type', REDUCED_TYPE]], status: status ?? 200 };
+  }
+  return { bytes: new Uint8Array(), headers: status === null ? null : [], status };
+}
+
+const headerOf = (name: string, told: unknown): HeaderList => {
+  const value = headerValue(told);
+  return value === '' ? [] : [[name, value]];
+};
+
+/** As a header can have it; '' for what none can. */
+const headerValue = (told: unknown): string => {
+  const value = text(told).trim();
+  return /^[\x20-\x7e]{1,256}$/.test(value) ? value : '';
+};
+
+/** What a proxy reads from the headers of an envelope, in the sender's own words. */
+const labelsOf = (session: Fields): Omit<Envelope, 'agent_name' | 'project' | 'auth_subject'> => ({
+  harness_id: id(session.harness_id) || 'unknown',
+  harness_session_id: id(session.harness_session_id),
+  harness_version: label(session.harness_version),
+  cwd: label(session.cwd),
+  session_name: label(session.name),
+  parent_harness_session_id: id(session.parent_harness_session_id) || null,
+  harness_metadata: isFields(session.harness_metadata) ? session.harness_metadata : null,
+});
+
+/** As it comes back from the database, or a session would be named after an id that is not stored; `identityOf` bounds it. */
+const id = (told: unknown): string => storable(text(told).trim());
+
+/** No longer than a header could bring it; with a control character it is refused, as there. */
+const label = (told: unknown): string => {
+  const value = text(told);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
+  return /[\u0000-\u001f\u007f]/.test(value) ? '' : storable(value.slice(0, MAX_LABEL));
+};
+
+const MAX_LABEL = 4096;
+
+const printable = (told: string): string => told.replace(/[^\x20-\x7e]/g, '').trim();
+
+/** As it was sent, but for keys in the query of its path. */
+const keptMeta = (meta: Fields, withheld: boolean): Fields => ({
+  ...meta,
+  ...(typeof meta.path === 'string' && { path: keptPath(meta.path) }),
+  ...(withheld && { raw_response_withheld: true }),
+});

@@ -1,0 +1,46 @@
+/** Which format is an ingested call in, and where was it sent? By its path, else by what its request looks like. */
+import { redactUrl } from '../capture/redact.ts';
+import type { FormatId, ProviderId } from '../model/provider.ts';
+import { formatOf } from '../provider/formats.ts';
+import type { Fields } from '../provider/json.ts';
+
+/** A path counts as far as the provider serves it: all serve OpenAI's formats, Ollama serves Anthropic's as well. */
+export function ingestedFormat(provider: ProviderId, method: string, path: unknown, request: Fields): FormatId {
+  const format = formatOf(method, originForm(path).replace(/[?#].*$/s, ''));
+  const isServed = format?.provider === provider || format?.provider === 'openai';
+  if (format && (isServed || (provider === 'ollama' && format.provider === 'anthropic'))) return format.id;
+  const has = (key: string) => request[key] !== undefined && request[key] !== null;
+  switch (provider) {
+    case 'anthropic':
+      return 'anthropic.messages';
+    case 'openai':
+      return (has('input') || has('previous_response_id')) && !has('messages') ? 'openai.responses' : 'openai.chat';
+    case 'ollama':
+      return has('messages') ? 'ollama.chat' : 'ollama.generate';
+  }
+}
+
+const USUAL: Record<FormatId, string> = {
+  'anthropic.messages': '/v1/messages',
+  'openai.chat': '/v1/chat/completions',
+  'openai.responses': '/v1/responses',
+  'ollama.chat': '/api/chat',
+  'ollama.generate': '/api/generate',
+};
+
+const MAX_URL = 2048;
+/** Longer than any request line: what stands behind is cut off, since looking for keys in it could take hours. */
+const MAX_PATH = 16_384;
+
+/** A path as its sender told it, without the keys in its query. */
+export const keptPath = (path: string): string => redactUrl(path.slice(0, MAX_PATH));
+
+/** Path and query as they may be kept; where none was told, the usual path of the format. */
+export const ingestedUrl = (path: unknown, format: FormatId | null): string =>
+  keptPath(originForm(path)).slice(0, MAX_URL) || (format ? USUAL[format] : '/');
+
+/** Without scheme and host; '' for what is no path that a request line can have. */
+function originForm(path: unknown): string {
+  const told = typeof path === 'string' ? path.replace(/^https?:\/\/[^/?#]*/i, '') : '';
+  return /^\/[\x21-\x7e]*$/.test(told) ? told : '';
+}

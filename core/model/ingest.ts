@@ -1,0 +1,84 @@
+/** What does a trusted client send of a turn that it captured itself, and what became of it? (Reference section 3.1.) */
+import { z } from '@hono/zod-openapi';
+
+/** Larger bodies are refused before they are read. 8 MiB of answer in base64, and 4 MiB of request: about 14.67 MiB. */
+export const MAX_INGEST_BYTES = 15_379_114;
+
+const text = z.string();
+
+/** Senders put what they like here. What is read of it and is not as described counts as absent, but for the id of the turn. */
+const IngestMeta = z
+  .looseObject({ request_id: text.nullish().describe('a turn is kept once for each; absent or empty: one is minted') })
+  .describe(
+    'kept verbatim, credentials in path apart; nested 64 deep at most; read of it, where it is as expected: request_id, thread_id, method, path, content_type, content_encoding, upstream_status, ts_request, captured_at, elapsed_seconds',
+  );
+
+/** Of what may be left out, null says the same: senders in some languages write it for what they do not know. */
+export const IngestSession = z.object({
+  harness_id: text.nullish().describe('absent or empty: what the request says, else "unknown"'),
+  harness_session_id: text.nullish().describe('absent or empty: what the request says, else the conversation decides'),
+  harness_version: text.nullish(),
+  parent_harness_session_id: text.min(1).nullish().describe('left out rather than empty'),
+  cwd: text.nullish(),
+  name: text.nullish(),
+  auth_subject: text.nullish().describe('a trusted gateway outranks it'),
+  org_id: z
+    .union([z.guid(), z.literal('')])
+    .nullish()
+    .describe('not kept: one installation serves one'),
+  harness_metadata: z.record(text, z.unknown()).nullish().describe('nested 32 deep at most'),
+});
+
+export const IngestTurn = z
+  .object({
+    provider: text.describe('anthropic, openai or ollama'),
+    agent_name: text.nullish(),
+    request: z
+      .unknown()
+      .nonoptional()
+      .describe("the provider's request body, verbatim: its bytes are kept as they stand here"),
+    response: z
+      .unknown()
+      .optional()
+      .describe('the answer, reduced by the sender: {model, message: {role, content[]}, stop_reason, usage, …}'),
+    raw_response: z
+      .base64()
+      .nullish()
+      .describe("the provider's bytes, still encoded; where given, the answer is read from them"),
+    raw_response_encoding: text.nullish().describe('content coding of raw_response; absent: meta.content_encoding'),
+    raw_response_withheld: z.boolean().nullish().describe('the sender had the bytes and chose not to send them'),
+    meta: IngestMeta.nullish(),
+    session: IngestSession.nullish(),
+  })
+  .openapi('IngestTurn', {
+    examples: [
+      {
+        provider: 'anthropic',
+        request: { model: 'claude-sonnet-4-5', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello' }] },
+        raw_response: 'eyJ0eXBlIjoibWVzc2FnZSJ9',
+        meta: {
+          request_id: '7f3d0c9e',
+          upstream_status: 200,
+          content_type: 'application/json',
+          ts_request: '2026-07-27T09:30:00Z',
+        },
+        session: { harness_id: 'claude', harness_session_id: '019fa57e-6d3c-7a51-8a1c-5f2a9f1f7b20' },
+      },
+    ],
+  });
+
+/** Where a turn stands that was kept; `deduped`: it stood there before. */
+export type KeptTurn = {
+  raw_turn_id: number;
+  session_id: string;
+  request_id: string;
+  deduped: boolean;
+  provider: string;
+};
+
+/** `unusable`: well-formed and kept, but nobody can read it yet. `malformed`: not kept. `unavailable`: ask again. */
+export type IngestVerdict =
+  | ({ kind: 'accepted' } & KeptTurn)
+  | ({ kind: 'unusable'; error: string } & KeptTurn)
+  | { kind: 'malformed'; error: string }
+  | { kind: 'unavailable'; error: string };
