@@ -11,10 +11,15 @@ import { bearer } from '../http/token.ts';
 import { unrouted } from '../http/unrouted.ts';
 import { type Log, openLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import type { IngestVerdict } from '../model/ingest.ts';
 import { coverageApp } from './coverage.ts';
+import { deriveRunApp } from './derive-run.ts';
 import { rawTurnsApp } from './raw-turns.ts';
+import { seedDemoApp } from './seed-demo.ts';
 import { serviceApp } from './service.ts';
 import { sessionsApp } from './sessions.ts';
+import { statsApp } from './stats.ts';
+import { statusApp } from './status.ts';
 import { swaggerApp } from './swagger.ts';
 import { tracesApp } from './traces.ts';
 
@@ -29,12 +34,17 @@ export type ReadApi = {
   token: string;
   /** Milliseconds since 1970. */
   now: () => number;
+  /** Keeps a turn as the ingest listener does; takes the body's memory over. */
+  append: (body: Uint8Array<ArrayBuffer>) => Promise<IngestVerdict>;
+  /** What the journal of this process takes on disk. Absent: it keeps none. */
+  journalBytes?: () => number | null;
 };
 
 /** Told to nobody before it is asked for: what a probe and a scraper need. */
 const OPEN = ['/ping', '/metrics'];
 
-export function readApi({ ask, log, metrics, version, allowedHosts, token, now }: ReadApi) {
+export function readApi(parts: ReadApi) {
+  const { ask, append, log, metrics, version, allowedHosts, token, now, journalBytes = () => null } = parts;
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(async (c, next) => {
@@ -59,6 +69,10 @@ export function readApi({ ask, log, metrics, version, allowedHosts, token, now }
   app.route('/', tracesApp({ ask, now, log }));
   app.route('/', rawTurnsApp({ ask, log }));
   app.route('/', coverageApp({ ask }));
+  app.route('/', statsApp({ ask }));
+  app.route('/', statusApp({ ask, version, journalBytes, startedAt: now(), now }));
+  app.route('/', deriveRunApp({ ask }));
+  app.route('/', seedDemoApp({ append, derived: derivedBy(ask), now }));
   app.route('/', swaggerApp());
   app.get(
     '/openapi',
@@ -69,6 +83,10 @@ export function readApi({ ask, log, metrics, version, allowedHosts, token, now }
   return app;
 }
 
+/** Whether sessions are derived up to their last turn; one that failed too often is not waited for. */
+const derivedBy = (ask: Database['ask']) => async (session_ids: string[]) =>
+  (await ask('markedPending', { session_ids, marked_at: 'infinity' })).pending === 0;
+
 const TITLE = 'svc read API';
 
 /** The contract, compiled from the routes without a database behind them. */
@@ -76,6 +94,7 @@ export const readContract = (version: string): Document =>
   contractOf(
     readApi({
       ask: () => Promise.reject(new Error('Cannot ask: no database is behind a contract')),
+      append: () => Promise.reject(new Error('Cannot append: no database is behind a contract')),
       log: openLog('silent'),
       metrics: { apiRequest: () => {}, text: () => Promise.resolve('') },
       version,

@@ -11,6 +11,7 @@ import {
   renewLease,
   returnLease,
 } from './derive-queue.ts';
+import { deriveReport } from './derive-report.ts';
 import { deriveState, turnsToDerive } from './derive-turns.ts';
 import { installation } from './installation.ts';
 import { journalPositions } from './journal-positions.ts';
@@ -18,34 +19,42 @@ import { knownSlices } from './known-slices.ts';
 import { listRawTurns } from './list-raw-turns.ts';
 import { listSessions } from './list-sessions.ts';
 import { listTraces } from './list-traces.ts';
+import { markedPending, markFromScratch } from './mark-from-scratch.ts';
 import { parkTurn } from './park-turn.ts';
 import { ping } from './ping.ts';
-import { putNodes } from './put-nodes.ts';
+import { previousAnswers } from './previous-answers.ts';
 import { rawTurnBytes } from './raw-turn-bytes.ts';
 import { readCoverage } from './read-coverage.ts';
 import { readSession } from './read-session.ts';
 import { readSpan } from './read-span.ts';
+import { readStats } from './read-stats.ts';
+import { readStatus } from './read-status.ts';
 import { readTrace } from './read-trace.ts';
-import { resetProjection } from './reset-projection.ts';
+import { replaceNodes } from './replace-nodes.ts';
 import { linksOf, sessionTraces, spansOf } from './session-traces.ts';
-import { unreadTurns } from './session-turns.ts';
+import { turnsToRead } from './session-turns.ts';
+import { storedCalls } from './stored-calls.ts';
 import { vacuum } from './vacuum.ts';
 
 export const questions = {
   commitDerive,
   derivePending,
+  deriveReport,
   deriveState,
   failDerive,
   freeLeases,
   leaseDirty,
   markOutdated,
   renewLease,
-  resetProjection,
   returnLease,
   turnsToDerive,
-  unreadTurns,
+  turnsToRead,
+  markFromScratch,
+  markedPending,
+  replaceNodes,
+  previousAnswers,
+  storedCalls,
   rawTurnBytes,
-  putNodes,
   parkTurn,
   knownSlices,
   journalPositions,
@@ -57,6 +66,8 @@ export const questions = {
   readCoverage,
   readSession,
   readSpan,
+  readStats,
+  readStatus,
   readTrace,
   sessionTraces,
   spansOf,
@@ -69,5 +80,6 @@ export const questions = {
 /** Milliseconds that one statement of a question may take, where the usual limit is too short. */
 export const patience: { readonly [name: string]: number } = {
   checkpoint: 600_000,
+  replaceNodes: 600_000,
   vacuum: 600_000,
 };

@@ -1,0 +1,56 @@
+/** GET /v1/admin/status: is anything wrong? What `svc status` prints, for whoever watches from elsewhere. */
+import { createRoute } from '@hono/zod-openapi';
+import type { Database } from '../db/database.ts';
+import { DERIVE_VERSION } from '../derive/version.ts';
+import { guarded, json, routes } from '../http/routes.ts';
+import { Outcome } from '../model/coverage.ts';
+import { Status } from '../model/status.ts';
+
+const readStatus = createRoute({
+  method: 'get',
+  path: '/v1/admin/status',
+  operationId: 'readStatus',
+  tags: ['operator'],
+  summary: 'What stands behind the service, how much it holds, what waits and what was given up',
+  responses: { 200: json(Status, 'The status'), ...guarded },
+});
+
+export type StatusDeps = {
+  ask: Database['ask'];
+  version: string;
+  /** What the journal of this process takes on disk; null where it keeps none. */
+  journalBytes: () => number | null;
+  /** Milliseconds since 1970, as `now` gives them. */
+  startedAt: number;
+  now: () => number;
+};
+
+/** Above that a table is estimated: at 64 MB a count takes some tens of milliseconds. */
+const COUNTED_BYTES = 67_108_864;
+
+export const statusApp = ({ ask, version, journalBytes, startedAt, now }: StatusDeps) =>
+  routes().openapi(readStatus, async (c) => {
+    const [{ last_turn_at, ...stored }, { queued, parked, oldest_seconds }, { ever }] = await Promise.all([
+      ask('readStatus', { counted_bytes: COUNTED_BYTES }),
+      ask('derivePending', {}),
+      ask('readCoverage', {}),
+    ]);
+    const journal = journalBytes();
+    const outcomes = Object.fromEntries(
+      Outcome.options.map((name) => [name, total(ever.filter(({ outcome }) => outcome === name))]),
+    ) as Record<Outcome, number>;
+    return c.json(
+      {
+        version,
+        uptime_seconds: (now() - startedAt) / 1000,
+        ...stored,
+        derive: { queued, parked, lag_seconds: oldest_seconds, derive_version: DERIVE_VERSION },
+        ...(journal === null ? {} : { journal: { bytes: journal } }),
+        coverage: { requests: total(ever), outcomes },
+        ...(last_turn_at === null ? {} : { last_turn_at }),
+      },
+      200,
+    );
+  });
+
+const total = (rows: readonly { requests: number }[]) => rows.reduce((sum, { requests }) => sum + requests, 0);

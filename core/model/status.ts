@@ -1,0 +1,123 @@
+/** How is the service doing? What an operator asks first: what stands behind it, how much it holds, what waits, what was given up. */
+import { z } from '@hono/zod-openapi';
+import { Outcome } from './coverage.ts';
+import { At } from './page.ts';
+
+/** Used where a database has them. Nothing needs one but search, which needs `vector`. */
+const Extension = z.enum(['citus', 'pg_duckdb', 'timescaledb', 'vector']);
+
+const Outcomes = z.object(
+  Object.fromEntries(Outcome.options.map((outcome) => [outcome, z.int()])) as Record<Outcome, z.ZodInt>,
+);
+
+const NONE = Object.fromEntries(Outcome.options.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+
+export const statusExample = {
+  version: '0.1.0',
+  uptime_seconds: 11_520.25,
+  database: {
+    kind: 'server',
+    server_version: '17.11',
+    bytes: 475_559_603,
+    extensions: [{ name: 'vector', version: '0.8.0', installed: true }],
+  },
+  counts: {
+    sessions: 412,
+    raw_turns: 9_803,
+    nodes: 20_118,
+    traces: 1_377,
+    spans: 31_046,
+    slices: 58_213,
+    slice_bytes: 66_273_280,
+  },
+  estimated: ['spans'],
+  derive: { queued: 1, parked: 1, lag_seconds: 0.21, derive_version: 1 },
+  parked_sessions: [
+    {
+      session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
+      harness_id: 'claude-code',
+      harness_session_id: '0b0e7d0c-52a7-4a35-a3a5-1c2d3e4f5a6b',
+      error: 'RangeError',
+      attempts: 8,
+      parked_at: '2026-07-27T09:58:12.004100Z',
+    },
+  ],
+  parked_turns: {
+    count: 1,
+    newest: [
+      {
+        svc_proxy_request_id: '019aa5f0-8f1a-7c33-9d0e-3a6f5e0b7c11',
+        reason: 'DatabaseError 22P05',
+        parked_at: '2026-07-27T09:41:00.120000Z',
+        bytes: 18_204,
+      },
+    ],
+  },
+  journal: { bytes: 1_204_511 },
+  coverage: { requests: 9_900, outcomes: { ...NONE, captured: 9_790, partial: 13, not_a_turn: 96, poison: 1 } },
+  last_turn_at: '2026-07-27T09:59:57.310221Z',
+};
+
+export const ParkedSession = z.object({
+  session_id: z.uuid(),
+  harness_id: z.string(),
+  harness_session_id: z.string(),
+  error: z.string().describe('the class of the last failure; the log has the place'),
+  attempts: z.int(),
+  parked_at: At,
+});
+export type ParkedSession = z.infer<typeof ParkedSession>;
+
+export const ParkedTurn = z.object({
+  svc_proxy_request_id: z.string(),
+  reason: z.string(),
+  parked_at: At,
+  bytes: z.int().describe('of request and answer, both kept in svc.parked_turns'),
+});
+export type ParkedTurn = z.infer<typeof ParkedTurn>;
+
+export const Status = z
+  .object({
+    version: z.string().describe('of the service that answers'),
+    uptime_seconds: z.number(),
+    database: z.object({
+      kind: z.enum(['embedded', 'server']),
+      server_version: z.string(),
+      bytes: z.int().describe('on disk'),
+      extensions: z
+        .array(z.object({ name: Extension, version: z.string(), installed: z.boolean() }))
+        .describe('those of interest that the database has; not installed: it could be'),
+    }),
+    counts: z.object({
+      sessions: z.int(),
+      raw_turns: z.int(),
+      nodes: z.int(),
+      traces: z.int(),
+      spans: z.int(),
+      slices: z.int().describe('distinct pieces of bodies'),
+      slice_bytes: z.int().describe('what the slices take on disk, compressed, with their index'),
+    }),
+    estimated: z
+      .array(z.enum(['nodes', 'traces', 'spans', 'slices']))
+      .describe(
+        "which of the counts are the database's estimate, since their table is too large to be counted each time",
+      ),
+    derive: z.object({
+      queued: z.int().describe('sessions whose projection is behind their turns, parked ones apart'),
+      parked: z.int().describe('sessions that failed too often to be tried again by themselves'),
+      lag_seconds: z.number().describe('how long the longest of the queued has waited'),
+      derive_version: z.int().describe('of the rules in effect'),
+    }),
+    parked_sessions: z.array(ParkedSession).describe('at most 20, the newest first'),
+    parked_turns: z.object({
+      count: z.int(),
+      newest: z.array(ParkedTurn).describe('at most 20, the newest first'),
+    }),
+    journal: z.object({ bytes: z.int() }).optional().describe('on disk; absent where the process keeps none'),
+    coverage: z.object({ requests: z.int(), outcomes: Outcomes }).describe('as in /v1/coverage, of all time'),
+    last_turn_at: At.optional().describe('absent before the first'),
+  })
+  .openapi('Status', {
+    examples: [statusExample],
+  });
+export type Status = z.infer<typeof Status>;

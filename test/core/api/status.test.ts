@@ -1,0 +1,95 @@
+/** The status as an operator's tools read it: by the contract, with what waits, what was given up and how requests ended. */
+import * as assert from 'uvu/assert';
+import { z } from 'zod';
+import { readContract } from '../../../core/api/app.ts';
+import { DERIVE_VERSION } from '../../../core/derive/version.ts';
+import { Outcome } from '../../../core/model/coverage.ts';
+import { Status } from '../../../core/model/status.ts';
+import { databaseSuite } from '../../support/databases.ts';
+import { idOf, insertSessions } from '../../support/projection-rows.ts';
+import { type Json, testApi } from '../../support/read-api.ts';
+
+databaseSuite('status of the read API', (test, database) => {
+  const get = async (given: Parameters<typeof testApi>[0] = {}): Promise<Json> => {
+    const response = await testApi({ ask: database().ask, ...given }).request('/v1/admin/status');
+    assert.is(response.status, 200);
+    return response.json();
+  };
+  const strict = (document: Json) => {
+    const { success, error } = z.strictObject(Status.shape).safeParse(document);
+    assert.ok(success, error?.message);
+  };
+
+  test.before.each(() => database().reset());
+
+  test('the contract shows an example, and it is what the schema promises', () => {
+    const { components, paths } = readContract('0') as Json;
+    assert.is(paths['/v1/admin/status'].get.operationId, 'readStatus');
+    assert.is(components.schemas.Status.examples.length, 1);
+    for (const example of components.schemas.Status.examples) strict(example);
+  });
+
+  test('an empty service: every outcome is 0, and what there is not is absent', async () => {
+    const status = await get();
+    strict(status);
+    assert.is(status.version, '0.0.0');
+    assert.is(status.database.kind, database().kind);
+    assert.equal(status.derive, { queued: 0, parked: 0, lag_seconds: 0, derive_version: DERIVE_VERSION });
+    assert.equal(status.coverage, {
+      requests: 0,
+      outcomes: Object.fromEntries(Outcome.options.map((outcome) => [outcome, 0])),
+    });
+    assert.not('journal' in status);
+    assert.not('last_turn_at' in status);
+  });
+
+  test('uptime counts from when the API was made; the journal is told where there is one', async () => {
+    let clock = Date.parse('2026-07-27T10:00:00Z');
+    const app = testApi({ ask: database().ask, now: () => clock, journalBytes: () => 4_711 });
+    clock += 90_500;
+    const status: Json = await (await app.request('/v1/admin/status')).json();
+    strict(status);
+    assert.is(status.uptime_seconds, 90.5);
+    assert.equal(status.journal, { bytes: 4_711 });
+  });
+
+  test('coverage adds up over days and providers', async () => {
+    await database().sql(`insert into svc.coverage (day, provider, outcome, requests) values
+      ('2026-07-26', 'anthropic', 'captured', 5000000000), ('2026-07-27', 'openai', 'captured', 2),
+      ('2026-07-27', 'anthropic', 'poison', 1)`);
+    const { coverage } = await get();
+    assert.is(coverage.requests, 5_000_000_003);
+    assert.is(coverage.outcomes.captured, 5_000_000_002);
+    assert.is(coverage.outcomes.poison, 1);
+  });
+
+  test('what waits and what was given up: the lag is that of the queued, a parked session has its error', async () => {
+    await insertSessions(database(), [
+      { n: 1, turn_count: 1, last_seen_at: '2026-07-27T09:00:00Z' },
+      { n: 2, turn_count: 1 },
+    ]);
+    await database().sql(
+      `insert into svc.derive_queue (session_id, dirtied_at, attempts, error, parked_at) values
+       ($1::uuid, now() - interval '40 seconds', 0, null, null), ($2::uuid, now() - interval '1 day', 8, 'RangeError', now())`,
+      [idOf('session', 1), idOf('session', 2)],
+    );
+    await database().sql(`
+      insert into svc.parked_turns (svc_proxy_request_id, reason, head, request_body, response_body)
+      values ('r-1', 'TypeError', '{"url": "/secret"}', 'a prompt', 'an answer')`);
+    const status = await get();
+    strict(status);
+    assert.is(status.derive.queued, 1);
+    assert.is(status.derive.parked, 1);
+    assert.ok(status.derive.lag_seconds >= 40 && status.derive.lag_seconds < 3_600, `${status.derive.lag_seconds} s`);
+    assert.is(status.parked_sessions.length, 1);
+    assert.is(status.parked_sessions[0].session_id, idOf('session', 2));
+    assert.is(status.parked_sessions[0].error, 'RangeError');
+    assert.is(status.parked_turns.newest[0].bytes, 'a prompt'.length + 'an answer'.length);
+    assert.not.match(JSON.stringify(status), /prompt|answer"|secret/);
+  });
+
+  test('it is asked for the token like everything else', async () => {
+    const response = await testApi({ ask: database().ask, token: 'open-sesame' }).request('/v1/admin/status');
+    assert.is(response.status, 401);
+  });
+});
