@@ -31,6 +31,10 @@ export const banner = ({ version, proxy, api, ingest, data, provider }: Running)
     '',
   ].join('\n');
 
+/** Of the ingest API alone. */
+export const ingestBanner = ({ version, ingest, data }: Pick<Running, 'version' | 'ingest' | 'data'>): string =>
+  [`${pc.bold(`svc ${version}`)} takes turns in`, '', row('ingest API', ingest), row('data', data), ''].join('\n');
+
 const row = (name: string, value: string) => `  ${pc.cyan(name.padEnd(15))} ${value}`;
 
 const codexProvider = (proxy: string) =>

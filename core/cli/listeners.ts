@@ -1,4 +1,4 @@
-/** What do the three listeners need? Each gets its app, its guard and its address; they come up together and go down together. */
+/** What does each listener need? Its app, its guard and its address; those of a process come up together and go down together. */
 import { ingestApi, malformed } from '../../ingest/app.ts';
 import type { Egress } from '../../proxy/egress.ts';
 import { startProxy } from '../../proxy/listen.ts';
@@ -17,90 +17,142 @@ import { serveApp } from '../http/listen.ts';
 import type { Log } from '../log.ts';
 import type { Metrics, MetricsSnapshot } from '../metrics.ts';
 import type { Outcome } from '../model/coverage.ts';
+import type { ProviderId } from '../model/provider.ts';
 import { formatOf } from '../provider/formats.ts';
 
 type Parts = {
   config: Config;
   database: Database;
-  journal: Journal;
   engine: Engine;
   metrics: Metrics;
   log: Log;
   version: string;
   env: Environment;
+  journal?: Journal;
 };
+/** A process that runs them all keeps a journal. */
+type AllParts = Parts & { journal: Journal };
 
-/** Addresses as `http://127.0.0.1:8080`, one for each host that is listened on. */
+/** Addresses as `http://127.0.0.1:8080`, one for each host that is listened on; none for what does not run here. */
 export type Listeners = { proxy: string[]; api: string[]; ingest: string[]; close(graceMs: number): Promise<void> };
 
 /** Why a request is no turn, where nobody but the proxy can tell; the other reasons are counted by intake. */
 const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
 
-/** @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
-export async function openListeners(parts: Parts): Promise<Listeners> {
-  const { config, database, log, version } = parts;
-  const at = {
-    proxy: parseListen(config.proxy.listen),
-    api: parseListen(config.api.listen),
-    ingest: parseListen(config.ingest.listen),
-  };
-  const allowedHosts = [...config.allowed_hosts, ...Object.values(at).flatMap(({ hosts }) => hosts)];
-  if (!at.api.loopback && config.api.token === '')
-    log.warn(
-      { listen: config.api.listen },
-      'the read API is open to other machines and asks for no token: set SVC_API_TOKEN',
-    );
-  const metrics = { apiRequest: parts.metrics.apiRequest, text: () => exposition(parts) };
-  const { identity_key } = await database.ask('installation', {});
-  const upstreams = openUpstreams(egressOf(parts.env));
-  const opened: { close(graceMs: number): Promise<void> }[] = [];
+/** Capture proxy, read API and ingest API. @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
+export const openListeners = (parts: AllParts): Promise<Listeners> =>
+  together(async (kept) => {
+    const hosts = hostsOf(parts.config, ['proxy', 'api', 'ingest']);
+    return {
+      api: kept(await openApi(parts, hosts)).addresses,
+      ingest: kept(await openIngest(parts, hosts)).addresses,
+      proxy: kept(await openProxy(parts, hosts)).addresses,
+    };
+  });
+
+/** The ingest API alone. @throws {OperatorError} its address is taken or is not this machine's */
+export const openIngestListener = (parts: Parts): Promise<Listeners> =>
+  together(async (kept) => {
+    const hosts = hostsOf(parts.config, ['ingest']);
+    return { api: [], proxy: [], ingest: kept(await openIngest(parts, hosts)).addresses };
+  });
+
+type Opened = { addresses: string[]; close(graceMs: number): Promise<void> };
+type Keep = <T extends Opened>(listener: T) => T;
+
+/** What is opened in turn is closed together, also when a later one cannot be opened. */
+async function together(open: (kept: Keep) => Promise<Omit<Listeners, 'close'>>): Promise<Listeners> {
+  const opened: Opened[] = [];
   const close = async (graceMs: number) => {
     await Promise.all(opened.map((listener) => listener.close(graceMs)));
-    upstreams.close();
-  };
-  const kept = <T extends { close(graceMs: number): Promise<void> }>(listener: T): T => {
-    opened.push(listener);
-    return listener;
   };
   try {
-    const token = config.api.token;
-    const api = readApi({ ask: database.ask, log, metrics, version, allowedHosts, token, now: Date.now });
-    const ingest = ingestApi({ log, metrics, version, allowedHosts });
-    return {
-      api: kept(await serveApp({ fetch: api.fetch, ...at.api, what: 'read API' })).addresses,
-      ingest: kept(await serveApp({ fetch: ingest.fetch, ...at.ingest, what: 'ingest API', malformed })).addresses,
-      proxy: kept(
-        await startProxy(
-          {
-            config,
-            upstreams,
-            journal: parts.journal,
-            formatOf,
-            identityKey: Buffer.from(identity_key, 'hex'),
-            refuse: refuseForeign(allowedHosts),
-            count: (provider, outcome) => {
-              parts.metrics.proxyRequest(provider, outcome);
-              if (KNOWN_AT_THE_PROXY.includes(outcome)) parts.metrics.notCaptured(outcome);
-            },
-            addedTtfb: parts.metrics.addedTtfb,
-            now: instantNow,
-            newId: requestId,
-            log,
-          },
-          at.proxy,
-        ),
-      ).addresses,
-      close,
-    };
+    const addresses = await open((listener) => {
+      opened.push(listener);
+      return listener;
+    });
+    return { ...addresses, close };
   } catch (error) {
     await close(0);
     throw error;
   }
 }
 
+/** Whoever may ask one of our listeners may name any of them. */
+const hostsOf = (config: Config, sections: ('proxy' | 'api' | 'ingest')[]): string[] => [
+  ...config.allowed_hosts,
+  ...sections.flatMap((section) => parseListen(config[section].listen).hosts),
+];
+
+async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened> {
+  const { config, database, engine, journal, log, version } = parts;
+  const at = parseListen(config.api.listen);
+  const { token } = config.api;
+  if (!at.loopback && token === '')
+    log.warn(
+      { listen: config.api.listen },
+      'the read API is open to other machines and asks for no token: set SVC_API_TOKEN',
+    );
+  const api = readApi({
+    ask: database.ask,
+    append: (body) => engine.ingest(body, null),
+    log,
+    metrics: { apiRequest: parts.metrics.apiRequest, text: () => exposition(parts) },
+    version,
+    allowedHosts,
+    token,
+    now: Date.now,
+    journalBytes: () => journal.bytes(),
+  });
+  return serveApp({ fetch: api.fetch, ...at, what: 'read API' });
+}
+
+function openIngest(parts: Parts, allowedHosts: string[]): Promise<Opened> {
+  const { config, engine, metrics, log, version } = parts;
+  const ingest = ingestApi({
+    append: engine.ingest,
+    log,
+    metrics: { ...metrics, text: () => exposition(parts) },
+    version,
+    allowedHosts,
+    trustCallerHeader: config.api.trust_caller_header,
+  });
+  const at = parseListen(config.ingest.listen);
+  return serveApp({ fetch: ingest.fetch, ...at, what: 'ingest API', malformed, asksForBodies: true });
+}
+
+async function openProxy(parts: AllParts, allowedHosts: string[]): Promise<Opened> {
+  const { config, database, journal, log, metrics } = parts;
+  const { identity_key } = await database.ask('installation', {});
+  const upstreams = openUpstreams(egressOf(parts.env));
+  const at = parseListen(config.proxy.listen);
+  const deps = {
+    config,
+    upstreams,
+    journal,
+    formatOf,
+    identityKey: Buffer.from(identity_key, 'hex'),
+    refuse: refuseForeign(allowedHosts),
+    count: (provider: ProviderId, outcome: Outcome) => {
+      metrics.proxyRequest(provider, outcome);
+      if (KNOWN_AT_THE_PROXY.includes(outcome)) metrics.notCaptured(outcome);
+    },
+    addedTtfb: metrics.addedTtfb,
+    now: instantNow,
+    newId: requestId,
+    log,
+  };
+  const shut = () => upstreams.close();
+  const { addresses, close } = await startProxy(deps, at).catch((error: unknown) => {
+    shut();
+    throw error;
+  });
+  return { addresses, close: (graceMs) => close(graceMs).finally(shut) };
+}
+
 /** The whole process's metrics: this thread's, and the engine's. */
 async function exposition({ metrics, journal, engine }: Parts): Promise<string> {
-  metrics.journalBytes(journal.bytes());
+  if (journal) metrics.journalBytes(journal.bytes());
   return metrics.text([(await engine.metrics()) as MetricsSnapshot]);
 }
 

@@ -17,18 +17,27 @@ export type Io = {
 export type Commands = {
   version: string;
   io: Io;
-  serve: (loaded: Loaded, io: Io) => Promise<void>; // settles when the service has stopped
+  serve: (loaded: Loaded, role: Role, io: Io) => Promise<void>; // settles when the service has stopped
+  status: (loaded: Loaded, options: { json: boolean }, io: Io) => Promise<0 | 1>;
+  demo: (loaded: Loaded, io: Io) => Promise<void>; // settles when it was stopped
   contract: (options: { seal: boolean }, io: Io) => Promise<void>;
 };
 
-const ROLES = ['all'];
+/** What a process can run: everything, or the ingest API alone beside somebody else's. */
+export type Role = 'all' | 'ingest';
+const ROLES: readonly Role[] = ['all', 'ingest'];
+const isRole = (word: string): word is Role => ROLES.some((role) => role === word);
 
 /** Exit status: 0 done, 1 failed, 2 asked wrongly. `args` is what follows the command's name. */
 export async function runProgram(commands: Commands, args: readonly string[]): Promise<0 | 1 | 2> {
   const { io } = commands;
+  let exitCode: 0 | 1 = 0;
+  const exit = (status: 0 | 1) => {
+    exitCode = status;
+  };
   try {
-    await buildProgram(commands).parseAsync(args, { from: 'user' });
-    return 0;
+    await buildProgram(commands, exit).parseAsync(args, { from: 'user' });
+    return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has said why
     if (error instanceof OperatorError) {
@@ -40,8 +49,11 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
   }
 }
 
-/** Throws instead of exiting: CommanderError for help, version and wrong usage. */
-export function buildProgram({ version, io, serve, contract }: Commands): Command {
+/** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` hears what a command ends with. */
+export function buildProgram(
+  { version, io, serve, status, demo, contract }: Commands,
+  exit: (status: 0 | 1) => void = () => {},
+): Command {
   const program = new Command('svc')
     .description('Records what passes between LLM clients and LLM providers, and makes it readable.')
     .version(version, '-V, --version', 'print the version')
@@ -50,17 +62,38 @@ export function buildProgram({ version, io, serve, contract }: Commands): Comman
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .showHelpAfterError('(--help tells what there is)');
 
+  const loaded = (parsed: Record<string, unknown>) => {
+    const { env, cwd, home } = io;
+    return loadConfig({ flags: flagsOf(parsed), env, cwd, home });
+  };
+
   addConfigOptions(program.command('serve'))
-    .description('start the capture proxy, the read API and the ingest API in one process')
+    .description('start the capture proxy, the read API and the ingest API in one process, or the ingest API alone')
     .argument('[role]', `what to run: ${ROLES.join(', ')}`, 'all')
     .addHelpText('after', SETTINGS)
     .action(async (role: string, parsed: Record<string, unknown>) => {
-      if (!ROLES.includes(role)) {
+      if (!isRole(role)) {
         const known = ROLES.map((one) => `'${one}'`).join(', ');
         throw new OperatorError(`Cannot serve '${role}': there is no such role, only ${known}`, 2);
       }
-      const { env, cwd, home } = io;
-      await serve(loadConfig({ flags: flagsOf(parsed), env, cwd, home }), io);
+      await serve(loaded(parsed), role, io);
+    });
+
+  addConfigOptions(program.command('status'))
+    .description('tell what is up, how far behind it is, what could not be captured, and which settings are in effect')
+    .option('--json', 'as one JSON document')
+    .addHelpText('after', SETTINGS)
+    .action(async ({ json, ...parsed }: Record<string, unknown>) => {
+      exit(await status(loaded(parsed), { json: json === true }, io));
+    });
+
+  addConfigOptions(program.command('demo'))
+    .description(
+      'run everything in a temporary folder with sessions to look at, and a conversation with a local provider',
+    )
+    .addHelpText('after', SETTINGS)
+    .action(async (parsed: Record<string, unknown>) => {
+      await demo(loaded(parsed), io);
     });
 
   program

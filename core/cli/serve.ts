@@ -1,5 +1,5 @@
 /** How does the service come up, and go down again? All parts are wired here, and nowhere else. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type Journal, openJournal } from '../capture/journal.ts';
 import type { Loaded } from '../config/load.ts';
 import { lockFolder } from '../db/folder-lock.ts';
@@ -7,60 +7,75 @@ import { openDatabase } from '../db/open.ts';
 import { type Engine, startEngine } from '../engine/engine.ts';
 import { type Log, openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
-import { banner } from './banner.ts';
-import type { Io } from './program.ts';
+import { banner, ingestBanner } from './banner.ts';
+import type { Listeners } from './listeners.ts';
+import { readPriceTable } from './price-file.ts';
+import type { Io, Role } from './program.ts';
+import { whereData } from './where-data.ts';
 
 const GRACE_MS = 10_000; // for streams under way when we are asked to stop
 const DRAIN_MS = 10_000; // for the journal to reach the database; what does not is taken in at the next start
 
+export type Serving = {
+  role: Role;
+  version: string;
+  /** Told once everything listens; default: the banner is printed. */
+  running?: (listeners: Listeners) => void;
+};
+
+type Closer = () => Promise<unknown>;
+
 /**
- * Runs capture proxy, read API and ingest API with their engine until SIGTERM or SIGINT; settles when all of it has stopped.
- * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached
+ * Runs a role with its engine until SIGTERM or SIGINT; settles when all of it has stopped.
+ * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached, pricing.file is no price list
  */
-export async function serve({ config, folder }: Loaded, io: Io, version: string): Promise<void> {
+export async function serve(loaded: Loaded, io: Io, { role, version, running }: Serving): Promise<void> {
+  const { config, folder } = loaded;
   const log = openLog(config.log.level);
-  const metrics = openMetrics('all', version);
-  const closers: (() => Promise<unknown>)[] = []; // undone in reverse when a later part cannot start
+  const metrics = openMetrics(role, version);
+  const closers: Closer[] = []; // undone in reverse when a later part cannot start
+  const closing = <T>(part: T, close: Closer): T => {
+    closers.push(close);
+    return part;
+  };
   const stopped = signalled();
   try {
     const { postgres_dsn: dsn, pooled } = config.storage;
-    // The embedded database locks the folder itself; the journal in it needs that with a server just as well.
-    if (dsn !== '') closers.push(await lockFolder(folder));
-    const [database, { openListeners }] = await Promise.all([
-      openDatabase({ dsn, pooled, folder, log }),
+    // The embedded database locks the folder itself; a journal in it needs that with a server just as well.
+    if (dsn !== '' && role === 'all') closers.push(await lockFolder(folder));
+    const prices = await readPriceTable(config.pricing.file, baseOf('pricing.file', loaded, io));
+    const [database, { openListeners, openIngestListener }] = await Promise.all([
+      openDatabase({ dsn, pooled, folder, log }).then((opened) => closing(opened, () => opened.close())),
       import('./listeners.ts'), // it is much to load, and the database takes its time
     ]);
-    closers.push(() => database.close());
-    const journal = await openJournal({ folder: join(folder, 'journal'), maxBytes: config.journal.max_bytes, log });
-    closers.push(() => journal.close());
+    const journal = role === 'all' ? await openJournalIn(folder, config.journal.max_bytes, log) : null;
+    if (journal) closers.push(() => journal.close());
     const engine = startEngine({
       connection: () => database.connection(),
-      journalFolder: join(folder, 'journal'),
-      runId: journal.runId,
+      journal: journal && {
+        folder: join(folder, 'journal'),
+        runId: journal.runId,
+        freed: (bytes) => journal.freed(bytes),
+      },
+      derive: role === 'all',
+      prices,
       logLevel: config.log.level,
       log,
-      freed: (bytes) => journal.freed(bytes),
     });
     closers.push(() => engine.stop());
-    journal.onWritten((segment, byteOffset) => engine.written(segment, byteOffset));
+    journal?.onWritten((segment, byteOffset) => engine.written(segment, byteOffset));
 
-    const listeners = await openListeners({ config, database, journal, engine, metrics, log, version, env: io.env });
+    const parts = { config, database, engine, metrics, log, version, env: io.env };
+    const listeners = await (journal ? openListeners({ ...parts, journal }) : openIngestListener(parts));
     closers.push(() => listeners.close(0));
-    io.out(
-      banner({
-        version,
-        proxy: shown(listeners.proxy),
-        api: shown(listeners.api),
-        ingest: shown(listeners.ingest),
-        data: whereData(dsn, folder),
-        provider: config.proxy.provider,
-      }),
-    );
+    if (running) running(listeners);
+    else io.out(welcome(listeners, loaded, version));
 
     const signal = await stopped.first;
     log.info({ signal }, 'stopping: nothing new is accepted, what is under way may finish');
     await Promise.race([listeners.close(GRACE_MS), stopped.second]);
-    await drain(journal, engine, log);
+    await journal?.flush();
+    await drain(engine, log);
   } finally {
     stopped.forget();
     for (const close of closers.reverse())
@@ -68,9 +83,23 @@ export async function serve({ config, folder }: Loaded, io: Io, version: string)
   }
 }
 
+/** Where a relative path in a setting begins: at the file that sets it, else where the command was called. */
+const baseOf = (path: string, { source, file }: Loaded, { cwd }: Io): string =>
+  source[path] === 'file' && file !== null ? dirname(file) : cwd;
+
+const openJournalIn = (folder: string, maxBytes: number, log: Log): Promise<Journal> =>
+  openJournal({ folder: join(folder, 'journal'), maxBytes, log });
+
+/** What is printed when everything listens. */
+function welcome({ proxy, api, ingest }: Listeners, { config, folder }: Loaded, version: string): string {
+  const data = whereData(config.storage.postgres_dsn, folder);
+  const at = { version, ingest: shown(ingest), data };
+  if (proxy.length === 0) return ingestBanner(at);
+  return banner({ ...at, proxy: shown(proxy), api: shown(api), provider: config.proxy.provider });
+}
+
 /** What the journal holds is brought into the database; what cannot be is still there at the next start. */
-async function drain(journal: Journal, engine: Engine, log: Log): Promise<void> {
-  await journal.flush();
+async function drain(engine: Engine, log: Log): Promise<void> {
   if (!(await engine.drain(DRAIN_MS))) log.warn('the journal is not empty: the rest is taken in at the next start');
 }
 
@@ -93,13 +122,6 @@ function signalled(): { first: Promise<string>; second: Promise<void>; forget():
       for (const signal of signals) process.off(signal, hear);
     },
   };
-}
-
-/** Where the turns lie, without the password of a DSN. */
-function whereData(dsn: string, folder: string): string {
-  if (dsn === '') return join(folder, 'data');
-  const { host, pathname } = new URL(dsn);
-  return `PostgreSQL at ${host}${pathname}`;
 }
 
 /** An address to paste: loopback by its name. */

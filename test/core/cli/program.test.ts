@@ -18,13 +18,20 @@ test.before(() => {
 });
 test.after(() => rmSync(empty, { recursive: true, force: true }));
 
-type Called = { status: number; out: string; err: string; served: Loaded[]; contracts: { seal: boolean }[] };
+type Called = {
+  status: number;
+  out: string;
+  err: string;
+  served: Loaded[];
+  roles: string[];
+  contracts: { seal: boolean }[];
+};
 
 async function svc(
   args: string[],
   { env = {}, serve }: { env?: Record<string, string>; serve?: Commands['serve'] } = {},
 ) {
-  const called: Called = { status: -1, out: '', err: '', served: [], contracts: [] };
+  const called: Called = { status: -1, out: '', err: '', served: [], roles: [], contracts: [] };
   const commands: Commands = {
     version: '1.2.3',
     io: {
@@ -38,10 +45,13 @@ async function svc(
       cwd: empty,
       home: empty,
     },
-    serve: async (loaded, io) => {
+    serve: async (loaded, role, io) => {
       called.served.push(loaded);
-      await serve?.(loaded, io);
+      called.roles.push(role);
+      await serve?.(loaded, role, io);
     },
+    status: async () => 1,
+    demo: async () => {},
     contract: async (options) => {
       called.contracts.push(options);
     },
@@ -66,7 +76,7 @@ test('serve all is serve; a role that does not exist is refused before anything 
   assert.is((await svc(['serve', 'all'])).served.length, 1);
   const { status, err, served } = await svc(['serve', 'everything']);
   assert.is(status, 2);
-  assert.is(err, "Cannot serve 'everything': there is no such role, only 'all'\n");
+  assert.is(err, "Cannot serve 'everything': there is no such role, only 'all', 'ingest'\n");
   assert.is(served.length, 0);
 });
 
@@ -120,7 +130,7 @@ test('wrong usage has status 2 and names what was likely meant', async () => {
 });
 
 test('help and version are results: stdout, status 0', async () => {
-  assert.equal(await svc(['--version']), { status: 0, out: '1.2.3\n', err: '', served: [], contracts: [] });
+  assert.equal(await svc(['--version']), { status: 0, out: '1.2.3\n', err: '', served: [], roles: [], contracts: [] });
   assert.match((await svc(['--help'])).out, 'Usage: svc');
 });
 

@@ -1,0 +1,75 @@
+/** How does a command ask a service that runs? By one request with a deadline, to an address that may be anybody's. */
+import { connect } from 'node:net';
+
+/** `body` is what was sent as JSON; undefined when it is none, or no service of ours would say so much. */
+export type Reply = { status: number; body: unknown };
+
+/** nobody: no connection; silent: connected, and no answer in time; broken: connected, and what came is no answer in HTTP. */
+export type NoReply = 'nobody' | 'silent' | 'broken';
+
+export type Question = { address: string; path: string; timeoutMs: number; token?: string };
+
+const MOST_BYTES = 4_194_304;
+
+/**
+ * GET, without following a redirect: a token goes where it was meant to go and nowhere else. Not by `fetch`, which takes longer to
+ * load than the answer takes to come, and refuses some ports.
+ * @param token leave it out until the other side has been recognised
+ */
+export async function getJson({ address, path, timeoutMs, token = '' }: Question): Promise<Reply | NoReply> {
+  const url = new URL(address.replace(/\/+$/, '') + path);
+  const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'));
+  return new Promise((resolve) => {
+    let connected = false;
+    const headers = { accept: 'application/json', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) };
+    const asked = request(url, { agent: false, headers }, (answer) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const settle = () => end({ status: answer.statusCode ?? 0, body: parsed(Buffer.concat(chunks)) });
+      answer.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= MOST_BYTES) chunks.push(chunk);
+        else {
+          chunks.length = 0;
+          settle();
+        }
+      });
+      answer.on('end', settle);
+      answer.on('error', () => end('broken'));
+      answer.on('aborted', () => end('broken'));
+    });
+    const deadline = setTimeout(() => end(connected ? 'silent' : 'nobody'), timeoutMs);
+    const end = (outcome: Reply | NoReply) => {
+      clearTimeout(deadline);
+      asked.destroy();
+      resolve(outcome);
+    };
+    asked.on('socket', (socket) => socket.once('connect', () => (connected = true)));
+    asked.on('error', () => end(connected ? 'broken' : 'nobody'));
+    asked.end();
+  });
+}
+
+/** Whether anybody takes connections there; what is asked of the proxy any further would go on to a provider. */
+export const takesConnections = (address: string, timeoutMs: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const { protocol, hostname, port } = new URL(address);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const socket = connect({ host, port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) });
+    const deadline = setTimeout(() => end(false), timeoutMs);
+    const end = (taken: boolean) => {
+      clearTimeout(deadline);
+      socket.destroy();
+      resolve(taken);
+    };
+    socket.once('connect', () => end(true));
+    socket.on('error', () => end(false));
+  });
+
+const parsed = (bytes: Buffer): unknown => {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown;
+  } catch {
+    return undefined;
+  }
+};

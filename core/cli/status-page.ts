@@ -1,0 +1,172 @@
+/** How does the status read? What is up, what is wrong and what to do about it, then the figures, then the settings. */
+import pc from 'picocolors';
+import { Outcome } from '../model/coverage.ts';
+import type { ParkedSession, Status } from '../model/status.ts';
+import { counted, lasting, plain, several, sized } from './units.ts';
+
+/** foreign: another program answers; silent: connected, and no answer in time; unknown: the address is not ours to know. */
+export type State = 'up' | 'down' | 'foreign' | 'silent' | 'unknown';
+export type Listener = { address: string | null; state: State };
+
+/** A setting that is not at its default. `from`: the flag, variable or file that says so. */
+export type Setting = { key: string; value: unknown; from: string };
+
+export type Report = {
+  version: string; // of this command
+  listeners: { proxy: Listener; api: Listener; ingest: Listener };
+  data: string; // where the turns lie, without credentials
+  journal_bytes: number | null; // on this machine's disk; null: it may not be read
+  journal_max_bytes: number;
+  status: Status | null; // null: the read API is down, or will not tell
+  remarks: string[]; // what an operator should know besides
+  settings: Setting[];
+};
+
+/** @param now milliseconds since 1970 */
+export function statusPage(report: Report, now: number): string {
+  const { listeners, status, remarks, settings, data } = report;
+  const { proxy, api, ingest } = listeners;
+  return [
+    heading(report),
+    '',
+    row('capture proxy', listener(proxy, proxy.state === 'up' ? 'takes connections' : null)),
+    row('read API', listener(api, status && `up for ${lasting(status.uptime_seconds)}`)),
+    row('ingest API', listener(ingest, null)),
+    row('data', data),
+    row('journal', journal(report)),
+    ...remarks.flatMap((remark) => ['', pc.yellow(plain(remark))]),
+    ...(status ? figures(status, now) : []),
+    '',
+    ...configuration(settings),
+    '',
+  ].join('\n');
+}
+
+const row = (name: string, value: string) => `  ${pc.cyan(name.padEnd(15))} ${value}`;
+
+function heading({ version, listeners, status }: Report): string {
+  const { proxy, api, ingest } = listeners;
+  if (status) return `${pc.bold(`svc ${plain(status.version)}`)} is running`;
+  if (api.state === 'up') return `${pc.bold('svc')} is running, and does not tell its status`;
+  if (api.state === 'unknown') return `${pc.bold(`svc ${version}`)}: whether it is running is not known`;
+  const others = proxy.state === 'up' || ingest.state === 'up';
+  return `${pc.bold(`svc ${version}`)}: ${others ? 'the read API is ' : ''}${pc.red('not running')}`;
+}
+
+const STATE: Record<State, string> = {
+  up: pc.green('up'),
+  down: pc.red('down: nobody listens there'),
+  foreign: pc.red('another program answers there, which is not svc'),
+  silent: pc.red('takes connections, and does not answer'),
+  unknown: 'on a port that the system chose',
+};
+
+const listener = ({ address, state }: Listener, up: string | null) =>
+  `${(address ?? '').padEnd(address === null ? 0 : 23)}${address === null ? '' : ' '}${state === 'up' && up ? pc.green(up) : STATE[state]}`;
+
+function journal({ status, journal_bytes, journal_max_bytes }: Report): string {
+  const bytes = status?.journal?.bytes ?? journal_bytes;
+  if (bytes === null) return 'cannot be read by this user';
+  const size = `${sized(bytes)} on disk`;
+  if (!status)
+    return bytes === 0 ? 'empty' : `${size}; what of it is not in the database yet comes there at the next start`;
+  const full = bytes > journal_max_bytes / 2;
+  return `${size}, of at most ${sized(journal_max_bytes)}${full ? pc.yellow('; when it is full, turns are counted journal_full') : ''}`;
+}
+
+function figures(status: Status, now: number): string[] {
+  const { counts, database, derive, last_turn_at, parked_sessions, parked_turns } = status;
+  const about = (name: Status['estimated'][number], noun: string) =>
+    `${status.estimated.includes(name) ? 'about ' : ''}${several(counts[name], noun)}`;
+  const last = last_turn_at === undefined ? '' : `, the last ${ago(last_turn_at, now)}`;
+  return [
+    '',
+    'Recorded:',
+    row('turns', `${several(counts.raw_turns, 'turn')} in ${several(counts.sessions, 'session')}${last}`),
+    row('requests', coverage(status.coverage)),
+    row('worked out', `${about('spans', 'span')} in ${about('traces', 'trace')}, ${about('nodes', 'node')}`),
+    row('derivation', derivation(derive)),
+    row('slices', `${about('slices', 'distinct piece')} of bodies in ${sized(counts.slice_bytes)}`),
+    row('database', `PostgreSQL ${plain(database.server_version)}, ${database.kind}, ${sized(database.bytes)} on disk`),
+    row('extensions', extensions(database.extensions)),
+    ...parkedSessions(parked_sessions, derive.parked, now),
+    ...parkedTurns(parked_turns, now),
+  ];
+}
+
+/** Outcomes that nobody wants to see; the others are as it should be. */
+const LOST: readonly Outcome[] = ['undecodable', 'over_limit', 'journal_full', 'poison', 'crashed'];
+
+function coverage({ requests, outcomes }: Status['coverage']): string {
+  const named = Outcome.options
+    .filter((outcome) => outcomes[outcome] > 0)
+    .map((outcome) => {
+      const text = `${counted(outcomes[outcome])} ${outcome}`;
+      return LOST.includes(outcome) ? pc.yellow(text) : text;
+    });
+  return requests === 0 ? 'none came in' : `${counted(requests)} came in: ${named.join(', ')}`;
+}
+
+function derivation({ queued, lag_seconds, derive_version }: Status['derive']): string {
+  const waiting =
+    queued === 0
+      ? 'nothing waits'
+      : `${several(queued, 'session')} ${queued === 1 ? 'waits' : 'wait'}, the longest for ${lasting(lag_seconds)}`;
+  return `${waiting}; rules of version ${derive_version}`;
+}
+
+function extensions(all: Status['database']['extensions']): string {
+  const named = (installed: boolean) =>
+    all.filter((one) => one.installed === installed).map(({ name, version }) => plain(`${name} ${version}`));
+  const [used, there] = [named(true), named(false)];
+  return [
+    ...(used.length === 0 ? ['none'] : used),
+    ...(there.length === 0 ? [] : [`not installed: ${there.join(', ')}`]),
+  ].join('; ');
+}
+
+function parkedSessions(shown: readonly ParkedSession[], count: number, now: number): string[] {
+  if (count === 0) return [];
+  return [
+    '',
+    pc.yellow(`${several(count, 'session')} cannot be worked out:`),
+    ...shown.map(({ session_id, harness_id, harness_session_id, error, attempts, parked_at }) => {
+      const name = plain(`${harness_id}/${harness_session_id}`);
+      return `  ${session_id}  ${plain(error)} in ${several(attempts, 'attempt')}, given up ${ago(parked_at, now)}  ${pc.dim(name)}`;
+    }),
+    ...more(count, shown.length),
+    '  Their turns are safe, and readable at /v1/sessions/<id>/raw_turns. The log has "deriving failed" with the place in the code.',
+    '  The next turn of such a session has it tried again; so has POST /v1/admin/derive/run with {"session_id": "<id>"}.',
+  ];
+}
+
+function parkedTurns({ count, newest }: Status['parked_turns'], now: number): string[] {
+  if (count === 0) return [];
+  return [
+    '',
+    pc.yellow(`${several(count, 'turn')} could not be stored:`),
+    ...newest.map(
+      ({ svc_proxy_request_id, reason, parked_at, bytes }) =>
+        `  ${plain(svc_proxy_request_id)}  ${plain(reason)}, ${ago(parked_at, now)}, ${sized(bytes)}`,
+    ),
+    ...more(count, newest.length),
+    '  Their bytes are kept in svc.parked_turns; they are counted poison, and all others went on.',
+  ];
+}
+
+const more = (count: number, shown: number) => (count > shown ? [`  and ${counted(count - shown)} before these`] : []);
+
+const ago = (instant: string, now: number) => `${lasting((now - Date.parse(instant)) / 1000)} ago`;
+
+function configuration(settings: readonly Setting[]): string[] {
+  if (settings.length === 0) return ['Settings: all at their defaults'];
+  const width = Math.max(...settings.map(({ key }) => key.length));
+  const values = settings.map(({ value }) => plain(Array.isArray(value) ? value.join(',') : String(value)));
+  const wide = Math.min(40, Math.max(...values.map((value) => value.length)));
+  return [
+    'Settings that are not at their defaults:',
+    ...settings.map(
+      ({ key, from }, i) => `  ${pc.cyan(key.padEnd(width))} ${(values[i] ?? '').padEnd(wide)}  ${pc.dim(plain(from))}`,
+    ),
+  ];
+}
