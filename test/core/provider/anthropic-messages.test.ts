@@ -405,12 +405,16 @@ test('what a request asks for', () => {
     stream: true,
     max_tokens: 10,
     tool_count: 2,
+    conversation_id: '',
+    previous_response_id: '',
   });
   assert.equal(head({ max_tokens: 1e12, stream: 'yes' }), {
     model: '',
     stream: false,
     max_tokens: null,
     tool_count: 2,
+    conversation_id: '',
+    previous_response_id: '',
   });
   assert.throws(
     () => anthropicMessages.requestHead({}, { messages: 0, tools: 0 }),
