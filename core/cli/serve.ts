@@ -19,8 +19,8 @@ const DRAIN_MS = 10_000; // for the journal to reach the database; what does not
 export type Serving = {
   role: Role;
   version: string;
-  /** Told once everything listens; default: the banner is printed. */
-  running?: (listeners: Listeners) => void;
+  /** What to do once everything listens, as long as nobody asks to stop; default: the banner is printed. */
+  running?: (listeners: Listeners) => Promise<void>;
 };
 
 type Closer = () => Promise<unknown>;
@@ -68,7 +68,7 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
     const parts = { config, database, engine, metrics, log, version, env: io.env };
     const listeners = await (journal ? openListeners({ ...parts, journal }) : openIngestListener(parts));
     closers.push(() => listeners.close(0));
-    if (running) running(listeners);
+    if (running) await Promise.race([running(listeners), stopped.first]);
     else io.out(welcome(listeners, loaded, version));
 
     const signal = await stopped.first;

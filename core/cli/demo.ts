@@ -1,0 +1,68 @@
+/** `svc demo`: what is this good for? The whole service with something in it, in a folder that goes when you stop it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseListen } from '../config/listen.ts';
+import type { Loaded } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { OperatorError } from '../errors.ts';
+import { serveApp } from '../http/listen.ts';
+import { scriptedProvider } from './demo/scripted-provider.ts';
+import { showDemo } from './demo/show.ts';
+import type { Listeners } from './listeners.ts';
+import type { Io } from './program.ts';
+import { serve } from './serve.ts';
+
+/**
+ * Serves with the demo's sessions in it, has a conversation through the proxy, tells where to look, and stays until SIGTERM or SIGINT.
+ * @throws {OperatorError} as `serve` does
+ */
+export async function runDemo(loaded: Loaded, io: Io, version: string): Promise<void> {
+  const provider = await serveApp({ fetch: scriptedProvider, hosts: [LOOPBACK], port: 0, what: 'scripted provider' });
+  const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
+  try {
+    const config = await demoConfig(loaded, provider.addresses[0] ?? '');
+    const running = ({ proxy: [proxy = ''], api: [api = ''] }: Listeners) =>
+      showDemo({ version, proxy, api, token: config.api.token, out: io.out });
+    await serve({ ...loaded, config, folder: join(folder, '.svc') }, io, { role: 'all', version, running });
+  } finally {
+    await provider.close(0);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const LOOPBACK = '127.0.0.1';
+
+/** What was asked for, but for what would leave this machine or write into somebody's own database. */
+async function demoConfig({ config, source }: Loaded, provider: string): Promise<Config> {
+  const listen = async (name: 'proxy' | 'api' | 'ingest') => {
+    const asked = config[name].listen;
+    return source[`${name}.listen`] !== 'default' || (await isFree(asked)) ? asked : ':0';
+  };
+  return {
+    ...config,
+    storage: { ...config.storage, postgres_dsn: '' },
+    proxy: {
+      ...config.proxy,
+      provider: 'openai',
+      upstream: '',
+      upstreams: { anthropic: provider, openai: provider, ollama: provider },
+      listen: await listen('proxy'),
+    },
+    capture: { ...config.capture, mode: 'full' },
+    api: { ...config.api, listen: await listen('api') },
+    ingest: { ...config.ingest, listen: await listen('ingest') },
+    log: { level: source['log.level'] === 'default' ? 'warn' : config.log.level }, // the demo itself is to be read
+  };
+}
+
+async function isFree(listen: string): Promise<boolean> {
+  try {
+    const tried = await serveApp({ fetch: () => new Response(), ...parseListen(listen), what: 'demo' });
+    await tried.close(0);
+    return true;
+  } catch (error) {
+    if (error instanceof OperatorError) return false;
+    throw error;
+  }
+}

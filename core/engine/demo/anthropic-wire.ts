@@ -1,0 +1,118 @@
+/** How do Anthropic Messages look on the wire? As Claude Code asks and Anthropic streams its answer. */
+import { type Answered, pieces, type Said, type Spent, toolCallId, type Wire } from './script.ts';
+
+type Block = { type: string } & Record<string, unknown>;
+type Message = { role: 'user' | 'assistant'; content: Block[] };
+
+export const anthropicWire: Wire = {
+  provider: 'anthropic',
+  path: '/v1/messages?beta=true',
+  contentType: 'text/event-stream; charset=utf-8',
+  request: (script, history) => ({
+    model: script.model,
+    max_tokens: 32_000,
+    stream: true,
+    thinking: { type: 'adaptive' },
+    system: [{ type: 'text', text: script.system, cache_control: CACHED }],
+    tools: script.tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
+    messages: cachedUpTo(history.flatMap((said) => messagesOf(script.slug, said))),
+    metadata: { user_id: JSON.stringify({ session_id: `demo-${script.slug}` }) },
+  }),
+  answer(said, { slug, model, n, spent }) {
+    const blocks = blocksOf(slug, said);
+    const message = { id: `msg_demo_${slug}_${n}`, type: 'message', role: 'assistant', model };
+    const stop_reason = said.uses.length > 0 ? 'tool_use' : 'end_turn';
+    return [
+      {
+        type: 'message_start',
+        message: { ...message, content: [], stop_reason: null, stop_sequence: null, usage: inputUsage(spent) },
+      },
+      ...blocks.flatMap(streamed),
+      {
+        type: 'message_delta',
+        delta: { stop_reason, stop_sequence: null },
+        usage: { output_tokens: spent.output },
+      },
+      { type: 'message_stop' },
+    ]
+      .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join('');
+  },
+  refusal: ({ type, message }, { slug, n }) =>
+    JSON.stringify({ type: 'error', error: { type, message }, request_id: `req_demo_${slug}_${n}` }),
+};
+
+const CACHED = { type: 'ephemeral' };
+
+/** The mark that says how far the provider may cache stands on the last block, and moves with each call. */
+function cachedUpTo(messages: Message[]): Message[] {
+  return messages.map((message, i) => {
+    if (i < messages.length - 1) return message;
+    const content = message.content.map((block, j) =>
+      j === message.content.length - 1 ? { ...block, cache_control: CACHED } : block,
+    );
+    return { ...message, content };
+  });
+}
+
+function messagesOf(slug: string, said: Said): Message[] {
+  if (said.kind === 'asks') return [{ role: 'user', content: [{ type: 'text', text: said.text }] }];
+  const results = said.uses.map(({ result, failed }, i) => ({
+    type: 'tool_result',
+    tool_use_id: toolCallId('toolu', slug, said.n, i),
+    content: result,
+    ...(failed && { is_error: true }),
+  }));
+  return [
+    { role: 'assistant', content: blocksOf(slug, said) },
+    ...(results.length > 0 ? [{ role: 'user' as const, content: results }] : []),
+  ];
+}
+
+const blocksOf = (slug: string, { thinking, text, uses, n }: Answered): Block[] => [
+  ...(thinking ? [{ type: 'thinking', thinking, signature: signature(slug, n) }] : []),
+  ...(text ? [{ type: 'text', text }] : []),
+  ...uses.map(({ tool, input }, i) => ({
+    type: 'tool_use',
+    id: toolCallId('toolu', slug, n, i),
+    name: tool,
+    input,
+  })),
+];
+
+const signature = (slug: string, n: number) => Buffer.from(`demo ${slug} ${n}`).toString('base64');
+
+/** What the provider has cached costs less to read, what it caches now costs more; a few tokens are neither. */
+const inputUsage = ({ input, cached }: Spent) => {
+  const fresh = 4;
+  const written = input - cached - fresh;
+  return {
+    input_tokens: fresh,
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cached,
+    cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: 0 },
+    output_tokens: 1,
+  };
+};
+
+const streamed = (block: Block, index: number): Block[] => [
+  { type: 'content_block_start', index, content_block: emptied(block) },
+  ...deltas(block).map((delta) => ({ type: 'content_block_delta', index, delta })),
+  { type: 'content_block_stop', index },
+];
+
+function emptied(block: Block): Block {
+  if (block.type === 'tool_use') return { ...block, input: {} };
+  return block.type === 'thinking' ? { type: 'thinking', thinking: '', signature: '' } : { type: block.type, text: '' };
+}
+
+function deltas(block: Block): Block[] {
+  if (block.type === 'tool_use')
+    return pieces(JSON.stringify(block.input)).map((partial_json) => ({ type: 'input_json_delta', partial_json }));
+  if (block.type === 'thinking')
+    return [
+      ...pieces(String(block.thinking)).map((piece) => ({ type: 'thinking_delta', thinking: piece })),
+      { type: 'signature_delta', signature: block.signature },
+    ];
+  return pieces(String(block.text)).map((text) => ({ type: 'text_delta', text }));
+}

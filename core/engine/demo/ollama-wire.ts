@@ -1,0 +1,49 @@
+/** How does Ollama's chat look on the wire? One JSON object per line; the last one counts the tokens. */
+import { type Answers, pieces, type Said, type Wire } from './script.ts';
+
+export const ollamaWire: Wire = {
+  provider: 'ollama',
+  path: '/api/chat',
+  contentType: 'application/x-ndjson',
+  request: (script, history) => ({
+    model: script.model,
+    stream: true,
+    options: { num_ctx: 16_384 },
+    messages: [{ role: 'system', content: script.system }, ...history.flatMap(messagesOf)],
+    tools: script.tools.map((declared) => ({ type: 'function', function: declared })),
+  }),
+  answer(said, { model, at, spent }) {
+    const head = { model, created_at: at.toISOString() };
+    const tool_calls = toolCalls(said);
+    const line = (message: object) => ({ ...head, message: { role: 'assistant', ...message }, done: false });
+    const ns = (tokens: number, perSecond: number) => Math.round((tokens / perSecond) * 1e9);
+    const counts = {
+      load_duration: 24_000_000,
+      prompt_eval_count: spent.input,
+      prompt_eval_duration: ns(spent.input, 1800),
+      eval_count: spent.output,
+      eval_duration: ns(spent.output, 22),
+    };
+    const total_duration = counts.load_duration + counts.prompt_eval_duration + counts.eval_duration;
+    return [
+      ...pieces(said.text).map((content) => line({ content })),
+      ...(tool_calls.length > 0 ? [line({ content: '', tool_calls })] : []),
+      { ...line({ content: '' }), done: true, done_reason: 'stop', total_duration, ...counts },
+    ]
+      .map((json) => `${JSON.stringify(json)}\n`)
+      .join('');
+  },
+  refusal: ({ message }) => JSON.stringify({ error: message }),
+};
+
+function messagesOf(said: Said): object[] {
+  if (said.kind === 'asks') return [{ role: 'user', content: said.text }];
+  const tool_calls = toolCalls(said);
+  return [
+    { role: 'assistant', content: said.text, ...(tool_calls.length > 0 && { tool_calls }) },
+    ...said.uses.map(({ tool, result }) => ({ role: 'tool', tool_name: tool, content: result })),
+  ];
+}
+
+const toolCalls = ({ uses }: Answers) =>
+  uses.map(({ tool, input }) => ({ function: { name: tool, arguments: input } }));

@@ -1,0 +1,88 @@
+/** How is a session of the demo written down? As a script: what a person asks, what the model answers, what its tools give back. */
+import type { ProviderId } from '../../model/provider.ts';
+
+export type Tool = { name: string; description: string; parameters: Record<string, unknown> };
+
+/** A tool at work. `seconds`: how long it took. */
+export type ToolUse = {
+  tool: string;
+  input: Record<string, unknown>;
+  result: string;
+  failed: boolean;
+  seconds: number;
+};
+
+export type Asks = { kind: 'asks'; text: string; after: number }; // seconds since the answer before
+export type Answers = { kind: 'answers'; thinking: string; text: string; uses: ToolUse[] };
+/** The provider refuses; the client tries the same request again, or gives up when this is the last step. */
+export type Refuses = { kind: 'refuses'; status: number; type: string; message: string };
+
+export type Script = {
+  slug: string; // part of every id
+  wire: 'anthropic' | 'responses' | 'chat' | 'ollama';
+  minutes_ago: number;
+  agent: string; // '' for a client that does not say who it is
+  /** null: the client names no session, and the conversation itself decides. */
+  harness: { id: string; version: string; cwd: string } | null;
+  model: string;
+  system: string;
+  /** What the instructions and tools of a real client come to; those that stand here are abridged. */
+  preamble_tokens: number;
+  tools: readonly Tool[];
+  steps: readonly (Asks | Answers | Refuses)[];
+};
+
+/** An answer with its number in the session, which its tool calls have in their ids. */
+export type Answered = Answers & { n: number };
+
+/** What a request repeats. */
+export type Said = Asks | Answered;
+
+/** Tokens of one call. `input` holds `cached`, `output` holds `reasoning`. */
+export type Spent = { input: number; cached: number; output: number; reasoning: number };
+
+/** One call: the `n`th of its session, asked `at`. */
+export type Call = { slug: string; model: string; n: number; at: Date; spent: Spent };
+
+/** How a provider's requests and answers are written. Answers are streams. */
+export type Wire = {
+  provider: ProviderId;
+  path: string;
+  contentType: string;
+  request(script: Script, history: readonly Said[]): Record<string, unknown>;
+  answer(said: Answered, call: Call): string;
+  refusal(refused: Refuses, call: Call): string;
+};
+
+export const asks = (text: string, after = 45): Asks => ({ kind: 'asks', text, after });
+
+export const answers = (text: string, thinking = ''): Answers => ({ kind: 'answers', thinking, text, uses: [] });
+
+/** The model says something, or nothing, and calls tools. */
+export const calls = (text: string, ...uses: ToolUse[]): Answers => ({ kind: 'answers', thinking: '', text, uses });
+
+export const thinking = (words: string, answer: Answers): Answers => ({ ...answer, thinking: words });
+
+export const refuses = (status: number, type: string, message: string): Refuses => ({
+  kind: 'refuses',
+  status,
+  type,
+  message,
+});
+
+export const use = (tool: string, input: Record<string, unknown>, result: string, seconds = 1.4): ToolUse => ({
+  tool,
+  input,
+  result,
+  failed: false,
+  seconds,
+});
+
+export const failed = (used: ToolUse): ToolUse => ({ ...used, failed: true });
+
+/** The id of an answer's tool call, the same in the answer and in what repeats it. */
+export const toolCallId = (prefix: string, slug: string, n: number, i: number): string =>
+  `${prefix}_demo_${slug.replaceAll('-', '_')}_${n}${'abcdefgh'[i] ?? i}`;
+
+/** A text as it streams. */
+export const pieces = (text: string): string[] => text.match(/[\s\S]{1,40}/g) ?? [];
