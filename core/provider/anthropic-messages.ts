@@ -5,8 +5,8 @@ import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
-import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens, toolInput } from './json.ts';
-import { bodyShape, bodyText, streamEvents } from './sse.ts';
+import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
+import { replyIn, streamEvents } from './sse.ts';
 
 export const anthropicMessages: WireFormat = {
   id: 'anthropic.messages',
@@ -110,15 +110,7 @@ function image(source: Fields): ContentBlock | null {
 }
 
 function reply(body: Uint8Array, contentType: string): Reply {
-  const answer = bodyText(body);
-  switch (bodyShape(answer, contentType)) {
-    case 'stream':
-      return streamed(answer);
-    case 'document':
-      return oneShot(parsed(answer));
-    default:
-      throw new Unreadable('Cannot read an Anthropic answer: it is neither a stream nor a document');
-  }
+  return replyIn(body, contentType, { what: 'an Anthropic answer', streamed, oneShot });
 }
 
 function oneShot(document: unknown): Reply {

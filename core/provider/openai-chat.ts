@@ -9,9 +9,9 @@ import type { Reply } from '../model/reply.ts';
 import type { Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { imageAt } from './image-url.ts';
-import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens, toolInput } from './json.ts';
+import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
 import { errorIn } from './openai-error.ts';
-import { bodyShape, bodyText, streamEvents } from './sse.ts';
+import { replyIn, streamEvents } from './sse.ts';
 
 export const openaiChat: WireFormat = {
   id: 'openai.chat',
@@ -125,15 +125,7 @@ function toolResult(raw: Fields): ContentBlock {
 }
 
 function reply(body: Uint8Array, contentType: string): Reply {
-  const answer = bodyText(body);
-  switch (bodyShape(answer, contentType)) {
-    case 'stream':
-      return streamed(answer);
-    case 'document':
-      return oneShot(parsed(answer));
-    default:
-      throw new Unreadable('Cannot read a chat answer: it is neither a stream nor a document');
-  }
+  return replyIn(body, contentType, { what: 'a chat answer', streamed, oneShot });
 }
 
 function oneShot(document: unknown): Reply {

@@ -4,11 +4,11 @@ import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
 import type { Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
-import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens } from './json.ts';
+import { assertShallow, type Fields, fields, isFields, limit, text, tokens } from './json.ts';
 import { errorIn } from './openai-error.ts';
 import { itemMessage } from './openai-responses-items.ts';
 import { failure, streamedResponse } from './openai-responses-stream.ts';
-import { bodyShape, bodyText, streamEvents } from './sse.ts';
+import { replyIn, streamEvents } from './sse.ts';
 
 export const openaiResponses: WireFormat = {
   id: 'openai.responses',
@@ -51,15 +51,7 @@ function message(element: unknown): Message {
 }
 
 function reply(body: Uint8Array, contentType: string): Reply {
-  const answer = bodyText(body);
-  switch (bodyShape(answer, contentType)) {
-    case 'stream':
-      return streamed(answer);
-    case 'document':
-      return oneShot(parsed(answer));
-    default:
-      throw new Unreadable('Cannot read a Responses answer: it is neither a stream nor a document');
-  }
+  return replyIn(body, contentType, { what: 'a Responses answer', streamed, oneShot });
 }
 
 const unfinished = new Set(['queued', 'in_progress']); // in the background: its answer is fetched later

@@ -1,5 +1,7 @@
 /** Which events does a stream's copy hold? Server-sent events out of bytes that may end anywhere. */
 import { createParser } from 'eventsource-parser';
+import type { Reply } from '../model/reply.ts';
+import { Unreadable } from './format.ts';
 import { parsed } from './json.ts';
 
 /** The text of a body: UTF-8 without its byte order mark; what is no UTF-8, such as a character cut in two, is U+FFFD. */
@@ -16,6 +18,22 @@ export function bodyShape(body: string, contentType: string): 'stream' | 'docume
   const saysStream = /^\s*text\/event-stream\b/i.test(contentType);
   const cutInFirstWord = ['event', 'data', 'id', 'retry'].some((word) => word.startsWith(start));
   return saysStream && cutInFirstWord ? 'stream' : null;
+}
+
+/** How a format reads its answers; `what` names one: 'a chat answer'. */
+type AnswerReaders = { what: string; streamed(answer: string): Reply; oneShot(document: unknown): Reply };
+
+/** An answer in whichever of its two shapes it came; `oneShot` gets undefined for what is no JSON. @throws {Unreadable} it has neither */
+export function replyIn(body: Uint8Array, contentType: string, { what, streamed, oneShot }: AnswerReaders): Reply {
+  const answer = bodyText(body);
+  switch (bodyShape(answer, contentType)) {
+    case 'stream':
+      return streamed(answer);
+    case 'document':
+      return oneShot(parsed(answer));
+    default:
+      throw new Unreadable(`Cannot read ${what}: it is neither a stream nor a document`);
+  }
 }
 
 /**
