@@ -7,7 +7,7 @@ import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict, KeptTurn } from '../model/ingest.ts';
 import { ingestExchange } from './ingest-exchange.ts';
 import { openNewSlices } from './new-slices.ts';
-import { type LooseSlice, openExchange, prepareMemory } from './prepare-exchange.ts';
+import { type LooseSlice, type OpenedExchange, openExchange, prepareMemory } from './prepare-exchange.ts';
 import { previousCall } from './previous-call.ts';
 import type { Reader } from './reader.ts';
 
@@ -44,19 +44,26 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   const newSlices = openNewSlices(database);
   let waiting: Waiting[] = [];
   let underway: readonly Waiting[] = [];
-  let writing: Promise<void> | null = null;
+  let writing = false;
+  const onTheWay = new Set<Promise<unknown>>();
+  const liningUp = new Set<Promise<unknown>>(); // of these, what is not in line to be written yet
 
-  const append = async (body: Uint8Array, subject: string | null): Promise<IngestVerdict> => {
+  const append = (body: Uint8Array, subject: string | null): Promise<IngestVerdict> => {
+    const verdict = appended(body, subject);
+    onTheWay.add(verdict);
+    return verdict.finally(() => onTheWay.delete(verdict));
+  };
+
+  const appended = async (body: Uint8Array, subject: string | null): Promise<IngestVerdict> => {
     const ingested = ingestExchange(body, { identityKey, newId, now: instantNow, subject });
     if (ingested.kind === 'malformed') return ingested;
     const { exchange, identityOf, unusable } = ingested;
     const opened = openExchange(exchange, identityOf, memory);
     try {
-      const named = { response_id: opened.previous_response_id, client_key: exchange.client_key };
-      const before = [...underway, ...waiting].map(({ turn }) => turn);
-      const made = opened.prepared(await previousCall(database.ask, named, before));
-      if (made.kind === 'booked') throw new Error('Cannot keep an ingested turn: it is booked instead');
-      const { raw_turn_id, session_id, deduped } = await write(made.turn, made.slices);
+      const lining = linedUp(opened, exchange.client_key, [...liningUp]);
+      liningUp.add(lining);
+      const made = await lining.finally(() => liningUp.delete(lining));
+      const { raw_turn_id, session_id, deduped } = await made.stored;
       const { call_id: request_id, provider } = made.turn;
       const kept = { raw_turn_id, session_id, request_id, deduped, provider };
       const why = unusable ?? unreadable(made.turn);
@@ -67,15 +74,36 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
     }
   };
 
+  /**
+   * Of several that come at once one may name the other's answer. So where the call that is named is not found, those that came
+   * before are waited for, until they are in line too.
+   */
+  const linedUp = async (opened: OpenedExchange, client_key: string, earlier: readonly Promise<unknown>[]) => {
+    const named = { response_id: opened.previous_response_id, client_key };
+    const find = () =>
+      previousCall(
+        database.ask,
+        named,
+        [...underway, ...waiting].map(({ turn }) => turn),
+      );
+    let previous = await find();
+    if (!previous && named.response_id !== '' && earlier.length > 0) {
+      await Promise.allSettled(earlier);
+      previous = await find();
+    }
+    const made = opened.prepared(previous);
+    if (made.kind === 'booked') throw new Error('Cannot keep an ingested turn: it is booked instead');
+    return { turn: made.turn, stored: write(made.turn, made.slices) };
+  };
+
   const write = (turn: PreparedTurn, slices: LooseSlice[]) =>
     new Promise<Omit<KeptTurn, 'request_id' | 'provider'>>((kept, failed) => {
       waiting.push({ turn, slices, kept, failed });
-      writing ??= writeAll().finally(() => {
-        writing = null;
-      });
+      if (!writing) void writeAll();
     });
 
   const writeAll = async () => {
+    writing = true;
     while (waiting.length > 0) {
       const batch = taken(waiting);
       waiting = waiting.slice(batch.length);
@@ -83,6 +111,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
       await settle(batch);
       underway = [];
     }
+    writing = false;
   };
 
   /** One that the database refuses must not cost the others their answer. */
@@ -101,7 +130,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
     const turns = batch.map(({ turn }) => turn);
     const packed = await newSlices.packed(slices);
     const fresh = await stored({ turns, slices: packed, booked: [], positions: [] });
-    newSlices.stored(slices);
+    if (fresh.length > 0) newSlices.stored(slices); // where nothing was new, none of them was put
     const known = new Map(fresh.map((one) => [one.call_id, { ...one, deduped: false }]));
     const others = turns.map(({ call_id }) => call_id).filter((call_id) => !known.has(call_id));
     const before = others.length > 0 ? await database.ask('storedCalls', { call_ids: others }) : [];
@@ -138,7 +167,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   return {
     append,
     idle: async () => {
-      while (writing) await writing;
+      while (onTheWay.size > 0) await Promise.allSettled(onTheWay);
     },
   };
 }

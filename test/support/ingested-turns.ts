@@ -1,0 +1,49 @@
+/** Turns as a gateway posts them to the ingest API: made of the calls that other tests put into the journal. */
+import { v7 } from 'uuid';
+import { headerOf } from '../../core/capture/headers.ts';
+import type { JournalCall } from '../../core/capture/journal-format.ts';
+import type { Database } from '../../core/db/database.ts';
+import { type IngestWriter, openIngest } from '../../core/engine/ingest-writer.ts';
+import { builtIn, type Reader } from '../../core/engine/reader.ts';
+
+/** The body of a POST; request bytes stand in it as they are, so a request that is no JSON makes none either. */
+export function ingestBody({ opened, request, answered, response, closed }: JournalCall): Uint8Array<ArrayBuffer> {
+  const { headers, provider, method, url, requested_at } = opened;
+  const told = (name: string) => headerOf(headers, name);
+  const answer = answered && {
+    raw_response: Buffer.from(response).toString('base64'),
+    raw_response_encoding: headerOf(answered.headers, 'content-encoding'),
+  };
+  const meta = {
+    request_id: opened.svc_proxy_request_id,
+    thread_id: told('x-claude-code-agent-id'),
+    method,
+    path: url,
+    content_type: answered && headerOf(answered.headers, 'content-type'),
+    upstream_status: answered?.status,
+    ts_request: requested_at,
+    captured_at: closed?.last_byte_at,
+  };
+  const session = {
+    harness_id: told('x-svc-harness-id'),
+    harness_session_id: told('x-svc-harness-session-id'),
+    name: told('x-svc-session-name'),
+  };
+  return bodyOf({ provider, ...answer, meta, session }, Buffer.from(request).toString());
+}
+
+/** A body with a request as it is, white space and all. */
+export const bodyOf = (rest: object, request: string): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"request":${request}}`));
+
+/** What the engine does with ingested turns, without its thread. */
+export async function testIngest(database: Database, reader: Reader = builtIn): Promise<IngestWriter> {
+  const { identity_key } = await database.ask('installation', {});
+  return openIngest({
+    database,
+    reader,
+    identityKey: Buffer.from(identity_key, 'hex'),
+    newId: v7,
+    metrics: { intakeTurn: () => {}, notCaptured: () => {} },
+  });
+}
