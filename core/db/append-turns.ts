@@ -84,7 +84,8 @@ async function storeTurns(
   });
   await writeNodes(tx, stored);
   await advanceChains(tx, heads);
-  await markDirty(tx, [...heads.keys()]);
+  const awaited = new Set(placements.flatMap((place) => (place.awaited ? place.session_id : [])));
+  await markDirty(tx, [...heads.keys()], awaited);
   return stored.map(({ nodes: _, ...turn }) => turn);
 }
 
@@ -95,7 +96,7 @@ type ChainHead = { turn_count: number; head_turn_hash: string | null };
 async function upsertSessions(tx: Sql, turns: readonly PlacedTurn[]): Promise<Map<string, ChainHead>> {
   const sessions = new Map<string, SessionRow>();
   for (const turn of [...turns].sort(byTime)) {
-    const { session_id, fork, ...key } = turn.place;
+    const { session_id, fork, awaited: _, ...key } = turn.place;
     const known = sessions.get(session_id);
     const seen = turn.last_byte_at ?? turn.requested_at;
     sessions.set(session_id, {
@@ -241,11 +242,13 @@ async function advanceChains(tx: Sql, heads: ReadonlyMap<string, ChainHead>): Pr
      where s.session_id = h.session_id`);
 }
 
-/** What had been parked is tried again at once: the new turn may be what it lacked. */
-async function markDirty(tx: Sql, sessions: readonly string[]): Promise<void> {
+/** What had been parked is tried again at once: the new turn may be what it lacked. The sessions of `anew` are read from the first turn. */
+async function markDirty(tx: Sql, sessions: readonly string[], anew: ReadonlySet<string>): Promise<void> {
+  const ids = [...sessions].sort();
   await tx.rows(sql`
-    insert into svc.derive_queue as q (session_id)
-    select session_id from unnest(${pgArray([...sessions].sort())}::uuid[]) as u (session_id)
+    insert into svc.derive_queue as q (session_id, from_scratch)
+    select session_id, from_scratch
+      from unnest(${pgArray(ids)}::uuid[], ${pgArray(ids.map((id) => anew.has(id)))}::boolean[]) as u (session_id, from_scratch)
     on conflict (session_id) do update
-       set mark = q.mark + 1, try_after = now(), parked_at = null`);
+       set mark = q.mark + 1, from_scratch = q.from_scratch or excluded.from_scratch, try_after = now(), parked_at = null`);
 }

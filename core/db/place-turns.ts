@@ -7,6 +7,7 @@ import type { CallNodes } from '../model/node.ts';
 import { hexArray, instant, pgArray } from './literals.ts';
 import type { Sql } from './sql.ts';
 import { storedCalls } from './stored-calls.ts';
+import { waitingCalls } from './waiting-calls.ts';
 
 /** What placing needs to know of a turn. `client_key` is hex. */
 export type Unplaced = {
@@ -23,6 +24,8 @@ export type Placement = {
   harness_id: string;
   harness_session_id: string;
   fork: { session_id: string; node_hash: string } | null;
+  /** A call of the session has waited for this one: how its messages hang together is to be worked out anew. */
+  awaited: boolean;
 };
 
 /** `opened_by` is the request that opened the session, and its key. */
@@ -35,33 +38,67 @@ export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<P
   const unnamed = turns.filter(({ identity }) => identity.harness_session_id === '');
   const clients = await knownNodes(tx, unnamed);
   const followed = await followedCalls(tx, unnamed);
+  const awaited = await awaitedAnswers(tx, turns);
   return turns.map((turn) => {
     const { harness_id, harness_session_id, continues_call_id } = turn.identity;
-    const placement =
-      harness_session_id !== ''
-        ? { session_id: sessionId(harness_id, harness_session_id), harness_id, harness_session_id, fork: null }
-        : (followed.get(continues_call_id ?? '') ?? placeUnnamed(turn, clients.get(turn.client_key) ?? new Map()));
-    followed.set(turn.call_id, { ...placement, fork: null });
+    const { response_id, previous_response_id } = turn.nodes.call;
+    const named =
+      harness_session_id === ''
+        ? null
+        : { session_id: sessionId(harness_id, harness_session_id), harness_id, harness_session_id };
+    const waiting = awaited.get(awaitedKey(named, turn.client_key, response_id));
+    const placement = named
+      ? { ...joining(named), awaited: waiting !== undefined }
+      : (followed.get(continues_call_id ?? '') ??
+        placeUnnamed(turn, clients.get(turn.client_key) ?? new Map(), waiting));
+    followed.set(turn.call_id, joining(placement));
+    if (previous_response_id !== '' && continues_call_id === undefined)
+      awaited.set(awaitedKey(named, turn.client_key, previous_response_id), { ...joining(placement), awaited: true });
     return placement;
   });
+}
+
+type SessionKey = Pick<Placement, 'session_id' | 'harness_id' | 'harness_session_id'>;
+
+const joining = ({ session_id, harness_id, harness_session_id }: SessionKey): Placement => ({
+  ...{ session_id, harness_id, harness_session_id },
+  fork: null,
+  awaited: false,
+});
+
+/** A call waits for an answer of the session that its caller named, or else of its client. */
+const awaitedKey = (named: SessionKey | null, client_key: string, response_id: string) =>
+  `${named?.session_id ?? client_key} ${response_id}`;
+
+/** Where the calls are that wait for one of these answers, by `awaitedKey`; those of the batch join them as they are placed. */
+async function awaitedAnswers(tx: Sql, turns: readonly Unplaced[]): Promise<Map<string, Placement>> {
+  const response_ids = [...new Set(turns.map(({ nodes }) => nodes.call.response_id))].filter((id) => id !== '');
+  const waiting = response_ids.length > 0 ? await waitingCalls(tx, { response_ids }) : [];
+  return new Map(
+    waiting.map((call) => [
+      awaitedKey(call.named ? call : null, call.client_key, call.previous_response_id),
+      { ...joining(call), awaited: true },
+    ]),
+  );
 }
 
 /** Where the calls are that others go on from by the provider's word; those of the batch join them as they are placed. */
 async function followedCalls(tx: Sql, turns: readonly Unplaced[]): Promise<Map<string, Placement>> {
   const call_ids = [...new Set(turns.flatMap(({ identity }) => identity.continues_call_id ?? []))];
   const stored = call_ids.length > 0 ? await storedCalls(tx, { call_ids }) : [];
-  return new Map(stored.map(({ call_id, raw_turn_id: _, ...place }) => [call_id, { ...place, fork: null }]));
+  return new Map(stored.map((call) => [call.call_id, joining(call)]));
 }
 
 /** A new conversation is named by the request that opened it. */
-const openedBy = (request_id: string): Placement => ({
-  session_id: sessionId('unknown', request_id),
-  harness_id: 'unknown',
-  harness_session_id: request_id,
-  fork: null,
-});
+const openedBy = (request_id: string): Placement =>
+  joining({
+    session_id: sessionId('unknown', request_id),
+    harness_id: 'unknown',
+    harness_session_id: request_id,
+  });
 
-function placeUnnamed(turn: Unplaced, known: Known): Placement {
+/** @param awaited where a call waits for this one's answer */
+function placeUnnamed(turn: Unplaced, known: Known, awaited: Placement | undefined): Placement {
   const chain = spine(turn.nodes);
   const candidates = chain.flatMap(({ node_hash }) => [...(known.get(node_hash)?.values() ?? [])]);
   const place = placeConversation(chain, candidates, turn.retry);
@@ -73,6 +110,8 @@ function placeUnnamed(turn: Unplaced, known: Known): Placement {
     started_at = node?.started_at ?? started_at;
   } else if (place.kind === 'fork') {
     placement.fork = { session_id: place.session_id, node_hash: place.node_hash };
+  } else if (awaited) {
+    placement = awaited;
   }
   remember(known, turn, placement, started_at);
   return placement;

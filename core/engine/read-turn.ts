@@ -86,6 +86,7 @@ export function readTurn(
       max_tokens: head?.max_tokens ?? null,
       tool_count: head?.tool_count ?? 0,
       response_id: boundedId(reply?.response_id ?? ''),
+      previous_response_id: boundedId(head?.previous_response_id ?? ''),
       unreadable: unreadable ?? '',
     },
     messages: asked.messages,

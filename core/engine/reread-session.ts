@@ -24,28 +24,80 @@ const PAGE = 64; // turns
  */
 export async function rereadSession(database: Database, reader: Reader, session_id: string): Promise<number> {
   const memory = readingMemory(5_000);
-  const nodes: NodesByPlace = new Map();
-  const calls: PlacedRow[] = [];
-  const slices = new Map<string, PackedSlice>();
-  const answers = new Map<string, Preceding>(); // by call
+  const again = (turn: TurnToRead, after: Preceding | null) => readAgain(database, reader, turn, memory, after);
+  const reading = openReading(session_id);
   let read_up_to = 0;
   for (;;) {
     const turns = await database.ask('turnsToRead', { session_id, after: read_up_to, limit: PAGE });
     for (const turn of turns) {
-      const read = await readAgain(database, reader, turn, memory, answers.get(turn.continues_call_id) ?? null);
-      const last = lastOf(read);
-      if (last) answers.set(turn.call_id, last);
-      addNodes(nodes, { raw_turn_id: turn.raw_turn_id, session_id, nodes: read });
-      calls.push({ raw_turn_id: turn.raw_turn_id, session_id, ...read.call });
-      for (const { slice_id, bytes } of read.own_slices) {
-        if (!slices.has(slice_id)) slices.set(slice_id, packedSlice(slice_id, bytes));
-      }
+      const after = reading.answers.get(turn.continues_call_id) ?? null;
+      const read = await again(turn, after);
+      if (after === null && read.call.previous_response_id !== '') reading.waiting.push({ turn, read });
+      else add(reading, turn, read);
       read_up_to = turn.raw_turn_id;
     }
     if (turns.length === PAGE) continue;
-    const reading = { session_id, read_up_to, calls, nodes: [...nodes.values()], slices: [...slices.values()] };
-    if (await database.ask('replaceNodes', reading)) return calls.length;
+    const { calls, nodes, slices } = await settled(reading, again);
+    const rows = { session_id, read_up_to, calls, nodes: [...nodes.values()], slices: [...slices.values()] };
+    if (await database.ask('replaceNodes', rows)) return calls.length;
   }
+}
+
+/** What has been read so far. `waiting` are calls that name an answer which none of those read has given. */
+type Reading = {
+  session_id: string;
+  nodes: NodesByPlace;
+  calls: PlacedRow[];
+  slices: Map<string, PackedSlice>;
+  answers: Map<string, Preceding>; // by call
+  answered: Map<string, Preceding>; // by the provider's id of the answer
+  waiting: Waiting[];
+};
+type Waiting = { turn: TurnToRead; read: ReadTurn };
+
+const openReading = (session_id: string): Reading => ({
+  ...{ session_id, nodes: new Map(), calls: [], slices: new Map() },
+  ...{ answers: new Map(), answered: new Map(), waiting: [] },
+});
+
+function add({ session_id, nodes, calls, slices, answers, answered }: Reading, turn: TurnToRead, read: ReadTurn): void {
+  const { raw_turn_id, call_id } = turn;
+  const last = lastOf(read);
+  if (last) answers.set(call_id, last);
+  if (last && read.call.response_id !== '') answered.set(read.call.response_id, last);
+  addNodes(nodes, { raw_turn_id, session_id, nodes: read });
+  calls.push({ raw_turn_id, session_id, ...read.call });
+  for (const { slice_id, bytes } of read.own_slices) {
+    if (!slices.has(slice_id)) slices.set(slice_id, packedSlice(slice_id, bytes));
+  }
+}
+
+/**
+ * The reading with what waits: an answer may have come to us after the calls that go on from it, and then these are read once more,
+ * hanging on it. What names an answer that nobody gave stands on its own, as long as nothing newer comes.
+ */
+async function settled(
+  reading: Reading,
+  again: (turn: TurnToRead, after: Preceding) => Promise<ReadTurn>,
+): Promise<Reading> {
+  const whole: Reading = {
+    ...reading,
+    nodes: new Map(reading.nodes),
+    calls: [...reading.calls],
+    slices: new Map(reading.slices),
+    answers: new Map(reading.answers),
+    answered: new Map(reading.answered),
+  };
+  const answerFor = ({ turn, read }: Waiting) =>
+    whole.answers.get(turn.continues_call_id) ?? whole.answered.get(read.call.previous_response_id);
+  for (let waiting = reading.waiting; waiting.length > 0; ) {
+    const next = waiting.find((one) => answerFor(one)) ?? waiting[0];
+    if (!next) break;
+    const after = answerFor(next);
+    add(whole, next.turn, after ? await again(next.turn, after) : next.read);
+    waiting = waiting.filter((one) => one !== next);
+  }
+  return whole;
 }
 
 async function readAgain(

@@ -40,6 +40,7 @@ export type CallRow = {
   max_tokens: number | null;
   tool_count: number;
   response_id: string; // the provider's own id of the answer; '' when it gives none
+  previous_response_id: string; // of the answer that the request goes on from; ''
   unreadable: string; // why the request cannot be read; ''
 };
 

@@ -4,8 +4,11 @@ import type { HeaderList, JournalCall } from '../../core/capture/journal-format.
 import { packedSlice } from '../../core/capture/slice-codec.ts';
 import type { StoredTurn, TurnBatch } from '../../core/db/append-turns.ts';
 import type { Database } from '../../core/db/database.ts';
-import { type PrepareMemory, prepareMemory } from '../../core/engine/prepare-exchange.ts';
-import { prepareTurn } from '../../core/engine/prepare-turn.ts';
+import { type Prepared, type PrepareMemory, prepareMemory } from '../../core/engine/prepare-exchange.ts';
+import { openCall } from '../../core/engine/prepare-turn.ts';
+import { previousCall } from '../../core/engine/previous-call.ts';
+import type { FormatId } from '../../core/model/provider.ts';
+import { formatById } from '../../core/provider/formats.ts';
 import { recordedCalls } from './replay-recordings.ts';
 
 /** `n` gives the request its id and its time: a second apart. */
@@ -17,7 +20,7 @@ export type CallLike = {
   responseHeaders?: HeaderList;
   status?: number;
   client?: string;
-  format?: 'openai.chat' | 'anthropic.messages';
+  format?: FormatId;
   keep?: 'full' | 'metadata';
   closed?: Partial<NonNullable<JournalCall['closed']>> | null; // null: the run ended first
 };
@@ -25,6 +28,14 @@ export type CallLike = {
 export const requestId = (n: number): string => `0198c0de-0000-7000-8000-${String(n).padStart(12, '0')}`;
 const instant = (n: number, ms: number) =>
   new Date(Date.UTC(2026, 10, 21, 9) + n * 1000 + ms).toISOString().replace('Z', '000Z');
+
+const paths: Record<FormatId, string> = {
+  'anthropic.messages': '/v1/messages',
+  'openai.chat': '/v1/chat/completions',
+  'openai.responses': '/v1/responses',
+  'ollama.chat': '/api/chat',
+  'ollama.generate': '/api/generate',
+};
 
 export function capturedCall(like: CallLike): JournalCall {
   const {
@@ -44,10 +55,10 @@ export function capturedCall(like: CallLike): JournalCall {
     opened: {
       svc_proxy_request_id: requestId(n),
       requested_at: instant(n, 0),
-      provider: format === 'openai.chat' ? 'openai' : 'anthropic',
+      provider: formatById(format).provider,
       format,
       method: 'POST',
-      url: '/v1/chat/completions',
+      url: paths[format],
       headers: [['content-type', 'application/json'], ['content-length', String(asked.byteLength)], ...headers],
       client_key: createHash('sha256').update(client).digest('hex'),
       project: 'atlas',
@@ -100,7 +111,13 @@ export async function takeIn(
   calls: readonly JournalCall[],
   memory: PrepareMemory = prepareMemory(),
 ): Promise<StoredTurn[]> {
-  const made = calls.map((call) => prepareTurn(call, memory));
+  const made: Prepared[] = [];
+  for (const call of calls) {
+    const opened = openCall(call, memory);
+    const named = { response_id: opened.previous_response_id, client_key: call.opened.client_key };
+    const earlier = made.flatMap((one) => (one.kind === 'turn' ? one.turn : []));
+    made.push(opened.prepared(await previousCall(database.ask, named, earlier)));
+  }
   const slices = new Map(
     made.flatMap((one) => (one.kind === 'turn' ? one.slices : [])).map((slice) => [slice.slice_id, slice.bytes]),
   );

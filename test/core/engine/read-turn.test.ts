@@ -79,6 +79,7 @@ test('messages hang on each other, and the answer on the last', () => {
     max_tokens: null,
     tool_count: 2,
     response_id: 'chatcmpl-1',
+    previous_response_id: '',
     unreadable: '',
   });
   assert.is(model, 'gpt-4o-mini-2024');
