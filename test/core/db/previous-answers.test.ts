@@ -1,0 +1,97 @@
+/** The calls that gave an answer of this id, the newest first: what a request goes on from that names it. */
+import * as assert from 'uvu/assert';
+import type { JournalCall } from '../../../core/capture/journal-format.ts';
+import type { PreviousAnswer } from '../../../core/db/previous-answers.ts';
+import { type CallLike, capturedCall, chat, requestId, takeIn } from '../../support/captured-calls.ts';
+import { databaseSuite } from '../../support/databases.ts';
+import { ingestBody, testIngest } from '../../support/ingested-turns.ts';
+
+const answered = (id: string, content: string | null) =>
+  JSON.stringify({
+    id,
+    object: 'chat.completion',
+    model: 'gpt-5',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+  });
+
+/** The `n`th call, answered under an id. */
+const call = (n: number, id: string, like: Partial<CallLike> = {}): JournalCall =>
+  capturedCall({ n, request: chat(`Question ${n}`), response: answered(id, `Answer ${n}`), ...like });
+
+databaseSuite('previousAnswers', (test, database) => {
+  const find = (...response_ids: string[]) => database().ask('previousAnswers', { response_ids });
+  const callsOf = (found: readonly PreviousAnswer[]) => found.map(({ call_id }) => call_id);
+  /** The node as it stands, by the call that showed it first and its role. */
+  const node = async (call_id: string, role: string) => {
+    const [row] = await database().sql(
+      `select encode(node_hash, 'hex') as node_hash, depth from svc.nodes where call_id = $1 and role = $2`,
+      [call_id, role],
+    );
+    return row;
+  };
+
+  test.before.each(() => database().reset());
+
+  test('an id that nobody gave, and no id at all, lead nowhere', async () => {
+    await takeIn(database(), [call(1, 'resp_1'), call(2, '')]);
+    assert.equal(await find('resp_2'), []);
+    assert.equal(await find(''), []);
+    assert.equal(await find(), []);
+  });
+
+  test('the call, its session and client, and the answer as the node to go on from', async () => {
+    const [stored] = await takeIn(database(), [call(1, 'resp_1', { client: 'ada' })]);
+    const [session] = await database().sql(`select encode(client_key, 'hex') as client_key from svc.sessions`);
+    assert.equal(await find('resp_1'), [
+      {
+        response_id: 'resp_1',
+        call_id: requestId(1),
+        session_id: stored?.session_id,
+        client_key: session?.client_key,
+        ...(await node(requestId(1), 'assistant')),
+      },
+    ]);
+  });
+
+  test('several ids at once, each with its own answers', async () => {
+    await takeIn(database(), [call(1, 'resp_1'), call(2, 'resp_2'), call(3, 'resp_3')]);
+    const found = await find('resp_3', 'resp_1');
+    assert.equal(
+      found.map(({ response_id, call_id }) => [response_id, call_id]),
+      [
+        ['resp_3', requestId(3)],
+        ['resp_1', requestId(1)],
+      ],
+    );
+  });
+
+  test('an id that was given again and again: the newest sixteen, the newest first', async () => {
+    const calls = Array.from({ length: 20 }, (_, n) => call(n, 'resp_1', { client: `client ${n}` }));
+    await takeIn(database(), calls);
+    assert.equal(
+      callsOf(await find('resp_1')),
+      Array.from({ length: 16 }, (_, n) => requestId(19 - n)),
+    );
+  });
+
+  test('an answer that says nothing: what goes on from it hangs on the message before', async () => {
+    await takeIn(database(), [call(1, 'resp_1', { response: answered('resp_1', null) })]);
+    const [found] = await find('resp_1');
+    const tip = await node(requestId(1), 'user');
+    assert.equal([found?.node_hash, found?.depth], [tip?.node_hash, 0]);
+  });
+
+  test('a call whose request cannot be read is found all the same, with no node to go on from', async () => {
+    await takeIn(database(), [call(1, 'resp_1', { request: { messages: [{ role: 'nobody' }] } })]);
+    const [found] = await find('resp_1');
+    assert.equal([found?.call_id, found?.node_hash, found?.depth], [requestId(1), null, 0]);
+  });
+
+  test('an ingested call is known by the request id of its sender', async () => {
+    const ingest = await testIngest(database());
+    await ingest.append(ingestBody(call(1, 'resp_1')), null);
+    assert.equal(callsOf(await find('resp_1')), [requestId(1)]);
+    const [row] = await database().sql('select svc_proxy_request_id, request_id from svc.raw_turns');
+    assert.equal(row, { svc_proxy_request_id: null, request_id: requestId(1) });
+  });
+});

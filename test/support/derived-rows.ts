@@ -1,0 +1,44 @@
+/** What was worked out? Every derived row of a service that has stopped, on either kind of database, to be compared as a whole. */
+import { openDatabase } from '../../core/db/open.ts';
+import { openPool } from '../../core/db/server.ts';
+import { openLog } from '../../core/log.ts';
+import { startTestThread } from './databases.ts';
+import { rawSql } from './raw-sql.ts';
+
+/** Without the memory of the fold, whose checkpoints lie where calls happened to arrive. */
+const TABLES = ['sessions', 'calls', 'nodes', 'session_rollups', 'traces', 'spans', 'span_links'];
+
+type Rows = Record<string, unknown>[];
+
+/** Each as `<table> <row as JSON>`. @param dsn empty for the embedded database in `folder`, a `.svc` */
+export async function derivedRows({ dsn, folder }: { dsn: string; folder: string }): Promise<string[]> {
+  const { rows, close } = dsn === '' ? await embedded(folder) : server(dsn);
+  try {
+    const found: string[] = [];
+    for (const table of TABLES) {
+      const lines = await rows(`select to_jsonb(x)::text as line from svc.${table} x order by 1`);
+      found.push(...lines.map(({ line }) => `${table} ${line}`));
+    }
+    return found;
+  } finally {
+    await close();
+  }
+}
+
+async function embedded(folder: string) {
+  const database = await openDatabase({
+    dsn: '',
+    pooled: false,
+    folder,
+    log: openLog('silent'),
+    startThread: startTestThread,
+  });
+  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<Rows>;
+  return { rows: (text: string) => ask('rawSql', { text, params: [] }), close: () => database.close() };
+}
+
+function server(dsn: string) {
+  const pool = openPool({ dsn, pooled: false, size: 1 });
+  const sql = pool.sqlFor(60_000);
+  return { rows: (text: string): Promise<Rows> => rawSql(sql, { text, params: [] }), close: pool.close };
+}
