@@ -1,0 +1,46 @@
+/** What is a format of the scripted provider? It reads what was asked, and frames what the script says to it; the script itself knows none. */
+import { createHash } from 'node:crypto';
+
+export type Asked = {
+  question: string; // a person's last words; '' when there are none
+  answered: boolean; // it brings the result of a tool
+  stream: boolean;
+  earlier: string[]; // questions that the provider remembers and the request does not repeat
+};
+
+export type Line = { says: string; callsTool: boolean };
+
+/** `stream`: the same answer in the pieces of a stream. */
+export type Answer = { document: unknown; stream: string[] };
+
+/** A status and a document in the provider's own shape. */
+export type Refused = { status: number; document: unknown };
+
+/** `busy` goes away, `refused` and `overloaded` do not. */
+export type Mishap = 'busy' | 'refused' | 'overloaded';
+
+export type Format = {
+  path: RegExp;
+  streamType: string;
+  asked(body: unknown): Asked;
+  /** Ids in the answer are made of `id`, so that no two answers share one. */
+  answer(body: unknown, line: Line, id: string): Answer;
+  mishaps: Record<Mishap, Refused>;
+  /** What the script cannot know of: the provider has forgotten what the request goes on from. */
+  refusal?(body: unknown): Refused | null;
+};
+
+export const weather = { city: 'Oslo', unit: 'C' };
+
+/** The same for the same bytes, so that a call answered directly and one through the proxy get equal ids. */
+export const idOf = (received: string): string => createHash('sha256').update(received).digest('hex').slice(0, 24);
+
+/** A text as a model streams it. */
+export const tokensOf = (text: string): string[] => text.match(/[\s\S]{1,7}/g) ?? [];
+
+/** The words in a message's content, be it a text or blocks. */
+export const wordsIn = (content: unknown): string => {
+  if (typeof content === 'string') return content;
+  const blocks = Array.isArray(content) ? (content as { text?: string }[]) : [];
+  return blocks.flatMap(({ text }) => text ?? []).join('\n');
+};
