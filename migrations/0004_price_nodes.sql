@@ -3,6 +3,8 @@
 alter table svc.nodes add column cost_usd numeric; -- null: not an answer, or without a price
 alter table svc.calls add column response_id text not null default '';
 alter table svc.calls add column previous_response_id text not null default '';
+alter table svc.calls add column conversation_id text not null default '';
 alter table svc.calls add column unreadable text not null default '';
+create index calls_conversation on svc.calls (conversation_id, raw_turn_id) where conversation_id <> '';
 create index calls_previous_response on svc.calls (previous_response_id) where previous_response_id <> '';
 create index calls_response on svc.calls (response_id) where response_id <> '';

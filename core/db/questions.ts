@@ -22,7 +22,7 @@ import { listTraces } from './list-traces.ts';
 import { markedPending, markFromScratch } from './mark-from-scratch.ts';
 import { parkTurn } from './park-turn.ts';
 import { ping } from './ping.ts';
-import { previousAnswers } from './previous-answers.ts';
+import { lastAnswers, previousAnswers } from './previous-answers.ts';
 import { rawTurnBytes } from './raw-turn-bytes.ts';
 import { readCoverage } from './read-coverage.ts';
 import { readSession } from './read-session.ts';
@@ -53,6 +53,7 @@ export const questions = {
   markedPending,
   replaceNodes,
   previousAnswers,
+  lastAnswers,
   storedCalls,
   rawTurnBytes,
   parkTurn,

@@ -75,11 +75,11 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   };
 
   /**
-   * Of several that come at once one may name the other's answer. So where the call that is named is not found, those that came
-   * before are waited for, until they are in line too.
+   * Of several that come at once one may go on from the other. So where the call that is named is not found, and for the last one
+   * of a conversation always, those that came before are waited for, until they are in line too.
    */
   const linedUp = async (opened: OpenedExchange, client_key: string, earlier: readonly Promise<unknown>[]) => {
-    const named = { response_id: opened.previous_response_id, client_key };
+    const named = { ...opened.goesOn, client_key };
     const find = () =>
       previousCall(
         database.ask,
@@ -87,7 +87,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
         [...underway, ...waiting].map(({ turn }) => turn),
       );
     let previous = await find();
-    if (!previous && named.response_id !== '' && earlier.length > 0) {
+    if (earlier.length > 0 && (named.conversation_id !== '' || (named.response_id !== '' && !previous))) {
       await Promise.allSettled(earlier);
       previous = await find();
     }

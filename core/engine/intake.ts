@@ -9,7 +9,7 @@ import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { openNewSlices } from './new-slices.ts';
-import { type LooseSlice, prepareMemory } from './prepare-exchange.ts';
+import { type GoesOn, type LooseSlice, prepareMemory } from './prepare-exchange.ts';
 import { openCall } from './prepare-turn.ts';
 import { previousCall } from './previous-call.ts';
 import { builtIn, type Reader } from './reader.ts';
@@ -99,8 +99,7 @@ export function runIntake({ database, journal, reader = builtIn, log, metrics, s
     const { client_key } = entry.call.opened;
     try {
       const opened = openCall(entry.call, memory);
-      const named = { response_id: opened.previous_response_id, client_key };
-      const previous = named.response_id === '' ? null : await previousOf(named, before);
+      const previous = await previousOf({ ...opened.goesOn, client_key }, before);
       const made = opened.prepared(previous);
       if (made.kind === 'booked') return { ...item, booked: made.booked };
       return { ...item, call: entry.call, turn: made.turn, slices: made.slices };
@@ -110,7 +109,7 @@ export function runIntake({ database, journal, reader = builtIn, log, metrics, s
     }
   };
 
-  const previousOf = (named: { response_id: string; client_key: string }, before: readonly Item[]) =>
+  const previousOf = (named: GoesOn & { client_key: string }, before: readonly Item[]) =>
     persist(() =>
       previousCall(
         database.ask,

@@ -53,10 +53,15 @@ export const prepareMemory = (reader: Reader = builtIn): PrepareMemory => ({
 /** An earlier call whose answer a request names. `session_id` is null while that call waits for a session of its own. */
 export type PreviousCall = { call_id: string; session_id: string | null; answer: Preceding | null };
 
+/**
+ * What a request goes on from where the provider keeps the conversation: an answer, or the last one of a conversation. Ids are the
+ * provider's; '' when it names none.
+ */
+export type GoesOn = { response_id: string; conversation_id: string };
+
 /** A call that has been looked into as far as its request's head. */
 export type OpenedExchange = {
-  /** The provider's id of the answer that the request goes on from; '' when it names none. */
-  previous_response_id: string;
+  goesOn: GoesOn;
   prepared(previous: PreviousCall | null): Prepared;
 };
 
@@ -74,7 +79,10 @@ export function openExchange(
   const told = identityOf(skeleton);
   const named = { ...told, harness_session_id: told.harness_session_id || boundedId(head?.conversation_id ?? '') };
   return {
-    previous_response_id: boundedId(head?.previous_response_id ?? ''),
+    goesOn: {
+      response_id: boundedId(head?.previous_response_id ?? ''),
+      conversation_id: boundedId(head?.conversation_id ?? ''),
+    },
     prepared: (previous) => {
       const passed = exchange.svc_proxy_request_id !== null;
       if (passed && exchange.ending === 'crashed' && exchange.status === null && !skeleton)

@@ -1,27 +1,31 @@
-/** Which call does a request go on from, when it names the answer by the provider's id? One of its own batch, or a stored one. */
+/** Which call does a request go on from, when it names the answer or its conversation by the provider's id? One of its own batch, or a stored one. */
 import { sessionId } from '../capture/identity.ts';
 import type { PreparedTurn } from '../db/append-turns.ts';
 import type { Database } from '../db/database.ts';
 import type { CallNodes } from '../model/node.ts';
-import type { PreviousCall } from './prepare-exchange.ts';
+import type { GoesOn, PreviousCall } from './prepare-exchange.ts';
 import type { Preceding } from './read-turn.ts';
 
 /**
- * The newest call that was answered under this id: of the same client if there is one, since a local server may number its
- * answers anew at each start. null: none is known, or none is named.
+ * The newest call that was answered under this id, or in this conversation: of the same client if there is one, since a local
+ * server may number its answers anew at each start. null: none is known, or none is named.
  * @param earlier turns that are to be stored before the request, in their order
  */
 export async function previousCall(
   ask: Database['ask'],
-  { response_id, client_key }: { response_id: string; client_key: string },
+  { response_id, conversation_id, client_key }: GoesOn & { client_key: string },
   earlier: readonly PreparedTurn[],
 ): Promise<PreviousCall | null> {
-  if (response_id === '') return null;
+  if (response_id === '' && conversation_id === '') return null;
   const own = (call: { client_key: string }) => call.client_key === client_key;
-  const waiting = earlier.filter(({ nodes }) => nodes.call.response_id === response_id);
+  const waiting = earlier.filter(({ nodes: { answer, call } }) =>
+    response_id !== '' ? call.response_id === response_id : answer && call.conversation_id === conversation_id,
+  );
   const near = waiting.findLast(own);
   if (near) return inBatch(near);
-  const stored = await ask('previousAnswers', { response_ids: [response_id] });
+  const stored = await (response_id !== ''
+    ? ask('previousAnswers', { response_id })
+    : ask('lastAnswers', { conversation_id }));
   const found = stored.find(own);
   const foreign = waiting.at(-1);
   if (!found && foreign) return inBatch(foreign);

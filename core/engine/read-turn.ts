@@ -87,6 +87,7 @@ export function readTurn(
       tool_count: head?.tool_count ?? 0,
       response_id: boundedId(reply?.response_id ?? ''),
       previous_response_id: boundedId(head?.previous_response_id ?? ''),
+      conversation_id: boundedId(head?.conversation_id ?? ''),
       unreadable: unreadable ?? '',
     },
     messages: asked.messages,

@@ -41,6 +41,7 @@ export type CallRow = {
   tool_count: number;
   response_id: string; // the provider's own id of the answer; '' when it gives none
   previous_response_id: string; // of the answer that the request goes on from; ''
+  conversation_id: string; // the provider's own id of the conversation; ''
   unreadable: string; // why the request cannot be read; ''
 };
 

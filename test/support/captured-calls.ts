@@ -114,7 +114,7 @@ export async function takeIn(
   const made: Prepared[] = [];
   for (const call of calls) {
     const opened = openCall(call, memory);
-    const named = { response_id: opened.previous_response_id, client_key: call.opened.client_key };
+    const named = { ...opened.goesOn, client_key: call.opened.client_key };
     const earlier = made.flatMap((one) => (one.kind === 'turn' ? one.turn : []));
     made.push(opened.prepared(await previousCall(database.ask, named, earlier)));
   }

@@ -19,7 +19,7 @@ const call = (n: number, id: string, like: Partial<CallLike> = {}): JournalCall 
   capturedCall({ n, request: chat(`Question ${n}`), response: answered(id, `Answer ${n}`), ...like });
 
 databaseSuite('previousAnswers', (test, database) => {
-  const find = (...response_ids: string[]) => database().ask('previousAnswers', { response_ids });
+  const find = (response_id: string) => database().ask('previousAnswers', { response_id });
   const callsOf = (found: readonly PreviousAnswer[]) => found.map(({ call_id }) => call_id);
   /** The node as it stands, by the call that showed it first and its role. */
   const node = async (call_id: string, role: string) => {
@@ -32,11 +32,10 @@ databaseSuite('previousAnswers', (test, database) => {
 
   test.before.each(() => database().reset());
 
-  test('an id that nobody gave, and no id at all, lead nowhere', async () => {
+  test('an id that nobody gave leads nowhere, and neither does none', async () => {
     await takeIn(database(), [call(1, 'resp_1'), call(2, '')]);
     assert.equal(await find('resp_2'), []);
     assert.equal(await find(''), []);
-    assert.equal(await find(), []);
   });
 
   test('the call, its session and client, and the answer as the node to go on from', async () => {
@@ -44,25 +43,12 @@ databaseSuite('previousAnswers', (test, database) => {
     const [session] = await database().sql(`select encode(client_key, 'hex') as client_key from svc.sessions`);
     assert.equal(await find('resp_1'), [
       {
-        response_id: 'resp_1',
         call_id: requestId(1),
         session_id: stored?.session_id,
         client_key: session?.client_key,
         ...(await node(requestId(1), 'assistant')),
       },
     ]);
-  });
-
-  test('several ids at once, each with its own answers', async () => {
-    await takeIn(database(), [call(1, 'resp_1'), call(2, 'resp_2'), call(3, 'resp_3')]);
-    const found = await find('resp_3', 'resp_1');
-    assert.equal(
-      found.map(({ response_id, call_id }) => [response_id, call_id]),
-      [
-        ['resp_3', requestId(3)],
-        ['resp_1', requestId(1)],
-      ],
-    );
   });
 
   test('an id that was given again and again: the newest sixteen, the newest first', async () => {
@@ -93,5 +79,36 @@ databaseSuite('previousAnswers', (test, database) => {
     assert.equal(callsOf(await find('resp_1')), [requestId(1)]);
     const [row] = await database().sql('select svc_proxy_request_id, request_id from svc.raw_turns');
     assert.equal(row, { svc_proxy_request_id: null, request_id: requestId(1) });
+  });
+
+  test('the last answers of a conversation are those of its calls that were answered', async () => {
+    const inConversation = (n: number, conversation: string, response: string | null) =>
+      capturedCall({
+        n,
+        format: 'openai.responses',
+        request: { model: 'gpt-5', input: `Question ${n}`, conversation },
+        response,
+        status: response === null ? 500 : 200,
+      });
+    const said = (n: number) =>
+      JSON.stringify({
+        id: `resp_${n}`,
+        object: 'response',
+        status: 'completed',
+        output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: `Answer ${n}` }] }],
+      });
+    await takeIn(database(), [
+      inConversation(1, 'conv_1', said(1)),
+      inConversation(2, 'conv_2', said(2)),
+      inConversation(3, 'conv_1', said(3)),
+      inConversation(4, 'conv_1', null),
+    ]);
+    const last = (conversation_id: string) => database().ask('lastAnswers', { conversation_id });
+    assert.equal(callsOf(await last('conv_1')), [requestId(3), requestId(1)]);
+    assert.equal(callsOf(await last('conv_2')), [requestId(2)]);
+    assert.equal(await last('conv_3'), []);
+    assert.equal(await last(''), []);
+    const depths = (await last('conv_1')).map(({ depth }) => depth);
+    assert.equal(depths, [3, 1], 'each hangs on the answer before it');
   });
 });

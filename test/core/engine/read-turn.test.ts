@@ -80,6 +80,7 @@ test('messages hang on each other, and the answer on the last', () => {
     tool_count: 2,
     response_id: 'chatcmpl-1',
     previous_response_id: '',
+    conversation_id: '',
     unreadable: '',
   });
   assert.is(model, 'gpt-4o-mini-2024');
