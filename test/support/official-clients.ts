@@ -5,7 +5,7 @@ import { Ollama } from 'ollama';
 import OpenAI from 'openai';
 
 /** An answer as the client's `fetch` got it; `bytes` grow until its end, or until it breaks off. */
-type Kept = { status: number; headers: Record<string, string | null>; bytes: string };
+export type Kept = { status: number; headers: Record<string, string | null>; bytes: string };
 
 export type Conversation = {
   /** The words of the answer; when the tool is asked for, of the one after its result. A question that fails is none of the history. */
@@ -30,7 +30,7 @@ const parameters = {
 };
 
 /** A `fetch` that keeps what each answer brings, while the client reads it. */
-function keeping(answers: Kept[]): typeof fetch {
+export function keeping(answers: Kept[]): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     const headers = ['content-type', 'retry-after', 'retry-after-ms', 'request-id', 'x-request-id'];
