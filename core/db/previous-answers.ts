@@ -17,10 +17,17 @@ const SAME_ID = 16; // a local server may number its answers anew at each start
 export const previousAnswers = (db: Sql, { response_id }: { response_id: string }): Promise<PreviousAnswer[]> =>
   db.rows<PreviousAnswer>(newest(sql`c.response_id = ${response_id} and c.response_id <> ''`));
 
-/** The last calls of a conversation that were answered, the newest first. */
-export const lastAnswers = (db: Sql, { conversation_id }: { conversation_id: string }): Promise<PreviousAnswer[]> =>
+/** A conversation as a session knows it, up to the moment of a request. */
+export type ConversationUpTo = { session_id: string; conversation_id: string; before: string };
+
+/** The last calls of a conversation that were answered, the newest first; whoever asked, since they all talk in it. */
+export const lastAnswers = (
+  db: Sql,
+  { session_id, conversation_id, before }: ConversationUpTo,
+): Promise<PreviousAnswer[]> =>
   db.rows<PreviousAnswer>(
-    newest(sql`c.conversation_id = ${conversation_id} and c.conversation_id <> '' and c.leaf_hash is not null`),
+    newest(sql`c.conversation_id = ${conversation_id} and c.conversation_id <> '' and c.leaf_hash is not null
+               and c.session_id = ${session_id}::uuid and t.requested_at < ${before}::timestamptz`),
   );
 
 const newest = (matching: SQL): SQL => sql`

@@ -87,7 +87,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
         [...underway, ...waiting].map(({ turn }) => turn),
       );
     let previous = await find();
-    if (earlier.length > 0 && (named.conversation_id !== '' || (named.response_id !== '' && !previous))) {
+    if (earlier.length > 0 && (named.conversation || (named.response_id !== '' && !previous))) {
       await Promise.allSettled(earlier);
       previous = await find();
     }

@@ -11,6 +11,7 @@ import { skeletonOf } from '../capture/slices.ts';
 import { threadOf } from '../capture/thread.ts';
 import type { PreparedTurn } from '../db/append-turns.ts';
 import type { BookedRequest } from '../db/book-coverage.ts';
+import type { ConversationUpTo } from '../db/previous-answers.ts';
 import { headersDigest } from '../merkle/turn-chain.ts';
 import type { Identity } from '../model/identity.ts';
 import type { RequestHead } from '../model/reply.ts';
@@ -54,10 +55,10 @@ export const prepareMemory = (reader: Reader = builtIn): PrepareMemory => ({
 export type PreviousCall = { call_id: string; session_id: string | null; answer: Preceding | null };
 
 /**
- * What a request goes on from where the provider keeps the conversation: an answer, or the last one of a conversation. Ids are the
- * provider's; '' when it names none.
+ * What a request goes on from where the provider keeps the conversation: an answer by its id, '' when it names none, or else the last
+ * one of a conversation.
  */
-export type GoesOn = { response_id: string; conversation_id: string };
+export type GoesOn = { response_id: string; conversation: ConversationUpTo | null };
 
 /** A call that has been looked into as far as its request's head. */
 export type OpenedExchange = {
@@ -77,11 +78,19 @@ export function openExchange(
   const skeleton = cut && skeletonIn(cut);
   const head = cut && skeleton && format ? headIn(memory.reader, exchange, skeleton, cut) : null;
   const told = identityOf(skeleton);
-  const named = { ...told, harness_session_id: told.harness_session_id || boundedId(head?.conversation_id ?? '') };
+  const conversation_id = boundedId(head?.conversation_id ?? '');
+  const named = { ...told, harness_session_id: told.harness_session_id || conversation_id };
   return {
     goesOn: {
       response_id: boundedId(head?.previous_response_id ?? ''),
-      conversation_id: boundedId(head?.conversation_id ?? ''),
+      conversation:
+        conversation_id === ''
+          ? null
+          : {
+              session_id: sessionId(named.harness_id, named.harness_session_id),
+              conversation_id,
+              before: exchange.requested_at,
+            },
     },
     prepared: (previous) => {
       const passed = exchange.svc_proxy_request_id !== null;

@@ -15,7 +15,7 @@ export function openCall(call: JournalCall, memory: PrepareMemory): OpenedExchan
   const { requested_at: at, provider } = call.opened;
   if (call.closed?.over_limit) {
     const prepared: Prepared = { kind: 'booked', booked: { at, provider, outcome: 'over_limit' } };
-    return { goesOn: { response_id: '', conversation_id: '' }, prepared: () => prepared };
+    return { goesOn: { response_id: '', conversation: null }, prepared: () => prepared };
   }
   return openExchange(exchangeOf(call), (skeleton) => identityOf(call.opened, skeleton), memory);
 }

@@ -2,37 +2,60 @@
 import { sessionId } from '../capture/identity.ts';
 import type { PreparedTurn } from '../db/append-turns.ts';
 import type { Database } from '../db/database.ts';
+import type { ConversationUpTo, PreviousAnswer } from '../db/previous-answers.ts';
 import type { CallNodes } from '../model/node.ts';
 import type { GoesOn, PreviousCall } from './prepare-exchange.ts';
 import type { Preceding } from './read-turn.ts';
 
 /**
- * The newest call that was answered under this id, or in this conversation: of the same client if there is one, since a local
- * server may number its answers anew at each start. null: none is known, or none is named.
+ * The newest call that was answered under this id: of the same client if there is one, since a local server may number its answers
+ * anew at each start. Or the newest one of the conversation, whoever asked, that was asked for before. null: none is known, or none
+ * is named.
  * @param earlier turns that are to be stored before the request, in their order
  */
 export async function previousCall(
   ask: Database['ask'],
-  { response_id, conversation_id, client_key }: GoesOn & { client_key: string },
+  { response_id, conversation, client_key }: GoesOn & { client_key: string },
   earlier: readonly PreparedTurn[],
 ): Promise<PreviousCall | null> {
-  if (response_id === '' && conversation_id === '') return null;
+  if (response_id === '') return conversation && lastCall(ask, conversation, earlier);
   const own = (call: { client_key: string }) => call.client_key === client_key;
-  const waiting = earlier.filter(({ nodes: { answer, call } }) =>
-    response_id !== '' ? call.response_id === response_id : answer && call.conversation_id === conversation_id,
-  );
+  const waiting = earlier.filter(({ nodes }) => nodes.call.response_id === response_id);
   const near = waiting.findLast(own);
   if (near) return inBatch(near);
-  const stored = await (response_id !== ''
-    ? ask('previousAnswers', { response_id })
-    : ask('lastAnswers', { conversation_id }));
+  const stored = await ask('previousAnswers', { response_id });
   const found = stored.find(own);
   const foreign = waiting.at(-1);
   if (!found && foreign) return inBatch(foreign);
-  const { call_id, session_id, node_hash, depth } = found ?? stored[0] ?? {};
-  if (call_id === undefined || session_id === undefined) return null;
-  return { call_id, session_id, answer: node_hash ? { node_hash, depth: depth ?? 0 } : null };
+  return inStore(found ?? stored[0]);
 }
+
+async function lastCall(
+  ask: Database['ask'],
+  conversation: ConversationUpTo,
+  earlier: readonly PreparedTurn[],
+): Promise<PreviousCall | null> {
+  const { session_id, conversation_id, before } = conversation;
+  const near = earlier.findLast(
+    ({ nodes: { answer, call }, requested_at, identity }) =>
+      answer !== null &&
+      call.conversation_id === conversation_id &&
+      requested_at < before &&
+      sessionId(identity.harness_id, identity.harness_session_id) === session_id,
+  );
+  if (near) return inBatch(near);
+  const [last] = await ask('lastAnswers', conversation);
+  return inStore(last);
+}
+
+const inStore = (found: PreviousAnswer | undefined): PreviousCall | null =>
+  found
+    ? {
+        call_id: found.call_id,
+        session_id: found.session_id,
+        answer: found.node_hash ? { node_hash: found.node_hash, depth: found.depth } : null,
+      }
+    : null;
 
 /** On what a request hangs that goes on from a call: its answer, or for an empty one the message before it. */
 export const lastOf = ({ answer, messages }: CallNodes): Preceding | null =>

@@ -1,5 +1,6 @@
 /** The calls that gave an answer of this id, the newest first: what a request goes on from that names it. */
 import * as assert from 'uvu/assert';
+import { sessionId } from '../../../core/capture/identity.ts';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import type { PreviousAnswer } from '../../../core/db/previous-answers.ts';
 import { type CallLike, capturedCall, chat, requestId, takeIn } from '../../support/captured-calls.ts';
@@ -103,7 +104,12 @@ databaseSuite('previousAnswers', (test, database) => {
       inConversation(3, 'conv_1', said(3)),
       inConversation(4, 'conv_1', null),
     ]);
-    const last = (conversation_id: string) => database().ask('lastAnswers', { conversation_id });
+    const last = (conversation_id: string, before = '2100-01-01T00:00:00Z') =>
+      database().ask('lastAnswers', {
+        session_id: sessionId('unknown', conversation_id),
+        conversation_id,
+        before,
+      });
     assert.equal(callsOf(await last('conv_1')), [requestId(3), requestId(1)]);
     assert.equal(callsOf(await last('conv_2')), [requestId(2)]);
     assert.equal(await last('conv_3'), []);
