@@ -2,6 +2,10 @@
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { readContract } from '../../../core/api/app.ts';
+import type { Database } from '../../../core/db/database.ts';
+import { parsePriceTable, pricesWith } from '../../../core/derive/price-file.ts';
+import { prepareMemory } from '../../../core/engine/prepare-exchange.ts';
+import { builtIn } from '../../../core/engine/reader.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { Stats } from '../../../core/model/stats.ts';
 import { type CallLike, capturedCall, takeIn } from '../../support/captured-calls.ts';
@@ -159,6 +163,19 @@ databaseSuite('stats of the read API', (test, database) => {
     assert.equal((await get('?model=gpt-4o-mini')).unpriced_models, []);
   });
 
+  test('total_cost: folded with the configured pricing table', async () => {
+    const table = parsePriceTable('{"zephyr-made-up":{"input":2,"output":10},"gpt-4o-mini":{"input":0,"output":0}}');
+    const memory = prepareMemory({ ...builtIn, priceOf: pricesWith(table, builtIn.priceOf) });
+    const tokens: Reply['tokens'] = [1_000_000, 100_000];
+    const calls = ['zephyr-made-up', 'gpt-4o-mini', 'gpt-4.1', 'another-made-up'].map((model, n) =>
+      call(n, model, [user('Hello')], replied('Hi', { model, tokens })),
+    );
+    await takeIn(database(), calls, memory);
+    const { total_cost, unpriced_models } = await get();
+    assert.equal([total_cost, unpriced_models], [2 + 1 + 0 + 2 + 0.8, ['another-made-up']]);
+    assert.is((await get('?model=gpt-4o-mini')).total_cost, 0, 'a price of 0 is a price');
+  });
+
   test('input_tokens: sum over all matching nodes, each token counted once', async () => {
     await store(
       call(0, 'one', [user('Hello')], replied('Hi', { tokens: [10, 5] })),
@@ -206,6 +223,17 @@ databaseSuite('stats of the read API', (test, database) => {
     );
     assert.is((await get()).tool_calls, 3);
     assert.is((await get('?since=2026-11-21T09:00:01Z')).tool_calls, 1);
+  });
+
+  test('all numbers come from one storage aggregate: the database is asked once', async () => {
+    await store(...['one', 'two', 'three'].map((session, n) => call(n, session, [user('Hello')], replied('Hi'))));
+    const asked: string[] = [];
+    const ask = ((name: string, args: unknown) => {
+      asked.push(name);
+      return (database().ask as (name: string, args: unknown) => Promise<unknown>)(name, args);
+    }) as Database['ask'];
+    assert.is((await testApi({ ask }).request('/v1/stats')).status, 200);
+    assert.equal(asked, ['readStats']);
   });
 
   test('a session is counted as completed by its head alone: a prompt after the answer reopens it', async () => {

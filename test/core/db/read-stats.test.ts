@@ -1,5 +1,9 @@
+import type { SQL } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { readStats } from '../../../core/db/read-stats.ts';
+import type { Sql } from '../../../core/db/sql.ts';
 import { Stats, StatsQuery } from '../../../core/model/stats.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { idOf, insertSessions } from '../../support/projection-rows.ts';
@@ -234,6 +238,18 @@ databaseSuite('readStats', (test, database) => {
       { numRuns: 40 },
     );
     assert.ok(matched > 100, `filters that matched anything: ${matched}`);
+  });
+
+  test('all numbers come from one storage aggregate, and no chain is walked for a session', async () => {
+    const statements: string[] = [];
+    const rows = async (statement: SQL) => {
+      statements.push(new PgDialect().sqlToQuery(statement).sql);
+      return [{}] as never[];
+    };
+    await readStats({ rows } as Partial<Sql> as Sql, StatsQuery.parse({}));
+    assert.is(statements.length, 1);
+    assert.equal([...new Set(statements[0]?.match(/\bsvc\.\w+/g))], ['svc.nodes', 'svc.session_edits']);
+    assert.not.match(statements[0] ?? '', /recursive|group by/i);
   });
 
   test('no nodes are zeros', async () => {
