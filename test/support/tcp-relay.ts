@@ -1,0 +1,48 @@
+/** A wire between a service and its database that can be cut: whoever connects then is refused, as by a server that is gone. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export type Relay = {
+  /** The address of a database, led through here. */
+  through(dsn: string): string;
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+};
+
+/** @param dsn where it leads */
+export async function startRelay(dsn: string): Promise<Relay> {
+  const { hostname, port: targetPort } = new URL(dsn);
+  const ends = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(targetPort || 5432), hostname);
+    for (const [end, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(end);
+      end.pipe(other);
+      end
+        .on('error', () => {})
+        .on('close', () => {
+          ends.delete(end);
+          other.destroy();
+        });
+    }
+  });
+  const listen = (port: number) => new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    through: (dsn) => {
+      const url = new URL(dsn);
+      url.hostname = '127.0.0.1';
+      url.port = String(port);
+      return url.href;
+    },
+    cut: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        for (const end of ends) end.destroy();
+      }),
+    mend: () => listen(port),
+  };
+}
