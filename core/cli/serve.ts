@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path';
 import { type Journal, openJournal } from '../capture/journal.ts';
 import type { Loaded } from '../config/load.ts';
-import { lockFolder } from '../db/folder-lock.ts';
+import { lockFolder } from '../db/client/folder-lock.ts';
 import { openDatabase } from '../db/open.ts';
 import { type Engine, startEngine } from '../engine/engine.ts';
 import { type Log, openLog } from '../log.ts';

@@ -2,12 +2,12 @@
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { startWorker } from '../start-worker.ts';
-import { connectDatabase, type DatabaseConnection } from './connection.ts';
+import { connectDatabase, type DatabaseConnection } from './client/connection.ts';
+import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
+import { lockFolder } from './client/folder-lock.ts';
+import { connectServer, openPool } from './client/server.ts';
 import type { Database } from './database.ts';
-import { hostEmbedded, type StartThread } from './embedded-host.ts';
-import { lockFolder } from './folder-lock.ts';
 import { migrate, readMigrations } from './migrate.ts';
-import { connectServer, openPool } from './server.ts';
 
 export type OpenDatabase = Database & {
   /** For another thread, once each: `startWorker(name, { connection }, transferables(connection))`. (connection.ts) */
@@ -51,7 +51,8 @@ async function openServerDatabase({ dsn, pooled, askTimeoutMs = ASK_TIMEOUT_MS }
 
 async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
   const { folder, log, askTimeoutMs = ASK_TIMEOUT_MS } = options;
-  const startThread = options.startThread ?? ((data, transfer) => startWorker('db/embedded-worker', data, transfer));
+  const startThread =
+    options.startThread ?? ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer));
   const unlock = await lockFolder(folder);
   try {
     const host = await hostEmbedded({ folder, log, askTimeoutMs, startThread });

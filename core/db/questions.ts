@@ -1,7 +1,7 @@
-/** What can be asked of the database? A line per question; its function stands in a file of this folder. */
-import { appendTurns } from './append-turns.ts';
+/** What can be asked of the database? A line per question; its function stands in a file of one of the folders beside it. */
+
 import { checkpoint } from './checkpoint.ts';
-import { commitDerive } from './derive-commit.ts';
+import { commitDerive } from './derive/derive-commit.ts';
 import {
   derivePending,
   failDerive,
@@ -10,30 +10,31 @@ import {
   markOutdated,
   renewLease,
   returnLease,
-} from './derive-queue.ts';
-import { deriveReport } from './derive-report.ts';
-import { deriveState, turnsToDerive } from './derive-turns.ts';
+} from './derive/derive-queue.ts';
+import { deriveReport } from './derive/derive-report.ts';
+import { deriveState, turnsToDerive } from './derive/derive-turns.ts';
+import { markedPending, markFromScratch } from './derive/mark-from-scratch.ts';
+import { replaceNodes } from './derive/replace-nodes.ts';
+import { turnsToRead } from './derive/session-turns.ts';
 import { installation } from './installation.ts';
-import { journalPositions } from './journal-positions.ts';
-import { knownSlices } from './known-slices.ts';
-import { listRawTurns } from './list-raw-turns.ts';
-import { listSessions } from './list-sessions.ts';
-import { listTraces } from './list-traces.ts';
-import { markedPending, markFromScratch } from './mark-from-scratch.ts';
-import { parkTurn } from './park-turn.ts';
 import { ping } from './ping.ts';
-import { lastAnswers, previousAnswers } from './previous-answers.ts';
-import { rawTurnBytes } from './raw-turn-bytes.ts';
-import { readCoverage } from './read-coverage.ts';
-import { readSession } from './read-session.ts';
-import { readSpan } from './read-span.ts';
-import { readStats } from './read-stats.ts';
-import { readStatus } from './read-status.ts';
-import { readTrace } from './read-trace.ts';
-import { replaceNodes } from './replace-nodes.ts';
-import { linksOf, sessionTraces, spansOf } from './session-traces.ts';
-import { turnsToRead } from './session-turns.ts';
-import { storedCalls } from './stored-calls.ts';
+import { listRawTurns } from './read/list-raw-turns.ts';
+import { listSessions } from './read/list-sessions.ts';
+import { listTraces } from './read/list-traces.ts';
+import { rawTurnBytes } from './read/raw-turn-bytes.ts';
+import { readCoverage } from './read/read-coverage.ts';
+import { readSession } from './read/read-session.ts';
+import { readSpan } from './read/read-span.ts';
+import { readStats } from './read/read-stats.ts';
+import { readStatus } from './read/read-status.ts';
+import { readTrace } from './read/read-trace.ts';
+import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
+import { appendTurns } from './store/append-turns.ts';
+import { journalPositions } from './store/journal-positions.ts';
+import { knownSlices } from './store/known-slices.ts';
+import { parkTurn } from './store/park-turn.ts';
+import { lastAnswers, previousAnswers } from './store/previous-answers.ts';
+import { storedCalls } from './store/stored-calls.ts';
 import { vacuum } from './vacuum.ts';
 
 export const questions = {

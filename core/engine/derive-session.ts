@@ -1,6 +1,6 @@
 /** How is one session brought up to its turns? Load, fold, commit, in pieces that memory can hold, under a lease. */
 import type { Database } from '../db/database.ts';
-import type { Lease } from '../db/derive-queue.ts';
+import type { Lease } from '../db/derive/derive-queue.ts';
 import { type Checkpoint, keptCheckpoints, restoredRows } from '../derive/checkpoint.ts';
 import { fold } from '../derive/fold.ts';
 import { addChanges, noChanges, summed } from '../derive/merge-changes.ts';

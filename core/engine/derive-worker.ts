@@ -2,7 +2,7 @@
 import { setTimeout as startTimer } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
-import type { Lease } from '../db/derive-queue.ts';
+import type { Lease } from '../db/derive/derive-queue.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { v7 } from 'uuid';
 import { openJournalReader } from '../capture/journal-reader.ts';
-import { connectDatabase } from '../db/connection.ts';
+import { connectDatabase } from '../db/client/connection.ts';
 import { pricesWith } from '../derive/price-file.ts';
 import { DatabaseError } from '../errors.ts';
 import { openLog } from '../log.ts';

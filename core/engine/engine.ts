@@ -1,6 +1,6 @@
 /** How does the main thread drive the engine? It starts the thread, tells it how far the journal is, and starts it anew when it dies. */
 import type { Worker } from 'node:worker_threads';
-import { type DatabaseConnection, transferables } from '../db/connection.ts';
+import { type DatabaseConnection, transferables } from '../db/client/connection.ts';
 import type { PriceTable } from '../derive/price-file.ts';
 import type { Log } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';

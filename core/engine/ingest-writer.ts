@@ -1,7 +1,7 @@
 /** How does a turn that a client captured itself get into the log? Read, sliced and committed before its sender hears of it. */
 import { instantNow } from '../capture/clock.ts';
-import type { PreparedTurn, StoredTurn, TurnBatch } from '../db/append-turns.ts';
 import type { Database } from '../db/database.ts';
+import type { PreparedTurn, StoredTurn, TurnBatch } from '../db/store/append-turns.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict, KeptTurn } from '../model/ingest.ts';

@@ -2,9 +2,9 @@
 import { setImmediate as immediately } from 'node:timers/promises';
 import type { JournalCall, JournalPosition } from '../capture/journal-format.ts';
 import type { JournalEntry, JournalReader } from '../capture/journal-reader.ts';
-import type { PreparedTurn, TurnBatch } from '../db/append-turns.ts';
-import type { BookedRequest } from '../db/book-coverage.ts';
 import type { Database } from '../db/database.ts';
+import type { PreparedTurn, TurnBatch } from '../db/store/append-turns.ts';
+import type { BookedRequest } from '../db/store/book-coverage.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';

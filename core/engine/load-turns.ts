@@ -4,7 +4,7 @@ import { headerOf } from '../capture/headers.ts';
 import type { HeaderList } from '../capture/journal-format.ts';
 import { unpackSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
-import type { PackedBytes, StoredTurn } from '../db/derive-turns.ts';
+import type { PackedBytes, StoredTurn } from '../db/derive/derive-turns.ts';
 import type { CallKey } from '../derive/order.ts';
 import type { CallTurn } from '../derive/turn.ts';
 import { Ending } from '../model/coverage.ts';

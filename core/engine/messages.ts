@@ -1,5 +1,5 @@
 /** What do the main thread and the engine say to each other? */
-import type { DatabaseConnection } from '../db/connection.ts';
+import type { DatabaseConnection } from '../db/client/connection.ts';
 import type { PriceTable } from '../derive/price-file.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 

@@ -1,8 +1,8 @@
 /** Which call does a request go on from, when it names the answer or its conversation by the provider's id? One of its own batch, or a stored one. */
 import { sessionId } from '../capture/identity.ts';
-import type { PreparedTurn } from '../db/append-turns.ts';
 import type { Database } from '../db/database.ts';
-import type { ConversationUpTo, PreviousAnswer } from '../db/previous-answers.ts';
+import type { PreparedTurn } from '../db/store/append-turns.ts';
+import type { ConversationUpTo, PreviousAnswer } from '../db/store/previous-answers.ts';
 import type { CallNodes } from '../model/node.ts';
 import type { GoesOn, PreviousCall } from './prepare-exchange.ts';
 import type { Preceding } from './read-turn.ts';

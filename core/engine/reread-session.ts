@@ -2,8 +2,8 @@
 import { type PackedSlice, packedSlice, sliceId } from '../capture/slice-codec.ts';
 import { sliceBody } from '../capture/slices.ts';
 import type { Database } from '../db/database.ts';
-import { addNodes, type NodesByPlace, type PlacedRow } from '../db/put-nodes.ts';
-import type { TurnToRead } from '../db/session-turns.ts';
+import type { TurnToRead } from '../db/derive/session-turns.ts';
+import { addNodes, type NodesByPlace, type PlacedRow } from '../db/store/put-nodes.ts';
 import { FormatId } from '../model/provider.ts';
 import { lastOf } from './previous-call.ts';
 import {

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openPool } from '../../core/db/server.ts';
+import { openPool } from '../../core/db/client/server.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';

@@ -281,6 +281,37 @@ onEachDatabase('the ingest API', (test) => {
     assert.not.match(service.log(), 'the engine');
   });
 
+  test('kill -9 right after an answer: what was answered 202 is there after the restart, once', async (stand) => {
+    const sent: string[] = [];
+    const answered: Accepted[] = [];
+    let killed: Promise<void> | null = null;
+    const senders = Array.from({ length: 6 }, async (_, sender) => {
+      for (let n = 0; ; n++) {
+        const id = `kill ${sender} ${n}`;
+        sent.push(id);
+        const posted = await postTurn(stand.service, plainTurn(id)).catch(() => null);
+        if (!posted) return; // the answer did not come
+        answered.push(acceptance(posted));
+        if (answered.length >= 30) killed ??= stand.service.kill();
+      }
+    });
+    await Promise.all(senders);
+    await killed;
+
+    const service = await stand.start();
+    const found = answered.map(async ({ request_id, raw_turn_id, session_id }) => {
+      const [turn, ...others] = await rawTurnsOf(service, session_id);
+      assert.equal([turn?.raw_turn_id, turn?.request_id, others.length], [raw_turn_id, request_id, 0]);
+      assert.is(turn && JSON.parse(requestOf(turn).toString()).messages[0].content, `Question ${request_id}`);
+      const again = await acceptedTurn(service, plainTurn(request_id));
+      assert.equal([again.deduped, again.raw_turn_id], [true, raw_turn_id]);
+    });
+    await Promise.all(found);
+    const all = await Promise.all(sent.map((id) => acceptedTurn(service, plainTurn(id))));
+    assert.is(new Set(all.map(({ raw_turn_id }) => raw_turn_id)).size, sent.length);
+    await toldSession(service, answered[0]?.session_id ?? '', 1);
+  });
+
   test('request body size: about 14.67 MiB pass; above it 413 before parsing, counted and logged', async ({
     service,
   }) => {
@@ -333,37 +364,6 @@ onEachDatabase('the ingest API', (test) => {
       );
       return found && found.rollup.turn_count === asked;
     });
-  });
-
-  test('kill -9 right after an answer: what was answered 202 is there after the restart, once', async (stand) => {
-    const sent: string[] = [];
-    const answered: Accepted[] = [];
-    let killed: Promise<void> | null = null;
-    const senders = Array.from({ length: 6 }, async (_, sender) => {
-      for (let n = 0; ; n++) {
-        const id = `kill ${sender} ${n}`;
-        sent.push(id);
-        const posted = await postTurn(stand.service, plainTurn(id)).catch(() => null);
-        if (!posted) return; // the answer did not come
-        answered.push(acceptance(posted));
-        if (answered.length >= 30) killed ??= stand.service.kill();
-      }
-    });
-    await Promise.all(senders);
-    await killed;
-
-    const service = await stand.start();
-    const found = answered.map(async ({ request_id, raw_turn_id, session_id }) => {
-      const [turn, ...others] = await rawTurnsOf(service, session_id);
-      assert.equal([turn?.raw_turn_id, turn?.request_id, others.length], [raw_turn_id, request_id, 0]);
-      assert.is(turn && JSON.parse(requestOf(turn).toString()).messages[0].content, `Question ${request_id}`);
-      const again = await acceptedTurn(service, plainTurn(request_id));
-      assert.equal([again.deduped, again.raw_turn_id], [true, raw_turn_id]);
-    });
-    await Promise.all(found);
-    const all = await Promise.all(sent.map((id) => acceptedTurn(service, plainTurn(id))));
-    assert.is(new Set(all.map(({ raw_turn_id }) => raw_turn_id)).size, sent.length);
-    await toldSession(service, answered[0]?.session_id ?? '', 1);
   });
 
   test.run();

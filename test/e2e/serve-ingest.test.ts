@@ -162,8 +162,8 @@ beside('SIGTERM: a turn whose body is still coming is taken in and answered, the
   }
 });
 
-if (process.env.SVC_TEST_DSN) beside.run();
-else console.log('skip: svc serve ingest beside svc serve (server): SVC_TEST_DSN is not set');
+if (!process.env.SVC_TEST_DSN) console.log('skip: svc serve ingest beside svc serve (server): SVC_TEST_DSN is not set');
+else beside.run();
 
 const failure = (started: Promise<unknown>): Promise<string> =>
   started.then(

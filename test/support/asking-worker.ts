@@ -1,6 +1,6 @@
 /** A thread that asks over the connection it was given: what it is told to ask, it answers; what it hears, it repeats. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { connectDatabase, type DatabaseConnection } from '../../core/db/connection.ts';
+import { connectDatabase, type DatabaseConnection } from '../../core/db/client/connection.ts';
 
 const database = connectDatabase((workerData as { connection: DatabaseConnection }).connection);
 const ask = database.ask as unknown as (name: string, args: unknown) => Promise<unknown>;

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { HeaderList, JournalCall } from '../../core/capture/journal-format.ts';
 import { packedSlice } from '../../core/capture/slice-codec.ts';
-import type { StoredTurn, TurnBatch } from '../../core/db/append-turns.ts';
 import type { Database } from '../../core/db/database.ts';
+import type { StoredTurn, TurnBatch } from '../../core/db/store/append-turns.ts';
 import { type Prepared, type PrepareMemory, prepareMemory } from '../../core/engine/prepare-exchange.ts';
 import { openCall } from '../../core/engine/prepare-turn.ts';
 import { previousCall } from '../../core/engine/previous-call.ts';

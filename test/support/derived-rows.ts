@@ -1,6 +1,7 @@
 /** What was worked out? Every derived row of a service that has stopped, on either kind of database, to be compared as a whole. */
+
+import { openPool } from '../../core/db/client/server.ts';
 import { openDatabase } from '../../core/db/open.ts';
-import { openPool } from '../../core/db/server.ts';
 import { openLog } from '../../core/log.ts';
 import { startTestThread } from './databases.ts';
 import { rawSql } from './raw-sql.ts';

@@ -1,5 +1,5 @@
 /** A process that locks the folder of its argument, says how that went, and stays until its stdin ends. */
-import { lockFolder } from '../../core/db/folder-lock.ts';
+import { lockFolder } from '../../core/db/client/folder-lock.ts';
 
 const word = await lockFolder(process.argv[2] ?? '').then(
   () => 'locked',

@@ -2,8 +2,8 @@ import { sql as statement } from 'drizzle-orm';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { compiled } from '../../../core/db/client/wire-text.ts';
 import { bytesArray, hexArray, jsonText, pgArray } from '../../../core/db/literals.ts';
-import { compiled } from '../../../core/db/wire-text.ts';
 import { databaseSuite } from '../../support/databases.ts';
 
 databaseSuite('literals', (test, database) => {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { sql as statement } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { openPool } from '../../../core/db/client/server.ts';
 import { type Migration, migrate, readMigrations, refuseOldVersion } from '../../../core/db/migrate.ts';
-import { openPool } from '../../../core/db/server.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { databaseSuite, emptyServerDatabase } from '../../support/databases.ts';
 

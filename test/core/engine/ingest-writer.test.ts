@@ -1,8 +1,8 @@
 /** A turn is committed before its sender hears of it, and once for each request id, whoever else sends at the same time. */
 import { v7 } from 'uuid';
 import * as assert from 'uvu/assert';
-import type { TurnBatch } from '../../../core/db/append-turns.ts';
 import type { Database } from '../../../core/db/database.ts';
+import type { TurnBatch } from '../../../core/db/store/append-turns.ts';
 import { type IngestWriter, openIngest } from '../../../core/engine/ingest-writer.ts';
 import { builtIn } from '../../../core/engine/reader.ts';
 import { DatabaseError } from '../../../core/errors.ts';

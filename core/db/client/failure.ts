@@ -1,0 +1,83 @@
+/** What leaves this room when the database says no? A DatabaseError without parameters, whole across a thread's border too. */
+import { DatabaseError, OperatorError, Refusal, type RefusalCode } from '../../errors.ts';
+
+/** An error as plain data, for a MessagePort. */
+export type Failure = { message: string; stack: string | undefined } & (
+  | { kind: 'database'; sqlstate: string; transient: boolean }
+  | { kind: 'refusal'; code: RefusalCode }
+  | { kind: 'operator'; exitCode: 1 | 2 }
+  | { kind: 'bug'; name: string }
+);
+
+/** A lost connection, a restarted worker: asking again may help. */
+export const lostConnection = (why: string) => new DatabaseError(`Cannot ask the database: ${why}`, '', true);
+
+/** True when the connection that gave this error is of no more use. */
+export function connectionIsLost(error: unknown): boolean {
+  if (error instanceof DatabaseError) return error.sqlstate === '' && error.transient;
+  const { code, severity } = fields(error);
+  return isFatal(severity) || (severity === '' && LOST.test(code)) || /^(08|57P0)/.test(code);
+}
+
+/**
+ * A driver's error as ours. The original is dropped, not kept as the cause: drivers hang statement and parameters on it.
+ * Details are dropped too (they quote rows), and with a refused value the text, which quotes the value.
+ */
+export function databaseError(error: unknown): unknown {
+  if (error instanceof DatabaseError) return error;
+  const { code, severity, message } = fields(error);
+  if (severity !== '' && /^[0-9A-Z]{5}$/.test(code)) {
+    const why = /^(22|XX)/.test(code) ? 'a value or an internal state was refused' : message;
+    const transient = isFatal(severity) || TRANSIENT.test(code);
+    return new DatabaseError(`Cannot run a statement: ${why} (${code})`, code, transient);
+  }
+  if (LOST.test(code)) return lostConnection(`the connection is lost (${code})`);
+  return error;
+}
+
+export function plainFailure(error: unknown): Failure {
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: undefined };
+  if (error instanceof DatabaseError) {
+    return { kind: 'database', message, stack, sqlstate: error.sqlstate, transient: error.transient };
+  }
+  if (error instanceof Refusal) return { kind: 'refusal', message, stack, code: error.code };
+  if (error instanceof OperatorError) return { kind: 'operator', message, stack, exitCode: error.exitCode };
+  return { kind: 'bug', message, stack, name: error instanceof Error ? error.name : 'Error' };
+}
+
+export function errorOf(failure: Failure): Error {
+  const error = rebuilt(failure);
+  if (failure.stack !== undefined) error.stack = failure.stack;
+  return error;
+}
+
+function rebuilt(failure: Failure): Error {
+  switch (failure.kind) {
+    case 'database':
+      return new DatabaseError(failure.message, failure.sqlstate, failure.transient);
+    case 'refusal':
+      return new Refusal(failure.code, failure.message);
+    case 'operator':
+      return new OperatorError(failure.message, failure.exitCode);
+    case 'bug':
+      return Object.assign(new Error(failure.message), { name: failure.name });
+  }
+}
+
+/** The connection was refused or ended, whatever the reason: no statement is at fault. */
+const isFatal = (severity: string) => severity === 'FATAL' || severity === 'PANIC';
+
+/**
+ * Conditions of the server that pass or that an operator mends, while the statement is as good as ever: lost connections, a standby
+ * that takes no writes yet, refused logins, deadlocks, no room, locks, shutdown, failing disks. (PostgreSQL, appendix A.)
+ */
+const TRANSIENT = /^(08|25006|28|3D|40|53|55|57|58)/;
+
+/** Codes of Node's sockets and of postgres.js for a connection that failed or ended. */
+const LOST = /^(E[A-Z]{3,}|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;
+
+function fields(error: unknown): { code: string; severity: string; message: string } {
+  const { code, severity, message } = (error ?? {}) as Record<string, unknown>;
+  const text = (value: unknown) => (typeof value === 'string' ? value : '');
+  return { code: text(code), severity: text(severity), message: text(message) };
+}

@@ -1,0 +1,93 @@
+/** Who uses this folder? One process at a time: PGlite has no lock of its own, and two on one folder destroy the database. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OperatorError } from '../../errors.ts';
+
+type Claim = { pid: number; started: string; boot: string; since: string };
+
+const CLAIM = /^lock\.[0-9a-f-]{36}$/;
+const ATTEMPTS = 8;
+
+/**
+ * Makes the folder (0700) and takes it. Each process puts down a claim under a name of its own and then looks for others: of
+ * two at once neither sees nothing, so never both get it, and removing a dead process's claim cannot hit a living one's.
+ * @returns what gives it back @throws {OperatorError} a living process has it
+ */
+export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  const mine = `lock.${randomUUID()}`;
+  for (let attempt = 0; ; attempt += 1) {
+    await putDown(folder, mine);
+    const other = await otherClaim(folder, mine);
+    if (!other) return () => rm(join(folder, mine), { force: true });
+    await rm(join(folder, mine), { force: true });
+    if (attempt === ATTEMPTS) throw new OperatorError(taken(folder, other));
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** attempt)); // two that withdrew at once
+  }
+}
+
+const taken = (folder: string, { pid, since }: Claim) =>
+  `Cannot use '${folder}': process ${pid} has used it since ${since}; stop that process, or start in another directory`;
+
+/** Whole or not at all, as a reader sees it. */
+async function putDown(folder: string, name: string): Promise<void> {
+  const claim: Claim = {
+    pid: process.pid,
+    started: startOf(process.pid),
+    boot: bootId(),
+    since: new Date().toISOString(),
+  };
+  await writeFile(join(folder, `${name}.new`), JSON.stringify(claim), { mode: 0o600 });
+  await rename(join(folder, `${name}.new`), join(folder, name));
+}
+
+/** A living process's claim beside ours; those of dead processes are removed. */
+async function otherClaim(folder: string, mine: string): Promise<Claim | undefined> {
+  for (const name of await readdir(folder)) {
+    if (!CLAIM.test(name) || name === mine) continue;
+    const claim = await readClaim(join(folder, name));
+    if (claim && isAlive(claim)) return claim;
+    await rm(join(folder, name), { force: true });
+  }
+  return undefined;
+}
+
+async function readClaim(path: string): Promise<Claim | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Claim;
+  } catch {
+    return undefined; // given back meanwhile, or cut by a power loss
+  }
+}
+
+function isAlive({ pid, started, boot }: Claim): boolean {
+  if (boot !== bootId()) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false; // EPERM: another user's, but alive
+  }
+  return started === startOf(pid);
+}
+
+/** Start time in ticks since boot, so that a reused pid is told from its predecessor; '' where there is no /proc. */
+function startOf(pid: number): string {
+  const stat = read(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''; // field 22; the command before it may hold spaces
+}
+
+/** A restart of the machine ends all claims, and a restart of a container those of its processes. */
+const bootId = () =>
+  read(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()) +
+  read(() => readlinkSync('/proc/self/ns/pid'));
+
+function read(text: () => string): string {
+  try {
+    return text();
+  } catch {
+    return '';
+  }
+}

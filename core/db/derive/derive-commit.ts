@@ -1,0 +1,327 @@
+/** How does a fold become rows? In one transaction, fenced by the lease; rows that would not change are not written. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { Changes, LinkRow, SpanPatch, SpanRow, TraceRow } from '../../derive/changes.ts';
+import type { Checkpoint } from '../../derive/checkpoint.ts';
+import type { CallKey } from '../../derive/order.ts';
+import type { SessionState } from '../../derive/state.ts';
+import { jsonText, pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+export type DeriveCommit = {
+  session_id: string;
+  lease_token: string;
+  mark: number; // of the lease
+  changes: Changes | null; // null: there was nothing to fold
+  state: SessionState | null;
+  folded_seq: number; // turns up to this session_seq have been looked at, as far as they sort before the state's last call
+  checkpoints: Checkpoint[];
+  kept_checkpoints: number[]; // by the number of calls they hold; others go
+  /** Rows of calls from here on that this fold did not make again go; `all`: those of every call. */
+  replace: CallKey | 'all' | null;
+  more: boolean; // calls are left: the lease is kept
+};
+
+/** `committed` false: somebody else has the lease, and nothing was written. `again`: the session is still behind. */
+export type DeriveCommitted = { committed: boolean; again: boolean };
+
+/**
+ * The lease is looked at first, so that nothing is written in vain, and again at the end, under a lock that intake, which marks
+ * the same row, then waits for only briefly.
+ */
+export async function commitDerive(db: Sql, commit: DeriveCommit): Promise<DeriveCommitted> {
+  try {
+    return await db.transaction(async (tx) => {
+      await heldMark(tx, commit, sql``);
+      if (commit.replace !== null) await removeOthers(tx, commit);
+      if (commit.changes) await writeChanges(tx, commit.changes);
+      else if (commit.replace === 'all') await removeRollup(tx, commit.session_id);
+      await writeStates(tx, commit);
+      const again = (await heldMark(tx, commit, sql`for update`)) !== commit.mark;
+      if (!commit.more) await endLease(tx, commit.session_id, again);
+      return { committed: true, again };
+    });
+  } catch (error) {
+    if (error instanceof LeaseLost) return { committed: false, again: false };
+    throw error;
+  }
+}
+
+/** Rolls the transaction back. */
+class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+async function heldMark(tx: Sql, { session_id, lease_token }: DeriveCommit, lock: SQL): Promise<number> {
+  const [held] = await tx.rows<{ mark: number }>(sql`
+    select mark from svc.derive_queue where session_id = ${session_id} and lease_token = ${lease_token} ${lock}`);
+  if (!held) throw new LeaseLost('Cannot commit a fold: another worker has the lease');
+  return held.mark;
+}
+
+const endLease = (tx: Sql, session_id: string, again: boolean) =>
+  tx.rows(
+    again
+      ? sql`update svc.derive_queue
+               set leased_until = null, lease_token = null, attempts = 0, error = null, dirtied_at = now(), try_after = now()
+             where session_id = ${session_id}`
+      : sql`delete from svc.derive_queue where session_id = ${session_id}`,
+  );
+
+async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCommit): Promise<void> {
+  const spans = changes?.spans ?? [];
+  const links = changes?.links ?? [];
+  const ours = sql`s.session_id = ${session_id} and ${replace === 'all' || replace === null ? sql`true` : fromCall(replace)}`;
+  await tx.rows(sql`
+    with ours as materialized (select s.trace_id, s.span_id from svc.spans s where ${ours})
+    delete from svc.span_links l
+     where l.session_id = ${session_id}
+       and ((l.from_trace_id, l.from_span_id) in (select trace_id, span_id from ours)
+            or (l.to_trace_id, l.to_span_id) in (select trace_id, span_id from ours))
+       and (l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind) not in (
+             select k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id, k.kind
+               from unnest(${pgArray(links.map((link) => link.from_trace_id))}::uuid[],
+                           ${pgArray(links.map((link) => link.from_span_id))}::uuid[],
+                           ${pgArray(links.map((link) => link.to_trace_id))}::uuid[],
+                           ${pgArray(links.map((link) => link.to_span_id))}::uuid[],
+                           ${pgArray(links.map((link) => link.kind))}::text[])
+                 as k (from_trace_id, from_span_id, to_trace_id, to_span_id, kind))`);
+  await tx.rows(sql`
+    delete from svc.spans s
+     where ${ours}
+       and (s.trace_id, s.span_id) not in (
+             select k.trace_id, k.span_id
+               from unnest(${pgArray(spans.map((span) => span.trace_id))}::uuid[],
+                           ${pgArray(spans.map((span) => span.span_id))}::uuid[]) as k (trace_id, span_id))`);
+  await tx.rows(sql`
+    delete from svc.traces t
+     where t.session_id = ${session_id}
+       and not exists (select 1 from svc.spans s where s.trace_id = t.trace_id)
+       and t.trace_id <> all(${pgArray((changes?.traces ?? []).map((trace) => trace.trace_id))}::uuid[])`);
+}
+
+/** Spans that calls from this one on have made. A span starts at or after its call, so the index by start finds them. */
+const fromCall = ({ requested_at, call_id }: CallKey): SQL => sql`
+  s.started_at >= ${requested_at}::timestamptz and exists (
+    select 1 from svc.raw_turns t
+     where t.raw_turn_id = s.raw_turn_id
+       and (t.requested_at, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C")
+           >= (${requested_at}::timestamptz, ${call_id}))`;
+
+/** A session without a single call has no projection. */
+async function removeRollup(tx: Sql, session_id: string): Promise<void> {
+  await tx.rows(sql`delete from svc.session_rollups where session_id = ${session_id}`);
+  await tx.rows(sql`delete from svc.derive_states where session_id = ${session_id}`);
+}
+
+async function writeChanges(tx: Sql, { traces, spans, patches, links, rollup }: Changes): Promise<void> {
+  if (traces.length > 0) await upsert(tx, 'svc.traces', ['trace_id'], TRACE, traces);
+  if (spans.length > 0) {
+    await upsert(
+      tx,
+      'svc.spans',
+      ['trace_id', 'span_id'],
+      SPAN,
+      spans.map((span) => ({ ...span, node_hash: hexBytes(span.node_hash) })),
+    );
+  }
+  if (patches.length > 0) await patchSpans(tx, patches);
+  if (links.length > 0) await upsert(tx, 'svc.span_links', LINK_KEY, LINK, links);
+  await upsert(tx, 'svc.session_rollups', ['session_id'], ROLLUP, [rollup]);
+}
+
+/** How a JSON string becomes bytea: PostgreSQL reads its text form. */
+const hexBytes = (hex: string | null) => (hex === null ? null : `\\x${hex}`);
+
+type Columns<Row> = { [Column in keyof Row]: string };
+
+const TRACE: Columns<TraceRow> = {
+  trace_id: 'uuid',
+  session_id: 'uuid',
+  source: 'text',
+  synthetic: 'text',
+  status: 'text',
+  user_prompt: 'text',
+  response_preview: 'text',
+  started_at: 'timestamptz',
+  ended_at: 'timestamptz',
+  duration_ns: 'bigint',
+  span_count: 'integer',
+  tool_calls: 'integer',
+  input_tokens: 'bigint',
+  output_tokens: 'bigint',
+  main_input_tokens: 'bigint',
+  main_output_tokens: 'bigint',
+  cache_read_tokens: 'bigint',
+  cache_write_tokens: 'bigint',
+  reasoning_tokens: 'bigint',
+  cost_usd: 'numeric',
+  unpriced_models: 'text[]',
+};
+
+const SPAN: Columns<SpanRow> = {
+  trace_id: 'uuid',
+  span_id: 'uuid',
+  session_id: 'uuid',
+  parent_span_id: 'uuid',
+  seq: 'integer',
+  kind: 'text',
+  call_kind: 'text',
+  name: 'text',
+  thread_id: 'text',
+  status: 'text',
+  error_type: 'text',
+  model: 'text',
+  provider: 'text',
+  stop_reason: 'text',
+  external_id: 'text',
+  started_at: 'timestamptz',
+  first_byte_at: 'timestamptz',
+  ended_at: 'timestamptz',
+  duration_ns: 'bigint',
+  input: 'jsonb',
+  output: 'jsonb',
+  verdict: 'jsonb',
+  input_tokens: 'bigint',
+  output_tokens: 'bigint',
+  cache_read_tokens: 'bigint',
+  cache_write_5m_tokens: 'bigint',
+  cache_write_1h_tokens: 'bigint',
+  reasoning_tokens: 'bigint',
+  usage_verbatim: 'jsonb',
+  cost_usd: 'numeric',
+  price: 'jsonb',
+  raw_turn_id: 'bigint',
+  node_hash: 'bytea',
+};
+
+const LINK: Columns<LinkRow> = {
+  session_id: 'uuid',
+  kind: 'text',
+  from_trace_id: 'uuid',
+  from_span_id: 'uuid',
+  from_io: 'text',
+  to_trace_id: 'uuid',
+  to_span_id: 'uuid',
+  to_io: 'text',
+};
+const LINK_KEY = ['from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'kind'];
+
+const ROLLUP: Columns<Changes['rollup']> = {
+  session_id: 'uuid',
+  derive_version: 'integer',
+  parent_session_id: 'uuid',
+  name: 'text',
+  cwd: 'text',
+  harness_version: 'text',
+  harness_metadata: 'jsonb',
+  agent_name: 'text',
+  project: 'text',
+  status: 'text',
+  title: 'text',
+  preview: 'text',
+  model: 'text',
+  trace_count: 'integer',
+  input_tokens: 'bigint',
+  output_tokens: 'bigint',
+  cache_read_tokens: 'bigint',
+  cache_write_tokens: 'bigint',
+  reasoning_tokens: 'bigint',
+  cost_usd: 'numeric',
+  unpriced_models: 'text[]',
+  model_usage: 'jsonb',
+  kind_counts: 'jsonb',
+  tool_result_count: 'integer',
+  tool_error_count: 'integer',
+  tasks: 'jsonb',
+  has_git_activity: 'boolean',
+};
+
+/** Writes rows over what stands, all in one statement; a row that stands just so is left alone. */
+async function upsert(
+  tx: Sql,
+  table: string,
+  key: string[],
+  columns: Record<string, string>,
+  rows: object[],
+): Promise<void> {
+  const names = Object.keys(columns);
+  const others = names.filter((name) => !key.includes(name));
+  const list = (of: string[], prefix = '') => sql.raw(of.map((name) => `${prefix}${name}`).join(', '));
+  await tx.rows(sql`
+    insert into ${sql.raw(table)} as t (${list(names)})
+    select ${list(names, 'r.')}
+      from json_to_recordset(${jsonText(rows)}::json)
+        as r (${sql.raw(
+          Object.entries(columns)
+            .map(([name, type]) => `${name} ${type}`)
+            .join(', '),
+        )})
+    on conflict (${list(key)}) do update set ${sql.raw(others.map((name) => `${name} = excluded.${name}`).join(', '))}
+     where (${list(others, 't.')}) is distinct from (${list(others, 'excluded.')})`);
+}
+
+/** A field that a patch does not name stays as it is; a null that it names is written. */
+async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<void> {
+  const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
+  await tx.rows(sql`
+    update svc.spans s
+       set status = n.status, error_type = n.error_type, ended_at = n.ended_at, duration_ns = n.duration_ns,
+           output = n.output, verdict = n.verdict
+      from json_to_recordset(${jsonText(rows)}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
+      join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
+     cross join lateral (
+       select coalesce(r.patch ->> 'status', o.status) as status,
+              coalesce(r.patch ->> 'error_type', o.error_type) as error_type,
+              case when jsonb_exists(r.patch, 'ended_at') then (r.patch ->> 'ended_at')::timestamptz else o.ended_at end as ended_at,
+              case when jsonb_exists(r.patch, 'duration_ns') then (r.patch ->> 'duration_ns')::bigint else o.duration_ns end
+                as duration_ns,
+              coalesce(r.patch -> 'output', o.output) as output,
+              case when jsonb_exists(r.patch, 'verdict') then nullif(r.patch -> 'verdict', 'null'::jsonb) else o.verdict end
+                as verdict) n
+     where s.trace_id = o.trace_id and s.span_id = o.span_id
+       and (o.status, o.error_type, o.ended_at, o.duration_ns, o.output, o.verdict)
+           is distinct from (n.status, n.error_type, n.ended_at, n.duration_ns, n.output, n.verdict)`);
+}
+
+async function writeStates(tx: Sql, commit: DeriveCommit): Promise<void> {
+  const { session_id, state, folded_seq, checkpoints, replace, kept_checkpoints } = commit;
+  if (replace !== null) {
+    const after =
+      replace === 'all'
+        ? sql`true`
+        : sql`(opened_at, opened_call_id collate "C") > (${replace.requested_at}::timestamptz, ${replace.call_id})`;
+    await tx.rows(sql`
+      delete from svc.derive_states where session_id = ${session_id} and opened_at < 'infinity' and ${after}`);
+  }
+  const rows = [
+    ...checkpoints.map(({ requested_at, call_id, state: before }) => ({
+      opened_at: requested_at,
+      opened_call_id: call_id,
+      folded_turns: before.turns,
+      state: before,
+    })),
+    ...(state ? [{ opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq, state }] : []),
+  ];
+  if (rows.length > 0) {
+    const key = ['session_id', 'opened_at', 'opened_call_id'];
+    await upsert(
+      tx,
+      'svc.derive_states',
+      key,
+      STATE,
+      rows.map((row) => ({ ...row, session_id })),
+    );
+  }
+  await tx.rows(sql`
+    delete from svc.derive_states
+     where session_id = ${session_id} and opened_at < 'infinity'
+       and folded_turns <> all(${pgArray(kept_checkpoints)}::integer[])`);
+}
+
+const STATE = {
+  session_id: 'uuid',
+  opened_at: 'timestamptz',
+  opened_call_id: 'text',
+  folded_turns: 'integer',
+  state: 'jsonb',
+};

@@ -1,0 +1,133 @@
+/** Which sessions are behind their turns, and who is at work on them? A lease per session; no lock is held while it derives. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { Sql } from '../sql.ts';
+
+/** A session to derive. `mark` tells at the commit whether a turn came in meanwhile. */
+export type Lease = {
+  session_id: string;
+  lease_token: string;
+  mark: number;
+  from_scratch: boolean; // its raw turns are to be read again first
+  background: boolean;
+  attempts: number;
+};
+
+/**
+ * Leases the sessions that have waited longest and are not parked; those of the background only when asked for, and last.
+ * An expired lease is taken over under a new token.
+ */
+export const leaseDirty = (
+  db: Sql,
+  { limit, background, lease_ms }: { limit: number; background: boolean; lease_ms: number },
+): Promise<Lease[]> =>
+  db.transaction(async (tx) => {
+    const leases = await lease(tx, sql`q.try_after > '-infinity' and q.try_after <= now()`, limit, lease_ms);
+    if (background && leases.length < limit)
+      leases.push(...(await lease(tx, sql`q.try_after = '-infinity'`, 1, lease_ms)));
+    return leases;
+  });
+
+const lease = (tx: Sql, due: SQL, limit: number, lease_ms: number) =>
+  tx.rows<Lease>(sql`
+    with due as materialized (
+      select q.session_id, q.try_after
+        from svc.derive_queue q
+       where q.parked_at is null and (q.leased_until is null or q.leased_until < now()) and ${due}
+       order by q.try_after, q.session_id
+       limit ${limit}
+         for update skip locked)
+    update svc.derive_queue q
+       set leased_until = now() + ${lease_ms}::double precision * interval '1 millisecond',
+           lease_token = gen_random_uuid()
+      from due
+     where q.session_id = due.session_id
+    returning q.session_id, q.lease_token, q.mark, q.from_scratch, due.try_after = '-infinity' as background, q.attempts`);
+
+/** True when the lease was still ours and now lasts longer. */
+export async function renewLease(
+  db: Sql,
+  { session_id, lease_token, lease_ms }: { session_id: string; lease_token: string; lease_ms: number },
+): Promise<boolean> {
+  const rows = await db.rows(sql`
+    update svc.derive_queue
+       set leased_until = now() + ${lease_ms}::double precision * interval '1 millisecond'
+     where session_id = ${session_id} and lease_token = ${lease_token}
+    returning session_id`);
+  return rows.length === 1;
+}
+
+/** Attempts after which a session waits for a new turn or for an operator. */
+const PATIENCE = 8;
+
+/**
+ * Gives a lease back after a failure: the next attempt waits 2, 4, 8 … 60 seconds, and after eight the session is parked.
+ * @param error the class of the failure; never what it was about
+ */
+export async function failDerive(
+  db: Sql,
+  { session_id, lease_token, error }: { session_id: string; lease_token: string; error: string },
+): Promise<{ parked: boolean } | null> {
+  const rows = await db.rows<{ parked: boolean }>(sql`
+    update svc.derive_queue
+       set attempts = attempts + 1, error = ${error}, leased_until = null, lease_token = null,
+           try_after = now() + least(60, power(2, least(attempts + 1, 6))) * interval '1 second',
+           parked_at = case when attempts + 1 >= ${PATIENCE} then now() end
+     where session_id = ${session_id} and lease_token = ${lease_token}
+    returning parked_at is not null as parked`);
+  return rows[0] ?? null;
+}
+
+/** Gives a lease back with nothing done and nothing held against the session: whoever stops does so. */
+export async function returnLease(
+  db: Sql,
+  { session_id, lease_token }: { session_id: string; lease_token: string },
+): Promise<null> {
+  await db.rows(sql`
+    update svc.derive_queue set leased_until = null, lease_token = null
+     where session_id = ${session_id} and lease_token = ${lease_token}`);
+  return null;
+}
+
+/** Ends all leases: for a process that is alone with its database, so that what it held before it died does not wait. */
+export async function freeLeases(db: Sql, _args: Record<string, never>): Promise<null> {
+  await db.rows(sql`
+    update svc.derive_queue set leased_until = null, lease_token = null where lease_token is not null`);
+  return null;
+}
+
+export type DerivePending = {
+  queued: number; // sessions that are behind, parked ones apart
+  parked: number;
+  oldest_seconds: number; // how long the longest of them has waited
+};
+
+/** How far behind is derivation? */
+export async function derivePending(db: Sql, _args: Record<string, never>): Promise<DerivePending> {
+  const rows = await db.rows<DerivePending>(sql`
+    select count(*) filter (where parked_at is null) as queued, count(*) filter (where parked_at is not null) as parked,
+           coalesce(extract(epoch from now() - min(dirtied_at) filter (where parked_at is null)), 0)::double precision
+             as oldest_seconds
+      from svc.derive_queue`);
+  return rows[0] ?? { queued: 0, parked: 0, oldest_seconds: 0 };
+}
+
+/**
+ * Marks sessions whose projection older rules made, in the order of their ids after `after`; gives the last one marked, null at
+ * the end. Their place in the queue is the background (`-infinity`), which a new turn of theirs takes them out of.
+ */
+export async function markOutdated(
+  db: Sql,
+  { derive_version, after, limit }: { derive_version: number; after: string | null; limit: number },
+): Promise<{ last: string | null; marked: number }> {
+  const rows = await db.rows<{ session_id: string }>(sql`
+    insert into svc.derive_queue as q (session_id, from_scratch, try_after)
+    select r.session_id, true, '-infinity'
+      from svc.session_rollups r
+     where r.derive_version < ${derive_version} and (${after}::uuid is null or r.session_id > ${after}::uuid)
+     order by r.session_id
+     limit ${limit}
+    on conflict (session_id) do update set mark = q.mark + 1, from_scratch = true, parked_at = null
+    returning session_id`);
+  const ids = rows.map(({ session_id }) => session_id).sort();
+  return { last: ids.at(-1) ?? null, marked: ids.length };
+}

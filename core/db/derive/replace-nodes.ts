@@ -1,0 +1,46 @@
+/** How does a session get the nodes of a new reading? All at once, so that nobody ever meets it without any. */
+import { sql } from 'drizzle-orm';
+import type { PackedSlice } from '../../capture/slice-codec.ts';
+import { pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+import { insertCalls, insertNodes, type PlacedNode, type PlacedRow } from '../store/put-nodes.ts';
+import { putSlices } from '../store/put-slices.ts';
+
+export type NewReading = {
+  session_id: string;
+  read_up_to: number; // the highest raw_turn_id that was read
+  calls: PlacedRow[];
+  nodes: PlacedNode[];
+  slices: PackedSlice[]; // of messages that no body holds as a piece
+};
+
+const AT_ONCE = 2_000; // rows of one statement
+
+/**
+ * Puts the reading in place of what stands, and marks the session as read: what was derived from the former nodes is due anew.
+ * False, and nothing is changed, when turns have come in meanwhile: they are to be read too.
+ */
+export const replaceNodes = (db: Sql, { session_id, read_up_to, calls, nodes, slices }: NewReading): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    // Intake writes nodes under this lock.
+    await tx.rows(sql`select session_id from svc.sessions where session_id = ${session_id} for update`);
+    const newer = await tx.rows(sql`
+      select t.raw_turn_id from svc.raw_turns t
+       where t.session_id = ${session_id} and t.raw_turn_id > ${read_up_to} and t.source = 'wire'
+         and not exists (select from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
+       limit 1`);
+    if (newer.length > 0) return false;
+    await tx.rows(sql`delete from svc.nodes where session_id = ${session_id}`);
+    const read = pgArray(calls.map(({ raw_turn_id }) => raw_turn_id)); // a correction may have brought some from another session
+    await tx.rows(sql`delete from svc.calls where session_id = ${session_id} or raw_turn_id = any(${read}::bigint[])`);
+    await putSlices(tx, slices);
+    for (const rows of parts(nodes)) await insertNodes(tx, rows);
+    for (const rows of parts(calls)) await insertCalls(tx, rows);
+    await tx.rows(sql`delete from svc.derive_states where session_id = ${session_id}`);
+    await tx.rows(sql`update svc.derive_queue set from_scratch = false where session_id = ${session_id}`);
+    return true;
+  });
+
+function* parts<T>(rows: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < rows.length; from += AT_ONCE) yield rows.slice(from, from + AT_ONCE);
+}

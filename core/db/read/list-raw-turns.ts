@@ -1,0 +1,43 @@
+/** Which records make up a session? Their facts and sizes in the order in which they were stored; no bytes. */
+import { sql } from 'drizzle-orm';
+import type { RawTurnHead } from '../../model/raw-turn.ts';
+import { instant } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+import { present } from './present.ts';
+
+/** One page. `next` is the raw_turn_id of its last record, null on the last page. A correction moves a record to its session. */
+export async function listRawTurns(
+  db: Sql,
+  { session_id, after, limit }: { session_id: string; after: number | null; limit: number },
+): Promise<{ raw_turns: RawTurnHead[]; next: number | null }> {
+  const beyond = after === null ? sql`` : sql`and c.raw_turn_id > ${after}`;
+  // Candidates by index first: what the session took in, and what was ever corrected to it; then the newest correction decides.
+  const rows = await db.rows<RawTurnColumns>(sql`
+    select t.raw_turn_id, t.svc_proxy_request_id, t.request_id, t.source, a.session_id, t.session_seq, t.outcome, t.ending,
+           nullif(t.provider, '') as provider, nullif(t.format, '') as format, nullif(t.method, '') as method,
+           nullif(t.url, '') as url, t.status, t.harness_id, t.harness_session_id, nullif(a.thread_id, '') as thread_id,
+           nullif(t.identity ->> 'agent_name', '') as agent_name, ${instant(sql`t.requested_at`)} as requested_at,
+           ${instant(sql`t.first_byte_at`)} as first_byte_at, ${instant(sql`t.last_byte_at`)} as last_byte_at,
+           ${instant(sql`t.received_at`)} as received_at, t.request_bytes, t.response_bytes,
+           encode(t.turn_hash, 'hex') as turn_hash, encode(t.prev_hash, 'hex') as prev_hash,
+           nullif(t.meta, '{}') as meta
+      from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
+            union
+            select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) c
+      join svc.effective_turns a on a.raw_turn_id = c.raw_turn_id
+      join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
+     where a.session_id = ${session_id}::uuid ${beyond}
+     order by t.raw_turn_id
+     limit ${limit + 1}`);
+  const shown = rows.slice(0, limit);
+  return {
+    raw_turns: shown.map((row) => present<RawTurnHead>(row)),
+    next: rows.length > limit ? (shown.at(-1)?.raw_turn_id ?? null) : null,
+  };
+}
+
+type RawTurnColumns = {
+  [Key in keyof RawTurnHead]-?: object extends Pick<RawTurnHead, Key>
+    ? Exclude<RawTurnHead[Key], undefined> | null
+    : RawTurnHead[Key];
+};

@@ -1,0 +1,74 @@
+/** What exactly passed? A raw turn's headers and bodies, as they were on the wire but for credentials. */
+import { sql } from 'drizzle-orm';
+import { headersFrom } from '../../capture/header-template.ts';
+import type { HeaderList } from '../../capture/journal-format.ts';
+import { idsIn, readRecipe } from '../../capture/recipe.ts';
+import { unpackSlice } from '../../capture/slice-codec.ts';
+import { hexArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+/** Bodies are as they came, still under their content coding; `response` is null when no byte of an answer was kept. */
+export type RawTurnBytes = {
+  request: Uint8Array;
+  response: Uint8Array | null;
+  request_headers: HeaderList;
+  response_headers: HeaderList | null; // null: no answer came
+};
+
+/** null: no such raw turn. @throws {Error} when a slice of it is gone */
+export async function rawTurnBytes(db: Sql, { raw_turn_id }: { raw_turn_id: number }): Promise<RawTurnBytes | null> {
+  const [turn] = await db.rows<TurnColumns>(sql`
+    select request_pages, request_page_depth, encode(response_slice, 'hex') as response_slice,
+           encode(request_header_template, 'hex') as request_header_template, request_header_values,
+           encode(response_header_template, 'hex') as response_header_template, response_header_values
+      from svc.raw_turns where raw_turn_id = ${raw_turn_id}`);
+  if (!turn) return null;
+  const recipe = { roots: idsIn(turn.request_pages), depth: turn.request_page_depth };
+  const pieces = await readRecipe(recipe, (ids) => sliceBytes(db, ids));
+  const { request_header_template, response_header_template, response_slice } = turn;
+  const others = [request_header_template, response_header_template, response_slice].filter((id) => id !== null);
+  const bytes = await sliceBytes(db, [...pieces, ...others]);
+  const other = (id: string | null) => (id === null ? null : (bytes[pieces.length + others.indexOf(id)] ?? null));
+  const [asked, answered] = [other(request_header_template), other(response_header_template)];
+  return {
+    request: joined(bytes.slice(0, pieces.length)),
+    response: other(response_slice),
+    request_headers: asked ? headersFrom(asked, turn.request_header_values) : [],
+    response_headers: answered && headersFrom(answered, turn.response_header_values),
+  };
+}
+
+type TurnColumns = {
+  request_pages: Uint8Array;
+  request_page_depth: number;
+  response_slice: string | null;
+  request_header_template: string | null;
+  request_header_values: string[];
+  response_header_template: string | null;
+  response_header_values: string[];
+};
+
+/** The bytes of slices, in the order asked; an id may repeat. */
+async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8Array[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.rows<{ slice_id: string; codec: 0 | 1; bytes: Uint8Array }>(sql`
+    select encode(slice_id, 'hex') as slice_id, codec, bytes from svc.slices
+     where slice_id = any(${hexArray([...new Set(ids)])}::bytea[])`);
+  const slices = new Map(rows.map((row) => [row.slice_id, unpackSlice(row)]));
+  return ids.map((id) => {
+    const bytes = slices.get(id);
+    if (!bytes) throw new Error(`Cannot put a raw turn together: slice ${id} is not stored`);
+    return bytes;
+  });
+}
+
+/** Over memory of its own, so that it crosses to another thread as what it is. */
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
+}

@@ -1,0 +1,17 @@
+/** What is known of one span? Null when the trace has none with this id, or its session was deleted. */
+import { sql } from 'drizzle-orm';
+import type { Span } from '../../model/span.ts';
+import type { Sql } from '../sql.ts';
+import { type SpanColumns, spanColumns, spanRecord } from './span-record.ts';
+import { notDeleted } from './trace-record.ts';
+
+export async function readSpan(
+  db: Sql,
+  { trace_id, span_id }: { trace_id: string; span_id: string },
+): Promise<Span | null> {
+  const [row] = await db.rows<SpanColumns>(sql`
+    select ${spanColumns}
+      from svc.spans p
+     where p.trace_id = ${trace_id}::uuid and p.span_id = ${span_id}::uuid and ${notDeleted(sql`p.session_id`)}`);
+  return row ? spanRecord(row, 'full') : null;
+}

@@ -1,0 +1,111 @@
+/** What does the database hold, and what has been given up in it? Cheap at any size, so that it can be asked in the middle of a trouble. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { ParkedSession, ParkedTurn, Status } from '../../model/status.ts';
+import { instant, pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+export type StoredStatus = Pick<Status, 'database' | 'counts' | 'estimated' | 'parked_sessions' | 'parked_turns'> & {
+  last_turn_at: string | null;
+};
+
+/**
+ * @param counted_bytes a table up to that size is counted, a larger one estimated. Counting 100,000 rows takes 10 to 60 ms,
+ *   during which the embedded database answers nobody else
+ */
+export async function readStatus(db: Sql, { counted_bytes }: { counted_bytes: number }): Promise<StoredStatus> {
+  const { last_turn_at, sessions, raw_turns, slice_bytes, ...database } = await facts(db);
+  const { rows, estimated } = await rowsOf(db, counted_bytes);
+  return {
+    database: { kind: db.kind, ...database, extensions: await extensions(db) },
+    counts: { sessions, raw_turns, ...rows, slice_bytes },
+    estimated,
+    parked_sessions: await parkedSessions(db),
+    parked_turns: await parkedTurns(db),
+    last_turn_at,
+  };
+}
+
+type Facts = {
+  server_version: string;
+  bytes: number;
+  slice_bytes: number;
+  sessions: number;
+  raw_turns: number;
+  last_turn_at: string | null;
+};
+
+/** Turns are numbered within their session, so the sessions, of which there are far fewer, know how many there are. */
+async function facts(db: Sql): Promise<Facts> {
+  const [row] = await db.rows<Facts>(sql`
+    select current_setting('server_version') as server_version, pg_database_size(current_database()) as bytes,
+           pg_total_relation_size('svc.slices') as slice_bytes, count(*) as sessions,
+           coalesce(sum(s.turn_count), 0)::bigint as raw_turns,
+           (select ${instant(sql`max(l.last_seen_at)`)} from svc.sessions l where l.turn_count > 0) as last_turn_at
+      from svc.sessions s`);
+  if (!row) throw new Error('Cannot read the status: an aggregate gave no row');
+  return row;
+}
+
+const LARGE = ['nodes', 'traces', 'spans', 'slices'] as const;
+type Large = (typeof LARGE)[number];
+
+/**
+ * The estimate is the planner's own: rows to a page when the table was last analysed, times the pages it has now. A table that
+ * was never analysed is counted whatever its size; autovacuum or upkeep sees to that within a minute.
+ */
+async function rowsOf(
+  db: Sql,
+  countedBytes: number,
+): Promise<{ rows: Record<Large, number>; estimated: Status['estimated'] }> {
+  const estimates = await db.rows<{ name: Large; estimate: number }>(sql`
+    select c.relname as name,
+           (c.reltuples::double precision * (size.bytes / current_setting('block_size')::bigint) / c.relpages)::bigint as estimate
+      from pg_class c
+     cross join lateral (select pg_relation_size(c.oid) as bytes) size
+     where c.relnamespace = 'svc'::regnamespace and c.relname = any(${pgArray(LARGE)}::text[])
+       and c.reltuples >= 0 and c.relpages > 0 and size.bytes > ${countedBytes}
+     order by c.relname`);
+  const known = new Map(estimates.map(({ name, estimate }) => [name, estimate]));
+  const column = (name: Large): SQL =>
+    known.has(name)
+      ? sql`${known.get(name)}::bigint as ${sql.identifier(name)}`
+      : sql`(select count(*) from ${sql.identifier('svc')}.${sql.identifier(name)}) as ${sql.identifier(name)}`;
+  const [rows] = await db.rows<Record<Large, number>>(sql`select ${sql.join(LARGE.map(column), sql`, `)}`);
+  if (!rows) throw new Error('Cannot read the status: an aggregate gave no row');
+  return { rows, estimated: LARGE.filter((name) => known.has(name)) };
+}
+
+type Extension = Status['database']['extensions'][number];
+
+const OF_INTEREST: readonly Extension['name'][] = ['citus', 'pg_duckdb', 'timescaledb', 'vector'];
+
+const extensions = (db: Sql) =>
+  db.rows<Extension>(sql`
+    select e.name, coalesce(e.installed_version, e.default_version, '') as version,
+           e.installed_version is not null as installed
+      from pg_available_extensions e
+     where e.name = any(${pgArray(OF_INTEREST)}::name[])
+     order by e.name`);
+
+const SHOWN = 20;
+
+const parkedSessions = (db: Sql) =>
+  db.rows<ParkedSession>(sql`
+    select q.session_id, coalesce(s.harness_id, '') as harness_id, coalesce(s.harness_session_id, '') as harness_session_id,
+           coalesce(q.error, '') as error, q.attempts, ${instant(sql`q.parked_at`)} as parked_at
+      from svc.derive_queue q
+      left join svc.sessions s on s.session_id = q.session_id
+     where q.parked_at is not null
+     order by q.parked_at desc, q.session_id
+     limit ${SHOWN}`);
+
+async function parkedTurns(db: Sql): Promise<Status['parked_turns']> {
+  const newest = await db.rows<ParkedTurn>(sql`
+    select t.svc_proxy_request_id, t.reason, ${instant(sql`t.parked_at`)} as parked_at,
+           octet_length(t.request_body)::bigint + octet_length(t.response_body) as bytes
+      from svc.parked_turns t
+     order by t.parked_at desc, t.svc_proxy_request_id
+     limit ${SHOWN}`);
+  const [all] = await db.rows<{ count: number }>(sql`select count(*) as count from svc.parked_turns`);
+  return { count: all?.count ?? 0, newest };
+}

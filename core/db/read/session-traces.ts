@@ -1,0 +1,102 @@
+/** What happened in a session or a trace, step by step? Its traces, spans and links, in pages that fit in memory. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { Link } from '../../model/link.ts';
+import type { Payload } from '../../model/page.ts';
+import type { Span } from '../../model/span.ts';
+import type { Trace } from '../../model/trace.ts';
+import type { Sql } from '../sql.ts';
+import { present } from './present.ts';
+import { type SpanColumns, spanColumns, spanRecord } from './span-record.ts';
+import { type TraceColumns, type TraceKey, traceColumns, tracePage } from './trace-record.ts';
+
+/** A page of the session's traces, the oldest first. */
+export async function sessionTraces(
+  db: Sql,
+  { session_id, after, limit }: { session_id: string; after: TraceKey | null; limit: number },
+): Promise<{ traces: Trace[]; next: TraceKey | null }> {
+  const beyond = after
+    ? sql`and (t.started_at, t.trace_id) > (${after.started_at}::timestamptz, ${after.trace_id}::uuid)`
+    : sql``;
+  const rows = await db.rows<TraceColumns>(sql`
+    select ${traceColumns}
+      from svc.traces t
+     where t.session_id = ${session_id}::uuid ${beyond}
+     order by t.started_at, t.trace_id
+     limit ${limit + 1}`);
+  return tracePage(rows, limit);
+}
+
+/** All of a session, or one trace. */
+export type Scope = { session_id: string } | { trace_id: string };
+export type SpanKey = TraceKey & { seq: number; span_id: string };
+
+const PAGE_BYTES = 1024 * 1024; // as stored, so several times as much unpacked
+
+/** A page of spans in the order of their traces, then of the walk: as many as the limit and a bound on stored bytes let through. */
+export async function spansOf(
+  db: Sql,
+  { of, after, limit, payload }: { of: Scope; after: SpanKey | null; limit: number; payload: Payload },
+): Promise<{ spans: { trace_started_at: string; span: Span }[]; next: SpanKey | null }> {
+  const beyond = after
+    ? sql`and (t.started_at, t.trace_id) >= (${after.started_at}::timestamptz, ${after.trace_id}::uuid)
+          and (t.started_at, t.trace_id, p.seq, p.span_id)
+              > (${after.started_at}::timestamptz, ${after.trace_id}::uuid, ${after.seq}::integer, ${after.span_id}::uuid)`
+    : sql``;
+  const within =
+    'session_id' in of ? sql`t.session_id = ${of.session_id}::uuid` : sql`t.trace_id = ${of.trace_id}::uuid`;
+  // Sizes are summed before a payload is unpacked, so one page never holds more than one large span beyond the bound.
+  const rows = await db.rows<SpanColumns & { trace_started_at: string; fetched: number }>(sql`
+    select ${spanColumns}, to_char(p.trace_started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as trace_started_at,
+           p.fetched
+      from (select q.*, count(*) over () as fetched,
+                   sum(q.stored_bytes) over (order by q.trace_started_at, q.trace_id, q.seq, q.span_id) - q.stored_bytes
+                     as bytes_before
+              from (select p.*, t.started_at as trace_started_at, pg_column_size(p.input) + pg_column_size(p.output) as stored_bytes
+                      from svc.traces t
+                      join svc.spans p on p.trace_id = t.trace_id
+                     where ${within} ${beyond}
+                     order by t.started_at, t.trace_id, p.seq, p.span_id
+                     limit ${limit + 1}) q) p
+     where p.bytes_before < ${PAGE_BYTES}
+     order by p.trace_started_at, p.trace_id, p.seq, p.span_id`);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    spans: shown.map((row) => ({ trace_started_at: row.trace_started_at, span: spanRecord(row, payload) })),
+    next:
+      last && shown.length < last.fetched
+        ? { started_at: last.trace_started_at, trace_id: last.trace_id, seq: last.seq, span_id: last.span_id }
+        : null,
+  };
+}
+
+export type LinkKey = Pick<Link, 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id'>;
+
+/** A page of links: those of the session, or those that touch the trace from either side. */
+export async function linksOf(
+  db: Sql,
+  { of, after, limit }: { of: Scope; after: LinkKey | null; limit: number },
+): Promise<{ links: Link[]; next: LinkKey | null }> {
+  const rows = await db.rows<LinkColumns>(sql`
+    select l.kind, l.from_trace_id, l.from_span_id, nullif(l.from_io, '') as from_io,
+           l.to_trace_id, l.to_span_id, nullif(l.to_io, '') as to_io
+      from svc.span_links l
+     where ${touching(of)} ${after ? beyondLink(after) : sql``}
+     order by l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind
+     limit ${limit + 1}`);
+  const shown = rows.slice(0, limit);
+  return { links: shown.map((row) => present<Link>(row)), next: rows.length > limit ? (shown.at(-1) ?? null) : null };
+}
+
+type LinkColumns = {
+  [Key in keyof Link]-?: Key extends 'from_io' | 'to_io' ? NonNullable<Link[Key]> | null : Link[Key];
+};
+
+const touching = (of: Scope): SQL =>
+  'session_id' in of
+    ? sql`l.session_id = ${of.session_id}::uuid`
+    : sql`(l.from_trace_id = ${of.trace_id}::uuid or l.to_trace_id = ${of.trace_id}::uuid)`;
+
+const beyondLink = ({ kind, from_trace_id, from_span_id, to_trace_id, to_span_id }: LinkKey): SQL => sql`
+  and (l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind)
+      > (${from_trace_id}::uuid, ${from_span_id}::uuid, ${to_trace_id}::uuid, ${to_span_id}::uuid, ${kind}::text)`;

@@ -1,0 +1,23 @@
+/** How did the requests of a day end? A count for each outcome, added to within the transaction that decides it. */
+import { sql } from 'drizzle-orm';
+import type { Outcome } from '../../model/coverage.ts';
+import { pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+/** `at` is an instant of the day, UTC. */
+export type BookedRequest = { at: string; provider: string; outcome: Outcome };
+
+export async function bookCoverage(tx: Sql, booked: readonly BookedRequest[]): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const { at, provider, outcome } of booked) {
+    const key = `${at.slice(0, 10)} ${provider} ${outcome}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  if (counts.size === 0) return;
+  const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, requests]) => [...key.split(' '), requests]);
+  const column = (index: number) => pgArray(rows.map((row) => row[index] ?? ''));
+  await tx.rows(sql`
+    insert into svc.coverage as c (day, provider, outcome, requests)
+    select * from unnest(${column(0)}::date[], ${column(1)}::text[], ${column(2)}::text[], ${column(3)}::bigint[])
+    on conflict (day, provider, outcome) do update set requests = c.requests + excluded.requests`);
+}

@@ -1,0 +1,40 @@
+/** How far has each run's journal been taken in? Stored with the turns themselves, so that nothing is stored or counted twice. */
+import { sql } from 'drizzle-orm';
+import type { JournalPosition } from '../../capture/journal-format.ts';
+import { pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+export const journalPositions = (db: Sql, _: Record<string, never>): Promise<JournalPosition[]> =>
+  db.rows<JournalPosition>(sql`select run_id, segment, byte_offset, finished from svc.journals order by run_id`);
+
+/** Of the entries those that lie behind what is stored. Locks the runs' rows, so that nobody else stores them meanwhile. */
+export async function beyondStored<Entry extends { position: JournalPosition | null }>(
+  tx: Sql,
+  entries: readonly Entry[],
+): Promise<Entry[]> {
+  const runs = new Set(entries.flatMap(({ position }) => position?.run_id ?? []));
+  if (runs.size === 0) return [...entries];
+  const rows = await tx.rows<JournalPosition>(sql`
+    select run_id, segment, byte_offset, finished from svc.journals
+     where run_id = any(${pgArray([...runs].sort())}::uuid[]) order by run_id for update`);
+  const stored = new Map(rows.map((row) => [row.run_id, row]));
+  return entries.filter(({ position }) => {
+    const at = position && stored.get(position.run_id);
+    if (!position || !at) return true;
+    return position.segment > at.segment || (position.segment === at.segment && position.byte_offset > at.byte_offset);
+  });
+}
+
+/** Within the transaction that stores what was read up to there. A position never goes back. */
+export async function storePosition(
+  tx: Sql,
+  { run_id, segment, byte_offset, finished }: JournalPosition,
+): Promise<void> {
+  await tx.rows(sql`
+    insert into svc.journals as j (run_id, segment, byte_offset, finished)
+    values (${run_id}::uuid, ${segment}, ${byte_offset}, ${finished})
+    on conflict (run_id) do update
+       set segment = excluded.segment, byte_offset = excluded.byte_offset,
+           finished = j.finished or excluded.finished, updated_at = now()
+     where (excluded.segment, excluded.byte_offset) >= (j.segment, j.byte_offset)`);
+}

@@ -1,0 +1,14 @@
+/** Which pieces are stored already, so that nobody compresses and sends them again? */
+import { sql } from 'drizzle-orm';
+import { hexArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+/** Those of the ids that are stored, in no order. */
+export async function knownSlices(db: Sql, { ids }: { ids: string[] }): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.rows<{ slice_id: string }>(sql`
+    select encode(s.slice_id, 'hex') as slice_id
+      from unnest(${hexArray(ids)}::bytea[]) as asked (slice_id)
+      join svc.slices s on s.slice_id = asked.slice_id`);
+  return rows.map((row) => row.slice_id);
+}

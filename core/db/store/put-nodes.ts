@@ -1,0 +1,171 @@
+/** Where do the messages of calls go? Into the DAG of their session, the same whatever order the calls were stored in. */
+import { sql } from 'drizzle-orm';
+import type { CallNodes, CallRow, LinkedMessage, NodeRow } from '../../model/node.ts';
+import { noUsage } from '../../model/usage.ts';
+import { hexArray, jsonText, pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+/** A call with the turn it was read in and the session it counts for. */
+export type PlacedCall = { raw_turn_id: number; session_id: string; nodes: CallNodes };
+
+export type PlacedNode = NodeRow & { raw_turn_id: number; session_id: string };
+
+/**
+ * Writes nodes and calls within a transaction that has locked the sessions' rows. A message that stands already is touched only
+ * by an earlier call, (requested_at, call_id), whose attributes it then takes over.
+ */
+export async function writeNodes(tx: Sql, calls: readonly PlacedCall[]): Promise<void> {
+  if (calls.length === 0) return;
+  const nodes = lowest(calls, await settled(tx, calls));
+  if (nodes.length > 0) await insertNodes(tx, nodes);
+  await insertCalls(
+    tx,
+    calls.map(({ raw_turn_id, session_id, nodes }) => ({ raw_turn_id, session_id, ...nodes.call })),
+  );
+}
+
+/** A spine this short is written as it is. */
+const SHORT = 12;
+
+/**
+ * For each call the place of a message that stands already, put there by this call or an earlier one; -1 for none that we know of.
+ * All before it on the spine stand then too, since whoever holds a message holds its ancestors: an agent's thousandth call writes what
+ * is new in it and not a thousand rows. Only a few places are asked for, from the end back, at growing distances.
+ */
+async function settled(tx: Sql, calls: readonly PlacedCall[]): Promise<number[]> {
+  const probes = calls.flatMap((call, index) => {
+    const places = [...call.nodes.messages.keys()].filter((place) => call.nodes.messages[place]?.injected === '');
+    if (places.length < SHORT) return [];
+    return distances(places.length).map((back) => {
+      const place = places[places.length - back] ?? 0;
+      return { index, place, call, node_hash: call.nodes.messages[place]?.node_hash ?? '' };
+    });
+  });
+  const out = calls.map(() => -1);
+  if (probes.length === 0) return out;
+  const found = await tx.rows<{ index: number; place: number }>(sql`
+    select p.index, max(p.place) as place
+      from unnest(${pgArray(probes.map((probe) => probe.index))}::integer[],
+                  ${pgArray(probes.map((probe) => probe.place))}::integer[],
+                  ${pgArray(probes.map((probe) => probe.call.session_id))}::uuid[],
+                  ${hexArray(probes.map((probe) => probe.node_hash))}::bytea[],
+                  ${pgArray(probes.map((probe) => probe.call.nodes.requested_at))}::timestamptz[],
+                  ${pgArray(probes.map((probe) => probe.call.nodes.call_id))}::text[])
+        as p (index, place, session_id, node_hash, requested_at, call_id)
+      join svc.nodes n on n.session_id = p.session_id and n.node_hash = p.node_hash
+     where (n.requested_at, n.call_id collate "C") <= (p.requested_at, p.call_id collate "C")
+     group by p.index`);
+  for (const { index, place } of found) out[index] = place;
+  return out;
+}
+
+/** 1, 2, 3, 4, 6, 8, 12, 16, 24 … up to the length of the spine. */
+function distances(length: number): number[] {
+  const out: number[] = [];
+  for (let back = 1, step = 1; back <= length; back += step) {
+    out.push(back);
+    if (back >= 4 && (back & (back - 1)) === 0) step = back / 2;
+  }
+  return out;
+}
+
+/** The rows to write: of each message of a session those of the lowest call in the batch. */
+function lowest(calls: readonly PlacedCall[], settledAt: readonly number[]): PlacedNode[] {
+  const rows: NodesByPlace = new Map();
+  for (const [index, call] of calls.entries()) addNodes(rows, call, settledAt[index] ?? -1);
+  return [...rows.values()];
+}
+
+/** By session and hash. */
+export type NodesByPlace = Map<string, PlacedNode>;
+
+/** Adds a call's nodes, but for those on its spine up to the place `settledAt`; of each message the lowest call's row stays. */
+export function addNodes(rows: NodesByPlace, call: PlacedCall, settledAt = -1): void {
+  for (const [position, message] of [...call.nodes.messages, call.nodes.answer].entries()) {
+    // What is injected hangs beside the spine, so that nothing later vouches for it.
+    if (!message || (position <= settledAt && message.injected === '')) continue;
+    const key = `${call.session_id} ${message.node_hash}`;
+    const known = rows.get(key);
+    if (!known || isBefore(call.nodes, known)) rows.set(key, placedNode(call, message, position));
+  }
+}
+
+const isBefore = (a: { requested_at: string; call_id: string }, b: { requested_at: string; call_id: string }) =>
+  a.requested_at < b.requested_at || (a.requested_at === b.requested_at && a.call_id < b.call_id);
+
+function placedNode(
+  { raw_turn_id, session_id, nodes }: PlacedCall,
+  message: LinkedMessage,
+  position: number,
+): PlacedNode {
+  const isAnswer = message === nodes.answer;
+  const { call_id, model, provider, agent_name, project, requested_at } = nodes;
+  return {
+    ...message,
+    ...(isAnswer ? nodes.usage : noUsage),
+    cost_usd: isAnswer ? nodes.cost_usd : null,
+    ...{ raw_turn_id, session_id, call_id, position, model, provider, agent_name, project, requested_at },
+    stop_reason: isAnswer ? nodes.stop_reason : '',
+    created_at: isAnswer ? nodes.answered_at : requested_at,
+  };
+}
+
+/** Usage columns in the order of `Usage`; the attributes that an earlier call takes over. */
+const ATTRIBUTES = sql.raw(
+  [
+    ...['raw_turn_id', 'call_id', 'slice_id', 'position', 'model', 'provider', 'agent_name', 'project', 'stop_reason'],
+    ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_5m_tokens', 'cache_write_1h_tokens'],
+    ...['reasoning_tokens', 'cost_usd', 'requested_at', 'created_at'],
+  ]
+    .map((column) => `${column} = excluded.${column}`)
+    .join(', '),
+);
+
+export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void> {
+  const followed = new Set(
+    nodes.filter(({ injected }) => injected === '').map((node) => `${node.session_id} ${node.parent_hash}`),
+  );
+  const rows = nodes.map((node) => ({ ...node, followed: followed.has(`${node.session_id} ${node.node_hash}`) }));
+  await tx.rows(sql`
+    insert into svc.nodes as n (
+      session_id, node_hash, parent_hash, raw_turn_id, call_id, slice_id, position, depth, role, injected, model, provider,
+      agent_name, project, stop_reason, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+      cache_write_1h_tokens, reasoning_tokens, cost_usd, tool_calls, is_root, is_head, requested_at, created_at)
+    select r.session_id, decode(r.node_hash, 'hex'), decode(r.parent_hash, 'hex'), r.raw_turn_id, r.call_id,
+           decode(r.slice_id, 'hex'), r.position, r.depth, r.role, r.injected, r.model, r.provider, r.agent_name, r.project,
+           r.stop_reason, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_5m_tokens,
+           r.cache_write_1h_tokens, r.reasoning_tokens, r.cost_usd, r.tool_calls, r.parent_hash is null,
+           r.injected = '' and not r.followed and not exists (
+             select 1 from svc.nodes c
+              where c.session_id = r.session_id and c.parent_hash = decode(r.node_hash, 'hex') and c.injected = ''),
+           r.requested_at, r.created_at
+      from json_to_recordset(${jsonText(rows)}::json) as r (
+             session_id uuid, node_hash text, parent_hash text, raw_turn_id bigint, call_id text, slice_id text,
+             position integer, depth integer, role text, injected text, model text, provider text, agent_name text, project text,
+             stop_reason text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
+             cache_write_5m_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint, cost_usd numeric, tool_calls integer,
+             followed boolean, requested_at timestamptz, created_at timestamptz)
+    on conflict (session_id, node_hash) do update set ${ATTRIBUTES}
+     where (excluded.requested_at, excluded.call_id collate "C") < (n.requested_at, n.call_id collate "C")`);
+  const parents = [...followed].map((key) => key.split(' '));
+  await tx.rows(sql`
+    update svc.nodes n set is_head = false
+      from unnest(${pgArray(parents.map(([session = '']) => session))}::uuid[],
+                  ${hexArray(parents.map(([, hash = '']) => (hash === 'null' ? null : hash)))}::bytea[]) as p (session_id, node_hash)
+     where n.session_id = p.session_id and n.node_hash = p.node_hash and n.is_head`);
+}
+
+export type PlacedRow = CallRow & { raw_turn_id: number; session_id: string };
+
+export async function insertCalls(tx: Sql, rows: readonly PlacedRow[]): Promise<void> {
+  await tx.rows(sql`
+    insert into svc.calls (raw_turn_id, session_id, tip_hash, leaf_hash, model, stream, max_tokens, tool_count, response_id,
+                           previous_response_id, conversation_id, unreadable)
+    select r.raw_turn_id, r.session_id, decode(r.tip_hash, 'hex'), decode(r.leaf_hash, 'hex'), r.model, r.stream, r.max_tokens,
+           r.tool_count, r.response_id, r.previous_response_id, r.conversation_id, r.unreadable
+      from json_to_recordset(${jsonText(rows)}::json) as r (
+             raw_turn_id bigint, session_id uuid, tip_hash text, leaf_hash text, model text, stream boolean,
+             max_tokens integer, tool_count integer, response_id text, previous_response_id text,
+             conversation_id text, unreadable text)
+    on conflict (raw_turn_id) do nothing`);
+}

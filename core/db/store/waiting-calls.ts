@@ -1,0 +1,26 @@
+/** Which calls go on from an answer that came to us after them? Two proxies, or a gateway that sends in parallel, keep no order. */
+import { sql } from 'drizzle-orm';
+import { pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+/** `previous_response_id` is the answer that it waits for; `client_key` in hex; `named`: the caller said which session it belongs to. */
+export type WaitingCall = {
+  previous_response_id: string;
+  client_key: string;
+  session_id: string;
+  harness_id: string;
+  harness_session_id: string;
+  named: boolean;
+};
+
+/** The newest first: put into a map by what they wait for, the oldest stands. */
+export const waitingCalls = (db: Sql, { response_ids }: { response_ids: string[] }): Promise<WaitingCall[]> =>
+  db.rows<WaitingCall>(sql`
+    select c.previous_response_id, encode(s.client_key, 'hex') as client_key, s.session_id, s.harness_id, s.harness_session_id,
+           t.identity ->> 'harness_session_id' <> '' as named
+      from svc.calls c
+      join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
+      join svc.sessions s on s.session_id = c.session_id
+     where c.previous_response_id = any(${pgArray(response_ids)}::text[]) and c.previous_response_id <> ''
+       and t.identity ->> 'continues_call_id' is null
+     order by c.raw_turn_id desc`);

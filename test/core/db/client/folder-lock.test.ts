@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { lockFolder } from '../../../../core/db/client/folder-lock.ts';
+import { OperatorError } from '../../../../core/errors.ts';
+
+const test = suite('folder-lock');
+let folder: string;
+test.before.each(async () => {
+  folder = join(await mkdtemp(join(tmpdir(), 'svc-test-')), '.svc');
+});
+test.after.each(() => rm(join(folder, '..'), { recursive: true, force: true }));
+
+/** A process that locks the folder, says how that went, and ends when its stdin does. */
+const locker = () => {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', new URL('../../../support/lock-and-wait.ts', import.meta.url).pathname, folder],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const said = new Promise<string>((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())));
+  return { child, said, ended };
+};
+
+test('makes the folder for its owner alone, and leaves nothing in it', async () => {
+  const unlock = await lockFolder(folder);
+  assert.is((await stat(folder)).mode & 0o777, 0o700);
+  assert.is((await readdir(folder)).length, 1);
+  await unlock();
+  assert.equal(await readdir(folder), []);
+});
+
+test('a living holder is named, with what to do', async () => {
+  const unlock = await lockFolder(folder);
+  const error = await lockFolder(folder).catch((thrown: unknown) => thrown);
+  assert.instance(error, OperatorError);
+  assert.match((error as Error).message, new RegExp(`process ${process.pid} has used it since 2.*; stop that process`));
+  await unlock();
+  await (await lockFolder(folder))();
+});
+
+test('what a killed process held is taken over at once', async () => {
+  const { child, said, ended } = locker();
+  assert.is(await said, 'locked');
+  const error = await lockFolder(folder).catch((thrown: Error) => thrown);
+  assert.match(String(error), new RegExp(`process ${child.pid} has used it`));
+  child.kill('SIGKILL');
+  await ended;
+  const unlock = await lockFolder(folder);
+  assert.is((await readdir(folder)).length, 1, 'the dead claim is removed');
+  await unlock();
+});
+
+test('a pid in use again, an earlier boot and a torn claim hold nothing', async () => {
+  const unlock = await lockFolder(folder);
+  const [name = ''] = await readdir(folder);
+  const claim = JSON.parse(await readFile(join(folder, name), 'utf8')) as Record<string, unknown>;
+  await unlock();
+  const stale = [JSON.stringify({ ...claim, started: '1' }), JSON.stringify({ ...claim, boot: 'before' }), ''];
+  for (const [i, text] of stale.entries()) {
+    await writeFile(join(folder, `lock.0000000${i}-0000-4000-8000-000000000000`), text);
+  }
+  await writeFile(join(folder, 'config.toml'), '');
+  await (await lockFolder(folder))();
+  assert.equal(await readdir(folder), ['config.toml']);
+});
+
+test('of processes that start at once one gets it', async () => {
+  await mkdir(folder);
+  const lockers = Array.from({ length: 6 }, locker);
+  const said = await Promise.all(lockers.map((each) => each.said));
+  assert.ok(said.filter((word) => word === 'locked').length <= 1, said.join());
+  for (const { child } of lockers) child.stdin.end();
+  await Promise.all(lockers.map((each) => each.ended));
+});
+
+test('of attempts that start at once never two get it, and one does in the end', async () => {
+  for (let round = 0; round < 30; round += 1) {
+    const won = (await Promise.allSettled(Array.from({ length: 5 }, () => lockFolder(folder)))).filter(
+      (result) => result.status === 'fulfilled',
+    );
+    assert.ok(won.length <= 1);
+    for (const { value: unlock } of won) await unlock();
+  }
+  await (await lockFolder(folder))();
+});
+test.run();
