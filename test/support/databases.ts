@@ -145,7 +145,8 @@ begin
 end $body$`;
 
 /** Made once per set of migrations and shared by all test processes; whoever is first to finish puts it in place. */
-async function templateFolder(): Promise<string> {
+/** Holds in `data` an embedded database of this version, to be copied: making one takes seconds. */
+export async function templateFolder(): Promise<string> {
   const place = join(tmpdir(), `svc-test-template-${await templateKey()}`);
   if (existsSync(place)) return place;
   const folder = await mkdtemp(join(tmpdir(), 'svc-test-making-'));

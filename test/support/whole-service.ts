@@ -1,7 +1,9 @@
 /** How does a test get all of it? The real `svc serve` before a scripted provider, on each kind of database, and what it then shows. */
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { emptyServerDatabase } from './databases.ts';
+import { emptyServerDatabase, templateFolder } from './databases.ts';
 import { type ScriptedProvider, startScriptedProvider } from './scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService } from './serve.ts';
 
@@ -40,6 +42,7 @@ function declare(
     undo.unshift(provider.close);
     const folder = await emptyFolder();
     undo.unshift(() => removeFolder(folder));
+    if (dsn === '') await cp(join(await templateFolder(), 'data'), join(folder, '.svc', 'data'), { recursive: true });
     const start = async () => {
       context.service = await startService(folder, {
         SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url,
@@ -101,7 +104,7 @@ export type Session = {
   harness_id: string;
   harness_session_id: string;
   fork_of_session_id?: string;
-  rollup: { preview?: string; turn_count: number; usage: Usage };
+  rollup: { preview?: string; turn_count: number; kind_counts: Record<string, number>; usage: Usage };
 };
 export type Recorded = {
   session: Session;
@@ -117,7 +120,8 @@ export const callsOf = ({ traces }: Recorded): Span[] =>
   traces.flatMap(({ spans }) => spans.filter(({ kind }) => kind === 'llm'));
 
 /**
- * Everything about the one session that began with this question, once it has so many calls.
+ * Everything about the one session that began with this question, once it has so many calls and its rollup, which is read a moment
+ * before them, knows of each.
  * @throws when several did
  */
 export const recorded = (service: Service, opening: string, calls: number): Promise<Recorded> =>
@@ -125,5 +129,6 @@ export const recorded = (service: Service, opening: string, calls: number): Prom
     const begun = (await sessionsOf(service)).filter(({ rollup }) => rollup.preview === opening);
     assert.ok(begun.length < 2, `${begun.length} sessions began with "${opening}"`);
     const session = begun[0] && (await read<Recorded>(`${service.api}/v1/sessions/${begun[0].id}/traces`));
-    return session && callsOf(session).length >= calls && session;
+    const rolledUp = Object.values(session?.session.rollup.kind_counts ?? {}).reduce((sum, count) => sum + count, 0);
+    return session && rolledUp >= calls && callsOf(session).length === rolledUp && session;
   });
