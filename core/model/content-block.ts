@@ -1,5 +1,5 @@
 /** What is a piece of a message? One shape for every provider, so that derivation and hashing know none of them. */
-import { z } from 'zod';
+import { z } from '@hono/zod-openapi';
 
 /**
  * A block of a message's content. `type` is `text`, `image`, `thinking`, `tool_use`, `server_tool_use`, `tool_result`, or the

@@ -38,3 +38,6 @@ export const At = z.string().openapi({ format: 'date-time' });
 
 /** An id in a path or a query. A path with anything else in its place leads nowhere. */
 export const Id = z.uuid().openapi({ examples: ['7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10'] });
+
+/** An instant out of a cursor. PostgreSQL knows no year 0. */
+export const KeyInstant = z.iso.datetime().regex(/^(?!0000)/);

@@ -5,7 +5,9 @@ import { At, cursorExample, NextCursor } from './page.ts';
 
 /** One side of an exchange, as it passed. */
 const Side = z.object({
-  headers: z.array(z.tuple([z.string(), z.string()])).describe('in the order of the wire, credentials replaced'),
+  headers: z
+    .array(z.tuple([z.string(), z.string()]).openapi({ minItems: 2, maxItems: 2 }))
+    .describe('in the order of the wire, credentials replaced'),
   content_encoding: z.string().optional().describe('under which `body` still is'),
   encoding: z.enum(['utf-8', 'base64']).describe('utf-8: `body` is the text itself, and its UTF-8 are the exact bytes'),
   body: z.string(),

@@ -1,28 +1,6 @@
 /** What do the stored messages come to? Counts and sums over those that a filter matches. (Seed, 'Stats aggregate'.) */
 import { z } from '@hono/zod-openapi';
-
-/** Equality with an attribute of the messages; an empty parameter is an absent one. */
-const Attribute = z
-  .string()
-  .optional()
-  .transform((value) => value || null);
-
-const STAMP =
-  /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i;
-
-/** One side of the window, as `instantAfter` has it; null: open. */
-const Bound = z
-  .string()
-  .optional()
-  .transform((stamp, context) => {
-    if (!stamp) return null;
-    const instant = instantAfter(stamp);
-    if (instant !== null) return instant;
-    context.addIssue(
-      'must be an RFC 3339 timestamp such as 2026-07-27T09:30:00Z or 2026-07-27T11:30:00%2B02:00 ("+" written as %2B)',
-    );
-    return z.NEVER;
-  });
+import { Attribute, Bound } from './filter.ts';
 
 export const StatsQuery = z.object({
   project: Attribute.openapi({ type: 'string', description: 'messages of this project' }),
@@ -33,7 +11,7 @@ export const StatsQuery = z.object({
   until: Bound.openapi({ type: 'string', format: 'date-time', description: 'messages made before; RFC 3339' }),
 });
 
-/** All that is not null must hold. `since` is within the window, `until` is not; both as `instantAfter` has them. */
+/** All that is not null must hold. `since` is within the window, `until` is not; both as `Bound` has them. */
 export type StatsFilter = z.infer<typeof StatsQuery>;
 
 export const Stats = z
@@ -70,24 +48,3 @@ export const Stats = z
     ],
   });
 export type Stats = z.infer<typeof Stats>;
-
-const MINUTE_MS = 60_000;
-const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
-
-/**
- * The first whole microsecond at or after a timestamp, in UTC; null when it is none. Messages have whole microseconds:
- * those before the timestamp are those before this. Outside the years 1 to 9999 it is PostgreSQL's ±infinity.
- */
-function instantAfter(stamp: string): string | null {
-  const [, date = '', hour, minute, second, fraction = '', sign, hours, minutes] = STAMP.exec(stamp) ?? [];
-  if (!z.iso.date().safeParse(date).success) return null; // no such day
-  const offset = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * (sign === '-' ? -1 : 1);
-  const nanoseconds = Number(fraction.padEnd(9, '0'));
-  const microseconds = Math.ceil(nanoseconds / 1000);
-  const whole = Date.parse(`${date}T${hour}:${minute}:00Z`) + Number(second) * 1000 - offset * MINUTE_MS;
-  const ms = whole + Math.floor(microseconds / 1000);
-  if (ms < FIRST_MS) return '-infinity';
-  if (ms > LAST_MS) return 'infinity';
-  return new Date(ms).toISOString().replace('Z', `${String(microseconds % 1000).padStart(3, '0')}Z`);
-}
