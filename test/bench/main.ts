@@ -1,10 +1,12 @@
 /**
- * `npm run bench`: what the proxy adds and what intake manages, as ratios within one run. `npm run bench -- proxy` for one part.
+ * `npm run bench`: what the proxy adds, what intake manages and how long reads take, as ratios within one run.
+ * `npm run bench -- proxy` for one part.
  * Load, upstream and service share the machine's cores, so absolute figures are only worth something beside their neighbours.
  */
 import { benchIntake } from './intake.ts';
 import { benchProxy } from './proxy.ts';
+import { benchRead } from './read.ts';
 
-const parts = { proxy: benchProxy, intake: benchIntake };
+const parts = { proxy: benchProxy, intake: benchIntake, read: benchRead };
 const asked = process.argv.slice(2);
 for (const [name, run] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await run();

@@ -5,93 +5,29 @@ import * as assert from 'uvu/assert';
 import { readStats } from '../../../../core/db/read/read-stats.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
 import { Stats, StatsQuery } from '../../../../core/model/stats.ts';
-import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
-import { idOf, insertSessions } from '../../../support/projection-rows.ts';
+import { user } from '../../../support/call-turn.ts';
+import { databaseSuite } from '../../../support/databases.ts';
+import { insertSessions } from '../../../support/projection-rows.ts';
+import {
+  assertCells,
+  instantAt,
+  MIDNIGHT,
+  NINE_MS,
+  put,
+  SESSIONS,
+  type StatNode,
+  type Step,
+  take,
+} from '../../../support/stat-nodes.ts';
+import { journalCall, storeCalls } from '../../../support/stored-calls.ts';
 
-type Node = {
-  session: number;
-  role: string;
-  injected: string;
-  project: string;
-  agent_name: string;
-  model: string;
-  provider: string;
-  stop_reason: string;
-  input_tokens: number;
-  output_tokens: number;
-  tool_calls: number;
-  is_root: boolean;
-  is_head: boolean;
-  cost_usd: string | null; // with twelve decimals, or null
-  created_us: number; // microseconds after nine o'clock
-};
-
-const NINE_MS = Date.UTC(2026, 10, 21, 9);
-const instantAt = (us: number): string =>
-  `${new Date(NINE_MS + Math.floor(us / 1000)).toISOString().slice(0, -1)}${String(us % 1000).padStart(3, '0')}Z`;
-
-const plain: Node = {
-  session: 1,
-  role: 'assistant',
-  injected: '',
-  project: 'atlas',
-  agent_name: 'claude-code',
-  model: 'm',
-  provider: 'openai',
-  stop_reason: '',
-  input_tokens: 0,
-  output_tokens: 0,
-  tool_calls: 0,
-  is_root: false,
-  is_head: false,
-  cost_usd: null,
-  created_us: 0,
-};
-
-/** In place of all that was there: these nodes; of their sessions some are deleted, those of an even number at least renamed. */
-async function put(database: TestDatabase, nodes: readonly Partial<Node>[], deleted: readonly number[] = []) {
-  const edits = SESSIONS.filter((n) => n % 2 === 0 || deleted.includes(n)).map((n) => ({
-    session_id: idOf('session', n),
-    deleted_at: deleted.includes(n) ? instantAt(0) : null,
-  }));
-  await database.sql('delete from svc.nodes');
-  await database.sql('delete from svc.session_edits');
-  await database.sql(
-    `insert into svc.session_edits (session_id, display_name, deleted_at)
-     select session_id, 'renamed', deleted_at from jsonb_to_recordset($1::jsonb) as e (session_id uuid, deleted_at timestamptz)`,
-    [JSON.stringify(edits)],
-  );
-  const rows = nodes.map((given, n) => {
-    const { session, created_us, ...node } = { ...plain, ...given };
-    return {
-      ...node,
-      session_id: idOf('session', session),
-      node_hash: `\\x${n.toString(16).padStart(64, '0')}`,
-      created_at: instantAt(created_us),
-    };
-  });
-  await database.sql(
-    `insert into svc.nodes (
-       session_id, node_hash, raw_turn_id, call_id, position, depth, role, injected, project, agent_name, model, provider,
-       stop_reason, input_tokens, output_tokens, tool_calls, is_root, is_head, cost_usd, requested_at, created_at)
-     select session_id, node_hash, 1, 'call', 0, 0, role, injected, project, agent_name, model, provider,
-            stop_reason, input_tokens, output_tokens, tool_calls, is_root, is_head, cost_usd, created_at, created_at
-       from jsonb_to_recordset($1::jsonb) as n (
-              session_id uuid, node_hash bytea, role text, injected text, project text, agent_name text, model text,
-              provider text, stop_reason text, input_tokens bigint, output_tokens bigint, tool_calls integer, is_root boolean,
-              is_head boolean, cost_usd numeric, created_at timestamptz)`,
-    [JSON.stringify(rows)],
-  );
-}
-
-const SESSIONS = [1, 2, 3, 4];
 const ODD = ['', 'a', 'A', 'a ', "o'c", '"\\', '%', '日本', '\u{1F600}', '\uFFFD', 'null'];
 
 /** So often the usual one that filters on several attributes still find some. */
 const mostly = (usual: string, others: readonly string[]) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
 
-const node: fc.Arbitrary<Node> = fc.record({
+const node: fc.Arbitrary<StatNode> = fc.record({
   session: fc.constantFrom(...SESSIONS),
   role: fc.constantFrom('assistant', 'assistant', 'user', 'system', 'tool'),
   injected: fc.constantFrom('', '', '', 'claude-md'),
@@ -122,13 +58,30 @@ const node: fc.Arbitrary<Node> = fc.record({
       .tuple(fc.nat(2000), fc.nat(999_999_999_999))
       .map(([whole, parts]) => `${whole}.${String(parts).padStart(12, '0')}`),
   ),
-  created_us: fc.oneof(fc.nat(4), fc.nat(400_000_000)),
+  created_us: fc.oneof(
+    fc.nat(4),
+    fc.nat(400_000_000),
+    fc.constantFrom(MIDNIGHT - 1, MIDNIGHT, MIDNIGHT + 7, 2 * MIDNIGHT),
+  ),
 });
+
+const at = fc.array(fc.nat(40), { maxLength: 6 });
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ kind: fc.constant('more' as const), nodes: fc.array(node, { maxLength: 8 }) }),
+  fc.record({ kind: fc.constant('earlier' as const), at, node, more: fc.array(node, { maxLength: 3 }) }),
+  fc.record({ kind: fc.constant('followed' as const), at }),
+  fc.record({ kind: fc.constant('moved' as const), at, session: fc.constantFrom(...SESSIONS) }),
+  fc.record({ kind: fc.constant('gone' as const), at }),
+);
 
 /** A bound to the nanosecond, in some offset: its text, and its place on the nodes' clock. */
 const bound = fc
   .record({
-    us: fc.oneof(fc.integer({ min: -1, max: 5 }), fc.integer({ min: -1, max: 400_000_001 })),
+    us: fc.oneof(
+      fc.integer({ min: -1, max: 5 }),
+      fc.integer({ min: -1, max: 400_000_001 }),
+      fc.constantFrom(MIDNIGHT - 1, MIDNIGHT, MIDNIGHT + 1),
+    ),
     ns: fc.constantFrom(0, 0, 1, 500, 999),
     offset: fc.constantFrom(0, 0, 90, -330, 1439, -1439),
     short: fc.boolean(),
@@ -159,7 +112,7 @@ const chosen = (all: Asked, mask: number): Asked =>
   Object.fromEntries(Object.entries(all).filter((_, bit) => (mask & (1 << bit)) !== 0));
 
 /** The same numbers by hand: a loop over the nodes, integers of any size, decimals as integers. */
-function counted(nodes: readonly Node[], deleted: readonly number[], asked: Asked): Stats {
+function counted(nodes: readonly StatNode[], deleted: readonly number[], asked: Asked): Stats {
   const matching = nodes.filter((node) => {
     if (deleted.includes(node.session)) return false;
     for (const name of ['project', 'agent_name', 'model', 'provider'] as const)
@@ -203,6 +156,21 @@ function counted(nodes: readonly Node[], deleted: readonly number[], asked: Aske
 
 const zeros: Stats = counted([], [], {});
 
+/** What is asked of the database for these parameters, but for settings. */
+async function statements(parameters: Record<string, string>) {
+  const asked: { sql: string; params: unknown[] }[] = [];
+  const rows = async (statement: SQL) => {
+    asked.push(new PgDialect().sqlToQuery(statement));
+    return [{}] as never[];
+  };
+  const tx = { rows, script: async () => {} } as Partial<Sql> as Sql;
+  await readStats(
+    { transaction: (work: (tx: Sql) => unknown) => work(tx) } as unknown as Sql,
+    StatsQuery.parse(parameters),
+  );
+  return asked;
+}
+
 databaseSuite('readStats', (test, database) => {
   const read = (parameters: Record<string, string> = {}) => database().ask('readStats', StatsQuery.parse(parameters));
 
@@ -218,10 +186,17 @@ databaseSuite('readStats', (test, database) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(node, { maxLength: 40 }),
+        fc.array(step, { maxLength: 5 }),
         fc.subarray(SESSIONS, { maxLength: 2 }),
         asked,
-        async (nodes, deleted, all) => {
-          await put(database(), nodes, deleted);
+        async (first, steps, deleted, all) => {
+          await put(database(), first, deleted);
+          const written: (StatNode | null)[] = [...first];
+          for (const step of steps) {
+            await take(database(), written, step);
+            await assertCells(database(), step.kind);
+          }
+          const nodes = written.filter((node) => node !== null);
           for (let mask = 0; mask < 64; mask++) {
             const { since, until, ...equal } = chosen(all, mask);
             const stats = await read({
@@ -241,15 +216,32 @@ databaseSuite('readStats', (test, database) => {
   });
 
   test('all numbers come from one storage aggregate, and no chain is walked for a session', async () => {
-    const statements: string[] = [];
-    const rows = async (statement: SQL) => {
-      statements.push(new PgDialect().sqlToQuery(statement).sql);
-      return [{}] as never[];
-    };
-    await readStats({ rows } as Partial<Sql> as Sql, StatsQuery.parse({}));
-    assert.is(statements.length, 1);
-    assert.equal([...new Set(statements[0]?.match(/\bsvc\.\w+/g))], ['svc.nodes', 'svc.session_edits']);
-    assert.not.match(statements[0] ?? '', /recursive|group by/i);
+    const [all] = await statements({});
+    assert.equal([...new Set(all?.sql.match(/\bsvc\.\w+/g))], ['svc.stat_cells', 'svc.session_edits']);
+    assert.not.match(all?.sql ?? '', /recursive/i);
+    assert.is((await statements({ since: instantAt(1), until: instantAt(2), model: 'm' })).length, 1);
+  });
+
+  test('a window looks at the nodes of those sessions alone that speak before and after its bounds on one day', async () => {
+    const nodes = Array.from({ length: 6000 }, (_, n) => ({ session: 1 + (n % 300), created_us: n * 1_000_000 }));
+    await put(database(), nodes);
+    await database().sql('analyze svc.nodes');
+    const [asked] = await statements({ since: instantAt(1500_000_000), until: instantAt(1_700_500_000) });
+    const plan = await database().sql(`explain (costs off) ${asked?.sql}`, asked?.params);
+    const lines = plan.map((line) => String(line['QUERY PLAN']));
+    assert.ok(
+      lines.some((line) => /index.* on nodes/i.test(line) || /Index Scan using nodes_/.test(line)),
+      lines.join('\n'),
+    );
+    assert.not.ok(
+      lines.some((line) => /Seq Scan on nodes/.test(line)),
+      lines.join('\n'),
+    );
+    const { turn_count, session_count } = await read({
+      since: instantAt(1500_000_000),
+      until: instantAt(1_700_500_000),
+    });
+    assert.equal([turn_count, session_count], [201, 0]);
   });
 
   test('no nodes are zeros', async () => {
@@ -294,5 +286,51 @@ databaseSuite('readStats', (test, database) => {
       for (const name of ['project', 'agent_name', 'model', 'provider'])
         assert.equal(await read({ [name]: odd }), zeros, `${name} ${JSON.stringify(odd)}`);
     assert.is((await read({ model: 'a\uFFFD' })).turn_count, 1);
+  });
+
+  test('an emptied table leaves no cell, alone and together with the cells', async () => {
+    for (const tables of ['svc.nodes', 'svc.nodes, svc.stat_cells', 'svc.stat_cells, svc.nodes']) {
+      await put(database(), [{ input_tokens: 3 }, { session: 2 }]);
+      assert.is((await read()).turn_count, 2);
+      await database().sql(`truncate ${tables}`);
+      assert.equal(await read(), zeros, tables);
+      await assertCells(database());
+    }
+  });
+
+  test('names of any length are counted', async () => {
+    const long = Array.from({ length: 20_000 }, (_, n) => String.fromCharCode(0x4e00 + ((n * 7919) % 20_000))).join('');
+    await put(database(), [{ model: long }, { model: `${long}!` }, { model: long, created_us: 5 }]);
+    await assertCells(database());
+    assert.is((await read({ model: long })).turn_count, 2);
+  });
+
+  test('sums beyond what one column holds are no failure', async () => {
+    await put(database(), [{}, { created_us: 1 }, { created_us: 2 }]);
+    await database().sql(
+      'update svc.nodes set input_tokens = 9223372036854775807, output_tokens = 9223372036854775807',
+    );
+    assert.is((await read()).input_tokens, 3 * 2 ** 63);
+    await assertCells(database());
+    await database().sql('update svc.nodes set input_tokens = 1');
+    assert.is((await read()).input_tokens, 3, 'and they can be taken back');
+  });
+
+  test('a session that is read anew, and calls that come in the wrong order, leave cells that are true', async () => {
+    const answers = { content: [{ type: 'text' as const, text: 'Hi' }] };
+    const later = journalCall('late', { at: 5, says: [user('Hello')], answers, model: 'claude-sonnet-4-5' });
+    const [session_id = ''] = await storeCalls(database(), [later]);
+    await assertCells(database());
+    await storeCalls(database(), [
+      journalCall('late', { at: 2, says: [user('Hello')], answers, model: 'claude-opus-4-5' }),
+    ]);
+    await assertCells(database());
+    const moved = await database().sql('select model, turn_count from svc.stat_cells where session_id = $1::uuid', [
+      session_id,
+    ]);
+    assert.equal(moved, [{ model: 'claude-opus-4-5', turn_count: 2 }], 'the earlier call tells the attributes');
+    const reading = { session_id, read_up_to: 1_000_000, calls: [], nodes: [], slices: [], purges: 0 };
+    assert.is(await database().ask('replaceNodes', reading), true);
+    assert.equal(await database().sql('select 1 from svc.stat_cells where session_id = $1::uuid', [session_id]), []);
   });
 });
