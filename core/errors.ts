@@ -11,6 +11,9 @@ export type RefusalCode =
   | 'body-too-large'
   | 'unsupported-media-type'
   | 'unauthorized'
+  | 'too-many-payload-reads'
+  | 'too-many-readers'
+  | 'deadline-exceeded'
   | 'database-unavailable';
 
 /** A request we understood and will not serve. Anything else that is thrown is our bug. */

@@ -1,9 +1,10 @@
 /** The ingest API: takes what trusted clients have captured themselves. Every no it says is exactly `{"error": "…"}`. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { contractOf, type Document } from '../core/http/contract.ts';
-import { documentHandler } from '../core/http/document.ts';
+import { documentApp } from '../core/http/document.ts';
 import { onError } from '../core/http/failure.ts';
 import { guard } from '../core/http/guards.ts';
+import type { Complaint } from '../core/http/listen.ts';
 import { requestIds } from '../core/http/request-id.ts';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';
 import { unrouted } from '../core/http/unrouted.ts';
@@ -31,15 +32,20 @@ const BODIES_BYTES = 64 * 1024 * 1024;
 
 const Health = z.object({ status: z.literal('ok') }).openapi('Health', { examples: [{ status: 'ok' }] });
 
+const refusals = {
+  403: json(Rejection, 'Asked for under a foreign host name, or by a foreign web page'),
+  500: json(Rejection, 'Internal error'),
+};
+
 const ping = createRoute({
   method: 'get',
   path: '/ping',
   operationId: 'ping',
+  tags: ['service'],
   summary: 'Answers as long as the service runs',
   responses: {
     200: json(Health, 'It runs'),
-    403: json(Rejection, 'Asked for under a foreign host name, or by a foreign web page'),
-    500: json(Rejection, 'Internal error'),
+    ...refusals,
   },
 });
 
@@ -51,17 +57,17 @@ export function ingestApi({ append, log, metrics, version, allowedHosts, trustCa
   app.openapi(ping, (c) => c.json({ status: 'ok' } as const, 200));
   app.route('/', turnsApp({ append, trustCallerHeader, room: openRoom(BODIES_BYTES), log, metrics }));
   app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': METRICS_TYPE }));
-  app.get(
-    '/openapi',
-    documentHandler(() => contractOf(app, { title: TITLE, version })),
+  app.route(
+    '/',
+    documentApp(() => contractOf(app, { title: TITLE, version }), refusals),
   );
   app.onError(onError(log, rejection));
   app.notFound(unrouted(app, rejection));
   return app;
 }
 
-/** What is answered to bytes that are no HTTP request. */
-export const malformed = { type: 'application/json', body: '{"error":"Cannot read the request: it is malformed"}' };
+/** What is answered to bytes that never become a request of HTTP. */
+export const complaint: Complaint = (_status, error) => ({ type: 'application/json', body: JSON.stringify({ error }) });
 
 const TITLE = 'svc ingest API';
 

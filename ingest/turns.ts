@@ -50,6 +50,7 @@ const appendTurn = createRoute({
   method: 'post',
   path: '/v1/ingest',
   operationId: 'appendTurn',
+  tags: ['turns'],
   summary: 'Appends one completed turn; it is kept when this answers, and once for each meta.request_id',
   request: {
     body: {

@@ -9,11 +9,19 @@ import { canonicalJson } from '../merkle/canonical-json.ts';
 
 export type Document = ReturnType<OpenAPIHono['getOpenAPI31Document']>;
 
-export const contractOf = <E extends Env>(
-  app: OpenAPIHono<E>,
-  { title, version }: { title: string; version: string },
-): Document =>
-  app.getOpenAPI31Document({ openapi: '3.1.0', info: { title, version } }, { sortComponents: 'alphabetically' });
+/** @param bearer the listener can be told to ask for a token; a route that never does declares `security: []` */
+export type About = { title: string; version: string; bearer?: boolean };
+
+export const contractOf = <E extends Env>(app: OpenAPIHono<E>, { title, version, bearer = false }: About): Document => {
+  const document = app.getOpenAPI31Document(
+    { openapi: '3.1.0', info: { title, version }, ...(bearer ? { security: [{ bearer: [] }, {}] } : {}) },
+    { sortComponents: 'alphabetically' },
+  );
+  if (!bearer) return document;
+  return { ...document, components: { ...document.components, securitySchemes: { bearer: BEARER } } };
+};
+
+const BEARER = { type: 'http', scheme: 'bearer', description: 'Asked for where the operator has set one' } as const;
 
 /** `sha256:<hex>` of the document in canonical JSON (RFC 8785), without prose, version and servers. */
 export const seal = (document: Document): string => {
@@ -27,7 +35,7 @@ type Json = Record<string, unknown>;
 
 /** Walks the document until it comes to schemas and parameters, whose text is a doc comment. */
 const promised = (node: unknown, key = ''): unknown => {
-  if (Array.isArray(node)) return node.map((member) => (key === 'parameters' ? parameter(member) : promised(member)));
+  if (Array.isArray(node)) return key === 'parameters' ? parameters(node) : node.map((member) => promised(member));
   if (!isObject(node)) return node;
   if (key === 'schemas') return mapValues(node, schema);
   if (key === 'parameters') return mapValues(node, parameter);
@@ -38,7 +46,10 @@ const promised = (node: unknown, key = ''): unknown => {
 
 const PROSE = new Set(['description', 'title', 'example', 'examples', '$comment', 'externalDocs']);
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']); // maps of schemas by name
-const NESTED = new Set(['items', 'additionalProperties', 'allOf', 'anyOf', 'oneOf', 'not', 'prefixItems', 'contains']);
+const NESTED = new Set([
+  ...['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'items', 'prefixItems', 'unevaluatedItems', 'contains'],
+  ...['additionalProperties', 'unevaluatedProperties', 'propertyNames', 'contentSchema'],
+]);
 
 const schema = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(schema);
@@ -48,6 +59,7 @@ const schema = (node: unknown): unknown => {
       .filter(([key]) => !PROSE.has(key))
       .map(([key, value]) => {
         if (NAMED.has(key) && isObject(value)) return [key, mapValues(value, schema)];
+        if (key === 'required' && Array.isArray(value)) return [key, [...value].sort()]; // a set, in the order of the source
         return [key, NESTED.has(key) ? schema(value) : value];
       }),
   );
@@ -62,6 +74,11 @@ const withoutWrapper = (node: Json): Json => {
   const [only] = saying;
   return saying.length === 1 && isObject(only) && Object.keys(rest).length === 0 ? only : { ...rest, allOf: saying };
 };
+
+/** A set too: where a parameter stands in the source says nothing. */
+const parameters = (nodes: readonly unknown[]): unknown[] =>
+  nodes.map(parameter).sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
+const placeOf = (node: unknown): string => (isObject(node) ? `${node.in} ${node.name} ${node.$ref}` : '');
 
 const parameter = (node: unknown): unknown => {
   if (!isObject(node)) return node;

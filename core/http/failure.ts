@@ -18,7 +18,10 @@ const STATUS = {
   'method-not-allowed': 405,
   'body-too-large': 413,
   'unsupported-media-type': 415,
+  'too-many-payload-reads': 503,
+  'too-many-readers': 503,
   'database-unavailable': 503,
+  'deadline-exceeded': 504,
 } as const satisfies Record<RefusalCode, ContentfulStatusCode>;
 
 /** Answers what a handler throws. What is not a refusal is our bug or the database: it is logged under the request's id. */
@@ -35,8 +38,8 @@ export const onError =
     }
     if (refusal.code === 'database-unavailable') {
       log.warn({ request_id: c.get('requestId'), ...traceOf(thrown) }, 'Cannot answer a request: no database');
-      c.header('retry-after', '1');
     }
+    if (STATUS[refusal.code] === 503) c.header('retry-after', '1'); // seconds
     if (refusal.code === 'unauthorized') c.header('www-authenticate', 'Bearer realm="svc"');
     return answer(c, STATUS[refusal.code], refusal.code, refusal.message);
   };

@@ -22,16 +22,27 @@ export async function jsonStream<Body>(
   const first = await chunks.next();
   const head = { 'content-type': 'application/json' };
   if (first.done || first.value.last) return c.body(first.value?.text ?? '', 200, head) as unknown as JsonAnswer<Body>;
+  const { settled: streamed, settle: end } = ending();
+  c.set('streamed', streamed);
+  if (c.req.method === 'HEAD' || c.finalized) {
+    await chunks.return(undefined).finally(end); // nobody takes the rest: HEAD has no body, and past the deadline there is an answer
+    return c.body(null, 200, head) as unknown as JsonAnswer<Body>;
+  }
 
   let ready: Uint8Array | null = Buffer.from(first.value.text);
+  let left = false;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const bytes = ready ?? (await nextBytes(chunks));
         ready = null;
-        if (bytes) controller.enqueue(bytes);
-        else controller.close();
+        if (left) return; // while its page was being asked for
+        if (bytes) return controller.enqueue(bytes);
+        end();
+        controller.close();
       } catch (thrown) {
+        end();
+        if (left) return;
         log.error({ request_id: c.get('requestId'), ...traceOf(thrown) }, 'Cannot finish an answer');
         const { outgoing } = c.env ?? {};
         if (!outgoing) return controller.error(new Error('Cannot finish the answer'));
@@ -40,11 +51,20 @@ export async function jsonStream<Body>(
       }
     },
     async cancel() {
-      await chunks.return(undefined); // the reader left: no further page is asked for
+      left = true;
+      await chunks.return(undefined).finally(end); // the reader left: no further page is asked for
     },
   });
   return c.body(body, 200, head) as unknown as JsonAnswer<Body>;
 }
+
+const ending = () => {
+  let settle = () => {};
+  const settled = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  return { settled, settle };
+};
 
 type Chunk = { text: string; last: boolean };
 

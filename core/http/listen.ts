@@ -1,8 +1,11 @@
 /** How is a fetch handler put on the network? A server for each host on one port, with limits on what a caller may hold open. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { v7 } from 'uuid';
 import { OperatorError } from '../errors.ts';
+import type { Problem } from '../model/problem.ts';
+import { PROBLEM_TYPE } from './problem.ts';
 
 export type Served = {
   /** `http://127.0.0.1:8081`, one for each host that could be bound. */
@@ -17,26 +20,58 @@ type Listener = {
   hosts: readonly string[];
   port: number; // 0: a free one, the same for every host
   what: string; // 'read API'; said when the port is taken
-  /** The body of the answer to a request that is no HTTP; default: a problem. */
-  malformed?: { type: string; body: string };
+  /** How the listener says no to what no handler can be asked about. Default: as a problem. */
+  complaint?: Complaint;
   /** The app itself lets a body come whose sender asks first (`Expect: 100-continue`). Default: every body is let come. */
   asksForBodies?: boolean;
+  /** Other times than the usual ones. */
+  limits?: Partial<Limits>;
 };
 
-const MALFORMED = {
-  type: 'application/problem+json',
-  body: '{"type":"about:blank","title":"Bad Request","status":400,"error":"Cannot read the request: it is malformed"}',
+/** The type and body of a no, for a sentence that may be told. */
+export type Complaint = (status: number, message: string) => { type: string; body: string };
+
+const asProblem: Complaint = (status, message) => {
+  const problem: Problem = {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    code: CODES[status] ?? 'bad-request',
+    detail: message,
+    error: message,
+    request_id: v7(),
+  };
+  return { type: PROBLEM_TYPE, body: JSON.stringify(problem) };
 };
 
-const LIMITS = {
-  maxHeaderSize: 32 * 1024,
-  requireHostHeader: false, // the guard asks for it, and says so in the listener's own words
-  headersTimeout: 15_000, // a head that trickles in
-  requestTimeout: 120_000, // a body that trickles in
-  keepAliveTimeout: 5_000,
-  connectionsCheckingInterval: 5_000,
+const CODES: Record<number, string> = {
+  408: 'too-slow',
+  413: 'body-too-large',
+  431: 'head-too-large',
+  500: 'internal',
 };
-const IDLE_MS = 300_000; // no byte either way, as with a reader that stopped taking
+
+type Limits = {
+  /** For a head that trickles in, from the connection's or the last answer's end. */
+  headMs: number;
+  /** For a whole request, head and body. */
+  requestMs: number;
+  /** Between two requests. */
+  keepAliveMs: number;
+  /** No byte either way, as with a reader that stopped taking. */
+  idleMs: number;
+  /** How often the first two are looked at. */
+  checkMs: number;
+};
+const LIMITS: Limits = {
+  headMs: 15_000,
+  requestMs: 120_000,
+  keepAliveMs: 5_000,
+  idleMs: 300_000,
+  checkMs: 5_000,
+};
+const HEAD_BYTES = 32 * 1024;
+const HEADERS = 200;
 const CONNECTIONS = 2_048;
 
 /** @throws {OperatorError} when an address is taken or not this machine's */
@@ -45,25 +80,45 @@ export async function serveApp({
   hosts,
   port,
   what,
-  malformed = MALFORMED,
+  complaint = asProblem,
   asksForBodies = false,
+  limits,
 }: Listener): Promise<Served> {
+  const { headMs, requestMs, keepAliveMs, idleMs, checkMs } = { ...LIMITS, ...limits };
   const listener = getRequestListener((request, env) => fetch(request, env as HttpBindings), {
     overrideGlobalObjects: false,
-    errorHandler: () => new Response(malformed.body, { status: 400, headers: { 'content-type': malformed.type } }),
+    errorHandler: (thrown) => {
+      const status = thrown instanceof Error && thrown.name === 'RequestError' ? 400 : 500;
+      const { type, body } = complaint(status, SENTENCES[status] ?? '');
+      return new Response(body, { status, headers: { ...SHIELD, 'content-type': type } });
+    },
   });
+  const exchanges = openExchanges();
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    exchanges.note({ incoming, outgoing });
+    if (incoming.rawHeaders.length <= 2 * HEADERS) return listener(incoming, outgoing);
+    const { type, body } = complaint(431, SENTENCES[431] ?? '');
+    outgoing.writeHead(431, { ...SHIELD, connection: 'close', 'content-type': type });
+    return outgoing.end(body);
+  };
   const open = (): Server => {
-    const server = createServer(LIMITS, listener);
+    const server = createServer(
+      {
+        maxHeaderSize: HEAD_BYTES,
+        requireHostHeader: false, // the guard asks for it, and says so in the listener's own words
+        headersTimeout: headMs,
+        requestTimeout: requestMs,
+        keepAliveTimeout: keepAliveMs,
+        connectionsCheckingInterval: checkMs,
+      },
+      serve,
+    );
+    server.maxHeadersCount = 0; // Node would drop those past its limit in silence, and among them one that a guard looks at
     server.maxConnections = CONNECTIONS;
-    server.setTimeout(IDLE_MS);
-    server.on('checkExpectation', listener); // Node's own answer would be an empty 417
-    if (asksForBodies) server.on('checkContinue', listener);
-    server.on('clientError', (_error, socket) => {
-      if (!socket.writable) return socket.destroy();
-      return socket.end(
-        `HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: ${malformed.type}\r\ncontent-length: ${Buffer.byteLength(malformed.body)}\r\n\r\n${malformed.body}`,
-      );
-    });
+    server.setTimeout(idleMs);
+    server.on('checkExpectation', serve); // Node's own answer would be an empty 417
+    if (asksForBodies) server.on('checkContinue', serve);
+    server.on('clientError', complainer(complaint, exchanges.of));
     return server;
   };
 
@@ -78,6 +133,51 @@ export async function serveApp({
     },
   };
 }
+
+const SENTENCES: Record<number, string> = {
+  400: 'Cannot read the request: it is malformed',
+  408: 'Cannot read the request: it came too slowly',
+  413: 'Cannot read the body: it is too large',
+  431: 'Cannot read the request: its head is too large',
+  500: 'Internal error',
+};
+
+/** What the guard of an app says with every answer. */
+const SHIELD = { 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff' };
+
+const STATUS_OF: Record<string, number> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse };
+
+/** Which exchanges of a connection are not over yet; a client may send the next request before it was answered. */
+function openExchanges() {
+  const open = new WeakMap<object, Set<Exchange>>();
+  return {
+    note: (exchange: Exchange) => {
+      const { socket } = exchange.incoming;
+      const those = open.get(socket) ?? new Set();
+      open.set(socket, those.add(exchange));
+      exchange.outgoing.on('close', () => those.delete(exchange));
+    },
+    of: (socket: Socket) => [...(open.get(socket) ?? [])],
+  };
+}
+
+/** Answers bytes that are no request, or never become a whole one; the connection ends with that. */
+const complainer =
+  (complaint: Complaint, openOf: (socket: Socket) => Exchange[]) => (error: NodeJS.ErrnoException, socket: Socket) => {
+    const due = openOf(socket).some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent);
+    if (!socket.writable || due) return socket.destroy(); // else ours would be taken for an answer that is due or has begun
+    const status = STATUS_OF[error.code ?? ''] ?? 400;
+    const { type, body } = complaint(status, SENTENCES[status] ?? '');
+    const head = { ...SHIELD, connection: 'close', 'content-type': type, 'content-length': Buffer.byteLength(body) };
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+    return socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  };
 
 type Bound = { host: string; server: Server };
 

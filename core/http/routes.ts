@@ -7,7 +7,16 @@ import { Problem } from '../model/problem.ts';
 import { PROBLEM_TYPE } from './problem.ts';
 
 /** Under Node's server the raw request and response are at hand; in a test they are not. */
-export type HttpEnv = { Bindings: Partial<HttpBindings>; Variables: { requestId: string } };
+export type HttpEnv = {
+  Bindings: Partial<HttpBindings>;
+  Variables: {
+    requestId: string;
+    /** Read by `callerOf` of http/caller.ts. */
+    caller?: string | null;
+    /** Set where an answer leaves piece by piece: kept when its last piece was taken, it failed, or the reader left. */
+    streamed?: Promise<void>;
+  };
+};
 
 /** The schema of a failure: `404: json(Failure, 'No such session')`. */
 export const Failure = Problem;
@@ -25,7 +34,8 @@ export const guarded = {
   401: json(Failure, 'The bearer token is missing or wrong'),
   403: json(Failure, 'Asked for under a foreign host name, or by a foreign web page'),
   500: json(Failure, 'Internal error'),
-  503: json(Failure, 'The database is not available; ask again'),
+  503: json(Failure, 'The database is not available, or too many take whole payloads at once; ask again'),
+  504: json(Failure, 'The answer took too long and is dropped'),
 } as const;
 
 /** An app whose routes carry their contract. A path segment that cannot be is 404, anything else that cannot be is 400. */

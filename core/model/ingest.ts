@@ -55,7 +55,11 @@ export const IngestTurn = z
       {
         provider: 'anthropic',
         request: { model: 'claude-sonnet-4-5', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello' }] },
-        raw_response: 'eyJ0eXBlIjoibWVzc2FnZSJ9',
+        raw_response: [
+          'eyJpZCI6Im1zZ18xIiwidHlwZSI6Im1lc3NhZ2UiLCJyb2xlIjoiYXNzaXN0YW50IiwibW9kZWwiOiJjbGF1ZGUtc2',
+          '9ubmV0LTQtNSIsImNvbnRlbnQiOlt7InR5cGUiOiJ0ZXh0IiwidGV4dCI6IkhpIn1dLCJzdG9wX3JlYXNvbiI6ImVu',
+          'ZF90dXJuIiwidXNhZ2UiOnsiaW5wdXRfdG9rZW5zIjo4LCJvdXRwdXRfdG9rZW5zIjo0fX0=',
+        ].join(''),
         meta: {
           request_id: '7f3d0c9e',
           upstream_status: 200,

@@ -250,7 +250,7 @@ test('its contract is its own, and documents what it serves', async () => {
     .filter(({ method }) => method !== 'ALL')
     .map(({ path }) => path)
     .filter((path) => !paths[path]);
-  assert.equal(undocumented.sort(), ['/metrics', '/openapi']);
+  assert.equal(undocumented, ['/metrics']);
   assert.equal(ingestContract('1.2.3').paths, paths);
 });
 

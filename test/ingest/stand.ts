@@ -5,7 +5,7 @@ import pino from 'pino';
 import { serveApp } from '../../core/http/listen.ts';
 import { openMetrics } from '../../core/metrics.ts';
 import type { IngestVerdict } from '../../core/model/ingest.ts';
-import { type IngestApi, ingestApi, malformed } from '../../ingest/app.ts';
+import { complaint, type IngestApi, ingestApi } from '../../ingest/app.ts';
 import type { Json } from '../support/read-api.ts';
 
 export const KEPT = {
@@ -59,7 +59,7 @@ export const serveIngest = async (given: Partial<IngestApi> = {}) => {
     hosts: ['127.0.0.1'],
     port: 0,
     what: 'ingest API',
-    malformed,
+    complaint,
     asksForBodies: true,
   });
   return { ...stand, port, address: addresses[0] ?? '', close };

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { serveApp } from '../../../core/http/listen.ts';
 import { openLog } from '../../../core/log.ts';
 import { openMetrics } from '../../../core/metrics.ts';
-import { ingestApi, malformed } from '../../../ingest/app.ts';
+import { complaint, ingestApi } from '../../../ingest/app.ts';
 import { testApi } from '../../support/read-api.ts';
 
 type Answer = { status: number; headers: Record<string, unknown>; body: string };
@@ -38,7 +38,7 @@ const listeners = {
       hosts: ['127.0.0.1', '::1'],
       port: 0,
       what: 'ingest API',
-      malformed,
+      complaint,
     }),
 };
 

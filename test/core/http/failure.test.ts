@@ -39,7 +39,10 @@ const REFUSALS: Record<RefusalCode, number> = {
   'method-not-allowed': 405,
   'body-too-large': 413,
   'unsupported-media-type': 415,
+  'too-many-payload-reads': 503,
+  'too-many-readers': 503,
   'database-unavailable': 503,
+  'deadline-exceeded': 504,
 };
 
 for (const [code, status] of Object.entries(REFUSALS) as [RefusalCode, number][])

@@ -58,8 +58,8 @@ test('an address of another machine is no address to listen on', async () => {
 });
 
 test('bytes that are no request get the envelope of the listener', async () => {
-  const malformed = { type: 'application/json', body: '{"error":"no"}' };
-  const served = await serveApp({ fetch: hello, hosts: ['127.0.0.1'], port: 0, what, malformed });
+  const complaint = () => ({ type: 'application/json', body: '{"error":"no"}' });
+  const served = await serveApp({ fetch: hello, hosts: ['127.0.0.1'], port: 0, what, complaint });
   for (const bytes of [
     'nonsense\r\n\r\n',
     'GET /a\\b HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n',

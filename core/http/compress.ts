@@ -1,0 +1,78 @@
+/** How is an answer made smaller? Texts that are whole before they leave, in a coding that the caller takes; never what streams. */
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { MiddlewareHandler } from 'hono';
+import type { HttpEnv } from './routes.ts';
+
+type Coding = 'br' | 'gzip';
+
+const WORTH_BYTES = 1024; // what is smaller fits into a packet anyway
+const TEXT =
+  /^(?:text\/(?!event-stream)|application\/(?:[\w.-]+\+)?json(?:;|$)|application\/javascript|image\/svg\+xml)/i;
+
+/**
+ * Tells the length of texts, whether they are compressed or not, so that HEAD has the headers of GET. Hono's own middleware would
+ * hold a stream back to its end; ours leaves it alone, as it does with whatever is encoded already.
+ */
+export const compress = (): MiddlewareHandler<HttpEnv> => async (c, next) => {
+  await next();
+  const { res } = c;
+  const coding = acceptedCoding(c.req.header('accept-encoding'));
+  const headers = new Headers(res.headers);
+  if (res.status === 304) {
+    vary(headers);
+    if (coding) weaken(headers); // as the answer said that the caller has
+    c.res = undefined;
+    c.res = new Response(null, { status: 304, headers });
+    return;
+  }
+  if (!res.body || c.get('streamed') || !isPlainText(headers)) return;
+  const bytes = new Uint8Array(await res.arrayBuffer());
+  const chosen = bytes.byteLength >= WORTH_BYTES ? coding : null;
+  const body = chosen ? await CODERS[chosen](bytes) : bytes;
+  vary(headers);
+  if (chosen) {
+    headers.set('content-encoding', chosen);
+    weaken(headers);
+  }
+  headers.set('content-length', String(body.byteLength));
+  c.res = undefined; // else its headers would be laid over the new ones
+  c.res = new Response(body, { status: res.status, headers });
+};
+
+const isPlainText = (headers: Headers): boolean =>
+  TEXT.test(headers.get('content-type') ?? '') &&
+  !headers.has('content-encoding') &&
+  !headers.has('transfer-encoding') &&
+  !/\bno-transform\b/i.test(headers.get('cache-control') ?? '');
+
+const CODERS: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array<ArrayBuffer>>> = {
+  br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }).then(owned),
+  gzip: (bytes) => promisify(gzip)(bytes).then(owned),
+};
+
+const owned = (bytes: Buffer): Uint8Array<ArrayBuffer> => bytes as Uint8Array<ArrayBuffer>; // zlib shares no memory
+
+/** The same contract in another coding is another sequence of bytes, so its tag promises no more than the same meaning. */
+const weaken = (headers: Headers): void => {
+  const etag = headers.get('etag');
+  if (etag && !etag.startsWith('W/')) headers.set('etag', `W/${etag}`);
+};
+
+const vary = (headers: Headers): void => {
+  const named = (headers.get('vary') ?? '').split(',').map((name) => name.trim().toLowerCase());
+  if (!named.includes('*') && !named.includes('accept-encoding')) headers.append('vary', 'accept-encoding');
+};
+
+/** What the caller likes best of what we have, of equals the smaller one; null: none. (RFC 9110, 12.5.3.) */
+export const acceptedCoding = (header: string | undefined): Coding | null => {
+  const liking = new Map<string, number>();
+  for (const entry of (header ?? '').toLowerCase().split(',')) {
+    const [name = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const q = parameters.find((parameter) => parameter.startsWith('q='));
+    liking.set(name === 'x-gzip' ? 'gzip' : name, q === undefined ? 1 : Number(q.slice(2)) || 0);
+  }
+  const of = (coding: Coding) => liking.get(coding) ?? liking.get('*') ?? 0;
+  const best = of('gzip') > of('br') ? 'gzip' : 'br';
+  return of(best) > 0 ? best : null;
+};
