@@ -1,0 +1,45 @@
+/** GET /v1/browse/sessions: the sessions that somebody looks for, in the order that they ask for. */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Database } from '../db/database.ts';
+import { readCursor, writeCursor } from '../http/cursor.ts';
+import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { BrowseQuery, type SessionSort } from '../model/browse.ts';
+import { KeyInstant } from '../model/page.ts';
+import { SessionPage, shownSession } from '../model/session.ts';
+
+const browseSessions = createRoute({
+  method: 'get',
+  path: '/v1/browse/sessions',
+  operationId: 'browseSessions',
+  tags: ['sessions'],
+  summary: 'Sessions that match all filters, in one of six orders',
+  request: { query: BrowseQuery },
+  responses: {
+    200: json(SessionPage, 'One page of sessions'),
+    400: json(Failure, 'Bad filter, order, limit or cursor'),
+    ...guarded,
+  },
+});
+
+const decimal = z.string().regex(/^(-?\d{1,50}(\.\d{1,100})?|-?Infinity)$/);
+
+/** How a place in each order is written. */
+const PLACE: Record<SessionSort, z.ZodType<string>> = {
+  last_active: KeyInstant,
+  started_at: KeyInstant,
+  turn_count: z.string().regex(/^\d{1,9}$/),
+  total_cost: decimal,
+  total_tokens: decimal,
+  duration: z.string().regex(/^\d{1,18}$/),
+};
+
+/** @param now milliseconds since 1970, for what is live */
+export const browseApp = ({ ask, now }: { ask: Database['ask']; now: () => number }) =>
+  routes().openapi(browseSessions, async (c) => {
+    const { limit, cursor, sort, direction, ...filter } = c.req.valid('query');
+    const list = { route: '/v1/browse/sessions', parameters: { filter: JSON.stringify(filter), sort, direction } };
+    const after = readCursor(list, cursor, z.object({ place: PLACE[sort], id: z.uuid() }));
+    const { sessions, next } = await ask('browseSessions', { filter, sort, direction, after, limit });
+    const items = sessions.map((session) => shownSession(session, now()));
+    return c.json({ items, ...(next ? { next_cursor: writeCursor(list, next) } : {}) }, 200);
+  });

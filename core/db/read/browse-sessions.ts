@@ -1,0 +1,143 @@
+/** Which sessions match, in the order that was asked for? A page is cut out of the index of its order; deleted ones are not there. */
+import { type SQL, sql } from 'drizzle-orm';
+import { storable } from '../../derive/storable.ts';
+import type { Direction, SessionFilter, SessionSort } from '../../model/browse.ts';
+import type { SessionRecord } from '../../model/session.ts';
+import { instant, pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+import { type SessionRow, sessionColumns, sessionRecord } from './session-record.ts';
+import { notDeleted } from './trace-record.ts';
+
+/** Where a session stands in an order: `place` is as the order writes it, never rounded. */
+export type BrowseKey = { place: string; id: string };
+
+export type Browse = {
+  filter: SessionFilter;
+  sort: SessionSort;
+  direction: Direction;
+  after: BrowseKey | null;
+  limit: number;
+};
+
+/** One page. `next` is the key of its last session, null on the last page. */
+export async function browseSessions(
+  db: Sql,
+  { filter, sort, direction, after, limit }: Browse,
+): Promise<{ sessions: SessionRecord[]; next: BrowseKey | null }> {
+  const { from, id, place, written, read } = orderOf(sort, direction);
+  const way = sql.raw(direction);
+  const beyond = after
+    ? sql` and (${place}, ${id}) ${sql.raw(direction === 'desc' ? '<' : '>')} (${read(after.place)}, ${after.id}::uuid)`
+    : sql``;
+  const rows = await db.rows<SessionRow & { place: string }>(sql`
+    select ${sessionColumns}, s.place_written as place
+      from (select s.*, ${place} as place, ${written} as place_written
+              from ${from}${rollupsFor(filter)}
+             where ${notDeleted(sql`s.session_id`)}${matching(filter)}${beyond}
+             order by ${place} ${way}, ${id} ${way}
+             limit ${limit + 1}) s
+      left join svc.session_rollups r on r.session_id = s.session_id
+      left join svc.session_edits e on e.session_id = s.session_id
+     order by s.place ${way}, s.session_id ${way}`);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    sessions: shown.map(sessionRecord),
+    next: rows.length > limit && last ? { place: last.place, id: last.id } : null,
+  };
+}
+
+/** `place` and `id` are spelled as the index has them; `written` and `read` carry a place through a cursor. */
+type Order = { from: SQL; id: SQL; place: SQL; written: SQL; read: (place: string) => SQL };
+
+const sessions = { from: sql`svc.sessions s`, id: sql`s.session_id` };
+const totals = {
+  from: sql`svc.session_totals n join svc.sessions s on s.session_id = n.session_id`,
+  id: sql`n.session_id`,
+};
+
+function orderOf(sort: SessionSort, direction: Direction): Order {
+  switch (sort) {
+    case 'last_active':
+      return { ...sessions, ...time(sql`s.last_seen_at`) };
+    case 'started_at':
+      return { ...sessions, ...time(sql`s.started_at`) };
+    case 'duration':
+      return {
+        ...sessions,
+        place: sql`(s.last_seen_at - s.started_at)`,
+        written: sql`(extract(epoch from s.last_seen_at - s.started_at) * 1000000)::bigint::text`,
+        read: (microseconds) => sql`${`${microseconds} microseconds`}::interval`,
+      };
+    case 'turn_count':
+      return { ...totals, ...number(sql`n.turn_count`), read: (count) => sql`${count}::integer` };
+    case 'total_tokens':
+      return { ...totals, ...number(sql`n.total_tokens`) };
+    case 'total_cost': {
+      const unknown = sql.raw(direction === 'desc' ? `'-Infinity'` : `'Infinity'`); // last in either direction
+      return { ...totals, ...number(sql`coalesce(n.total_cost, ${unknown}::numeric)`) };
+    }
+  }
+}
+
+const time = (column: SQL) => ({
+  place: column,
+  written: instant(column),
+  read: (at: string) => sql`${at}::timestamptz`,
+});
+const number = (column: SQL) => ({
+  place: column,
+  written: sql`(${column})::text`,
+  read: (exact: string) => sql`${exact}::numeric`,
+});
+
+const rollupsFor = ({ project, agent_name, status }: SessionFilter): SQL =>
+  project === null && agent_name === null && status === null
+    ? sql``
+    : sql` left join svc.session_rollups f on f.session_id = s.session_id`;
+
+function matching(filter: SessionFilter): SQL {
+  const { text, project, agent_name, model, provider, harness_id, status, since, until } = filter;
+  return sql.join([
+    ...(text ?? []).map(wordIn),
+    equal(sql`f.project`, project),
+    equal(sql`f.agent_name`, agent_name),
+    equal(sql`s.harness_id`, harness_id),
+    called(sql`p.model`, model),
+    called(sql`p.provider`, provider),
+    status === null ? sql`` : oneOf(status),
+    since === null ? sql`` : sql` and s.last_seen_at >= ${since}::timestamptz`,
+    until === null ? sql`` : sql` and s.started_at < ${until}::timestamptz`,
+  ]);
+}
+
+/** Text that no column can hold equals none; as a parameter PostgreSQL would refuse it. */
+function equal(column: SQL, value: string | null): SQL {
+  if (value === null) return sql``;
+  return storable(value) === value ? sql` and ${column} = ${value}` : sql` and false`;
+}
+
+/** The column stays bare, so that the planner knows how many have it. */
+const oneOf = (status: NonNullable<SessionFilter['status']>): SQL => {
+  const derived = sql`f.status = any(${pgArray(status)}::text[])`;
+  return status.includes('unknown') ? sql` and (${derived} or f.session_id is null)` : sql` and ${derived}`;
+};
+
+const called = (column: SQL, value: string | null): SQL =>
+  value === null
+    ? sql``
+    : sql` and exists (select from svc.spans p where p.session_id = s.session_id and p.kind = 'llm'${equal(column, value)})`;
+
+const LONGEST_WORD = 100; // as `svc.words` cuts them
+
+/** Each word may stand elsewhere. What is searched is spelled as the indexes have it. */
+function wordIn(word: string): SQL {
+  const begins = sql`lower(${`'${[...word].slice(0, LONGEST_WORD).join('')}':*`} collate pg_c_utf8)::tsquery`;
+  return sql` and s.session_id in (
+    select t.session_id from svc.traces t where svc.words(t.user_prompt || ' ' || t.response_preview) @@ ${begins}
+    union all
+    select w.session_id from svc.session_rollups w
+     where svc.words(coalesce(w.name, '') || ' ' || coalesce(w.title, '') || ' ' || coalesce(w.preview, '')) @@ ${begins}
+    union all
+    select d.session_id from svc.session_edits d where svc.words(coalesce(d.display_name, '')) @@ ${begins})`;
+}

@@ -1,0 +1,201 @@
+/** How does the database walk a list of fifty thousand sessions? By the index of its order, whatever the page; never by sorting. */
+import type { SQL } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
+import type { Test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { browseSessions } from '../../../../core/db/read/browse-sessions.ts';
+import { listSessions } from '../../../../core/db/read/list-sessions.ts';
+import { listTraces } from '../../../../core/db/read/list-traces.ts';
+import type { Sql } from '../../../../core/db/sql.ts';
+import type { SessionFilter } from '../../../../core/model/browse.ts';
+import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import { idOf } from '../../../support/projection-rows.ts';
+
+type Plan = {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Relation Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: Plan[];
+};
+
+const SESSIONS = 50_000;
+const LIMIT = 50;
+const MIDDLE = idOf('session', 25_000);
+
+const every: SessionFilter = {
+  text: null,
+  project: null,
+  agent_name: null,
+  model: null,
+  provider: null,
+  harness_id: null,
+  status: null,
+  since: null,
+  until: null,
+};
+
+/** Of each order the index, and a place in the middle. */
+const ORDERS = [
+  ['last_active', 'sessions_last_seen_at', '2026-06-01T00:00:00.000000Z'],
+  ['started_at', 'sessions_started_at', '2026-06-01T00:00:00.000000Z'],
+  ['duration', 'sessions_duration', '500000000'],
+  ['turn_count', 'session_totals_turn_count', '250'],
+  ['total_tokens', 'session_totals_tokens', '50000'],
+  ['total_cost', 'session_totals_cost_', '0.25'],
+] as const;
+
+const define = (test: Test, database: () => TestDatabase): void => {
+  test.before(() => fill(database()));
+
+  for (const [sort, index, place] of ORDERS)
+    for (const direction of ['desc', 'asc'] as const)
+      for (const after of [null, { place, id: MIDDLE }])
+        test(`browsing by ${sort} ${direction}${after ? ', from the middle' : ''} walks its index`, async () => {
+          const browse = { filter: every, sort, direction, after, limit: LIMIT };
+          const name = sort === 'total_cost' ? index + direction : index;
+          walks(await explained(database(), (db) => browseSessions(db, browse)), name);
+        });
+
+  test('the list of sessions walks its index', async () => {
+    for (const after of [null, { last_seen_at: '2026-06-01T00:00:00.000000Z', id: MIDDLE }])
+      walks(await explained(database(), (db) => listSessions(db, { after, limit: LIMIT })), 'sessions_last_seen_at');
+  });
+
+  test('the list of traces walks its index, of all sessions as of one', async () => {
+    for (const session_id of [null, MIDDLE])
+      for (const after of [null, { started_at: '2026-06-01T00:00:00.000000Z', trace_id: idOf('trace', 25_000) }])
+        walks(
+          await explained(database(), (db) => listTraces(db, { session_id, after, limit: LIMIT })),
+          session_id === null ? 'traces_started_at' : 'traces_session',
+        );
+  });
+
+  test('an attribute that many sessions have is met on the way', async () => {
+    for (const common of [
+      { status: ['completed' as const] },
+      { harness_id: 'claude-code' },
+      { provider: 'anthropic' },
+      { project: 'project-1' },
+    ]) {
+      const browse = { filter: { ...every, ...common }, sort: 'last_active', direction: 'desc', after: null } as const;
+      const plan = await explained(database(), (db) => browseSessions(db, { ...browse, limit: LIMIT }));
+      walks(plan, 'sessions_last_seen_at', 40 * LIMIT);
+    }
+  });
+
+  test('an attribute that few sessions have is found by its index', async () => {
+    for (const [rare, index] of [
+      [{ project: 'rare' }, 'session_rollups_project'],
+      [{ agent_name: 'rare' }, 'session_rollups_agent_name'],
+      [{ model: 'rare' }, 'spans_model'],
+      [{ provider: 'rare' }, 'spans_provider'],
+    ] as const) {
+      const browse = { filter: { ...every, ...rare }, sort: 'last_active', direction: 'desc', after: null } as const;
+      const plan = await explained(database(), (db) => browseSessions(db, { ...browse, limit: LIMIT }));
+      assert.ok(
+        nodesOf(plan).some((node) => node['Index Name'] === index),
+        `${index}: ${shown(plan)}`,
+      );
+      assert.ok(readRows(plan) < 1_000, shown(plan));
+    }
+  });
+
+  test('words are found by their indexes, wherever they stand', async () => {
+    for (const sort of ['last_active', 'total_cost'] as const) {
+      const filter = { ...every, text: ['rarit', 'Needle'] };
+      const browse = { filter, sort, direction: 'desc', after: null, limit: LIMIT } as const;
+      const plan = await explained(database(), (db) => browseSessions(db, browse));
+      const used = new Set(nodesOf(plan).map((node) => node['Index Name']));
+      for (const index of ['traces_words', 'session_rollups_words'])
+        assert.ok(used.has(index), `${index}: ${shown(plan)}`);
+      assert.ok(readRows(plan) < 1_000, shown(plan));
+    }
+  });
+};
+databaseSuite('lists at size', define, { askTimeoutMs: 600_000 }); // filling the tables is one statement each
+
+/** Sessions two minutes apart, a trace and a call each; every hundredth has no rollup, every tenth no known cost. */
+async function fill(database: TestDatabase): Promise<void> {
+  const id = (digit: number) => `(${digit}::text || lpad(to_hex(n), 7, '0') || '-0000-4000-8000-000000000000')::uuid`;
+  const started = `'2026-04-01T00:00:00Z'::timestamptz + n * interval '2 minutes'`;
+  const each = `generate_series(0, ${SESSIONS - 1}) n`;
+  const rare = `n % 5000 = 77`;
+  for (const statement of [
+    `insert into svc.sessions (session_id, harness_id, harness_session_id, client_key, started_at, last_seen_at)
+     select ${id(5)}, (array['claude-code', 'codex'])[1 + n % 2], 'session ' || n, '', ${started},
+            ${started} + (n * 7919 % 1000) * interval '1 second' from ${each}`,
+    `insert into svc.session_rollups (session_id, derive_version, project, agent_name, status, title, trace_count,
+                                      input_tokens, cost_usd, model_usage)
+     select ${id(5)}, 1, case when ${rare} then 'rare' else 'project-' || n % 10 end,
+            case when ${rare} then 'rare' else 'ada' end, (array['completed', 'failed'])[1 + n % 2],
+            case when ${rare} then 'A rarity' else 'Fix the adder ' || n end, n * 7919 % 500, n * 7919 % 100000,
+            (n * 7919 % 500) / 1000.0, case when n % 10 = 0 then '[]' else '[{"cost_usd":"0"}]' end::jsonb
+       from ${each} where n % 100 <> 0`,
+    `insert into svc.traces (trace_id, session_id, user_prompt, response_preview, started_at)
+     select ${id(7)}, ${id(5)}, 'Look into number ' || n, case when ${rare} then 'a needle' else 'It is done' end, ${started}
+       from ${each}`,
+    `insert into svc.spans (trace_id, span_id, session_id, seq, kind, name, model, provider, started_at)
+     select ${id(7)}, ${id(9)}, ${id(5)}, 0, 'llm', '', case when ${rare} then 'rare' else 'opus' end,
+            case when ${rare} then 'rare' else 'anthropic' end, ${started} from ${each}`,
+    `insert into svc.session_edits (session_id, deleted_at) select ${id(5)}, now() from ${each} where n % 100 = 3`,
+    ...['sessions', 'session_rollups', 'session_totals', 'traces', 'spans', 'session_edits'].map(
+      (table) => `vacuum (analyze) svc.${table}`,
+    ),
+  ])
+    await database.sql(statement);
+}
+
+/** How the one statement of a question ran, with its parameters in their places. */
+async function explained(database: TestDatabase, question: (db: Sql) => Promise<unknown>): Promise<Plan> {
+  const asked: SQL[] = [];
+  const db: Sql = {
+    kind: database.kind,
+    rows: (statement) => {
+      asked.push(statement);
+      return Promise.resolve([]);
+    },
+    transaction: () => Promise.reject(new Error('a list is one statement')),
+    script: () => Promise.reject(new Error('a list is one statement')),
+  };
+  await question(db);
+  assert.is(asked.length, 1);
+  const { sql, params } = new PgDialect().sqlToQuery(asked[0] as SQL);
+  const [row] = await database.sql(`explain (analyze, timing off, format json) ${sql}`, params);
+  const answer = row?.['QUERY PLAN'];
+  return (typeof answer === 'string' ? JSON.parse(answer) : answer)[0].Plan;
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** Rows that were taken out of tables and indexes. */
+const readRows = (plan: Plan): number =>
+  nodesOf(plan)
+    .filter((node) => /Scan/.test(node['Node Type']) && node['Node Type'] !== 'Subquery Scan')
+    .reduce(
+      (sum, node) => sum + node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)),
+      0,
+    );
+
+/** The page is cut out of the index; only then, at most, are its few rows joined and put in order again. */
+function walks(plan: Plan, index: string, most = 8 * LIMIT): void {
+  const page = nodesOf(plan).find((node) => node['Node Type'] === 'Limit');
+  if (!page) throw new Error(shown(plan));
+  const nodes = nodesOf(page);
+  const indexes = nodes.map((node) => node['Index Name']);
+  assert.ok(indexes.includes(index), `${index}: ${shown(plan)}`);
+  assert.not.ok(
+    nodes.some((node) => /Sort|Hash/.test(node['Node Type'])),
+    shown(plan),
+  );
+  assert.ok(readRows(page) <= most, `${readRows(page)} rows: ${shown(plan)}`);
+}
+
+const shown = (plan: Plan): string =>
+  JSON.stringify(
+    plan,
+    ['Node Type', 'Index Name', 'Relation Name', 'Actual Rows', 'Actual Loops', 'Rows Removed by Filter', 'Plans'],
+    1,
+  );
