@@ -5,6 +5,7 @@ import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
 import { jsonText, pgArray } from '../literals.ts';
+import { noteDerived } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 
 export type DeriveCommit = {
@@ -32,11 +33,12 @@ export async function commitDerive(db: Sql, commit: DeriveCommit): Promise<Deriv
   try {
     return await db.transaction(async (tx) => {
       await heldMark(tx, commit, sql``);
-      if (commit.replace !== null) await removeOthers(tx, commit);
-      if (commit.changes) await writeChanges(tx, commit.changes);
-      else if (commit.replace === 'all') await removeRollup(tx, commit.session_id);
+      let written = commit.replace === null ? 0 : await removeOthers(tx, commit);
+      if (commit.changes) written += await writeChanges(tx, commit.changes);
+      else if (commit.replace === 'all') written += await removeRollup(tx, commit.session_id);
       await writeStates(tx, commit);
       const again = (await heldMark(tx, commit, sql`for update`)) !== commit.mark;
+      await noteDerived(tx, { session_id: commit.session_id, wrote: written > 0 });
       if (!commit.more) await endLease(tx, commit.session_id, again);
       return { committed: true, again };
     });
@@ -67,11 +69,12 @@ const endLease = (tx: Sql, session_id: string, again: boolean) =>
       : sql`delete from svc.derive_queue where session_id = ${session_id}`,
   );
 
-async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCommit): Promise<void> {
+/** How many rows went. */
+async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCommit): Promise<number> {
   const spans = changes?.spans ?? [];
   const links = changes?.links ?? [];
   const ours = sql`s.session_id = ${session_id} and ${replace === 'all' || replace === null ? sql`true` : fromCall(replace)}`;
-  await tx.rows(sql`
+  const lostLinks = await tx.rows(sql`
     with ours as materialized (select s.trace_id, s.span_id from svc.spans s where ${ours})
     delete from svc.span_links l
      where l.session_id = ${session_id}
@@ -84,19 +87,23 @@ async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCom
                            ${pgArray(links.map((link) => link.to_trace_id))}::uuid[],
                            ${pgArray(links.map((link) => link.to_span_id))}::uuid[],
                            ${pgArray(links.map((link) => link.kind))}::text[])
-                 as k (from_trace_id, from_span_id, to_trace_id, to_span_id, kind))`);
-  await tx.rows(sql`
+                 as k (from_trace_id, from_span_id, to_trace_id, to_span_id, kind))
+    returning 1`);
+  const lostSpans = await tx.rows(sql`
     delete from svc.spans s
      where ${ours}
        and (s.trace_id, s.span_id) not in (
              select k.trace_id, k.span_id
                from unnest(${pgArray(spans.map((span) => span.trace_id))}::uuid[],
-                           ${pgArray(spans.map((span) => span.span_id))}::uuid[]) as k (trace_id, span_id))`);
-  await tx.rows(sql`
+                           ${pgArray(spans.map((span) => span.span_id))}::uuid[]) as k (trace_id, span_id))
+    returning 1`);
+  const lostTraces = await tx.rows(sql`
     delete from svc.traces t
      where t.session_id = ${session_id}
        and not exists (select 1 from svc.spans s where s.trace_id = t.trace_id)
-       and t.trace_id <> all(${pgArray((changes?.traces ?? []).map((trace) => trace.trace_id))}::uuid[])`);
+       and t.trace_id <> all(${pgArray((changes?.traces ?? []).map((trace) => trace.trace_id))}::uuid[])
+    returning 1`);
+  return lostLinks.length + lostSpans.length + lostTraces.length;
 }
 
 /** Spans that calls from this one on have made. A span starts at or after its call, so the index by start finds them. */
@@ -108,15 +115,18 @@ const fromCall = ({ requested_at, call_id }: CallKey): SQL => sql`
            >= (${requested_at}::timestamptz, ${call_id}))`;
 
 /** A session without a single call has no projection. */
-async function removeRollup(tx: Sql, session_id: string): Promise<void> {
-  await tx.rows(sql`delete from svc.session_rollups where session_id = ${session_id}`);
+async function removeRollup(tx: Sql, session_id: string): Promise<number> {
+  const lost = await tx.rows(sql`delete from svc.session_rollups where session_id = ${session_id} returning 1`);
   await tx.rows(sql`delete from svc.derive_states where session_id = ${session_id}`);
+  return lost.length;
 }
 
-async function writeChanges(tx: Sql, { traces, spans, patches, links, rollup }: Changes): Promise<void> {
-  if (traces.length > 0) await upsert(tx, 'svc.traces', ['trace_id'], TRACE, traces);
+/** How many rows are not as they were. */
+async function writeChanges(tx: Sql, { traces, spans, patches, links, rollup }: Changes): Promise<number> {
+  let written = 0;
+  if (traces.length > 0) written += await upsert(tx, 'svc.traces', ['trace_id'], TRACE, traces);
   if (spans.length > 0) {
-    await upsert(
+    written += await upsert(
       tx,
       'svc.spans',
       ['trace_id', 'span_id'],
@@ -124,9 +134,9 @@ async function writeChanges(tx: Sql, { traces, spans, patches, links, rollup }: 
       spans.map((span) => ({ ...span, node_hash: hexBytes(span.node_hash) })),
     );
   }
-  if (patches.length > 0) await patchSpans(tx, patches);
-  if (links.length > 0) await upsert(tx, 'svc.span_links', LINK_KEY, LINK, links);
-  await upsert(tx, 'svc.session_rollups', ['session_id'], ROLLUP, [rollup]);
+  if (patches.length > 0) written += await patchSpans(tx, patches);
+  if (links.length > 0) written += await upsert(tx, 'svc.span_links', LINK_KEY, LINK, links);
+  return written + (await upsert(tx, 'svc.session_rollups', ['session_id'], ROLLUP, [rollup]));
 }
 
 /** How a JSON string becomes bytea: PostgreSQL reads its text form. */
@@ -236,18 +246,18 @@ const ROLLUP: Columns<Changes['rollup']> = {
   has_git_activity: 'boolean',
 };
 
-/** Writes rows over what stands, all in one statement; a row that stands just so is left alone. */
+/** Writes rows over what stands, all in one statement; a row that stands just so is left alone. @returns how many were not */
 async function upsert(
   tx: Sql,
   table: string,
   key: string[],
   columns: Record<string, string>,
   rows: object[],
-): Promise<void> {
+): Promise<number> {
   const names = Object.keys(columns);
   const others = names.filter((name) => !key.includes(name));
   const list = (of: string[], prefix = '') => sql.raw(of.map((name) => `${prefix}${name}`).join(', '));
-  await tx.rows(sql`
+  const written = await tx.rows(sql`
     insert into ${sql.raw(table)} as t (${list(names)})
     select ${list(names, 'r.')}
       from json_to_recordset(${jsonText(rows)}::json)
@@ -257,13 +267,15 @@ async function upsert(
             .join(', '),
         )})
     on conflict (${list(key)}) do update set ${sql.raw(others.map((name) => `${name} = excluded.${name}`).join(', '))}
-     where (${list(others, 't.')}) is distinct from (${list(others, 'excluded.')})`);
+     where (${list(others, 't.')}) is distinct from (${list(others, 'excluded.')})
+    returning 1`);
+  return written.length;
 }
 
 /** A field that a patch does not name stays as it is; a null that it names is written. */
-async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<void> {
+async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<number> {
   const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
-  await tx.rows(sql`
+  const patched = await tx.rows(sql`
     update svc.spans s
        set status = n.status, error_type = n.error_type, ended_at = n.ended_at, duration_ns = n.duration_ns,
            output = n.output, verdict = n.verdict
@@ -280,7 +292,9 @@ async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<void>
                 as verdict) n
      where s.trace_id = o.trace_id and s.span_id = o.span_id
        and (o.status, o.error_type, o.ended_at, o.duration_ns, o.output, o.verdict)
-           is distinct from (n.status, n.error_type, n.ended_at, n.duration_ns, n.output, n.verdict)`);
+           is distinct from (n.status, n.error_type, n.ended_at, n.duration_ns, n.output, n.verdict)
+    returning 1`);
+  return patched.length;
 }
 
 async function writeStates(tx: Sql, commit: DeriveCommit): Promise<void> {

@@ -1,0 +1,52 @@
+/** What does an event's id say? How far its reader has been told, as text that comes back in `Last-Event-ID`. */
+import { type ChangePlace, EVERYTHING } from '../db/read/session-changes.ts';
+import { Refusal } from '../errors.ts';
+
+/** A place among the changes of one life of a database. */
+export type EventPlace = { life: string; place: ChangePlace };
+
+/** Stands for the place before every change, whatever the database. */
+const BEGINNING = '0';
+
+const ID =
+  /^(\d{1,10}\.\d{1,10})\/([\d:,]+)(?:\/([\d:,]+)\/(\d{1,20})\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?$/;
+const SNAPSHOT = /^(\d{1,20}):(\d{1,20}):((?:\d{1,20}(?:,\d{1,20})*)?)$/;
+const LARGEST = 2n ** 64n - 1n;
+
+export const eventId = ({ life, place: { seen, round } }: EventPlace): string =>
+  [life, seen, ...(round ? [round.towards, round.changed_by, round.session_id] : [])].join('/');
+
+/** `life` is '' where the id stands for the beginning. @throws {Refusal} bad-request, when it is not one of ours */
+export function readEventId(text: string): EventPlace {
+  if (text === BEGINNING) return { life: '', place: EVERYTHING };
+  const [, life, seen, towards, changed_by, session_id] = ID.exec(text) ?? [];
+  if (life === undefined || seen === undefined || !isSnapshot(seen)) throw foreign();
+  if (towards === undefined || changed_by === undefined || session_id === undefined)
+    return { life, place: { seen, round: null } };
+  if (!isSnapshot(towards) || !isTransaction(BigInt(changed_by))) throw foreign();
+  return { life, place: { seen, round: { towards, changed_by, session_id } } };
+}
+
+/** Whether a database whose changes have come to `now` can have given this place. */
+export function isKnownPlace(
+  { life, place: { seen, round } }: EventPlace,
+  now: { life: string; seen: string },
+): boolean {
+  const last = (snapshot: string) => BigInt(SNAPSHOT.exec(snapshot)?.[2] ?? 0);
+  return (life === now.life || life === '') && last(round?.towards ?? seen) <= last(now.seen);
+}
+
+const foreign = () => new Refusal('bad-request', 'Cannot resume: the id is none that an event had');
+
+/** As PostgreSQL reads one, so that it never sees another. */
+function isSnapshot(text: string): boolean {
+  const [, least, most, open] = SNAPSHOT.exec(text) ?? [];
+  if (least === undefined || most === undefined || open === undefined) return false;
+  const [xmin, xmax] = [BigInt(least), BigInt(most)];
+  if (!isTransaction(xmin) || !isTransaction(xmax) || xmin > xmax) return false;
+  const running = open === '' ? [] : open.split(',').map(BigInt);
+  return running.every((xid, i) => xid >= (i === 0 ? xmin : (running[i - 1] ?? xmin)) && xid >= xmin && xid < xmax);
+}
+
+/** Numbers of transactions are 64 bits; those whose lower half is zero are not given. */
+const isTransaction = (xid: bigint): boolean => xid <= LARGEST && xid % 2n ** 32n !== 0n;

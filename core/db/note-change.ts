@@ -1,0 +1,33 @@
+/** How does anyone hear that a session reads differently now? By its row among the changes, which moves to the front. */
+import { sql } from 'drizzle-orm';
+import { pgArray } from './literals.ts';
+import type { Sql } from './sql.ts';
+
+/**
+ * Tells every reader of the events that these sessions changed or are gone, once the transaction commits. Ask it last: until
+ * then nobody else can note a change of the same sessions. The rows are taken in one order, so two that note several cannot
+ * wait for each other.
+ */
+export async function noteChange(tx: Sql, session_ids: readonly string[]): Promise<void> {
+  if (session_ids.length === 0) return;
+  await tx.rows(sql`
+    insert into svc.session_changes (session_id)
+    select distinct session_id from unnest(${pgArray(session_ids)}::uuid[]) as n (session_id) order by session_id
+    on conflict (session_id) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at`);
+}
+
+/**
+ * The same for a session that has been derived: when that wrote rows that can be read, or turns came in since it was last told.
+ * An unchanged session derived again is not told.
+ */
+export async function noteDerived(
+  tx: Sql,
+  { session_id, wrote }: { session_id: string; wrote: boolean },
+): Promise<void> {
+  await tx.rows(sql`
+    insert into svc.session_changes as c (session_id, turn_count)
+    select session_id, turn_count from svc.sessions where session_id = ${session_id}::uuid
+    on conflict (session_id) do update
+       set changed_by = excluded.changed_by, changed_at = excluded.changed_at, turn_count = excluded.turn_count
+     where ${wrote}::boolean or c.turn_count <> excluded.turn_count`);
+}
