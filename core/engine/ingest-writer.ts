@@ -128,8 +128,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   const commit = async (batch: readonly Waiting[]): Promise<void> => {
     const slices = batch.flatMap((one) => one.slices);
     const turns = batch.map(({ turn }) => turn);
-    const packed = await newSlices.packed(slices);
-    const fresh = await stored({ turns, slices: packed, booked: [], positions: [] });
+    const fresh = await newSlices.storing(slices, (packed) => stored({ ...packed, turns, booked: [], positions: [] }));
     if (fresh.length > 0) newSlices.stored(slices); // where nothing was new, none of them was put
     const known = new Map(fresh.map((one) => [one.call_id, { ...one, deduped: false }]));
     const others = turns.map(({ call_id }) => call_id).filter((call_id) => !known.has(call_id));

@@ -8,7 +8,7 @@ import type { BookedRequest } from '../db/store/book-coverage.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { openNewSlices } from './new-slices.ts';
+import { type FreshSlices, openNewSlices } from './new-slices.ts';
 import { type GoesOn, type LooseSlice, prepareMemory } from './prepare-exchange.ts';
 import { openCall } from './prepare-turn.ts';
 import { previousCall } from './previous-call.ts';
@@ -118,17 +118,20 @@ export function runIntake({ database, journal, reader = builtIn, log, metrics, s
       ),
     );
 
-  const batchOf = async (items: readonly Item[]): Promise<TurnBatch> => ({
+  const batchOf = (items: readonly Item[], fresh: FreshSlices): TurnBatch => ({
+    ...fresh,
     turns: items.flatMap(({ turn }) => turn ?? []),
-    slices: await newSlices.packed(items.flatMap(({ slices }) => slices)),
     booked: items.flatMap(({ booked, position }) => (booked ? { ...booked, position } : [])),
     positions: [...new Map(items.map(({ position }) => [position.run_id, position])).values()],
   });
 
   const append = async (items: readonly Item[]) => {
-    const batch = await batchOf(items);
-    const turns = await database.ask('appendTurns', batch);
-    for (const { slices } of items) newSlices.stored(slices);
+    const slices = items.flatMap((item) => item.slices);
+    const { batch, turns } = await newSlices.storing(slices, async (fresh) => {
+      const batch = batchOf(items, fresh);
+      return { batch, turns: await database.ask('appendTurns', batch) };
+    });
+    newSlices.stored(slices);
     for (const position of batch.positions) journal.committed(position);
     for (const { outcome } of turns) {
       metrics.intakeTurn(outcome);

@@ -223,7 +223,7 @@ function keptRequest(bytes: Uint8Array, cut: KeptCut | null) {
   }));
   const digest = sliceId(bytes);
   if (cut?.body !== bytes) {
-    const messages = slices.filter((_, index) => ['messages', 'input'].includes(cut?.pieces[index]?.section ?? ''));
+    const messages = cut ? messageSlices(cut) : [];
     const whole = bytes.byteLength > 0 ? [{ slice_id: digest, bytes }] : [];
     return { roots: whole.map(({ slice_id }) => slice_id), depth: 0, digest, slices: [...messages, ...whole] };
   }
@@ -232,6 +232,14 @@ function keptRequest(bytes: Uint8Array, cut: KeptCut | null) {
   );
   return { roots, depth, digest, slices: [...slices, ...pages] };
 }
+
+/** Of a body that is kept under its content coding, the pieces that nodes name. */
+export const messageSlices = ({ body, pieces, ids }: CutRequest): LooseSlice[] =>
+  pieces.flatMap(({ section, start, end }, index) =>
+    section === 'messages' || section === 'input'
+      ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }]
+      : [],
+  );
 
 function keptHeaders(headers: HeaderList) {
   const { slice_id, bytes, values } = headerTemplate(headers);

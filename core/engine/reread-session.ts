@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts';
 import type { TurnToRead } from '../db/derive/session-turns.ts';
 import { addNodes, type NodesByPlace, type PlacedRow } from '../db/store/put-nodes.ts';
 import { FormatId } from '../model/provider.ts';
+import { messageSlices } from './prepare-exchange.ts';
 import { lastOf } from './previous-call.ts';
 import {
   decodedRequest,
@@ -19,12 +20,26 @@ import type { Reader } from './reader.ts';
 const PAGE = 64; // turns
 
 /**
- * Reads all turns of a session; what came in meanwhile is read after them, until there is nothing newer.
+ * Reads all turns of a session; what came in meanwhile is read after them, until there is nothing newer. Where a purge has come
+ * between, what is left is read from the first turn.
  * @returns how many turns were read
  */
 export async function rereadSession(database: Database, reader: Reader, session_id: string): Promise<number> {
+  for (;;) {
+    const purges = await purgesOf(database);
+    try {
+      return await reread(database, reader, session_id, purges);
+    } catch (error) {
+      if ((await purgesOf(database)) === purges) throw error;
+    }
+  }
+}
+
+const purgesOf = async (database: Database) => (await database.ask('knownSlices', { ids: [] })).purges;
+
+async function reread(database: Database, reader: Reader, session_id: string, purges: number): Promise<number> {
   const memory = readingMemory(5_000);
-  const again = (turn: TurnToRead, after: Preceding | null) => readAgain(database, reader, turn, memory, after);
+  const again = (turn: TurnToRead, after: Preceding | null) => readAgain(database.ask, reader, turn, memory, after);
   const reading = openReading(session_id);
   let read_up_to = 0;
   for (;;) {
@@ -38,7 +53,8 @@ export async function rereadSession(database: Database, reader: Reader, session_
     }
     if (turns.length === PAGE) continue;
     const { calls, nodes, slices } = await settled(reading, again);
-    const rows = { session_id, read_up_to, calls, nodes: [...nodes.values()], slices: [...slices.values()] };
+    const found = { calls, nodes: [...nodes.values()], slices: [...slices.values()] };
+    const rows = { session_id, read_up_to, ...found, purges };
     if (await database.ask('replaceNodes', rows)) return calls.length;
   }
 }
@@ -100,14 +116,15 @@ async function settled(
   return whole;
 }
 
-async function readAgain(
-  database: Database,
+/** `own_slices`: all that the turn's nodes may name and its recipe does not, the messages of a body under a content coding included. */
+export async function readAgain(
+  ask: Database['ask'],
   reader: Reader,
   turn: TurnToRead,
   memory: ReadingMemory,
   after: Preceding | null,
 ): Promise<ReadTurn> {
-  const kept = await database.ask('rawTurnBytes', { raw_turn_id: turn.raw_turn_id });
+  const kept = await ask('rawTurnBytes', { raw_turn_id: turn.raw_turn_id });
   if (!kept) throw new Error(`Cannot read raw turn ${turn.raw_turn_id} again: it is gone`);
   const { response, request_headers, response_headers } = kept;
   const { body, undecoded } = turn.kept
@@ -118,5 +135,7 @@ async function readAgain(
   const request = body && { body, pieces, ids };
   const answer = response_headers && { bytes: response ?? new Uint8Array(), headers: response_headers };
   const facts = { ...turn, format: FormatId.safeParse(turn.format).data ?? null };
-  return readTurn(reader, facts, { request, undecoded, answer }, memory, after);
+  const read = readTurn(reader, facts, { request, undecoded, answer }, memory, after);
+  if (!request || body === kept.request) return read;
+  return { ...read, own_slices: [...read.own_slices, ...messageSlices(request)] };
 }

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { holdSlices } from '../store/purge-count.ts';
 import { insertCalls, insertNodes, type PlacedNode, type PlacedRow } from '../store/put-nodes.ts';
 import { putSlices } from '../store/put-slices.ts';
 
@@ -12,6 +13,7 @@ export type NewReading = {
   calls: PlacedRow[];
   nodes: PlacedNode[];
   slices: PackedSlice[]; // of messages that no body holds as a piece
+  purges: number; // when the reading began: what it read may have been purged since
 };
 
 const AT_ONCE = 2_000; // rows of one statement
@@ -19,9 +21,14 @@ const AT_ONCE = 2_000; // rows of one statement
 /**
  * Puts the reading in place of what stands, and marks the session as read: what was derived from the former nodes is due anew.
  * False, and nothing is changed, when turns have come in meanwhile: they are to be read too.
+ * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts)
  */
-export const replaceNodes = (db: Sql, { session_id, read_up_to, calls, nodes, slices }: NewReading): Promise<boolean> =>
+export const replaceNodes = (
+  db: Sql,
+  { session_id, read_up_to, calls, nodes, slices, purges }: NewReading,
+): Promise<boolean> =>
   db.transaction(async (tx) => {
+    await holdSlices(tx, purges);
     // Intake writes nodes under this lock.
     await tx.rows(sql`select session_id from svc.sessions where session_id = ${session_id} for update`);
     const newer = await tx.rows(sql`

@@ -9,6 +9,7 @@ import type { Sql } from '../sql.ts';
 import { type BookedRequest, bookCoverage } from './book-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
 import { type Placement, placeTurns, type Unplaced } from './place-turns.ts';
+import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
 import { putSlices } from './put-slices.ts';
 import { storedCalls } from './stored-calls.ts';
@@ -33,10 +34,11 @@ export type PreparedTurn = Unplaced & {
   meta: Record<string, unknown>;
 };
 
-/** `slices` may leave out what is stored already. `booked` are requests that are no turns. */
+/** `slices` may leave out what is stored already, under this count of purges. `booked` are requests that are no turns. */
 export type TurnBatch = {
   turns: PreparedTurn[];
   slices: PackedSlice[];
+  purges?: number | undefined; // undefined: nothing is left out
   booked: (BookedRequest & { position: JournalPosition | null })[];
   positions: JournalPosition[]; // how far each journal is taken in with this batch
 };
@@ -47,9 +49,11 @@ export type StoredTurn = { raw_turn_id: number; call_id: string; session_id: str
  * Stores a batch, in the order given, with as many statements whatever its size. A turn whose request id is stored already is left
  * out and not counted again, nor is a request that a journal's position has passed: a batch comes twice when its answer was lost.
  * @returns the turns that were stored
+ * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts)
  */
 export const appendTurns = (db: Sql, batch: TurnBatch): Promise<StoredTurn[]> =>
   db.transaction(async (tx) => {
+    if (batch.turns.length > 0) await holdSlices(tx, batch.purges);
     const booked = await beyondStored(tx, batch.booked);
     const turns = await unstored(tx, batch.turns);
     const stored = turns.length > 0 ? await storeTurns(tx, turns, batch.slices) : [];

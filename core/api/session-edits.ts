@@ -1,0 +1,67 @@
+/** PATCH and DELETE /v1/sessions/{id}: a session gets a name, or goes out of sight. */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Database } from '../db/database.ts';
+import { storable } from '../derive/storable.ts';
+import { Refusal } from '../errors.ts';
+import { optionalBody } from '../http/optional-body.ts';
+import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { Id } from '../model/page.ts';
+import { SessionAnswer, shownSession } from '../model/session.ts';
+import { SessionEdit } from '../model/session-edit.ts';
+import { sessionOf } from './sessions.ts';
+
+const renameSession = createRoute({
+  method: 'patch',
+  path: '/v1/sessions/{id}',
+  operationId: 'renameSession',
+  tags: ['sessions'],
+  summary: 'Gives a session a name of your own, or takes it away; it outlives whatever is derived',
+  middleware: optionalBody(), // it has to be there, but what is wrong with it is said as elsewhere
+  request: {
+    params: z.object({ id: Id }),
+    body: { required: true, content: { 'application/json': { schema: SessionEdit } } },
+  },
+  responses: {
+    200: json(SessionAnswer, 'The session, as it is called now'),
+    400: json(Failure, 'The body is no such object, or the name is too long'),
+    404: json(Failure, 'No such session, or it is deleted'),
+    413: json(Failure, 'The body is too large'),
+    415: json(Failure, 'The body is not JSON'),
+    ...guarded,
+  },
+});
+
+const deleteSession = createRoute({
+  method: 'delete',
+  path: '/v1/sessions/{id}',
+  operationId: 'deleteSession',
+  tags: ['sessions'],
+  summary: 'Hides a session for good',
+  description:
+    'It is shown nowhere and counted nowhere any more, though turns of it come in later and though everything is derived again. ' +
+    'Its raw turns stay in the log, with all that was said in them: POST /v1/admin/sessions/{id}/purge removes those.',
+  request: { params: z.object({ id: Id }) },
+  responses: {
+    204: { description: 'It is hidden' },
+    404: json(Failure, 'No such session, or it is deleted already'),
+    ...guarded,
+  },
+});
+
+/** @param now milliseconds since 1970, for what is live */
+export const sessionEditsApp = ({ ask, now }: { ask: Database['ask']; now: () => number }) =>
+  routes()
+    .openapi(renameSession, async (c) => {
+      const session_id = c.req.valid('param').id;
+      const { display_name: given } = c.req.valid('json');
+      const display_name = given === null || given === '' ? null : storable(given);
+      if (!(await ask('renameSession', { session_id, display_name }))) throw unknown('rename');
+      return c.json({ session: shownSession(await sessionOf(ask, session_id), now()) }, 200);
+    })
+    .openapi(deleteSession, async (c) => {
+      if (!(await ask('deleteSession', { session_id: c.req.valid('param').id }))) throw unknown('delete');
+      return c.body(null, 204);
+    });
+
+const unknown = (what: string) =>
+  new Refusal('session-unknown', `Cannot ${what} the session: there is none with this id`);

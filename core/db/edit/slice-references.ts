@@ -1,0 +1,67 @@
+/** Which slices do raw turns refer to? Their recipes page by page down to the pieces, their answers and their headers. */
+import { type SQL, sql } from 'drizzle-orm';
+import { LRUCache } from 'lru-cache';
+import { idsIn } from '../../capture/recipe.ts';
+import { unpackSlice } from '../../capture/slice-codec.ts';
+import { hexArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+const AT_ONCE = { turns: 200, pages: 2_000 };
+
+type References = {
+  raw_turn_id: number;
+  pages: Uint8Array;
+  depth: number;
+  asked: string | null; // the templates of headers
+  answered: string | null;
+  answer: string | null;
+};
+
+/**
+ * The ids in hex, of turns `t` that match, some turns at a time; one may come more than once. A page is read once, as long as it is
+ * remembered: most of a call's pages are those of the call before. A page that is gone refers to nothing.
+ * @param besides turns that are passed over
+ */
+export async function* sliceReferences(
+  db: Sql,
+  matching: SQL,
+  besides: ReadonlySet<number> = new Set(),
+): AsyncGenerator<string[]> {
+  const read = new LRUCache<string, true>({ max: 200_000 });
+  for (let after = 0; ; ) {
+    const turns = await db.rows<References>(sql`
+      select t.raw_turn_id, t.request_pages as pages, t.request_page_depth as depth,
+             encode(t.request_header_template, 'hex') as asked, encode(t.response_header_template, 'hex') as answered,
+             encode(t.response_slice, 'hex') as answer
+        from svc.raw_turns t
+       where t.raw_turn_id > ${after} and ${matching}
+       order by t.raw_turn_id
+       limit ${AT_ONCE.turns}`);
+    const wanted = turns.filter(({ raw_turn_id }) => !besides.has(raw_turn_id));
+    yield wanted.flatMap(({ asked, answered, answer }) => [asked, answered, answer].filter((id) => id !== null));
+    let listed: string[] = []; // by the pages of the level above
+    for (let level = Math.max(0, ...wanted.map(({ depth }) => depth)); level >= 0; level--) {
+      const ids = [...listed, ...wanted.flatMap(({ pages, depth }) => (depth === level ? idsIn(pages) : []))];
+      yield ids;
+      if (level === 0) break;
+      const fresh = [...new Set(ids)].filter((id) => !read.has(`${level} ${id}`));
+      const pages: string[][] = [];
+      for (const some of parts(fresh, AT_ONCE.pages)) pages.push(await listedIn(db, some));
+      for (const id of fresh) read.set(`${level} ${id}`, true);
+      listed = pages.flat();
+    }
+    const last = turns.at(-1);
+    if (!last || turns.length < AT_ONCE.turns) return;
+    after = last.raw_turn_id;
+  }
+}
+
+async function listedIn(db: Sql, pages: readonly string[]): Promise<string[]> {
+  const rows = await db.rows<{ codec: 0 | 1; bytes: Uint8Array }>(sql`
+    select codec, bytes from svc.slices where slice_id = any(${hexArray(pages)}::bytea[])`);
+  return rows.flatMap((page) => idsIn(unpackSlice(page)));
+}
+
+export function* parts<T>(rows: readonly T[], size: number): Generator<T[]> {
+  for (let from = 0; from < rows.length; from += size) yield rows.slice(from, from + size);
+}

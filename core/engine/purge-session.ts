@@ -1,0 +1,41 @@
+/** How is a session purged? Its turns are read once more, since a reading makes slices that no recipe names; then all of it goes. */
+import { setImmediate as immediately } from 'node:timers/promises';
+import type { Answer, Database } from '../db/database.ts';
+import { DatabaseError } from '../errors.ts';
+import { readingMemory } from './read-turn.ts';
+import { builtIn } from './reader.ts';
+import { readAgain } from './reread-session.ts';
+
+const PAGE = 64; // turns
+
+/** null: there was never such a session. Turns that come in after the call are no part of it. */
+export async function purgeSession(
+  ask: Database['ask'],
+  { session_id, reason }: { session_id: string; reason: string },
+): Promise<Answer<'purgeSession'> | null> {
+  const opened = await ask('openPurge', { session_id });
+  if (!opened) return null;
+  const { up_to } = opened;
+  return ask('purgeSession', { session_id, up_to, made: await slicesMade(ask, session_id, up_to), reason });
+}
+
+/** One call at a time: it may run beside a listener. */
+async function slicesMade(ask: Database['ask'], session_id: string, up_to: number): Promise<string[]> {
+  const memory = readingMemory(5_000);
+  const made = new Set<string>();
+  for (let after = 0; ; ) {
+    const turns = await ask('turnsToRead', { session_id, after, limit: PAGE });
+    for (const turn of turns.filter(({ raw_turn_id }) => raw_turn_id <= up_to)) {
+      try {
+        const { own_slices } = await readAgain(ask, builtIn, turn, memory, null);
+        for (const { slice_id } of own_slices) made.add(slice_id);
+      } catch (error) {
+        if (error instanceof DatabaseError) throw error; // anything else: its bytes are not all there, and what is there goes all the same
+      }
+      await immediately();
+    }
+    const last = turns.at(-1);
+    if (!last || turns.length < PAGE || last.raw_turn_id >= up_to) return [...made];
+    after = last.raw_turn_id;
+  }
+}

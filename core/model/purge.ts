@@ -1,0 +1,44 @@
+/** What does a purge take, and what is left? */
+import { z } from '@hono/zod-openapi';
+
+export const PurgeRequest = z
+  .strictObject({
+    reason: z
+      .string()
+      .trim()
+      .max(500)
+      .optional()
+      .describe('kept with the tombstones, so that a verifier can say it: not the place to repeat what is to go'),
+  })
+  .openapi('PurgeRequest', { examples: [{}, { reason: 'a key was pasted into the prompt' }] });
+
+export const Purged = z
+  .object({
+    session_id: z.uuid(),
+    raw_turns: z.int().describe('that went with this call'),
+    slices: z.int().describe('pieces of their bytes that nobody else needs, and that went with them'),
+    slices_shared: z
+      .int()
+      .describe('pieces that other sessions hold as well, or turns that came in meanwhile; they stay'),
+    bytes: z.int().describe('that the pieces took, compressed'),
+    tombstones: z.int().describe('that stand for the session now, one for each raw turn, with those of earlier purges'),
+    rewritten: z
+      .boolean()
+      .describe(
+        'true: the files of the embedded database were written anew without what went, and its write-ahead log before that is deleted; ' +
+          'false: what went lies in pages that are yet to be written over, as on any server until its vacuum',
+      ),
+  })
+  .openapi('Purged', {
+    examples: [
+      {
+        session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
+        raw_turns: 9,
+        slices: 61,
+        slices_shared: 14,
+        bytes: 48_210,
+        tombstones: 9,
+        rewritten: true,
+      },
+    ],
+  });

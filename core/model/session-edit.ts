@@ -1,0 +1,18 @@
+/** What can a person change of a session? The name that it goes by. (Reference section 6.3.) */
+import { z } from '@hono/zod-openapi';
+
+const LONGEST = 200;
+
+/** An emoji counts as one character, not as the two or more units that JavaScript has for it. */
+const isShort = (name: string) => [...name].length <= LONGEST;
+
+export const SessionEdit = z
+  .strictObject({
+    display_name: z
+      .string()
+      .trim()
+      .refine(isShort, `must have ${LONGEST} characters at most`)
+      .nullable()
+      .describe(`at most ${LONGEST} characters, trimmed first; null or nothing takes the name away`),
+  })
+  .openapi('SessionEdit', { examples: [{ display_name: 'The carry, at last' }, { display_name: null }] });

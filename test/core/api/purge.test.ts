@@ -1,0 +1,220 @@
+/** A secret that was pasted into a session leaves every table; what others need stays, and the chain says what is missing. */
+import * as assert from 'uvu/assert';
+import { sessionId } from '../../../core/capture/identity.ts';
+import type { HeaderList, JournalCall } from '../../../core/capture/journal-format.ts';
+import { unpackSlice } from '../../../core/capture/slice-codec.ts';
+import { deriveSession } from '../../../core/engine/derive-session.ts';
+import { builtIn } from '../../../core/engine/reader.ts';
+import { Problem } from '../../../core/model/problem.ts';
+import { Purged } from '../../../core/model/purge.ts';
+import { capturedCall, chat, chatAnswer, takeIn } from '../../support/captured-calls.ts';
+import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
+import { deriveAll } from '../../support/derive-all.ts';
+import { type Json, testApi } from '../../support/read-api.ts';
+import { assertWhole } from '../../support/stored-bytes.ts';
+import { zstdStored } from '../../support/zstd-store.ts';
+
+const SECRET = 'hunter2-QXJnb24';
+const of = (name: string): HeaderList => [
+  ['x-svc-harness-id', 'test'],
+  ['x-svc-harness-session-id', name],
+];
+const id = (name: string) => sessionId('test', name);
+
+/** A conversation whose every call repeats what was said; the secret is asked about and answered with. */
+const conversation = (name: string, from: number, turns: number, opening = `My key is ${SECRET}`): JournalCall[] =>
+  Array.from({ length: turns }, (_, n) => {
+    const said = Array.from({ length: 2 * n }, (_, i) => `${name} says ${i} ${SECRET}`);
+    return capturedCall({
+      n: from + n,
+      request: chat('Shared opening', 'ok', opening, 'noted', ...said, `${name} asks ${n}`),
+      response: chatAnswer(`${name} answers ${n} ${SECRET}`),
+      headers: [...of(name), ['x-trace', `${SECRET}-${n}`]],
+    });
+  });
+
+/** Every row of every table, statistics included, as text; slices as what they hold. */
+async function everything(database: TestDatabase): Promise<string> {
+  const tables = await database.sql(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('information_schema')`,
+  );
+  const all: string[] = [];
+  for (const { name } of tables) {
+    if (name === 'svc.slices') continue;
+    const rows = await database.sql(`select x::text as row from ${name} x`);
+    all.push(...rows.map(({ row }) => `${name} ${row}`));
+  }
+  for (const row of await database.sql('select codec, bytes from svc.slices'))
+    all.push(`svc.slices ${Buffer.from(unpackSlice(row as never)).toString('latin1')}`);
+  return all.join('\n');
+}
+
+const rowsOf = (text: string, word: string) => text.split('\n').filter((row) => row.includes(word));
+
+databaseSuite('purging a session', (test, database) => {
+  const ask = async (method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }> => {
+    const response = await testApi({ ask: database().ask }).request(path, {
+      method,
+      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  const purge = async (name: string, body?: unknown): Promise<Json> => {
+    const answer = await ask('POST', `/v1/admin/sessions/${id(name)}/purge`, body);
+    assert.is(answer.status, 200, JSON.stringify(answer.body));
+    return Purged.parse(answer.body);
+  };
+
+  test.before.each(() => database().reset());
+
+  test('a planted secret is in no table afterwards, and other sessions read as before', async () => {
+    const zipped = conversation('zipped', 200, 3).map((call) => {
+      const request = zstdStored(call.request);
+      return {
+        ...call,
+        request,
+        opened: { ...call.opened, headers: [...call.opened.headers, ['content-encoding', 'zstd']] },
+      };
+    }) as JournalCall[];
+    const responses = ['first', 'second'].map((word, n) =>
+      capturedCall({
+        n: 300 + n,
+        format: 'openai.responses',
+        headers: of('leaky'),
+        request: { model: 'gpt-5', input: `Keep ${SECRET} ${word}` },
+        response: JSON.stringify({ id: `resp_${n}`, object: 'response', status: 'completed', output: [] }),
+      }),
+    );
+    await takeIn(database(), [
+      ...conversation('leaky', 0, 4),
+      ...(zipped.map((call) => ({
+        ...call,
+        opened: {
+          ...call.opened,
+          headers: call.opened.headers.map(([k, v]) => (v === 'zipped' ? [k, 'leaky'] : [k, v])),
+        },
+      })) as JournalCall[]),
+      ...responses,
+      capturedCall({ n: 400, request: chat('Shared opening', 'ok', 'Mine'), headers: of('clean') }),
+    ]);
+    await deriveAll(database());
+    await database().sql('update svc.session_rollups set title = $1 where session_id = $2::uuid', [
+      SECRET,
+      id('leaky'),
+    ]);
+    await ask('PATCH', `/v1/sessions/${id('leaky')}`, { display_name: `the ${SECRET} one` });
+    await database().sql('analyze');
+    const before = await everything(database());
+    assert.ok(rowsOf(before, SECRET).length > 20, 'it is all over the place');
+    const clean = await ask('GET', `/v1/sessions/${id('clean')}/traces`);
+
+    const purged = await purge('leaky', { reason: 'a key was pasted' });
+    assert.is(purged.raw_turns, 9);
+    assert.is(purged.tombstones, 9);
+    assert.ok(purged.slices > 20 && purged.bytes > 0 && purged.slices_shared > 0, JSON.stringify(purged));
+    assert.is(purged.rewritten, database().kind === 'embedded');
+
+    assert.equal(rowsOf(await everything(database()), SECRET), []);
+    assert.equal(await ask('GET', `/v1/sessions/${id('clean')}/traces`), clean);
+    assert.is(await assertWhole(database()), 1);
+    for (const path of ['', '/traces', '/raw_turns'])
+      assert.is((await ask('GET', `/v1/sessions/${id('leaky')}${path}`)).status, 404);
+
+    await database().ask('markFromScratch', { session_id: null });
+    await deriveAll(database());
+    assert.equal(rowsOf(await everything(database()), SECRET), []);
+    assert.is((await ask('GET', `/v1/sessions/${id('leaky')}`)).status, 404, 'a rebuild brings nothing back');
+    assert.equal(await ask('GET', `/v1/sessions/${id('clean')}/traces`), clean);
+  });
+
+  test('a second purge finds nothing left, and a session that never was is unknown', async () => {
+    await takeIn(database(), conversation('leaky', 0, 2));
+    await purge('leaky');
+    const { raw_turns, slices, slices_shared, bytes, tombstones } = await purge('leaky');
+    assert.equal([raw_turns, slices, slices_shared, bytes, tombstones], [0, 0, 0, 0, 2]);
+    const never = await ask('POST', `/v1/admin/sessions/${id('never')}/purge`);
+    assert.is(never.status, 404);
+    assert.is(Problem.parse(never.body).code, 'session-unknown');
+    assert.is((await ask('POST', `/v1/admin/sessions/${id('leaky')}/purge`, { why: 'x' })).status, 400);
+  });
+
+  test('a hidden session can be purged, and both edits leave the log to append-only rules', async () => {
+    await takeIn(database(), conversation('leaky', 0, 2));
+    assert.is(
+      (await testApi({ ask: database().ask }).request(`/v1/sessions/${id('leaky')}`, { method: 'DELETE' })).status,
+      204,
+    );
+    assert.is(await assertWhole(database()), 2, 'the raw turns of a deleted session stay');
+    assert.is((await purge('leaky')).raw_turns, 2);
+    await takeIn(database(), conversation('clean', 10, 1));
+    try {
+      await database().sql('delete from svc.raw_turns');
+      assert.unreachable('the log was changed without a purge');
+    } catch (error) {
+      assert.match((error as Error).message, /append-only/);
+    }
+  });
+
+  test('tombstones hold the places of the chain, and later turns go on from its head', async () => {
+    await takeIn(database(), conversation('leaky', 0, 3));
+    const chain = `session_id, raw_turn_id, session_seq, encode(turn_hash, 'hex') as hash, encode(prev_hash, 'hex') as prev`;
+    const turns = await database().sql(`select ${chain} from svc.raw_turns order by session_seq`);
+    await purge('leaky', { reason: 'a key was pasted' });
+    const stones = await database().sql(`select ${chain} from svc.tombstones order by session_seq`);
+    assert.equal(stones, turns);
+    const [said] = await database().sql('select distinct reason, purged_session_id from svc.tombstones');
+    assert.equal(said, { reason: 'a key was pasted', purged_session_id: id('leaky') });
+
+    await takeIn(database(), conversation('leaky', 50, 1));
+    await deriveAll(database());
+    const [next] = await database().sql(`select ${chain} from svc.raw_turns`);
+    assert.equal([next?.session_seq, next?.prev], [4, turns.at(-1)?.hash]);
+    assert.is((await ask('GET', `/v1/sessions/${id('leaky')}`)).status, 404, 'it stays hidden');
+    assert.is(await assertWhole(database()), 1);
+    const again = await purge('leaky');
+    assert.equal([again.raw_turns, again.tombstones], [1, 4]);
+    assert.equal(rowsOf(await everything(database()), SECRET), []);
+  });
+
+  test('turns count where corrections put them: those brought in go, those given away stay', async () => {
+    const stored = await takeIn(database(), [...conversation('leaky', 0, 2), ...conversation('other', 10, 2)]);
+    const [kept, , brought] = stored.map(({ raw_turn_id }) => raw_turn_id);
+    for (const [turn, session] of [
+      [kept, 'other'],
+      [brought, 'leaky'],
+    ] as const)
+      await database().sql(
+        `insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, reason) values ($1, 'repair', $2::uuid, 'test')`,
+        [turn, id(session)],
+      );
+    for (const name of ['leaky', 'other']) await database().ask('markFromScratch', { session_id: id(name) });
+    await deriveAll(database());
+    assert.is((await purge('leaky')).raw_turns, 2);
+    const left = await database().sql('select raw_turn_id from svc.raw_turns order by 1');
+    assert.equal(
+      left.map(({ raw_turn_id }) => raw_turn_id),
+      [kept, stored[3]?.raw_turn_id],
+    );
+    const stones = await database().sql(
+      'select session_id, purged_session_id from svc.tombstones order by raw_turn_id',
+    );
+    assert.equal(stones, [
+      { session_id: id('leaky'), purged_session_id: id('leaky') },
+      { session_id: id('other'), purged_session_id: id('leaky') },
+    ]);
+    await deriveAll(database());
+    assert.is(await assertWhole(database()), 2);
+    const { body } = await ask('GET', `/v1/sessions/${id('other')}/traces`);
+    assert.ok(body.traces.length > 0, 'what is left of the other session is derived again');
+  });
+
+  test('a fold that is under way writes nothing back', async () => {
+    await takeIn(database(), conversation('leaky', 0, 2));
+    const [lease] = await database().ask('leaseDirty', { limit: 1, background: false, lease_ms: 60_000 });
+    assert.ok(lease);
+    await purge('leaky');
+    const signal = new AbortController().signal;
+    assert.is((await deriveSession({ database: database(), reader: builtIn, signal }, lease)).end, 'lost');
+    assert.equal(rowsOf(await everything(database()), SECRET), []);
+  });
+});

@@ -1,0 +1,77 @@
+/** A pasted secret passes the proxy, is purged, and is looked for in every file of the embedded service. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+// a word of its own, so that an index of words holds it as it stands
+const SECRET = 'qxjnb24hunter2zzyzx';
+
+type Sessions = { items: { id: string; rollup: { turn_count: number } }[] };
+
+/** Files below a folder that hold the secret, by their names there. */
+const holding = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => readFileSync(file).includes(SECRET))
+    .map((file) => file.slice(folder.length + 1));
+
+const test = suite('purge of the whole service');
+
+test('no file of the embedded database holds a purged secret, and the journal loses it with the next start', async () => {
+  const folder = await emptyFolder();
+  const answer = JSON.stringify({
+    model: 'llama3.2',
+    message: { role: 'assistant', content: `I keep ${SECRET}` },
+    done: true,
+  });
+  const upstream = await startUpstream([{ rawHeaders: ['content-type', 'application/json'], body: answer }]);
+  let service: Service | null = null;
+  const start = async () => {
+    service = await startService(folder, { SVC_PROXY_UPSTREAM: upstream.url });
+    return service;
+  };
+  try {
+    const { proxy, api } = await start();
+    const asked = await fetch(`${proxy}/api/chat`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'llama3.2',
+        stream: false,
+        messages: [{ role: 'user', content: `My key is ${SECRET}` }],
+      }),
+    });
+    await asked.text();
+    const id = await eventually('the session', async () => {
+      const { items } = await read<Sessions>(`${api}/v1/sessions`);
+      return items[0]?.rollup.turn_count ? items[0].id : null;
+    });
+    const purged = await fetch(`${api}/v1/admin/sessions/${id}/purge`, { method: 'POST' });
+    const report = (await purged.json()) as { raw_turns: number; rewritten: boolean };
+    assert.equal([purged.status, report.raw_turns, report.rewritten], [200, 1, true]);
+    assert.equal(holding(join(folder, '.svc', 'data')), [], 'while it runs');
+
+    const { stop } = service as unknown as Service;
+    assert.is(await stop(), 0);
+    assert.equal(holding(join(folder, '.svc', 'data')), [], 'after it has stopped');
+    const again = await start();
+    await eventually(
+      'the journal of the run before to be deleted',
+      async () => holding(join(folder, '.svc')).length === 0,
+    );
+    assert.equal((await read<Sessions>(`${again.api}/v1/sessions`)).items, []);
+    assert.is(await again.stop(), 0);
+    assert.equal(holding(folder), []);
+    service = null;
+  } finally {
+    await (service as Service | null)?.kill();
+    await upstream.close();
+    await removeFolder(folder);
+  }
+});
+
+test.run();

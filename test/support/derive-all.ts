@@ -1,0 +1,22 @@
+/** Brings every session up to its turns, with one derive worker that ends when nothing is due. */
+import * as assert from 'uvu/assert';
+import type { Database } from '../../core/db/database.ts';
+import { runDeriveWorker } from '../../core/engine/derive-worker.ts';
+import { builtIn } from '../../core/engine/reader.ts';
+import { openLog } from '../../core/log.ts';
+
+export async function deriveAll(database: Database): Promise<void> {
+  const stopping = new AbortController();
+  const worker = runDeriveWorker({
+    database,
+    reader: builtIn,
+    log: openLog('silent'),
+    metrics: { derived: () => {}, derivePending: () => {} },
+    signal: stopping.signal,
+    pollMs: 50,
+  });
+  await worker.drained();
+  stopping.abort();
+  await worker.stopped;
+  assert.equal(await database.ask('derivePending', {}), { queued: 0, parked: 0, oldest_seconds: 0 });
+}

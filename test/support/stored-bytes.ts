@@ -1,0 +1,20 @@
+/** Is all that the log refers to there? Every turn put together again and compared with its digests, and the slices that nodes name. */
+import * as assert from 'uvu/assert';
+import { sliceId } from '../../core/capture/slice-codec.ts';
+import type { TestDatabase } from './databases.ts';
+
+/** @returns how many turns there are */
+export async function assertWhole(database: TestDatabase): Promise<number> {
+  const turns = await database.sql(
+    `select raw_turn_id, encode(request_digest, 'hex') as asked, encode(response_digest, 'hex') as answered from svc.raw_turns`,
+  );
+  for (const { raw_turn_id, asked, answered } of turns) {
+    const bytes = await database.ask('rawTurnBytes', { raw_turn_id: raw_turn_id as number });
+    assert.is(sliceId(bytes?.request ?? new Uint8Array()), asked);
+    assert.is(bytes?.response ? sliceId(bytes.response) : null, answered);
+  }
+  const [lost] = await database.sql(`select count(*) as nodes from svc.nodes n
+    where n.slice_id is not null and not exists (select from svc.slices s where s.slice_id = n.slice_id)`);
+  assert.is(Number(lost?.nodes), 0, 'nodes whose message is gone');
+  return turns.length;
+}
