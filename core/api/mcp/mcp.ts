@@ -1,0 +1,71 @@
+/** POST /v1/mcp: what was recorded, as tools for agents. (Model Context Protocol, streamable HTTP without sessions.) */
+import { createRoute, z } from '@hono/zod-openapi';
+import { Failure, guarded, json, routes } from '../../http/routes.ts';
+import type { Log } from '../../log.ts';
+import { McpAnswer, McpMessage, McpRefusal, PROTOCOL_VERSIONS } from '../../model/mcp.ts';
+import { allTools, type Tool } from './tool.ts';
+
+const PATH = '/v1/mcp';
+
+const callMcp = createRoute({
+  method: 'post',
+  path: PATH,
+  operationId: 'callMcp',
+  tags: ['mcp'],
+  summary: 'Model Context Protocol: tools with which an agent reads what was recorded',
+  description: [
+    'Streamable HTTP without sessions: each request stands for itself, and is answered in JSON, never as a stream.',
+    'A message or, as in 2025-03-26, a batch of at most 100 of them; the body may have 1 MiB. A client that accepts',
+    'neither JSON nor everything is refused. Without `MCP-Protocol-Version` 2025-03-26 is taken for granted.',
+    'What a tool could not do is a result with `isError`, not a status.',
+  ].join(' '),
+  request: {
+    headers: z.object({ 'mcp-protocol-version': z.enum(PROTOCOL_VERSIONS).optional() }),
+    body: { required: true, content: { 'application/json': { schema: McpMessage } } },
+  },
+  responses: {
+    200: json(McpAnswer, 'The answer; to a batch, a list of answers if more than one is due'),
+    202: { description: 'Nothing to answer: only notifications or responses came', content: {} },
+    400: json(McpRefusal, 'No JSON, no JSON-RPC, too long a batch, or a protocol version that is not spoken'),
+    406: json(McpRefusal, 'The client takes no JSON'),
+    413: json(McpRefusal, 'Body too large'),
+    415: json(McpRefusal, 'The body is not JSON'),
+    ...guarded,
+  },
+});
+
+const notHere = (method: 'get' | 'delete', operationId: string, summary: string) =>
+  createRoute({
+    method,
+    path: PATH,
+    operationId,
+    tags: ['mcp'],
+    summary,
+    responses: {
+      405: { ...json(Failure, 'Always'), headers: z.object({ allow: z.literal('POST') }) },
+      ...guarded,
+    },
+  });
+
+const listenMcp = notHere('get', 'listenMcp', 'Refused, as the protocol permits: this server says nothing unasked');
+const endMcp = notHere('delete', 'endMcp', 'Refused, as the protocol permits: there is no session to end');
+
+type Deps = {
+  tools: readonly Tool[];
+  /** Those that joined, looked at for each request. They cannot take the place of `tools`. */
+  joined?: () => readonly Tool[];
+  version: string;
+  log: Log;
+};
+
+export const mcpApp = ({ tools, joined = () => [], version, log }: Deps) => {
+  const app = routes();
+  // The protocol has its own errors for what a route would refuse; GET and DELETE are refused as whatever is not routed.
+  for (const route of [callMcp, listenMcp, endMcp]) app.openAPIRegistry.registerPath(route);
+  return app.post(PATH, async (c) => {
+    const { answerMcp } = await import('./answer.ts'); // many modules, of which a start needs none
+    const parts = { tools: allTools(tools, joined()), version, log, requestId: c.get('requestId') };
+    const answer = await answerMcp(c.req.raw, parts);
+    return c.newResponse(answer.body, answer); // with the headers that were set on the way here
+  });
+};
