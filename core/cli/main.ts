@@ -33,6 +33,7 @@ process.exitCode = await runProgram(
     serve: async (loaded, role, io) => (await import('./serve.ts')).serve(loaded, io, { role, version }),
     status: async (loaded, options, io) => (await import('./status.ts')).printStatus(loaded, options, io, version),
     demo: async (loaded, io) => (await import('./demo.ts')).runDemo(loaded, io, version),
+    verify: async (loaded, options, io) => (await import('./verify.ts')).printVerification(loaded, options, io),
     contract: async (options, io) => (await import('./contract.ts')).printContracts(options, io),
   },
   process.argv.slice(2),

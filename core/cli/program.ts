@@ -4,6 +4,7 @@ import type { Environment } from '../config/environment.ts';
 import { type Loaded, loadConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
+import type { VerifyOptions } from './verify.ts';
 
 /** Where a command was called, and where its words go: results to `out`, all else to `err`. */
 export type Io = {
@@ -21,6 +22,7 @@ export type Commands = {
   status: (loaded: Loaded, options: { json: boolean }, io: Io) => Promise<0 | 1>;
   demo: (loaded: Loaded, io: Io) => Promise<void>; // settles when it was stopped
   contract: (options: { seal: boolean }, io: Io) => Promise<void>;
+  verify: (loaded: Loaded, options: VerifyOptions, io: Io) => Promise<0 | 1>;
 };
 
 /** What a process can run: everything, or the ingest API alone beside somebody else's. */
@@ -51,7 +53,7 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
 
 /** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` hears what a command ends with. */
 export function buildProgram(
-  { version, io, serve, status, demo, contract }: Commands,
+  { version, io, serve, status, demo, contract, verify }: Commands,
   exit: (status: 0 | 1) => void = () => {},
 ): Command {
   const program = new Command('svc')
@@ -94,6 +96,17 @@ export function buildProgram(
     .addHelpText('after', SETTINGS)
     .action(async (parsed: Record<string, unknown>) => {
       await demo(loaded(parsed), io);
+    });
+
+  addConfigOptions(program.command('verify'))
+    .description('tell whether the turns of a session, or of all, are as they were written, and where they are not')
+    .argument('[session]', 'the id of a session; without one all are checked')
+    .option('--head <hash>', 'the head of a session that was printed earlier: the turn must still be there')
+    .option('--json', 'as one JSON document')
+    .addHelpText('after', SETTINGS)
+    .action(async (session: string | undefined, { json, head, ...parsed }: Record<string, unknown>) => {
+      const options = { session: session ?? null, head: typeof head === 'string' ? head : null, json: json === true };
+      exit(await verify(loaded(parsed), options, io));
     });
 
   program

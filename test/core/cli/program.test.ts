@@ -52,6 +52,7 @@ async function svc(
     },
     status: async () => 1,
     demo: async () => {},
+    verify: async () => 1,
     contract: async (options) => {
       called.contracts.push(options);
     },

@@ -1,0 +1,61 @@
+/** Which nodes and calls stand in a session? As rows, page by page, to be held against what reading its turns again gives. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { CallRow, NodeRow } from '../../model/node.ts';
+import { instant } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+/** But for the price, which the operator's price file moves. `parent_stands`: true of a root too; `turn_counts`: its turn is of the session. */
+export type StandingNode = Omit<NodeRow, 'cost_usd'> & {
+  raw_turn_id: number;
+  parent_stands: boolean;
+  turn_counts: boolean;
+};
+
+/** In the order of their hashes. */
+export async function nodeChain(
+  db: Sql,
+  { session_id, after, limit }: { session_id: string; after: string | null; limit: number },
+): Promise<StandingNode[]> {
+  const beyond: SQL = after === null ? sql`true` : sql`n.node_hash > decode(${after}, 'hex')`;
+  return db.rows<StandingNode>(sql`
+    select encode(n.node_hash, 'hex') as node_hash, encode(n.parent_hash, 'hex') as parent_hash, n.depth, n.role, n.injected,
+           n.tool_calls, encode(n.slice_id, 'hex') as slice_id, n.raw_turn_id, n.call_id, n.position, n.model, n.provider,
+           n.agent_name, n.project, n.stop_reason, n.input_tokens, n.output_tokens, n.cache_read_tokens, n.cache_write_5m_tokens,
+           n.cache_write_1h_tokens, n.reasoning_tokens, ${instant(sql`n.requested_at`)} as requested_at,
+           ${instant(sql`n.created_at`)} as created_at,
+           n.parent_hash is null or exists (
+             select from svc.nodes p where p.session_id = n.session_id and p.node_hash = n.parent_hash) as parent_stands,
+           ${counts(sql`n`)} as turn_counts
+      from svc.nodes n
+     where n.session_id = ${session_id}::uuid and ${beyond}
+     order by n.node_hash
+     limit ${limit}`);
+}
+
+/** `tip_stands`, `leaf_stands`: the node that the row names is one of the session; true where it names none. */
+export type StandingCall = CallRow & {
+  raw_turn_id: number;
+  tip_stands: boolean;
+  leaf_stands: boolean;
+  turn_counts: boolean;
+};
+
+/** In the order of their turns. */
+export const callChain = (
+  db: Sql,
+  { session_id, after, limit }: { session_id: string; after: number; limit: number },
+): Promise<StandingCall[]> =>
+  db.rows<StandingCall>(sql`
+    select c.raw_turn_id, encode(c.tip_hash, 'hex') as tip_hash, encode(c.leaf_hash, 'hex') as leaf_hash, c.model, c.stream,
+           c.max_tokens, c.tool_count, c.response_id, c.previous_response_id, c.conversation_id, c.unreadable,
+           ${stands(sql`c.tip_hash`)} as tip_stands, ${stands(sql`c.leaf_hash`)} as leaf_stands, ${counts(sql`c`)} as turn_counts
+      from svc.calls c
+     where c.session_id = ${session_id}::uuid and c.raw_turn_id > ${after}
+     order by c.raw_turn_id
+     limit ${limit}`);
+
+const stands = (hash: SQL): SQL =>
+  sql`${hash} is null or exists (select from svc.nodes n where n.session_id = c.session_id and n.node_hash = ${hash})`;
+
+const counts = (row: SQL): SQL => sql`exists (
+  select from svc.effective_turns e where e.raw_turn_id = ${row}.raw_turn_id and e.session_id = ${row}.session_id)`;

@@ -1,0 +1,195 @@
+/** Do a session's nodes say what its turns say? All turns are read again, in memory, and every node and call is held against that. */
+import type { Answer, Args, Database, QuestionName } from '../db/database.ts';
+import type { NewReading } from '../db/derive/replace-nodes.ts';
+import type { StandingCall, StandingNode } from '../db/read/node-chain.ts';
+import type { PlacedNode, PlacedRow } from '../db/store/put-nodes.ts';
+import { storable } from '../derive/storable.ts';
+import { BadSlice, type CheckedSlices } from './checked-slices.ts';
+import type { Reader } from './reader.ts';
+import { rereadSession } from './reread-session.ts';
+import { checkedTurnBytes } from './turn-bytes.ts';
+import type { Break } from './verify-turns.ts';
+
+/** `outdated`: nodes and calls that the formats of now make otherwise out of the same bytes. That is no tampering. */
+export type NodesVerified = { nodes: number; outdated: number };
+
+type Heard = {
+  /** The session waits to be read again, or older rules made it: then no difference tells of tampering. */
+  outdated: boolean;
+  broken: (found: Break) => void;
+};
+
+const PAGE = 500;
+
+/** What stands of turns that came in after the reading is left alone. @throws {BadSlice} a turn cannot be read again */
+export async function verifyNodes(
+  database: Database,
+  reader: Reader,
+  slices: CheckedSlices,
+  session_id: string,
+  { outdated, broken }: Heard,
+): Promise<NodesVerified> {
+  const reading = await readingOf(database, reader, slices, session_id);
+  const compared = await compareNodes(database, reading, slices);
+  const calls = await compareCalls(database, reading, compared.missing);
+  const differences = [...compared.differences, ...calls.differences];
+  const sum: NodesVerified = { nodes: compared.nodes, outdated: calls.changed.size };
+  for (const { certain, ...found } of differences) {
+    if (!outdated && (certain || !calls.changed.has(found.raw_turn_id))) broken({ ...found, session_seq: null });
+    else sum.outdated += 1;
+  }
+  return sum;
+}
+
+/** `certain`: no reading of the turn, of whatever version, leaves it so. */
+type Difference = Pick<Break, 'check' | 'node_hash' | 'what'> & { raw_turn_id: number; certain: boolean };
+
+/**
+ * What reading the session again would put in place. It asks as a rebuild does, so that both read alike; but bytes come from slices
+ * that were checked, and what it would write is kept here.
+ */
+async function readingOf(
+  database: Database,
+  reader: Reader,
+  slices: CheckedSlices,
+  session_id: string,
+): Promise<NewReading> {
+  const readings: NewReading[] = [];
+  const bytesOf = async ({ raw_turn_id }: Args<'rawTurnBytes'>): Promise<Answer<'rawTurnBytes'>> => {
+    const [parts] = await database.ask('turnParts', { raw_turn_ids: [raw_turn_id] });
+    return parts ? checkedTurnBytes(parts, slices) : null;
+  };
+  const ask = async <Name extends QuestionName>(name: Name, args: Args<Name>): Promise<Answer<Name>> => {
+    if (name === 'rawTurnBytes') return (await bytesOf(args as Args<'rawTurnBytes'>)) as Answer<Name>;
+    if (name !== 'replaceNodes') return database.ask(name, args);
+    readings.push(args as Args<'replaceNodes'>);
+    return true as Answer<Name>;
+  };
+  await rereadSession({ ...database, ask }, reader, session_id);
+  const [reading] = readings;
+  if (!reading) throw new Error('Cannot hold nodes against their turns: reading them gave nothing');
+  return reading;
+}
+
+type Compared = { nodes: number; differences: Difference[]; missing: ReadonlySet<string> };
+
+async function compareNodes(
+  { ask }: Pick<Database, 'ask'>,
+  { session_id, read_up_to, nodes }: NewReading,
+  slices: CheckedSlices,
+): Promise<Compared> {
+  const wanted = new Map(nodes.map((node) => [node.node_hash, node]));
+  const missing = new Set(wanted.keys());
+  const differences: Difference[] = [];
+  let count = 0;
+  for (let after: string | null = null, more = true; more; ) {
+    const page: StandingNode[] = await ask('nodeChain', { session_id, after, limit: PAGE });
+    for (const node of page) {
+      missing.delete(node.node_hash);
+      if (node.turn_counts && node.raw_turn_id > read_up_to) continue;
+      count += 1;
+      const found = differenceOf(node, wanted.get(node.node_hash)) ?? (await badSlice(node, slices));
+      const { node_hash, raw_turn_id } = node;
+      if (found) differences.push({ check: 'node', node_hash, raw_turn_id, ...found });
+    }
+    after = page.at(-1)?.node_hash ?? null;
+    more = page.length === PAGE;
+  }
+  for (const node_hash of missing) {
+    const raw_turn_id = wanted.get(node_hash)?.raw_turn_id ?? 0;
+    differences.push({ check: 'node', node_hash, raw_turn_id, what: 'the node is gone', certain: false });
+  }
+  return { nodes: count, differences, missing };
+}
+
+type Wrong = Pick<Difference, 'what' | 'certain'>;
+
+function differenceOf(node: StandingNode, again: PlacedNode | undefined): Wrong | null {
+  if (!node.parent_stands) return { what: 'the node that it hangs on is gone', certain: true };
+  if (!again) return { what: 'no turn says it', certain: false };
+  const column = NODE_COLUMNS.find((name) => node[name] !== stored(again[name]));
+  return column ? { what: `its ${column} is not what the turn says`, certain: false } : null;
+}
+
+/** Whatever the turn consists of was checked with it; but messages that no body holds as a piece have slices of their own. */
+async function badSlice({ slice_id }: StandingNode, slices: CheckedSlices): Promise<Wrong | null> {
+  if (slice_id === null) return null;
+  try {
+    await slices([slice_id]);
+    return null;
+  } catch (error) {
+    if (error instanceof BadSlice) return { what: error.message, certain: true };
+    throw error;
+  }
+}
+
+/** `changed`: turns that the formats of now read otherwise. */
+type ComparedCalls = { differences: Difference[]; changed: Set<number> };
+
+/**
+ * A call that is read otherwise now names a node that does not stand yet, or none. One that names another node than the one that
+ * stands for it was edited.
+ */
+async function compareCalls(
+  { ask }: Pick<Database, 'ask'>,
+  { session_id, read_up_to, calls }: NewReading,
+  missing: ReadonlySet<string>,
+): Promise<ComparedCalls> {
+  const wanted = new Map(calls.map((call) => [call.raw_turn_id, call]));
+  const differences: Difference[] = [];
+  const changed = new Set<number>();
+  const differs = (raw_turn_id: number, what: string) =>
+    differences.push({ check: 'call', node_hash: null, raw_turn_id, what, certain: true });
+  for (let after = 0, more = true; more; ) {
+    const page: StandingCall[] = await ask('callChain', { session_id, after, limit: PAGE });
+    for (const call of page) {
+      const { raw_turn_id } = call;
+      const again = wanted.get(raw_turn_id);
+      wanted.delete(raw_turn_id);
+      if (call.turn_counts && raw_turn_id > read_up_to) continue;
+      const edited = (column: 'tip_hash' | 'leaf_hash') =>
+        again?.[column] && call[column] && again[column] !== call[column] && !missing.has(again[column]);
+      if (!again) differs(raw_turn_id, 'its call stands in a session that the turn does not belong to');
+      else if (!call.tip_stands) differs(raw_turn_id, 'the node of the last message of its request is gone');
+      else if (!call.leaf_stands) differs(raw_turn_id, 'the node of its answer is gone');
+      else if (edited('tip_hash')) differs(raw_turn_id, "its call's tip_hash is not what the turn says");
+      else if (edited('leaf_hash')) differs(raw_turn_id, "its call's leaf_hash is not what the turn says");
+      else if (CALL_COLUMNS.some((name) => call[name] !== stored(again[name]))) changed.add(raw_turn_id);
+    }
+    after = page.at(-1)?.raw_turn_id ?? after;
+    more = page.length === PAGE;
+  }
+  for (const raw_turn_id of wanted.keys()) differs(raw_turn_id, 'its call is gone');
+  return { differences, changed };
+}
+
+/** As the database gives it back. */
+const stored = (value: PlacedNode[keyof PlacedNode] | PlacedRow[keyof PlacedRow]) =>
+  typeof value === 'string' ? storable(value) : value;
+
+const NODE_COLUMNS = [
+  ...(['parent_hash', 'depth', 'role', 'injected', 'slice_id', 'raw_turn_id', 'call_id', 'position'] as const),
+  ...([
+    'model',
+    'provider',
+    'agent_name',
+    'project',
+    'stop_reason',
+    'tool_calls',
+    'requested_at',
+    'created_at',
+  ] as const),
+  ...([
+    'input_tokens',
+    'output_tokens',
+    'cache_read_tokens',
+    'cache_write_5m_tokens',
+    'cache_write_1h_tokens',
+  ] as const),
+  'reasoning_tokens' as const,
+];
+
+const CALL_COLUMNS = [
+  ...(['tip_hash', 'leaf_hash', 'model', 'stream', 'max_tokens', 'tool_count', 'response_id'] as const),
+  ...(['previous_response_id', 'conversation_id', 'unreadable'] as const),
+];

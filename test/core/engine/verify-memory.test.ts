@@ -1,0 +1,45 @@
+/** However long a session is, checking it takes the memory of a few turns. */
+import * as assert from 'uvu/assert';
+import { openCheckedSlices } from '../../../core/engine/checked-slices.ts';
+import { builtIn } from '../../../core/engine/reader.ts';
+import { verifySession } from '../../../core/engine/verify-session.ts';
+import { capturedCall, chat, chatAnswer, takeIn } from '../../support/captured-calls.ts';
+import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
+
+const TURNS = 2_000;
+const ANSWER_BYTES = 60_000;
+
+databaseSuite('verifySession: memory stays flat', (test, database) => {
+  test('2,000 turns with 120 MB of answers take less than 100 MB', async () => {
+    await storeLarge(database());
+    const [row] = await database().sql('select session_id, turn_count from svc.sessions');
+    assert.is(row?.turn_count, TURNS);
+    const used = () => process.memoryUsage().heapUsed + process.memoryUsage().external;
+    const before = used();
+    let peak = before;
+    const watch = setInterval(() => {
+      peak = Math.max(peak, used());
+    }, 5);
+    const verifier = { database: database(), reader: builtIn, slices: openCheckedSlices(database()) };
+    const verified = await verifySession(verifier, String(row?.session_id), null);
+    clearInterval(watch);
+    assert.equal([verified?.breaks, verified?.turns, verified?.nodes], [0, TURNS, TURNS * 2]);
+    assert.ok((verified?.bytes ?? 0) > TURNS * ANSWER_BYTES);
+    assert.ok(peak - before < 100_000_000, `${peak - before} bytes`);
+  });
+});
+
+/** One session, named by its harness, of calls that share nothing. */
+async function storeLarge(database: TestDatabase): Promise<void> {
+  const headers: [string, string][] = [
+    ['x-svc-harness-id', 'mill'],
+    ['x-svc-harness-session-id', 'large'],
+  ];
+  for (let from = 0; from < TURNS; from += 100) {
+    const calls = Array.from({ length: 100 }, (_, i) => {
+      const response = chatAnswer(`Answer ${from + i} `.repeat(ANSWER_BYTES / 8).slice(0, ANSWER_BYTES));
+      return capturedCall({ n: from + i, request: chat(`Question ${from + i}`), response, headers });
+    });
+    await takeIn(database, calls);
+  }
+}
