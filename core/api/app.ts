@@ -1,22 +1,32 @@
 /** The read API: which resources it joins, and what stands before all of them. */
 import { matchedRoutes } from 'hono/route';
 import type { Database } from '../db/database.ts';
+import { callers } from '../http/caller.ts';
+import { compress } from '../http/compress.ts';
 import { contractOf, type Document } from '../http/contract.ts';
-import { documentHandler } from '../http/document.ts';
+import { deadline } from '../http/deadline.ts';
+import { documentApp } from '../http/document.ts';
 import { onError } from '../http/failure.ts';
 import { guard } from '../http/guards.ts';
+import { payloadReads } from '../http/payload-reads.ts';
 import { requestIds } from '../http/request-id.ts';
-import { type HttpEnv, routes } from '../http/routes.ts';
+import { guarded, type HttpEnv, routes } from '../http/routes.ts';
 import { bearer } from '../http/token.ts';
 import { unrouted } from '../http/unrouted.ts';
 import { type Log, openLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
+import { browseApp } from './browse.ts';
 import { coverageApp } from './coverage.ts';
 import { deriveRunApp } from './derive-run.ts';
+import { eventsApp } from './events.ts';
+import { coreTools } from './mcp/core-tools.ts';
+import { mcpApp } from './mcp/mcp.ts';
+import { purgeApp } from './purge.ts';
 import { rawTurnsApp } from './raw-turns.ts';
 import { seedDemoApp } from './seed-demo.ts';
 import { serviceApp } from './service.ts';
+import { sessionEditsApp } from './session-edits.ts';
 import { sessionsApp } from './sessions.ts';
 import { statsApp } from './stats.ts';
 import { statusApp } from './status.ts';
@@ -32,16 +42,30 @@ export type ReadApi = {
   allowedHosts: readonly string[];
   /** Empty: nobody is asked for one. */
   token: string;
+  /** Whether the header `x-svc-auth-subject` is believed. Absent: it is not. */
+  trustCallerHeader?: boolean;
+  /** Until a read has begun to answer. Absent: 20 s. */
+  readMs?: number;
   /** Milliseconds since 1970. */
   now: () => number;
   /** Keeps a turn as the ingest listener does; takes the body's memory over. */
   append: (body: Uint8Array<ArrayBuffer>) => Promise<IngestVerdict>;
   /** What the journal of this process takes on disk. Absent: it keeps none. */
   journalBytes?: () => number | null;
+  /** Ends what would otherwise be told for ever. */
+  stopping?: AbortSignal;
 };
 
 /** Told to nobody before it is asked for: what a probe and a scraper need. */
 const OPEN = ['/ping', '/metrics'];
+
+/** Routes whose answers hold payloads as they are; the list of raw turns does when it is asked to. */
+const PAYLOADS = ['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'];
+/** At once: fewer than the connections to a database server, so that other questions find one; some 10 MB each at the worst. */
+const PAYLOAD_READS = 8;
+const READ_MS = 20_000;
+/** Operators wait for as long as it takes; agents have deadlines of their own. */
+const PATIENT = /^\/v1\/(?:admin\/|mcp$)/;
 
 export function readApi(parts: ReadApi) {
   const { ask, append, log, metrics, version, allowedHosts, token, now, journalBytes = () => null } = parts;
@@ -58,25 +82,37 @@ export function readApi(parts: ReadApi) {
       seconds: (performance.now() - began) / 1000,
     });
   });
+  app.use(compress());
   app.use(guard(allowedHosts));
   app.use(bearer(token, OPEN));
+  app.use(callers(parts.trustCallerHeader ?? false));
   app.use('/v1/*', async (c, next) => {
     c.header('cache-control', 'no-store'); // conversations do not belong into a cache
     await next();
   });
+  const inTime = deadline(parts.readMs ?? READ_MS);
+  app.use('/v1/*', (c, next) => (PATIENT.test(c.req.path) ? next() : inTime(c, next)));
+  const fewAtOnce = payloadReads(PAYLOAD_READS);
+  for (const path of PAYLOADS) app.use(path, fewAtOnce);
+  app.use('/v1/sessions/:id/raw_turns', (c, next) => (c.req.query('include') ? fewAtOnce(c, next) : next()));
   app.route('/', serviceApp({ metrics: () => metrics.text() }));
   app.route('/', sessionsApp({ ask, now }));
+  app.route('/', sessionEditsApp({ ask, now }));
+  app.route('/', browseApp({ ask, now }));
   app.route('/', tracesApp({ ask, now, log }));
   app.route('/', rawTurnsApp({ ask, log }));
   app.route('/', coverageApp({ ask }));
+  app.route('/', eventsApp({ ask, now, log, stopping: parts.stopping }));
   app.route('/', statsApp({ ask }));
+  app.route('/', mcpApp({ tools: coreTools({ ask, now }), version, log }));
   app.route('/', statusApp({ ask, version, journalBytes, startedAt: now(), now }));
   app.route('/', deriveRunApp({ ask }));
+  app.route('/', purgeApp({ ask }));
   app.route('/', seedDemoApp({ append, derived: derivedBy(ask), now }));
   app.route('/', swaggerApp());
-  app.get(
-    '/openapi',
-    documentHandler(() => contractOf(app, { title: TITLE, version })),
+  app.route(
+    '/',
+    documentApp(() => contractOf(app, { ...ABOUT, version }), refusals),
   );
   app.onError(onError(log));
   app.notFound(unrouted(app));
@@ -87,7 +123,8 @@ export function readApi(parts: ReadApi) {
 const derivedBy = (ask: Database['ask']) => async (session_ids: string[]) =>
   (await ask('markedPending', { session_ids, marked_at: 'infinity' })).pending === 0;
 
-const TITLE = 'svc read API';
+const ABOUT = { title: 'svc read API', bearer: true };
+const refusals = { 401: guarded[401], 403: guarded[403], 500: guarded[500] };
 
 /** The contract, compiled from the routes without a database behind them. */
 export const readContract = (version: string): Document =>
@@ -102,5 +139,5 @@ export const readContract = (version: string): Document =>
       token: '',
       now: () => 0,
     }),
-    { title: TITLE, version },
+    { ...ABOUT, version },
   );

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { Failure, guarded, json, routes } from '../http/routes.ts';
-import { Cursor, Id, Limit } from '../model/page.ts';
+import { Cursor, Id, KeyInstant, Limit } from '../model/page.ts';
 import { SessionAnswer, SessionPage, shownSession } from '../model/session.ts';
 
 const listSessions = createRoute({
@@ -32,7 +32,7 @@ const readSession = createRoute({
 });
 
 const LIST = { route: '/v1/sessions' };
-const Key = z.object({ last_seen_at: z.iso.datetime(), id: z.uuid() });
+const Key = z.object({ last_seen_at: KeyInstant, id: z.uuid() });
 
 /** @param now milliseconds since 1970, for what is live */
 export const sessionsApp = ({ ask, now }: { ask: Database['ask']; now: () => number }) =>

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { Refusal } from '../errors.ts';
-import { routes } from '../http/routes.ts';
+import { createRoute, z } from '@hono/zod-openapi';
+import { Failure, guarded, json, routes } from '../http/routes.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -33,24 +33,60 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const TYPES: Record<string, string> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+const TYPES = {
   'favicon-32x32.png': 'image/png',
-};
+  'start.js': 'text/javascript; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui.css': 'text/css; charset=utf-8',
+} as const;
+type File = keyof typeof TYPES;
+
+const refusals = { 401: guarded[401], 403: guarded[403], 500: guarded[500] };
+const text = (example: string) => ({ schema: z.string().openapi({ examples: [example] }) });
+
+const readPage = createRoute({
+  method: 'get',
+  path: '/swagger',
+  operationId: 'readContractPage',
+  tags: ['service'],
+  summary: 'This contract as a page, to look at and try out',
+  responses: {
+    200: { description: 'The page', content: { 'text/html': text('<!doctype html>') } },
+    ...refusals,
+  },
+});
+
+const readPageFile = createRoute({
+  method: 'get',
+  path: '/swagger/{file}',
+  operationId: 'readContractPageFile',
+  tags: ['service'],
+  summary: 'What the page of the contract is made of',
+  request: { params: z.object({ file: z.enum(Object.keys(TYPES) as [File, ...File[]]) }) },
+  responses: {
+    200: {
+      description: 'The file',
+      content: {
+        'image/png': { schema: z.string().openapi({ format: 'binary' }) },
+        'text/css': text('.swagger-ui {}'),
+        'text/javascript': text('SwaggerUIBundle({});'),
+      },
+    },
+    404: json(Failure, 'No such file'),
+    ...refusals,
+  },
+});
 
 export const swaggerApp = () =>
   routes()
-    .get('/swagger', (c) => {
+    .openapi(readPage, (c) => {
       c.header('content-security-policy', POLICY);
       return c.html(PAGE);
     })
-    .get('/swagger/start.js', (c) => c.body(START, 200, { 'content-type': 'text/javascript; charset=utf-8' }))
-    .get('/swagger/:file', async (c) => {
-      const type = TYPES[c.req.param('file')];
-      if (!type) throw new Refusal('route-unknown', 'Cannot find the path: nothing is served there');
-      const bytes = await readFile(join(swaggerFolder(), c.req.param('file')));
-      return c.body(new Uint8Array(bytes), 200, { 'content-type': type, 'cache-control': 'max-age=3600' });
+    .openapi(readPageFile, async (c) => {
+      const { file } = c.req.valid('param');
+      const bytes = file === 'start.js' ? START : new Uint8Array(await readFile(join(swaggerFolder(), file)));
+      return c.body(bytes, 200, { 'content-type': TYPES[file], 'cache-control': 'max-age=3600' }) as never;
     });
 
 const swaggerFolder = () => dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

@@ -6,7 +6,7 @@ import { readCursor, writeCursor } from '../http/cursor.ts';
 import { jsonStream } from '../http/json-stream.ts';
 import { Failure, guarded, json, routes } from '../http/routes.ts';
 import type { Log } from '../log.ts';
-import { Cursor, Id, Limit, Payload } from '../model/page.ts';
+import { Cursor, Id, KeyInstant, Limit, Payload } from '../model/page.ts';
 import { shownSession } from '../model/session.ts';
 import { Span } from '../model/span.ts';
 import { SCHEMA, SessionDocument, TraceDocument, TracePage } from '../model/trace.ts';
@@ -68,7 +68,7 @@ const readSpan = createRoute({
   responses: { 200: json(Span, 'The span'), 404: json(Failure, 'No such span'), ...guarded },
 });
 
-const Key = z.object({ started_at: z.iso.datetime(), trace_id: z.uuid() });
+const Key = z.object({ started_at: KeyInstant, trace_id: z.uuid() });
 
 type Deps = { ask: Database['ask']; now: () => number; log: Log };
 

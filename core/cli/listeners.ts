@@ -1,5 +1,5 @@
 /** What does each listener need? Its app, its guard and its address; those of a process come up together and go down together. */
-import { ingestApi, malformed } from '../../ingest/app.ts';
+import { complaint, ingestApi } from '../../ingest/app.ts';
 import type { Egress } from '../../proxy/egress.ts';
 import { startProxy } from '../../proxy/listen.ts';
 import { requestId } from '../../proxy/request-id.ts';
@@ -93,6 +93,7 @@ async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened>
       { listen: config.api.listen },
       'the read API is open to other machines and asks for no token: set SVC_API_TOKEN',
     );
+  const stopping = new AbortController();
   const api = readApi({
     ask: database.ask,
     append: (body) => engine.ingest(body, null),
@@ -101,10 +102,19 @@ async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened>
     version,
     allowedHosts,
     token,
+    trustCallerHeader: config.api.trust_caller_header,
     now: Date.now,
     journalBytes: () => journal.bytes(),
+    stopping: stopping.signal,
   });
-  return serveApp({ fetch: api.fetch, ...at, what: 'read API' });
+  const served = await serveApp({ fetch: api.fetch, ...at, what: 'read API' });
+  return {
+    ...served,
+    close: (graceMs) => {
+      stopping.abort(); // what would be told for ever ends now
+      return served.close(graceMs);
+    },
+  };
 }
 
 function openIngest(parts: Parts, allowedHosts: string[]): Promise<Opened> {
@@ -118,7 +128,7 @@ function openIngest(parts: Parts, allowedHosts: string[]): Promise<Opened> {
     trustCallerHeader: config.api.trust_caller_header,
   });
   const at = parseListen(config.ingest.listen);
-  return serveApp({ fetch: ingest.fetch, ...at, what: 'ingest API', malformed, asksForBodies: true });
+  return serveApp({ fetch: ingest.fetch, ...at, what: 'ingest API', complaint, asksForBodies: true });
 }
 
 async function openProxy(parts: AllParts, allowedHosts: string[]): Promise<Opened> {

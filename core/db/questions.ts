@@ -16,11 +16,17 @@ import { deriveState, turnsToDerive } from './derive/derive-turns.ts';
 import { markedPending, markFromScratch } from './derive/mark-from-scratch.ts';
 import { replaceNodes } from './derive/replace-nodes.ts';
 import { turnsToRead } from './derive/session-turns.ts';
+import { deleteSession } from './edit/delete-session.ts';
+import { openPurge, purgeSession } from './edit/purge-session.ts';
+import { renameSession } from './edit/rename-session.ts';
+import { sweepPurged } from './edit/sweep-purged.ts';
 import { installation } from './installation.ts';
 import { ping } from './ping.ts';
+import { browseSessions } from './read/browse-sessions.ts';
 import { listRawTurns } from './read/list-raw-turns.ts';
 import { listSessions } from './read/list-sessions.ts';
 import { listTraces } from './read/list-traces.ts';
+import { callChain, nodeChain } from './read/node-chain.ts';
 import { rawTurnBytes } from './read/raw-turn-bytes.ts';
 import { readCoverage } from './read/read-coverage.ts';
 import { readSession } from './read/read-session.ts';
@@ -28,7 +34,10 @@ import { readSpan } from './read/read-span.ts';
 import { readStats } from './read/read-stats.ts';
 import { readStatus } from './read/read-status.ts';
 import { readTrace } from './read/read-trace.ts';
+import { changesNow, sessionChanges } from './read/session-changes.ts';
 import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
+import { chainHead, sessionIds, turnChain } from './read/turn-chain.ts';
+import { slicesUpTo, turnParts } from './read/turn-chain-bytes.ts';
 import { appendTurns } from './store/append-turns.ts';
 import { journalPositions } from './store/journal-positions.ts';
 import { knownSlices } from './store/known-slices.ts';
@@ -62,6 +71,7 @@ export const questions = {
   journalPositions,
   appendTurns,
   linksOf,
+  browseSessions,
   listRawTurns,
   listSessions,
   listTraces,
@@ -71,8 +81,22 @@ export const questions = {
   readStats,
   readStatus,
   readTrace,
+  changesNow,
+  sessionChanges,
   sessionTraces,
   spansOf,
+  chainHead,
+  sessionIds,
+  turnChain,
+  turnParts,
+  slicesUpTo,
+  nodeChain,
+  callChain,
+  renameSession,
+  deleteSession,
+  openPurge,
+  purgeSession,
+  sweepPurged,
   checkpoint,
   installation,
   ping,
@@ -82,6 +106,9 @@ export const questions = {
 /** Milliseconds that one statement of a question may take, where the usual limit is too short. */
 export const patience: { readonly [name: string]: number } = {
   checkpoint: 600_000,
+  openPurge: 600_000,
+  purgeSession: 600_000,
   replaceNodes: 600_000,
+  sweepPurged: 600_000,
   vacuum: 600_000,
 };

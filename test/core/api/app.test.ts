@@ -1,15 +1,8 @@
-/** What surrounds the resources: health, contract, page, metrics, token; and that nothing is served that nobody documents. */
+/** What surrounds the resources: health, contract, page, metrics, token; and what the system does not have. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { z } from 'zod';
-import { readContract } from '../../../core/api/app.ts';
 import { openMetrics } from '../../../core/metrics.ts';
-import { Link } from '../../../core/model/link.ts';
 import { Problem } from '../../../core/model/problem.ts';
-import { RawTurnPage } from '../../../core/model/raw-turn.ts';
-import { SessionAnswer, SessionPage } from '../../../core/model/session.ts';
-import { Span } from '../../../core/model/span.ts';
-import { SessionDocument, TraceDocument, TracePage } from '../../../core/model/trace.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
 
 const test = suite('read API');
@@ -31,66 +24,6 @@ test('/openapi is an OpenAPI 3.1 document, not sent again to who has it', async 
   assert.is(again.status, 304);
   assert.is(await again.text(), '');
   assert.is((await app.request('/openapi', { headers: { 'if-none-match': '"other"' } })).status, 200);
-});
-
-test('every route is documented, but for the page, the contract and the metrics', () => {
-  const app = testApi();
-  const { paths } = readContract('0') as Json;
-  const undocumented = app.routes
-    .filter(({ method }) => method !== 'ALL')
-    .map(({ method, path }) => ({ method: method.toLowerCase(), path: path.replaceAll(/:(\w+)/g, '{$1}') }))
-    .filter(({ method, path }) => !paths[path]?.[method])
-    .map(({ path }) => path);
-  assert.equal([...new Set(undocumented)].sort(), [
-    '/metrics',
-    '/openapi',
-    '/swagger',
-    '/swagger/start.js',
-    '/swagger/{file}',
-  ]);
-});
-
-test('every documented operation says what it is, what it answers, and shows an example', () => {
-  const { paths, components } = readContract('0') as Json;
-  const resolved = (schema: Json) => (schema.$ref ? components.schemas[schema.$ref.split('/').at(-1)] : schema);
-  const ids: string[] = [];
-  for (const [path, methods] of Object.entries(paths as Json))
-    for (const operation of Object.values(methods as Json) as Json[]) {
-      ids.push(operation.operationId);
-      assert.ok(operation.operationId && operation.summary, path);
-      for (const status of path === '/ping' ? ['200', '403', '500'] : ['200', '401', '403', '500', '503'])
-        assert.ok(operation.responses[status], `${path} documents ${status}`);
-      if (operation.parameters?.some((parameter: Json) => parameter.in === 'query'))
-        assert.ok(operation.responses['400'], path);
-      if (operation.parameters?.some((parameter: Json) => parameter.in === 'path'))
-        assert.ok(operation.responses['404'], path);
-      for (const response of Object.values(operation.responses) as Json[]) {
-        assert.ok(response.description, path);
-        for (const { schema } of Object.values(response.content) as Json[])
-          assert.ok(resolved(schema).examples?.length > 0, `${path} shows an example`);
-      }
-    }
-  assert.is(new Set(ids).size, ids.length, 'operation ids are unique');
-});
-
-test('the examples are what the schemas promise', () => {
-  const { components } = readContract('0') as Json;
-  const schemas: Record<string, z.ZodType> = {
-    Link,
-    Problem,
-    RawTurnPage,
-    SessionAnswer,
-    SessionDocument,
-    SessionPage,
-    Span,
-    TraceDocument,
-    TracePage,
-  };
-  for (const [name, schema] of Object.entries(schemas))
-    for (const example of components.schemas[name].examples) {
-      const { success, error } = z.strictObject({ example: schema }).safeParse({ example });
-      assert.ok(success, `${name}: ${error?.message}`);
-    }
 });
 
 test('what the system does not have is not served', async () => {

@@ -1,0 +1,109 @@
+/** What does an OpenAPI document promise? Its operations as a list, and a check of values against its schemas. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+
+export type Schema = { [keyword: string]: unknown };
+export type Parameter = {
+  name: string;
+  in: 'path' | 'query' | 'header' | 'cookie';
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+};
+export type Content = Record<string, { schema?: Schema; examples?: unknown; example?: unknown }>;
+export type Answer = { description: string; content?: Content; headers?: Record<string, unknown> };
+export type Operation = {
+  operationId: string;
+  method: string;
+  path: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  security?: unknown[];
+  parameters: Parameter[];
+  requestBody?: { required?: boolean; description?: string; content: Content };
+  responses: Record<string, Answer>;
+};
+export type Document = {
+  openapi: string;
+  info: { title: string; version: string };
+  paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>;
+  components: { schemas: Record<string, Schema> };
+};
+
+export const operationsOf = ({ paths }: Document): Operation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      parameters: operation.parameters ?? [],
+      method: method.toUpperCase(),
+      path,
+    })),
+  );
+
+/** `application/json` of `application/json; charset=utf-8`. */
+export const bareType = (contentType: string): string => (contentType.split(';')[0] ?? '').trim().toLowerCase();
+export const isJson = (contentType: string): boolean => /[/+]json$/.test(bareType(contentType));
+
+/** The schema that a reference within the document stands for; any other as it is. */
+export const resolved = ({ components }: Pick<Document, 'components'>, schema: Schema): Schema => {
+  const name = typeof schema.$ref === 'string' ? schema.$ref.split('/').at(-1) : undefined;
+  return name === undefined ? schema : (components.schemas[name] ?? {});
+};
+
+export type Check = (schema: Schema, value: unknown) => string | null;
+
+/**
+ * Says what is wrong with a value, by JSON Schema 2020-12 with its formats; null: nothing.
+ * @throws when a schema of the document is none, has a keyword that nobody knows or a reference that leads nowhere
+ */
+export function schemaCheck({ components }: Pick<Document, 'components'>): Check {
+  const ajv = new Ajv2020({
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    validateFormats: true,
+  });
+  ajv.removeKeyword('nullable'); // gone since OpenAPI 3.1
+  ajv.addVocabulary(['example', 'discriminator', 'externalDocs', 'xml']); // keywords that OpenAPI adds
+  formats.default(ajv);
+  ajv.addFormat('binary', true); // OpenAPI's own: any bytes
+  for (const [name, schema] of Object.entries(components.schemas)) ajv.addSchema(closed(schema), `schema:${name}`);
+  for (const name of Object.keys(components.schemas)) ajv.getSchema(`schema:${name}`); // compiled, so that a bad one is told
+  const compiled = new Map<string, ValidateFunction>();
+  return (schema, value) => {
+    const key = JSON.stringify(schema);
+    const validate = compiled.get(key) ?? ajv.compile(closed(schema));
+    compiled.set(key, validate);
+    if (validate(value)) return null;
+    return (validate.errors ?? [])
+      .map(({ instancePath, message, params }) => `${instancePath || 'it'} ${message} ${JSON.stringify(params)}`)
+      .join('; ');
+  };
+}
+
+/**
+ * The schema as a promise about what is sent: a field that it does not name is not described, unless it lets others in
+ * expressly. References lead to the document's other schemas.
+ */
+const closed = (schema: unknown, part = false): Schema => {
+  const rewrite = (node: unknown, composed: boolean): unknown => {
+    if (Array.isArray(node)) return node.map((member) => rewrite(member, composed));
+    if (typeof node !== 'object' || node === null) return node;
+    const entries = Object.entries(node).map(([key, value]) => {
+      if (key === '$ref') return [key, String(value).replace('#/components/schemas/', 'schema:')];
+      if (['enum', 'const', 'default', 'examples', 'example', 'required'].includes(key)) return [key, value];
+      if (key === 'properties')
+        return [
+          key,
+          Object.fromEntries(Object.entries(value as Schema).map(([name, one]) => [name, rewrite(one, false)])),
+        ];
+      return [key, rewrite(value, key === 'allOf')];
+    });
+    const made: Schema = Object.fromEntries(entries);
+    if (!composed && made.properties !== undefined && made.additionalProperties === undefined)
+      made.unevaluatedProperties = false;
+    return made;
+  };
+  return rewrite(schema, part) as Schema;
+};

@@ -1,0 +1,67 @@
+/** What has to be there before every operation can be seen to work? Sessions of the demo, calls that were captured, and ids of all. */
+import { acceptedTurn, plainTurn } from '../post-turns.ts';
+import { eventually, read, type Service } from '../serve.ts';
+import type { Operation } from './document.ts';
+import type { Known } from './requests.ts';
+
+export type Furniture = {
+  /** Ids of sessions that may be lost, and of those that have to stay. */
+  spare: string[];
+  sessions: string[];
+  traces: { trace_id: string; span_id: string }[];
+  cursors: Record<string, string[]>; // by path of the list
+};
+
+/** @param spare so many sessions to be deleted */
+export async function furnish(service: Service, { spare }: { spare: number }): Promise<Furniture> {
+  const { api } = service;
+  await fetch(`${api}/v1/admin/seed/demo`, { method: 'POST' });
+  const demo = await sessionIds(api);
+  for (const question of ['What is the weather?', 'malformed', 'Hello', 'break off'])
+    await fetch(`${service.proxy}/openai/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer sk-fuzz' },
+      body: JSON.stringify({ model: 'gpt-4o-mini', stream: true, messages: [{ role: 'user', content: question }] }),
+    }).then((response) => response.text().catch(() => ''));
+  await eventually('the captured calls', async () => (await sessionIds(api)).length >= demo.length + 4);
+  const sessions = await sessionIds(api);
+  const accepted = [];
+  for (let made = 0; made < spare; made++) accepted.push(await acceptedTurn(service, plainTurn(`spare-${made}`)));
+  const { items } = await read<{ items: { trace_id: string }[] }>(`${api}/v1/traces?limit=200`);
+  const traces = [];
+  for (const { trace_id } of items.slice(0, 20)) {
+    const { spans } = await read<{ spans: { span_id: string }[] }>(`${api}/v1/traces/${trace_id}?payload=preview`);
+    traces.push(...spans.slice(0, 3).map(({ span_id }) => ({ trace_id, span_id })));
+  }
+  return { spare: accepted.map(({ session_id }) => session_id), sessions, traces, cursors: {} };
+}
+
+const sessionIds = async (api: string): Promise<string[]> =>
+  (await read<{ items: { id: string }[] }>(`${api}/v1/sessions?limit=200`)).items.map(({ id }) => id);
+
+/** Whether a session is gone, or hidden, once this was done to it. */
+export const isDestructive = ({ method, path }: Operation): boolean => method === 'DELETE' || path.endsWith('/purge');
+
+/** What an operation can be asked about; a cursor is one that its own list gave. */
+export function knownTo(operation: Operation, furniture: Furniture): Known {
+  const { spare, sessions, traces, cursors } = furniture;
+  const ids = (isDestructive(operation) ? spare : sessions).map((id) => ({ id }));
+  return {
+    paths: operation.path.includes('{trace_id}') ? traces : operation.path.includes('{id}') ? ids : [],
+    query: {
+      session_id: sessions,
+      cursor: cursors[operation.path] ?? [],
+      limit: ['1', '3', '200', '500'],
+      agent_name: ['claude', 'codex'],
+      provider: ['anthropic', 'openai'],
+    },
+  };
+}
+
+/** Cursors of each list, for every session where the list is one of a session. */
+export async function readCursors(api: string, operation: Operation, { sessions }: Furniture): Promise<string[]> {
+  if (operation.method !== 'GET' || !operation.parameters.some(({ name }) => name === 'cursor')) return [];
+  const paths = [...new Set(sessions.map((id) => operation.path.replace('{id}', id)))].slice(0, 12);
+  const pages = await Promise.all(paths.map((path) => read<{ next_cursor?: string }>(`${api}${path}?limit=1`)));
+  return pages.flatMap(({ next_cursor }) => next_cursor ?? []);
+}
