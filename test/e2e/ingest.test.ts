@@ -87,7 +87,7 @@ onEachDatabase('the ingest API', (test) => {
     assert.equal([info.title, info.version], ['svc ingest API', version]);
     assert.equal(
       Object.keys(paths).filter((path) => !path.startsWith('/v1/')),
-      ['/ping'],
+      ['/ping', '/openapi'],
     );
     assert.ok(paths['/v1/ingest'].post);
     assert.not.ok((await read<Json>(`${service.api}/openapi`)).paths['/v1/ingest'], 'the read API has its own');
@@ -95,9 +95,9 @@ onEachDatabase('the ingest API', (test) => {
 
   test('the ingest server only appends, and does not serve the read API', async ({ service }) => {
     const { paths } = await read<Json>(`${service.api}/openapi`);
-    const others = Object.entries<Json>(paths).filter(([path]) => path !== '/ping');
+    const others = Object.entries<Json>(paths).filter(([path]) => path !== '/ping' && path !== '/openapi');
     assert.ok(others.length > 10);
-    for (const [path, methods] of [...others, ['/swagger', { get: {} }], ['/', { get: {} }]] as [string, object][])
+    for (const [path, methods] of [...others, ['/', { get: {} }]] as [string, object][])
       for (const method of Object.keys(methods)) {
         const asked = path.replace(/\{\w+\}/g, '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10');
         const response = await fetch(`${service.ingest}${asked}`, { method: method.toUpperCase() });
@@ -299,14 +299,14 @@ onEachDatabase('the ingest API', (test) => {
     await killed;
 
     const service = await stand.start();
-    const found = answered.map(async ({ request_id, raw_turn_id, session_id }) => {
+    // one after the other: few may read payloads at once
+    for (const { request_id, raw_turn_id, session_id } of answered) {
       const [turn, ...others] = await rawTurnsOf(service, session_id);
       assert.equal([turn?.raw_turn_id, turn?.request_id, others.length], [raw_turn_id, request_id, 0]);
       assert.is(turn && JSON.parse(requestOf(turn).toString()).messages[0].content, `Question ${request_id}`);
       const again = await acceptedTurn(service, plainTurn(request_id));
       assert.equal([again.deduped, again.raw_turn_id], [true, raw_turn_id]);
-    });
-    await Promise.all(found);
+    }
     const all = await Promise.all(sent.map((id) => acceptedTurn(service, plainTurn(id))));
     assert.is(new Set(all.map(({ raw_turn_id }) => raw_turn_id)).size, sent.length);
     await toldSession(service, answered[0]?.session_id ?? '', 1);
