@@ -2,13 +2,7 @@
 import { identityOf } from '../capture/identity.ts';
 import type { JournalCall } from '../capture/journal-format.ts';
 import type { Exchange } from './exchange.ts';
-import {
-  type OpenedExchange,
-  openExchange,
-  type Prepared,
-  type PrepareMemory,
-  type PreviousCall,
-} from './prepare-exchange.ts';
+import { type OpenedExchange, openExchange, type Prepared, type PrepareMemory } from './prepare-exchange.ts';
 
 /** Looks into a call; one that was too large to be kept is booked whatever it holds. */
 export function openCall(call: JournalCall, memory: PrepareMemory): OpenedExchange {
@@ -19,10 +13,6 @@ export function openCall(call: JournalCall, memory: PrepareMemory): OpenedExchan
   }
   return openExchange(exchangeOf(call), (skeleton) => identityOf(call.opened, skeleton), memory);
 }
-
-/** A call that goes on from no other by the provider's word, or from the given one. */
-export const prepareTurn = (call: JournalCall, memory: PrepareMemory, previous: PreviousCall | null = null): Prepared =>
-  openCall(call, memory).prepared(previous);
 
 /** A call that was open when its run ended has neither an end nor, for sure, a whole copy. */
 const exchangeOf = ({ opened, request, answered, response, closed }: JournalCall): Exchange => ({

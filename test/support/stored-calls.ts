@@ -1,24 +1,14 @@
 /** Puts made-up calls into a database as intake does: through the bytes that a client and a provider would have sent. */
 
 import type { HeaderList, JournalCall } from '../../core/capture/journal-format.ts';
-import { packedSlice } from '../../core/capture/slice-codec.ts';
 import type { Database } from '../../core/db/database.ts';
-import { prepareMemory } from '../../core/engine/prepare-exchange.ts';
-import { prepareTurn } from '../../core/engine/prepare-turn.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import { type Call, instantAt } from './call-turn.ts';
+import { takeIn } from './captured-calls.ts';
 
 /** Stores calls in the order given, all in one batch. @returns their sessions */
 export async function storeCalls(database: Database, calls: readonly JournalCall[]): Promise<string[]> {
-  const memory = prepareMemory();
-  const prepared = calls.map((call) => prepareTurn(call, memory)).flatMap((one) => (one.kind === 'turn' ? [one] : []));
-  const slices = new Map(prepared.flatMap((one) => one.slices).map((slice) => [slice.slice_id, slice.bytes]));
-  const stored = await database.ask('appendTurns', {
-    turns: prepared.map(({ turn }) => turn),
-    slices: [...slices].map(([id, bytes]) => packedSlice(id, bytes)),
-    booked: [],
-    positions: [],
-  });
+  const stored = await takeIn(database, calls);
   return [...new Set(stored.map(({ session_id }) => session_id))];
 }
 

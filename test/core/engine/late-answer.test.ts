@@ -1,11 +1,9 @@
 /** A call that names an answer belongs to its session whichever of the two came to us first. */
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { runDeriveWorker } from '../../../core/engine/derive-worker.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
-import { openLog } from '../../../core/log.ts';
 import { capturedCall, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
+import { deriveAll } from '../../support/derive-all.ts';
 
 const answer = (n: number) =>
   JSON.stringify({
@@ -34,21 +32,6 @@ const asked = (n: number, after: number | null, client = 'one', headers: [string
 
 const chainOf = (length: number) => Array.from({ length }, (_, i) => asked(i + 1, i === 0 ? null : i));
 
-async function derive(database: TestDatabase): Promise<void> {
-  const stopping = new AbortController();
-  const worker = runDeriveWorker({
-    database,
-    reader: builtIn,
-    log: openLog('silent'),
-    metrics: { derived: () => {}, derivePending: () => {} },
-    signal: stopping.signal,
-    pollMs: 50,
-  });
-  await worker.drained();
-  stopping.abort();
-  await worker.stopped;
-}
-
 /** Messages by hash, and spans by call; sessions by how many there are, since the first turn to come gives them their id. */
 async function told(database: TestDatabase) {
   const nodes = await database.sql(`
@@ -66,7 +49,7 @@ databaseSuite('late answers', (test, database) => {
 
   test('a chain in its order is one session and one chain of messages', async () => {
     await takeIn(database(), chainOf(4));
-    await derive(database());
+    await deriveAll(database());
     const { nodes, traces, sessions } = await told(database());
     assert.equal(sessions, { n: 1 });
     assert.is(traces.length, 4);
@@ -80,7 +63,7 @@ databaseSuite('late answers', (test, database) => {
 
   test('a call that came before the answer it goes on from makes the same', async () => {
     await takeIn(database(), chainOf(2));
-    await derive(database());
+    await deriveAll(database());
     const inOrder = await told(database());
     for (const batches of [
       [chainOf(2).reverse()],
@@ -91,7 +74,7 @@ databaseSuite('late answers', (test, database) => {
       await database().reset();
       for (const batch of batches) {
         await takeIn(database(), batch);
-        await derive(database());
+        await deriveAll(database());
       }
       assert.equal(await told(database()), inOrder);
     }
@@ -99,11 +82,11 @@ databaseSuite('late answers', (test, database) => {
 
   test('a chain that comes backwards is one session, as in its order', async () => {
     await takeIn(database(), chainOf(5));
-    await derive(database());
+    await deriveAll(database());
     const inOrder = await told(database());
     await database().reset();
     for (const call of chainOf(5).reverse()) await takeIn(database(), [call]);
-    await derive(database());
+    await deriveAll(database());
     assert.equal(await told(database()), inOrder);
   });
 
@@ -116,10 +99,10 @@ databaseSuite('late answers', (test, database) => {
           await database().reset();
           for (let from = 0; from < calls.length; from += size)
             await takeIn(database(), calls.slice(from, from + size));
-          await derive(database());
+          await deriveAll(database());
           const first = await told(database());
           await database().ask('markFromScratch', { session_id: null });
-          await derive(database());
+          await deriveAll(database());
           assert.equal(await told(database()), first);
         },
       ),
@@ -141,7 +124,7 @@ databaseSuite('late answers', (test, database) => {
     ];
     const calls = [1, 2, 3].map((n) => asked(n, n === 1 ? null : n - 1, 'one', named));
     await takeIn(database(), calls);
-    await derive(database());
+    await deriveAll(database());
     const inOrder = await told(database());
     assert.is(inOrder.nodes.filter(({ is_root }) => is_root).length, 1);
     assert.equal(await database().sql('select harness_session_id from svc.sessions'), [
@@ -150,7 +133,7 @@ databaseSuite('late answers', (test, database) => {
     for (const order of [[...calls].reverse(), [calls[1], calls[0], calls[2]]]) {
       await database().reset();
       for (const call of order) if (call) await takeIn(database(), [call]);
-      await derive(database());
+      await deriveAll(database());
       assert.equal(await told(database()), inOrder);
     }
   });

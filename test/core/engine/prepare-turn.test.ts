@@ -3,11 +3,15 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import { readRecipe } from '../../../core/capture/recipe.ts';
 import { sliceId } from '../../../core/capture/slice-codec.ts';
-import { type Prepared, prepareMemory } from '../../../core/engine/prepare-exchange.ts';
-import { prepareTurn } from '../../../core/engine/prepare-turn.ts';
+import { type Prepared, type PrepareMemory, prepareMemory } from '../../../core/engine/prepare-exchange.ts';
+import { openCall } from '../../../core/engine/prepare-turn.ts';
 import { type CallLike, capturedCall, chat, chatAnswer, recordedJournalCalls } from '../../support/captured-calls.ts';
+
+/** A call that goes on from no other by the provider's word. */
+const prepareTurn = (call: JournalCall, memory: PrepareMemory): Prepared => openCall(call, memory).prepared(null);
 
 const prepared = (like: Omit<CallLike, 'n'>): Prepared => prepareTurn(capturedCall({ n: 1, ...like }), prepareMemory());
 /** `turn <outcome> <ending>`, or `booked <outcome>`. */

@@ -1,11 +1,9 @@
 /** Everything derived can be thrown away: deriving again gives the same rows, byte for byte, and the same on both databases. */
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { runDeriveWorker } from '../../../core/engine/derive-worker.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
-import { openLog } from '../../../core/log.ts';
 import { capturedCall, chat, chatAnswer, recordedJournalCalls, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
+import { deriveAll } from '../../support/derive-all.ts';
 import { generatedCalls } from '../../support/generated-calls.ts';
 import { journalCall, storeCalls } from '../../support/stored-calls.ts';
 
@@ -19,7 +17,7 @@ let dumpOfTheOther: string[] | null = null;
 databaseSuite('rebuild', (test, database) => {
   test('deleting every derived row and deriving again gives an identical dump', async () => {
     await storeEverything(database());
-    await derive(database());
+    await deriveAll(database());
     const first = await dump(database());
     assert.ok(first.length > 100, 'there is something to compare');
 
@@ -27,7 +25,7 @@ databaseSuite('rebuild', (test, database) => {
     await database().sql(`truncate ${tables}`);
     assert.is((await dump(database())).length, 0);
     await database().ask('markFromScratch', { session_id: null });
-    await derive(database());
+    await deriveAll(database());
     const again = await dump(database());
     assert.equal(again, first);
 
@@ -62,22 +60,6 @@ async function storeEverything(database: TestDatabase): Promise<void> {
       response: '{"error":{"message":"no","type":"overloaded"}}',
     }),
   ]);
-}
-
-async function derive(database: TestDatabase): Promise<void> {
-  const stopping = new AbortController();
-  const worker = runDeriveWorker({
-    database,
-    reader: builtIn,
-    log: openLog('silent'),
-    metrics: { derived: () => {}, derivePending: () => {} },
-    signal: stopping.signal,
-    pollMs: 50,
-  });
-  await worker.drained();
-  stopping.abort();
-  await worker.stopped;
-  assert.equal(await database.ask('derivePending', {}), { queued: 0, parked: 0, oldest_seconds: 0 });
 }
 
 async function dump(database: TestDatabase): Promise<string[]> {
