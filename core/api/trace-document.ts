@@ -10,18 +10,25 @@ import { SCHEMA, type Trace } from '../model/trace.ts';
 type Ask = Database['ask'];
 type Scope = Args<'spansOf'>['of'];
 
-const TRACES = 200;
-const SPANS = 500;
-const LINKS = 1_000;
+/** How many rows one page may have. */
+export const PAGE_ROWS = { traces: 200, spans: 500, links: 1_000 };
 
-/** `{schema, session, traces: [{trace, spans}], links}` */
-export async function* sessionDocument(ask: Ask, session: Session, payload: Payload): AsyncGenerator<string, void> {
+/**
+ * `{schema, session, traces: [{trace, spans}], links}`. What fits the first pages is told as of the moment of the session itself.
+ * @param session what `start` holds, as it is shown
+ */
+export async function* sessionDocument(
+  ask: Ask,
+  session: Session,
+  start: Answer<'sessionStart'> & object,
+  payload: Payload,
+): AsyncGenerator<string, void> {
   const of = { session_id: session.id };
   yield `{"schema":${JSON.stringify(SCHEMA)},"session":${JSON.stringify(session)},"traces":[`;
-  const spans = spansOf(ask, of, payload);
+  const spans = spansOf(ask, of, payload, start.spans);
   let ahead = await spans.next();
   let before = '';
-  for await (const trace of tracesOf(ask, session.id)) {
+  for await (const trace of tracesOf(ask, session.id, start.traces)) {
     yield `${before}{"trace":${JSON.stringify(trace)},"spans":[`;
     before = ',';
     let separator = '';
@@ -36,7 +43,7 @@ export async function* sessionDocument(ask: Ask, session: Session, payload: Payl
     yield ']}';
   }
   yield '],"links":[';
-  yield* elements(linksOf(ask, of));
+  yield* elements(linksOf(ask, of, start.links));
   yield ']}';
 }
 
@@ -64,29 +71,33 @@ const placed = ({ trace_started_at, span }: Placed, trace: Trace): number => {
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-async function* tracesOf(ask: Ask, session_id: string): AsyncGenerator<Trace, void> {
-  let after: Answer<'sessionTraces'>['next'] = null;
-  do {
-    const page: Answer<'sessionTraces'> = await ask('sessionTraces', { session_id, after, limit: TRACES });
+async function* tracesOf(ask: Ask, session_id: string, first: Answer<'sessionTraces'>): AsyncGenerator<Trace, void> {
+  for (let page = first; ; ) {
     yield* page.traces;
-    after = page.next;
-  } while (after);
+    if (!page.next) return;
+    page = await ask('sessionTraces', { session_id, after: page.next, limit: PAGE_ROWS.traces });
+  }
 }
 
-async function* spansOf(ask: Ask, of: Scope, payload: Payload): AsyncGenerator<Placed, void> {
-  let after: Answer<'spansOf'>['next'] = null;
-  do {
-    const page: Answer<'spansOf'> = await ask('spansOf', { of, after, limit: SPANS, payload });
+async function* spansOf(
+  ask: Ask,
+  of: Scope,
+  payload: Payload,
+  first: Answer<'spansOf'> | null = null,
+): AsyncGenerator<Placed, void> {
+  const limit = PAGE_ROWS.spans;
+  for (let page = first ?? (await ask('spansOf', { of, after: null, limit, payload })); ; ) {
     yield* page.spans;
-    after = page.next;
-  } while (after);
+    if (!page.next) return;
+    page = await ask('spansOf', { of, after: page.next, limit, payload });
+  }
 }
 
-async function* linksOf(ask: Ask, of: Scope): AsyncGenerator<Link, void> {
-  let after: Answer<'linksOf'>['next'] = null;
-  do {
-    const page: Answer<'linksOf'> = await ask('linksOf', { of, after, limit: LINKS });
+async function* linksOf(ask: Ask, of: Scope, first: Answer<'linksOf'> | null = null): AsyncGenerator<Link, void> {
+  const limit = PAGE_ROWS.links;
+  for (let page = first ?? (await ask('linksOf', { of, after: null, limit })); ; ) {
     yield* page.links;
-    after = page.next;
-  } while (after);
+    if (!page.next) return;
+    page = await ask('linksOf', { of, after: page.next, limit });
+  }
 }

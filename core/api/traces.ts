@@ -4,14 +4,17 @@ import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { jsonStream } from '../http/json-stream.ts';
-import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { Failure, guardedPayloads, guardedRead, json, routes } from '../http/routes.ts';
 import type { Log } from '../log.ts';
 import { Cursor, Id, KeyInstant, Limit, Payload } from '../model/page.ts';
 import { shownSession } from '../model/session.ts';
 import { Span } from '../model/span.ts';
 import { SCHEMA, SessionDocument, TraceDocument, TracePage } from '../model/trace.ts';
 import { sessionOf } from './sessions.ts';
-import { sessionDocument, traceDocument } from './trace-document.ts';
+import { PAGE_ROWS, sessionDocument, traceDocument } from './trace-document.ts';
+
+const NO_TRACE = ['trace-unknown', 'Cannot read the trace: there is none with this id'] as const;
+const NO_SPAN = ['span-unknown', 'Cannot read the span: the trace has none with this id'] as const;
 
 const listTraces = createRoute({
   method: 'get',
@@ -22,9 +25,12 @@ const listTraces = createRoute({
   request: { query: z.object({ limit: Limit, cursor: Cursor, session_id: Id.optional() }) },
   responses: {
     200: json(TracePage, 'One page of traces'),
-    400: json(Failure, 'Bad limit, cursor or session_id'),
+    400: json(Failure, 'Bad limit, cursor or session_id', [
+      'bad-request',
+      'Cannot read the query: "limit" must be a positive whole number',
+    ]),
     404: json(Failure, 'No such session'),
-    ...guarded,
+    ...guardedRead,
   },
 });
 
@@ -37,9 +43,12 @@ const readSessionTraces = createRoute({
   request: { params: z.object({ id: Id }), query: z.object({ payload: Payload }) },
   responses: {
     200: json(SessionDocument, 'The whole session, streamed'),
-    400: json(Failure, 'Unknown payload'),
+    400: json(Failure, 'Unknown payload', [
+      'bad-request',
+      'Cannot read the query: "payload" Invalid option: expected one of "full"|"preview"',
+    ]),
     404: json(Failure, 'No such session'),
-    ...guarded,
+    ...guardedPayloads,
   },
 });
 
@@ -52,9 +61,12 @@ const readTrace = createRoute({
   request: { params: z.object({ trace_id: Id }), query: z.object({ payload: Payload }) },
   responses: {
     200: json(TraceDocument, 'The trace, streamed'),
-    400: json(Failure, 'Unknown payload'),
-    404: json(Failure, 'No such trace'),
-    ...guarded,
+    400: json(Failure, 'Unknown payload', [
+      'bad-request',
+      'Cannot read the query: "payload" Invalid option: expected one of "full"|"preview"',
+    ]),
+    404: json(Failure, 'No such trace', NO_TRACE),
+    ...guardedPayloads,
   },
 });
 
@@ -65,7 +77,7 @@ const readSpan = createRoute({
   tags: ['traces'],
   summary: 'One span with its whole payload',
   request: { params: z.object({ trace_id: Id, span_id: Id }) },
-  responses: { 200: json(Span, 'The span'), 404: json(Failure, 'No such span'), ...guarded },
+  responses: { 200: json(Span, 'The span'), 404: json(Failure, 'No such span', NO_SPAN), ...guardedPayloads },
 });
 
 const Key = z.object({ started_at: KeyInstant, trace_id: z.uuid() });
@@ -86,16 +98,19 @@ export const tracesApp = ({ ask, now, log }: Deps) =>
       );
     })
     .openapi(readSessionTraces, async (c) => {
-      const session = shownSession(await sessionOf(ask, c.req.valid('param').id), now());
-      return jsonStream<never>(c, sessionDocument(ask, session, c.req.valid('query').payload), log);
+      const { payload } = c.req.valid('query');
+      const start = await ask('sessionStart', { session_id: c.req.valid('param').id, payload, limits: PAGE_ROWS });
+      if (!start) throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
+      const session = shownSession(start.session, now());
+      return jsonStream<never>(c, sessionDocument(ask, session, start, payload), log);
     })
     .openapi(readTrace, async (c) => {
       const trace = await ask('readTrace', c.req.valid('param'));
-      if (!trace) throw new Refusal('trace-unknown', 'Cannot read the trace: there is none with this id');
+      if (!trace) throw new Refusal(...NO_TRACE);
       return jsonStream<never>(c, traceDocument(ask, trace, c.req.valid('query').payload), log);
     })
     .openapi(readSpan, async (c) => {
       const span = await ask('readSpan', c.req.valid('param'));
-      if (!span) throw new Refusal('span-unknown', 'Cannot read the span: the trace has none with this id');
+      if (!span) throw new Refusal(...NO_SPAN);
       return c.json(span, 200);
     });

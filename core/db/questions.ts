@@ -35,7 +35,9 @@ import { readStats } from './read/read-stats.ts';
 import { readStatus } from './read/read-status.ts';
 import { readTrace } from './read/read-trace.ts';
 import { changesNow, sessionChanges } from './read/session-changes.ts';
+import { sessionStart } from './read/session-start.ts';
 import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
+import { toolsOfTraces } from './read/tools-of-traces.ts';
 import { chainHead, sessionIds, turnChain } from './read/turn-chain.ts';
 import { slicesUpTo, turnParts } from './read/turn-chain-bytes.ts';
 import { appendTurns } from './store/append-turns.ts';
@@ -83,8 +85,10 @@ export const questions = {
   readTrace,
   changesNow,
   sessionChanges,
+  sessionStart,
   sessionTraces,
   spansOf,
+  toolsOfTraces,
   chainHead,
   sessionIds,
   turnChain,

@@ -135,6 +135,6 @@ async function putNodes(database: TestDatabase, sessions: number, each: number):
       values,
     );
   }
-  for (const table of ['svc.nodes', 'svc.stat_cells', 'svc.sessions', 'svc.session_rollups'])
+  for (const table of ['svc.nodes', 'svc.stat_cells', 'svc.stat_days', 'svc.sessions', 'svc.session_rollups'])
     await database.sql(`vacuum (analyze) ${table}`);
 }

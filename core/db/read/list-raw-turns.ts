@@ -1,5 +1,5 @@
 /** Which records make up a session? Their facts and sizes in the order in which they were stored; no bytes. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { RawTurnHead } from '../../model/raw-turn.ts';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
@@ -10,8 +10,10 @@ export async function listRawTurns(
   db: Sql,
   { session_id, after, limit }: { session_id: string; after: number | null; limit: number },
 ): Promise<{ raw_turns: RawTurnHead[]; next: number | null }> {
-  const beyond = after === null ? sql`` : sql`and c.raw_turn_id > ${after}`;
-  // Candidates by index first: what the session took in, and what was ever corrected to it; then the newest correction decides.
+  const beyond = (id: SQL) => (after === null ? sql`` : sql`and ${id} > ${after}`);
+  const page = sql`order by raw_turn_id limit ${limit + 1}`;
+  // Two lists, each in the order of an index and with none of the other's: turns that nobody corrected, and turns whose newest
+  // correction leads here. Asked as subqueries, since a join might read all corrections that there are.
   const rows = await db.rows<RawTurnColumns>(sql`
     select t.raw_turn_id, t.svc_proxy_request_id, t.request_id, t.source, a.session_id, t.session_seq, t.outcome, t.ending,
            nullif(t.provider, '') as provider, nullif(t.format, '') as format, nullif(t.method, '') as method,
@@ -21,14 +23,22 @@ export async function listRawTurns(
            ${instant(sql`t.received_at`)} as received_at, t.request_bytes, t.response_bytes,
            encode(t.turn_hash, 'hex') as turn_hash, encode(t.prev_hash, 'hex') as prev_hash,
            nullif(t.meta, '{}') as meta
-      from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
-            union
-            select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) c
+      from ((select r.raw_turn_id
+               from svc.raw_turns r
+              where r.session_id = ${session_id}::uuid ${beyond(sql`r.raw_turn_id`)}
+                and (select k.correction_id from svc.raw_turn_corrections k where k.raw_turn_id = r.raw_turn_id limit 1) is null
+              ${page})
+            union all
+            (select k.raw_turn_id
+               from svc.raw_turn_corrections k
+              where k.session_id = ${session_id}::uuid ${beyond(sql`k.raw_turn_id`)}
+                and k.correction_id
+                    = (select max(n.correction_id) from svc.raw_turn_corrections n where n.raw_turn_id = k.raw_turn_id)
+              ${page})
+            ${page}) c
       join svc.effective_turns a on a.raw_turn_id = c.raw_turn_id
       join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
-     where a.session_id = ${session_id}::uuid ${beyond}
-     order by t.raw_turn_id
-     limit ${limit + 1}`);
+     order by t.raw_turn_id`);
   const shown = rows.slice(0, limit);
   return {
     raw_turns: shown.map((row) => present<RawTurnHead>(row)),

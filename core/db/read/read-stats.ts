@@ -1,4 +1,4 @@
-/** What do the messages come to that match? One aggregate, over daily cells. (Seed, 'Stats aggregate'.) */
+/** What do the messages come to that match? One aggregate, over days and over cells. (Seed, 'Stats aggregate'.) */
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../../derive/storable.ts';
 import type { Stats, StatsFilter } from '../../model/stats.ts';
@@ -7,8 +7,9 @@ import { usd } from './present.ts';
 
 /**
  * Zeros where nothing matches. What is injected counts as a message but opens no conversation; deleted sessions do not
- * count. Exact: cells of `svc.stat_cells` that lie within the window count whole, and of one that a bound goes through
- * the nodes are counted. Sums are `numeric` in SQL: no timestamp or token count that a client made up overflows them.
+ * count. Exact: days that lie within the window are told by the totals of `svc.stat_days`, less the cells of deleted sessions; of
+ * the days of its bounds the cells of `svc.stat_cells` count whole, but of one that a bound goes through the nodes are counted.
+ * Sums are `numeric` in SQL: no timestamp or token count that a client made up overflows them.
  */
 export const readStats = (db: Sql, filter: StatsFilter): Promise<Stats> =>
   db.transaction(async (tx) => {
@@ -29,69 +30,114 @@ export const readStats = (db: Sql, filter: StatsFilter): Promise<Stats> =>
 type StatsRow = Omit<Stats, Sum> & Record<Sum, string | null>;
 type Sum = 'total_cost' | 'input_tokens' | 'output_tokens' | 'total_duration_ns';
 
-/** Sessions are counted apart from the sums: of most cells only their model is looked up, and only heads tell sessions. */
+const TOTALS = [
+  'turn_count',
+  'root_count',
+  'tool_calls',
+  'unpriced_count',
+  'input_tokens',
+  'output_tokens',
+  'cost_usd',
+];
+const totals = (each: (column: SQL) => SQL): SQL =>
+  sql.join(
+    TOTALS.map((name) => sql`${each(sql.raw(name))} as ${sql.raw(name)}`),
+    sql`, `,
+  );
+const named = (column: SQL) => column;
+const taken = (column: SQL) => sql`-${column}`;
+const summed = (column: SQL) => sql`sum(${column})`;
+
+/** Sessions are counted apart from the sums: only cells with a head tell them, and an index tells those cells. */
 const aggregate = (filter: StatsFilter): SQL => sql`
-  with ${cutCells(filter)} models as (
-    select p.model, sum(p.turn_count) as turn_count, sum(p.root_count) as root_count, sum(p.cost_usd) as cost_usd,
-           sum(p.input_tokens) as input_tokens, sum(p.output_tokens) as output_tokens, sum(p.tool_calls) as tool_calls,
-           sum(p.unpriced_count) as unpriced_count, min(p.first_at) as first_at, max(p.last_at) as last_at
-      from (${parts(
-        filter,
-        sql`
-             model, turn_count, root_count, cost_usd, input_tokens, output_tokens, tool_calls, unpriced_count, first_at, last_at`,
-      )}) p
-     group by p.model),
-  sessions as (
-    select bool_or(p.completed_count > 0) as completed
-      from (${parts(filter, sql`session_id, head_count, completed_count`)}) p
-     where p.head_count > 0
-     group by p.session_id)
-  select s.session_count, m.turn_count, m.root_count, s.completed_count, m.total_cost, m.input_tokens, m.output_tokens,
-         m.total_duration_ns, m.tool_calls, m.unpriced_models
+  with ${edgeCells(filter)} parts as (
+    select d.day, d.model, ${totals(named)}
+      from svc.stat_days d
+     where ${wholeDays(filter, sql`d`)} ${equalities(filter, sql`d`)}
+    union all
+    select c.day, c.model, ${totals(taken)}
+      from svc.session_edits e
+      join svc.stat_cells c on c.session_id = e.session_id
+     where e.deleted_at is not null and ${wholeDays(filter, sql`c`)} ${equalities(filter, sql`c`)}
+    ${orEdge(filter, sql`day, model, ${totals(named)} from edge`)}),
+  days as materialized (
+    select day, model, ${totals(summed)} from parts group by day, model having sum(turn_count) > 0),
+  heads as (
+    select c.session_id, c.has_completed
+      from svc.stat_cells c
+     where c.has_head and ${wholeDays(filter, sql`c`)} and ${standing} ${equalities(filter, sql`c`)}
+    ${orEdge(filter, sql`session_id, completed_count > 0 from edge where head_count > 0`)})
+  select s.session_count, t.turn_count, t.root_count, s.completed_count, t.total_cost, t.input_tokens, t.output_tokens,
+         extract(epoch from ${extreme(filter, 'max', 'last_at')} - ${extreme(filter, 'min', 'first_at')}) * 1000000000
+           as total_duration_ns,
+         t.tool_calls, t.unpriced_models
     from (select coalesce(sum(turn_count), 0)::bigint as turn_count, coalesce(sum(root_count), 0)::bigint as root_count,
                  sum(cost_usd) as total_cost, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-                 extract(epoch from max(last_at) - min(first_at)) * 1000000000 as total_duration_ns,
                  coalesce(sum(tool_calls), 0)::bigint as tool_calls,
-                 coalesce(array_agg(model order by model collate "C") filter (where unpriced_count > 0), '{}')
-                   as unpriced_models
-            from models) m,
-         (select count(*) as session_count, count(*) filter (where completed) as completed_count from sessions) s`;
+                 coalesce(array_agg(distinct model collate "C" order by model collate "C")
+                            filter (where unpriced_count > 0), '{}') as unpriced_models
+            from days) t,
+         (select count(distinct session_id) as session_count,
+                 count(distinct session_id) filter (where has_completed) as completed_count
+            from heads) s`;
 
-/** Named columns of the cells that lie within the window, and of what matches of those that a bound cuts. */
-function parts(filter: StatsFilter, columns: SQL): SQL {
-  const whole = sql`
-    select ${columns} from svc.stat_cells c
-     where ${standing} ${equalities(filter)} ${since(filter, (at) => sql`c.first_at >= ${at}`)}
-           ${until(filter, (at) => sql`c.last_at < ${at}`)}`;
-  return isWindow(filter) ? sql`${whole} union all select ${columns} from cut` : whole;
-}
+/** Instants are no sums: the lowest that matches stands in a cell of the first day, or at the window's edge. */
+const extreme = (filter: StatsFilter, pick: 'min' | 'max', instant: 'first_at' | 'last_at'): SQL => {
+  const [of, column] = [sql.raw(pick), sql.raw(instant)];
+  const ofDay = sql`
+    select ${of}(c.${column})
+      from svc.stat_cells c
+     where c.day = (select ${of}(w.day) from days w where ${wholeDays(filter, sql`w`)})
+       and ${standing} ${equalities(filter, sql`c`)}`;
+  if (!isWindow(filter)) return sql`(${ofDay})`;
+  return sql`${sql.raw(pick === 'min' ? 'least' : 'greatest')}((${ofDay}), (select ${of}(${column}) from edge))`;
+};
 
-/** What the window holds of the cells that a bound goes through: of sessions that spoke before and after it on one day. */
-function cutCells(filter: StatsFilter): SQL {
+/** Days that lie within the window from their midnight to the next; without bounds all do. */
+const wholeDays = (filter: StatsFilter, of: SQL): SQL => sql`
+  true ${since(filter, (at) => sql`${of}.day > svc.day_of(${at})`)} ${until(filter, (at) => sql`${of}.day < svc.day_of(${at})`)}`;
+
+const orEdge = (filter: StatsFilter, columns: SQL): SQL =>
+  isWindow(filter) ? sql`union all select ${columns}` : sql``;
+
+/** What matches on the days of the bounds: cells, and of those that a bound goes through (sessions that spoke before and after it) nodes. */
+function edgeCells(filter: StatsFilter): SQL {
   if (!isWindow(filter)) return sql``;
-  const through = (at: SQL) => sql`(c.first_at < ${at} and c.last_at >= ${at})`;
-  const bounds = [filter.since, filter.until].flatMap((at) => (at === null ? [] : [through(timestamp(at))]));
+  const bounds = [filter.since, filter.until].flatMap((at) => (at === null ? [] : [timestamp(at)]));
+  const days = sql.join(
+    bounds.map((at) => sql`svc.day_of(${at})`),
+    sql`, `,
+  );
+  const through = sql.join(
+    bounds.map((at) => sql`(c.first_at < ${at} and c.last_at >= ${at})`),
+    sql` or `,
+  );
   // The aggregate within makes the plan go from the few cells to their sessions' nodes, never through all nodes.
   return sql`
-  cut as materialized (
-    select c.session_id, c.model, p.*
+  edge as materialized (
+    select c.session_id, c.day, c.model, ${totals(named)}, c.head_count, c.completed_count, c.first_at, c.last_at
+      from svc.stat_cells c
+     where c.day in (${days}) ${since(filter, (at) => sql`c.first_at >= ${at}`)} ${until(filter, (at) => sql`c.last_at < ${at}`)}
+           and ${standing} ${equalities(filter, sql`c`)}
+    union all
+    select c.session_id, c.day, c.model, p.*
       from svc.stat_cells c,
            lateral (
              select count(*) as turn_count, count(*) filter (where n.is_root and n.injected = '') as root_count,
+                    sum(n.tool_calls) as tool_calls,
+                    count(*) filter (where svc.is_unpriced(n.cost_usd, n.input_tokens, n.output_tokens)) as unpriced_count,
+                    sum(n.input_tokens) as input_tokens, sum(n.output_tokens) as output_tokens, sum(n.cost_usd) as cost_usd,
                     count(*) filter (where n.is_head) as head_count,
                     count(*) filter (where svc.is_completed(n.is_head, n.role, n.stop_reason)) as completed_count,
-                    count(*) filter (where svc.is_unpriced(n.cost_usd, n.input_tokens, n.output_tokens)) as unpriced_count,
-                    sum(n.cost_usd) as cost_usd, sum(n.input_tokens) as input_tokens, sum(n.output_tokens) as output_tokens,
-                    sum(n.tool_calls) as tool_calls, min(n.created_at) as first_at, max(n.created_at) as last_at
+                    min(n.created_at) as first_at, max(n.created_at) as last_at
                from svc.nodes n
               where n.session_id = c.session_id and svc.day_of(n.created_at) = c.day
                 and n.project = c.project and n.agent_name = c.agent_name and n.model = c.model and n.provider = c.provider
                     ${since(filter, (at) => sql`n.created_at >= ${at}`)} ${until(filter, (at) => sql`n.created_at < ${at}`)}) p
-     where (${sql.join(bounds, sql` or `)}) and ${standing} ${equalities(filter)} and p.turn_count > 0),`;
+     where c.day in (${days}) and (${through}) and ${standing} ${equalities(filter, sql`c`)} and p.turn_count > 0),`;
 }
 
-const standing = sql`not exists (
-  select from svc.session_edits d where d.session_id = c.session_id and d.deleted_at is not null)`;
+const standing = sql`c.session_id not in (select d.session_id from svc.session_edits d where d.deleted_at is not null)`;
 
 const isWindow = (filter: StatsFilter) => filter.since !== null || filter.until !== null;
 const timestamp = (at: string) => sql`${at}::timestamptz`;
@@ -100,12 +146,12 @@ const since = (filter: StatsFilter, holds: (at: SQL) => SQL) =>
 const until = (filter: StatsFilter, holds: (at: SQL) => SQL) =>
   filter.until === null ? sql`` : sql`and ${holds(timestamp(filter.until))}`;
 
-const equalities = ({ project, agent_name, model, provider }: StatsFilter): SQL =>
+const equalities = ({ project, agent_name, model, provider }: StatsFilter, of: SQL): SQL =>
   sql.join([
-    equal(sql`c.project`, project),
-    equal(sql`c.agent_name`, agent_name),
-    equal(sql`c.model`, model),
-    equal(sql`c.provider`, provider),
+    equal(sql`${of}.project`, project),
+    equal(sql`${of}.agent_name`, agent_name),
+    equal(sql`${of}.model`, model),
+    equal(sql`${of}.provider`, provider),
   ]);
 
 /** Text that no column can hold equals none; as a parameter PostgreSQL would refuse it. */

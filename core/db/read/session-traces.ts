@@ -30,9 +30,10 @@ export async function sessionTraces(
 export type Scope = { session_id: string } | { trace_id: string };
 export type SpanKey = TraceKey & { seq: number; span_id: string };
 
-const PAGE_BYTES = 1024 * 1024; // as stored, so several times as much unpacked
+/** What a page of spans may unpack to, but for its last span, which may be of any size. */
+export const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A page of spans in the order of their traces, then of the walk: as many as the limit and a bound on stored bytes let through. */
+/** A page of spans in the order of their traces, then of the walk: as many as the limit and a bound on their bytes let through. */
 export async function spansOf(
   db: Sql,
   { of, after, limit, payload }: { of: Scope; after: SpanKey | null; limit: number; payload: Payload },
@@ -49,9 +50,9 @@ export async function spansOf(
     select ${spanColumns}, to_char(p.trace_started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as trace_started_at,
            p.fetched
       from (select q.*, count(*) over () as fetched,
-                   sum(q.stored_bytes) over (order by q.trace_started_at, q.trace_id, q.seq, q.span_id) - q.stored_bytes
+                   sum(q.payload_bytes) over (order by q.trace_started_at, q.trace_id, q.seq, q.span_id) - q.payload_bytes
                      as bytes_before
-              from (select p.*, t.started_at as trace_started_at, pg_column_size(p.input) + pg_column_size(p.output) as stored_bytes
+              from (select p.*, t.started_at as trace_started_at
                       from svc.traces t
                       join svc.spans p on p.trace_id = t.trace_id
                      where ${within} ${beyond}

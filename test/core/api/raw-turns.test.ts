@@ -105,6 +105,49 @@ databaseSuite('raw turns of the read API', (test, database) => {
     assert.equal([item.session_id, item.thread_id], [idOf('session', 2), 't']);
   });
 
+  test('of a chain of corrections the newest decides, and a record that comes back comes once, in its place', async () => {
+    await insertSessions(database(), [{ n: 1 }, { n: 2 }, { n: 3 }]);
+    const ids = await insertRawTurns(
+      database(),
+      Array.from({ length: 12 }, (_, n) => ({
+        session: 1 + (n % 2),
+        seq: 1 + Math.floor(n / 2),
+        request: Buffer.from(`${n}`),
+        response: null,
+      })),
+    );
+    const chains: [n: number, to: number[]][] = [
+      [0, [2]],
+      [1, [1]],
+      [2, [2, 1]],
+      [3, [1, 3, 1]],
+      [4, [1, 1]],
+      [5, [1, 1, 2]],
+      [6, [3, 2, 1, 2, 3]],
+      [7, [3, 1]],
+    ];
+    for (const [n, to] of chains)
+      for (const session of to)
+        await database().sql(
+          "insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, reason) values ($1::bigint, 'link', $2::uuid, 'test')",
+          [ids[n], idOf('session', session)],
+        );
+    const ends = new Map(chains.map(([n, to]) => [n, to.at(-1)]));
+    for (const session of [1, 2, 3]) {
+      const expected = ids.filter((_, n) => (ends.get(n) ?? 1 + (n % 2)) === session);
+      for (const limit of [1, 2, 3, 50]) {
+        const seen: number[] = [];
+        for (let cursor = ''; ; ) {
+          const page = await get(url(session, `?limit=${limit}${cursor && `&cursor=${cursor}`}`));
+          seen.push(...page.items.map((item: Json) => item.raw_turn_id));
+          if (!page.next_cursor) break;
+          cursor = page.next_cursor;
+        }
+        assert.equal(seen, expected, `session ${session} by ${limit}`);
+      }
+    }
+  });
+
   test('the exact bytes come back, whatever they are', async () => {
     await insertSessions(database(), [{ n: 1 }]);
     const bodies: [request: Buffer, response: Buffer | null, coding: string | null, encoding: string][] = [

@@ -4,6 +4,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { browseSessions } from '../../../../core/db/read/browse-sessions.ts';
+import { listRawTurns } from '../../../../core/db/read/list-raw-turns.ts';
 import { listSessions } from '../../../../core/db/read/list-sessions.ts';
 import { listTraces } from '../../../../core/db/read/list-traces.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
@@ -23,6 +24,7 @@ type Plan = {
 
 const SESSIONS = 50_000;
 const LIMIT = 50;
+const TURNS = 20_000; // of two sessions; every tenth was corrected from the one to the other
 const MIDDLE = idOf('session', 25_000);
 
 const every: SessionFilter = {
@@ -71,6 +73,22 @@ const define = (test: Test, database: () => TestDatabase): void => {
           await explained(database(), (db) => listTraces(db, { session_id, after, limit: LIMIT })),
           session_id === null ? 'traces_started_at' : 'traces_session',
         );
+  });
+
+  test('the records of a session come from two lists, each cut out of its index', async () => {
+    for (const session of [1, 2])
+      for (const after of [null, TURNS / 2]) {
+        const list = { session_id: idOf('session', session), after, limit: LIMIT };
+        const plan = await explained(database(), (db) => listRawTurns(db, list));
+        const indexes = nodesOf(plan).map((node) => node['Index Name']);
+        for (const index of ['raw_turns_session', 'raw_turn_corrections_order'])
+          assert.ok(indexes.includes(index), `${index}: ${shown(plan)}`);
+        for (const node of nodesOf(plan)) {
+          assert.not.match(node['Node Type'], /Hash|Merge Join|Seq Scan/, shown(plan));
+          if (/Sort/.test(node['Node Type'])) assert.ok(node['Actual Rows'] <= 2 * (LIMIT + 1), shown(plan));
+        }
+        assert.ok(readRows(plan) <= 16 * LIMIT, `${readRows(plan)} rows: ${shown(plan)}`);
+      }
   });
 
   test('an attribute that many sessions have is met on the way', async () => {
@@ -141,9 +159,18 @@ async function fill(database: TestDatabase): Promise<void> {
      select ${id(7)}, ${id(9)}, ${id(5)}, 0, 'llm', '', case when ${rare} then 'rare' else 'opus' end,
             case when ${rare} then 'rare' else 'anthropic' end, ${started} from ${each}`,
     `insert into svc.session_edits (session_id, deleted_at) select ${id(5)}, now() from ${each} where n % 100 = 3`,
-    ...['sessions', 'session_rollups', 'session_totals', 'traces', 'spans', 'session_edits'].map(
-      (table) => `vacuum (analyze) svc.${table}`,
-    ),
+    `insert into svc.raw_turns (source, session_id, session_seq, turn_hash, outcome, ending, provider, harness_id,
+                                harness_session_id, identity, requested_at, request_pages, request_page_depth, request_bytes,
+                                request_digest, response_bytes)
+     select 'wire', ('5000000' || 1 + n % 2 || '-0000-4000-8000-000000000000')::uuid, n, '', 'captured', 'complete', '', '', '',
+            '{}', now(), '', 0, 0, '', 0 from generate_series(1, ${TURNS}) n`,
+    `insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, reason)
+     select raw_turn_id, 'link', ('5000000' || 2 - raw_turn_id % 2 || '-0000-4000-8000-000000000000')::uuid, 'test'
+       from svc.raw_turns where raw_turn_id % 10 in (1, 2)`,
+    ...[
+      ...['sessions', 'session_rollups', 'session_totals', 'traces', 'spans', 'session_edits'],
+      ...['raw_turns', 'raw_turn_corrections'],
+    ].map((table) => `vacuum (analyze) svc.${table}`),
   ])
     await database.sql(statement);
 }

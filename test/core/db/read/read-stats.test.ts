@@ -8,6 +8,7 @@ import { Stats, StatsQuery } from '../../../../core/model/stats.ts';
 import { user } from '../../../support/call-turn.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { insertSessions } from '../../../support/projection-rows.ts';
+import { assertDays } from '../../../support/stat-days.ts';
 import {
   assertCells,
   instantAt,
@@ -195,6 +196,7 @@ databaseSuite('readStats', (test, database) => {
           for (const step of steps) {
             await take(database(), written, step);
             await assertCells(database(), step.kind);
+            await assertDays(database(), step.kind);
           }
           const nodes = written.filter((node) => node !== null);
           for (let mask = 0; mask < 64; mask++) {
@@ -217,7 +219,7 @@ databaseSuite('readStats', (test, database) => {
 
   test('all numbers come from one storage aggregate, and no chain is walked for a session', async () => {
     const [all] = await statements({});
-    assert.equal([...new Set(all?.sql.match(/\bsvc\.\w+/g))], ['svc.stat_cells', 'svc.session_edits']);
+    assert.equal([...new Set(all?.sql.match(/\bsvc\.\w+/g))], ['svc.stat_days', 'svc.session_edits', 'svc.stat_cells']);
     assert.not.match(all?.sql ?? '', /recursive/i);
     assert.is((await statements({ since: instantAt(1), until: instantAt(2), model: 'm' })).length, 1);
   });
@@ -312,6 +314,7 @@ databaseSuite('readStats', (test, database) => {
     );
     assert.is((await read()).input_tokens, 3 * 2 ** 63);
     await assertCells(database());
+    await assertDays(database());
     await database().sql('update svc.nodes set input_tokens = 1');
     assert.is((await read()).input_tokens, 3, 'and they can be taken back');
   });
@@ -329,6 +332,7 @@ databaseSuite('readStats', (test, database) => {
       session_id,
     ]);
     assert.equal(moved, [{ model: 'claude-opus-4-5', turn_count: 2 }], 'the earlier call tells the attributes');
+    await assertDays(database());
     const reading = { session_id, read_up_to: 1_000_000, calls: [], nodes: [], slices: [], purges: 0 };
     assert.is(await database().ask('replaceNodes', reading), true);
     assert.equal(await database().sql('select 1 from svc.stat_cells where session_id = $1::uuid', [session_id]), []);
