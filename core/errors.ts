@@ -14,6 +14,10 @@ export type RefusalCode =
   | 'too-many-payload-reads'
   | 'too-many-readers'
   | 'deadline-exceeded'
+  | 'cassette-unknown'
+  | 'cassette-unavailable'
+  | 'cassette-broken'
+  | 'cassette-late'
   | 'database-unavailable';
 
 /** A request we understood and will not serve. Anything else that is thrown is our bug. */

@@ -12,7 +12,7 @@ import { type Log, openLog } from '../core/log.ts';
 import { METRICS_TYPE, type Metrics } from '../core/metrics.ts';
 import { sizeLimit } from './body.ts';
 import { openRoom } from './read-body.ts';
-import { Rejection, rejection } from './rejection.ts';
+import { REJECTIONS, Rejection, rejection } from './rejection.ts';
 import { type AppendTurn, turnsApp } from './turns.ts';
 
 export type IngestApi = {
@@ -59,7 +59,7 @@ export function ingestApi({ append, log, metrics, version, allowedHosts, trustCa
   app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': METRICS_TYPE }));
   app.route(
     '/',
-    documentApp(() => contractOf(app, { title: TITLE, version }), refusals),
+    documentApp(() => contractOf(app, { ...ABOUT, version }), refusals),
   );
   app.onError(onError(log, rejection));
   app.notFound(unrouted(app, rejection));
@@ -69,7 +69,7 @@ export function ingestApi({ append, log, metrics, version, allowedHosts, trustCa
 /** What is answered to bytes that never become a request of HTTP. */
 export const complaint: Complaint = (_status, error) => ({ type: 'application/json', body: JSON.stringify({ error }) });
 
-const TITLE = 'svc ingest API';
+const ABOUT = { title: 'svc ingest API', failures: REJECTIONS };
 
 /** The contract, compiled from the routes with nothing behind them. */
 export const ingestContract = (version: string): Document =>
@@ -82,5 +82,5 @@ export const ingestContract = (version: string): Document =>
       allowedHosts: [],
       trustCallerHeader: false,
     }),
-    { title: TITLE, version },
+    { ...ABOUT, version },
   );

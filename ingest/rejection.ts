@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Failures } from '../core/http/answers.ts';
 import type { Answer } from '../core/http/problem.ts';
 import type { HttpEnv } from '../core/http/routes.ts';
 import { lingering } from './linger.ts';
@@ -9,6 +10,26 @@ import { lingering } from './linger.ts';
 export const Rejection = z
   .object({ error: z.string() })
   .openapi('Rejection', { examples: [{ error: 'Cannot find the path: nothing is served there' }] });
+
+/** How each reads, for the contract. */
+export const REJECTIONS: Failures = {
+  type: 'application/json',
+  schema: 'Rejection',
+  example: (status) => ({ error: MOSTLY[status] ?? '' }),
+};
+
+/** As the code says them; a test asks for each. */
+const MOSTLY: Record<number, string> = {
+  400: 'Cannot read the request: it is malformed',
+  403: 'Cannot answer as "evil.example": it is neither loopback nor among allowed_hosts',
+  408: 'Cannot read the request: it came too slowly',
+  413: 'request body exceeds the ingest size limit',
+  415: 'Cannot read the body: its content type is not application/json',
+  422: 'Cannot read the turn: neither raw_response nor response gives an answer (kept as raw turn 12)',
+  431: 'Cannot read the request: its head is too large',
+  500: 'Internal error',
+  503: 'Cannot keep the turn: the database is not available',
+};
 
 /** The envelope of every rejection. */
 export const rejection: Answer = (c, status, _code, error) => c.json({ error }, status);

@@ -8,9 +8,9 @@ import { deadline } from '../http/deadline.ts';
 import { documentApp } from '../http/document.ts';
 import { onError } from '../http/failure.ts';
 import { guard } from '../http/guards.ts';
-import { payloadReads } from '../http/payload-reads.ts';
+import { payloadPlaces, payloadReads } from '../http/payload-reads.ts';
 import { requestIds } from '../http/request-id.ts';
-import { guarded, type HttpEnv, routes } from '../http/routes.ts';
+import { barred, type HttpEnv, routes } from '../http/routes.ts';
 import { bearer } from '../http/token.ts';
 import { unrouted } from '../http/unrouted.ts';
 import { type Log, openLog } from '../log.ts';
@@ -64,8 +64,8 @@ const PAYLOADS = ['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces
 /** At once: fewer than the connections to a database server, so that other questions find one; some 10 MB each at the worst. */
 const PAYLOAD_READS = 8;
 const READ_MS = 20_000;
-/** Operators wait for as long as it takes; agents have deadlines of their own. */
-const PATIENT = /^\/v1\/(?:admin\/|mcp$)/;
+/** Operators wait for as long as it takes; agents have deadlines of their own, and cassettes are watched by their mount. */
+const PATIENT = /^\/v1\/(?:admin\/|mcp$|cassettes\/)/;
 
 export function readApi(parts: ReadApi) {
   const { ask, append, log, metrics, version, allowedHosts, token, now, journalBytes = () => null } = parts;
@@ -86,13 +86,10 @@ export function readApi(parts: ReadApi) {
   app.use(guard(allowedHosts));
   app.use(bearer(token, OPEN));
   app.use(callers(parts.trustCallerHeader ?? false));
-  app.use('/v1/*', async (c, next) => {
-    c.header('cache-control', 'no-store'); // conversations do not belong into a cache
-    await next();
-  });
   const inTime = deadline(parts.readMs ?? READ_MS);
   app.use('/v1/*', (c, next) => (PATIENT.test(c.req.path) ? next() : inTime(c, next)));
-  const fewAtOnce = payloadReads(PAYLOAD_READS);
+  const takePlace = payloadPlaces(PAYLOAD_READS);
+  const fewAtOnce = payloadReads(takePlace);
   for (const path of PAYLOADS) app.use(path, fewAtOnce);
   app.use('/v1/sessions/:id/raw_turns', (c, next) => (c.req.query('include') ? fewAtOnce(c, next) : next()));
   app.route('/', serviceApp({ metrics: () => metrics.text() }));
@@ -104,7 +101,7 @@ export function readApi(parts: ReadApi) {
   app.route('/', coverageApp({ ask }));
   app.route('/', eventsApp({ ask, now, log, stopping: parts.stopping }));
   app.route('/', statsApp({ ask }));
-  app.route('/', mcpApp({ tools: coreTools({ ask, now }), version, log }));
+  app.route('/', mcpApp({ tools: coreTools({ ask, now, takePlace }), version, log }));
   app.route('/', statusApp({ ask, version, journalBytes, startedAt: now(), now }));
   app.route('/', deriveRunApp({ ask }));
   app.route('/', purgeApp({ ask }));
@@ -112,7 +109,7 @@ export function readApi(parts: ReadApi) {
   app.route('/', swaggerApp());
   app.route(
     '/',
-    documentApp(() => contractOf(app, { ...ABOUT, version }), refusals),
+    documentApp(() => contractOf(app, { ...ABOUT, version }), barred),
   );
   app.onError(onError(log));
   app.notFound(unrouted(app));
@@ -124,7 +121,6 @@ const derivedBy = (ask: Database['ask']) => async (session_ids: string[]) =>
   (await ask('markedPending', { session_ids, marked_at: 'infinity' })).pending === 0;
 
 const ABOUT = { title: 'svc read API', bearer: true };
-const refusals = { 401: guarded[401], 403: guarded[403], 500: guarded[500] };
 
 /** The contract, compiled from the routes without a database behind them. */
 export const readContract = (version: string): Document =>

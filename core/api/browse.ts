@@ -2,7 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
-import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { Failure, guardedRead, json, routes } from '../http/routes.ts';
 import { BrowseQuery, type SessionSort } from '../model/browse.ts';
 import { KeyInstant } from '../model/page.ts';
 import { SessionPage, shownSession } from '../model/session.ts';
@@ -16,8 +16,11 @@ const browseSessions = createRoute({
   request: { query: BrowseQuery },
   responses: {
     200: json(SessionPage, 'One page of sessions'),
-    400: json(Failure, 'Bad filter, order, limit or cursor'),
-    ...guarded,
+    400: json(Failure, 'Bad filter, order, limit or cursor', [
+      'bad-request',
+      'Cannot read the query: "limit" must be a positive whole number',
+    ]),
+    ...guardedRead,
   },
 });
 

@@ -1,7 +1,7 @@
 /** GET /v1/coverage: of all that came in, what was captured, and why the rest was not. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Answer, Database } from '../db/database.ts';
-import { guarded, json, routes } from '../http/routes.ts';
+import { guardedRead, json, routes } from '../http/routes.ts';
 import { Outcome } from '../model/coverage.ts';
 
 const Counts = z.object(
@@ -32,7 +32,7 @@ const readCoverage = createRoute({
   operationId: 'readCoverage',
   tags: ['service'],
   summary: 'How the requests ended that came to the proxy: one outcome for each',
-  responses: { 200: json(Coverage, 'Counts, every outcome named'), ...guarded },
+  responses: { 200: json(Coverage, 'Counts, every outcome named'), ...guardedRead },
 });
 
 export const coverageApp = ({ ask }: { ask: Database['ask'] }) =>

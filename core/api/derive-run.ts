@@ -22,7 +22,7 @@ const runDerive = createRoute({
   responses: {
     200: json(DeriveReport, 'Done'),
     202: json(DeriveReport, 'Under way: it goes on by itself, and `svc status` shows what is left'),
-    400: json(Failure, 'The body is no such object'),
+    400: json(Failure, 'The body is no such object', ['bad-request', 'Cannot read the body: Unrecognized key: "all"']),
     404: json(Failure, 'No such session'),
     413: json(Failure, 'The body is too large'),
     415: json(Failure, 'The body is not JSON'),

@@ -2,7 +2,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
-import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { Failure, guardedRead, json, routes } from '../http/routes.ts';
 import type { Log } from '../log.ts';
 import { Event, EventStream } from '../model/event.ts';
 import { type EventFeed, eventFeed } from './event-feed.ts';
@@ -31,9 +31,20 @@ const readEvents = createRoute({
     200: {
       description: 'Events, until the client leaves or the service stops',
       content: { 'text/event-stream': { schema: EventStream } },
+      headers: {
+        'x-accel-buffering': {
+          schema: { const: 'no' },
+          required: true,
+          description: 'For proxies: pass it on at once',
+        },
+      },
     },
-    400: json(Failure, 'The id is none that an event had'),
-    ...guarded,
+    400: json(Failure, 'The id is none that an event had', [
+      'bad-request',
+      'Cannot resume: the id is none that an event had',
+    ]),
+    ...guardedRead,
+    503: json(Failure, 'The database is not available, or too many are listening already; ask again'),
   },
 });
 

@@ -9,6 +9,8 @@ import { Failure, guarded, json, routes } from '../http/routes.ts';
 import { Id } from '../model/page.ts';
 import { Purged, PurgeRequest } from '../model/purge.ts';
 
+const UNKNOWN = ['session-unknown', 'Cannot purge the session: there is none with this id'] as const;
+
 const purge = createRoute({
   method: 'post',
   path: '/v1/admin/sessions/{id}/purge',
@@ -31,8 +33,8 @@ const purge = createRoute({
   },
   responses: {
     200: json(Purged, 'What went; zeros when there was nothing left'),
-    400: json(Failure, 'The body is no such object'),
-    404: json(Failure, 'There was never such a session'),
+    400: json(Failure, 'The body is no such object', ['bad-request', 'Cannot read the body: Unrecognized key: "all"']),
+    404: json(Failure, 'There was never such a session', UNKNOWN),
     413: json(Failure, 'The body is too large'),
     415: json(Failure, 'The body is not JSON'),
     ...guarded,
@@ -46,7 +48,7 @@ export const purgeApp = ({ ask }: { ask: Database['ask'] }) =>
     const session_id = c.req.valid('param').id.toLowerCase();
     const reason = storable(c.req.valid('json').reason ?? '') || NO_REASON;
     const purged = await purgeSession(ask, { session_id, reason });
-    if (!purged) throw new Refusal('session-unknown', 'Cannot purge the session: there is none with this id');
+    if (!purged) throw new Refusal(...UNKNOWN);
     const rewritten = await ask('sweepPurged', {});
     return c.json({ session_id, ...purged, rewritten }, 200);
   });

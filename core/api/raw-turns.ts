@@ -3,7 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { jsonStream } from '../http/json-stream.ts';
-import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
 import type { Log } from '../log.ts';
 import { Cursor, Id, Limit } from '../model/page.ts';
 import { RawTurnPage } from '../model/raw-turn.ts';
@@ -26,9 +26,12 @@ const listRawTurns = createRoute({
   },
   responses: {
     200: json(RawTurnPage, 'One page of raw turns, streamed'),
-    400: json(Failure, 'Bad limit, cursor or include'),
+    400: json(Failure, 'Bad limit, cursor or include', [
+      'bad-request',
+      'Cannot read the query: "limit" must be a positive whole number',
+    ]),
     404: json(Failure, 'No such session'),
-    ...guarded,
+    ...guardedPayloads,
   },
 });
 

@@ -27,7 +27,10 @@ const seedDemo = createRoute({
   request: { body: { content: { 'application/json': { schema: SeedRequest } }, required: false } },
   responses: {
     200: json(Seeded, 'The sessions are stored, and can be read'),
-    400: json(Failure, 'Bad body, or overwrite'),
+    400: json(Failure, 'Bad body, or overwrite', [
+      'bad-request',
+      'Cannot overwrite the demo sessions: raw turns are append-only; leave "overwrite" out to add what is missing',
+    ]),
     413: json(Failure, 'Body too large'),
     415: json(Failure, 'The body is no JSON'),
     ...guarded,

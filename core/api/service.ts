@@ -1,6 +1,6 @@
 /** GET /ping and /metrics: is it there, and how is it doing? */
 import { createRoute, z } from '@hono/zod-openapi';
-import { guarded, json, routes } from '../http/routes.ts';
+import { barred, json, routes } from '../http/routes.ts';
 import { METRICS_TYPE } from '../metrics.ts';
 
 const ping = createRoute({
@@ -12,8 +12,8 @@ const ping = createRoute({
   security: [],
   responses: {
     200: json(z.literal('pong').openapi({ examples: ['pong'] }), 'It runs'),
-    403: guarded[403],
-    500: guarded[500],
+    403: barred[403],
+    500: barred[500],
   },
 });
 

@@ -10,6 +10,9 @@ import { SessionAnswer, shownSession } from '../model/session.ts';
 import { SessionEdit } from '../model/session-edit.ts';
 import { sessionOf } from './sessions.ts';
 
+const unknown = (what: string) =>
+  ['session-unknown', `Cannot ${what} the session: there is none with this id`] as const;
+
 const renameSession = createRoute({
   method: 'patch',
   path: '/v1/sessions/{id}',
@@ -23,8 +26,11 @@ const renameSession = createRoute({
   },
   responses: {
     200: json(SessionAnswer, 'The session, as it is called now'),
-    400: json(Failure, 'The body is no such object, or the name is too long'),
-    404: json(Failure, 'No such session, or it is deleted'),
+    400: json(Failure, 'The body is no such object, or the name is too long', [
+      'bad-request',
+      'Cannot read the body: "display_name" Invalid input: expected string, received undefined',
+    ]),
+    404: json(Failure, 'No such session, or it is deleted', unknown('rename')),
     413: json(Failure, 'The body is too large'),
     415: json(Failure, 'The body is not JSON'),
     ...guarded,
@@ -43,7 +49,7 @@ const deleteSession = createRoute({
   request: { params: z.object({ id: Id }) },
   responses: {
     204: { description: 'It is hidden' },
-    404: json(Failure, 'No such session, or it is deleted already'),
+    404: json(Failure, 'No such session, or it is deleted already', unknown('delete')),
     ...guarded,
   },
 });
@@ -55,13 +61,11 @@ export const sessionEditsApp = ({ ask, now }: { ask: Database['ask']; now: () =>
       const session_id = c.req.valid('param').id;
       const { display_name: given } = c.req.valid('json');
       const display_name = given === null || given === '' ? null : storable(given);
-      if (!(await ask('renameSession', { session_id, display_name }))) throw unknown('rename');
+      if (!(await ask('renameSession', { session_id, display_name }))) throw new Refusal(...unknown('rename'));
       return c.json({ session: shownSession(await sessionOf(ask, session_id), now()) }, 200);
     })
     .openapi(deleteSession, async (c) => {
-      if (!(await ask('deleteSession', { session_id: c.req.valid('param').id }))) throw unknown('delete');
+      if (!(await ask('deleteSession', { session_id: c.req.valid('param').id })))
+        throw new Refusal(...unknown('delete'));
       return c.body(null, 204);
     });
-
-const unknown = (what: string) =>
-  new Refusal('session-unknown', `Cannot ${what} the session: there is none with this id`);

@@ -3,7 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
-import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { Failure, guardedRead, json, routes } from '../http/routes.ts';
 import { Cursor, Id, KeyInstant, Limit } from '../model/page.ts';
 import { SessionAnswer, SessionPage, shownSession } from '../model/session.ts';
 
@@ -16,8 +16,11 @@ const listSessions = createRoute({
   request: { query: z.object({ limit: Limit, cursor: Cursor }) },
   responses: {
     200: json(SessionPage, 'One page of sessions'),
-    400: json(Failure, 'Bad limit or cursor'),
-    ...guarded,
+    400: json(Failure, 'Bad limit or cursor', [
+      'bad-request',
+      'Cannot read the query: "limit" must be a positive whole number',
+    ]),
+    ...guardedRead,
   },
 });
 
@@ -28,7 +31,7 @@ const readSession = createRoute({
   tags: ['sessions'],
   summary: 'One session',
   request: { params: z.object({ id: Id }) },
-  responses: { 200: json(SessionAnswer, 'The session'), 404: json(Failure, 'No such session'), ...guarded },
+  responses: { 200: json(SessionAnswer, 'The session'), 404: json(Failure, 'No such session'), ...guardedRead },
 });
 
 const LIST = { route: '/v1/sessions' };

@@ -1,7 +1,7 @@
 /** GET /v1/stats: what do messages come to, all or those of a project, agent, model, provider and window of time? */
 import { createRoute } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
-import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { Failure, guardedRead, json, routes } from '../http/routes.ts';
 import { Stats, StatsQuery } from '../model/stats.ts';
 
 const readStats = createRoute({
@@ -20,8 +20,11 @@ const readStats = createRoute({
   request: { query: StatsQuery },
   responses: {
     200: json(Stats, 'Totals, zeros where nothing matches'),
-    400: json(Failure, 'Bad since or until, or a parameter given twice'),
-    ...guarded,
+    400: json(Failure, 'Bad since or until, or a parameter given twice', [
+      'bad-request',
+      'Cannot read the query: "model" Invalid input: expected string, received array',
+    ]),
+    ...guardedRead,
   },
 });
 

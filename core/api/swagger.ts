@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createRoute, z } from '@hono/zod-openapi';
-import { Failure, guarded, json, routes } from '../http/routes.ts';
+import { barred, Failure, json, routes } from '../http/routes.ts';
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -41,7 +41,6 @@ const TYPES = {
 } as const;
 type File = keyof typeof TYPES;
 
-const refusals = { 401: guarded[401], 403: guarded[403], 500: guarded[500] };
 const text = (example: string) => ({ schema: z.string().openapi({ examples: [example] }) });
 
 const readPage = createRoute({
@@ -51,8 +50,18 @@ const readPage = createRoute({
   tags: ['service'],
   summary: 'This contract as a page, to look at and try out',
   responses: {
-    200: { description: 'The page', content: { 'text/html': text('<!doctype html>') } },
-    ...refusals,
+    200: {
+      description: 'The page',
+      content: { 'text/html': text('<!doctype html>') },
+      headers: {
+        'content-security-policy': {
+          schema: { const: POLICY },
+          required: true,
+          description: 'Its own files and nothing else',
+        },
+      },
+    },
+    ...barred,
   },
 });
 
@@ -72,8 +81,8 @@ const readPageFile = createRoute({
         'text/javascript': text('SwaggerUIBundle({});'),
       },
     },
-    404: json(Failure, 'No such file'),
-    ...refusals,
+    404: json(Failure, 'No such file', ['route-unknown', 'Cannot find what the path names: a segment of it is no id']),
+    ...barred,
   },
 });
 

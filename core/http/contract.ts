@@ -1,24 +1,43 @@
 /**
  * What does a listener promise? The document compiled from its routes, and a fingerprint of it that tells when a promise moved.
- * Doc comments do not count: descriptions, titles and examples of schemas. Text that stands on a route does. (Seed, 'Versioning'.)
+ * Doc comments do not count: descriptions and titles of schemas, and no example. Text that stands on a route does. (Seed, 'Versioning'.)
  */
 import { createHash } from 'node:crypto';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Env } from 'hono';
 import { canonicalJson } from '../merkle/canonical-json.ts';
+import { answered, type Failures } from './answers.ts';
+import { PROBLEMS } from './problem-examples.ts';
 
 export type Document = ReturnType<OpenAPIHono['getOpenAPI31Document']>;
 
 /** @param bearer the listener can be told to ask for a token; a route that never does declares `security: []` */
-export type About = { title: string; version: string; bearer?: boolean };
+export type About = {
+  title: string;
+  version: string;
+  bearer?: boolean;
+  /** How the listener says no. Default: in problems. */
+  failures?: Failures;
+};
 
-export const contractOf = <E extends Env>(app: OpenAPIHono<E>, { title, version, bearer = false }: About): Document => {
-  const document = app.getOpenAPI31Document(
+export const contractOf = <E extends Env>(
+  app: OpenAPIHono<E>,
+  { title, version, bearer = false, failures = PROBLEMS }: About,
+): Document => {
+  const {
+    paths: declared,
+    components,
+    ...document
+  } = app.getOpenAPI31Document(
     { openapi: '3.1.0', info: { title, version }, ...(bearer ? { security: [{ bearer: [] }, {}] } : {}) },
     { sortComponents: 'alphabetically' },
   );
-  if (!bearer) return document;
-  return { ...document, components: { ...document.components, securitySchemes: { bearer: BEARER } } };
+  const { paths, components: told } = answered(declared as Parameters<typeof answered>[0], failures);
+  return {
+    ...document,
+    components: { ...components, ...told, ...(bearer ? { securitySchemes: { bearer: BEARER } } : {}) },
+    paths,
+  } as Document;
 };
 
 const BEARER = { type: 'http', scheme: 'bearer', description: 'Asked for where the operator has set one' } as const;
@@ -38,10 +57,17 @@ const promised = (node: unknown, key = ''): unknown => {
   if (Array.isArray(node)) return key === 'parameters' ? parameters(node) : node.map((member) => promised(member));
   if (!isObject(node)) return node;
   if (key === 'schemas') return mapValues(node, schema);
+  if (key === 'content') return mapValues(node, media);
   if (key === 'parameters') return mapValues(node, parameter);
   return Object.fromEntries(
     Object.entries(node).map(([name, value]) => [name, name === 'schema' ? schema(value) : promised(value, name)]),
   );
+};
+
+const media = (node: unknown): unknown => {
+  if (!isObject(node)) return node;
+  const { example: _, examples: __, ...rest } = node;
+  return promised(rest);
 };
 
 const PROSE = new Set(['description', 'title', 'example', 'examples', '$comment', 'externalDocs']);

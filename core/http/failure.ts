@@ -15,6 +15,7 @@ const STATUS = {
   'trace-unknown': 404,
   'span-unknown': 404,
   'route-unknown': 404,
+  'cassette-unknown': 404,
   'method-not-allowed': 405,
   'body-too-large': 413,
   'unsupported-media-type': 415,
@@ -22,6 +23,9 @@ const STATUS = {
   'too-many-readers': 503,
   'database-unavailable': 503,
   'deadline-exceeded': 504,
+  'cassette-broken': 502,
+  'cassette-unavailable': 503,
+  'cassette-late': 504,
 } as const satisfies Record<RefusalCode, ContentfulStatusCode>;
 
 /** Answers what a handler throws. What is not a refusal is our bug or the database: it is logged under the request's id. */

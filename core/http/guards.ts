@@ -37,7 +37,14 @@ export const refuseForeign =
   (headers: IncomingHttpHeaders): Refused | null =>
     refusal({ host: headers.host, origin: headers.origin, secFetchSite: one(headers['sec-fetch-site']) }, allowedHosts);
 
-/** For Hono apps. What passes is told to browsers as not to be embedded or guessed at elsewhere. */
+/** Said with every answer: not to be embedded or guessed at elsewhere, nor kept, unless a route says otherwise. */
+export const SHIELD = {
+  'cache-control': 'no-store', // conversations do not belong into a cache
+  'cross-origin-resource-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+} as const;
+
+/** For Hono apps. What is answered, a refusal too, has the shield. */
 export const guard =
   (allowedHosts: readonly string[]): MiddlewareHandler =>
   async (c, next) => {
@@ -49,8 +56,7 @@ export const guard =
       },
       allowedHosts,
     );
-    c.header('cross-origin-resource-policy', 'same-origin');
-    c.header('x-content-type-options', 'nosniff');
+    for (const [name, value] of Object.entries(SHIELD)) c.header(name, value);
     if (refused) throw new Refusal(refused.code, refused.message);
     await next();
   };

@@ -4,8 +4,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { v7 } from 'uuid';
 import { OperatorError } from '../errors.ts';
-import type { Problem } from '../model/problem.ts';
-import { PROBLEM_TYPE } from './problem.ts';
+import { SHIELD } from './guards.ts';
+import { PROBLEM_TYPE, problemOf } from './problem.ts';
 
 export type Served = {
   /** `http://127.0.0.1:8081`, one for each host that could be bound. */
@@ -29,24 +29,15 @@ type Listener = {
 };
 
 /** The type and body of a no, for a sentence that may be told. */
-export type Complaint = (status: number, message: string) => { type: string; body: string };
+export type Complaint = (status: number, message: string, requestId: string) => { type: string; body: string };
 
-const asProblem: Complaint = (status, message) => {
-  const problem: Problem = {
-    type: 'about:blank',
-    title: STATUS_CODES[status] ?? 'Error',
-    status,
-    code: CODES[status] ?? 'bad-request',
-    detail: message,
-    error: message,
-    request_id: v7(),
-  };
-  return { type: PROBLEM_TYPE, body: JSON.stringify(problem) };
-};
+const asProblem: Complaint = (status, message, requestId) => ({
+  type: PROBLEM_TYPE,
+  body: JSON.stringify(problemOf(status, CODES[status] ?? 'bad-request', message, requestId)),
+});
 
 const CODES: Record<number, string> = {
   408: 'too-slow',
-  413: 'body-too-large',
   431: 'head-too-large',
   500: 'internal',
 };
@@ -89,16 +80,16 @@ export async function serveApp({
     overrideGlobalObjects: false,
     errorHandler: (thrown) => {
       const status = thrown instanceof Error && thrown.name === 'RequestError' ? 400 : 500;
-      const { type, body } = complaint(status, SENTENCES[status] ?? '');
-      return new Response(body, { status, headers: { ...SHIELD, 'content-type': type } });
+      const { headers, body } = told(complaint, status);
+      return new Response(body, { status, headers });
     },
   });
   const exchanges = openExchanges();
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     exchanges.note({ incoming, outgoing });
     if (incoming.rawHeaders.length <= 2 * HEADERS) return listener(incoming, outgoing);
-    const { type, body } = complaint(431, SENTENCES[431] ?? '');
-    outgoing.writeHead(431, { ...SHIELD, connection: 'close', 'content-type': type });
+    const { headers, body } = told(complaint, 431);
+    outgoing.writeHead(431, { ...headers, connection: 'close' });
     return outgoing.end(body);
   };
   const open = (): Server => {
@@ -137,17 +128,19 @@ export async function serveApp({
 const SENTENCES: Record<number, string> = {
   400: 'Cannot read the request: it is malformed',
   408: 'Cannot read the request: it came too slowly',
-  413: 'Cannot read the body: it is too large',
   431: 'Cannot read the request: its head is too large',
   500: 'Internal error',
 };
 
-/** What the guard of an app says with every answer. */
-const SHIELD = { 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff' };
+/** With the headers that every answer of an app has, under an id of ours: what the caller sent cannot be relied on. */
+const told = (complaint: Complaint, status: number) => {
+  const requestId = v7();
+  const { type, body } = complaint(status, SENTENCES[status] ?? '', requestId);
+  return { headers: { ...SHIELD, 'x-request-id': requestId, 'content-type': type }, body };
+};
 
 const STATUS_OF: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
@@ -173,8 +166,8 @@ const complainer =
     const due = openOf(socket).some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent);
     if (!socket.writable || due) return socket.destroy(); // else ours would be taken for an answer that is due or has begun
     const status = STATUS_OF[error.code ?? ''] ?? 400;
-    const { type, body } = complaint(status, SENTENCES[status] ?? '');
-    const head = { ...SHIELD, connection: 'close', 'content-type': type, 'content-length': Buffer.byteLength(body) };
+    const { headers, body } = told(complaint, status);
+    const head = { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) };
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
     return socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   };

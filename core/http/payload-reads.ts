@@ -4,18 +4,32 @@ import { Refusal } from '../errors.ts';
 import type { HttpEnv } from './routes.ts';
 
 /**
- * Stands before the routes that answer with payloads; all of them share `most` places. A place is held until the last byte was taken,
- * the answer failed, or the reader left, and past the deadline until the database has let go of the question.
+ * Takes a place, which is given back by calling what is returned, once.
+ * @throws {Refusal} too-many-payload-reads
  */
-export const payloadReads = (most: number): MiddlewareHandler<HttpEnv> => {
-  let underWay = 0;
-  const leave = () => {
-    underWay--;
-  };
-  return async (c, next) => {
-    if (underWay >= most)
+export type TakePlace = () => () => void;
+
+/** `most` places, for all that read payloads, over whatever route. */
+export const payloadPlaces = (most: number): TakePlace => {
+  let taken = 0;
+  return () => {
+    if (taken >= most)
       throw new Refusal('too-many-payload-reads', 'Cannot read payloads now: too many readers take some; ask again');
-    underWay++;
+    taken++;
+    return () => {
+      taken--;
+    };
+  };
+};
+
+/**
+ * Stands before the routes that answer with payloads. A place is held until the last byte was taken, the answer failed, or the
+ * reader left, and past the deadline until the database has let go of the question.
+ */
+export const payloadReads =
+  (takePlace: TakePlace): MiddlewareHandler<HttpEnv> =>
+  async (c, next) => {
+    const leave = takePlace();
     try {
       await next();
     } finally {
@@ -24,4 +38,3 @@ export const payloadReads = (most: number): MiddlewareHandler<HttpEnv> => {
       else leave();
     }
   };
-};

@@ -10,15 +10,17 @@ export type Answer = (c: Context, status: ContentfulStatusCode, code: string, me
 export const PROBLEM_TYPE = 'application/problem+json';
 
 /** @param message one sentence, which is sent as it is */
-export const problem: Answer = (c, status, code, message) => {
-  const body: Problem = {
-    type: 'about:blank',
-    title: STATUS_CODES[status] ?? 'Error',
-    status,
-    code,
-    detail: message,
-    error: message,
-    request_id: c.get('requestId') ?? '',
-  };
-  return c.body(JSON.stringify(body), status, { 'content-type': PROBLEM_TYPE });
-};
+export const problem: Answer = (c, status, code, message) =>
+  c.body(JSON.stringify(problemOf(status, code, message, c.get('requestId') ?? '')), status, {
+    'content-type': PROBLEM_TYPE,
+  });
+
+export const problemOf = (status: number, code: string, message: string, request_id: string): Problem => ({
+  type: 'about:blank',
+  title: STATUS_CODES[status] ?? 'Error',
+  status,
+  code,
+  detail: message,
+  error: message,
+  request_id,
+});

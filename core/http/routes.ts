@@ -21,21 +21,37 @@ export type HttpEnv = {
 /** The schema of a failure: `404: json(Failure, 'No such session')`. */
 export const Failure = Problem;
 
-/** A JSON answer. `description` is contract text: changing it moves the seal. */
-export const json = <Schema extends z.ZodType>(schema: Schema, description: string) => ({
+/**
+ * A JSON answer. `description` is contract text: changing it moves the seal.
+ * @param example what it reads like here, where it reads unlike others of its schema; of a failure its code and sentence
+ */
+export const json = <Schema extends z.ZodType>(schema: Schema, description: string, example?: unknown) => ({
   description,
-  content: { [schema === (Failure as z.ZodType) ? PROBLEM_TYPE : 'application/json']: { schema } } as {
-    'application/json': { schema: Schema };
-  },
+  content: {
+    [schema === (Failure as z.ZodType) ? PROBLEM_TYPE : 'application/json']: {
+      schema,
+      ...(example === undefined ? {} : { example }),
+    },
+  } as { 'application/json': { schema: Schema } },
 });
 
-/** What any route of a guarded listener can answer besides its own. */
-export const guarded = {
+/** What the guards of a listener can answer before any route of it, and what a bug of ours comes to. */
+export const barred = {
   401: json(Failure, 'The bearer token is missing or wrong'),
   403: json(Failure, 'Asked for under a foreign host name, or by a foreign web page'),
   500: json(Failure, 'Internal error'),
+} as const;
+
+/** What a guarded route that asks the database can answer besides its own. */
+export const guarded = { ...barred, 503: json(Failure, 'The database is not available; ask again') } as const;
+
+/** The same for one that the deadline of reads stands before (http/deadline.ts). */
+export const guardedRead = { ...guarded, 504: json(Failure, 'The answer took too long and is dropped') } as const;
+
+/** The same for one that takes a place among the readers of payloads (http/payload-reads.ts). */
+export const guardedPayloads = {
+  ...guardedRead,
   503: json(Failure, 'The database is not available, or too many take whole payloads at once; ask again'),
-  504: json(Failure, 'The answer took too long and is dropped'),
 } as const;
 
 /** An app whose routes carry their contract. A path segment that cannot be is 404, anything else that cannot be is 400. */

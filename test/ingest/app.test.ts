@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { DatabaseError } from '../../core/errors.ts';
 import { type IngestVerdict, MAX_INGEST_BYTES } from '../../core/model/ingest.ts';
 import { ingestContract } from '../../ingest/app.ts';
+import { operationsOf } from '../support/openapi-fuzz/document.ts';
 import type { Json } from '../support/read-api.ts';
 import { KEPT, post, SIZE_ANSWER, standIngest, writes } from './stand.ts';
 
@@ -255,12 +256,13 @@ test('its contract is its own, and documents what it serves', async () => {
 });
 
 test('the contract of /v1/ingest names its body and all its answers', () => {
-  const { paths, components } = ingestContract('0') as Json;
-  const { requestBody, responses } = paths['/v1/ingest'].post;
+  const contract = ingestContract('0') as Json;
+  const { components } = contract;
+  const { requestBody, responses } = operationsOf(contract).find(({ path }) => path === '/v1/ingest') as Json;
   assert.is(requestBody.required, true);
   assert.match(requestBody.description, String(MAX_INGEST_BYTES));
   assert.equal(requestBody.content, { 'application/json': { schema: { $ref: '#/components/schemas/IngestTurn' } } });
-  assert.equal(Object.keys(responses), ['202', '400', '403', '413', '415', '422', '500', '503']);
+  assert.equal(Object.keys(responses), ['202', '400', '403', '408', '413', '415', '422', '431', '500', '503']);
   for (const [status, { content }] of Object.entries<Json>(responses))
     assert.is(
       content['application/json'].schema.$ref,

@@ -1,11 +1,14 @@
 /** POST /v1/mcp: what was recorded, as tools for agents. (Model Context Protocol, streamable HTTP without sessions.) */
 import { createRoute, z } from '@hono/zod-openapi';
-import { Failure, guarded, json, routes } from '../../http/routes.ts';
+import { barred, Failure, json, routes } from '../../http/routes.ts';
 import type { Log } from '../../log.ts';
 import { McpAnswer, McpMessage, McpRefusal, PROTOCOL_VERSIONS } from '../../model/mcp.ts';
 import { allTools, type Tool } from './tool.ts';
 
 const PATH = '/v1/mcp';
+
+/** In the words of the SDK, for the contract. */
+const refused = (message: string) => ({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } });
 
 const callMcp = createRoute({
   method: 'post',
@@ -27,10 +30,18 @@ const callMcp = createRoute({
     200: json(McpAnswer, 'The answer; to a batch, a list of answers if more than one is due'),
     202: { description: 'Nothing to answer: only notifications or responses came', content: {} },
     400: json(McpRefusal, 'No JSON, no JSON-RPC, too long a batch, or a protocol version that is not spoken'),
-    406: json(McpRefusal, 'The client takes no JSON'),
-    413: json(McpRefusal, 'Body too large'),
-    415: json(McpRefusal, 'The body is not JSON'),
-    ...guarded,
+    406: json(
+      McpRefusal,
+      'The client takes no JSON',
+      refused('Not Acceptable: Client must accept both application/json and text/event-stream'),
+    ),
+    413: json(McpRefusal, 'Body too large', refused('Payload Too Large: Request body must not exceed 1048576 bytes')),
+    415: json(
+      McpRefusal,
+      'The body is not JSON',
+      refused('Unsupported Media Type: Content-Type must be application/json'),
+    ),
+    ...barred,
   },
 });
 
@@ -42,8 +53,8 @@ const notHere = (method: 'get' | 'delete', operationId: string, summary: string)
     tags: ['mcp'],
     summary,
     responses: {
-      405: { ...json(Failure, 'Always'), headers: z.object({ allow: z.literal('POST') }) },
-      ...guarded,
+      405: json(Failure, 'Always'),
+      ...barred,
     },
   });
 

@@ -1,6 +1,6 @@
 /** svc_session: what was a conversation about? Its facts, and a few lines for each of its turns. */
 import { z } from 'zod';
-import type { Database } from '../../db/database.ts';
+import type { Answer, Database } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
 import { shownSession } from '../../model/session.ts';
@@ -8,7 +8,6 @@ import type { Trace } from '../../model/trace.ts';
 import { dollars, fitting, grouped, lasting, minute, oneLine } from './quote.ts';
 import { SessionFacts, sessionFacts, sessionLines } from './session-facts.ts';
 import { coreTool } from './tool.ts';
-import { type ToolUse, toolsUsed } from './tools-used.ts';
 
 const Input = z.strictObject({
   session_id: z.uuid().describe('id from svc_sessions'),
@@ -35,6 +34,8 @@ const Output = z.object({ session: SessionFacts, turns: z.array(Turn), next_curs
 
 const Key = z.object({ started_at: z.iso.datetime(), trace_id: z.uuid() });
 
+const MOST_TOOLS = 8;
+
 type Deps = { ask: Database['ask']; now: () => number };
 
 /** @param now milliseconds since 1970 */
@@ -50,7 +51,7 @@ export const sessionTool = ({ ask, now }: Deps) =>
     ].join(' '),
     input: Input,
     output: Output,
-    tell: async ({ session_id, order, limit, cursor }, { signal }) => {
+    tell: async ({ session_id, order, limit, cursor }) => {
       const list = { route: 'svc_session', parameters: { session_id, order } };
       const after = readCursor(list, cursor, Key);
       const session = await ask('readSession', { session_id });
@@ -61,10 +62,13 @@ export const sessionTool = ({ ask, now }: Deps) =>
         );
       const question = order === 'oldest' ? 'sessionTraces' : 'listTraces';
       const { traces, next } = await ask(question, { session_id, after, limit });
-      const used = await toolsUsed(ask, session_id, traces, signal);
+      const tools = await ask('toolsOfTraces', {
+        trace_ids: traces.filter(({ tool_calls }) => tool_calls > 0).map(({ trace_id }) => trace_id),
+        most: MOST_TOOLS,
+      });
       const facts = sessionFacts(shownSession(session, now()));
       const head = sessionLines(facts);
-      const all = traces.map((trace) => turnOf(trace, used.get(trace.trace_id) ?? []));
+      const all = traces.map((trace) => turnOf(trace, tools));
       const turns = fitting(all, turnLines, Math.max(JSON.stringify(facts).length, head.length) + 300);
       const last = traces[turns.length - 1];
       const more = turns.length < traces.length || next !== null;
@@ -77,7 +81,7 @@ export const sessionTool = ({ ask, now }: Deps) =>
     },
   });
 
-const turnOf = (trace: Trace, tools: readonly ToolUse[]): Turn => ({
+const turnOf = (trace: Trace, tools: Answer<'toolsOfTraces'>): Turn => ({
   trace_id: trace.trace_id,
   started_at: trace.started_at,
   ...(trace.duration_ns === undefined ? {} : { duration_ms: Math.round(trace.duration_ns / 1e6) }),
@@ -85,7 +89,9 @@ const turnOf = (trace: Trace, tools: readonly ToolUse[]): Turn => ({
   prompt: oneLine(trace.user_prompt, 200),
   ...(trace.response_preview === undefined ? {} : { answer: oneLine(trace.response_preview, 200) }),
   tool_calls: trace.tool_calls,
-  tools: tools.slice(0, 8).map(({ name, calls }) => ({ name: oneLine(name, 64), calls })),
+  tools: tools
+    .filter(({ trace_id }) => trace_id === trace.trace_id)
+    .map(({ name, calls }) => ({ name: oneLine(name, 64), calls })),
   output_tokens: trace.usage.output_tokens,
   cost_usd: trace.usage.cost_usd,
 });

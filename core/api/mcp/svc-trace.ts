@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Args, Database } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
+import type { TakePlace } from '../../http/payload-reads.ts';
 import type { Span } from '../../model/span.ts';
 import type { Trace } from '../../model/trace.ts';
 import { blocksText } from './blocks.ts';
@@ -66,7 +67,10 @@ const Key = z.object({ started_at: z.iso.datetime(), trace_id: z.uuid(), seq: z.
 
 const STEPS = 50;
 
-export const traceTool = ({ ask }: { ask: Database['ask'] }) =>
+type Deps = { ask: Database['ask']; takePlace: TakePlace };
+
+/** @param takePlace among the readers of payloads: there is none left for a while when too many read at once */
+export const traceTool = ({ ask, takePlace }: Deps) =>
   coreTool({
     name: 'svc_trace',
     title: 'What happened in one turn',
@@ -86,17 +90,22 @@ export const traceTool = ({ ask }: { ask: Database['ask'] }) =>
         throw new Refusal('trace-unknown', 'Cannot read the trace: there is none with this id; svc_session lists them');
       const facts = factsOf(trace);
       const head = headLines(trace);
-      if (span_id !== undefined) {
-        const step = stepOf(await spanOf(ask, trace_id, span_id), 'one');
-        return { text: `${head}\n\n${stepLines(step)}`, structured: { ...facts, steps: [step] } };
+      const leave = takePlace();
+      try {
+        if (span_id !== undefined) {
+          const step = stepOf(await spanOf(ask, trace_id, span_id), 'one');
+          return { text: `${head}\n\n${stepLines(step)}`, structured: { ...facts, steps: [step] } };
+        }
+        const used = Math.max(JSON.stringify(facts).length, head.length) + 400;
+        const { steps, next } = await page(ask, { trace_id, after, detail, used, signal });
+        const next_cursor = next === null ? undefined : writeCursor(list, next);
+        return {
+          text: [head, ...steps.map(stepLines), ending(steps, trace, next_cursor)].join('\n\n'),
+          structured: { ...facts, steps, ...(next_cursor === undefined ? {} : { next_cursor }) },
+        };
+      } finally {
+        leave();
       }
-      const used = Math.max(JSON.stringify(facts).length, head.length) + 400;
-      const { steps, next } = await page(ask, { trace_id, after, detail, used, signal });
-      const next_cursor = next === null ? undefined : writeCursor(list, next);
-      return {
-        text: [head, ...steps.map(stepLines), ending(steps, trace, next_cursor)].join('\n\n'),
-        structured: { ...facts, steps, ...(next_cursor === undefined ? {} : { next_cursor }) },
-      };
     },
   });
 

@@ -23,14 +23,14 @@ const CONTRACTS = [
     served: () => testApi().request('/openapi'),
     compiled: readContract,
     failure: 'application/problem+json',
-    always: ['401', '403', '500', '503'],
+    always: ['400', '401', '403', '408', '431', '500', '503'],
   },
   {
     name: 'ingest API',
     served: () => standIngest().app.request('/openapi'),
     compiled: ingestContract,
     failure: 'application/json', // the envelope of the seed
-    always: ['403', '500', '503'],
+    always: ['400', '403', '408', '431', '500', '503'],
   },
 ];
 
@@ -66,7 +66,10 @@ const OPERATIONS: Record<string, readonly string[]> = {
 };
 
 /** They ask no database. */
-const WITHOUT_DATABASE = new Set(['ping', 'readContract', 'readContractPage', 'readContractPageFile']);
+const WITHOUT_DATABASE = new Set([
+  ...['ping', 'readContract', 'readContractPage', 'readContractPageFile'],
+  ...['callMcp', 'listenMcp', 'endMcp'], // what a tool cannot read is said in its result
+]);
 /** What a linter warns of and we mean. */
 const MEANT = [
   'no-unused-components #/components/schemas/Event', // one event of a stream, whose schema as a whole is a text
@@ -77,7 +80,9 @@ const MEANT = [
 const REFUSED = new Set(['listenMcp', 'endMcp']);
 /** JSON-RPC has an envelope of its own, with `error` in it too. */
 const JSON_RPC = new Set(['callMcp']);
-const GUARDS = new Set(['401', '403', '500', '503', '504']);
+const GUARDS = new Set(['401', '403', '408', '431', '500']);
+/** HTTP's own, in the envelope of the listener, and what the protocol makes of a body. */
+const EITHER = '400';
 const PROBES = new Set(['ping']); // nobody is asked for a token
 
 for (const { name, served, compiled, failure, always } of CONTRACTS) {
@@ -167,11 +172,36 @@ for (const { name, served, compiled, failure, always } of CONTRACTS) {
       const types = Object.entries(answer.content ?? {});
       assert.equal(
         types.map(([type]) => type),
-        [JSON_RPC.has(operation.operationId) && !GUARDS.has(status) ? 'application/json' : failure],
+        !JSON_RPC.has(operation.operationId) || GUARDS.has(status)
+          ? [failure]
+          : ['application/json', ...(status === EITHER ? [failure] : [])],
         where,
       );
-      const required = resolved(document, types[0]?.[1].schema ?? {}).required as string[];
-      assert.ok(required.includes('error'), where);
+      for (const [, { schema = {} }] of types)
+        assert.ok((resolved(document, schema).required as string[]).includes('error'), where);
+    }
+  });
+
+  test('every answer names the headers that it has, those of its status among them', () => {
+    const always = ['cache-control', 'cross-origin-resource-policy', 'x-content-type-options', 'x-request-id'];
+    const of: Record<string, string> = { 401: 'www-authenticate', 405: 'allow', 503: 'retry-after' };
+    for (const { operation, status, answer } of answers) {
+      const where = `${titled(operation)}, ${status}`;
+      const required = Object.entries(answer.headers ?? {}).filter(([, header]) => header.required);
+      const names = required.map(([header]) => header);
+      for (const header of [...always, ...(of[status] ? [of[status]] : [])]) assert.ok(names.includes(header), where);
+      for (const header of Object.values(of)) assert.is(names.includes(header), of[status] === header, where);
+      for (const [, { description }] of required) assert.match(description ?? '', /^.{5,}[^.]$/, where);
+    }
+  });
+
+  test('every failure shows an example of its own status', () => {
+    for (const { operation, status, answer } of answers) {
+      const shown = answer.content?.[failure]?.example as { status?: number; code?: string; error: string } | undefined;
+      if (Number(status) < 400 || !answer.content?.[failure]) continue;
+      const where = `${titled(operation)}, ${status}`;
+      assert.ok(shown?.error, where);
+      if (failure === 'application/problem+json') assert.is(shown.status, Number(status), where);
     }
   });
 
@@ -199,8 +229,9 @@ for (const { name, served, compiled, failure, always } of CONTRACTS) {
       for (const example of (schema.examples ?? []) as unknown[])
         assert.is(check(schema, example), null, `example ${JSON.stringify(example)}`);
     for (const { what, content } of contents)
-      for (const [type, { schema = {} }] of Object.entries(content)) {
-        const { examples = [] } = resolved(document, schema) as { examples?: unknown[] };
+      for (const [type, { schema = {}, example: own }] of Object.entries(content)) {
+        const { examples: shared = [] } = resolved(document, schema) as { examples?: unknown[] };
+        const examples = own === undefined ? shared : [own];
         assert.ok(examples.length > 0 || type === 'image/png', `${what} shows an example`);
         for (const example of examples) if (isJson(type)) assert.is(check(schema, example), null, what);
       }

@@ -275,7 +275,20 @@ databaseSuite('POST /v1/admin/derive/run', (test, database) => {
   test('its contract names every answer', () => {
     const { requestBody, responses } = (readContract('0') as Json).paths[PATH].post;
     assert.is(requestBody.required, false);
-    assert.equal(Object.keys(responses), ['200', '202', '400', '401', '403', '404', '413', '415', '500', '503', '504']);
+    assert.equal(Object.keys(responses), [
+      '200',
+      '202',
+      '400',
+      '401',
+      '403',
+      '404',
+      '408',
+      '413',
+      '415',
+      '431',
+      '500',
+      '503',
+    ]);
   });
 
   test('a session that was parked is tried again', async () => {

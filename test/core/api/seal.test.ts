@@ -62,6 +62,10 @@ function placesOf(document: Json): Found {
       if (one.schema.$ref === undefined) schema(one.schema, where);
   };
   for (const [name, one] of Object.entries(document.components.schemas)) schema(one, name);
+  for (const [name, answer] of Object.entries(document.components.responses as Node)) {
+    found.answers.push({ node: answer, where: name });
+    contents(answer.content, name);
+  }
   for (const [path, methods] of Object.entries(document.paths as Node)) {
     found.paths.push({ node: methods, where: path });
     for (const [method, operation] of Object.entries(methods as Node)) {
@@ -96,6 +100,13 @@ const DOC_COMMENTS: Record<string, Change> = {
     make: (node, text) => Object.assign(node, { description: text }),
   },
   'the example of a parameter': { at: 'parameters', make: (node, text) => Object.assign(node, { example: text }) },
+  'the example of an answer': {
+    at: 'answers',
+    may: (node) => Object.keys(node.content ?? {}).length > 0,
+    make: (node, text) => {
+      for (const media of Object.values(node.content) as Node[]) media.example = { error: text };
+    },
+  },
   'the lack of all of them': {
     at: 'schemas',
     make: (node) => {
@@ -148,6 +159,11 @@ const PROMISES: Record<string, Change> = {
     at: 'answers',
     may: (node) => Object.keys(node.content ?? {}).length > 0,
     make: (node) => Object.assign(node, { content: { 'text/plain': Object.values(node.content)[0] } }),
+  },
+  'a header less': {
+    at: 'answers',
+    may: (node) => node.headers,
+    make: (node) => Reflect.deleteProperty(node.headers, Object.keys(node.headers)[0] ?? ''),
   },
   'a new field': {
     at: 'schemas',

@@ -58,6 +58,23 @@ test('it is compiled once, when it is first asked for', async () => {
   assert.equal(await (await app.request('/openapi')).json(), { compiled: 1 });
 });
 
+test('it is compiled again when its version is another one, and has another tag then', async () => {
+  let version = 'one';
+  let compiled = 0;
+  const app = documentApp(
+    () => ({ version, compiled: ++compiled }),
+    {},
+    () => version,
+  );
+  const first = await app.request('/openapi');
+  assert.equal(await first.json(), { version: 'one', compiled: 1 });
+  version = 'two';
+  const held = { 'if-none-match': first.headers.get('etag') ?? '' };
+  assert.equal(await (await app.request('/openapi', { headers: held })).json(), { version: 'two', compiled: 2 });
+  await app.request('/openapi');
+  assert.is(compiled, 2);
+});
+
 test('another contract has another tag', async () => {
   const tag = async (title: string) =>
     (await documentApp(() => ({ title }), {}).request('/openapi')).headers.get('etag');

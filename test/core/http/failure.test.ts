@@ -43,6 +43,10 @@ const REFUSALS: Record<RefusalCode, number> = {
   'too-many-readers': 503,
   'database-unavailable': 503,
   'deadline-exceeded': 504,
+  'cassette-unknown': 404,
+  'cassette-broken': 502,
+  'cassette-unavailable': 503,
+  'cassette-late': 504,
 };
 
 for (const [code, status] of Object.entries(REFUSALS) as [RefusalCode, number][])

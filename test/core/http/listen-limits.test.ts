@@ -48,6 +48,8 @@ const problemOf = (answer: string) => {
   assert.match(head, /\r\ncross-origin-resource-policy: same-origin/i);
   const problem = Problem.parse(JSON.parse(body.replace(/^[0-9a-f]+\r\n|\r\n0$/g, '')));
   assert.is(head.split(' ')[1], String(problem.status));
+  assert.is(/\r\nx-request-id: (\S+)/i.exec(head)?.[1], problem.request_id);
+  assert.match(head, /\r\ncache-control: no-store/i);
   return problem;
 };
 

@@ -68,6 +68,7 @@ test('bytes that are no request get the envelope of the listener', async () => {
     const answer = await rawAnswer(served.port, bytes);
     assert.match(answer, /^HTTP\/1.1 400 /);
     assert.ok(answer.endsWith('{"error":"no"}'), answer);
+    assert.match(answer, /\r\nx-request-id: [0-9a-f-]{36}\r\n/i, 'whatever the envelope');
   }
   await served.close(0);
 });

@@ -11,7 +11,9 @@ export type Parameter = {
   schema: Schema;
 };
 export type Content = Record<string, { schema?: Schema; examples?: unknown; example?: unknown }>;
-export type Answer = { description: string; content?: Content; headers?: Record<string, unknown> };
+export type Answer = { description: string; content?: Content; headers?: Record<string, Header> };
+/** Named in lower case. */
+export type Header = { description?: string; required?: boolean; schema: Schema };
 export type Operation = {
   operationId: string;
   method: string;
@@ -28,18 +30,40 @@ export type Document = {
   openapi: string;
   info: { title: string; version: string };
   paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>;
-  components: { schemas: Record<string, Schema> };
+  components: {
+    schemas: Record<string, Schema>;
+    headers?: Record<string, Header>;
+    responses?: Record<string, Answer>;
+  };
 };
 
-export const operationsOf = ({ paths }: Document): Operation[] =>
+/** With its answers and their headers in place of the references to them. */
+export const operationsOf = ({ paths, components }: Document): Operation[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
       parameters: operation.parameters ?? [],
+      responses: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, given]) => {
+          const answer = followed(given, components.responses);
+          return [status, { ...answer, headers: headersOf(answer, components) }];
+        }),
+      ),
       method: method.toUpperCase(),
       path,
     })),
   );
+
+const headersOf = ({ headers = {} }: Answer, components: Document['components']): Record<string, Header> =>
+  Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, followed(header, components.headers)]));
+
+/** @throws when it is a reference that leads nowhere */
+function followed<Node extends object>(node: Node, components: Record<string, Node> = {}): Node {
+  const { $ref } = node as { $ref?: string };
+  const found = $ref === undefined ? node : components[$ref.split('/').at(-1) ?? ''];
+  if (!found) throw new Error(`The reference ${$ref} leads nowhere`);
+  return found;
+}
 
 /** `application/json` of `application/json; charset=utf-8`. */
 export const bareType = (contentType: string): string => (contentType.split(';')[0] ?? '').trim().toLowerCase();

@@ -54,7 +54,9 @@ databaseSuite('sizes of MCP answers', (test, database) => {
   });
 
   const call = async (name: string, args: Record<string, unknown>): Promise<{ text: string; structured: Json }> => {
-    const tool = coreTools({ ask: database().ask, now: () => 0 }).find((one) => one.name === name);
+    const tool = coreTools({ ask: database().ask, now: () => 0, takePlace: () => () => {} }).find(
+      (one) => one.name === name,
+    );
     assert.ok(tool);
     return tool.call(args, { signal: new AbortController().signal });
   };

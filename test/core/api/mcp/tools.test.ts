@@ -63,7 +63,7 @@ databaseSuite('MCP tools', (test, database) => {
         names,
       );
       assert.equal(
-        coreTools({ ask: database().ask, now: () => 0 }).map(({ name }) => name),
+        coreTools({ ask: database().ask, now: () => 0, takePlace: () => () => {} }).map(({ name }) => name),
         names,
       );
       const ajv = addFormats.default(new Ajv({ strict: true, allowUnionTypes: true }));
@@ -184,8 +184,8 @@ databaseSuite('MCP tools', (test, database) => {
     );
     assert.equal(turns[0].tools, [
       { name: 'Bash', calls: 3 },
-      { name: 'Read', calls: 2 },
       { name: 'Edit', calls: 2 },
+      { name: 'Read', calls: 2 },
     ]);
     assert.equal(turns[1].tools, [
       { name: 'Bash', calls: 2 },

@@ -1,0 +1,141 @@
+/** What does a contract say of every answer? Its headers, the refusals that need no handler, and how each failure reads. */
+import { STATUS_CODES } from 'node:http';
+
+/** How a listener says no, as its contract has it. `schema` is the name of a component. */
+export type Failures = {
+  type: string;
+  schema: string;
+  /** @param told what the route has to say of it */
+  example(status: number, method: string, told: unknown): unknown;
+};
+
+type Media = { schema?: unknown; example?: unknown };
+type Answer = { description: string; headers?: Record<string, unknown>; content?: Record<string, Media> };
+type Operation = { responses: Record<string, Answer> };
+type Methods = Record<string, Operation>;
+
+const HEADERS = {
+  allow: { description: 'The methods that would do', required: true, schema: { type: 'string' } },
+  'cache-control': {
+    description: '`no-store`, except of what is the same for everybody',
+    required: true,
+    schema: { type: 'string' },
+  },
+  'cross-origin-resource-policy': {
+    description: 'For browsers: no page of another origin may embed it',
+    required: true,
+    schema: { type: 'string', const: 'same-origin' },
+  },
+  'retry-after': {
+    description: 'In how many seconds to ask again',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'www-authenticate': { description: 'What is asked for', required: true, schema: { type: 'string' } },
+  'x-content-type-options': {
+    description: 'For browsers: it is what its content type says',
+    required: true,
+    schema: { type: 'string', const: 'nosniff' },
+  },
+  'x-request-id': {
+    description: 'Under which the log has more: what was sent in this header when that is a UUID, else one of our own',
+    required: true,
+    schema: { type: 'string', format: 'uuid' },
+  },
+} as const;
+type Header = keyof typeof HEADERS;
+
+const ALWAYS: readonly Header[] = [
+  'cache-control',
+  'cross-origin-resource-policy',
+  'x-content-type-options',
+  'x-request-id',
+];
+const WITH: { [status: string]: Header } = { 401: 'www-authenticate', 405: 'allow', 503: 'retry-after' };
+
+/** What http/listen.ts says to a request that no handler can be asked about. */
+const UNASKED: { [status: string]: string } = {
+  400: 'The request is malformed',
+  408: 'The request came too slowly',
+  431: 'The head of the request is too large',
+};
+
+/** A document's paths with all that is true of each answer of the listener, and the components that they refer to. */
+export function answered(declared: Record<string, Methods>, failures: Failures) {
+  const paths = mapped(declared, (methods) =>
+    mapped(methods, (operation, method) => {
+      const responses = mapped({ ...operation.responses, ...unasked(operation, failures) }, (answer, status) => ({
+        ...answer,
+        headers: { ...Object.fromEntries(headersOf(status).map(reference)), ...answer.headers },
+        ...(answer.content ? { content: mapped(answer.content, exampled(failures, status, method)) } : {}),
+      }));
+      return { ...operation, responses };
+    }),
+  );
+  const all = Object.values(paths).flatMap((methods) =>
+    Object.values(methods).flatMap(({ responses }) => Object.entries(responses)),
+  );
+  const named = new Set(all.flatMap(([status]) => headersOf(status)));
+  const headers = Object.fromEntries(Object.entries(HEADERS).filter(([name]) => named.has(name as Header)));
+  const common = commonFailures(all);
+  const told = mapped(paths, (methods) =>
+    mapped(methods, (operation) => ({
+      ...operation,
+      responses: mapped(operation.responses, (answer, status) => {
+        const one = common.get(status);
+        return one && one.text === JSON.stringify(answer) ? { $ref: `#/components/responses/${one.name}` } : answer;
+      }),
+    })),
+  );
+  const responses = Object.fromEntries(
+    [...common.values()].map(({ name, text }) => [name, JSON.parse(text) as Answer]),
+  );
+  return { paths: told, components: { headers, responses } };
+}
+
+type Common = { name: string; text: string };
+
+/** Of each failing status the answer that most operations give, when it is more than one: it is told once. */
+function commonFailures(all: readonly [status: string, answer: Answer][]): Map<string, Common> {
+  const times = new Map<string, Map<string, number>>();
+  for (const [status, answer] of all.filter(([one]) => Number(one) >= 400)) {
+    const texts = times.get(status) ?? new Map<string, number>();
+    const text = JSON.stringify(answer);
+    times.set(status, texts.set(text, (texts.get(text) ?? 0) + 1));
+  }
+  const common = new Map<string, Common>();
+  for (const [status, texts] of [...times].sort()) {
+    const [most] = [...texts].sort(([, one], [, other]) => other - one);
+    const name = (STATUS_CODES[status] ?? status).replace(/\W/g, '');
+    if (most && most[1] > 1) common.set(status, { name, text: most[0] });
+  }
+  return common;
+}
+
+/** A route's own words for a status stay. Where it has an envelope of its own, ours can come all the same. */
+const unasked = ({ responses }: Operation, { type, schema }: Failures): Record<string, Answer> =>
+  mapped(UNASKED, (description, status) => ({
+    description,
+    ...responses[status],
+    content: {
+      ...responses[status]?.content,
+      [type]: { schema: { $ref: `#/components/schemas/${schema}` }, ...responses[status]?.content?.[type] },
+    },
+  }));
+
+const headersOf = (status: string): readonly Header[] => {
+  const more = WITH[status];
+  return more ? [...ALWAYS, more].sort() : ALWAYS;
+};
+
+const reference = (name: Header) => [name, { $ref: `#/components/headers/${name}` }] as const;
+
+const exampled =
+  ({ type, example }: Failures, status: string, method: string) =>
+  (media: Media, itsType: string): Media =>
+    itsType === type && Number(status) >= 400
+      ? { ...media, example: example(Number(status), method.toUpperCase(), media.example) }
+      : media;
+
+const mapped = <From, To>(node: Record<string, From>, map: (value: From, key: string) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(node).map(([key, value]) => [key, map(value, key)]));
