@@ -3,7 +3,7 @@ import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { startWorker } from '../start-worker.ts';
 import { connectDatabase, type DatabaseConnection } from './client/connection.ts';
-import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
+import { hostEmbedded, type StartThread, THREAD_LIMITS } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
 import { connectServer, openPool } from './client/server.ts';
 import type { Database } from './database.ts';
@@ -52,7 +52,8 @@ async function openServerDatabase({ dsn, pooled, askTimeoutMs = ASK_TIMEOUT_MS }
 async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
   const { folder, log, askTimeoutMs = ASK_TIMEOUT_MS } = options;
   const startThread =
-    options.startThread ?? ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer));
+    options.startThread ??
+    ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer, THREAD_LIMITS));
   const unlock = await lockFolder(folder);
   try {
     const host = await hostEmbedded({ folder, log, askTimeoutMs, startThread });

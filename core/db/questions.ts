@@ -1,5 +1,11 @@
 /** What can be asked of the database? A line per question; its function stands in a file of one of the folders beside it. */
 
+import { callCassette, closeCassetteCursor, fetchCassetteCursor, openCassetteCursor } from './cassette/call.ts';
+import { leaseCassette, releaseCassette } from './cassette/lease.ts';
+import { migrateCassette } from './cassette/migrate-cassette.ts';
+import { cassetteLogin } from './cassette/names.ts';
+import { provisionCassette } from './cassette/provision.ts';
+import { missingViews, removeCassette } from './cassette/remove-cassette.ts';
 import { checkpoint } from './checkpoint.ts';
 import { commitDerive } from './derive/derive-commit.ts';
 import {
@@ -101,6 +107,17 @@ export const questions = {
   openPurge,
   purgeSession,
   sweepPurged,
+  callCassette,
+  openCassetteCursor,
+  fetchCassetteCursor,
+  closeCassetteCursor,
+  provisionCassette,
+  missingViews,
+  migrateCassette,
+  removeCassette,
+  leaseCassette,
+  releaseCassette,
+  cassetteLogin,
   checkpoint,
   installation,
   ping,
@@ -110,6 +127,8 @@ export const questions = {
 /** Milliseconds that one statement of a question may take, where the usual limit is too short. */
 export const patience: { readonly [name: string]: number } = {
   checkpoint: 600_000,
+  migrateCassette: 600_000,
+  removeCassette: 600_000,
   openPurge: 600_000,
   purgeSession: 600_000,
   replaceNodes: 600_000,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql as statement } from 'drizzle-orm';
 import { suite, type Test } from 'uvu';
-import type { StartThread } from '../../core/db/client/embedded-host.ts';
+import { type StartThread, THREAD_LIMITS } from '../../core/db/client/embedded-host.ts';
 import { openPool } from '../../core/db/client/server.ts';
 import { migrate, readMigrations } from '../../core/db/migrate.ts';
 import { type OpenDatabase, openDatabase } from '../../core/db/open.ts';
@@ -65,7 +65,7 @@ function runSuite(
 
 /** Starts the database thread with the question that takes any statement. */
 export const startTestThread: StartThread = (data, transfer) =>
-  startWorker('../test/support/database-worker', data, transfer);
+  startWorker('../test/support/database-worker', data, transfer, THREAD_LIMITS);
 
 /** A copy of the template's folder, removed when it is closed. */
 export async function embeddedDatabase({

@@ -1,10 +1,10 @@
 /** How does any thread ask the database? Through a connection that the thread which opened it hands out. */
 import type { MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
-import type { Answer, Args, Database, QuestionName } from '../database.ts';
+import type { Answer, Args, AskOptions, Database, QuestionName } from '../database.ts';
 import { patience } from '../questions.ts';
-import { errorOf, lostConnection } from './failure.ts';
-import type { Notice, Reply, Wish } from './ports.ts';
+import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.ts';
+import type { Doing, Notice, Reply, Wish } from './ports.ts';
 import { connectServer } from './server.ts';
 
 /** Plain data but for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
@@ -55,10 +55,13 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
     else if ('failure' in reply) settled(reply.ask)?.reject(errorOf(reply.failure));
     else settled(reply.ask)?.resolve(reply.answer);
   };
-  const lose = (why: string) => {
+  const lose = (why: string, doing?: Doing) => {
     port?.close();
     port = undefined;
-    for (const number of [...pending.keys()]) settled(number)?.reject(lostConnection(why));
+    for (const [number, { wish }] of [...pending]) {
+      const guilty = doing !== undefined && 'label' in wish && wish.label === doing.label && wish.label !== wish.name;
+      settled(number)?.reject(guilty ? (doing.late ? tookTooLong() : endedDatabase()) : lostConnection(why));
+    }
   };
   control.on('message', (notice: Notice) => {
     if ('port' in notice) {
@@ -67,7 +70,7 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
       for (const { wish } of pending.values()) port.postMessage(wish); // asked while there was no port
       for (const channel of listeners.keys()) ask((ask) => ({ ask, listen: channel })).catch(() => undefined);
     } else if ('lost' in notice) {
-      lose(notice.lost);
+      lose(notice.lost, notice.doing);
     } else {
       closed = true;
       lose('it is closed');
@@ -77,8 +80,10 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
 
   return {
     kind: 'embedded',
-    ask: <Name extends QuestionName>(name: Name, args: Args<Name>) =>
-      ask((ask) => ({ ask, name, args, limitMs: patience[name] ?? askTimeoutMs })) as Promise<Answer<Name>>,
+    ask: <Name extends QuestionName>(name: Name, args: Args<Name>, { limitMs, label = name }: AskOptions = {}) =>
+      ask((ask) => ({ ask, name, args, limitMs: limitMs ?? patience[name] ?? askTimeoutMs, label })) as Promise<
+        Answer<Name>
+      >,
     async listen(channel, heard) {
       const known = listeners.get(channel);
       const mine = known ?? new Set<typeof heard>();

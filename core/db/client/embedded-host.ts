@@ -6,10 +6,16 @@ import type { DatabaseConnection } from './connection.ts';
 import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
 import { gaugeMemory, openGauge } from './gauge.ts';
-import type { Notice, Order, Report } from './ports.ts';
+import type { Doing, Notice, Order, Report } from './ports.ts';
 import type { DatabaseThread } from './serve-questions.ts';
 
 export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) => Worker;
+
+/**
+ * PostgreSQL refuses what nests too deeply before its stack is full, but measures another stack than the one that fills here: with less
+ * than this, a deep value breaks the engine, which then gives wrong answers.
+ */
+export const THREAD_LIMITS = { stackSizeMb: 64 };
 
 type Deps = { folder: string; log: Log; askTimeoutMs: number; startThread: StartThread };
 
@@ -44,22 +50,26 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
   const start = async () => {
     const started = await opened();
     started.once('exit', () => {
-      if (!closing) restarting = restart('its thread ended');
+      if (!closing) restarting = restart('its thread ended', doing());
     });
     started.on('error', (error) => log.error({ error: error.message }, 'the database thread failed'));
     thread = started;
     for (const holder of holders) introduce(holder);
   };
-  const restart = async (why: string): Promise<void> => {
+  const doing = (): Doing | undefined => {
+    const running = gauge.running();
+    return running && { label: running.question, late: running.ms >= running.limitMs };
+  };
+  const restart = async (why: string, what: Doing | undefined): Promise<void> => {
     thread = undefined;
-    for (const holder of holders) tell(holder, { lost: why });
-    log.error({ why }, 'the database thread is started again');
+    for (const holder of holders) tell(holder, { lost: why, doing: what });
+    log.error({ why, question: what?.label }, 'the database thread is started again');
     while (!closing) {
       try {
         return await start();
       } catch (error) {
         log.error({ error: (error as Error).message }, 'the database thread does not start');
-        for (const holder of holders) tell(holder, { lost: 'its thread does not start' });
+        for (const holder of holders) tell(holder, { lost: 'its thread does not start', doing: undefined });
       }
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }

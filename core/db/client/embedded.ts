@@ -1,6 +1,7 @@
 /** How does PGlite answer as our Sql? One statement or transaction at a time, each announced on the gauge that the watchdog reads. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { PGlite, type Transaction } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
 import { type SQL, sql as statement } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 import { dataFolder, isMade } from './data-folder.ts';
@@ -35,7 +36,7 @@ export async function openEmbedded(
   mkdirSync(data, { recursive: true, mode: 0o700 });
 
   const { files, stop } = durableFiles(data);
-  const pglite = new PGlite({ fs: files, startParams: START });
+  const pglite = new PGlite({ fs: files, startParams: START, extensions: { vector } });
   await pglite.waitReady;
   for (const oid of Object.keys(pglite.parsers)) pglite.parsers[oid] = (text) => text; // without one it has its own
   Object.assign(pglite.parsers, columnReaders);
@@ -46,11 +47,12 @@ export async function openEmbedded(
     const mine = last.then(async () => {
       gauge.begin(question, limitMs);
       try {
-        return await work();
-      } catch (error) {
-        throw databaseError(error);
-      } finally {
+        const answer = await work();
         gauge.end();
+        return answer;
+      } catch (error) {
+        if (!(error instanceof WebAssembly.RuntimeError)) gauge.end(); // else the thread ends, and this says what it was doing
+        throw databaseError(error);
       }
     });
     last = mine.catch(() => undefined);
@@ -60,7 +62,7 @@ export async function openEmbedded(
     kind: 'embedded',
     rows: (sql) => alone(question, limitMs, () => rows(pglite, sql)),
     script: (text) => alone(question, limitMs, async () => void (await pglite.exec(text))),
-    transaction: (work) => alone(question, limitMs, () => pglite.transaction((tx) => work(transactionSql(tx, 1)))),
+    transaction: (work) => alone(question, limitMs, () => transaction(pglite, work)),
   });
 
   await prepare(sqlFor('migrate', Number.MAX_SAFE_INTEGER));
@@ -79,6 +81,21 @@ export async function openEmbedded(
       stop();
     },
   };
+}
+
+/** An engine that is broken stays so: whatever rolling back then says, its thread has to end. (serve-questions.ts) */
+async function transaction<T>(pglite: PGlite, work: (tx: Sql) => Promise<T>): Promise<T> {
+  let broken: unknown;
+  try {
+    return await pglite.transaction((tx) =>
+      work(transactionSql(tx, 1)).catch((error: unknown) => {
+        if (error instanceof WebAssembly.RuntimeError) broken = error;
+        throw error;
+      }),
+    );
+  } catch (error) {
+    throw broken ?? error;
+  }
 }
 
 /** As PGlite starts, but with fsync on (power-cut.ts), through the one call that its file system hears. */

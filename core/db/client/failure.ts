@@ -19,6 +19,11 @@ export function connectionIsLost(error: unknown): boolean {
   return isFatal(severity) || (severity === '' && LOST.test(code)) || /^(08|57P0)/.test(code);
 }
 
+/** Of all that were under way the one that ran when the database thread was ended, or ended by itself: asking again would not help. */
+export const tookTooLong = () => new DatabaseError('Cannot run a statement: it took too long (57014)', '57014', false);
+export const endedDatabase = () =>
+  new DatabaseError('Cannot run a statement: it brought the embedded database down (XX000)', 'XX000', false);
+
 /**
  * A driver's error as ours. The original is dropped, not kept as the cause: drivers hang statement and parameters on it.
  * Details are dropped too (they quote rows), and with a refused value the text, which quotes the value.

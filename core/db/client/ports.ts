@@ -4,7 +4,7 @@ import type { Failure } from './failure.ts';
 
 /** Holder to database thread. */
 export type Wish =
-  | { ask: number; name: string; args: unknown; limitMs: number }
+  | { ask: number; name: string; args: unknown; limitMs: number; label: string }
   | { ask: number; listen: string }
   | { ask: number; unlisten: string };
 
@@ -20,5 +20,8 @@ export type Order = { holder: MessagePort } | { close: true };
 /** Database thread to host. */
 export type Report = { ready: true } | { failed: Failure } | { closed: true };
 
-/** Host to holder: a port to the database thread of now, or why there is none. */
-export type Notice = { port: MessagePort } | { lost: string } | { closed: true };
+/** Host to holder: a port to the database thread of now, or why there is none, and what it was doing when it ended. */
+export type Notice = { port: MessagePort } | { lost: string; doing: Doing | undefined } | { closed: true };
+
+/** `label`: of the wish; `late`: it was ended because it took too long. */
+export type Doing = { label: string; late: boolean };

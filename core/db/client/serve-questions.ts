@@ -56,10 +56,10 @@ function serveHolder(thread: Thread, port: MessagePort) {
     if (thread.closing) throw lostConnection('it is closing');
     if ('listen' in wish) return listen(wish.listen);
     if ('unlisten' in wish) return unlisten(wish.unlisten);
-    const { name, args, limitMs } = wish;
+    const { name, args, limitMs, label } = wish;
     const question = Object.hasOwn(thread.questions, name) ? thread.questions[name] : undefined;
     if (!question) throw new Error(`Cannot answer '${name}': there is no such question`);
-    return question(thread.embedded.sqlFor(name, limitMs), args as never);
+    return question(thread.embedded.sqlFor(label, limitMs), args as never);
   };
   const listen = async (channel: string) => {
     const started = listening.get(channel) ?? thread.embedded.listen(channel, (payload) => reply({ channel, payload }));

@@ -2,7 +2,7 @@
 import type { SQL } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { DatabaseError } from '../../errors.ts';
-import type { Answer, Args, Database, QuestionName } from '../database.ts';
+import type { Answer, Args, AskOptions, Database, QuestionName } from '../database.ts';
 import { patience, questions } from '../questions.ts';
 import type { Sql } from '../sql.ts';
 import { connectionIsLost, databaseError, lostConnection } from './failure.ts';
@@ -20,10 +20,10 @@ export function connectServer({ dsn, pooled, size, askTimeoutMs }: Server): Data
   let closed = false;
   return {
     kind: 'server',
-    async ask<Name extends QuestionName>(name: Name, args: Args<Name>) {
+    async ask<Name extends QuestionName>(name: Name, args: Args<Name>, { limitMs }: AskOptions = {}) {
       if (closed) throw new DatabaseError('Cannot ask the database: it is closed', '', false);
       const question = questions[name] as (sql: Sql, args: Args<Name>) => Promise<Answer<Name>>;
-      const asked = question(pool.sqlFor(patience[name] ?? askTimeoutMs), args);
+      const asked = question(pool.sqlFor(limitMs ?? patience[name] ?? askTimeoutMs), args);
       underWay.add(asked);
       return asked.finally(() => underWay.delete(asked));
     },
@@ -45,7 +45,13 @@ export type Pool = {
 /** `limitMs`: what the server was last told for this connection. */
 type Line = { client: postgres.Sql; lost: boolean; limitMs: number };
 
-export function openPool({ dsn, pooled, size }: Pick<Server, 'dsn' | 'pooled' | 'size'>): Pool {
+/** @param login in place of the address's own */
+export function openPool({
+  dsn,
+  pooled,
+  size,
+  login = {},
+}: Pick<Server, 'dsn' | 'pooled' | 'size'> & { login?: { user?: string; password?: string } }): Pool {
   const idle: Line[] = [];
   const waiting: ((line: Line) => void)[] = [];
   let lines = 0;
@@ -58,7 +64,7 @@ export function openPool({ dsn, pooled, size }: Pick<Server, 'dsn' | 'pooled' | 
       idle.splice(at, 1);
       lines -= 1;
     };
-    const opened = client(dsn, { prepare: !pooled, idle_timeout: 60, onclose });
+    const opened = client(dsn, { ...login, prepare: !pooled, idle_timeout: 60, onclose });
     const line: Line = { client: opened, lost: false, limitMs: 0 };
     return line;
   };

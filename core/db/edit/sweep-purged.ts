@@ -29,9 +29,11 @@ export async function sweepPurged(db: Sql, _args: Record<string, never>): Promis
   }
   await db.rows(sql`vacuum full pg_catalog.pg_statistic`);
   // A log that is begun anew and a checkpoint: no segment before them is needed. Recycled ones would keep their bytes.
-  await db.rows(sql`set wal_recycle = off`);
-  await db.rows(sql`select pg_switch_wal()`);
-  await db.rows(sql`checkpoint`);
-  await db.rows(sql`reset wal_recycle`);
+  // In one transaction, since a cassette's statement between them would set everything back.
+  await db.transaction(async (tx) => {
+    await tx.rows(sql`set local wal_recycle = off`);
+    await tx.rows(sql`select pg_switch_wal()`);
+    await tx.rows(sql`checkpoint`);
+  });
   return anew;
 }

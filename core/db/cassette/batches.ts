@@ -1,0 +1,13 @@
+/** How many rows are fetched at once? About a megabyte of them, told from those before. */
+
+const FIRST = 100;
+const MOST = 5000;
+const BATCH_CHARS = 1024 * 1024;
+
+/** @param lines the last batch, of which `count` were asked for; none at the beginning */
+export function nextCount(lines: readonly string[], count: number): number {
+  if (lines.length === 0) return count || FIRST;
+  const chars = lines.reduce((sum, line) => sum + line.length, 0);
+  const fitting = Math.floor((BATCH_CHARS * lines.length) / Math.max(1, chars));
+  return Math.max(1, Math.min(MOST, count * 8, fitting));
+}

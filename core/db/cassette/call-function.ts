@@ -1,0 +1,66 @@
+/**
+ * In what do a cassette's statements run? A function of its role's that takes on the role's rights: inside it PostgreSQL itself
+ * refuses every change of role, whoever asked for it, and gives back whatever settings it began with.
+ */
+import { sql } from 'drizzle-orm';
+import type { Sql } from '../sql.ts';
+import { CALLS } from './names.ts';
+
+/** `count`: how many rows were changed, in one line. Else a line of JSON a row: an object, or its values in the order of columns. */
+export type Shape = 'object' | 'array' | 'count';
+
+/**
+ * The text stands for itself in `for … in execute` (a cursor takes one statement that gives rows) or `execute` (which takes no COMMIT).
+ * The check of who runs it is for the day that somebody finds a way to `alter function … security invoker`: whoever owns a
+ * function may, but cannot change its body without rights on the schema.
+ */
+const text = ({ schema, role, path }: { schema: string; role: string; path: readonly string[] }) => `
+create or replace function ${CALLS}."${schema}"(statement text, shape text, most_bytes bigint) returns setof text
+language plpgsql volatile security definer
+set search_path = ${[...path.map((each) => `"${each}"`), 'pg_temp'].join(', ')}
+set standard_conforming_strings = on
+set backslash_quote = safe_encoding
+as $svc$
+declare
+  found record;
+  line text;
+  bytes bigint := 0;
+  changed bigint;
+begin
+  if current_user <> '${role}' then
+    raise exception 'a statement of ${schema} would run as another role' using errcode = '42501';
+  end if;
+  if shape = 'count' then
+    execute statement;
+    get diagnostics changed = row_count;
+    return next changed::text;
+    return;
+  end if;
+  for found in execute statement loop
+    if shape = 'array' then
+      select coalesce(pg_catalog.json_agg(member.value order by member.ordinality), '[]')::text into line
+        from pg_catalog.json_each(pg_catalog.to_json(found)) with ordinality as member;
+    else
+      line := pg_catalog.to_json(found)::text;
+    end if;
+    bytes := bytes + pg_catalog.octet_length(line);
+    if bytes > most_bytes then
+      raise exception 'its rows are larger than % MB: ask for fewer, or stream them', most_bytes >> 20 using errcode = '54000';
+    end if;
+    return next line;
+  end loop;
+end $svc$`;
+
+/** @param path schemas in which its statements find what they do not qualify */
+export async function makeCall(
+  tx: Sql,
+  { schema, role, path }: { schema: string; role: string; path: readonly string[] },
+): Promise<void> {
+  const call = sql`${sql.identifier(CALLS)}.${sql.identifier(schema)}(text, text, bigint)`;
+  const [owner, calls] = [sql.identifier(role), sql.identifier(CALLS)];
+  await tx.rows(sql.raw(text({ schema, role, path })));
+  await tx.rows(sql`revoke all on function ${call} from public`);
+  await tx.rows(sql`grant usage, create on schema ${calls} to ${owner}`); // whom a function is given has to have been able to make it
+  await tx.rows(sql`alter function ${call} owner to ${owner}`);
+  await tx.rows(sql`revoke create on schema ${calls} from ${owner}`);
+}

@@ -1,0 +1,81 @@
+/** Has a cassette's schema all of its tables? Its migrations run once each, in their order, as its role, and are kept in our ledger. */
+import { sql } from 'drizzle-orm';
+import { DatabaseError } from '../../errors.ts';
+import type { Sql } from '../sql.ts';
+import { CALLS, schemaOf } from './names.ts';
+
+/** One that has been looked at, statement by statement. */
+export type MigrationFile = { name: string; sha256: string; statements: readonly string[] };
+
+/** `refused`: why it does not go on, and at which; plain, since it crosses a thread's border. */
+export type Migrated = { applied: string[]; refused: { migration: string; reason: string } | null };
+
+/** Any number of processes may ask at once: the lock is held by each migration's transaction. */
+export async function migrateCassette(
+  db: Sql,
+  { name, migrations }: { name: string; migrations: readonly MigrationFile[] },
+): Promise<Migrated> {
+  const applied: string[] = [];
+  for (;;) {
+    const step = await nextStep(db, name, migrations);
+    if (step.refused) return { applied, refused: step.refused };
+    if (step.applied === undefined) return { applied, refused: null };
+    applied.push(step.applied);
+  }
+}
+
+type Step = { applied?: string; refused?: { migration: string; reason: string } };
+
+async function nextStep(db: Sql, name: string, migrations: readonly MigrationFile[]): Promise<Step> {
+  let running = '';
+  try {
+    return await db.transaction(async (tx) => {
+      await tx.rows(sql`select pg_advisory_xact_lock(820144730, hashtext(${name}))`);
+      const { next, position, refused } = following(await ledger(tx, name), migrations);
+      if (refused) return { refused };
+      if (!next) return {};
+      running = next.name;
+      const call = sql`${sql.identifier(CALLS)}.${sql.identifier(schemaOf(name))}`;
+      for (const statement of next.statements) await tx.rows(sql`select ${call}(${statement}, 'count', 0)`);
+      await tx.rows(sql`
+        insert into svc.cassette_migrations (cassette, name, position, sha256)
+        values (${name}, ${next.name}, ${position}::integer, decode(${next.sha256}, 'hex'))`);
+      if (tx.kind === 'embedded') await tx.script('reset all; discard temp');
+      return { applied: next.name };
+    });
+  } catch (error) {
+    if (running === '' || !(error instanceof DatabaseError) || error.transient) throw error;
+    return { refused: { migration: running, reason: error.message.replace(/^Cannot run a statement: /, '') } };
+  }
+}
+
+type Applied = { name: string; sha256: string };
+
+const ledger = (tx: Sql, name: string): Promise<Applied[]> =>
+  tx.rows<Applied>(
+    sql`select name, encode(sha256, 'hex') as sha256 from svc.cassette_migrations where cassette = ${name} order by position`,
+  );
+
+/** The first that has not run, once all that ran are known and unchanged. */
+function following(
+  applied: readonly Applied[],
+  migrations: readonly MigrationFile[],
+): { next?: MigrationFile; position?: number; refused?: { migration: string; reason: string } } {
+  for (const [i, { name, sha256 }] of applied.entries()) {
+    const file = migrations.find((migration) => migration.name === name);
+    if (!file) {
+      return refusal(
+        name,
+        'it has run, and this version of the cassette lacks it: install that version or a later one',
+      );
+    }
+    if (file.sha256 !== sha256)
+      return refusal(name, 'it was edited after it had run: put its text back, and add another');
+    const other = migrations[i]?.name ?? '';
+    if (other !== name) return refusal(other, `it stands before ${name}, which has run: put new ones last`);
+  }
+  const next = migrations[applied.length];
+  return next ? { next, position: applied.length + 1 } : {};
+}
+
+const refusal = (migration: string, reason: string) => ({ refused: { migration, reason } });

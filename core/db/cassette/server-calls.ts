@@ -1,0 +1,91 @@
+/** How do a cassette's statements reach a server? As the role's own login, over connections of its own. */
+import { sql } from 'drizzle-orm';
+import { openPool, type Pool } from '../client/server.ts';
+import type { Sql } from '../sql.ts';
+import { nextCount } from './batches.ts';
+import { type Call, callCassette } from './call.ts';
+import type { Calls } from './cassette-db.ts';
+import type { Login } from './names.ts';
+import { refused } from './refused.ts';
+
+/** Of one cassette in this process. */
+const CONNECTIONS = 4;
+const MOST_STREAMS = 8;
+
+type Deps = { name: string; dsn: string; pooled: boolean; login: () => Promise<Login> };
+
+export type ServerCalls = Calls & {
+  /** Logs in once. @throws {DatabaseError} */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export function serverCalls({ name, dsn, pooled, login }: Deps): ServerCalls {
+  let pool: Promise<Pool> | undefined;
+  const streams = new Set<Pool>();
+  const opened = async (size: number) => openPool({ dsn, pooled, size, login: await login() });
+  const shared = () => {
+    pool ??= opened(CONNECTIONS);
+    pool.catch(() => {
+      pool = undefined;
+    });
+    return pool;
+  };
+  /** A pooler hands on no settings of a connection. */
+  const limited = (call: Call, limitMs: number): Call =>
+    pooled ? { ...call, settings: [...call.settings, ['statement_timeout', String(limitMs)]] } : call;
+
+  return {
+    async probe() {
+      await (await shared()).sqlFor(10_000).rows(sql`select 1 as one`);
+    },
+    run: async (call, limitMs) => callCassette((await shared()).sqlFor(limitMs), limited(call, limitMs)),
+    async *stream(call, limitMs) {
+      if (streams.size >= MOST_STREAMS)
+        throw refused(`'${name}' has ${MOST_STREAMS} streams open: read or leave one first`);
+      const own = await opened(1); // one connection, so its statements follow each other
+      streams.add(own);
+      const db = own.sqlFor(limitMs);
+      try {
+        await db.script('begin');
+        await prepare(db, limited(call, limitMs));
+        let count = nextCount([], 0);
+        for (let ended = false; !ended; ) {
+          const lines = await fetched(db, count);
+          ended = lines.length < count;
+          yield lines;
+          count = nextCount(lines, count);
+        }
+        await db.script('commit');
+      } finally {
+        streams.delete(own);
+        await own.close(); // ends a transaction that was left
+      }
+    },
+    async close() {
+      await Promise.all([...streams].map((own) => own.close()));
+      await (await pool?.catch(() => undefined))?.close();
+    },
+  };
+}
+
+/** A reader may take its time between batches, while the server holds the statement's snapshot. */
+const IDLE_MS = 10 * 60_000;
+
+async function prepare(db: Sql, { text, shape, settings }: Call): Promise<void> {
+  const chosen = [
+    ...settings,
+    ['standard_conforming_strings', 'on'],
+    ['idle_in_transaction_session_timeout', String(IDLE_MS)],
+  ] as const;
+  for (const [name, value] of chosen) await db.rows(sql`select set_config(${name}, ${value}, true)`);
+  const object = 'pg_catalog.to_json(rows_of_it)';
+  const array = `(select coalesce(pg_catalog.json_agg(m.value order by m.ordinality), '[]')
+                    from pg_catalog.json_each(${object}) with ordinality as m)`;
+  await db.script(
+    `declare rows_of_it no scroll cursor for select (${shape === 'array' ? array : object})::text as line from (${text}\n) as rows_of_it`,
+  );
+}
+
+const fetched = async (db: Sql, count: number): Promise<string[]> =>
+  (await db.rows<{ line: string }>(sql`fetch ${sql.raw(String(count))} from rows_of_it`)).map(({ line }) => line);

@@ -1,0 +1,79 @@
+/** May a cassette run this statement, and what comes back from it? One SELECT, INSERT, UPDATE, DELETE or MERGE, as the parser sees it. */
+import { LRUCache } from 'lru-cache';
+import { refuseReach } from './allowed.ts';
+import { wordsFor } from './kinds.ts';
+import { parsed } from './parser.ts';
+import { refused } from './refused.ts';
+import { nodesOf } from './tree.ts';
+
+/** `start` and `end` are bytes of the text in UTF-8. */
+export type Place = { start: number; end: number; parameter: number };
+
+export type Verdict = {
+  /** `count`: it gives no rows, only how many it changed. */
+  gives: 'rows' | 'count';
+  /** It changes nothing. */
+  reads: boolean;
+  /** The statement without what stands around it, and where its parameters stand in the whole text, in order. */
+  start: number;
+  end: number;
+  places: readonly Place[];
+};
+
+const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
+const PASS = new Set(['SelectStmt', ...WRITES]);
+
+const verdicts = new LRUCache<string, Verdict>({ max: 2000, maxSize: 8 * 1024 * 1024, sizeCalculation: sizeOf });
+
+function sizeOf({ places }: Verdict, key: string): number {
+  return key.length + places.length * 32 + 100;
+}
+
+/** @param own the cassette's schema @throws {DatabaseError} it may not, and why; `42601` it cannot be read */
+export async function verdictOn(text: string, own: string): Promise<Verdict> {
+  const key = `${own} ${text}`;
+  const known = verdicts.get(key);
+  if (known) return known;
+  const verdict = await judged(text, own);
+  verdicts.set(key, verdict);
+  return verdict;
+}
+
+async function judged(text: string, own: string): Promise<Verdict> {
+  const { stmts = [] } = await parsed(text);
+  const [only] = stmts;
+  if (!only?.stmt) throw refused('it is empty');
+  if (stmts.length > 1) throw refused(`these are ${stmts.length} statements; ask one at a time`);
+  const bytes = Buffer.from(text);
+  const places: Place[] = [];
+  let reads = true;
+  for (const { kind, node } of nodesOf(only.stmt)) {
+    if (kind === 'ParamRef') places.push(placeOf(bytes, node));
+    if (!kind.endsWith('Stmt')) continue;
+    if (!PASS.has(kind))
+      throw refused(`${wordsFor(kind)} is not for cassettes, only SELECT, INSERT, UPDATE and DELETE`);
+    if (WRITES.has(kind)) reads = false;
+  }
+  refuseReach(only.stmt, own);
+  places.sort((one, other) => one.start - other.start);
+  const [outermost = ''] = Object.keys(only.stmt);
+  const [body] = Object.values(only.stmt) as { returningClause?: unknown; returningList?: unknown }[];
+  const start = only.stmt_location ?? 0;
+  return {
+    gives: outermost === 'SelectStmt' || body?.returningClause || body?.returningList ? 'rows' : 'count',
+    reads,
+    start,
+    end: only.stmt_len ? start + only.stmt_len : bytes.length,
+    places,
+  };
+}
+
+function placeOf(bytes: Buffer, { number, location }: Readonly<Record<string, unknown>>): Place {
+  const start = Number(location);
+  const [written = ''] = /^\$\d+/.exec(bytes.toString('latin1', start, start + 12)) ?? [];
+  const parameter = Number(number ?? 0);
+  if (written === '' || Number(written.slice(1)) !== parameter || parameter < 1) {
+    throw refused('its parameters are not written as $1, $2 …');
+  }
+  return { start, end: start + written.length, parameter };
+}
