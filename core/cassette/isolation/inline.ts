@@ -1,0 +1,100 @@
+/** How does a cassette run in this process? Its entry is imported and its fetch called: for those that come with the service. */
+import { pathToFileURL } from 'node:url';
+import type { Cassette, Context, Env } from '../contract.ts';
+import { CassetteDown, type Confinement, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
+
+const TRUSTED: Confinement = {
+  level: 'none',
+  stops: [],
+  does_not_stop: ['anything: it runs in the service itself, with the rights of the service'],
+};
+
+/** @throws {Rejection} `start`: it does not load, or what `handed` throws */
+export async function startInline({ name, entry, handed, log }: StartModule): Promise<Running> {
+  const cassette = await importCassette(name, entry);
+  const { manifest, migrations, scheduled } = cassette;
+  const loaded: Loaded = {
+    manifest: manifest ?? null,
+    migrations: migrations ?? null,
+    scheduled: typeof scheduled === 'function',
+  };
+  const { DB, CORE, CONFIG, LOG } = await handed(loaded);
+  const env: Env = { ...(DB ? { DB } : {}), ...(CORE ? { CORE } : {}), CONFIG, LOG };
+
+  const underWay = new Set<Promise<unknown>>();
+  const keep = <T>(work: Promise<T>): Promise<T> => {
+    underWay.add(work);
+    const done = () => underWay.delete(work);
+    work.then(done, done);
+    return work;
+  };
+  const context: Context = {
+    waitUntil(work) {
+      keep(Promise.resolve(work)).catch((error) => log.error({ err: error }, 'what the cassette waits for failed'));
+    },
+  };
+  const down = (kind: 'unavailable' | 'broken', why: string, cause?: unknown) =>
+    new CassetteDown(kind, `Cannot ask "${name}": ${why}`, { cause });
+
+  let closed: Promise<void> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  const answer = async (request: Request): Promise<Response> => {
+    try {
+      return await cassette.fetch(request, env, context);
+    } catch (error) {
+      if (request.signal.aborted) throw request.signal.reason;
+      log.error({ err: error }, 'the cassette threw over a request');
+      throw down('broken', 'its fetch threw over this request; the log has the error', error);
+    }
+  };
+
+  return {
+    loaded,
+    confinement: TRUSTED,
+    liveness: () => ({ state: closed ? 'closed' : 'up', reason: null, restarts: 0 }),
+    async fetch(request) {
+      if (closed) throw down('unavailable', 'it was closed');
+      const response = await keep(answer(request));
+      // Not by instanceof: the server's adapter puts a Response of its own beside Node's.
+      if (typeof response?.status !== 'number' || typeof response.headers?.get !== 'function') {
+        throw down('broken', 'its fetch gave something that is no Response');
+      }
+      return response;
+    },
+    async scheduled(event) {
+      if (closed) throw down('unavailable', 'it was closed');
+      const run = last.then(() => cassette.scheduled?.(event, env, context));
+      last = run.catch(() => {});
+      await keep(run);
+    },
+    close(graceMs) {
+      closed ??= rested(underWay, graceMs);
+      return closed;
+    },
+  };
+}
+
+async function importCassette(name: string, entry: string): Promise<Cassette> {
+  try {
+    const module: { default?: Cassette } = await import(pathToFileURL(entry).href);
+    if (typeof module.default?.fetch === 'function') return module.default;
+  } catch (error) {
+    const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    throw new Rejection('start', `Cannot start "${name}": it throws when it is loaded: ${why}`);
+  }
+  throw new Rejection('start', `Cannot start "${name}": its default export has no function fetch`);
+}
+
+/** When nothing is under way any more, or after so long. */
+async function rested(underWay: ReadonlySet<Promise<unknown>>, graceMs: number): Promise<void> {
+  let patience: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    patience = setTimeout(resolve, graceMs, 'late');
+  });
+  const rest = async () => {
+    while (underWay.size > 0) await Promise.allSettled(underWay);
+  };
+  await Promise.race([rest(), late]);
+  clearTimeout(patience);
+}

@@ -1,0 +1,158 @@
+/** One life of a cassette's process: from its start behind the wall, through what it is asked, to the reason for which it ended. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Log } from '../contract.ts';
+import type { Handed, Loaded } from '../running.ts';
+import { openBridge } from './bridge.ts';
+import { type Channel, openChannel } from './channel.ts';
+import { commandFor, type Ground } from './confinement.ts';
+import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
+
+export type Life = {
+  channel: Channel;
+  hand(handed: Handed): Promise<void>;
+  /** When it has ended and left nothing behind: why, as the end of a sentence that begins with its name. */
+  ended: Promise<string>;
+  /** The end of what it wrote to its error output. */
+  lastWords(): string;
+  /** Ends it now, for this reason. */
+  end(reason: string): void;
+};
+
+type Options = {
+  name: string;
+  /** With all symbolic links followed, as the process will see them. */
+  folder: string;
+  entry: string;
+  /** The folder that holds child/main.mjs. */
+  runner: string;
+  tmp: string;
+  ground: Ground;
+  network: boolean;
+  memory_mb: number;
+  log: Log;
+  gate: Gate;
+};
+
+/** Starts it. It has loaded nothing yet: `channel.hello()` says when it has. */
+export async function startLife({ name, entry, log, gate, tmp, ...rest }: Options): Promise<Life> {
+  const root = await mkdtemp(join(tmp, 'root-'));
+  const command = commandFor({
+    ...rest,
+    ...rest.ground,
+    root,
+    readable: [rest.folder, rest.runner],
+    run: [join(rest.runner, 'main.mjs'), entry],
+  });
+  const child = spawn(command.file, command.args, {
+    cwd: rest.folder,
+    env: command.env,
+    detached: true, // a group of its own: a signal that it sends to its group reaches nobody else
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
+  });
+
+  let why: string | undefined;
+  const end = (reason: string) => {
+    why ??= reason;
+    endGroup(child);
+  };
+  const [, stdout, stderr, asking, bindings] = child.stdio;
+  if (
+    !(
+      stdout instanceof Readable &&
+      stderr instanceof Readable &&
+      asking instanceof Socket &&
+      bindings instanceof Socket
+    )
+  ) {
+    throw new Error('Cannot start a process of a cassette: its channels could not be opened');
+  }
+  const printed = { gate, limits: OUTPUT_LIMITS };
+  const out = readOutput(stdout, { ...printed, log: (line) => log.info({ output: 'stdout' }, line) });
+  const err = readOutput(stderr, { ...printed, log: (line) => log.warn({ output: 'stderr' }, line) });
+  const channel = openChannel(asking, { name, ended: () => ended });
+  const answerOutOf = openBridge(bindings, { gate });
+  for (const socket of [asking, bindings]) {
+    socket.on('error', () => {});
+    socket.once('close', () => setTimeout(end, CLOSED_MS, 'it closed its channel to the service').unref());
+  }
+
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
+    child.once('exit', () => {
+      out.hurry();
+      err.hurry();
+      // A channel that broke on garbage does not notice that its other end went; others have told all by then.
+      setTimeout(() => {
+        channel.close();
+        for (const socket of [asking, bindings]) socket.destroy();
+      }, LAST_WORDS_MS);
+    });
+    child.once('close', (code, signal) => resolve(why ?? reasonOf(code, signal, err.tail())));
+  }).then(async (reason) => {
+    why ??= reason;
+    await rm(root, { recursive: true, force: true });
+    return reason;
+  });
+  return {
+    channel,
+    async hand(handed) {
+      answerOutOf(handed);
+      await channel.hand({ config: handed.CONFIG, db: handed.DB !== null, core: handed.CORE !== null });
+    },
+    ended,
+    end,
+    lastWords: () => err.tail().trim().split('\n').at(-1)?.slice(0, 300) ?? '',
+  };
+}
+
+/** So long is read what it said before it ended. */
+const LAST_WORDS_MS = 50;
+
+/** So long may pass between the end of its channel and its own, when it ends by itself. */
+const CLOSED_MS = 300;
+
+function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {} // gone meanwhile
+}
+
+/** What child/main.mjs ends with. */
+const ENDINGS: Record<number, string> = {
+  82: 'it ended by an exception that nothing caught; the log has it',
+  83: 'it ended by a rejection that nothing handled; the log has it',
+  84: 'it ended since its channel to the service broke',
+};
+
+function reasonOf(code: number | null, signal: NodeJS.Signals | null, tail: string): string {
+  if (/heap out of memory|OutOfMemory|Allocation failed|bad_alloc/i.test(tail)) return 'it ran out of memory';
+  if (signal !== null) return `it was ended by ${signal}`;
+  return ENDINGS[code ?? 0] ?? `it ended with code ${code}`;
+}
+
+/** How far the module came, told by itself. @throws {Error} why not */
+export async function loadedBy(life: Life, ms: number): Promise<Loaded> {
+  const late = setTimeout(() => life.end(`it has not loaded within ${ms / 1000} s`), ms);
+  try {
+    const said = await life.channel.hello();
+    const { failure, loaded } = said as { failure?: unknown; loaded?: Loaded };
+    if (typeof failure === 'string') throw new Error(failure);
+    if (typeof loaded !== 'object' || loaded === null) throw new Error('it says nothing of itself');
+    const { manifest, migrations, scheduled } = loaded;
+    return { manifest, migrations, scheduled: scheduled === true };
+  } catch (error) {
+    const saidSo = error instanceof Error && error.name === 'Error';
+    if (saidSo) life.end(error.message);
+    else setTimeout(life.end, CLOSED_MS, 'it said nothing that can be read').unref(); // or it has ended by itself
+    const reason = await life.ended;
+    const words = life.lastWords();
+    throw new Error(saidSo || words === '' ? reason : `${reason} (${words})`, { cause: error });
+  } finally {
+    clearTimeout(late);
+  }
+}

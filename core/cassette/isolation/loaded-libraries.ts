@@ -1,0 +1,14 @@
+/** Which files does this Node need to run? Those that its process has loaded. */
+
+/** Paths of its shared libraries, the dynamic loader among them; none where Node is linked statically. */
+export function loadedLibraries(): string[] {
+  const report = process.report as typeof process.report & { excludeNetwork: boolean };
+  const { excludeNetwork } = report;
+  report.excludeNetwork = true; // else it resolves the names of all peers, synchronously
+  try {
+    const { sharedObjects } = report.getReport() as unknown as { sharedObjects: string[] };
+    return sharedObjects.filter((path) => path.startsWith('/'));
+  } finally {
+    report.excludeNetwork = excludeNetwork;
+  }
+}

@@ -1,0 +1,185 @@
+/** How does a cassette run in a process of its own? Started behind a wall, watched, and started again when it dies. */
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageRoot } from '../../package-root.ts';
+import { CassetteDown, type Liveness, Rejection, type Running, type StartModule } from '../running.ts';
+import { confinementOf, findGround, type Wall } from './confinement.ts';
+import { type Life, loadedBy, startLife } from './life.ts';
+import { OUTPUT_LIMITS, openGate } from './output.ts';
+
+export type ProcessOptions = {
+  /** A private folder that the service owns. */
+  tmp: string;
+  /** Of JavaScript's heap; some more is left for buffers and threads. */
+  memory_mb?: number;
+  loadMs?: number;
+  heartbeat?: { everyMs: number; withinMs: number };
+  backOff?: { fromMs: number; toMs: number; forgetMs: number };
+  /** A lower wall than the highest that stands here. */
+  wall?: Wall;
+};
+
+/** @throws {Rejection} `start`: it does not load, or what `handed` throws */
+export async function startProcess(module: StartModule, options: ProcessOptions): Promise<Running> {
+  const { name, log, network } = module;
+  const {
+    memory_mb = 256,
+    loadMs = 10_000,
+    heartbeat = { everyMs: 2_000, withinMs: 10_000 },
+    backOff = { fromMs: 200, toMs: 30_000, forgetMs: 60_000 },
+  } = options;
+  await mkdir(options.tmp, { recursive: true, mode: 0o700 });
+  const found = await findGround(options.tmp);
+  const ground = { ...found, wall: options.wall ?? found.wall };
+  const gate = openGate(log, OUTPUT_LIMITS);
+  const runner = join(packageRoot(), 'core/cassette/isolation/child');
+  const starting = {
+    name,
+    folder: await real(module.folder),
+    entry: await real(module.entry),
+    runner: await real(runner),
+    tmp: await real(options.tmp),
+    ground,
+    network,
+    memory_mb,
+    log,
+    gate,
+  };
+
+  /** One that is being started. */
+  let newborn: Life | undefined;
+  let closing: Promise<void> | undefined;
+
+  const live = async () => {
+    const life = await startLife(starting);
+    newborn = life;
+    if (closing) life.end(CLOSED);
+    try {
+      const loaded = await loadedBy(life, loadMs);
+      await life.hand(await module.handed(loaded));
+      return { life, loaded };
+    } catch (error) {
+      life.end('it was not let in');
+      await life.ended;
+      throw error;
+    } finally {
+      newborn = undefined;
+    }
+  };
+
+  let liveness: Liveness = { state: 'starting', reason: null, restarts: 0 };
+  let again: NodeJS.Timeout | undefined;
+  let attempt: Promise<void> | undefined;
+  let current: Life | undefined;
+  let failures = 0;
+
+  const { life: first, loaded } = await live().catch((error: unknown) => {
+    gate.close();
+    if (error instanceof Rejection) throw error;
+    throw new Rejection('start', `Cannot start "${name}": ${error instanceof Error ? error.message : 'it failed'}`);
+  });
+  begin(first);
+
+  function begin(life: Life): void {
+    const since = Date.now();
+    current = life;
+    liveness = { ...liveness, state: 'up' };
+    const calm = watch(life, heartbeat);
+    void life.ended.then((reason) => {
+      calm();
+      if (current === life) current = undefined;
+      if (closing) return;
+      failures = Date.now() - since > backOff.forgetMs ? 0 : failures;
+      fall(reason);
+    });
+  }
+
+  function fall(reason: string): void {
+    const ms = Math.min(backOff.fromMs * 2 ** failures, backOff.toMs);
+    failures += 1;
+    liveness = { state: 'restarting', reason, restarts: liveness.restarts };
+    log.warn({ reason, again_in_ms: ms }, 'the process of the cassette ended, and is started again');
+    again = setTimeout(() => {
+      attempt = rise().finally(() => {
+        attempt = undefined;
+      });
+    }, ms);
+  }
+
+  async function rise(): Promise<void> {
+    liveness = { ...liveness, restarts: liveness.restarts + 1 };
+    try {
+      const { life } = await live();
+      if (!closing) return begin(life);
+      life.end(CLOSED);
+      await life.ended;
+    } catch (error) {
+      if (!closing) fall(error instanceof Error ? error.message : 'it failed');
+    }
+  }
+
+  const there = (): Life => {
+    if (current) return current;
+    const why = liveness.state === 'closed' ? 'it was closed' : `it is started again, since ${liveness.reason}`;
+    throw new CassetteDown('unavailable', `Cannot ask "${name}": ${why}`);
+  };
+
+  async function close(graceMs: number): Promise<void> {
+    liveness = { ...liveness, state: 'closed' };
+    clearTimeout(again);
+    newborn?.end(CLOSED);
+    const life = current;
+    current = undefined;
+    if (life) {
+      const patience = setTimeout(life.end, graceMs, CLOSED);
+      if (graceMs > 0) await life.channel.rest().catch(() => {});
+      clearTimeout(patience);
+      life.end(CLOSED);
+      await life.ended;
+    }
+    await attempt;
+    gate.close();
+  }
+
+  return {
+    loaded,
+    confinement: confinementOf({ wall: ground.wall, network, memory_mb }),
+    liveness: () => liveness,
+    fetch: async (request) => there().channel.fetch(request),
+    scheduled: async (event) => there().channel.scheduled(event),
+    close: (graceMs) => {
+      closing ??= close(graceMs);
+      return closing;
+    },
+  };
+}
+
+const CLOSED = 'the service closes it';
+
+/** As the process will see it: behind a wall there are no links to follow. */
+const real = (path: string): Promise<string> => realpath(path).catch(() => path);
+
+/** Ends it when its event loop does not turn for too long. @returns stops watching */
+function watch(life: Life, { everyMs, withinMs }: { everyMs: number; withinMs: number }): () => void {
+  let late: NodeJS.Timeout | undefined;
+  let next: NodeJS.Timeout | undefined;
+  const beat = () => {
+    const reason = `it was ended: no answer to its heartbeat for ${withinMs / 1000} s`;
+    // In two steps: after a pause of our own event loop the first timer comes before the answer that waited, the second not.
+    late = setTimeout(() => {
+      late = setTimeout(life.end, withinMs / 2, reason);
+    }, withinMs / 2);
+    life.channel.beat().then(
+      () => {
+        clearTimeout(late);
+        next = setTimeout(beat, everyMs);
+      },
+      () => clearTimeout(late), // it ends, which is told elsewhere
+    );
+  };
+  next = setTimeout(beat, everyMs);
+  return () => {
+    clearTimeout(late);
+    clearTimeout(next);
+  };
+}

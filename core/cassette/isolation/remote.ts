@@ -1,0 +1,127 @@
+/** How is a cassette asked that somebody else runs? At the origin of its document, over HTTP, without following it elsewhere. */
+import { Agent as HttpAgent, type IncomingMessage, request as overHttp, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as overHttps } from 'node:https';
+import { Readable } from 'node:stream';
+import { CassetteDown, type Confinement, type Liveness, type Running } from '../running.ts';
+import { bodyOf } from './bodies.ts';
+
+const ELSEWHERE: Confinement = {
+  level: 'none',
+  stops: [],
+  does_not_stop: ['anything: it runs elsewhere; it learns what is sent to it, and what it answers is passed on'],
+};
+
+const CONNECT_MS = 10_000;
+
+/** What belongs to one connection and not to the request. */
+const CONNECTION = [
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'host',
+];
+const NO_BODY = [101, 204, 205, 304];
+
+/** @param address of its OpenAPI document, http or https; only the origin counts */
+export function startRemote({ address, name }: { address: URL; name: string }): Running {
+  const secure = address.protocol === 'https:';
+  const agent = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: CONNECT_MS });
+  const ask = secure ? overHttps : overHttp;
+  let liveness: Liveness = { state: 'up', reason: null, restarts: 0 };
+  const underWay = new Set<Promise<unknown>>();
+  const down = (kind: 'unavailable' | 'broken', why: string) =>
+    new CassetteDown(kind, `Cannot ask "${name}" at ${address.origin}: ${why}`);
+
+  const exchange = (request: Request): Promise<Response> =>
+    new Promise((resolve, reject) => {
+      const { pathname, search } = new URL(request.url);
+      const options: RequestOptions = {
+        agent,
+        method: request.method,
+        path: `${pathname}${search}`,
+        headers: Object.fromEntries([...request.headers].filter(([header]) => !CONNECTION.includes(header))),
+        signal: request.signal,
+      };
+      const asked = ask(new URL(address.origin), options);
+      let connected = false;
+      asked.once('socket', (socket) => {
+        connected = !socket.connecting; // one kept from an earlier request
+        if (connected) return;
+        const late = setTimeout(
+          () => asked.destroy(new Error(`no connection within ${CONNECT_MS / 1000} s`)),
+          CONNECT_MS,
+        );
+        socket.once('close', () => clearTimeout(late));
+        socket.once(secure ? 'secureConnect' : 'connect', () => {
+          connected = true;
+          clearTimeout(late);
+        });
+      });
+      asked.once('response', (answer) => {
+        liveness = { ...liveness, reason: null };
+        resolve(responseOf(answer, request, () => down('broken', 'it broke off')));
+      });
+      asked.once('error', (error: NodeJS.ErrnoException) => {
+        if (request.signal.aborted) return reject(request.signal.reason);
+        const why = error.code === 'ECONNRESET' ? 'it closed the connection' : (error.code ?? error.message);
+        if (!connected) liveness = { ...liveness, reason: why };
+        reject(down(connected ? 'broken' : 'unavailable', why));
+      });
+      if (request.body === null) asked.end();
+      else
+        Readable.fromWeb(request.body as import('node:stream/web').ReadableStream)
+          .on('error', (error) => asked.destroy(error))
+          .pipe(asked);
+    });
+
+  return {
+    loaded: null,
+    confinement: ELSEWHERE,
+    liveness: () => liveness,
+    async fetch(request) {
+      if (liveness.state === 'closed') throw down('unavailable', 'it was closed');
+      request.signal.throwIfAborted();
+      const answer = exchange(request);
+      underWay.add(answer);
+      const done = () => underWay.delete(answer);
+      answer.then(done, done);
+      return answer;
+    },
+    async scheduled() {
+      throw new Error(`Cannot run the background work of "${name}": whoever runs it does that`);
+    },
+    async close(graceMs) {
+      liveness = { ...liveness, state: 'closed' };
+      let patience: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => {
+        patience = setTimeout(resolve, graceMs);
+      });
+      await Promise.race([Promise.allSettled(underWay), late]);
+      clearTimeout(patience);
+      agent.destroy();
+    },
+  };
+}
+
+function responseOf(answer: IncomingMessage, { method, signal }: Request, down: () => Error): Response {
+  const headers = new Headers();
+  for (let i = 0; i + 1 < answer.rawHeaders.length; i += 2) {
+    const [name = '', value = ''] = answer.rawHeaders.slice(i, i + 2);
+    if (!CONNECTION.includes(name.toLowerCase())) headers.append(name, value);
+  }
+  const status = answer.statusCode ?? 502;
+  if (NO_BODY.includes(status) || method === 'HEAD') {
+    answer.resume();
+    return new Response(null, { status: status === 101 ? 502 : status, headers });
+  }
+  const body = bodyOf(answer, {
+    whole: () => answer.complete,
+    broken: () => (signal.aborted ? signal.reason : down()),
+    unwanted: () => answer.destroy(),
+  });
+  return new Response(body, { status, headers });
+}

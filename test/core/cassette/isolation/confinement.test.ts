@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { findGround, WALLS } from '../../../../core/cassette/isolation/confinement.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { emptyFolder, withCassette } from '../../../support/started-cassette.ts';
+
+const test = suite('confinement');
+
+const tmp = emptyFolder();
+const walls = WALLS.slice(WALLS.indexOf((await findGround(tmp)).wall));
+
+const listening = async (server: Server, on: number | string): Promise<Server> => {
+  if (typeof on === 'number') server.listen(on, '127.0.0.1');
+  else server.listen(on);
+  await once(server, 'listening');
+  return server;
+};
+const portOf = (server: Server): number => {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+};
+
+for (const wall of walls) {
+  for (const network of [false, true]) {
+    test(`${wall}${network ? ' with network' : ''}: what the confinement says it stops is stopped, and what not is not`, async () => {
+      const folder = emptyFolder();
+      const beside = `${folder}-beside`;
+      mkdirSync(beside);
+      writeFileSync(join(beside, 'secret'), 'secret');
+      symlinkSync(join(beside, 'secret'), join(folder, 'link'));
+      const socketPath = join(beside, 's');
+      const port = await listening(createServer(), 0);
+      const socket = await listening(createServer(), socketPath);
+      const victim = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1_000)'], { stdio: 'ignore' });
+      await withCassette('hostile.mjs', { wall, module: { network }, folder }, async ({ running, told }) => {
+        const { level, stops, does_not_stop } = running.confinement;
+        const says = (words: string): boolean => {
+          const stopped = stops.some((claim) => claim.includes(words));
+          const open = does_not_stop.some((claim) => claim.includes(words));
+          assert.is(stopped !== open, true, `${words}: said once`);
+          return stopped;
+        };
+        const refused = async (path: string) => 'refused' in (await told(path));
+        assert.is(level, wall === 'jail' && !network ? 'full' : 'partial');
+
+        assert.ok(says('the environment of the service'));
+        const { env, argv } = await told('/environment');
+        assert.equal(env, {});
+        assert.is(argv, 3);
+
+        assert.ok(says('writing files'));
+        for (const path of [join(folder, 'x'), join(beside, 'x'), '/tmp/x-of-a-cassette']) {
+          assert.ok(await refused(`/write?path=${path}`), path);
+          assert.not(existsSync(path));
+        }
+
+        assert.ok(says('starting processes or threads, loading native addons, opening a debugger'));
+        for (const path of ['/spawn', '/thread', '/addon?path=/x.node', '/debugger'])
+          assert.ok(await refused(path), path);
+
+        assert.not(await refused(`/read?path=${join(folder, 'hostile.mjs')}`), 'its own folder is readable');
+        for (const path of ['/etc/passwd', join(beside, 'secret'), '/proc/1/environ', '/proc/self/maps']) {
+          assert.ok(await refused(`/read?path=${path}`), path);
+        }
+        for (const path of ['/', beside, process.cwd()]) assert.ok(await refused(`/list?path=${path}`), path);
+        assert.is(await refused(`/read?path=${join(folder, 'link')}`), says('reading files'));
+
+        assert.is(await refused(`/connect?host=127.0.0.1&port=${portOf(port)}`), says('ports of this one'));
+        assert.is(await refused(`/socket?path=${socketPath}`), says('sockets in the file system'));
+        assert.is(await refused(`/signal?pid=${victim.pid}&signal=SIGKILL`), says('signals to other processes'));
+      });
+      const died = eventually(() => victim.signalCode !== null).then(
+        () => true,
+        () => false,
+      );
+      if (wall === 'jail' || wall === 'namespaces') assert.is(victim.exitCode ?? victim.signalCode, null);
+      else assert.ok(await died);
+      victim.kill('SIGKILL');
+      port.close();
+      socket.close();
+      rmSync(beside, { recursive: true });
+    });
+  }
+
+  test(`${wall}: a signal to its process group ends itself and nobody else`, async () => {
+    let received = 0;
+    const count = () => {
+      received += 1;
+    };
+    process.on('SIGUSR2', count);
+    await withCassette('hostile.mjs', { wall }, async ({ running, ask }) => {
+      await ask('/signal?pid=0&signal=SIGUSR2').catch(() => {});
+      await eventually(() => running.liveness().state === 'restarting');
+    });
+    process.off('SIGUSR2', count);
+    assert.is(received, 0);
+  });
+
+  if (wall !== 'permissions') {
+    test(`${wall}: memory beside the heap is bounded too`, async () => {
+      await withCassette('hostile.mjs', { wall, memory_mb: 64 }, async ({ running, ask }) => {
+        assert.ok(running.confinement.stops.includes('more memory than 192 MB beside what Node itself takes'));
+        assert.match(`${await ask('/exhaust-buffers').catch(String)}`, 'it ran out of memory');
+      });
+    });
+  }
+}
+
+test('the highest wall that stands is taken', async () => {
+  await withCassette('friendly.mjs', {}, async ({ running, ask }) => {
+    assert.is(running.confinement.level === 'full', walls[0] === 'jail');
+    assert.is(await (await ask('/ping')).text(), 'pong');
+  });
+});
+
+test.after(() => rmSync(tmp, { recursive: true }));
+test.run();

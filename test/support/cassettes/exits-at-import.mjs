@@ -1,0 +1,2 @@
+/** A cassette that never comes up. */
+process.exit(7);

@@ -1,0 +1,2 @@
+/** A cassette that never comes up. */
+for (;;);

@@ -1,0 +1,28 @@
+/** A cassette that runs: its fetch, around which a test wraps what it asks about. */
+import type { Manifest } from '../../core/cassette/contract.ts';
+import { type DeclaredManifest, parseManifest } from '../../core/cassette/manifest.ts';
+import type { Running } from '../../core/cassette/running.ts';
+
+export const cassetteManifest = (name: string, more: Partial<Manifest> = {}): Manifest => ({
+  kind: 'svc.cassette/v1',
+  cassette: { name, version: '1.0.0' },
+  ...more,
+});
+
+export const runningCassette = (
+  name: string,
+  fetch: Running['fetch'],
+): { running: Running; manifest: DeclaredManifest } => {
+  const manifest = cassetteManifest(name);
+  return {
+    manifest: parseManifest(manifest),
+    running: {
+      loaded: { manifest, migrations: [], scheduled: false },
+      confinement: { level: 'none', stops: [], does_not_stop: [] },
+      liveness: () => ({ state: 'up', reason: null, restarts: 0 }),
+      fetch,
+      scheduled: async () => {},
+      close: async () => {},
+    },
+  };
+};
