@@ -1,0 +1,212 @@
+/** May a source come in? Its steps in order; the first that fails is the reason. (DESIGN section 9, 'Admission'.) */
+import type { CassetteDatabases } from '../db/cassette/cassette-databases.ts';
+import { GrantsUnavailable, MigrationRefused } from '../db/cassette/grants-unavailable.ts';
+import { DatabaseError } from '../errors.ts';
+import type { Log as OurLog } from '../log.ts';
+import { cassetteLog } from './cassette-log.ts';
+import type { Env, Migration } from './contract.ts';
+import { digestOf } from './digest.ts';
+import { type CassetteDocument, readDocument } from './document.ts';
+import { documentText } from './document-text.ts';
+import { refuseUngranted } from './grants.ts';
+import { startInline } from './isolation/inline.ts';
+import { startProcess } from './isolation/process.ts';
+import { startRemote } from './isolation/remote.ts';
+import type { Entry } from './list.ts';
+import { type DeclaredManifest, parseManifest, refuseOtherManifest } from './manifest.ts';
+import { type Handed, type Isolation, type Loaded, Rejection, type Running } from './running.ts';
+import { readSettings, settingsFromEnvironment } from './settings.ts';
+import { resolveSource, type Source } from './source.ts';
+
+export type AdmissionParts = {
+  /** Where the list stands that has the entry, and what was installed. */
+  base: string;
+  installed: string;
+  /** null: there is no database to hand out. */
+  databases: CassetteDatabases | null;
+  core: NonNullable<Env['CORE']> | null;
+  environment: Readonly<Record<string, string | undefined>>;
+  /** A folder of ours for what a process needs while it runs. */
+  tmp: string;
+  log: OurLog;
+  /** Names of tools that others offer already. */
+  toolTaken(name: string): boolean;
+  patience?: Patience;
+};
+
+/** How long it may take to load, to hand out its document, and how often it is asked whether it is well. */
+export type Patience = {
+  loadMs: number;
+  documentMs: number;
+  health: { tries: number; eachMs: number; betweenMs: number };
+};
+
+export type Admitted = {
+  running: Running;
+  manifest: DeclaredManifest;
+  document: CassetteDocument;
+  source_digest: string | null;
+};
+
+const SERVED_CORE = ['v1'];
+/** On the embedded database everybody waits while a statement runs. */
+const STATEMENT_MS = 10_000;
+const PATIENCE: Patience = {
+  loadMs: 10_000,
+  documentMs: 10_000,
+  health: { tries: 10, eachMs: 2_000, betweenMs: 500 },
+};
+
+/** The source runs when this returns, and nothing of it does when it throws. @throws {Rejection} */
+export async function admit(entry: Entry, parts: AdmissionParts, signal: AbortSignal): Promise<Admitted> {
+  const { documentMs, health } = parts.patience ?? PATIENCE;
+  const source = await resolveSource(entry.source, { ...parts, name: entry.name });
+  const isolation = isolationOf(entry, source);
+  const source_digest = source.kind === 'module' ? await digestOf(source.folder) : null;
+  if (source_digest !== null) refuseChanged(entry, source_digest);
+
+  const running = await start(entry, source, isolation, parts);
+  try {
+    const text = await documentOf(running, source, documentMs);
+    const document = await readDocument(text, { name: entry.name, isolation });
+    if (source.kind === 'remote') refuseChanged(entry, document.openapi_digest);
+    const { manifest } = document;
+    if (running.loaded) refuseOtherManifest(running.loaded.manifest, manifest);
+    if (isolation === 'remote') refuseUngranted(manifest, entry.grants, ['forward_auth']);
+    await refuseMissing(manifest, parts.databases);
+    for (const { full_name } of document.tools)
+      if (parts.toolTaken(full_name))
+        throw new Rejection('tools', `Cannot offer the tool "${full_name}": another cassette has one of that name`);
+    if (isolation !== 'remote' && manifest.bindings.db) await makeSchema(entry, manifest, running.loaded, parts);
+    await untilHealthy(running, manifest.api.health, health, signal);
+    return { running, manifest, document, source_digest };
+  } catch (error) {
+    await running.close(0);
+    throw error;
+  }
+}
+
+export function isolationOf({ isolation }: Pick<Entry, 'isolation'>, source: Pick<Source, 'kind'>): Isolation {
+  const usual = source.kind === 'remote' ? 'remote' : 'process';
+  if (isolation !== undefined && (isolation === 'remote') !== (usual === 'remote'))
+    throw new Rejection(
+      'resolve',
+      usual === 'remote'
+        ? `Cannot run an address ${isolation === 'inline' ? 'inline' : 'as a process'}: it runs where it is, its isolation is "remote"`
+        : 'Cannot take a folder for remote: give the address of its OpenAPI document',
+    );
+  return isolation ?? usual;
+}
+
+function refuseChanged({ digest }: Entry, found: string): void {
+  if (digest !== undefined && digest !== found)
+    throw new Rejection(
+      'digest',
+      `Cannot take it: it is not what was pinned (pinned ${digest}, found ${found}); install it again, or pin what is there`,
+    );
+}
+
+function start(entry: Entry, source: Source, isolation: Isolation, parts: AdmissionParts): Promise<Running> | Running {
+  if (source.kind === 'remote') return startRemote({ address: source.address, name: entry.name });
+  const module = {
+    name: entry.name,
+    folder: source.folder,
+    entry: source.entry,
+    handed: (loaded: Loaded) => handed(entry, loaded, parts),
+    network: entry.grants.bindings.includes('network'),
+    log: cassetteLog(parts.log, entry.name),
+  };
+  const { loadMs } = parts.patience ?? PATIENCE;
+  return isolation === 'inline' ? startInline(module) : startProcess(module, { tmp: parts.tmp, loadMs });
+}
+
+/** What it gets, once it has said what it is. A database is handed out before its schema is made; until then it has nothing to read. */
+function handed(entry: Entry, loaded: Loaded, { databases, core, environment, log }: AdmissionParts): Handed {
+  const manifest = parseManifest(loaded.manifest);
+  refuseUngranted(manifest, entry.grants);
+  return {
+    LOG: cassetteLog(log, entry.name),
+    CONFIG: readSettings(manifest, entry.config, settingsFromEnvironment(entry.name, environment), entry.name),
+    DB: manifest.bindings.db && databases ? databases.db(entry.name, { statementMs: STATEMENT_MS }) : null,
+    CORE: manifest.bindings.core ? core : null,
+  };
+}
+
+const documentOf = (running: Running, source: Source, ms: number): Promise<string> =>
+  source.kind === 'remote'
+    ? documentText(running, `${source.address.pathname}${source.address.search}`, { step: 'resolve', ms })
+    : documentText(running, parseManifest(running.loaded?.manifest).api.openapi, { step: 'openapi', ms });
+
+async function refuseMissing({ depends }: DeclaredManifest, databases: CassetteDatabases | null): Promise<void> {
+  if (!SERVED_CORE.includes(depends.core))
+    throw new Rejection('depends', `Cannot serve it: it needs the read API ${depends.core}, and this is v1`);
+  const missing = databases && depends.views.length > 0 ? await databases.missingViews(depends.views) : [];
+  if (missing.length > 0)
+    throw new Rejection(
+      'depends',
+      `Cannot serve it: there is no view ${missing.map((view) => `svc_v1.${view}`).join(', ')}`,
+    );
+}
+
+async function makeSchema(
+  { name }: Entry,
+  { depends }: DeclaredManifest,
+  loaded: Loaded | null,
+  { databases }: AdmissionParts,
+): Promise<void> {
+  if (!databases) return; // it has no DB, and says so to whoever asks
+  try {
+    await databases.provision({ name, views: depends.views, extensions: depends.extensions });
+    await databases.migrate(name, migrationsOf(loaded));
+  } catch (error) {
+    if (error instanceof GrantsUnavailable)
+      throw new Rejection('migrate', `grants-unavailable: ${error.message}`, error.sql === '' ? [] : [error.sql]);
+    if (error instanceof MigrationRefused) throw new Rejection('migrate', error.message);
+    if (error instanceof DatabaseError)
+      throw new Rejection(
+        'migrate',
+        `Cannot make its schema: ${error.transient ? 'the database is away' : error.message}`,
+      );
+    throw error;
+  }
+}
+
+function migrationsOf(loaded: Loaded | null): Migration[] {
+  const given = loaded?.migrations ?? [];
+  const isOne = (one: unknown): one is Migration =>
+    typeof one === 'object' &&
+    one !== null &&
+    typeof (one as Migration).sql === 'string' &&
+    /^[a-z0-9_-]{1,100}$/.test(String((one as Migration).name));
+  if (!Array.isArray(given) || !given.every(isOne))
+    throw new Rejection(
+      'migrate',
+      'Cannot make its schema: "migrations" must be a list of {name, sql}, with names of a-z, 0-9, _ and -',
+    );
+  if (new Set(given.map(({ name }) => name)).size < given.length)
+    throw new Rejection('migrate', 'Cannot make its schema: two of its migrations have one name');
+  return given;
+}
+
+async function untilHealthy(
+  running: Running,
+  path: string,
+  { tries, eachMs, betweenMs }: Patience['health'],
+  signal: AbortSignal,
+): Promise<void> {
+  let last = '';
+  for (let left = tries; left > 0 && !signal.aborted; left--) {
+    const request = new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(eachMs) });
+    const said = await running.fetch(request).then(
+      async (response) => {
+        await response.body?.cancel();
+        return response.ok ? null : `it answered ${response.status}`;
+      },
+      (error: Error) => (request.signal.aborted ? `no answer within ${eachMs / 1000} s` : error.message),
+    );
+    if (said === null) return;
+    last = said;
+    if (left > 1) await new Promise((resolve) => setTimeout(resolve, betweenMs));
+  }
+  throw new Rejection('health', `Cannot take it: it is not healthy at ${path} (${last})`);
+}

@@ -1,0 +1,24 @@
+/** Where do a cassette's own lines go? Into the service's log, under its name, no longer than a line should be. */
+import type { Log as OurLog } from '../log.ts';
+import type { Log } from './contract.ts';
+
+const MOST_CHARACTERS = 4_096;
+
+export const cassetteLog = (log: OurLog, cassette: string): Log => {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error'): Log['info'] =>
+    (fields, message) =>
+      log[level]({ cassette, ...bounded(fields) }, String(message).slice(0, MOST_CHARACTERS));
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+};
+
+/** Fields that cannot be told, or are too long, are left out: what a cassette logs must never be what breaks it. */
+function bounded(fields: unknown): Record<string, unknown> {
+  try {
+    const text = JSON.stringify(fields ?? {});
+    if (text.length > MOST_CHARACTERS) return { fields_left_out: `${text.length} characters` };
+    return { fields: JSON.parse(text) as unknown };
+  } catch {
+    return { fields_left_out: 'they are no JSON' };
+  }
+}

@@ -1,0 +1,30 @@
+/** How is a cassette asked for its document? Once, with a deadline and a bound, and where it says that it is. */
+import { MOST_DOCUMENT_BYTES } from './document.ts';
+import { Rejection, type Running, type Step } from './running.ts';
+import { textOf } from './text-of.ts';
+
+const DOCUMENT_MS = 10_000;
+
+/** @param path its own, with query; `step`: where it fails when there is none to be had. @throws {Rejection} */
+export async function documentText(
+  running: Pick<Running, 'fetch'>,
+  path: string,
+  { step = 'openapi', ms = DOCUMENT_MS }: { step?: Step; ms?: number } = {},
+): Promise<string> {
+  const request = new Request(`http://cassette${path}`, {
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.timeout(ms),
+  });
+  const why = (error: Error) => (request.signal.aborted ? `it took longer than ${ms / 1000} s` : error.message);
+  const response = await running.fetch(request).catch((error: Error) => {
+    throw new Rejection(step, `Cannot get its OpenAPI document at ${path}: ${why(error)}`);
+  });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    const elsewhere = response.status >= 300 && response.status < 400 ? ', and redirects are not followed' : '';
+    throw new Rejection(step, `Cannot get its OpenAPI document at ${path}: it answered ${response.status}${elsewhere}`);
+  }
+  return textOf(response, MOST_DOCUMENT_BYTES).catch((error: Error) => {
+    throw new Rejection('openapi', `Cannot read its OpenAPI document at ${path}: ${why(error)}`);
+  });
+}

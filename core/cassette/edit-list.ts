@@ -1,0 +1,113 @@
+/** How is the user's list changed by a command? One entry at a time: every other character stays as somebody wrote it. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { packageRoot } from '../package-root.ts';
+import { within } from './digest.ts';
+import { type Place, type PlacedJson, placedJson } from './json-places.ts';
+import { LIST_FILE } from './read-list.ts';
+
+/** What a command writes of an entry; members that have their default are left out. */
+export type WrittenEntry = { name: string } & Readonly<Record<string, unknown>>;
+
+/**
+ * The text with this entry in the place of the one of its name, else at the end.
+ * @param text of a list that can be used, or null when there is none yet
+ * @param schema where a list that is new says its JSON Schema is
+ */
+export function withEntry(text: string | null, entry: WrittenEntry, schema: string): string {
+  if (text === null) return `${JSON.stringify({ $schema: schema, cassettes: [entry] }, null, 2)}\n`;
+  const json = placedJson(text);
+  const entries = namesIn(json);
+  const index = entries.indexOf(entry.name);
+  const step = indentStep(text);
+  const list = placeOf(json, ['cassettes']);
+  if (index >= 0) {
+    const place = placeOf(json, ['cassettes', index]);
+    return spliced(text, place, indented(entry, step, indentAt(text, place.start)));
+  }
+  const last = json.place(['cassettes', entries.length - 1]);
+  const indent = last ? indentAt(text, last.start) : indentAt(text, list.start) + step;
+  const added = `\n${indent}${indented(entry, step, indent)}`;
+  if (last) return spliced(text, { start: last.end, end: last.end }, `,${added}`);
+  return spliced(text, list, `[${added}\n${indentAt(text, list.start)}]`);
+}
+
+/** The text without the entry of that name; the same text where there is none. */
+export function withoutEntry(text: string, name: string): string {
+  const json = placedJson(text);
+  const entries = namesIn(json);
+  const index = entries.indexOf(name);
+  if (index < 0) return text;
+  const place = placeOf(json, ['cassettes', index]);
+  if (entries.length === 1) return spliced(text, placeOf(json, ['cassettes']), '[]');
+  if (index > 0) return spliced(text, { start: placeOf(json, ['cassettes', index - 1]).end, end: place.end }, '');
+  return spliced(text, { start: place.start, end: placeOf(json, ['cassettes', 1]).start }, '');
+}
+
+/** Whole or not at all, as every reader sees it; a symlink stays one, and its file is written. */
+export async function writeList(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const target = await realpath(file).catch(() => file);
+  const mode = (await stat(target).catch(() => null))?.mode ?? 0o644;
+  const fresh = `${target}.${randomUUID()}.new`;
+  try {
+    const handle = await open(fresh, 'wx', mode & 0o777);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(fresh, target);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw error;
+  }
+}
+
+/** The user's list as a command finds it; `text` null: it is to be made. The first that exists, else in the `.svc` in use. */
+export async function usersList(candidates: readonly string[]): Promise<{ file: string; text: string | null }> {
+  for (const file of candidates) {
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+      throw error;
+    });
+    if (text !== null) return { file, text };
+  }
+  return { file: candidates.at(-1) ?? LIST_FILE, text: null };
+}
+
+/** Where the JSON Schema of the list lies, as seen from the list. */
+export function schemaFrom(file: string): string {
+  const schema = join(packageRoot(), 'core/cassette/list.schema.json');
+  const path = relative(dirname(file), schema);
+  const near =
+    within(packageRoot(), file) ||
+    path.startsWith(`node_modules${sep}`) ||
+    path.startsWith(join('..', `node_modules${sep}`));
+  return !near ? pathToFileURL(schema).href : path.startsWith('.') ? path : `./${path}`;
+}
+
+const namesIn = ({ value }: PlacedJson): string[] =>
+  (value as { cassettes: { name: string }[] }).cassettes.map(({ name }) => name);
+
+function placeOf(json: PlacedJson, path: readonly (string | number)[]): Place {
+  const place = json.place(path);
+  if (!place) throw new Error(`Cannot find ${path.join('.')} in the list`);
+  return place;
+}
+
+const spliced = (text: string, { start, end }: Pick<Place, 'start' | 'end'>, by: string) =>
+  text.slice(0, start) + by + text.slice(end);
+
+/** What the line of that offset begins with. */
+const indentAt = (text: string, offset: number): string =>
+  /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? '';
+
+/** One level, as this text has it. */
+const indentStep = (text: string): string => /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
+
+const indented = (entry: WrittenEntry, step: string, indent: string) =>
+  JSON.stringify(entry, null, step).replaceAll('\n', `\n${indent}`);

@@ -1,0 +1,95 @@
+/** Which cassettes are in, since when and why, and how far is each kept apart? What operators, and the controllers of a cluster, go by. */
+import type { Installed } from './installed.ts';
+import { shownSource } from './shown-source.ts';
+
+/** Who this process is, as far as its surroundings said so. */
+export type Instance = {
+  instance_id: string; // a UUID for each process
+  started_at: string;
+  pod_name?: string;
+  pod_uid?: string;
+  pod_ip?: string;
+  node_name?: string;
+  replica_set?: string;
+  image_digest?: string;
+};
+
+type Parts = {
+  instance: Instance;
+  list: { digest: string; count: number; loaded_at: string; problem: string | null };
+  installed: readonly Installed[];
+  now: number;
+};
+
+/**
+ * `cassettes` were looked at: admitted, stale or rejected; `unresolved_sources` could not be had, or not yet. Both together are
+ * `source_count`. `ready`: every required one is in. Times are RFC 3339 in UTC, in seconds. (REFERENCE section 6.7.)
+ */
+export const evidenceOf = ({ instance, list, installed, now }: Parts) => ({
+  schema: 'svc.evidence/v1' as const,
+  instance,
+  configuration: {
+    source_list_digest: list.digest,
+    source_count: list.count,
+    ...(list.loaded_at === '' ? {} : { loaded_at: seconds(list.loaded_at) }),
+    ...(list.problem === null ? {} : { problem: list.problem }),
+    contract_version: 'v1' as const,
+  },
+  ready: installed.every(({ entry, state }) => !entry.required || state === 'admitted'),
+  cassettes: installed.filter((one) => !isUnresolved(one)).map(lookedAt),
+  unresolved_sources: installed.filter(isUnresolved).map(({ entry, state, since, trouble }) => ({
+    subject: entry.name,
+    source: shownSource(entry.source),
+    admission: state,
+    since,
+    required: entry.required,
+    reason: trouble?.reason ?? 'it was not tried yet',
+    ...(trouble ? { observed_at: trouble.observed_at } : {}),
+  })),
+  checked_at: seconds(new Date(now).toISOString()),
+});
+export type Evidence = ReturnType<typeof evidenceOf>;
+
+const isUnresolved = ({ state }: Installed) => state === 'unresolved' || state === 'pending';
+
+const lookedAt = (one: Installed) => {
+  const { entry, state, since, document, trouble, confinement, liveness } = one;
+  return {
+    name: entry.name,
+    source: shownSource(entry.source),
+    required: entry.required,
+    admission: state,
+    since,
+    ...(one.admitted_at === null ? {} : { admitted_at: one.admitted_at }),
+    isolation: one.isolation,
+    ...(confinement === null
+      ? { confinement: 'none' as const }
+      : {
+          confinement: confinement.level,
+          confinement_stops: confinement.stops,
+          confinement_does_not_stop: confinement.does_not_stop,
+        }),
+    ...(liveness === null ? {} : { liveness: liveness.state, restarts: liveness.restarts }),
+    ...(one.source_digest === null ? {} : { source_digest: one.source_digest }),
+    source_pinned: entry.digest !== undefined,
+    ...(document === null
+      ? {}
+      : { manifest_digest: document.manifest_digest, openapi_digest: document.openapi_digest }),
+    openapi_status:
+      document === null ? ('missing' as const) : state === 'stale' ? ('stale' as const) : ('fresh' as const),
+    route_prefix: `/v1/cassettes/${entry.name}`,
+    ...(trouble === null
+      ? {}
+      : {
+          rejection: {
+            subject: entry.name,
+            step: trouble.step,
+            reason: trouble.reason,
+            ...(trouble.problems.length > 0 ? { problems: trouble.problems } : {}),
+            observed_at: trouble.observed_at,
+          },
+        }),
+  };
+};
+
+const seconds = (instant: string): string => `${instant.slice(0, 19)}Z`;

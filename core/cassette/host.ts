@@ -1,0 +1,162 @@
+/** Which cassettes are in right now? One slot for each entry of the list in effect; an edited entry is taken out and tried anew. */
+import { createHash } from 'node:crypto';
+import { Refusal } from '../errors.ts';
+import { canonicalJson } from '../merkle/canonical-json.ts';
+import type { Installed } from './installed.ts';
+import { type Entry, listDigest } from './list.ts';
+import { type Limits, type Mounted, mounted } from './mount.ts';
+import type { Running } from './running.ts';
+import { openSlot, type Slot, type SlotParts } from './slot.ts';
+import { cassetteUnknown } from './unknown.ts';
+
+export type ListInEffect = {
+  entries: readonly Entry[];
+  /** When it was read, in RFC 3339. */
+  loaded_at: string;
+  /** What is wrong with the list as it stands now; the one in effect is the last good one. */
+  problem: string | null;
+  /** The folder that an entry's relative source starts from. */
+  folderOf(entry: Entry): string;
+};
+
+/** From outside, on its way to a cassette. */
+export type Call = Pick<Mounted, 'request' | 'caller' | 'requestId' | 'peer' | 'cut'>;
+
+export type CassetteHost = {
+  /** What is on the list, by name. Those that are switched off are not tried and not shown. */
+  installed(): Installed[];
+  list(): { digest: string; count: number; loaded_at: string; problem: string | null };
+  /** Another one whenever another document, or another set of them, is served. */
+  version(): string;
+  /** From the first list on, and again whenever it was edited. Settles when what left is gone. */
+  apply(list: ListInEffect): Promise<void>;
+  /** @throws {Refusal} cassette-unknown, cassette-unavailable, cassette-broken, cassette-late, body-too-large */
+  answer(name: string, call: Call): Promise<Response>;
+  /** One of its own paths, asked on nobody's behalf: for its tools. @throws {Refusal} as above */
+  ask(name: string, request: Request): Promise<Response>;
+  /** Resolves when every entry was tried once, or after so long. */
+  settled(ms: number): Promise<void>;
+  close(graceMs: number): Promise<void>;
+};
+
+export type HostParts = Omit<SlotParts, 'base' | 'changed' | 'toolTaken' | 'retryMs' | 'refreshMs'> &
+  Partial<Pick<SlotParts, 'retryMs' | 'refreshMs'>> & { limits?: Limits };
+
+/** A stream of a cassette that was taken off the list ends by itself within this time, or is cut. */
+const GRACE_MS = 10_000;
+const RETRY_MS = { first: 1_000, most: 30_000 };
+const REFRESH_MS = 30_000;
+
+export function openHost(parts: HostParts): CassetteHost {
+  const slots = new Map<string, { slot: Slot; key: string }>();
+  const withdrawals = new Set<Promise<void>>();
+  const waiting = new Set<() => void>();
+  let effect: ListInEffect = { entries: [], loaded_at: '', problem: null, folderOf: () => '' };
+
+  const shown = () => [...slots.values()].map(({ slot }) => slot.installed());
+  const byName = (one: Installed, other: Installed) => (one.entry.name < other.entry.name ? -1 : 1);
+  const open = (entry: Entry, base: string): Slot =>
+    openSlot(entry, {
+      ...parts,
+      base,
+      retryMs: parts.retryMs ?? RETRY_MS,
+      refreshMs: parts.refreshMs ?? REFRESH_MS,
+      changed: () => {
+        for (const look of waiting) look();
+      },
+      toolTaken: (name) =>
+        shown().some((one) => one.entry.name !== entry.name && one.document?.tools.some((t) => t.full_name === name)),
+    });
+  const withdraw = (slot: Slot, graceMs: number) => {
+    const ending = slot
+      .withdraw(graceMs)
+      .catch((error: Error) =>
+        parts.log.warn({ cassette: slot.entry.name, reason: error.message }, 'while withdrawing'),
+      )
+      .finally(() => withdrawals.delete(ending));
+    withdrawals.add(ending);
+    return ending;
+  };
+
+  const answering = (name: string): { slot: Slot; running: Running; shown: Installed } => {
+    const slot = slots.get(name)?.slot;
+    if (!slot) throw cassetteUnknown();
+    const running = slot.running();
+    const shown = slot.installed();
+    if (!running || !shown.document)
+      throw new Refusal(
+        'cassette-unavailable',
+        `Cannot answer: the cassette "${name}" is ${shown.state}${shown.trouble ? `; GET /v1/cassettes says why` : ''}`,
+      );
+    return { slot, running, shown };
+  };
+
+  return {
+    installed: () => shown().sort(byName),
+    list: () => ({
+      digest: listDigest(effect.entries),
+      count: effect.entries.filter(({ enabled }) => enabled).length,
+      loaded_at: effect.loaded_at,
+      problem: effect.problem,
+    }),
+    version: () =>
+      createHash('sha256')
+        .update(
+          JSON.stringify(
+            shown()
+              .sort(byName)
+              .map(({ entry, document }) => [entry.name, document?.openapi_digest ?? null]),
+          ),
+        )
+        .digest('hex'),
+    async apply(list) {
+      effect = list;
+      const wanted = new Map(list.entries.filter(({ enabled }) => enabled).map((entry) => [entry.name, entry]));
+      const gone: Promise<void>[] = [];
+      for (const [name, { slot, key }] of slots) {
+        const entry = wanted.get(name);
+        if (entry && keyOf(entry, list) === key) continue;
+        slots.delete(name);
+        gone.push(withdraw(slot, GRACE_MS));
+      }
+      for (const [name, entry] of wanted)
+        if (!slots.has(name)) slots.set(name, { slot: open(entry, list.folderOf(entry)), key: keyOf(entry, list) });
+      for (const look of waiting) look();
+      await Promise.all(gone);
+    },
+    async answer(name, call) {
+      const { slot, running, shown } = answering(name);
+      const { manifest } = shown.document as NonNullable<Installed['document']>;
+      const forwardAuth = manifest.bindings.forward_auth && slot.entry.grants.bindings.includes('forward_auth');
+      return mounted({ ...call, name, manifest, running, forwardAuth, gone: slot.gone }, parts.limits);
+    },
+    async ask(name, request) {
+      const { slot, running } = answering(name);
+      const signal = AbortSignal.any([request.signal, slot.gone]);
+      return running.fetch(new Request(request, { signal }));
+    },
+    settled: (ms) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (shown().some(({ state }) => state === 'pending')) return;
+          done();
+        };
+        const done = () => {
+          clearTimeout(timer);
+          waiting.delete(look);
+          resolve();
+        };
+        const timer = setTimeout(done, ms);
+        waiting.add(look);
+        look();
+      }),
+    async close(graceMs) {
+      const all = [...slots.values()].map(({ slot }) => withdraw(slot, graceMs));
+      slots.clear();
+      await Promise.all([...all, ...withdrawals]);
+    },
+  };
+}
+
+/** Another one whenever the entry has to be tried anew. */
+const keyOf = (entry: Entry, list: ListInEffect): string => canonicalJson([entry, list.folderOf(entry)]);

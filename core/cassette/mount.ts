@@ -1,0 +1,211 @@
+/** How does a request reach a cassette, and its answer come back? As streams, without credentials, and bounded where a caller could hurt. */
+import { Refusal } from '../errors.ts';
+import { type DeclaredManifest, ownPrefix } from './manifest.ts';
+import { CassetteDown, type Running } from './running.ts';
+
+export type Mounted = {
+  /** As it came to the read API. */
+  request: Request;
+  /** Installed name. */
+  name: string;
+  manifest: DeclaredManifest;
+  running: Running;
+  /** `forward_auth` was asked for and granted. */
+  forwardAuth: boolean;
+  /** Whom the gateway vouches for. */
+  caller: string | null;
+  requestId: string;
+  /** The caller's address; null where there is no socket. */
+  peer: string | null;
+  /** Aborts when the cassette is withdrawn for good. */
+  gone: AbortSignal;
+  /** Ends the connection under an answer that cannot be finished. Absent: its stream fails. */
+  cut?: (why: string) => void;
+};
+
+export type Limits = { requestBytes: number; idleMs: number };
+export const LIMITS: Limits = { requestBytes: 32 * 1024 * 1024, idleMs: 120_000 };
+
+/** @throws {Refusal} body-too-large, cassette-unavailable, cassette-broken, cassette-late */
+export async function mounted(mount: Mounted, { requestBytes, idleMs }: Limits = LIMITS): Promise<Response> {
+  const { request, name, running, gone } = mount;
+  if (Number(request.headers.get('content-length') ?? 0) > requestBytes) throw tooLarge(requestBytes);
+  const ending = new AbortController();
+  const signal = AbortSignal.any([request.signal, gone, ending.signal]);
+  const body = request.body && bounded(request.body, requestBytes);
+  const asked = new Request(localAddress(mount), {
+    method: request.method,
+    headers: inwards(mount),
+    signal,
+    redirect: 'manual',
+    ...(body ? { body: body.stream, duplex: 'half' } : {}),
+  } as RequestInit);
+
+  const idle = idleTimer(idleMs, () => ending.abort());
+  try {
+    const response = await Promise.race([running.fetch(asked), idle.late]);
+    return new Response(response.body && watched(response.body, idleMs, signal, ending, mount), {
+      status: response.status,
+      headers: outwards(response.headers, name),
+    });
+  } catch (error) {
+    if (body?.over()) throw tooLarge(requestBytes);
+    if (gone.aborted) throw new Refusal('cassette-unavailable', `Cannot answer: the cassette "${name}" was withdrawn`);
+    if (error instanceof Refusal) throw error;
+    throw refusalOf(error, name);
+  } finally {
+    idle.stop();
+  }
+}
+
+function refusalOf(error: unknown, name: string): Refusal {
+  const kind = error instanceof CassetteDown ? error.kind : 'broken';
+  const why = error instanceof CassetteDown ? `: ${error.message}` : '';
+  if (kind === 'unavailable')
+    return new Refusal('cassette-unavailable', `Cannot answer: the cassette "${name}" is not there now${why}`);
+  if (kind === 'late') return new Refusal('cassette-late', `Cannot answer: the cassette "${name}" took too long${why}`);
+  return new Refusal('cassette-broken', `Cannot answer: the cassette "${name}" failed over this request${why}`, {
+    cause: error,
+  });
+}
+
+const tooLarge = (bytes: number) =>
+  new Refusal('body-too-large', `Cannot take the body: a cassette gets at most ${bytes / 1024 / 1024} MiB`);
+
+/** `/v1/cassettes/<installed>/rest?query` as `/<prefix>/<its own name>/rest?query`. */
+function localAddress({ request, manifest }: Mounted): string {
+  const { pathname, search } = new URL(request.url);
+  const rest = pathname.split('/').slice(4).join('/');
+  const base = ownPrefix(manifest);
+  return `http://cassette${base}${rest === '' && !pathname.endsWith('/') ? '' : `/${rest}`}${search}`;
+}
+
+/** Of a connection, not of a message (RFC 9110, 7.6.1). */
+const HOP_BY_HOP = [
+  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['proxy-authenticate', 'proxy-authorization', 'expect', 'host', 'content-length'],
+];
+const CREDENTIALS = ['authorization', 'cookie'];
+
+function inwards({ request, name, forwardAuth, caller, requestId, peer }: Mounted): Headers {
+  const headers = new Headers(request.headers);
+  dropHopByHop(headers);
+  for (const header of [...headers.keys()])
+    if (header.startsWith('x-svc-') || header.startsWith('x-forwarded-') || header === 'forwarded')
+      headers.delete(header);
+  if (!forwardAuth) for (const header of CREDENTIALS) headers.delete(header);
+  const { host, protocol } = new URL(request.url);
+  headers.set('x-forwarded-host', request.headers.get('host') ?? host);
+  headers.set('x-forwarded-proto', protocol.slice(0, -1));
+  headers.set('x-forwarded-prefix', `/v1/cassettes/${name}`);
+  if (peer) headers.set('x-forwarded-for', peer);
+  headers.set('x-request-id', requestId);
+  headers.set('x-svc-cassette', name);
+  if (forwardAuth && caller !== null) headers.set('x-svc-auth-subject', caller);
+  return headers;
+}
+
+/**
+ * What it may not say for us: cookies of our origin, who else may read here, and under which id the request is spoken of. A page of
+ * its own is shown in an origin of its own, from which nothing of ours can be read.
+ */
+function outwards(from: Headers, name: string): Headers {
+  const length = from.get('content-length');
+  const headers = new Headers(from);
+  dropHopByHop(headers);
+  if (length !== null) headers.set('content-length', length);
+  for (const header of [...headers.keys()])
+    if (header.startsWith('access-control-') || OURS.includes(header)) headers.delete(header);
+  headers.append('content-security-policy', 'sandbox allow-scripts allow-forms allow-popups allow-downloads');
+  headers.set('x-svc-cassette', name);
+  return headers;
+}
+const OURS = [
+  ...['set-cookie', 'x-request-id', 'cross-origin-resource-policy', 'x-content-type-options', 'clear-site-data'],
+  ...['strict-transport-security', 'www-authenticate', 'service-worker-allowed'],
+];
+
+function dropHopByHop(headers: Headers): void {
+  const named = (headers.get('connection') ?? '').split(',').map((name) => name.trim().toLowerCase());
+  for (const name of [...HOP_BY_HOP, ...named]) if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) headers.delete(name);
+}
+
+function bounded(body: ReadableStream<Uint8Array>, most: number) {
+  let bytes = 0;
+  const count = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      if (bytes > most) controller.error(new Error('Cannot send on: the body is too large'));
+      else controller.enqueue(chunk);
+    },
+  });
+  return { stream: body.pipeThrough(count), over: () => bytes > most };
+}
+
+/** The time until the head of the answer. */
+function idleTimer(ms: number, passed: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new CassetteDown('late', `no answer within ${ms / 1000} s`));
+      passed();
+    }, ms);
+  });
+  late.catch(() => {}); // it may pass after the answer, when nobody waits for it
+  return { late, stop: () => clearTimeout(timer) };
+}
+
+/** Cut when no byte comes for so long though one is waited for; a reader that takes its time is no fault of the cassette. */
+function watched(
+  body: ReadableStream<Uint8Array>,
+  idleMs: number,
+  signal: AbortSignal,
+  ending: AbortController,
+  { request, cut }: Pick<Mounted, 'request' | 'cut'>,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let over = false;
+  let aborted = () => {};
+  /** @returns false: it was over already */
+  const end = (): boolean => {
+    signal.removeEventListener('abort', aborted);
+    const first = !over;
+    over = true;
+    return first;
+  };
+  const fail = (controller: ReadableStreamDefaultController<Uint8Array>, why: string) => {
+    if (!end()) return;
+    ending.abort();
+    void reader.cancel(new Error(why)).catch(() => {});
+    if (!cut) return controller.error(new Error(`Cannot send on: ${why}`));
+    if (!request.signal.aborted) cut(why); // an error in the stream would be written into the body by the adaptor
+    controller.close();
+  };
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      aborted = () => fail(controller, request.signal.aborted ? 'the reader left' : 'the cassette was withdrawn');
+      if (signal.aborted) aborted();
+      else signal.addEventListener('abort', aborted, { once: true });
+    },
+    async pull(controller) {
+      const nothing = () => fail(controller, `the cassette sent nothing for ${idleMs / 1000} s`);
+      const timer = setTimeout(nothing, idleMs);
+      try {
+        const { done, value } = await reader.read();
+        if (over) return;
+        if (!done) return controller.enqueue(value);
+        end();
+        controller.close();
+      } catch {
+        fail(controller, 'the cassette broke off');
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    cancel(reason) {
+      end();
+      ending.abort();
+      return reader.cancel(reason);
+    },
+  });
+}

@@ -1,0 +1,183 @@
+/** What stands where in an OpenAPI 3.1 document? So that references and names are told from examples that only look like them. */
+
+export type Node = { [key: string]: unknown };
+export type OpenApi = Node & { openapi: string; paths: { [path: string]: Node } };
+
+export type Kind =
+  | 'document'
+  | 'components'
+  | 'pathItem'
+  | 'operation'
+  | 'parameter'
+  | 'header'
+  | 'requestBody'
+  | 'response'
+  | 'media'
+  | 'encoding'
+  | 'callback'
+  | 'schema'
+  | 'link'
+  | 'example'
+  | 'securityScheme'
+  | 'plain';
+/** `named`: by names that may be anything; `fields`: by names beside which extensions may stand. */
+type Child = { kind: Kind; holds: 'one' | 'list' | 'named' | 'fields' };
+
+export const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
+
+const one = (kind: Kind): Child => ({ kind, holds: 'one' });
+const list = (kind: Kind): Child => ({ kind, holds: 'list' });
+const map = (kind: Kind): Child => ({ kind, holds: 'named' });
+const fields = (kind: Kind): Child => ({ kind, holds: 'fields' });
+const each = (keys: readonly string[], child: Child) => Object.fromEntries(keys.map((key) => [key, child]));
+
+/** Members that are not named hold values, text or extensions. `*`: any member, extensions apart. */
+const SHAPE: Readonly<Record<Kind, Readonly<Record<string, Child>>>> = {
+  document: {
+    paths: fields('pathItem'),
+    webhooks: fields('pathItem'),
+    components: one('components'),
+    info: one('plain'),
+  },
+  components: {
+    schemas: map('schema'),
+    responses: map('response'),
+    parameters: map('parameter'),
+    examples: map('example'),
+    requestBodies: map('requestBody'),
+    headers: map('header'),
+    securitySchemes: map('securityScheme'),
+    links: map('link'),
+    callbacks: map('callback'),
+    pathItems: map('pathItem'),
+  },
+  pathItem: { parameters: list('parameter'), ...each(METHODS, one('operation')) },
+  operation: {
+    parameters: list('parameter'),
+    requestBody: one('requestBody'),
+    responses: fields('response'),
+    callbacks: map('callback'),
+  },
+  parameter: { schema: one('schema'), content: map('media'), examples: map('example') },
+  header: { schema: one('schema'), content: map('media'), examples: map('example') },
+  requestBody: { content: map('media') },
+  response: { headers: map('header'), content: map('media'), links: map('link') },
+  media: { schema: one('schema'), examples: map('example'), encoding: map('encoding') },
+  encoding: { headers: map('header') },
+  callback: { '*': one('pathItem') },
+  schema: {
+    ...each(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'], map('schema')),
+    ...each(['allOf', 'anyOf', 'oneOf', 'prefixItems'], list('schema')),
+    ...each(['not', 'if', 'then', 'else', 'items', 'contains', 'additionalProperties', 'propertyNames'], one('schema')),
+    ...each(['unevaluatedItems', 'unevaluatedProperties', 'contentSchema'], one('schema')),
+  },
+  link: {},
+  example: {},
+  securityScheme: {},
+  plain: {},
+};
+
+/** Under `components`, where a reference from such a place may lead. */
+export const SECTION: Readonly<Partial<Record<Kind, string>>> = {
+  schema: 'schemas',
+  response: 'responses',
+  parameter: 'parameters',
+  example: 'examples',
+  requestBody: 'requestBodies',
+  header: 'headers',
+  securityScheme: 'securitySchemes',
+  link: 'links',
+  callback: 'callbacks',
+  pathItem: 'pathItems',
+};
+
+export const isNode = (value: unknown): value is Node =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const childOf = (kind: Kind, key: string): Child | undefined => {
+  const shape = SHAPE[kind];
+  if (Object.hasOwn(shape, key)) return shape[key];
+  return isExtension(key) ? undefined : shape['*'];
+};
+
+const isExtension = (key: string) => key.startsWith('x-');
+
+export type Path = readonly (string | number)[];
+
+/** Every object of the document that OpenAPI gives a meaning, from the outside in. */
+export function visit(
+  node: unknown,
+  kind: Kind,
+  seen: (node: Node, kind: Kind, path: Path) => void,
+  path: Path = [],
+): void {
+  if (!isNode(node)) return;
+  seen(node, kind, path);
+  for (const [key, value] of Object.entries(node)) {
+    const child = childOf(kind, key);
+    if (!child) continue;
+    for (const [place, held] of heldBy(child, value)) visit(held, child.kind, seen, [...path, key, ...place]);
+  }
+}
+
+function heldBy({ holds }: Child, value: unknown): [place: Path, held: unknown][] {
+  if (holds === 'one') return [[[], value]];
+  if (holds === 'list') return Array.isArray(value) ? value.map((held, index) => [[index], held]) : [];
+  if (!isNode(value)) return [];
+  return Object.entries(value)
+    .filter(([key]) => holds === 'named' || !isExtension(key))
+    .map(([key, held]) => [[key], held]);
+}
+
+/** The document with each such object replaced, from the outside in: `change` gets it as it was, and what it returns is walked on. */
+export function changed(node: unknown, kind: Kind, change: (node: Node, kind: Kind) => Node): unknown {
+  if (!isNode(node)) return node;
+  return mapped(change(node, kind), (value, key) => {
+    const child = childOf(kind, key);
+    if (!child) return value;
+    const into = (held: unknown) => changed(held, child.kind, change);
+    if (child.holds === 'one') return into(value);
+    if (child.holds === 'list') return Array.isArray(value) ? value.map(into) : value;
+    if (!isNode(value)) return value;
+    return mapped(value, (held, name) => (child.holds === 'fields' && isExtension(name) ? held : into(held)));
+  });
+}
+
+export const mapped = (node: Node, map: (value: unknown, key: string) => unknown): Node =>
+  Object.fromEntries(Object.entries(node).map(([key, value]) => [key, map(value, key)]));
+
+/** `#/components/schemas/A~1B` as its parts; null: it leads out of the document, or is no JSON Pointer. */
+export function pointerParts(reference: string): string[] | null {
+  if (!reference.startsWith('#/')) return null;
+  try {
+    return decodeURIComponent(reference.slice(2))
+      .split('/')
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  } catch {
+    return null; // a broken percent escape
+  }
+}
+
+export const pointerOf = (parts: readonly string[]): string =>
+  `#/${parts.map((part) => encodeURI(part.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('#', '%23')).join('/')}`;
+
+/** What stands there; undefined: nothing. */
+export function standsAt(document: unknown, parts: readonly string[]): unknown {
+  let at: unknown = document;
+  for (const part of parts) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
+    at = (at as Node)[part];
+  }
+  return at;
+}
+
+/** For people: `POST /api/search/spans, responses.200`. */
+export function placeOf(path: Path): string {
+  const [root, route, method, ...rest] = path.map(String);
+  if (root !== 'paths' || route === undefined) return path.length === 0 ? 'its root' : path.join('.');
+  if (method === undefined || !(METHODS as readonly string[]).includes(method))
+    return [route, [method, ...rest].filter((part) => part !== undefined).join('.')]
+      .filter((part) => part !== '')
+      .join(', ');
+  return [`${method.toUpperCase()} ${route}`, rest.join('.')].filter((part) => part !== '').join(', ');
+}

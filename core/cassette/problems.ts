@@ -1,0 +1,13 @@
+/** How is a refusal with several reasons told? In a sentence with the first of them, and a list of as many as somebody reads. */
+import { Rejection, type Step } from './running.ts';
+
+const MOST = 50;
+
+/** `<lead>: <first problem> (and 3 more)` */
+export function rejection(step: Step, lead: string, problems: readonly string[]): Rejection {
+  const distinct = [...new Set(problems)];
+  const more = distinct.length > 1 ? ` (and ${distinct.length - 1} more)` : '';
+  const left = distinct.length - MOST;
+  const told = left > 0 ? [...distinct.slice(0, MOST), `and ${left} more`] : distinct;
+  return new Rejection(step, `${lead}: ${distinct[0] ?? 'for no reason that is known'}${more}`, told);
+}

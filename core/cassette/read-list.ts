@@ -1,0 +1,183 @@
+/** What do the lists say? Ours, which comes with the package, and the user's, read and checked. */
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { z } from 'zod';
+import { nearest } from '../config/nearest.ts';
+import { packageRoot } from '../package-root.ts';
+import { type JsonPath, lineAndColumn, NoJson, type PlacedJson, placedJson } from './json-places.ts';
+import { Entry, Grants, List, merged } from './list.ts';
+
+export const LIST_FILE = 'cassette.manifest.json';
+
+/** As an entry's source: that of ours with the same name, and of its members those that the entry does not have. */
+export const BUILT_IN = 'built-in';
+
+/** `candidates`: the first that exists is the user's. */
+export type ListFiles = { builtIn: string; candidates: readonly string[] };
+
+/** @param folder the `.svc` in effect */
+export function listFiles({ cwd, folder }: { cwd: string; folder: string }): ListFiles {
+  const builtIn = join(packageRoot(), LIST_FILE);
+  const candidates = [join(cwd, LIST_FILE), join(folder, LIST_FILE)];
+  return { builtIn, candidates: candidates.filter((path) => path !== builtIn) }; // in our own folder the first is ours
+}
+
+export type ReadLists = {
+  /** What is wanted, in the order of names. */
+  list: Entry[];
+  /** The user's file; null when there is none. */
+  file: string | null;
+  /** Where the relative source of an entry begins. */
+  folderOf(entry: Entry): string;
+};
+
+/** A list that cannot be used; the message names file, line and column, and what would do. */
+export class BadList extends Error {
+  override readonly name = 'BadList';
+}
+
+/** The texts of both files as they are now; null where there is none. @throws {BadList} one may not be read */
+export async function listTexts({ builtIn, candidates }: ListFiles): Promise<ListTexts> {
+  const ours = { file: builtIn, text: await textOf(builtIn) };
+  for (const file of candidates) {
+    const text = await textOf(file);
+    if (text !== null) return { ours, users: { file, text } };
+  }
+  return { ours, users: { file: null, text: null } };
+}
+
+type FileText<File> = { file: File; text: string | null };
+export type ListTexts = { ours: FileText<string>; users: FileText<string | null> };
+
+async function textOf(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new BadList(`Cannot read the list of cassettes '${file}': ${code ?? 'unknown error'}`);
+  }
+}
+
+/** @throws {BadList} */
+export function readLists({ ours, users }: ListTexts): ReadLists {
+  const mine = ours.text === null ? [] : entriesOf(ours.text, ours.file, []);
+  if (users.file === null || users.text === null)
+    return {
+      list: merged(
+        mine.map(({ entry }) => entry),
+        [],
+      ),
+      file: null,
+      folderOf: () => dirname(ours.file),
+    };
+  const theirs = entriesOf(users.text, users.file, mine);
+  const list = merged(
+    mine.map(({ entry }) => entry),
+    theirs.map(({ entry }) => entry),
+  );
+  const own = new Set(theirs.filter(({ inherits }) => !inherits).map(({ entry }) => entry.name));
+  const folder = dirname(users.file);
+  return { list, file: users.file, folderOf: ({ name }) => (own.has(name) ? folder : dirname(ours.file)) };
+}
+
+type ReadEntry = { entry: Entry; given: Record<string, unknown>; inherits: boolean };
+
+function entriesOf(text: string, file: string, builtIn: readonly ReadEntry[]): ReadEntry[] {
+  const json = parsed(text, file);
+  const inherits: boolean[] = [];
+  const wanted = withBuiltIn(json.value, (given, index) => {
+    inherits[index] = given.source === BUILT_IN;
+    if (!inherits[index]) return given;
+    const ours = builtIn.find(({ entry }) => entry.name === given.name);
+    if (ours) return { ...ours.given, ...given, source: ours.entry.source };
+    const names = builtIn.map(({ entry }) => `'${entry.name}'`).join(', ');
+    const which = names === '' ? 'there is none' : `there are ${names}`;
+    throw bad(file, text, json, ['cassettes', index, 'source'], `no cassette of that name is built in; ${which}`);
+  });
+  const read = List.safeParse(wanted);
+  if (!read.success) throw bad(file, text, json, ...firstProblem(read.error, json));
+  const { cassettes } = read.data;
+  cassettes.forEach(({ name }, index) => {
+    if (cassettes.findIndex((other) => other.name === name) === index) return;
+    const why = `'${name}' stands in this list twice; take one away, or give it another name`;
+    throw bad(file, text, json, ['cassettes', index, 'name'], why);
+  });
+  const given = (wanted as { cassettes: Record<string, unknown>[] }).cassettes;
+  return cassettes.map((entry, i) => ({ entry, given: given[i] ?? {}, inherits: inherits[i] ?? false }));
+}
+
+function parsed(text: string, file: string): PlacedJson {
+  try {
+    const json = placedJson(text);
+    const [twice] = json.repeated;
+    if (twice) throw new NoJson(`"${twice.name}" stands in this object twice`, twice.offset);
+    return json;
+  } catch (error) {
+    if (!(error instanceof NoJson)) throw error;
+    throw new BadList(`${at(file, text, error.offset)}: ${error.message}`);
+  }
+}
+
+/** Each entry that is an object, as `change` wants it; everything else stays for the schema to refuse. */
+function withBuiltIn(
+  value: unknown,
+  change: (given: Record<string, unknown>, index: number) => Record<string, unknown>,
+): unknown {
+  if (!isObject(value) || !Array.isArray(value.cassettes)) return value;
+  return {
+    ...value,
+    cassettes: value.cassettes.map((given: unknown, index) => (isObject(given) ? change(given, index) : given)),
+  };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function firstProblem({ issues }: z.ZodError, json: PlacedJson): [JsonPath, string] {
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]; // a typo is why another is missing
+  if (!issue) return [[], 'is no list of cassettes'];
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  if (issue.code === 'unrecognized_keys') {
+    const unknown = issue.keys[0] ?? '';
+    const near = nearest(unknown, membersAt(path));
+    const known = near ? `did you mean "${near}"?` : `there are ${membersAt(path).join(', ')}`;
+    return [
+      [...path, unknown],
+      `there is no member "${unknown}"${path.length > 0 ? ` in ${named(path)}` : ''}; ${known}`,
+    ];
+  }
+  if (issue.code === 'invalid_type' && json.place(path) === undefined) return [path, `${named(path)} is missing`];
+  return [path, `${named(path)} ${said(issue.message)}`];
+}
+
+const said = (message: string) =>
+  message
+    .replace(/^Invalid input: expected (\w+), received \w+$/, 'must be of type $1')
+    .replace(/^Invalid option: expected one of /, 'must be one of ')
+    .replace(/^Too small: .*/, 'must not be empty');
+
+function membersAt(path: JsonPath): string[] {
+  const schema = path.length === 0 ? List : path.at(-1) === 'grants' ? Grants : Entry;
+  return Object.keys(schema.shape);
+}
+
+/** `cassettes[2].grants.views` */
+const named = (path: JsonPath): string =>
+  path.length === 0
+    ? 'the whole'
+    : path.map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`)).join('');
+
+/** At the value, or at the nearest that is there around it. */
+function bad(file: string, text: string, json: PlacedJson, path: JsonPath, why: string): BadList {
+  for (let inner = path; ; inner = inner.slice(0, -1)) {
+    const place = json.place(inner);
+    if (place) return new BadList(`${at(file, text, (inner === path ? place.key : null) ?? place.start)}: ${why}`);
+    if (inner.length === 0) return new BadList(`Cannot use the list of cassettes '${file}': ${why}`);
+  }
+}
+
+function at(file: string, text: string, offset: number): string {
+  const { line, column } = lineAndColumn(text, offset);
+  return `Cannot use the list of cassettes '${file}', line ${line}, column ${column}`;
+}

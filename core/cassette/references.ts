@@ -1,0 +1,92 @@
+/** Do the references of an OpenAPI document lead somewhere, and to an end? Only within the document, and never round in a circle. */
+import {
+  isNode,
+  type Kind,
+  type Node,
+  type OpenApi,
+  type Path,
+  placeOf,
+  pointerParts,
+  SECTION,
+  standsAt,
+  visit,
+} from './openapi-shape.ts';
+
+/** Every one that leads nowhere, or in a circle that a reader would never leave. Recursion through members and items is fine. */
+export function referenceProblems(document: OpenApi): string[] {
+  const problems: string[] = [];
+  const leading = new Map<Node, Path>();
+  visit(document, 'document', (node, kind, path) => {
+    const wrong = (what: string) => problems.push(`${placeOf(path)}: ${what}`);
+    for (const keyword of kind === 'schema' ? REBASING : [])
+      if (keyword in node)
+        wrong(
+          `has ${keyword}; name the schema under components.schemas and refer to it by "#/components/schemas/<name>"`,
+        );
+    const reference = kind === 'link' ? (node.$ref ?? node.operationRef) : node.$ref;
+    if (reference === undefined || kind === 'plain') return;
+    if (kind === 'pathItem') return void wrong('refers to a path item; write it out');
+    if (!(kind in SECTION)) return;
+    const problem = problemOf(document, reference, kind, node.$ref !== undefined);
+    if (problem) wrong(problem);
+    else leading.set(node, path);
+  });
+  if (problems.length > 0) return problems;
+  return [...leading].flatMap(([node, path]) =>
+    endless(document, node) ? [`${placeOf(path)}: refers in a circle`] : [],
+  );
+}
+
+/** They would give references in and around them another meaning than the document's. */
+const REBASING = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor'];
+
+function problemOf(document: OpenApi, reference: unknown, kind: Kind, named: boolean): string | null {
+  if (typeof reference !== 'string') return 'has a reference that is no text';
+  const shown = JSON.stringify(reference.slice(0, 200));
+  const parts = pointerParts(reference);
+  if (!parts) return `refers to ${shown}, which is not within the document ("#/…")`;
+  const [root, section] = parts;
+  if (root === 'components' && parts.length === 3 && named && section !== SECTION[kind])
+    return `refers to ${shown}, where no ${SECTION[kind]} are`;
+  const found = standsAt(document, parts);
+  if (isNode(found) || (kind === 'schema' && typeof found === 'boolean')) return null;
+  return `refers to ${shown}, where nothing stands`;
+}
+
+const IN_PLACE = ['not', 'if', 'then', 'else'];
+const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'];
+
+/** What has to be read to know what this is: where it refers to, and schemas that apply to the same value. */
+const nextOf = (document: OpenApi, node: Node): Node[] => {
+  const parts = typeof node.$ref === 'string' ? pointerParts(node.$ref) : null;
+  return [
+    ...(parts ? [standsAt(document, parts)] : []),
+    ...IN_PLACE.map((keyword) => node[keyword]),
+    ...IN_PLACE_LISTS.flatMap((keyword) => (Array.isArray(node[keyword]) ? node[keyword] : [])),
+    ...(isNode(node.dependentSchemas) ? Object.values(node.dependentSchemas) : []),
+  ].filter(isNode);
+};
+
+const known = new WeakMap<Node, 'open' | 'fine'>();
+
+/** Depth first without recursion, since a chain may be as long as the document. Each node is looked at once. */
+function endless(document: OpenApi, from: Node): boolean {
+  if (known.get(from) === 'fine') return false;
+  const stack = [{ node: from, next: nextOf(document, from) }];
+  known.set(from, 'open');
+  for (let top = stack.at(-1); top; top = stack.at(-1)) {
+    const node = top.next.pop();
+    if (!node) {
+      known.set(top.node, 'fine');
+      stack.pop();
+      continue;
+    }
+    const seen = known.get(node);
+    if (seen === 'open') return true;
+    if (seen === undefined) {
+      known.set(node, 'open');
+      stack.push({ node, next: nextOf(document, node) });
+    }
+  }
+  return false;
+}

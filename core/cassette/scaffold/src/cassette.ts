@@ -1,0 +1,119 @@
+/** my-cassette: one of everything that a cassette can have. Take away what yours does not need, here and in openapi.ts. */
+import { openapi } from './openapi.ts';
+import type { Cassette, Db, Env, Manifest, Migration } from './svc-cassette.ts';
+
+/** What it is and what it asks for. Whoever installs it is shown this and asked; it is handed nothing else. */
+export const manifest: Manifest = {
+  kind: 'svc.cassette/v1',
+  cassette: {
+    name: 'my-cassette',
+    version: '0.1.0',
+    description: 'Lists sessions, finds the longest, and keeps count of them',
+  },
+  depends: { core: 'v1', views: ['sessions'] },
+  bindings: { db: true, core: true },
+  tables: [{ name: 'counts' }],
+  config: [
+    { key: 'min_turns', type: 'int', default: 1, min: 0, description: 'Sessions with fewer turns are left out' },
+  ],
+  schedule: { every_seconds: 300 },
+};
+
+/** The settings above, as `env.CONFIG` has them. */
+export type Config = { min_turns: number };
+
+/** Each runs once, in this order, in a schema of its own. One that has run is never edited: add another. */
+const migrations: Migration[] = [
+  {
+    name: '0001_counts',
+    sql: 'create table counts (counted_at timestamptz primary key default now(), sessions bigint not null)',
+  },
+];
+
+type Answer = (request: Request, env: Env<Config>) => Response | Promise<Response>;
+
+/** Its own paths begin with /api/my-cassette; callers find them at /v1/cassettes/my-cassette. */
+const routes: Record<string, Answer> = {
+  'GET /ping': () => new Response('pong'),
+
+  'GET /openapi': () => Response.json({ ...openapi, 'x-svc-cassette': manifest }),
+
+  // Rows go out as they come in: no session count is too large, and a reader who leaves ends the query.
+  'GET /api/my-cassette/sessions': (_request, env) =>
+    ndjson(
+      database(env).stream(
+        `select id, display_name, derived_title, turn_count, total_cost_usd
+           from svc_v1.sessions where turn_count >= $1 order by started_at`,
+        [env.CONFIG.min_turns],
+      ),
+    ),
+
+  // A tool for agents, because of `x-svc-mcp` in openapi.ts: its arguments are the body, its result is the answer.
+  'POST /api/my-cassette/longest': async (request, env) => {
+    const asked = (await request.json().catch(() => null)) as { limit?: number } | null;
+    const limit = asked?.limit ?? 5;
+    if (!asked || !Number.isInteger(limit) || limit < 1 || limit > 50) return problem(422, 'Send {"limit": 1 to 50}');
+    const { rows } = await database(env).query(
+      `select id, coalesce(display_name, derived_title) as title, turn_count as turns
+         from svc_v1.sessions where turn_count >= $1 order by turn_count desc, id limit $2`,
+      [env.CONFIG.min_turns, limit],
+    );
+    return Response.json({ sessions: rows });
+  },
+
+  'GET /api/my-cassette/counts': async (_request, env) => {
+    const { rows } = await database(env).query(
+      'select counted_at, sessions from counts order by counted_at desc limit 100',
+    );
+    return Response.json({ counts: rows });
+  },
+};
+
+export default {
+  manifest,
+  migrations,
+
+  async fetch(request, env) {
+    const { pathname } = new URL(request.url);
+    try {
+      const answer = routes[`${request.method} ${pathname}`];
+      return answer ? await answer(request, env) : problem(404, 'There is no such route');
+    } catch (error) {
+      env.LOG.error({ route: pathname, reason: String(error) }, 'a request failed'); // no prompts, no keys
+      return problem(500, 'It failed; the log of the service says why');
+    }
+  },
+
+  /** Every five minutes, on one machine at a time. CORE is the read API of the service, without network. */
+  async scheduled(_event, env) {
+    const answer = await env.CORE?.fetch('/v1/stats');
+    if (!answer?.ok) throw new Error(`Cannot count: the read API answered ${answer?.status}`);
+    const { session_count } = (await answer.json()) as { session_count: number };
+    await database(env).query('insert into counts (sessions) values ($1)', [session_count]);
+  },
+} satisfies Cassette<Config>;
+
+function database(env: Env<Config>): Db {
+  if (!env.DB) throw new Error('Cannot read: this service runs without a database');
+  return env.DB;
+}
+
+const problem = (status: number, detail: string) =>
+  Response.json({ status, detail }, { status, headers: { 'content-type': 'application/problem+json' } });
+
+/** One line of JSON for each row. The next row is asked for when the reader wants more. */
+function ndjson(rows: AsyncIterable<unknown>): Response {
+  const left = rows[Symbol.asyncIterator]();
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await left.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`));
+    },
+    async cancel() {
+      await left.return?.();
+    },
+  });
+  return new Response(body, { headers: { 'content-type': 'application/x-ndjson' } });
+}

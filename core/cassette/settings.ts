@@ -1,0 +1,73 @@
+/** With which settings does a cassette run? What the environment, the list and its manifest's defaults say, in this order. */
+import { nearest } from '../config/nearest.ts';
+import { type DeclaredManifest, environmentName } from './manifest.ts';
+import { rejection } from './problems.ts';
+import { type DeclaredSetting, handedValue, settingProblem, valueOfText } from './setting-value.ts';
+
+/** Texts by the end of their variable's name: `MODEL_NAME` of `SVC_CASSETTE_SEARCH_MODEL_NAME`. */
+export type EnvironmentSettings = Readonly<Record<string, string>>;
+
+const prefixOf = (installed: string) => `SVC_CASSETTE_${installed.toUpperCase().replaceAll('-', '_')}_`;
+
+/** Those that are for the installation of that name. An empty one counts as not set. */
+export function settingsFromEnvironment(
+  installed: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): EnvironmentSettings {
+  const prefix = prefixOf(installed);
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, text]) =>
+      name.startsWith(prefix) && text !== undefined && text !== '' ? [[name.slice(prefix.length), text]] : [],
+    ),
+  );
+}
+
+/**
+ * What is handed over as `CONFIG`: values by their keys, durations in milliseconds. A key of the list that is not declared is
+ * a typo, so it is refused; a variable that is not may belong to another cassette.
+ * @param given `config` of the list's entry
+ * @param installed for the names of variables in messages
+ * @throws {Rejection} config, naming each key that is missing or wrong, never its value
+ */
+export function readSettings(
+  { config, cassette }: Pick<DeclaredManifest, 'config' | 'cassette'>,
+  given: Readonly<Record<string, unknown>>,
+  environment: EnvironmentSettings = {},
+  installed: string = cassette.name,
+): Record<string, unknown> {
+  const variable = (key: string) => `${prefixOf(installed)}${environmentName(key)}`;
+  const known = config.map(({ key }) => key);
+  const problems = Object.keys(given)
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      const meant = nearest(key, known);
+      return `"${key.slice(0, 100)}" is none of its settings${meant ? `; did you mean "${meant}"?` : ''}`;
+    });
+  const read = config.flatMap((setting): [string, unknown][] => {
+    const { key, secret = false, required = false } = setting;
+    const found = foundValue(setting, given, environment);
+    if (!found) {
+      const where = secret ? variable(key) : `it in the list's "config", or ${variable(key)}`;
+      if (required) problems.push(`"${key}" is missing: set ${where}`);
+      return [];
+    }
+    const problem = settingProblem(setting, found.value);
+    if (!problem) return [[key, handedValue(setting, found.value)]];
+    problems.push(`"${key}" ${problem}${found.fromEnvironment ? ` (it stands in ${variable(key)})` : ''}`);
+    return [];
+  });
+  if (problems.length > 0) throw rejection('config', 'Cannot start it with these settings', problems);
+  return Object.fromEntries(read);
+}
+
+function foundValue(
+  setting: DeclaredSetting,
+  given: Readonly<Record<string, unknown>>,
+  environment: EnvironmentSettings,
+): { value: unknown; fromEnvironment: boolean } | null {
+  const { key } = setting;
+  const text = environment[environmentName(key)];
+  if (text !== undefined) return { value: valueOfText(setting, text), fromEnvironment: true };
+  if (Object.hasOwn(given, key)) return { value: given[key], fromEnvironment: false };
+  return setting.default === undefined ? null : { value: setting.default, fromEnvironment: false };
+}

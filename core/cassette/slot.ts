@@ -1,0 +1,150 @@
+/** What is the life of one source on the list? It is tried until it is in, looked at while it is, and ended when it leaves. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../log.ts';
+import { type AdmissionParts, type Admitted, admit } from './admission.ts';
+import type { Installed, State, Trouble } from './installed.ts';
+import type { Entry } from './list.ts';
+import { refreshed } from './refresh.ts';
+import { Rejection, type Running } from './running.ts';
+import { keepSchedule } from './schedule.ts';
+
+export type Slot = {
+  entry: Entry;
+  installed(): Installed;
+  /** What answers for it; null while nothing does. */
+  running(): Running | null;
+  /** Aborts when whoever still reads from it has had his time. */
+  gone: AbortSignal;
+  /** Nothing new is asked of it; what is under way has so long. */
+  withdraw(graceMs: number): Promise<void>;
+};
+
+export type SlotParts = AdmissionParts & {
+  now: () => number;
+  /** Its state or its document is another one. */
+  changed(): void;
+  /** Between two tries, doubling; and between two looks at what is in. */
+  retryMs: { first: number; most: number };
+  refreshMs: number;
+};
+
+export function openSlot(entry: Entry, parts: SlotParts): Slot {
+  const { now, changed, retryMs, refreshMs } = parts;
+  const log: Log = parts.log.child({ cassette: entry.name });
+  const leaving = new AbortController();
+  const gone = new AbortController();
+  const instant = () => `${new Date(now()).toISOString().slice(0, 19)}Z`;
+
+  let state: State = 'pending';
+  let since = instant();
+  let admitted: Admitted | null = null;
+  let admitted_at: string | null = null;
+  let trouble: Trouble | null = null;
+  let lastRun: Installed['last_run'] = null;
+  let schedule: { stop(): Promise<void> } | null = null;
+
+  const enter = (next: State, why: Trouble | null) => {
+    if (next !== state) since = instant();
+    const said = JSON.stringify([state, trouble?.step, trouble?.reason]);
+    state = next;
+    trouble = why;
+    if (said !== JSON.stringify([state, why?.step, why?.reason])) {
+      if (why) log.warn({ state, step: why.step, reason: why.reason, problems: why.problems }, 'a cassette is not in');
+      else log.info({ state, digest: admitted?.source_digest }, 'a cassette is in');
+    }
+    changed();
+  };
+  const troubleOf = (error: unknown): Trouble => {
+    const { step, message, problems } =
+      error instanceof Rejection ? error : new Rejection('start', 'Cannot take it: the service failed over it');
+    if (!(error instanceof Rejection))
+      log.error({ error: (error as Error).name, stack: (error as Error).stack }, 'a cassette could not be looked at');
+    return { step, reason: message, problems, observed_at: instant() };
+  };
+  const pause = (ms: number) => sleep(ms, undefined, { signal: leaving.signal, ref: false }).catch(() => {});
+
+  const untilAdmitted = async (): Promise<void> => {
+    for (let ms = retryMs.first; !leaving.signal.aborted; ms = Math.min(ms * 2, retryMs.most)) {
+      try {
+        const taken = await admit(entry, parts, leaving.signal);
+        if (leaving.signal.aborted) return taken.running.close(0);
+        admitted = taken;
+        admitted_at = instant();
+        enter('admitted', null);
+        return;
+      } catch (error) {
+        if (leaving.signal.aborted) return;
+        const why = troubleOf(error);
+        enter(why.step === 'resolve' ? 'unresolved' : 'rejected', why);
+      }
+      await pause(ms);
+    }
+  };
+  const live = async () => {
+    await untilAdmitted();
+    if (!admitted || leaving.signal.aborted) return;
+    const { running, manifest } = admitted;
+    const every = manifest.schedule?.every_seconds;
+    if (running.loaded?.scheduled && every !== undefined)
+      schedule = keepSchedule({
+        name: entry.name,
+        everyMs: every * 1000,
+        run: (event) => running.scheduled(event),
+        databases: parts.databases,
+        now,
+        ran: (run) => {
+          lastRun = run;
+          if (run.error !== null) log.warn({ reason: run.error }, 'background work of a cassette failed');
+        },
+      });
+    while (!leaving.signal.aborted) {
+      await pause(refreshMs);
+      if (leaving.signal.aborted) return;
+      try {
+        const document = await refreshed(entry, admitted);
+        if (document) admitted = { ...admitted, document };
+        if (document || state !== 'admitted') enter('admitted', null);
+      } catch (error) {
+        enter('stale', troubleOf(error));
+      }
+    }
+  };
+  const life = live();
+
+  return {
+    entry,
+    running: () => (leaving.signal.aborted ? null : (admitted?.running ?? null)),
+    gone: gone.signal,
+    installed() {
+      const liveness = admitted?.running.liveness() ?? null;
+      const limps = state === 'admitted' && liveness !== null && liveness.state !== 'up';
+      return {
+        entry,
+        isolation: entry.isolation ?? (/^https?:\/\//i.test(entry.source) ? 'remote' : 'process'),
+        state: limps ? 'stale' : state,
+        since,
+        admitted_at: state === 'admitted' || state === 'stale' ? admitted_at : null,
+        trouble: limps
+          ? { step: 'start', reason: liveness.reason ?? 'it is started again', problems: [], observed_at: instant() }
+          : trouble,
+        confinement: admitted?.running.confinement ?? null,
+        liveness,
+        source_digest: admitted?.source_digest ?? null,
+        document: admitted?.document ?? null,
+        last_run: lastRun,
+      };
+    },
+    async withdraw(graceMs) {
+      leaving.abort();
+      const cut = setTimeout(() => gone.abort(), graceMs);
+      try {
+        await schedule?.stop();
+        await admitted?.running.close(graceMs);
+        await life;
+      } finally {
+        clearTimeout(cut);
+        gone.abort();
+      }
+    },
+  };
+}

@@ -1,0 +1,133 @@
+/** Where is the code of a cassette? Its source in the list says so: a folder, a file, an installed package, or an address. */
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { packageRoot } from '../package-root.ts';
+import { within } from './digest.ts';
+import { Rejection } from './running.ts';
+
+export type Source =
+  | { kind: 'module'; folder: string; entry: string } // absolute; `folder` holds everything that belongs to it
+  | { kind: 'remote'; address: URL };
+
+export type At = {
+  /** The folder of the list that names it. */
+  base: string;
+  /** Where packages are installed, each in a folder of its entry's name: `.svc/cassettes`. */
+  installed: string;
+  /** The entry's name. */
+  name: string;
+};
+
+/** What stands for a cassette in a folder that does not say it, in this order. */
+const ENTRIES = ['cassette.js', 'cassette.mjs', 'index.js', 'index.mjs'];
+const NPM = /^npm:((?:@[a-z0-9][a-z0-9._~-]*\/)?[a-z0-9][a-z0-9._~-]*)(?:@(.+))?$/;
+const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
+const BUILT = import.meta.url.endsWith('.js');
+
+/** Looks, and runs nothing. @throws {Rejection} resolve, with what would do */
+export async function resolveSource(source: string, at: At): Promise<Source> {
+  if (/^https?:/i.test(source)) return { kind: 'remote', address: addressOf(source) };
+  if (source.startsWith('npm:')) return resolvePackage(source, at);
+  const scheme = /^[a-z][a-z0-9+.-]+:/i.exec(source)?.[0];
+  if (scheme)
+    throw refused(
+      `'${scheme}' is no kind of source; give a folder, a file, npm:<package>@<version> or an http(s) address`,
+    );
+  const path = resolve(at.base, source);
+  const found = await stat(path).catch(() => null);
+  if (at.base === packageRoot()) return resolveOurs(path, found?.isDirectory() ?? false);
+  if (!found) throw refused(`there is no '${path}'`);
+  if (found.isDirectory()) return { kind: 'module', folder: path, entry: await entryOf(path) };
+  if (!found.isFile()) throw refused(`'${path}' is neither a folder nor a file`);
+  if (/\.[cm]?tsx?$/.test(path)) throw refused(`'${path}' is TypeScript; build it, and name the JavaScript file`);
+  return { kind: 'module', folder: dirname(path), entry: path };
+}
+
+/** @throws {Rejection} resolve; what stands before the host is not repeated */
+function addressOf(source: string): URL {
+  if (!URL.canParse(source)) throw refused('its address cannot be read; write http(s)://<host>/<path>');
+  const address = new URL(source);
+  if (address.username !== '' || address.password !== '')
+    throw refused('its address holds a user or a password, which anybody who reads the list would see; take it out');
+  if (address.hash !== '')
+    throw refused(`the address '${source}' has a fragment ('#…'), which no server sees; take it out`);
+  return address;
+}
+
+/** From source as it stands; built, under `dist` and as JavaScript. */
+async function resolveOurs(path: string, isFolder: boolean): Promise<Source> {
+  const named = isFolder ? join(path, 'cassette.ts') : path;
+  const entry = BUILT ? join(packageRoot(), 'dist', relative(packageRoot(), named)).replace(/\.ts$/, '.js') : named;
+  if (!(await stat(entry).catch(() => null))?.isFile()) throw refused(`there is no '${entry}'`);
+  return { kind: 'module', folder: dirname(entry), entry };
+}
+
+async function resolvePackage(source: string, { installed, name }: At): Promise<Source> {
+  const [, pack, version] = NPM.exec(source) ?? [];
+  const again = `install it with 'svc cassette add ${pack ?? '<package>'}${version ? `@${version}` : ''} --name ${name}'`;
+  if (pack === undefined || version === undefined || !VERSION.test(version))
+    throw refused(`'${source}' must be npm:<package>@<version>, with one exact version such as 1.2.0`);
+  const folder = join(installed, name);
+  const inside = join(folder, 'node_modules', pack);
+  const described = await describedBy(inside);
+  if (!described) throw refused(`${pack} is not installed in '${folder}'; ${again}`);
+  if (described.version !== version)
+    throw refused(
+      `${pack} ${version} is wanted, and ${String(described.version)} is installed in '${folder}'; ${again}`,
+    );
+  return { kind: 'module', folder, entry: await entryOf(inside, described) };
+}
+
+type Described = { version?: unknown; exports?: unknown; main?: unknown };
+
+/** Its package.json; null when there is none. */
+async function describedBy(folder: string): Promise<Described | null> {
+  const path = join(folder, 'package.json');
+  const text = await readFile(path, 'utf8').catch(() => null);
+  if (text === null) return null;
+  try {
+    const described: unknown = JSON.parse(text);
+    return typeof described === 'object' && described !== null ? described : {};
+  } catch {
+    throw refused(`'${path}' is no JSON`);
+  }
+}
+
+/** The module that a folder stands for, as Node would find it: `exports`, then `main`, then the usual names. */
+async function entryOf(folder: string, known?: Described): Promise<string> {
+  const described = known ?? (await describedBy(folder)) ?? {};
+  const named = targetOf(described.exports) ?? (typeof described.main === 'string' ? described.main : null);
+  if (named !== null) {
+    const entry = resolve(folder, named);
+    if (!within(folder, entry))
+      throw refused(`the package.json of '${folder}' names '${named}', which is outside of it`);
+    const real = await realpath(entry).catch(() => null);
+    if (real === null || !(await stat(real)).isFile())
+      throw refused(
+        `there is no '${entry}', which its package.json names; it may have to be built first ('npm run build')`,
+      );
+    if (!within(await realpath(folder), real)) throw refused(`'${entry}' is a symlink that leads out of '${folder}'`);
+    return entry;
+  }
+  for (const entry of ENTRIES.map((file) => join(folder, file)))
+    if ((await stat(entry).catch(() => null))?.isFile()) return entry;
+  throw refused(
+    `there is no module in '${folder}': its package.json names none under "exports" or "main", and there is no ${ENTRIES.join(', ')}`,
+  );
+}
+
+/** What `import '<package>'` leads to: of conditions the first that Node takes. */
+function targetOf(exports: unknown): string | null {
+  if (typeof exports === 'string') return exports;
+  if (Array.isArray(exports)) return exports.map(targetOf).find((target) => target !== null) ?? null;
+  if (typeof exports !== 'object' || exports === null) return null;
+  if ('.' in exports) return targetOf(exports['.']);
+  for (const [condition, target] of Object.entries(exports))
+    if (['node', 'import', 'module-sync', 'default'].includes(condition)) {
+      const found = targetOf(target);
+      if (found !== null) return found;
+    }
+  return null;
+}
+
+const refused = (why: string) => new Rejection('resolve', `Cannot find its code: ${why}`);

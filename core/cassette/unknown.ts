@@ -1,0 +1,5 @@
+/** What is said of a cassette that nobody installed? */
+import { Refusal } from '../errors.ts';
+
+export const cassetteUnknown = (): Refusal =>
+  new Refusal('cassette-unknown', 'Cannot find the cassette: none is installed under that name');

@@ -1,0 +1,95 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Installed } from '../../../core/cassette/installed.ts';
+import { keepSchedule } from '../../../core/cassette/schedule.ts';
+
+const test = suite('background work');
+type Run = NonNullable<Installed['last_run']>;
+
+/** One holder at a time, as the table of leases has it. */
+const leases = () => {
+  let holder: string | null = null;
+  return {
+    lease: async (_name: string, token: string) => {
+      holder ??= token;
+      return holder === token;
+    },
+    release: async (_name: string, token: string) => {
+      if (holder === token) holder = null;
+    },
+  };
+};
+const soon = () => new Promise((resolve) => setTimeout(resolve, 15));
+
+test('one replica works, never twice at once; when it stops the other takes over', async () => {
+  const databases = leases();
+  const worked: string[] = [];
+  let atOnce = 0;
+  let most = 0;
+  const replica = (name: string) =>
+    keepSchedule({
+      name: 'notes',
+      everyMs: 5,
+      databases,
+      now: Date.now,
+      ran: () => {},
+      run: async () => {
+        most = Math.max(most, ++atOnce);
+        await soon();
+        worked.push(name);
+        atOnce -= 1;
+      },
+    });
+  const one = replica('one');
+  const other = replica('other');
+  while (worked.length < 3) await soon();
+  assert.is(most, 1);
+  assert.equal(new Set(worked), new Set(['one']));
+  await one.stop();
+  worked.length = 0;
+  while (worked.length < 1) await soon();
+  assert.equal(new Set(worked), new Set(['other']));
+  await other.stop();
+});
+
+test('a run that throws is told with its reason, and the next one comes all the same', async () => {
+  const told: Run[] = [];
+  let runs = 0;
+  const schedule = keepSchedule({
+    name: 'notes',
+    everyMs: 5,
+    databases: null,
+    now: Date.now,
+    ran: (run) => told.push(run),
+    run: async () => {
+      if (++runs === 1) throw new Error('the moon is full');
+    },
+  });
+  while (runs < 2) await soon();
+  await schedule.stop();
+  assert.is(told.find(({ error }) => error !== null)?.error, 'the moon is full');
+  assert.ok(told.every(({ scheduled_at }) => /^\d{4}-.*Z$/.test(scheduled_at)));
+});
+
+test('to stop is to abort the run under way, and to wait for it', async () => {
+  let aborted = false;
+  const schedule = keepSchedule({
+    name: 'notes',
+    everyMs: 1000,
+    databases: null,
+    now: Date.now,
+    ran: () => {},
+    run: ({ signal }) =>
+      new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => {
+          aborted = true;
+          resolve();
+        });
+      }),
+  });
+  await soon();
+  await schedule.stop();
+  assert.ok(aborted);
+});
+
+test.run();
