@@ -19,6 +19,8 @@ export type Metrics = {
   intakeBatch(seconds: number): void;
   derived(seconds: number): void;
   derivePending(state: { lagSeconds: number; queue: number; parked: number }): void;
+  /** All cassettes of the list as they are now: names are the operator's, so they are few. */
+  cassettes(all: readonly { name: string; admitted: boolean; restarts: number }[]): void;
   apiRequest(request: { route: string; method: string; status: number; seconds: number }): void;
   /** A body that came to be appended, by what became of it. */
   ingestWrite(provider: string, status: IngestStatus): void;
@@ -63,6 +65,18 @@ export function openMetrics(role: Role, version = ''): Metrics {
   const deriveLag = gauge('svc_derive_lag_seconds', 'How long the longest waiting session has waited');
   const deriveQueue = gauge('svc_derive_queue', 'Sessions whose projection is behind');
   const deriveParked = gauge('svc_derive_parked', 'Sessions that failed too often to be tried again');
+  const cassetteAdmitted = new Gauge({
+    name: 'svc_cassette_admitted',
+    help: '1 while the cassette is in and its last look was good, else 0',
+    labelNames: ['name'],
+    registers,
+  });
+  const cassetteRestarts = new Gauge({
+    name: 'svc_cassette_restarts',
+    help: 'How often the process of the cassette was started again since it came in',
+    labelNames: ['name'],
+    registers,
+  });
   const apiRequests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
   const apiSeconds = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
   const ingestWrites = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);
@@ -83,6 +97,14 @@ export function openMetrics(role: Role, version = ''): Metrics {
       deriveLag.set(lagSeconds);
       deriveQueue.set(queue);
       deriveParked.set(parked);
+    },
+    cassettes: (all) => {
+      cassetteAdmitted.reset(); // who left the list is told no more
+      cassetteRestarts.reset();
+      for (const { name, admitted, restarts } of all) {
+        cassetteAdmitted.set({ name }, admitted ? 1 : 0);
+        cassetteRestarts.set({ name }, restarts);
+      }
     },
     apiRequest: ({ route, method, status, seconds }) => {
       apiRequests.inc({ route, method: known(method, METHODS), status: String(status) });

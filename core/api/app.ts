@@ -1,5 +1,9 @@
 /** The read API: which resources it joins, and what stands before all of them. */
 import { matchedRoutes } from 'hono/route';
+import { aggregate } from '../cassette/aggregate.ts';
+import type { CassetteHost } from '../cassette/host.ts';
+import type { Installed } from '../cassette/installed.ts';
+import { cassetteUnknown } from '../cassette/unknown.ts';
 import type { Database } from '../db/database.ts';
 import { callers } from '../http/caller.ts';
 import { compress } from '../http/compress.ts';
@@ -17,9 +21,12 @@ import { type Log, openLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import { browseApp } from './browse.ts';
+import { cassetteMountApp } from './cassette-mount.ts';
+import { cassettesApp } from './cassettes.ts';
 import { coverageApp } from './coverage.ts';
 import { deriveRunApp } from './derive-run.ts';
 import { eventsApp } from './events.ts';
+import { cassetteTools } from './mcp/cassette-tools.ts';
 import { coreTools } from './mcp/core-tools.ts';
 import { mcpApp } from './mcp/mcp.ts';
 import { purgeApp } from './purge.ts';
@@ -54,6 +61,8 @@ export type ReadApi = {
   journalBytes?: () => number | null;
   /** Ends what would otherwise be told for ever. */
   stopping?: AbortSignal;
+  /** Absent: there are none, as in the contract that is sealed. */
+  cassettes?: Cassettes;
 };
 
 /** Told to nobody before it is asked for: what a probe and a scraper need. */
@@ -67,8 +76,18 @@ const READ_MS = 20_000;
 /** Operators wait for as long as it takes; agents have deadlines of their own, and cassettes are watched by their mount. */
 const PATIENT = /^\/v1\/(?:admin\/|mcp$|cassettes\/)/;
 
+type Cassettes = Pick<CassetteHost, 'installed' | 'version' | 'answer' | 'ask'>;
+
+const NO_CASSETTES: Cassettes = {
+  installed: () => [],
+  version: () => '',
+  answer: () => Promise.reject(cassetteUnknown()),
+  ask: () => Promise.reject(cassetteUnknown()),
+};
+
 export function readApi(parts: ReadApi) {
   const { ask, append, log, metrics, version, allowedHosts, token, now, journalBytes = () => null } = parts;
+  const { cassettes = NO_CASSETTES } = parts;
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(async (c, next) => {
@@ -101,7 +120,10 @@ export function readApi(parts: ReadApi) {
   app.route('/', coverageApp({ ask }));
   app.route('/', eventsApp({ ask, now, log, stopping: parts.stopping }));
   app.route('/', statsApp({ ask }));
-  app.route('/', mcpApp({ tools: coreTools({ ask, now, takePlace }), version, log }));
+  app.route('/', cassettesApp({ installed: cassettes.installed }));
+  app.route('/', cassetteMountApp({ cassettes, log }));
+  const joined = () => cassetteTools(cassettes.installed(), cassettes.ask);
+  app.route('/', mcpApp({ tools: coreTools({ ask, now, takePlace }), joined, version, log }));
   app.route('/', statusApp({ ask, version, journalBytes, startedAt: now(), now }));
   app.route('/', deriveRunApp({ ask }));
   app.route('/', purgeApp({ ask }));
@@ -109,12 +131,20 @@ export function readApi(parts: ReadApi) {
   app.route('/', swaggerApp());
   app.route(
     '/',
-    documentApp(() => contractOf(app, { ...ABOUT, version }), barred),
+    documentApp(
+      () => aggregate(contractOf(app, { ...ABOUT, version }), documentsOf(cassettes.installed())),
+      barred,
+      cassettes.version,
+    ),
   );
   app.onError(onError(log));
   app.notFound(unrouted(app));
   return app;
 }
+
+/** What those that are in, or were and have not left the list, promise. */
+const documentsOf = (installed: readonly Installed[]) =>
+  installed.flatMap(({ entry, document }) => (document ? [{ name: entry.name, document: document.document }] : []));
 
 /** Whether sessions are derived up to their last turn; one that failed too often is not waited for. */
 const derivedBy = (ask: Database['ask']) => async (session_ids: string[]) =>

@@ -1,9 +1,10 @@
 /** GET /openapi: how is a contract handed out? Compiled when it is first asked for, and not sent again to who has it. */
 import { createHash } from 'node:crypto';
 import { createRoute, type RouteConfig, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
 import { json, routes } from './routes.ts';
 
-const Contract = z
+export const Contract = z
   .looseObject({
     openapi: z.literal('3.1.0'),
     info: z.looseObject({ title: z.string(), version: z.string() }),
@@ -14,11 +15,13 @@ const Contract = z
     examples: [{ openapi: '3.1.0', info: { title: 'svc', version: '0.1.0' }, paths: { '/ping': {} } }],
   });
 
-const IfNoneMatch = z.object({
+export const IfNoneMatch = z.object({
   'if-none-match': z.string().optional().describe('tags of contracts that the caller has, or *'),
 });
 
-const ETag = { etag: { schema: { type: 'string' }, description: 'Another one for each other contract' } } as const;
+export const ETag = {
+  etag: { schema: { type: 'string' }, description: 'Another one for each other contract' },
+} as const;
 
 const readContract = (refusals: RouteConfig['responses']) =>
   createRoute({
@@ -35,24 +38,42 @@ const readContract = (refusals: RouteConfig['responses']) =>
     },
   });
 
-/** @param refusals what the listener can answer besides, in its own envelope */
-export const documentApp = (compile: () => unknown, refusals: RouteConfig['responses']) => {
+/**
+ * @param refusals what the listener can answer besides, in its own envelope
+ * @param version of what is compiled, looked at for each request: when it is another one, so is the contract
+ */
+export const documentApp = (
+  compile: () => unknown,
+  refusals: RouteConfig['responses'],
+  version: () => number | string = () => 0,
+) => {
   const app = routes();
   const route = readContract(refusals);
   app.openAPIRegistry.registerPath(route); // beside a plain handler, which sends text that was made once
-  let made: { text: string; etag: string } | null = null;
+  let made: (Made & { version: number | string }) | null = null;
   app.get(route.path, (c) => {
-    if (!made) {
-      const text = JSON.stringify(compile());
-      made = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
-    }
-    c.header('etag', made.etag);
-    c.header('cache-control', 'no-cache'); // may be kept, and is asked about each time
-    if (names(c.req.header('if-none-match') ?? '', made.etag)) return c.body(null, 304);
-    return c.body(made.text, 200, { 'content-type': 'application/json' });
+    const now = version();
+    if (made?.version !== now) made = { ...madeOf(compile()), version: now };
+    return handedOut(c, made);
   });
   return app;
 };
+
+/** A document as it is sent, under the tag that tells it from every other. */
+export type Made = { text: string; etag: string };
+
+export function madeOf(document: unknown): Made {
+  const text = JSON.stringify(document);
+  return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
+}
+
+/** 304 to who has it already. */
+export function handedOut(c: Context, { text, etag }: Made): Response {
+  c.header('etag', etag);
+  c.header('cache-control', 'no-cache'); // may be kept, and is asked about each time
+  if (names(c.req.header('if-none-match') ?? '', etag)) return c.body(null, 304);
+  return c.body(text, 200, { 'content-type': 'application/json' });
+}
 
 /** By weak comparison (RFC 9110, 13.1.2). Tags are taken whole: one may hold a comma, or be called "*". */
 const names = (ifNoneMatch: string, etag: string): boolean => {

@@ -23,6 +23,8 @@ const NAMES = [
   'svc_ingest_writes_total',
   'svc_ingest_body_bytes',
   'svc_ingest_write_seconds',
+  'svc_cassette_admitted',
+  'svc_cassette_restarts',
 ];
 
 type Family = { name: string; help: string; type: string; values: { labels: Record<string, string | number> }[] };
@@ -53,6 +55,7 @@ const countAll = (metrics: Metrics, text: string) => {
   metrics.intakeBatch(1);
   metrics.derived(1);
   metrics.derivePending({ lagSeconds: 1, queue: 1, parked: 1 });
+  metrics.cassettes([{ name: 'search', admitted: true, restarts: 1 }]);
   metrics.apiRequest({ route: '/v1/sessions', method: text, status: 200, seconds: 1 });
   metrics.ingestWrite(text, text as IngestStatus);
   metrics.ingestBody(text, 1);
@@ -213,6 +216,20 @@ test('the registries of a process and of its threads add up, and do not know of 
   assert.match(text, 'svc_derive_queue 3');
   assert.match(text, 'svc_derive_seconds_count 1');
   assert.not.match(await main.text(), 'svc_intake_turns_total{');
+});
+
+test('a cassette that left the list is told no more', async () => {
+  const metrics = openMetrics('all', '1');
+  metrics.cassettes([
+    { name: 'search', admitted: true, restarts: 0 },
+    { name: 'skills', admitted: false, restarts: 3 },
+  ]);
+  const both = await metrics.text();
+  assert.match(both, 'svc_cassette_admitted{name="search"} 1');
+  assert.match(both, 'svc_cassette_admitted{name="skills"} 0');
+  assert.match(both, 'svc_cassette_restarts{name="skills"} 3');
+  metrics.cassettes([{ name: 'skills', admitted: true, restarts: 0 }]);
+  assert.not.match(await metrics.text(), 'search');
 });
 
 test.run();

@@ -45,6 +45,8 @@ const OPERATIONS: Record<string, readonly string[]> = {
     'GET /swagger/{file} readContractPageFile',
     'GET /v1/admin/status readStatus',
     'GET /v1/browse/sessions browseSessions',
+    'GET /v1/cassettes listCassettes',
+    'GET /v1/cassettes/{name}/openapi.json readCassetteContract',
     'GET /v1/coverage readCoverage',
     'GET /v1/events readEvents',
     'GET /v1/mcp listenMcp',
@@ -68,6 +70,7 @@ const OPERATIONS: Record<string, readonly string[]> = {
 /** They ask no database. */
 const WITHOUT_DATABASE = new Set([
   ...['ping', 'readContract', 'readContractPage', 'readContractPageFile'],
+  'listCassettes',
   ...['callMcp', 'listenMcp', 'endMcp'], // what a tool cannot read is said in its result
 ]);
 /** What a linter warns of and we mean. */

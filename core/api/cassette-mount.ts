@@ -1,0 +1,31 @@
+/** /v1/cassettes/{name}/…: whatever a cassette serves, under its installed name. Not in the contract: its own operations are. */
+import { Hono } from 'hono';
+import type { CassetteHost } from '../cassette/host.ts';
+import { callerOf } from '../http/caller.ts';
+import type { HttpEnv } from '../http/routes.ts';
+import type { Log } from '../log.ts';
+
+/** Any method; the answer streams, so nothing on its way may hold it. */
+export const cassetteMountApp = ({ cassettes, log }: { cassettes: Pick<CassetteHost, 'answer'>; log: Log }) => {
+  const app = new Hono<HttpEnv>();
+  for (const path of ['/v1/cassettes/:name', '/v1/cassettes/:name/*'])
+    app.all(path, async (c, next) => {
+      if (/^\/v1\/cassettes\/[^/]+\/openapi\.json$/.test(c.req.path)) return next(); // ours, whatever the method
+      const name = c.req.param('name') ?? '';
+      const { outgoing } = c.env ?? {};
+      const cut = (why: string) => {
+        log.warn({ request_id: c.get('requestId'), cassette: name, reason: why }, 'the answer of a cassette was cut');
+        outgoing?.destroy();
+      };
+      const response = await cassettes.answer(name, {
+        request: c.req.raw,
+        caller: callerOf(c),
+        requestId: c.get('requestId'),
+        peer: c.env?.incoming?.socket.remoteAddress ?? null,
+        ...(outgoing ? { cut } : {}),
+      });
+      if (response.body) c.set('streamed', Promise.resolve());
+      return c.newResponse(response.body, response);
+    });
+  return app;
+};
