@@ -6,17 +6,19 @@ export type Running = {
   proxy: string; // http://localhost:8080
   api: string;
   ingest: string;
+  internal?: string | undefined; // undefined: there is none
   data: string; // where the turns are kept, without credentials
   provider: string; // of the proxy's bare paths
 };
 
-export const banner = ({ version, proxy, api, ingest, data, provider }: Running): string =>
+export const banner = ({ version, proxy, api, ingest, internal, data, provider }: Running): string =>
   [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',
     row('capture proxy', `${proxy}   ${pc.dim(`bare paths go to ${provider}`)}`),
     row('read API', `${api}   ${pc.dim('contract: /swagger')}`),
     row('ingest API', ingest),
+    ...(internal ? [row('internal', `${internal}   ${pc.dim('/internal/readiness/evidence')}`)] : []),
     row('data', data),
     '',
     'Point a client at it:',

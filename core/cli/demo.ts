@@ -9,8 +9,8 @@ import { OperatorError } from '../errors.ts';
 import { serveApp } from '../http/listen.ts';
 import { scriptedProvider } from './demo/scripted-provider.ts';
 import { showDemo } from './demo/show.ts';
+import type { Io } from './io.ts';
 import type { Listeners } from './listeners.ts';
-import type { Io } from './program.ts';
 import { serve } from './serve.ts';
 
 /**

@@ -5,8 +5,10 @@ import { startProxy } from '../../proxy/listen.ts';
 import { requestId } from '../../proxy/request-id.ts';
 import { openUpstreams } from '../../proxy/upstream.ts';
 import { readApi } from '../api/app.ts';
+import { internalApi } from '../api/internal.ts';
 import { instantNow } from '../capture/clock.ts';
 import type { Journal } from '../capture/journal.ts';
+import { evidenceOf } from '../cassette/evidence.ts';
 import type { Environment } from '../config/environment.ts';
 import { parseListen } from '../config/listen.ts';
 import type { Config } from '../config/schema.ts';
@@ -19,6 +21,9 @@ import type { Metrics, MetricsSnapshot } from '../metrics.ts';
 import type { Outcome } from '../model/coverage.ts';
 import type { ProviderId } from '../model/provider.ts';
 import { formatOf } from '../provider/formats.ts';
+import type { Cassettes } from './cassettes.ts';
+import { instanceOf } from './instance.ts';
+import { internalOf } from './internal-listen.ts';
 
 type Parts = {
   config: Config;
@@ -29,23 +34,31 @@ type Parts = {
   version: string;
   env: Environment;
   journal?: Journal;
+  cassettes?: Cassettes;
 };
-/** A process that runs them all keeps a journal. */
-type AllParts = Parts & { journal: Journal };
+/** A process that runs them all keeps a journal, and serves cassettes. */
+type AllParts = Parts & { journal: Journal; cassettes: Cassettes };
 
 /** Addresses as `http://127.0.0.1:8080`, one for each host that is listened on; none for what does not run here. */
-export type Listeners = { proxy: string[]; api: string[]; ingest: string[]; close(graceMs: number): Promise<void> };
+export type Listeners = {
+  proxy: string[];
+  api: string[];
+  ingest: string[];
+  internal: string[];
+  close(graceMs: number): Promise<void>;
+};
 
 /** Why a request is no turn, where nobody but the proxy can tell; the other reasons are counted by intake. */
 const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
 
-/** Capture proxy, read API and ingest API. @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
+/** Capture proxy, read API and ingest API, and the internal listener where it is asked for. @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
 export const openListeners = (parts: AllParts): Promise<Listeners> =>
   together(async (kept) => {
     const hosts = hostsOf(parts.config, ['proxy', 'api', 'ingest']);
     return {
       api: kept(await openApi(parts, hosts)).addresses,
       ingest: kept(await openIngest(parts, hosts)).addresses,
+      internal: await openInternal(parts, kept),
       proxy: kept(await openProxy(parts, hosts)).addresses,
     };
   });
@@ -54,7 +67,7 @@ export const openListeners = (parts: AllParts): Promise<Listeners> =>
 export const openIngestListener = (parts: Parts): Promise<Listeners> =>
   together(async (kept) => {
     const hosts = hostsOf(parts.config, ['ingest']);
-    return { api: [], proxy: [], ingest: kept(await openIngest(parts, hosts)).addresses };
+    return { api: [], proxy: [], internal: [], ingest: kept(await openIngest(parts, hosts)).addresses };
   });
 
 type Opened = { addresses: string[]; close(graceMs: number): Promise<void> };
@@ -85,7 +98,7 @@ const hostsOf = (config: Config, sections: ('proxy' | 'api' | 'ingest')[]): stri
 ];
 
 async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened> {
-  const { config, database, engine, journal, log, version } = parts;
+  const { config, database, engine, journal, cassettes, log, version } = parts;
   const at = parseListen(config.api.listen);
   const { token } = config.api;
   if (!at.loopback && token === '')
@@ -106,7 +119,9 @@ async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened>
     now: Date.now,
     journalBytes: () => journal.bytes(),
     stopping: stopping.signal,
+    cassettes: cassettes.host,
   });
+  cassettes.connect((request) => api.fetch(request));
   const served = await serveApp({ fetch: api.fetch, ...at, what: 'read API' });
   return {
     ...served,
@@ -115,6 +130,18 @@ async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened>
       return served.close(graceMs);
     },
   };
+}
+
+/** Which cassettes are in, for operators alone; nothing where `SVC_INTERNAL_LISTEN` names no address. */
+async function openInternal({ config, cassettes, env, log }: AllParts, kept: Keep): Promise<string[]> {
+  const internal = internalOf(env);
+  if (!internal) return [];
+  const instance = instanceOf(env, Date.now());
+  const evidence = () =>
+    evidenceOf({ instance, list: cassettes.host.list(), installed: cassettes.host.installed(), now: Date.now() });
+  const allowedHosts = [...config.allowed_hosts, ...internal.at.hosts];
+  const { fetch } = internalApi({ evidence, token: internal.token, allowedHosts, log });
+  return kept(await serveApp({ fetch, ...internal.at, what: 'internal listener' })).addresses;
 }
 
 function openIngest(parts: Parts, allowedHosts: string[]): Promise<Opened> {
@@ -161,8 +188,16 @@ async function openProxy(parts: AllParts, allowedHosts: string[]): Promise<Opene
 }
 
 /** The whole process's metrics: this thread's, and the engine's. */
-async function exposition({ metrics, journal, engine }: Parts): Promise<string> {
+async function exposition({ metrics, journal, engine, cassettes }: Parts): Promise<string> {
   if (journal) metrics.journalBytes(journal.bytes());
+  if (cassettes)
+    metrics.cassettes(
+      cassettes.host.installed().map(({ entry: { name }, state, liveness }) => ({
+        name,
+        admitted: state === 'admitted',
+        restarts: liveness?.restarts ?? 0,
+      })),
+    );
   return metrics.text([(await engine.metrics()) as MetricsSnapshot]);
 }
 

@@ -34,6 +34,21 @@ process.exitCode = await runProgram(
     status: async (loaded, options, io) => (await import('./status.ts')).printStatus(loaded, options, io, version),
     demo: async (loaded, io) => (await import('./demo.ts')).runDemo(loaded, io, version),
     verify: async (loaded, options, io) => (await import('./verify.ts')).printVerification(loaded, options, io),
+    cassette: {
+      add: async (what, options, { folder }, io) => {
+        const { terminalConfirm } = await import('./cassette/confirm.ts');
+        const { addCassette } = await import('./cassette/add.ts');
+        return addCassette(what, options, { ...io, folder, confirm: terminalConfirm() });
+      },
+      remove: async (name, options, loaded, io) =>
+        (await import('./cassette/remove.ts')).removeCassette(name, options, loaded, io),
+      list: async (options, loaded, io) => (await import('./cassette/list.ts')).listCassettes(loaded, options, io),
+      check: async (what, options, io) =>
+        (await import('./cassette/check.ts')).checkCassette(what, options, io, version),
+      serve: async (what, options, loaded, io) =>
+        (await import('./cassette/serve.ts')).serveCassette(what, options, loaded, io),
+      new: async (name, folder, io) => (await import('./cassette/new.ts')).newCassette(name, folder, io),
+    },
     contract: async (options, io) => (await import('./contract.ts')).printContracts(options, io),
   },
   process.argv.slice(2),

@@ -1,19 +1,11 @@
 /** What can be asked of `svc`? The commands and what each takes; what they do is handed in, so that help loads no server. */
 import { Command, CommanderError } from 'commander';
-import type { Environment } from '../config/environment.ts';
 import { type Loaded, loadConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
+import { addCassetteCommands, type CassetteCommands } from './cassette/commands.ts';
+import type { Io } from './io.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
 import type { VerifyOptions } from './verify.ts';
-
-/** Where a command was called, and where its words go: results to `out`, all else to `err`. */
-export type Io = {
-  out: (text: string) => void;
-  err: (text: string) => void;
-  env: Environment;
-  cwd: string;
-  home: string;
-};
 
 export type Commands = {
   version: string;
@@ -23,6 +15,7 @@ export type Commands = {
   demo: (loaded: Loaded, io: Io) => Promise<void>; // settles when it was stopped
   contract: (options: { seal: boolean }, io: Io) => Promise<void>;
   verify: (loaded: Loaded, options: VerifyOptions, io: Io) => Promise<0 | 1>;
+  cassette: CassetteCommands;
 };
 
 /** What a process can run: everything, or the ingest API alone beside somebody else's. */
@@ -53,7 +46,7 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
 
 /** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` hears what a command ends with. */
 export function buildProgram(
-  { version, io, serve, status, demo, contract, verify }: Commands,
+  { version, io, serve, status, demo, contract, verify, cassette }: Commands,
   exit: (status: 0 | 1) => void = () => {},
 ): Command {
   const program = new Command('svc')
@@ -108,6 +101,8 @@ export function buildProgram(
       const options = { session: session ?? null, head: typeof head === 'string' ? head : null, json: json === true };
       exit(await verify(loaded(parsed), options, io));
     });
+
+  addCassetteCommands(program, { commands: cassette, io, loaded, exit });
 
   program
     .command('contract')

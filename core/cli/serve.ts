@@ -8,12 +8,15 @@ import { type Engine, startEngine } from '../engine/engine.ts';
 import { type Log, openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
 import { banner, ingestBanner } from './banner.ts';
+import { internalOf } from './internal-listen.ts';
+import type { Io } from './io.ts';
 import type { Listeners } from './listeners.ts';
 import { readPriceTable } from './price-file.ts';
-import type { Io, Role } from './program.ts';
+import type { Role } from './program.ts';
 import { whereData } from './where-data.ts';
 
 const GRACE_MS = 10_000; // for streams under way when we are asked to stop
+const CASSETTES_MS = 2_000; // for what they do besides answering, once nobody listens any more
 const DRAIN_MS = 10_000; // for the journal to reach the database; what does not is taken in at the next start
 
 export type Serving = {
@@ -33,6 +36,7 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
   const { config, folder } = loaded;
   const log = openLog(config.log.level);
   const metrics = openMetrics(role, version);
+  if (role === 'all') internalOf(io.env); // refused before anything is opened
   const closers: Closer[] = []; // undone in reverse when a later part cannot start
   const closing = <T>(part: T, close: Closer): T => {
     closers.push(close);
@@ -44,9 +48,10 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
     // The embedded database locks the folder itself; a journal in it needs that with a server just as well.
     if (dsn !== '' && role === 'all') closers.push(await lockFolder(folder));
     const prices = await readPriceTable(config.pricing.file, baseOf('pricing.file', loaded, io));
-    const [database, { openListeners, openIngestListener }] = await Promise.all([
+    const [database, { openListeners, openIngestListener }, { openCassettes }] = await Promise.all([
       openDatabase({ dsn, pooled, folder, log }).then((opened) => closing(opened, () => opened.close())),
       import('./listeners.ts'), // it is much to load, and the database takes its time
+      import('./cassettes.ts'),
     ]);
     const journal = role === 'all' ? await openJournalIn(folder, config.journal.max_bytes, log) : null;
     if (journal) closers.push(() => journal.close());
@@ -66,8 +71,13 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
     journal?.onWritten((segment, byteOffset) => engine.written(segment, byteOffset));
 
     const parts = { config, database, engine, metrics, log, version, env: io.env };
-    const listeners = await (journal ? openListeners({ ...parts, journal }) : openIngestListener(parts));
+    const cassettes = journal && openCassettes({ config, database, folder, io, log });
+    if (cassettes) closers.push(() => cassettes.close(CASSETTES_MS));
+    const listeners = await (journal && cassettes
+      ? openListeners({ ...parts, journal, cassettes })
+      : openIngestListener(parts));
     closers.push(() => listeners.close(0));
+    await cassettes?.start();
     if (running) await Promise.race([running(listeners), stopped.first]);
     else io.out(welcome(listeners, loaded, version));
 
@@ -91,11 +101,17 @@ const openJournalIn = (folder: string, maxBytes: number, log: Log): Promise<Jour
   openJournal({ folder: join(folder, 'journal'), maxBytes, log });
 
 /** What is printed when everything listens. */
-function welcome({ proxy, api, ingest }: Listeners, { config, folder }: Loaded, version: string): string {
+function welcome({ proxy, api, ingest, internal }: Listeners, { config, folder }: Loaded, version: string): string {
   const data = whereData(config.storage.postgres_dsn, folder);
   const at = { version, ingest: shown(ingest), data };
   if (proxy.length === 0) return ingestBanner(at);
-  return banner({ ...at, proxy: shown(proxy), api: shown(api), provider: config.proxy.provider });
+  return banner({
+    ...at,
+    proxy: shown(proxy),
+    api: shown(api),
+    internal: internal.length > 0 ? shown(internal) : undefined,
+    provider: config.proxy.provider,
+  });
 }
 
 /** What the journal holds is brought into the database; what cannot be is still there at the next start. */

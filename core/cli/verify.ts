@@ -8,7 +8,7 @@ import { builtIn } from '../engine/reader.ts';
 import { type Verifier, verifySession } from '../engine/verify-session.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import { openLog } from '../log.ts';
-import type { Io } from './program.ts';
+import type { Io } from './io.ts';
 import { jsonDocument, lines, type Report, type Totals } from './verify-report.ts';
 import { whereData } from './where-data.ts';
 

@@ -53,6 +53,14 @@ async function svc(
     status: async () => 1,
     demo: async () => {},
     verify: async () => 1,
+    cassette: {
+      add: async () => 0,
+      remove: async () => {},
+      list: async () => 0,
+      new: async () => {},
+      check: async () => 0,
+      serve: async () => {},
+    },
     contract: async (options) => {
       called.contracts.push(options);
     },

@@ -1,0 +1,196 @@
+/** `svc cassette add`: how does a cassette get onto the list? It is installed, says what it asks for, and somebody agrees. */
+import { rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { digestOf } from '../../cassette/digest.ts';
+import { schemaFrom, usersList, type WrittenEntry, withEntry, writeList } from '../../cassette/edit-list.ts';
+import { grantsFor } from '../../cassette/grants.ts';
+import { CassetteName, type Grants } from '../../cassette/list.ts';
+import { environmentName } from '../../cassette/manifest.ts';
+import { BadList, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/read-list.ts';
+import { type Isolation, Rejection } from '../../cassette/running.ts';
+import { settingsFromEnvironment } from '../../cassette/settings.ts';
+import { shownSource } from '../../cassette/shown-source.ts';
+import { resolveSource } from '../../cassette/source.ts';
+import { OperatorError } from '../../errors.ts';
+import type { Io } from '../io.ts';
+import { plain } from '../units.ts';
+import { type Asked, askSource } from './ask-source.ts';
+import { givenConfig } from './given-config.ts';
+import { putInPlace, type Staged, stage, wantedOf } from './install.ts';
+import { missingSettings, type Permission, permissionPage, variableOf } from './permission-page.ts';
+
+export type AddOptions = {
+  /** null: as it calls itself. */
+  name: string | null;
+  yes: boolean;
+  /** null: a process of its own, or for an address where it is. */
+  isolation: 'inline' | null;
+  config: readonly string[];
+};
+
+type Adding = Io & {
+  /** The `.svc` in effect. */
+  folder: string;
+  /** null: nobody can be asked. */
+  confirm: ((question: string, signal: AbortSignal) => Promise<boolean>) | null;
+};
+
+/**
+ * 0: it is on the list; 1: it was not agreed to. Until then nothing of it is in its place, and afterwards all.
+ * @throws {OperatorError} it cannot be had or taken, or nobody can be asked (2)
+ */
+export async function addCassette(asked: string, options: AddOptions, io: Adding): Promise<0 | 1> {
+  if (options.name !== null) refuseName(options.name);
+  if (!options.yes && io.confirm === null)
+    throw new OperatorError(
+      'Cannot ask whether to add it: this is no terminal; look at what it asks for in one, or say --yes',
+      2,
+    );
+  const { signal, release } = interruption();
+  let staged: Staged | null = null;
+  try {
+    const lists = await listsIn(io);
+    const wanted = await wantedOf(asked, io.cwd);
+    if (wanted.kind === 'address' && options.isolation !== null)
+      throw new OperatorError(`Cannot run an address as '${options.isolation}': it runs where it is`, 2);
+    const cassettes = join(io.folder, 'cassettes');
+    if (wanted.kind === 'package') {
+      if (!wanted.local) io.err(`Getting ${wanted.spec} …\n`);
+      staged = await stage(wanted, { cassettes, env: io.env, signal });
+    }
+    const source = wanted.kind === 'address' ? wanted.address : (staged?.source ?? '');
+    const from = wanted.kind === 'package' && wanted.local ? wanted.spec : null;
+    const permission = await permissionFor({ source, staged, from, options, lists }, io);
+    signal.throwIfAborted();
+    io.out(permissionPage(permission));
+    const question = `Add ${permission.name}? [y/N] `;
+    if (!options.yes && !(await io.confirm?.(question, signal))) {
+      io.out('Nothing was added\n');
+      return 1;
+    }
+    const file = await place(permission, staged, io);
+    io.out(afterwards(permission, file));
+    return 0;
+  } catch (error) {
+    if (error instanceof BadList) throw new OperatorError(error.message);
+    if (error instanceof Rejection) throw new OperatorError(refusal(asked, error));
+    if (signal.aborted) throw new OperatorError('Cannot add it: it was interrupted; nothing was added');
+    throw error;
+  } finally {
+    release();
+    if (staged) await rm(staged.folder, { recursive: true, force: true });
+  }
+}
+
+const listsIn = async ({ cwd, folder }: Adding): Promise<ReadLists> =>
+  readLists(await listTexts(listFiles({ cwd, folder })));
+
+type Found = { source: string; staged: Staged | null; from: string | null; options: AddOptions; lists: ReadLists };
+
+async function permissionFor({ source, staged, from, options, lists }: Found, io: Adding): Promise<Permission> {
+  const found = await resolveSource(source, {
+    base: io.cwd,
+    installed: join(io.folder, 'cassettes'),
+    name: staged ? basename(staged.folder) : '',
+  });
+  const isolation: Isolation = found.kind === 'remote' ? 'remote' : (options.isolation ?? 'process');
+  const asked: Asked = await askSource(found, { isolation, name: options.name ?? '', folder: io.folder });
+  const { manifest, openapi_digest } = asked.document;
+  const name = options.name ?? manifest.cassette.name;
+  const entry = lists.list.find((one) => one.name === name);
+  const builtIn = entry !== undefined && lists.folderOf(entry) !== dirname(lists.file ?? '');
+  const kept = entry && !builtIn ? known(entry.config, manifest.config) : {};
+  const given = settingsFromEnvironment(name, io.env);
+  return {
+    ...asked,
+    name,
+    source,
+    from,
+    beside: staged?.beside ?? [],
+    digest: found.kind === 'remote' ? openapi_digest : await digestOf(found.folder),
+    isolation,
+    config: { ...kept, ...givenConfig(manifest, options.config, name) },
+    fromEnvironment: manifest.config.flatMap(({ key }) => (environmentName(key) in given ? [key] : [])),
+    before: entry ? { entry, builtIn } : null,
+  };
+}
+
+/** A newer version may have lost a setting of the one before. */
+const known = (config: Readonly<Record<string, unknown>>, settings: readonly { key: string }[]) =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => settings.some((setting) => setting.key === key)));
+
+/** @returns the list's file */
+async function place(permission: Permission, staged: Staged | null, { cwd, folder }: Adding): Promise<string> {
+  const { file, text } = await usersList(listFiles({ cwd, folder }).candidates);
+  const written = withEntry(text, entryOf(permission), schemaFrom(file)); // before anything moves
+  const home = join(folder, 'cassettes', permission.name);
+  const placed = staged ? await putInPlace(staged.folder, home) : null;
+  try {
+    await writeList(file, written);
+  } catch (error) {
+    await placed?.undo();
+    throw new OperatorError(`Cannot write '${file}': ${(error as NodeJS.ErrnoException).code}`, 1, { cause: error });
+  }
+  if (placed) await placed.keep();
+  else await rm(home, { recursive: true, force: true }); // an address has taken the place of a package
+  return file;
+}
+
+/** With exactly what was shown; what has its default is left out. */
+function entryOf({ name, source, digest, isolation, config, document, before }: Permission): WrittenEntry {
+  const asked = grantsFor(document.manifest);
+  const granted: Grants =
+    isolation === 'remote'
+      ? { bindings: asked.bindings.filter((one) => one === 'forward_auth'), views: [], extensions: [] }
+      : asked;
+  const grants = Object.fromEntries(Object.entries(granted).filter(([, names]) => names.length > 0));
+  return {
+    name,
+    source,
+    digest,
+    ...(isolation === 'inline' ? { isolation } : {}),
+    ...(before && !before.builtIn && before.entry.required ? { required: true } : {}),
+    ...(Object.keys(config).length > 0 ? { config } : {}),
+    ...(Object.keys(grants).length > 0 ? { grants } : {}),
+  };
+}
+
+function afterwards(permission: Permission, file: string): string {
+  const { name } = permission;
+  const missing = missingSettings(permission).map(({ key, secret }) =>
+    secret
+      ? `Set ${variableOf(name, key)} where svc runs, and start svc again: until then it is not let in`
+      : `Set "${key}" in its "config" there, or ${variableOf(name, key)} where svc runs: until then it is not let in`,
+  );
+  return [
+    `Added ${name} to ${file}`,
+    ...missing,
+    "A service that runs takes it in by itself: 'svc cassette list' tells what became of it",
+    '',
+  ].join('\n');
+}
+
+function refuseName(name: string): void {
+  const checked = CassetteName.safeParse(name);
+  if (!checked.success)
+    throw new OperatorError(`Cannot name a cassette '${name}': it ${checked.error.issues[0]?.message}`, 2);
+}
+
+/** Every problem on a line of its own. */
+function refusal(asked: string, { message, problems }: Rejection): string {
+  const lines = problems.length > 1 ? problems : [message];
+  return `Cannot add '${plain(shownSource(asked))}':\n${lines.map((line) => `  - ${plain(line)}`).join('\n')}`;
+}
+
+/** What is asked to end lets us clean up first. */
+function interruption(): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, abort);
+  return {
+    signal: controller.signal,
+    release: () => {
+      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(name, abort);
+    },
+  };
+}

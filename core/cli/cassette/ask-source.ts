@@ -1,0 +1,89 @@
+/** What does a cassette ask for, before it is let in? It is started apart, with nothing in its hands, and says it. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type CassetteDocument, readDocument } from '../../cassette/document.ts';
+import { documentText } from '../../cassette/document-text.ts';
+import { confinementOf, findGround } from '../../cassette/isolation/confinement.ts';
+import { startProcess } from '../../cassette/isolation/process.ts';
+import { startRemote } from '../../cassette/isolation/remote.ts';
+import { parseManifest, refuseOtherManifest } from '../../cassette/manifest.ts';
+import type { Confinement, Isolation, Running } from '../../cassette/running.ts';
+import { readSettings } from '../../cassette/settings.ts';
+import type { Source } from '../../cassette/source.ts';
+
+export type Asked = {
+  document: CassetteDocument;
+  /** What will keep it apart, once it runs as it was asked to. */
+  confinement: Confinement;
+};
+
+/** @param folder the `.svc` in effect @param name for its tools; '' for its own name */
+export type Asking = { isolation: Isolation; name: string; folder: string };
+
+const MEMORY_MB = 256; // what startProcess gives where it is not told
+
+/** @throws {Rejection} it does not start, or its manifest, document or tools cannot be taken */
+export async function askSource(source: Source, asking: Asking): Promise<Asked> {
+  if (source.kind === 'remote') {
+    const running = startRemote({ address: source.address, name: asking.name || source.address.host });
+    const { pathname, search } = source.address;
+    return askRunning(running, `${pathname}${search}`, asking, running.confinement);
+  }
+  const tmp = await mkdtemp(join(asking.folder, 'asking-'));
+  try {
+    const silent = () => {};
+    const running = await startProcess(
+      {
+        ...{ name: asking.name || 'it', folder: source.folder, entry: source.entry, network: false },
+        handed: ({ manifest }) => ({ LOG: log, CONFIG: defaultsOf(manifest), DB: null, CORE: null }),
+        log: { debug: silent, info: silent, warn: silent, error: silent },
+      },
+      { tmp },
+    );
+    const manifest = parseManifest(running.loaded?.manifest);
+    const confinement =
+      asking.isolation === 'inline'
+        ? INLINE
+        : confinementOf({
+            wall: (await findGround(tmp)).wall,
+            network: manifest.bindings.network,
+            memory_mb: MEMORY_MB,
+          });
+    const asked = await askRunning(running, manifest.api.openapi, asking, confinement);
+    refuseOtherManifest(running.loaded?.manifest, asked.document.manifest);
+    return asked;
+  } finally {
+    await rm(tmp, { recursive: true, force: true });
+  }
+}
+
+const nothing = () => {};
+const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+const INLINE: Confinement = {
+  level: 'none',
+  stops: [],
+  does_not_stop: ['anything: it runs inside the service, sees all that passes and can do whatever the service can'],
+};
+
+/** Its settings without those that have no default: nobody has set anything yet. */
+function defaultsOf(manifest: unknown): Record<string, unknown> {
+  const { config, ...rest } = parseManifest(manifest);
+  return readSettings({ ...rest, config: config.map((setting) => ({ ...setting, required: false })) }, {});
+}
+
+async function askRunning(
+  running: Running,
+  path: string,
+  { name, isolation }: Asking,
+  confinement: Confinement,
+): Promise<Asked> {
+  try {
+    const text = await documentText(running, path);
+    const read = (as: string) => readDocument(text, { name: as, isolation });
+    const document = name === '' ? await read((await read('cassette')).manifest.cassette.name) : await read(name);
+    return { document, confinement };
+  } finally {
+    await running.close(0);
+  }
+}

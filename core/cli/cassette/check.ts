@@ -1,0 +1,89 @@
+/** `svc cassette check`: will it be let in? The same admission as in the service, before a database that is made for it and thrown away. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import pc from 'picocolors';
+import { readApi } from '../../api/app.ts';
+import { conform, type Finding } from '../../cassette/conformance.ts';
+import { coreBinding } from '../../cassette/core-binding.ts';
+import { grantsFor } from '../../cassette/grants.ts';
+import { Entry } from '../../cassette/list.ts';
+import { Rejection } from '../../cassette/running.ts';
+import { resolveSource } from '../../cassette/source.ts';
+import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
+import { openDatabase } from '../../db/open.ts';
+import { openLog } from '../../log.ts';
+import type { Io } from '../io.ts';
+import { askSource } from './ask-source.ts';
+import { givenConfig } from './given-config.ts';
+
+/** 0: it will be let in. @param version of this service */
+export async function checkCassette(
+  source: string,
+  { config }: { config: readonly string[] },
+  io: Io,
+  version: string,
+): Promise<0 | 1> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-check-'));
+  const log = openLog('silent');
+  const told = (finding: Finding) => io.out(lineOf(finding));
+  try {
+    const at = /^https?:\/\//i.test(source) ? source : resolve(io.cwd, source);
+    const entry = await entryOf(at, config, { folder, cwd: io.cwd });
+    io.out(`${pc.bold(entry.name)} before a database of its own, which is thrown away\n`);
+    const database = await openDatabase({ dsn: '', pooled: false, folder, log });
+    const databases = openCassetteDatabases({ database, dsn: '', pooled: false, log });
+    try {
+      const api = readApi({
+        ask: database.ask,
+        append: () => Promise.reject(new Error('Cannot append: nothing is recorded here')),
+        log,
+        metrics: { apiRequest: () => {}, text: async () => '' },
+        version,
+        allowedHosts: [],
+        token: '',
+        now: Date.now,
+      });
+      const core = coreBinding((request) => api.fetch(request), '');
+      const parts = {
+        ...{ base: io.cwd, installed: folder, databases, core, environment: io.env },
+        ...{ tmp: join(folder, 'run'), log, toolTaken: () => false },
+      };
+      const good = await conform(entry, parts, told);
+      io.out(good ? `${pc.green('It can be let in')}\n` : `${pc.red('It cannot be let in as it is')}\n`);
+      return good ? 0 : 1;
+    } finally {
+      await databases.close();
+      await database.close();
+    }
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    told({ what: SAID_AT[error.step] ?? 'it can be looked at', problems: [error.message, ...error.problems] });
+    return 1;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const SAID_AT: Partial<Record<Rejection['step'], string>> = {
+  resolve: 'its source is there',
+  start: 'it loads, in a process of its own',
+  manifest: 'its manifest is valid',
+  openapi: 'its OpenAPI document is valid',
+  tools: 'its tools can be offered',
+};
+
+/** Everything that it asks for is granted: whether to is the operator's question. */
+async function entryOf(source: string, config: readonly string[], at: { folder: string; cwd: string }): Promise<Entry> {
+  const found = await resolveSource(source, { base: at.cwd, installed: at.folder, name: '' });
+  const isolation = found.kind === 'remote' ? 'remote' : 'process';
+  const { document } = await askSource(found, { isolation, name: '', folder: at.folder });
+  const { name } = document.manifest.cassette;
+  const grants = grantsFor(document.manifest);
+  return Entry.parse({ name, source, isolation, grants, config: givenConfig(document.manifest, config, name) });
+}
+
+const lineOf = ({ what, problems }: Finding): string =>
+  problems.length === 0
+    ? `  ${pc.green('ok')}  ${what}\n`
+    : `  ${pc.red('no')}  ${what}\n${problems.map((problem) => `      ${problem.replaceAll('\n', '\n      ')}\n`).join('')}`;

@@ -1,0 +1,145 @@
+/** `svc cassette list`: which cassettes are wanted, and what became of each in the service that runs? */
+import pc from 'picocolors';
+import type { Entry } from '../../cassette/list.ts';
+import { BadList, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/read-list.ts';
+import { shownSource } from '../../cassette/shown-source.ts';
+import type { Loaded } from '../../config/load.ts';
+import type { CassetteInfo, CassetteList } from '../../model/cassette.ts';
+import type { Io } from '../io.ts';
+import { askReadApi } from '../read-api.ts';
+import { lasting, plain } from '../units.ts';
+
+type Row = {
+  name: string;
+  /** null: no service that runs has it. */
+  state: string | null;
+  version: string | null;
+  isolation: string;
+  since: string | null;
+  source: string | null; // null: it runs, and is not on this list
+  reason: string | null;
+};
+
+type Listing = { running: boolean; file: string | null; problem: string | null; remarks: string[]; cassettes: Row[] };
+
+/** 0, or 1 when the list cannot be used. */
+export async function listCassettes(loaded: Loaded, { json }: { json: boolean }, io: Io): Promise<0 | 1> {
+  const [read, asked] = await Promise.all([
+    listsIn(loaded, io),
+    askReadApi(loaded, { path: '/v1/cassettes', is: isCassetteList, what: 'list of cassettes' }),
+  ]);
+  const { lists, problem } = read;
+  const listing: Listing = {
+    running: asked.answer !== null,
+    file: lists?.file ?? null,
+    problem,
+    remarks: asked.remarks,
+    cassettes: rows(lists?.list ?? [], asked.answer, lists !== null),
+  };
+  io.out(json ? `${JSON.stringify(listing, null, 2)}\n` : page(listing, Date.now()));
+  return problem === null ? 0 : 1;
+}
+
+async function listsIn({ folder }: Loaded, { cwd }: Io): Promise<{ lists: ReadLists | null; problem: string | null }> {
+  try {
+    return { lists: readLists(await listTexts(listFiles({ cwd, folder }))), problem: null };
+  } catch (error) {
+    if (!(error instanceof BadList)) throw error;
+    return { lists: null, problem: error.message };
+  }
+}
+
+/** What is on the list, and what runs without being there. */
+function rows(list: readonly Entry[], running: CassetteList | null, known: boolean): Row[] {
+  const wanted = list.map((entry): Row => {
+    const info = running?.cassettes.find(({ name }) => name === entry.name);
+    return {
+      name: entry.name,
+      state: entry.enabled ? (info?.state ?? null) : 'off',
+      version: info?.version ?? versionOf(entry),
+      isolation: info?.isolation ?? entry.isolation ?? (/^https?:/i.test(entry.source) ? 'remote' : 'process'),
+      since: entry.enabled ? (info?.since ?? null) : null,
+      source: shownSource(entry.source),
+      reason: entry.enabled ? reasonOf(entry.name, running, info) : null,
+    };
+  });
+  const others = (running?.cassettes ?? []).filter(({ name }) => !list.some((entry) => entry.name === name));
+  const unlisted = others.map((info): Row => {
+    const { name, state, since, isolation, version = null } = info;
+    const why = reasonOf(name, running, info);
+    return {
+      name,
+      state,
+      version,
+      isolation,
+      since,
+      source: null,
+      reason: known ? (why ?? 'it is not on this list') : why,
+    };
+  });
+  return [...wanted, ...unlisted].sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function reasonOf(name: string, running: CassetteList | null, info: CassetteInfo | undefined): string | null {
+  if (running && !info) return 'the service that runs does not have it yet, or reads another list';
+  return running?.problems.find(({ subject }) => subject === name)?.reason ?? null;
+}
+
+const versionOf = ({ source }: Entry) => /^npm:.+@([^@/]+)$/.exec(source)?.[1] ?? null;
+
+function page({ running, file, problem, remarks, cassettes }: Listing, now: number): string {
+  const head = ['NAME', 'STATE', 'SINCE', 'VERSION', 'ISOLATION', 'SOURCE'];
+  const cells = cassettes.map(({ name, state, since, version, isolation, source }) => [
+    name,
+    state ?? '-',
+    since === null ? '-' : lasting((now - Date.parse(since)) / 1000),
+    version ?? '-',
+    isolation,
+    source ?? '-',
+  ]);
+  const widths = head.map((title, i) => Math.max(title.length, ...cells.map((row) => plain(row[i] ?? '').length)));
+  const line = (row: readonly string[], state: (text: string) => string = (text) => text) =>
+    row
+      .map((cell, i) => {
+        const padded = plain(cell).padEnd(widths[i] ?? 0);
+        return i === 1 ? state(padded) : padded;
+      })
+      .join('  ')
+      .trimEnd();
+  const table = cassettes.flatMap(({ state, reason }, i) => [
+    line(cells[i] ?? [], COLOURS[state ?? ''] ?? pc.dim),
+    ...(reason === null ? [] : [`  ${pc.yellow(plain(reason))}`]),
+  ]);
+  return [
+    ...(problem === null ? [] : [pc.red(plain(problem)), '']),
+    ...(cassettes.length > 0
+      ? [pc.bold(line(head)), ...table]
+      : ["There are no cassettes; 'svc cassette add' installs one"]),
+    '',
+    ...(running ? [] : remarks.length > 0 ? remarks.map((remark) => pc.yellow(plain(remark))) : [NOT_RUNNING]),
+    ...(file === null ? [] : [`The list is ${file}`]),
+    '',
+  ].join('\n');
+}
+
+const NOT_RUNNING = 'svc is not running here, so what becomes of them is not known';
+
+const COLOURS: Readonly<Record<string, (text: string) => string>> = {
+  admitted: pc.green,
+  stale: pc.yellow,
+  pending: pc.yellow,
+  rejected: pc.red,
+  unresolved: pc.red,
+};
+
+/** What the page walks through. The schema itself would bring half of the server along. */
+export const isCassetteList = (body: unknown): body is CassetteList => {
+  const { cassettes, problems } = (body ?? {}) as Partial<Record<keyof CassetteList, unknown>>;
+  const named = (one: unknown, key: string) => typeof (one as Record<string, unknown> | null)?.[key] === 'string';
+  return (
+    Array.isArray(cassettes) &&
+    cassettes.every((one) => ['name', 'state', 'since', 'isolation'].every((key) => named(one, key))) &&
+    Array.isArray(problems) &&
+    problems.every((one) => named(one, 'subject') && named(one, 'reason'))
+  );
+};

@@ -1,0 +1,203 @@
+/** What is somebody asked before a cassette comes in? Everything it will be able to do, in plain words, and what nothing keeps it from. */
+import pc from 'picocolors';
+import { grantsFor } from '../../cassette/grants.ts';
+import type { Entry, Grants } from '../../cassette/list.ts';
+import { environmentName } from '../../cassette/manifest.ts';
+import type { Isolation } from '../../cassette/running.ts';
+import type { DeclaredSetting } from '../../cassette/setting-value.ts';
+import { shownSource } from '../../cassette/shown-source.ts';
+import { lasting, plain } from '../units.ts';
+import type { Asked } from './ask-source.ts';
+
+export type Permission = Asked & {
+  /** Installed name. */
+  name: string;
+  /** As it will stand in the list. */
+  source: string;
+  /** The folder or tarball that it was made of; null: it came from a registry or is an address. */
+  from: string | null;
+  /** Packages that came with it. */
+  beside: readonly string[];
+  digest: string;
+  isolation: Isolation;
+  /** Settings that will stand in the list. */
+  config: Readonly<Record<string, unknown>>;
+  /** What has a value where this command runs, by key: the service may run with another environment. */
+  fromEnvironment: readonly string[];
+  /** The entry that it takes the place of, and whether that came with the package. */
+  before: { entry: Entry; builtIn: boolean } | null;
+};
+
+const MOST = 400; // of a text that its author wrote
+const WIDTH = 100;
+const NAME = 15;
+
+/** Lines that end with a newline; the question comes after. */
+export function permissionPage(permission: Permission): string {
+  const { document, name, source, from, beside, digest } = permission;
+  const { cassette } = document.manifest;
+  const titled = cassette.display_name && cassette.display_name !== name ? ` (${said(cassette.display_name)})` : '';
+  const origin = [cassette.license, cassette.homepage].flatMap((text) => (text ? [said(text)] : []));
+  return [
+    `${pc.bold(`${name} ${said(cassette.version)}`)}${titled}`,
+    ...(cassette.description ? wrapped(said(cassette.description), 2) : []),
+    '',
+    ...row('from', plain(from === null ? shownSource(source) : `${from}, as ${source}`)),
+    ...(beside.length > 0 ? row('with', named(beside)) : []),
+    ...(origin.length > 0 ? row('says', origin.join(', ')) : []),
+    ...(cassette.name === name ? [] : row('calls itself', cassette.name)),
+    ...row('digest', digest),
+    ...replaced(permission),
+    '',
+    ...asks(permission),
+    ...settings(permission),
+    '',
+    'It adds:',
+    ...row('routes', `/v1/cassettes/${name}/…, ${count(operationsIn(document.document), 'operation')}`),
+    ...tools(permission),
+    '',
+    ...apart(permission),
+    '',
+    '',
+  ].join('\n');
+}
+
+const MOST_NAMED = 12;
+const named = (packages: readonly string[]): string =>
+  said(packages.slice(0, MOST_NAMED).join(', ')) +
+  (packages.length > MOST_NAMED ? ` and ${packages.length - MOST_NAMED} more` : '');
+
+/** Settings that it cannot come in without, and that nobody has given a value yet. */
+export const missingSettings = ({ document, config, fromEnvironment }: Permission): DeclaredSetting[] =>
+  document.manifest.config.filter(
+    ({ key, required, default: fallback }) =>
+      required === true && fallback === undefined && !Object.hasOwn(config, key) && !fromEnvironment.includes(key),
+  );
+
+export const variableOf = (name: string, key: string): string =>
+  `SVC_CASSETTE_${name.toUpperCase().replaceAll('-', '_')}_${environmentName(key)}`;
+
+function replaced({ before }: Permission): string[] {
+  if (!before) return [];
+  const what = before.builtIn ? 'the one that comes with svc' : plain(shownSource(before.entry.source));
+  return row('instead of', what);
+}
+
+const VIEWS: Readonly<Record<string, string>> = {
+  sessions: 'titles, folders, models, times, tokens and costs of all sessions',
+  span_turns: 'every prompt, and how its answer begins',
+  spans: 'every step in full: prompts, answers, tool calls and their results',
+  span_links: 'which step led to which',
+};
+
+function asks({ document, isolation, before }: Permission): string[] {
+  const { manifest } = document;
+  const { views, extensions, bindings } = grantsFor(manifest);
+  const had = before && !before.builtIn ? before.entry.grants : null;
+  const fresh = (kind: keyof Grants, one: string) =>
+    had && !had[kind].some((granted) => granted === one) ? pc.yellow(' (new)') : '';
+  const tables = manifest.tables.map(({ name }) => name).join(', ');
+  const local = isolation !== 'remote';
+  const does: Partial<Record<string, string[]>> = {
+    db: local
+      ? row('stores', `in a schema of its own${tables === '' ? '' : `: ${tables}`}${fresh('bindings', 'db')}`)
+      : [],
+    core: local
+      ? row('asks', `the read API, for anything that it answers: all conversations${fresh('bindings', 'core')}`)
+      : [],
+    network: local
+      ? row('connects', `to other machines, with all that it has read${fresh('bindings', 'network')}`)
+      : [],
+    forward_auth: row(
+      'is given',
+      `the credentials of who calls it (authorization and cookie), and their name${fresh('bindings', 'forward_auth')}`,
+    ),
+  };
+  const lines = [
+    ...(local
+      ? views.flatMap((view) => row('reads', `${view}: ${VIEWS[view] ?? 'a view of svc_v1'}${fresh('views', view)}`))
+      : []),
+    ...bindings.flatMap((binding) => does[binding] ?? []),
+    ...(local
+      ? extensions.flatMap((name) => row('needs', `the PostgreSQL extension ${name}${fresh('extensions', name)}`))
+      : []),
+    ...(local && manifest.schedule ? row('runs', `by itself every ${lasting(manifest.schedule.every_seconds)}`) : []),
+  ];
+  return lines.length > 0 ? ['It asks for this, and is handed nothing else:', ...lines] : ['It asks for nothing.'];
+}
+
+function settings(permission: Permission): string[] {
+  const { document, name, config, fromEnvironment } = permission;
+  if (document.manifest.config.length === 0) return [];
+  const missing = missingSettings(permission);
+  return [
+    '',
+    'Its settings:',
+    ...document.manifest.config.flatMap((setting) => {
+      const { key, secret, description, default: fallback } = setting;
+      const how = secret ? variableOf(name, key) : `--config ${key}=…`;
+      const value = fromEnvironment.includes(key)
+        ? `set by ${variableOf(name, key)}`
+        : Object.hasOwn(config, key)
+          ? shown(config[key])
+          : fallback !== undefined
+            ? `${shown(fallback)}, unless ${how}`
+            : missing.includes(setting)
+              ? pc.yellow(`missing: set ${how}${secret ? ' where svc runs' : ''}`)
+              : `not set; ${how}`;
+      return [...row(key, value), ...(description ? wrapped(said(description), NAME + 3).map(pc.dim) : [])];
+    }),
+  ];
+}
+
+const shown = (value: unknown): string => said(JSON.stringify(value));
+
+function tools({ document }: Permission): string[] {
+  return document.tools.flatMap(({ full_name, title, description, annotations }) => {
+    const changes = annotations.readOnlyHint === true ? '' : ' (may change things)';
+    return row('tool', `${full_name}${changes}: ${said(description || title)}`);
+  });
+}
+
+const ISOLATION: Readonly<Record<Isolation, string>> = {
+  inline: 'It runs inside the service:',
+  process: 'It runs in a process of its own:',
+  remote: 'It runs elsewhere:',
+};
+
+function apart({ isolation, confinement }: Permission): string[] {
+  return [
+    ISOLATION[isolation],
+    ...confinement.stops.flatMap((one, i) => row(i === 0 ? 'kept from' : '', one)),
+    ...confinement.does_not_stop.flatMap((one, i) => row(i === 0 ? 'not kept from' : '', one)),
+  ];
+}
+
+const operationsIn = ({ paths }: { paths?: unknown }): number =>
+  Object.values((paths ?? {}) as Record<string, object>).flatMap((path) =>
+    Object.keys(path).filter((method) => METHODS.includes(method)),
+  ).length;
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+
+const count = (many: number, noun: string) => `${many} ${noun}${many === 1 ? '' : 's'}`;
+
+/** What its author wrote, on one line and without what could move the cursor. */
+function said(text: string): string {
+  const line = plain(text.replace(/\s+/g, ' ').trim());
+  return line.length > MOST ? `${line.slice(0, MOST)}…` : line;
+}
+
+function row(name: string, value: string): string[] {
+  const [first = '', ...others] = wrapped(value, NAME + 3);
+  return [`  ${pc.cyan(name.padEnd(NAME))} ${first.trimStart()}`, ...others];
+}
+
+function wrapped(text: string, indent: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length + 1 <= WIDTH) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(' '.repeat(indent) + word);
+  }
+  return lines;
+}

@@ -1,0 +1,139 @@
+/** `svc cassette remove`: how does a cassette go? Off the list at once, and with --purge what it has stored as well. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { schemaFrom, usersList, withEntry, withoutEntry, writeList } from '../../cassette/edit-list.ts';
+import { CassetteName, type Entry } from '../../cassette/list.ts';
+import { BadList, BUILT_IN, type ListFiles, listFiles, listTexts, readLists } from '../../cassette/read-list.ts';
+import type { Loaded } from '../../config/load.ts';
+import { nearest } from '../../config/nearest.ts';
+import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
+import { isMade } from '../../db/client/data-folder.ts';
+import { type OpenDatabase, openDatabase } from '../../db/open.ts';
+import { DatabaseError, OperatorError } from '../../errors.ts';
+import { openLog } from '../../log.ts';
+import type { Io } from '../io.ts';
+import { askReadApi } from '../read-api.ts';
+import { isCassetteList } from './list.ts';
+
+const WITHDRAWN_MS = 15_000;
+
+type Removing = Pick<Io, 'out' | 'cwd'> & { files?: ListFiles };
+
+const filesOf = ({ folder }: Loaded, { cwd, files }: Removing): ListFiles => files ?? listFiles({ cwd, folder });
+
+/** @throws {OperatorError} it is on no list, or its database is in use: then nothing was removed */
+export async function removeCassette(
+  name: string,
+  { purge }: { purge: boolean },
+  loaded: Loaded,
+  io: Removing,
+): Promise<void> {
+  if (!CassetteName.safeParse(name).success)
+    throw new OperatorError(`Cannot remove '${name}': no cassette can have that name`, 2);
+  const wanted = await wantedIn(loaded, io);
+  const { entry, builtIn } = wanted.find(name);
+  if (!entry && !purge) {
+    const meant = nearest(name, wanted.names);
+    const hint = meant
+      ? `; did you mean '${meant}'?`
+      : wanted.names.length > 0
+        ? `; there are ${wanted.names.join(', ')}`
+        : '';
+    throw new OperatorError(`Cannot remove '${name}': it is not on the list${hint}`);
+  }
+  const database = purge ? await openForPurge(name, loaded) : null;
+  try {
+    if (entry) io.out(await takeOut(name, builtIn, loaded, io));
+    await rm(join(loaded.folder, 'cassettes', name), { recursive: true, force: true });
+    if (database) {
+      await withdrawn(name, loaded);
+      await purged(name, database, loaded);
+      io.out('Its schema, with all that it has stored, and its role are gone\n');
+    } else if (purge) io.out('There is no database here, so it has stored nothing\n');
+    else if (entry?.grants.bindings.includes('db'))
+      io.out(`What it has stored stays; 'svc cassette remove ${name} --purge' drops it\n`);
+  } finally {
+    await database?.close();
+  }
+}
+
+type Wanted = { names: string[]; find(name: string): { entry: Entry | undefined; builtIn: boolean } };
+
+async function wantedIn(loaded: Loaded, io: Removing): Promise<Wanted> {
+  try {
+    const texts = await listTexts(filesOf(loaded, io));
+    const { list } = readLists(texts);
+    const ours = readLists({ ...texts, users: { file: null, text: null } }).list;
+    return {
+      names: list.map(({ name }) => name),
+      find: (name) => ({
+        entry: list.find((one) => one.name === name),
+        builtIn: ours.some((one) => one.name === name),
+      }),
+    };
+  } catch (error) {
+    if (error instanceof BadList) throw new OperatorError(error.message);
+    throw error;
+  }
+}
+
+/** One that comes with the package is switched off: it would be back otherwise. */
+async function takeOut(name: string, builtIn: boolean, loaded: Loaded, io: Removing): Promise<string> {
+  const { file, text } = await usersList(filesOf(loaded, io).candidates);
+  const off = { name, source: BUILT_IN, enabled: false };
+  const written = builtIn ? withEntry(text, off, schemaFrom(file)) : withoutEntry(text ?? '{"cassettes": []}', name);
+  await writeList(file, written).catch((error: NodeJS.ErrnoException) => {
+    throw new OperatorError(`Cannot write '${file}': ${error.code}`, 1, { cause: error });
+  });
+  return builtIn
+    ? `Switched off ${name}, which comes with svc, in ${file}; a service that runs withdraws it by itself\n`
+    : `Removed ${name} from ${file}; a service that runs withdraws it by itself\n`;
+}
+
+/** null: there is none. */
+async function openForPurge(name: string, { config, folder }: Loaded): Promise<OpenDatabase | null> {
+  const { postgres_dsn: dsn, pooled } = config.storage;
+  if (dsn === '' && !isMade(folder)) return null;
+  try {
+    return await openDatabase({ dsn, pooled, folder, log: openLog(config.log.level) });
+  } catch (error) {
+    if (!(error instanceof OperatorError) || !/process \d+ has used it/.test(error.message)) throw error;
+    throw new OperatorError(
+      `Cannot purge '${name}': ${error.message.replace(/^Cannot use /, 'the database in ').replace(/; stop that process.*$/, '')}; ` +
+        "stop it first, since the embedded database is open to one process at a time, or remove it without '--purge'",
+      1,
+      { cause: error },
+    );
+  }
+}
+
+/** A service on the same server still serves it for a moment. Where none can be asked, none is waited for. */
+async function withdrawn(name: string, loaded: Loaded): Promise<void> {
+  const end = Date.now() + WITHDRAWN_MS;
+  for (;;) {
+    const { answer } = await askReadApi(loaded, {
+      path: '/v1/cassettes',
+      is: isCassetteList,
+      what: 'list of cassettes',
+    });
+    if (!answer?.cassettes.some((one) => one.name === name)) return;
+    if (Date.now() > end)
+      throw new OperatorError(
+        `Cannot purge '${name}': the service that runs still serves it, so it may read another list; take it off that one first`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+}
+
+async function purged(name: string, database: OpenDatabase, { config }: Loaded): Promise<void> {
+  const { postgres_dsn: dsn, pooled } = config.storage;
+  const databases = openCassetteDatabases({ database, dsn, pooled, log: openLog(config.log.level) });
+  try {
+    await databases.remove(name);
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    throw new OperatorError(`Cannot purge '${name}': ${error.message}`, 1, { cause: error });
+  } finally {
+    await databases.close();
+  }
+}

@@ -1,0 +1,143 @@
+/** `svc cassette serve`: how does one run alone? On a listener of its own, with the database and the core that the environment names. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Hono } from 'hono';
+import { admit } from '../../cassette/admission.ts';
+import { coreBinding } from '../../cassette/core-binding.ts';
+import { grantsFor } from '../../cassette/grants.ts';
+import { Entry } from '../../cassette/list.ts';
+import { CassetteDown, Rejection } from '../../cassette/running.ts';
+import { keepSchedule } from '../../cassette/schedule.ts';
+import { resolveSource } from '../../cassette/source.ts';
+import { parseListen } from '../../config/listen.ts';
+import type { Loaded } from '../../config/load.ts';
+import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
+import { openDatabase } from '../../db/open.ts';
+import { OperatorError, Refusal } from '../../errors.ts';
+import { callers } from '../../http/caller.ts';
+import { onError } from '../../http/failure.ts';
+import { guard } from '../../http/guards.ts';
+import { serveApp } from '../../http/listen.ts';
+import { requestIds } from '../../http/request-id.ts';
+import type { HttpEnv } from '../../http/routes.ts';
+import { openLog } from '../../log.ts';
+import type { Io } from '../io.ts';
+import { askSource } from './ask-source.ts';
+import { givenConfig } from './given-config.ts';
+
+const GRACE_MS = 10_000;
+
+export type ServeOptions = { listen: string; name: string | null; config: readonly string[] };
+
+/**
+ * Serves `/ping`, `/openapi` and `/api/<name>/…` until SIGTERM or SIGINT. Whoever starts it has granted what it asks for.
+ * @throws {OperatorError} it cannot be let in, or its address is taken
+ */
+export async function serveCassette(source: string, options: ServeOptions, { config }: Loaded, io: Io): Promise<void> {
+  const log = openLog(config.log.level);
+  const { SVC_DATABASE_URL: dsn = '', SVC_CORE_URL: coreUrl = '' } = io.env;
+  const folder = await mkdtemp(join(tmpdir(), 'svc-cassette-'));
+  const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const stopped = new Promise<string>((stop) => {
+    for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => stop(signal));
+  });
+  try {
+    const database = dsn === '' ? null : await openDatabase({ dsn, pooled: config.storage.pooled, folder, log });
+    if (database) closers.push(() => database.close());
+    const databases = database && openCassetteDatabases({ database, dsn, pooled: config.storage.pooled, log });
+    if (databases) closers.push(() => databases.close());
+    const core = coreUrl === '' ? null : coreAt(coreUrl, config.api.token);
+    const parts = {
+      ...{ base: io.cwd, installed: folder, databases, core, environment: io.env },
+      ...{ tmp: join(folder, 'run'), log, toolTaken: () => false },
+    };
+    const entry = await entryOf(resolve(io.cwd, source), options, { folder, cwd: io.cwd });
+    const { running, manifest } = await admit(entry, parts, new AbortController().signal);
+    closers.push(() => running.close(GRACE_MS));
+    const every = manifest.schedule?.every_seconds;
+    if (running.loaded?.scheduled && every !== undefined) {
+      const schedule = keepSchedule({
+        ...{ name: entry.name, everyMs: every * 1000, databases, now: Date.now },
+        run: (event) => running.scheduled(event),
+        ran: ({ error }) => {
+          if (error !== null) log.warn({ reason: error }, 'its background work failed');
+        },
+      });
+      closers.push(() => schedule.stop());
+    }
+    const at = parseListen(options.listen);
+    const app = standing({
+      ask: (request) => running.fetch(request),
+      allowedHosts: [...config.allowed_hosts, ...at.hosts],
+      trusted: config.api.trust_caller_header,
+      log,
+    });
+    const listener = await serveApp({ fetch: app.fetch, ...at, what: 'cassette' });
+    closers.push(() => listener.close(GRACE_MS));
+    const own = `/${manifest.api.prefix_path}/${manifest.cassette.name}`;
+    io.out(
+      `${entry.name} ${manifest.cassette.version} answers at ${listener.addresses[0]}${own}\n  contract  ${listener.addresses[0]}${manifest.api.openapi}\n  database  ${dsn === '' ? 'none: SVC_DATABASE_URL is not set' : 'SVC_DATABASE_URL'}\n  core      ${coreUrl === '' ? 'none: SVC_CORE_URL is not set' : coreUrl}\n`,
+    );
+    const signal = await stopped;
+    log.info({ signal }, 'stopping');
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
+    const { message, problems } = error;
+    throw new OperatorError([message, ...(problems.length > 1 ? problems.map((one) => `  ${one}`) : [])].join('\n'));
+  } finally {
+    for (const close of closers.reverse())
+      await close().catch((error: Error) => log.warn({ reason: error.message }, 'while stopping'));
+  }
+}
+
+async function entryOf(
+  source: string,
+  { name, config }: ServeOptions,
+  at: { folder: string; cwd: string },
+): Promise<Entry> {
+  const found = await resolveSource(source, { base: at.cwd, installed: at.folder, name: '' });
+  const { document } = await askSource(found, { isolation: 'process', name: name ?? '', folder: at.folder });
+  const as = name ?? document.manifest.cassette.name;
+  const grants = grantsFor(document.manifest);
+  const given = givenConfig(document.manifest, config, as);
+  return Entry.parse({ name: as, source, isolation: 'inline', grants, config: given }); // this process is its own
+}
+
+/** The read API of another process. @throws {OperatorError} what is set is no address */
+function coreAt(address: string, token: string) {
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
+    throw new OperatorError("Cannot start: SVC_CORE_URL must be an address, such as 'http://localhost:8081'", 2);
+  const base = address.replace(/\/+$/, '');
+  return coreBinding((request) => {
+    const { pathname, search } = new URL(request.url);
+    const { method, headers, signal } = request;
+    return fetch(`${base}${pathname}${search}`, { method, headers, signal, redirect: 'manual' });
+  }, token);
+}
+
+type Standing = {
+  ask: (request: Request) => Promise<Response>;
+  allowedHosts: readonly string[];
+  trusted: boolean;
+  log: ReturnType<typeof openLog>;
+};
+
+/** Its own paths as they are, behind the guard that all listeners have. */
+function standing({ ask, allowedHosts, trusted, log }: Standing) {
+  const app = new Hono<HttpEnv>();
+  app.use(requestIds());
+  app.use(guard(allowedHosts));
+  app.use(callers(trusted));
+  app.all('*', async (c) => {
+    const caller = c.get('caller');
+    if (caller) c.req.raw.headers.set('x-svc-auth-subject', caller);
+    const response = await ask(c.req.raw).catch((error: unknown) => {
+      if (!(error instanceof CassetteDown)) throw error;
+      throw new Refusal(error.kind === 'unavailable' ? 'cassette-unavailable' : 'cassette-broken', error.message);
+    });
+    return c.newResponse(response.body, response);
+  });
+  app.onError(onError(log));
+  return app;
+}

@@ -1,0 +1,64 @@
+/** How do cassettes come up in a process? The host with what it hands out, fed by the lists as they are edited. */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Env } from '../cassette/contract.ts';
+import { coreBinding } from '../cassette/core-binding.ts';
+import { type CassetteHost, openHost } from '../cassette/host.ts';
+import { listFiles } from '../cassette/read-list.ts';
+import { watchLists } from '../cassette/watch-lists.ts';
+import type { Config } from '../config/schema.ts';
+import { openCassetteDatabases } from '../db/cassette/cassette-databases.ts';
+import type { OpenDatabase } from '../db/open.ts';
+import type { Log } from '../log.ts';
+import type { Io } from './io.ts';
+
+type Parts = { config: Config; database: OpenDatabase; folder: string; io: Io; log: Log };
+
+export type Cassettes = {
+  host: CassetteHost;
+  /** Where `env.CORE` leads, from when the read API is there. */
+  connect(fetch: (request: Request) => Response | Promise<Response>): void;
+  /** Reads the lists and begins to let in; returns before anything is in. */
+  start(): Promise<void>;
+  close(graceMs: number): Promise<void>;
+};
+
+export function openCassettes({ config, database, folder, io, log }: Parts): Cassettes {
+  const { postgres_dsn: dsn, pooled } = config.storage;
+  const databases = openCassetteDatabases({ database, dsn, pooled, log });
+  const tmp = join(folder, 'run');
+  let core: (request: Request) => Response | Promise<Response> = () => new Response(null, { status: 503 });
+  const CORE: NonNullable<Env['CORE']> = coreBinding((request) => core(request), config.api.token);
+  const host = openHost({
+    installed: join(folder, 'cassettes'),
+    databases,
+    core: CORE,
+    environment: io.env,
+    tmp,
+    log,
+    now: Date.now,
+  });
+  let watching: { close(): void } | null = null;
+  return {
+    host,
+    connect: (fetch) => {
+      core = fetch;
+    },
+    async start() {
+      await rm(tmp, { recursive: true, force: true }); // what a process that was killed has left
+      await mkdir(tmp, { recursive: true, mode: 0o700 });
+      watching = await watchLists({
+        ...listFiles({ cwd: io.cwd, folder }),
+        heard: ({ list, loaded_at, problem, folderOf }) => {
+          if (problem !== null) log.warn({ reason: problem }, 'the list of cassettes cannot be read');
+          void host.apply({ entries: list, loaded_at, problem, folderOf });
+        },
+      });
+    },
+    async close(graceMs) {
+      watching?.close();
+      await host.close(graceMs);
+      await databases.close();
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/** Where was a command called, and where do its words go? */
+import type { Environment } from '../config/environment.ts';
+
+/** Results go to `out`, all else to `err`. */
+export type Io = {
+  out: (text: string) => void;
+  err: (text: string) => void;
+  env: Environment;
+  cwd: string;
+  home: string;
+};

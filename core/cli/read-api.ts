@@ -1,0 +1,82 @@
+/** What does a service that runs say of itself? Asked at the address that this configuration gives, once it was recognised. */
+import { parseListen } from '../config/listen.ts';
+import type { Loaded } from '../config/load.ts';
+import { getJson, type NoReply, type Reply } from './ask-api.ts';
+import type { Listener, State } from './status-page.ts';
+
+export const PATIENCE_MS = 2_000;
+
+export type Asked<T> = Listener & {
+  /** null: it is down, or will not tell. */
+  answer: T | null;
+  /** What an operator should know of that. */
+  remarks: string[];
+};
+
+type Question<T> = { path: string; is: (body: unknown) => body is T; what: string };
+
+/** The token is sent only to who has answered /ping as the read API does: another program on its port must not learn it. */
+export async function askReadApi<T>(loaded: Loaded, { path, is, what }: Question<T>): Promise<Asked<T>> {
+  const { token } = loaded.config.api;
+  const address = addresses(loaded).api;
+  const none = (state: State, ...remarks: string[]): Asked<T> => ({ address, state, answer: null, remarks });
+  if (address === null)
+    return none('unknown', 'api.listen leaves the port to the system: say where it is with --client-api-target');
+  const ping = await getJson({ address, path: '/ping', timeoutMs: PATIENCE_MS });
+  const state = stateOf(ping, isPong);
+  if (state === 'silent') return none(state, 'The read API is stuck, or something else has its port: see its log');
+  if (state !== 'up') return none(state);
+  if (typeof ping === 'object' && isRefusedName(ping.body))
+    return none(state, `The read API does not answer to the host name in ${address}: add it to allowed_hosts`);
+
+  const reply = await getJson({ address, path, token, timeoutMs: PATIENCE_MS });
+  if (typeof reply === 'object' && reply.status === 200 && is(reply.body))
+    return { ...none(state), answer: reply.body };
+  return none(state, `Cannot read the ${what}: ${whyNot(reply, token, what)}`);
+}
+
+function whyNot(reply: Reply | NoReply, token: string, what: string): string {
+  if (typeof reply === 'string')
+    return `no answer came within ${PATIENCE_MS / 1000} s; the database may be busy or away`;
+  if (reply.status === 401)
+    return token === ''
+      ? 'api.token is missing; set SVC_API_TOKEN to the token that the service was started with'
+      : 'api.token is wrong; the service was started with another one';
+  if (reply.status === 503) return 'the service cannot reach its database; what passes the proxy waits in the journal';
+  if (reply.status === 404) return 'the service is of another version, which has none';
+  return reply.status === 200
+    ? `the service is of another version, whose ${what} reads differently`
+    : `the service answers with ${reply.status}; its log says why`;
+}
+
+type Addresses = { proxy: string | null; api: string | null; ingest: string | null };
+
+/** Where client commands are sent to, if anybody said so; else where the service of this configuration listens. */
+export function addresses({ config, source }: Loaded): Addresses {
+  const told = (key: string, target: string, listen: string) =>
+    (source[key] ?? 'default') === 'default' ? addressOf(listen) : target;
+  return {
+    proxy: told('client.proxy_target', config.client.proxy_target, config.proxy.listen),
+    api: told('client.api_target', config.client.api_target, config.api.listen),
+    ingest: addressOf(config.ingest.listen),
+  };
+}
+
+/** One address out of those a listener stands on. Null: the system chooses the port. */
+function addressOf(listen: string): string | null {
+  const { hosts, port } = parseListen(listen);
+  if (port === 0) return null;
+  const [first = '', ...others] = hosts;
+  const host = others.length > 0 ? 'localhost' : (NEAREST[first] ?? first);
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+const NEAREST: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+export const stateOf = (reply: Reply | NoReply, isOurs: (reply: Reply) => boolean): State => {
+  if (typeof reply === 'object') return isOurs(reply) ? 'up' : 'foreign';
+  return reply === 'nobody' ? 'down' : reply === 'silent' ? 'silent' : 'foreign';
+};
+
+const isPong = ({ status, body }: Reply) => (status === 200 && body === 'pong') || isRefusedName(body);
+const isRefusedName = (body: unknown) => (body as { code?: unknown } | null | undefined)?.code === 'foreign-host';

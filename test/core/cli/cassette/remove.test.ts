@@ -1,0 +1,153 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { listTexts, readLists } from '../../../../core/cassette/read-list.ts';
+import { removeCassette } from '../../../../core/cli/cassette/remove.ts';
+import { loadConfig } from '../../../../core/config/load.ts';
+import { openCassetteDatabases } from '../../../../core/db/cassette/cassette-databases.ts';
+import { lockFolder } from '../../../../core/db/client/folder-lock.ts';
+import { type OpenDatabase, openDatabase } from '../../../../core/db/open.ts';
+import { OperatorError } from '../../../../core/errors.ts';
+import { openLog } from '../../../../core/log.ts';
+import { emptyServerDatabase, startTestThread, templateFolder } from '../../../support/databases.ts';
+
+const test = suite('svc cassette remove');
+let cwd = '';
+let folder = '';
+test.before.each(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'svc-remove-'));
+  folder = join(cwd, '.svc');
+  for (const name of ['tally', 'other']) {
+    await mkdir(join(folder, 'cassettes', name), { recursive: true });
+    await writeFile(join(folder, 'cassettes', name, 'x'), '');
+  }
+  const entry = (name: string) => ({ name, source: `npm:${name}@1.0.0`, grants: { bindings: ['db'] } });
+  await writeFile(files().candidates[0] ?? '', JSON.stringify({ cassettes: [entry('tally'), entry('other')] }));
+  await writeFile(files().builtIn, JSON.stringify({ cassettes: [{ name: 'search', source: './search' }] }));
+});
+test.after.each(() => rm(cwd, { recursive: true, force: true }));
+
+const files = () => ({ builtIn: join(cwd, 'ours.json'), candidates: [join(folder, 'cassette.manifest.json')] });
+const names = async () =>
+  readLists(await listTexts(files())).list.map(({ name, enabled }) => (enabled ? name : `-${name}`));
+const installed = async () => (await readdir(join(folder, 'cassettes'))).sort();
+
+async function remove(name: string, { purge = false, dsn = '' } = {}): Promise<string> {
+  const flags = { 'client.api_target': 'http://127.0.0.1:9', 'storage.postgres_dsn': dsn, 'log.level': 'silent' };
+  let out = '';
+  const io = { cwd, files: files(), out: (text: string) => (out += text) };
+  await removeCassette(name, { purge }, loadConfig({ flags, env: {}, cwd, home: cwd }), io);
+  return out;
+}
+
+async function refusal(name: string, options?: { purge: boolean }): Promise<string> {
+  try {
+    await remove(name, options);
+  } catch (error) {
+    if (error instanceof OperatorError) return error.message;
+    throw error;
+  }
+  throw new Error(`Cannot happen: ${name} was removed`);
+}
+
+test('it goes off the list with what was installed, and the others stay', async () => {
+  const out = await remove('tally');
+  assert.match(out, /^Removed tally from .*cassette\.manifest\.json; a service that runs withdraws it by itself\n/);
+  assert.match(out, "What it has stored stays; 'svc cassette remove tally --purge' drops it");
+  assert.equal(await names(), ['other', 'search']);
+  assert.equal(await installed(), ['other']);
+});
+
+test('one that comes with the package is switched off, also where the user had another in its place', async () => {
+  assert.match(await remove('search'), /^Switched off search, which comes with svc, in /);
+  assert.equal(await names(), ['other', '-search', 'tally']);
+  await writeFile(files().candidates[0] ?? '', '{"cassettes": [{"name": "search", "source": "./mine"}]}');
+  await remove('search');
+  assert.equal(await names(), ['-search']);
+});
+
+test('a name that is on no list is refused, with the one that was likely meant', async () => {
+  const before = await readFile(files().candidates[0] ?? '', 'utf8');
+  assert.is(await refusal('taly'), "Cannot remove 'taly': it is not on the list; did you mean 'tally'?");
+  assert.is(await refusal('nothing'), "Cannot remove 'nothing': it is not on the list; there are other, search, tally");
+  assert.match(await refusal('../..'), 'no cassette can have that name');
+  assert.is(await readFile(files().candidates[0] ?? '', 'utf8'), before);
+});
+
+test('while another process has the embedded database nothing is purged and nothing removed', async () => {
+  await cp(join(await templateFolder(), 'data'), join(folder, 'data'), { recursive: true });
+  const unlock = await lockFolder(folder);
+  const said = await refusal('tally', { purge: true });
+  assert.match(
+    said,
+    new RegExp(
+      `^Cannot purge 'tally': the database in '.*': process ${process.pid} has used it since .*; stop it first`,
+    ),
+  );
+  assert.match(said, "or remove it without '--purge'");
+  assert.equal(await names(), ['other', 'search', 'tally']);
+  assert.equal(await installed(), ['other', 'tally']);
+  await unlock();
+});
+
+test('without a database there is nothing to purge', async () => {
+  assert.match(await remove('tally', { purge: true }), /There is no database here, so it has stored nothing\n$/);
+  assert.equal(await names(), ['other', 'search']);
+});
+
+async function provisioned(open: () => Promise<OpenDatabase>, dsn: string, name: string): Promise<void> {
+  const database = await open();
+  const databases = openCassetteDatabases({ database, dsn, pooled: false, log: openLog('silent') });
+  await databases.provision({ name, views: ['sessions'], extensions: [] });
+  await databases.migrate(name, [{ name: '0001', sql: 'create table counts (n bigint)' }]);
+  await databases.db(name).query('insert into counts values (1)');
+  await databases.close();
+  await database.close();
+}
+
+/** That its schema is made anew, empty: the migration runs again. */
+async function isGone(open: () => Promise<OpenDatabase>, dsn: string, name: string): Promise<boolean> {
+  const database = await open();
+  const databases = openCassetteDatabases({ database, dsn, pooled: false, log: openLog('silent') });
+  await databases.provision({ name, views: [], extensions: [] });
+  await databases.migrate(name, [{ name: '0001', sql: 'create table counts (n bigint)' }]);
+  const { rows } = await databases.db(name).query('select n from counts');
+  await databases.close();
+  await database.close();
+  return rows.length === 0;
+}
+
+async function purges(open: () => Promise<OpenDatabase>, dsn: string): Promise<void> {
+  await provisioned(open, dsn, 'tally');
+  await provisioned(open, dsn, 'other');
+  assert.match(
+    await remove('tally', { purge: true, dsn }),
+    /Its schema, with all that it has stored, and its role are gone\n$/,
+  );
+  assert.equal(await names(), ['other', 'search']);
+  assert.is(await isGone(open, dsn, 'tally'), true);
+  assert.is(await isGone(open, dsn, 'other'), false);
+  await remove('tally', { purge: true, dsn }); // off the list already, and still to be purged
+  await remove('other', { purge: true, dsn });
+}
+
+test('a purge drops its schema and nothing else, on the embedded database', async () => {
+  await cp(join(await templateFolder(), 'data'), join(folder, 'data'), { recursive: true });
+  const log = openLog('silent');
+  await purges(() => openDatabase({ dsn: '', pooled: false, folder, log, startThread: startTestThread }), '');
+});
+
+if (process.env.SVC_TEST_DSN)
+  test('a purge drops its schema, its role and nothing else, on a server', async () => {
+    const { dsn, drop } = await emptyServerDatabase(process.env.SVC_TEST_DSN ?? '');
+    try {
+      await purges(() => openDatabase({ dsn, pooled: false, folder: '', log: openLog('silent') }), dsn);
+    } finally {
+      await drop();
+    }
+  });
+else console.log('skip: svc cassette remove --purge (server): SVC_TEST_DSN is not set');
+
+test.run();
