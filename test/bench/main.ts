@@ -1,12 +1,13 @@
 /**
- * `npm run bench`: what the proxy adds, what intake manages and how long reads take, as ratios within one run.
+ * `npm run bench`: what the proxy adds, what intake manages, how long reads take and what a bad cassette costs, as ratios within one run.
  * `npm run bench -- proxy` for one part.
  * Load, upstream and service share the machine's cores, so absolute figures are only worth something beside their neighbours.
  */
+import { benchCassette } from './cassette.ts';
 import { benchIntake } from './intake.ts';
 import { benchProxy } from './proxy.ts';
 import { benchRead } from './read.ts';
 
-const parts = { proxy: benchProxy, intake: benchIntake, read: benchRead };
+const parts = { proxy: benchProxy, intake: benchIntake, read: benchRead, cassette: benchCassette };
 const asked = process.argv.slice(2);
 for (const [name, run] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await run();
