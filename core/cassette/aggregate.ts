@@ -1,4 +1,5 @@
 /** What does the read API promise with the cassettes that are in? Its own document and theirs as one, none taking another's names. */
+import { headersOfEvery } from '../http/answers.ts';
 import type { Document } from '../http/contract.ts';
 import { PROBLEM_TYPE, problemOf } from '../http/problem.ts';
 import {
@@ -187,10 +188,31 @@ function answeredByUs(item: Node, between: Readonly<Record<string, Node>>): Node
       if (!theirs || '$ref' in theirs) return [status, theirs ?? ours];
       return [status, { ...theirs, content: { ...(ours.content as Node), ...(theirs.content as Node) } }];
     });
-    return [method, { ...operation, responses: { ...operation.responses, ...Object.fromEntries(responses) } }];
+    const told: Record<string, Node> = { ...operation.responses, ...Object.fromEntries(responses) };
+    return [method, { ...operation, responses: withHeaders(told) }];
   });
   return { ...item, ...Object.fromEntries(operations) };
 }
+
+/** What the mount says with every answer that came from the cassette; absent where it was not asked. */
+const MOUNTED = {
+  'x-svc-cassette': { description: 'Who answered', schema: { type: 'string' } },
+  'content-security-policy': {
+    description: 'For browsers: its pages stand in an origin of their own',
+    schema: { type: 'string' },
+  },
+};
+
+/** The listener's own come with every answer as well, whoever made it. */
+const withHeaders = (responses: Readonly<Record<string, Node>>): Record<string, Node> =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, answer]) => [
+      status,
+      '$ref' in answer
+        ? answer
+        : { ...answer, headers: { ...headersOfEvery('200'), ...MOUNTED, ...(answer.headers as Node | undefined) } },
+    ]),
+  );
 
 const operationsIn = ({ paths }: OpenApi): Node[] =>
   Object.values(paths).flatMap((item) => METHODS.flatMap((method) => (isNode(item[method]) ? [item[method]] : [])));

@@ -1,4 +1,4 @@
-/** Is what was admitted still what it was? A remote source is asked for its document again, the others whether they are there. */
+/** Is what was admitted still what it was? A remote source is asked for its document again; the others are what was started. */
 import type { Admitted } from './admission.ts';
 import { type CassetteDocument, openapiDigest, readDocument } from './document.ts';
 import { documentText } from './document-text.ts';
@@ -8,9 +8,7 @@ import { Rejection } from './running.ts';
 
 /** The document, when it is another one now; null when nothing changed. @throws {Rejection} the last good one stays in use */
 export async function refreshed(entry: Entry, { running, document }: Admitted): Promise<CassetteDocument | null> {
-  const { state, reason } = running.liveness();
-  if (state !== 'up') throw new Rejection('start', `Cannot reach it: ${reason ?? 'it is started again'}`);
-  if (running.loaded) return null;
+  if (running.loaded) return null; // whether it is up, it says itself
   const { pathname, search } = new URL(entry.source);
   const text = await documentText(running, `${pathname}${search}`, { step: 'resolve' });
   if (openapiDigest(text) === document.openapi_digest) return null; // reading it is dear

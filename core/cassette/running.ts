@@ -21,6 +21,8 @@ export type Liveness = {
   state: 'starting' | 'up' | 'restarting' | 'down' | 'closed';
   reason: string | null;
   restarts: number;
+  /** Since when it is down, or up again: RFC 3339, UTC. Absent of one that never died. */
+  since?: string;
 };
 
 export type Running = {

@@ -122,10 +122,15 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
         entry,
         isolation: entry.isolation ?? (/^https?:\/\//i.test(entry.source) ? 'remote' : 'process'),
         state: limps ? 'stale' : state,
-        since,
+        since: liveness?.since !== undefined && liveness.since > since ? liveness.since : since,
         admitted_at: state === 'admitted' || state === 'stale' ? admitted_at : null,
         trouble: limps
-          ? { step: 'start', reason: liveness.reason ?? 'it is started again', problems: [], observed_at: instant() }
+          ? {
+              step: 'start',
+              reason: liveness.reason ?? 'it is started again',
+              problems: [],
+              observed_at: liveness.since ?? instant(),
+            }
           : trouble,
         confinement: admitted?.running.confinement ?? null,
         liveness,

@@ -66,7 +66,7 @@ export function answered(declared: Record<string, Methods>, failures: Failures) 
     mapped(methods, (operation, method) => {
       const responses = mapped({ ...operation.responses, ...unasked(operation, failures) }, (answer, status) => ({
         ...answer,
-        headers: { ...Object.fromEntries(headersOf(status).map(reference)), ...answer.headers },
+        headers: { ...headersOfEvery(status), ...answer.headers },
         ...(answer.content ? { content: mapped(answer.content, exampled(failures, status, method)) } : {}),
       }));
       return { ...operation, responses };
@@ -122,6 +122,10 @@ const unasked = ({ responses }: Operation, { type, schema }: Failures): Record<s
       [type]: { schema: { $ref: `#/components/schemas/${schema}` }, ...responses[status]?.content?.[type] },
     },
   }));
+
+/** Those of an answer with that status, as references into the components of a document that `answered` made. */
+export const headersOfEvery = (status: string): Record<string, { $ref: string }> =>
+  Object.fromEntries(headersOf(status).map(reference));
 
 const headersOf = (status: string): readonly Header[] => {
   const more = WITH[status];

@@ -65,7 +65,10 @@ export const openapiOf = (name: string, manifest: unknown): Record<string, unkno
           summary: 'Says what it was told',
           'x-svc-mcp': { name: 'echo', annotations: { readOnlyHint: true } },
           requestBody: { required: true, content: { 'application/json': { schema: object } } },
-          responses: answer(object),
+          responses: {
+            ...answer(object),
+            400: { description: 'No object', content: { 'application/json': { schema: object } } },
+          },
         },
       },
     },
@@ -101,7 +104,11 @@ export default {
     if (path === '/openapi') return json(openapi);
     if (path === '/api/${name}/hello') return json({ hello: env.CONFIG.greeting ?? 'world', headers: Object.fromEntries(request.headers) });
     if (path === '/api/${name}/runs') return json({ runs });
-    if (path === '/api/${name}/echo') return json({ said: await request.json() });
+    if (path === '/api/${name}/echo') {
+      const said = await request.json().catch(() => null);
+      if (typeof said !== 'object' || said === null || Array.isArray(said)) return json({ error: 'Cannot say that: it is no JSON object' }, 400);
+      return json({ said });
+    }
     if (path === '/api/${name}/rows') return json(await env.DB.query(searchParams.get('sql'), searchParams.getAll('p')).catch((error) => ({ error: error.message, sqlstate: error.sqlstate })));
     if (path === '/api/${name}/core') {
       const answer = await env.CORE.fetch(searchParams.get('path'));

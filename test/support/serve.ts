@@ -1,5 +1,5 @@
 /** Runs the real `svc serve` as a child process in a folder of its own, on free ports. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -9,6 +9,8 @@ export type Service = {
   proxy: string;
   api: string;
   ingest: string;
+  /** null: none was asked for. */
+  internal: string | null;
   folder: string;
   pid: number;
   log(): string; // stderr so far
@@ -23,31 +25,26 @@ export const emptyFolder = () => mkdtemp(join(tmpdir(), 'svc-serve-'));
 export const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true });
 
 const root = resolve(import.meta.dirname, '../..');
+const SVC = [
+  ...['--import', pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href],
+  join(root, 'core/cli/main.ts'),
+];
 
 /** Starts from the sources; `env` holds `SVC_*` variables. Nothing of the caller's environment but PATH is passed on. */
 export async function startService(folder: string, env: Record<string, string> = {}): Promise<Service> {
-  const child = spawn(
-    process.execPath,
-    [
-      '--import',
-      pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href,
-      join(root, 'core/cli/main.ts'),
-      'serve',
-    ],
-    {
-      cwd: folder,
-      env: {
-        PATH: process.env.PATH,
-        HOME: folder,
-        NO_COLOR: '1',
-        SVC_PROXY_LISTEN: ':0',
-        SVC_API_LISTEN: ':0',
-        SVC_INGEST_LISTEN: ':0',
-        ...env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
+  const child = spawn(process.execPath, [...SVC, 'serve'], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      NO_COLOR: '1',
+      SVC_PROXY_LISTEN: ':0',
+      SVC_API_LISTEN: ':0',
+      SVC_INGEST_LISTEN: ':0',
+      ...env,
     },
-  );
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let out = '';
   let log = '';
   child.stderr.on('data', (chunk: Buffer) => {
@@ -71,6 +68,7 @@ export async function startService(folder: string, env: Record<string, string> =
     proxy: address('capture proxy'),
     api: address('read API'),
     ingest: address('ingest API'),
+    internal: env.SVC_INTERNAL_LISTEN ? address('internal') : null,
     folder,
     pid: pidOf(child),
     log: () => log,
@@ -85,6 +83,22 @@ export async function startService(folder: string, env: Record<string, string> =
     },
   };
 }
+
+/** Runs the real `svc` with these arguments in the folder, to its end. Nobody sits at its terminal. */
+export const svc = (
+  folder: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ status: number; out: string; err: string }> =>
+  new Promise((ended) => {
+    const child = execFile(
+      process.execPath,
+      [...SVC, ...args],
+      { cwd: folder, env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', ...env }, timeout: 60_000 },
+      (_error, out, err) => ended({ status: child.exitCode ?? -1, out, err }),
+    );
+    child.stdin?.end();
+  });
 
 function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error('the child did not start');

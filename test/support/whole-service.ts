@@ -17,21 +17,30 @@ export type Stand = {
   start(): Promise<Service>;
 };
 
+/** Variables of the service besides those that say where its database and its providers are. */
+type Extra = Record<string, string>;
+
 /**
  * Declares a suite twice: `<name> (embedded)` and `<name> (server)`. Without SVC_TEST_DSN the second is skipped, and says so.
  * @param define ends with `test.run()`
  */
-export function onEachDatabase(name: string, define: (test: Test<Stand>) => void): void {
-  declare(`${name} (embedded)`, define, async () => ({ dsn: '', drop: async () => {} }));
+export function onEachDatabase(name: string, define: (test: Test<Stand>) => void, extra: Extra = {}): void {
+  onEmbeddedDatabase(name, define, extra);
   const cluster = process.env.SVC_TEST_DSN;
-  if (cluster) declare(`${name} (server)`, define, () => emptyServerDatabase(cluster));
+  if (cluster) declare(`${name} (server)`, define, () => emptyServerDatabase(cluster), extra);
   else console.log(`skip: ${name} (server): SVC_TEST_DSN is not set`);
+}
+
+/** The first of these alone, for what the database makes no difference to. */
+export function onEmbeddedDatabase(name: string, define: (test: Test<Stand>) => void, extra: Extra = {}): void {
+  declare(`${name} (embedded)`, define, async () => ({ dsn: '', drop: async () => {} }), extra);
 }
 
 function declare(
   name: string,
   define: (test: Test<Stand>) => void,
   makeDatabase: () => Promise<{ dsn: string; drop(): Promise<unknown> }>,
+  extra: Extra,
 ): void {
   const test = suite<Stand>(name);
   const undo: (() => Promise<unknown>)[] = []; // what stands is taken down even when the rest could not be set up
@@ -49,6 +58,7 @@ function declare(
         SVC_PROXY_UPSTREAMS_OPENAI: provider.url,
         SVC_PROXY_UPSTREAMS_OLLAMA: provider.url,
         ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),
+        ...extra,
       });
       return context.service;
     };

@@ -83,7 +83,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   function begin(life: Life): void {
     const since = Date.now();
     current = life;
-    liveness = { ...liveness, state: 'up' };
+    liveness = { ...liveness, state: 'up', ...(liveness.restarts > 0 ? { since: instant() } : {}) };
     const calm = watch(life, heartbeat);
     void life.ended.then((reason) => {
       calm();
@@ -97,7 +97,8 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   function fall(reason: string): void {
     const ms = Math.min(backOff.fromMs * 2 ** failures, backOff.toMs);
     failures += 1;
-    liveness = { state: 'restarting', reason, restarts: liveness.restarts };
+    const since = (liveness.state === 'restarting' ? liveness.since : undefined) ?? instant();
+    liveness = { state: 'restarting', reason, restarts: liveness.restarts, since };
     log.warn({ reason, again_in_ms: ms }, 'the process of the cassette ended, and is started again');
     again = setTimeout(() => {
       attempt = rise().finally(() => {
@@ -155,6 +156,8 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
 }
 
 const CLOSED = 'the service closes it';
+
+const instant = () => `${new Date().toISOString().slice(0, 19)}Z`;
 
 /** As the process will see it: behind a wall there are no links to follow. */
 const real = (path: string): Promise<string> => realpath(path).catch(() => path);

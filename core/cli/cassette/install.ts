@@ -1,5 +1,5 @@
 /** How does a package come to lie under `.svc/cassettes`? The user's own npm puts it beside its place, without running anything of it. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -19,6 +19,8 @@ type Installing = { cassettes: string; env: Environment; signal: AbortSignal };
 const SPEC = /^((?:@[a-z0-9][a-z0-9._~-]*\/)?[a-z0-9][a-z0-9._~-]*)(?:@[^\s/:@]+)?$/;
 const TARBALL = /\.(?:tgz|tar\.gz)$/;
 const NPM_MS = 300_000;
+const SAID_MS = 1_000; // for its last words
+const KILL_MS = 3_000; // for npm to end by itself
 const STALE_MS = 24 * 3_600_000;
 const STAGING = '.adding-';
 
@@ -144,24 +146,33 @@ function npm(
 ): Promise<void> {
   const passed = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SVC_')));
   return new Promise((settle, fail) => {
-    const child = spawn('npm', args, {
-      cwd,
-      env: passed,
-      signal,
-      timeout: NPM_MS,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const child = spawn('npm', args, { cwd, env: passed, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
+    const end = () => {
+      killGroup(child, 'SIGTERM');
+      setTimeout(killGroup, KILL_MS, child, 'SIGKILL').unref();
+    };
+    const tooLong = setTimeout(end, NPM_MS);
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
     let said = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(0, 65_536);
     });
+    const over = () => {
+      clearTimeout(tooLong);
+      signal.removeEventListener('abort', end);
+    };
     child.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.name === 'AbortError') fail(new OperatorError('Cannot install it: it was interrupted'));
-      else if (error.code !== 'ENOENT') fail(error);
+      over();
+      if (error.code !== 'ENOENT') fail(error);
       else fail(new OperatorError("Cannot install it: there is no 'npm' on the PATH; it comes with Node"));
     });
+    // Whatever it may have left behind holds the other end of this, and it would never close.
+    child.once('exit', () => setTimeout(() => child.stderr.destroy(), SAID_MS).unref());
     child.once('close', (code) => {
+      over();
       if (code === 0) settle();
+      else if (signal.aborted) fail(new OperatorError('Cannot install it: it was interrupted'));
       else
         fail(
           new OperatorError(
@@ -170,6 +181,14 @@ function npm(
         );
     });
   });
+}
+
+/** npm and what it has started: it leads a group of its own. */
+function killGroup({ pid, exitCode, signalCode }: ChildProcess, how: NodeJS.Signals): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  try {
+    process.kill(-pid, how);
+  } catch {} // it has just ended
 }
 
 /** What npm says first is why; stacks and where its log is come after. */

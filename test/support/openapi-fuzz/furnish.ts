@@ -1,8 +1,13 @@
 /** What has to be there before every operation can be seen to work? Sessions of the demo, calls that were captured, and ids of all. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cassetteFolder } from '../cassette-folder.ts';
 import { acceptedTurn, plainTurn } from '../post-turns.ts';
 import { eventually, read, type Service } from '../serve.ts';
 import type { Operation } from './document.ts';
 import type { Known } from './requests.ts';
+
+const CASSETTE = 'notes';
 
 export type Furniture = {
   /** Ids of sessions that may be lost, and of those that have to stay. */
@@ -15,6 +20,9 @@ export type Furniture = {
 /** @param spare so many sessions to be deleted */
 export async function furnish(service: Service, { spare }: { spare: number }): Promise<Furniture> {
   const { api } = service;
+  await cassetteFolder({ name: CASSETTE, document: withoutLines }, join(service.folder, CASSETTE));
+  const list = { cassettes: [{ name: CASSETTE, source: `./${CASSETTE}` }] };
+  await writeFile(join(service.folder, 'cassette.manifest.json'), JSON.stringify(list)); // seen while the service runs
   await fetch(`${api}/v1/admin/seed/demo`, { method: 'POST' });
   const demo = await sessionIds(api);
   for (const question of ['What is the weather?', 'malformed', 'Hello', 'break off'])
@@ -33,6 +41,7 @@ export async function furnish(service: Service, { spare }: { spare: number }): P
     const { spans } = await read<{ spans: { span_id: string }[] }>(`${api}/v1/traces/${trace_id}?payload=preview`);
     traces.push(...spans.slice(0, 3).map(({ span_id }) => ({ trace_id, span_id })));
   }
+  await eventually('the cassette is in', async () => (await fetch(`${api}/v1/cassettes/${CASSETTE}/hello`)).ok);
   return { spare: accepted.map(({ session_id }) => session_id), sessions, traces, cursors: {} };
 }
 
@@ -47,7 +56,7 @@ export function knownTo(operation: Operation, furniture: Furniture): Known {
   const { spare, sessions, traces, cursors } = furniture;
   const ids = (isDestructive(operation) ? spare : sessions).map((id) => ({ id }));
   return {
-    paths: operation.path.includes('{trace_id}') ? traces : operation.path.includes('{id}') ? ids : [],
+    paths: pathsOf(operation, { traces, ids }),
     query: {
       session_id: sessions,
       cursor: cursors[operation.path] ?? [],
@@ -57,6 +66,21 @@ export function knownTo(operation: Operation, furniture: Furniture): Known {
     },
   };
 }
+
+/** Which could be as many as are asked for. */
+const withoutLines = (document: Record<string, unknown>) => {
+  const { [`/api/${CASSETTE}/lines`]: _, ...paths } = document.paths as Record<string, unknown>;
+  return { ...document, paths };
+};
+
+const pathsOf = (
+  { path }: Operation,
+  { traces, ids }: { traces: Furniture['traces']; ids: { id: string }[] },
+): Known['paths'] => {
+  if (path.includes('{trace_id}')) return traces;
+  if (path.includes('{name}')) return [{ name: CASSETTE }];
+  return path.includes('{id}') ? ids : [];
+};
 
 /** Cursors of each list, for every session where the list is one of a session. */
 export async function readCursors(api: string, operation: Operation, { sessions }: Furniture): Promise<string[]> {

@@ -6,10 +6,13 @@
  */
 import { createServer } from 'node:http2';
 import { Socket } from 'node:net';
+import { setPriority } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { describe, serve } from './answer.mjs';
 import { openBindings } from './bindings.mjs';
-import { CHANNEL_BROKE, LIMITS, UNCAUGHT, UNHANDLED } from './limits.mjs';
+import { CHANNEL_BROKE, LIMITS, NICE, UNCAUGHT, UNHANDLED } from './limits.mjs';
+
+setPriority(NICE); // before the cassette is loaded: when processors are short, whoever is recorded comes first
 
 const { exit } = process; // a cassette may put its own in place
 const [entry] = process.argv.slice(2);

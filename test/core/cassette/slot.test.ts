@@ -1,0 +1,42 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openHost } from '../../../core/cassette/host.ts';
+import { Entry } from '../../../core/cassette/list.ts';
+import { openLog } from '../../../core/log.ts';
+import { cassetteFolder, emptyCassetteFolder, removeCassetteFolder } from '../../support/cassette-folder.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const test = suite('slot');
+
+test('one that died is stale with the reason, since then, and admitted as soon as it is up again', async () => {
+  const source = await cassetteFolder({ before: "if (path === '/api/notes/now') process.exit(3);" });
+  const tmp = await emptyCassetteFolder();
+  const host = openHost({
+    ...{ installed: '/nowhere', databases: null, core: null, environment: {}, tmp, log: openLog('silent') },
+    now: () => 0, // what its slot says is of long ago
+    refreshMs: 20,
+  });
+  try {
+    const entries = [Entry.parse({ name: 'notes', source })];
+    void host.apply({ entries, loaded_at: '', problem: null, folderOf: () => '/' });
+    await eventually(() => host.installed()[0]?.state === 'admitted');
+    assert.is(host.installed()[0]?.since, '1970-01-01T00:00:00Z');
+
+    const died = host.ask('notes', new Request('http://cassette/api/notes/now')).catch(() => {});
+    const seen = new Set<string>();
+    await eventually(() => {
+      const { state, liveness, trouble, since } = host.installed()[0] ?? {};
+      seen.add(`${liveness?.state}, ${state}: ${trouble?.step} ${trouble?.reason}`);
+      if (state === 'stale') assert.equal([since, trouble?.observed_at], [liveness?.since, liveness?.since]);
+      return liveness?.state === 'up' && liveness.restarts === 1;
+    });
+    await died;
+    assert.equal([...seen], ['up, admitted: undefined undefined', 'restarting, stale: start it ended with code 3']);
+    assert.match(host.installed()[0]?.since ?? '', /^20/);
+  } finally {
+    await host.close(0);
+    await Promise.all([source, tmp].map(removeCassetteFolder));
+  }
+});
+
+test.run();
