@@ -63,7 +63,7 @@ const lookedAt = (one: Installed) => {
     ...(one.admitted_at === null ? {} : { admitted_at: one.admitted_at }),
     isolation: one.isolation,
     ...(confinement === null
-      ? { confinement: 'none' as const }
+      ? {} // nothing of it runs
       : {
           confinement: confinement.level,
           confinement_stops: confinement.stops,

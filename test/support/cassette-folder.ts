@@ -49,7 +49,10 @@ export const openapiOf = (name: string, manifest: unknown): Record<string, unkno
       [`/api/${name}/hello`]: {
         get: {
           operationId: 'hello',
-          responses: answer({ type: 'object', properties: { hello: { $ref: '#/components/schemas/Who' } } }),
+          responses: answer({
+            type: 'object',
+            properties: { hello: { $ref: '#/components/schemas/Who' }, headers: object },
+          }),
         },
       },
       [`/api/${name}/lines`]: {

@@ -114,8 +114,29 @@ export async function serverDatabase(dsn: string, { askTimeoutMs = 60_000 }: Opt
 export async function emptyServerDatabase(dsn: string, template = 'template0') {
   const name = `svc_test_${randomUUID().replaceAll('-', '')}`;
   await maintain(dsn, `create database ${name} template ${template}`);
-  return { dsn: withDatabase(dsn, name), drop: () => maintain(dsn, `drop database ${name} with (force)`) };
+  const drop = async () => {
+    await maintain(dsn, `drop database ${name} with (force)`);
+    await maintain(dsn, DROP_ORPHANS);
+  };
+  return { dsn: withDatabase(dsn, name), drop };
 }
+
+/** Roles of cassettes whose database is no more: they belong to the cluster, and their names end with its number. */
+const DROP_ORPHANS = `do $body$
+declare
+  orphan text;
+begin
+  for orphan in
+    select r.rolname from pg_roles r
+     where r.rolname ~ '^cassette_.*_[0-9]+$'
+       and not exists (select from pg_database d where r.rolname like '%\\_' || d.oid)
+  loop
+    begin
+      execute format('drop role %I', orphan);
+    exception when others then null; -- another test drops it just now
+    end;
+  end loop;
+end $body$`;
 
 function testDatabase(
   database: OpenDatabase,
