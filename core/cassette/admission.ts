@@ -3,6 +3,7 @@ import type { CassetteDatabases } from '../db/cassette/cassette-databases.ts';
 import { GrantsUnavailable, MigrationRefused } from '../db/cassette/grants-unavailable.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Log as OurLog } from '../log.ts';
+import { packageRoot } from '../package-root.ts';
 import { cassetteLog } from './cassette-log.ts';
 import type { Env, Migration } from './contract.ts';
 import { digestOf } from './digest.ts';
@@ -26,6 +27,8 @@ export type AdmissionParts = {
   databases: CassetteDatabases | null;
   core: NonNullable<Env['CORE']> | null;
   environment: Readonly<Record<string, string | undefined>>;
+  /** Of the service itself, for those that come with it. (core-settings.ts) */
+  coreSettings?: Readonly<Record<string, unknown>>;
   /** A folder of ours for what a process needs while it runs. */
   tmp: string;
   log: OurLog;
@@ -121,16 +124,24 @@ function start(entry: Entry, source: Source, isolation: Isolation, parts: Admiss
 }
 
 /** What it gets, once it has said what it is. A database is handed out before its schema is made; until then it has nothing to read. */
-function handed(entry: Entry, loaded: Loaded, { databases, core, environment, log }: AdmissionParts): Handed {
+function handed(entry: Entry, loaded: Loaded, parts: AdmissionParts): Handed {
+  const { databases, core, environment, log } = parts;
   const manifest = parseManifest(loaded.manifest);
   refuseUngranted(manifest, entry.grants);
+  const given = { ...ofTheService(manifest, parts), ...entry.config };
   return {
     LOG: cassetteLog(log, entry.name),
-    CONFIG: readSettings(manifest, entry.config, settingsFromEnvironment(entry.name, environment), entry.name),
+    CONFIG: readSettings(manifest, given, settingsFromEnvironment(entry.name, environment), entry.name),
     DB: manifest.bindings.db && databases ? databases.db(entry.name, { statementMs: STATEMENT_MS }) : null,
     CORE: manifest.bindings.core ? core : null,
   };
 }
+
+/** Only what it declares, and only to what comes with the service: anybody could declare a key of ours. */
+const ofTheService = ({ config }: DeclaredManifest, { base, coreSettings = {} }: AdmissionParts) =>
+  base === packageRoot()
+    ? Object.fromEntries(Object.entries(coreSettings).filter(([key]) => config.some((setting) => setting.key === key)))
+    : {};
 
 const documentOf = (running: Running, source: Source, ms: number): Promise<string> =>
   source.kind === 'remote'

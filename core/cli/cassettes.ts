@@ -3,9 +3,11 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env } from '../cassette/contract.ts';
 import { coreBinding } from '../cassette/core-binding.ts';
+import { coreSettings } from '../cassette/core-settings.ts';
 import { type CassetteHost, openHost } from '../cassette/host.ts';
 import { listFiles } from '../cassette/read-list.ts';
 import { watchLists } from '../cassette/watch-lists.ts';
+import { readCredentials } from '../config/credentials.ts';
 import type { Config } from '../config/schema.ts';
 import { openCassetteDatabases } from '../db/cassette/cassette-databases.ts';
 import type { OpenDatabase } from '../db/open.ts';
@@ -34,6 +36,7 @@ export function openCassettes({ config, database, folder, io, log }: Parts): Cas
     databases,
     core: CORE,
     environment: io.env,
+    coreSettings: coreSettings(config, readCredentials(folder, io.env), folder),
     tmp,
     log,
     now: Date.now,

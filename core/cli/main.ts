@@ -49,6 +49,10 @@ process.exitCode = await runProgram(
         (await import('./cassette/serve.ts')).serveCassette(what, options, loaded, io),
       new: async (name, folder, io) => (await import('./cassette/new.ts')).newCassette(name, folder, io),
     },
+    login: async (owner, { folder }, io) => {
+      const { hiddenInput } = await import('./hidden-input.ts');
+      return (await import('./login.ts')).login(owner, { ...io, folder }, hiddenInput);
+    },
     contract: async (options, io) => (await import('./contract.ts')).printContracts(options, io),
   },
   process.argv.slice(2),

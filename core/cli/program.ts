@@ -16,6 +16,7 @@ export type Commands = {
   contract: (options: { seal: boolean }, io: Io) => Promise<void>;
   verify: (loaded: Loaded, options: VerifyOptions, io: Io) => Promise<0 | 1>;
   cassette: CassetteCommands;
+  login: (owner: string, loaded: Loaded, io: Io) => Promise<void>;
 };
 
 /** What a process can run: everything, or the ingest API alone beside somebody else's. */
@@ -46,7 +47,7 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
 
 /** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` hears what a command ends with. */
 export function buildProgram(
-  { version, io, serve, status, demo, contract, verify, cassette }: Commands,
+  { version, io, serve, status, demo, contract, verify, cassette, login }: Commands,
   exit: (status: 0 | 1) => void = () => {},
 ): Command {
   const program = new Command('svc')
@@ -100,6 +101,15 @@ export function buildProgram(
     .action(async (session: string | undefined, { json, head, ...parsed }: Record<string, unknown>) => {
       const options = { session: session ?? null, head: typeof head === 'string' ? head : null, json: json === true };
       exit(await verify(loaded(parsed), options, io));
+    });
+
+  program
+    .command('login')
+    .description('keep the API key with which search and skills ask a hosted provider')
+    .argument('<provider>', 'openai or anthropic')
+    .addHelpText('after', '\nThe key is typed without being shown, or comes from a pipe: svc login openai < key')
+    .action(async (owner: string) => {
+      await login(owner, loaded({}), io);
     });
 
   addCassetteCommands(program, { commands: cassette, io, loaded, exit });

@@ -61,6 +61,7 @@ async function svc(
       check: async () => 0,
       serve: async () => {},
     },
+    login: async () => {},
     contract: async (options) => {
       called.contracts.push(options);
     },

@@ -1,0 +1,68 @@
+/** With which keys do we ask hosted providers ourselves? Those of `svc login`, which the environment outranks. No file holds them but this one. */
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, stringify } from 'smol-toml';
+import { z } from 'zod';
+import { OperatorError } from '../errors.ts';
+import type { Environment } from './environment.ts';
+
+export const CREDENTIAL_OWNERS = ['openai', 'anthropic'] as const;
+export type CredentialOwner = (typeof CREDENTIAL_OWNERS)[number];
+
+/** Absent: nobody has said one. */
+export type Credentials = Partial<Record<CredentialOwner, string>>;
+
+const FILE = 'credentials.toml';
+const VARIABLES: Record<CredentialOwner, string> = { openai: 'OPENAI_API_KEY', anthropic: 'ANTHROPIC_API_KEY' };
+
+const File = z.strictObject({
+  openai: z.strictObject({ api_key: z.string() }).optional(),
+  anthropic: z.strictObject({ api_key: z.string() }).optional(),
+});
+
+/** @param folder the `.svc` in effect @throws {OperatorError} its file is broken, or others can read it; never quoting it */
+export function readCredentials(folder: string, env: Environment): Credentials {
+  const file = fileIn(folder);
+  return Object.fromEntries(
+    CREDENTIAL_OWNERS.flatMap((owner) => {
+      const key = env[VARIABLES[owner]] || file[owner]?.api_key;
+      return key ? [[owner, key]] : [];
+    }),
+  );
+}
+
+/** Writes for this user alone; the key of the other stays. @throws {OperatorError} it is no key, or cannot be written */
+export function writeCredential(folder: string, owner: CredentialOwner, key: string): string {
+  if (!/^[\x21-\x7e]{8,512}$/.test(key))
+    throw new OperatorError(
+      `Cannot keep the key of ${owner}: it must be 8 to 512 printable characters without spaces`,
+      2,
+    );
+  const path = join(folder, FILE);
+  const text = stringify({ ...fileIn(folder), [owner]: { api_key: key } });
+  const making = join(folder, `.${FILE}.${randomUUID()}`);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(making, text, { mode: 0o600, flag: 'wx' });
+    chmodSync(making, 0o600);
+    renameSync(making, path);
+  } catch (error) {
+    rmSync(making, { force: true });
+    throw new OperatorError(`Cannot write '${path}': ${(error as NodeJS.ErrnoException).code}`, 1, { cause: error });
+  }
+  return path;
+}
+
+function fileIn(folder: string): z.infer<typeof File> {
+  const path = join(folder, FILE);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return {};
+  if (process.platform !== 'win32' && (found.mode & 0o077) !== 0)
+    throw new OperatorError(`Cannot use '${path}': others can read it; run chmod 600 on it, and think of other keys`);
+  try {
+    const read = File.safeParse(parse(readFileSync(path, 'utf8')));
+    if (read.success) return read.data;
+  } catch {} // what a parser says quotes what it read
+  throw new OperatorError(`Cannot use '${path}': it is not as 'svc login' writes it; log in again once it is removed`);
+}
