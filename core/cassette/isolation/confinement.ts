@@ -30,8 +30,13 @@ const PROBE_MS = 10_000;
 /** For buffers and what else lies beside JavaScript's heap. */
 const BESIDE_HEAP_MB = 128;
 
-/** No cores, few files; `-d` counts what was made writable, not what was reserved, so V8's large reservations pass. */
-const LIMITED = 'ulimit -c 0; ulimit -n 1024; ulimit -d "$1" || exit 1; shift; exec "$@"';
+/**
+ * Behind the service when processors are short: Linux weighs whole sessions against each other first (`autogroup`), then processes.
+ * No cores, few files; `-d` counts what was made writable, not what was reserved, so V8's large reservations pass.
+ */
+const LIMITED = `
+{ echo 19 > /proc/self/autogroup; } 2>/dev/null
+ulimit -c 0; ulimit -n 1024; ulimit -d "$1" || exit 1; shift; exec nice -n 10 "$@"`;
 
 /**
  * Makes the jail's root out of the files and folders up to `--`, then runs the rest in it as a user without any right. An own
