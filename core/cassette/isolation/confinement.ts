@@ -35,8 +35,8 @@ const BESIDE_HEAP_MB = 128;
  * No cores, few files; `-d` counts what was made writable, not what was reserved, so V8's large reservations pass.
  */
 const LIMITED = `
-{ echo 19 > /proc/self/autogroup; } 2>/dev/null
-ulimit -c 0; ulimit -n 1024; ulimit -d "$1" || exit 1; shift; exec nice -n 10 "$@"`;
+{ echo 5 > /proc/self/autogroup; } 2>/dev/null
+ulimit -c 0; ulimit -n 1024; ulimit -d "$1" || exit 1; shift; exec nice -n 5 "$@"`;
 
 /**
  * Makes the jail's root out of the files and folders up to `--`, then runs the rest in it as a user without any right. An own

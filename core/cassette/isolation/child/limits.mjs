@@ -15,4 +15,4 @@ export const UNHANDLED = 83;
 export const CHANNEL_BROKE = 84;
 
 /** Below the service and its threads; of 19. */
-export const NICE = 10;
+export const NICE = 5;
