@@ -115,6 +115,7 @@ function start(entry: Entry, source: Source, isolation: Isolation, parts: Admiss
     name: entry.name,
     folder: source.folder,
     entry: source.entry,
+    beside: source.beside ?? [],
     handed: (loaded: Loaded) => handed(entry, loaded, parts),
     network: entry.grants.bindings.includes('network'),
     log: cassetteLog(parts.log, entry.name),

@@ -15,11 +15,20 @@ export const BUILT_IN = 'built-in';
 /** `candidates`: the first that exists is the user's. */
 export type ListFiles = { builtIn: string; candidates: readonly string[] };
 
-/** @param folder the `.svc` in effect */
-export function listFiles({ cwd, folder }: { cwd: string; folder: string }): ListFiles {
-  const builtIn = join(packageRoot(), LIST_FILE);
+/** @param folder the `.svc` in effect @param built_in whether ours counts */
+export function listFiles({
+  cwd,
+  folder,
+  built_in = true,
+}: {
+  cwd: string;
+  folder: string;
+  built_in?: boolean;
+}): ListFiles {
+  const ours = join(packageRoot(), LIST_FILE);
+  const builtIn = built_in ? ours : join(packageRoot(), 'none', LIST_FILE);
   const candidates = [join(cwd, LIST_FILE), join(folder, LIST_FILE)];
-  return { builtIn, candidates: candidates.filter((path) => path !== builtIn) }; // in our own folder the first is ours
+  return { builtIn, candidates: candidates.filter((path) => path !== ours) }; // in our own folder the first is ours
 }
 
 export type ReadLists = {

@@ -88,6 +88,8 @@ export type StartModule = {
   folder: string;
   /** The module's file, absolute. */
   entry: string;
+  /** What else it may read: of those that come with the service, the code that they share. */
+  beside?: readonly string[];
   handed(loaded: Loaded): Handed | Promise<Handed>;
   /** The operator's grant. A process without it has no network, where the system allows that. */
   network: boolean;

@@ -6,7 +6,7 @@ import { within } from './digest.ts';
 import { Rejection } from './running.ts';
 
 export type Source =
-  | { kind: 'module'; folder: string; entry: string } // absolute; `folder` holds everything that belongs to it
+  | { kind: 'module'; folder: string; entry: string; beside?: readonly string[] } // absolute; all that belongs to it is in `folder`, or `beside` it, which ours alone have
   | { kind: 'remote'; address: URL };
 
 export type At = {
@@ -59,7 +59,9 @@ async function resolveOurs(path: string, isFolder: boolean): Promise<Source> {
   const named = isFolder ? join(path, 'cassette.ts') : path;
   const entry = BUILT ? join(packageRoot(), 'dist', relative(packageRoot(), named)).replace(/\.ts$/, '.js') : named;
   if (!(await stat(entry).catch(() => null))?.isFile()) throw refused(`there is no '${entry}'`);
-  return { kind: 'module', folder: dirname(entry), entry };
+  const code = BUILT ? join(packageRoot(), 'dist') : packageRoot();
+  const beside = [join(code, 'core'), join(packageRoot(), 'node_modules'), join(packageRoot(), 'package.json')];
+  return { kind: 'module', folder: dirname(entry), entry, beside };
 }
 
 async function resolvePackage(source: string, { installed, name }: At): Promise<Source> {

@@ -125,6 +125,11 @@ export const Config = z.strictObject({
         .describe('believe x-svc-auth-subject: only behind a gateway that sets it'),
     })
     .prefault({}),
+  cassettes: z
+    .strictObject({
+      built_in: z.boolean().default(true).describe('let in export, search and skills, which come with the service'),
+    })
+    .prefault({}),
   ingest: z.strictObject({ listen: listen(':8082', 'ingest API') }).prefault({}),
   allowed_hosts: z
     .array(text(hostProblem))

@@ -41,6 +41,7 @@ export async function startService(folder: string, env: Record<string, string> =
       SVC_PROXY_LISTEN: ':0',
       SVC_API_LISTEN: ':0',
       SVC_INGEST_LISTEN: ':0',
+      SVC_CASSETTES_BUILT_IN: 'false', // what comes with the service has tests of its own
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -94,7 +95,11 @@ export const svc = (
     const child = execFile(
       process.execPath,
       [...SVC, ...args],
-      { cwd: folder, env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', ...env }, timeout: 60_000 },
+      {
+        cwd: folder,
+        env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', SVC_CASSETTES_BUILT_IN: 'false', ...env },
+        timeout: 60_000,
+      },
       (_error, out, err) => ended({ status: child.exitCode ?? -1, out, err }),
     );
     child.stdin?.end();

@@ -29,6 +29,7 @@ type Options = {
   entry: string;
   /** The folder that holds child/main.mjs. */
   runner: string;
+  beside: readonly string[];
   tmp: string;
   ground: Ground;
   network: boolean;
@@ -37,6 +38,10 @@ type Options = {
   gate: Gate;
 };
 
+/** Nothing is shown twice: what lies in another one comes with it. */
+const outermost = (paths: readonly string[]) =>
+  paths.filter((path) => !paths.some((other) => path.startsWith(`${other}/`)));
+
 /** Starts it. It has loaded nothing yet: `channel.hello()` says when it has. */
 export async function startLife({ name, entry, log, gate, tmp, ...rest }: Options): Promise<Life> {
   const root = await mkdtemp(join(tmp, 'root-'));
@@ -44,7 +49,7 @@ export async function startLife({ name, entry, log, gate, tmp, ...rest }: Option
     ...rest,
     ...rest.ground,
     root,
-    readable: [rest.folder, rest.runner],
+    readable: outermost([rest.folder, rest.runner, ...rest.beside]),
     run: [join(rest.runner, 'main.mjs'), entry],
   });
   const child = spawn(command.file, command.args, {

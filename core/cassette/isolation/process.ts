@@ -38,6 +38,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     folder: await real(module.folder),
     entry: await real(module.entry),
     runner: await real(runner),
+    beside: await Promise.all((module.beside ?? []).map(real)),
     tmp: await real(options.tmp),
     ground,
     network,

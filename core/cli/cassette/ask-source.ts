@@ -35,6 +35,7 @@ export async function askSource(source: Source, asking: Asking): Promise<Asked> 
     const running = await startProcess(
       {
         ...{ name: asking.name || 'it', folder: source.folder, entry: source.entry, network: false },
+        beside: source.beside ?? [],
         handed: ({ manifest }) => ({ LOG: log, CONFIG: defaultsOf(manifest), DB: null, CORE: null }),
         log: { debug: silent, info: silent, warn: silent, error: silent },
       },

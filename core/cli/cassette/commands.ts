@@ -89,7 +89,7 @@ export function addCassetteCommands(program: Command, { commands, io, loaded, ex
   cassette
     .command('serve')
     .description('run one cassette alone, on a listener of its own')
-    .argument('<folder>', 'its folder, or its file')
+    .argument('<folder>', 'its folder or file, or the name of one that comes with svc')
     .option('--listen <address>', 'where it listens; without a host: loopback only', ':9999')
     .option('--name <name>', 'the name of its role and schema; default: as it calls itself')
     .option('--config <key=value>', 'one of its settings; may stand several times', collected)

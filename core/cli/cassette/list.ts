@@ -40,9 +40,15 @@ export async function listCassettes(loaded: Loaded, { json }: { json: boolean },
   return problem === null ? 0 : 1;
 }
 
-async function listsIn({ folder }: Loaded, { cwd }: Io): Promise<{ lists: ReadLists | null; problem: string | null }> {
+async function listsIn(
+  { folder, config }: Loaded,
+  { cwd }: Io,
+): Promise<{ lists: ReadLists | null; problem: string | null }> {
   try {
-    return { lists: readLists(await listTexts(listFiles({ cwd, folder }))), problem: null };
+    return {
+      lists: readLists(await listTexts(listFiles({ cwd, folder, built_in: config.cassettes.built_in }))),
+      problem: null,
+    };
   } catch (error) {
     if (!(error instanceof BadList)) throw error;
     return { lists: null, problem: error.message };

@@ -19,7 +19,8 @@ const WITHDRAWN_MS = 15_000;
 
 type Removing = Pick<Io, 'out' | 'cwd'> & { files?: ListFiles };
 
-const filesOf = ({ folder }: Loaded, { cwd, files }: Removing): ListFiles => files ?? listFiles({ cwd, folder });
+const filesOf = ({ folder, config }: Loaded, { cwd, files }: Removing): ListFiles =>
+  files ?? listFiles({ cwd, folder, built_in: config.cassettes.built_in });
 
 /** @throws {OperatorError} it is on no list, or its database is in use: then nothing was removed */
 export async function removeCassette(

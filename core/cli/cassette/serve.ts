@@ -5,11 +5,16 @@ import { join, resolve } from 'node:path';
 import { Hono } from 'hono';
 import { admit } from '../../cassette/admission.ts';
 import { coreBinding } from '../../cassette/core-binding.ts';
+import { coreSettings } from '../../cassette/core-settings.ts';
 import { grantsFor } from '../../cassette/grants.ts';
+import { startInline } from '../../cassette/isolation/inline.ts';
 import { Entry } from '../../cassette/list.ts';
+import { parseManifest } from '../../cassette/manifest.ts';
+import { listFiles, listTexts, readLists } from '../../cassette/read-list.ts';
 import { CassetteDown, Rejection } from '../../cassette/running.ts';
 import { keepSchedule } from '../../cassette/schedule.ts';
 import { resolveSource } from '../../cassette/source.ts';
+import { readCredentials } from '../../config/credentials.ts';
 import { parseListen } from '../../config/listen.ts';
 import type { Loaded } from '../../config/load.ts';
 import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
@@ -22,8 +27,8 @@ import { serveApp } from '../../http/listen.ts';
 import { requestIds } from '../../http/request-id.ts';
 import type { HttpEnv } from '../../http/routes.ts';
 import { openLog } from '../../log.ts';
+import { packageRoot } from '../../package-root.ts';
 import type { Io } from '../io.ts';
-import { askSource } from './ask-source.ts';
 import { givenConfig } from './given-config.ts';
 
 const GRACE_MS = 10_000;
@@ -34,7 +39,12 @@ export type ServeOptions = { listen: string; name: string | null; config: readon
  * Serves `/ping`, `/openapi` and `/api/<name>/…` until SIGTERM or SIGINT. Whoever starts it has granted what it asks for.
  * @throws {OperatorError} it cannot be let in, or its address is taken
  */
-export async function serveCassette(source: string, options: ServeOptions, { config }: Loaded, io: Io): Promise<void> {
+export async function serveCassette(
+  source: string,
+  options: ServeOptions,
+  { config, folder: effective }: Loaded,
+  io: Io,
+): Promise<void> {
   const log = openLog(config.log.level);
   const { SVC_DATABASE_URL: dsn = '', SVC_CORE_URL: coreUrl = '' } = io.env;
   const folder = await mkdtemp(join(tmpdir(), 'svc-cassette-'));
@@ -48,11 +58,13 @@ export async function serveCassette(source: string, options: ServeOptions, { con
     const databases = database && openCassetteDatabases({ database, dsn, pooled: config.storage.pooled, log });
     if (databases) closers.push(() => databases.close());
     const core = coreUrl === '' ? null : coreAt(coreUrl, config.api.token);
+    const wanted = await wantedOf(source, io.cwd);
     const parts = {
-      ...{ base: io.cwd, installed: folder, databases, core, environment: io.env },
+      coreSettings: coreSettings(config, readCredentials(effective, io.env), effective),
+      ...{ base: wanted.base, installed: folder, databases, core, environment: io.env },
       ...{ tmp: join(folder, 'run'), log, toolTaken: () => false },
     };
-    const entry = await entryOf(resolve(io.cwd, source), options, { folder, cwd: io.cwd });
+    const entry = await entryOf(wanted, options, folder);
     const { running, manifest } = await admit(entry, parts, new AbortController().signal);
     closers.push(() => running.close(GRACE_MS));
     const every = manifest.schedule?.every_seconds;
@@ -91,17 +103,34 @@ export async function serveCassette(source: string, options: ServeOptions, { con
   }
 }
 
+/** One that comes with the service may be called by its name alone. */
+async function wantedOf(source: string, cwd: string): Promise<{ source: string; base: string }> {
+  const { builtIn } = listFiles({ cwd, folder: cwd });
+  const { list } = readLists(await listTexts({ builtIn, candidates: [] }));
+  const ours = list.find(({ name }) => name === source);
+  return ours ? { source: ours.source, base: packageRoot() } : { source: resolve(cwd, source), base: cwd };
+}
+
+/** Whoever serves it trusts it with this process, so it is asked in it. */
 async function entryOf(
-  source: string,
+  { source, base }: { source: string; base: string },
   { name, config }: ServeOptions,
-  at: { folder: string; cwd: string },
+  folder: string,
 ): Promise<Entry> {
-  const found = await resolveSource(source, { base: at.cwd, installed: at.folder, name: '' });
-  const { document } = await askSource(found, { isolation: 'process', name: name ?? '', folder: at.folder });
-  const as = name ?? document.manifest.cassette.name;
-  const grants = grantsFor(document.manifest);
-  const given = givenConfig(document.manifest, config, as);
-  return Entry.parse({ name: as, source, isolation: 'inline', grants, config: given }); // this process is its own
+  const found = await resolveSource(source, { base, installed: folder, name: '' });
+  if (found.kind === 'remote')
+    throw new OperatorError('Cannot serve an address: it runs where it is; give the folder of a cassette', 2);
+  const nothing = () => {};
+  const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+  const running = await startInline({
+    ...{ name: name ?? source, folder: found.folder, entry: found.entry, network: true, log },
+    handed: () => ({ LOG: log, CONFIG: {}, DB: null, CORE: null }),
+  });
+  const manifest = parseManifest(running.loaded?.manifest);
+  await running.close(0);
+  const as = name ?? manifest.cassette.name;
+  const given = givenConfig(manifest, config, as);
+  return Entry.parse({ name: as, source, isolation: 'inline', grants: grantsFor(manifest), config: given });
 }
 
 /** The read API of another process. @throws {OperatorError} what is set is no address */

@@ -34,6 +34,7 @@ const SAMPLES: Record<string, [string, unknown][]> = {
   'journal.max_bytes': integers(1_048_576, 2_000_000),
   'api.listen': words('localhost:9081', ':0'),
   'api.web_ui': booleans(),
+  'cassettes.built_in': booleans(),
   'api.token': words('tok-one', 'tok-two'),
   'api.trust_caller_header': booleans(),
   'ingest.listen': words('ingest.local:9082', ':0'),

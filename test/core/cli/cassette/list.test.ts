@@ -41,7 +41,7 @@ const problem = { subject: 'summaries', step: 'config', reason: 'Cannot start it
 
 async function list({ address, json = false }: { address?: string; json?: boolean } = {}) {
   let out = '';
-  const flags = { 'client.api_target': address ?? 'http://127.0.0.1:9' };
+  const flags = { 'client.api_target': address ?? 'http://127.0.0.1:9', 'cassettes.built_in': 'false' };
   const io = { cwd, home: cwd, env: {}, err: () => {}, out: (text: string) => (out += text) };
   const status = await listCassettes(loadConfig({ flags, env: {}, cwd, home: cwd }), { json }, io);
   return { status, out: stripVTControlCharacters(out) };
