@@ -1,0 +1,130 @@
+/** Which questions does an export put to the database? All of its SQL: over the views alone, one list of columns for each kind of row. */
+
+const at = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+/** What a span's payload takes where it is stored, told without unpacking it. */
+const STORED = `pg_column_size(p.input) + pg_column_size(p.output) + coalesce(pg_column_size(p.verdict), 0)
+  + coalesce(pg_column_size(p.usage), 0)`;
+
+/** Of `svc_v1.sessions s`. */
+const SESSION_COLUMNS = `
+  s.id, s.harness_id, s.harness_session_id, nullif(s.harness_version, '') as harness_version, s.harness_metadata,
+  s.parent_session_id, nullif(s.auth_subject, '') as auth_subject, nullif(s.cwd, '') as cwd, nullif(s.name, '') as name,
+  nullif(s.display_name, '') as display_name, ${at('s.started_at')} as started_at, ${at('s.last_seen_at')} as last_seen_at,
+  ${at('s.ended_at')} as ended_at, s.derived_status as status, nullif(s.derived_title, '') as title,
+  (select t.user_prompt from svc_v1.span_turns t where t.session_id = s.id and t.user_prompt <> ''
+    order by t.started_at, t.trace_id limit 1) as preview,
+  s.turn_count, nullif(s.derived_model, '') as model, s.model_usage, s.kind_counts, s.tool_result_count,
+  s.tool_error_count, s.has_git_activity, s.tasks, s.total_input_tokens as input_tokens,
+  s.total_output_tokens as output_tokens, s.total_cost_usd as cost_usd,
+  (select coalesce(sum(t.cache_read_tokens), 0) from svc_v1.span_turns t where t.session_id = s.id) as cache_read_tokens,
+  (select coalesce(sum(t.cache_creation_tokens), 0) from svc_v1.span_turns t where t.session_id = s.id) as cache_write_tokens,
+  (select coalesce(sum(p.reasoning_tokens), 0) from svc_v1.spans p where p.session_id = s.id) as reasoning_tokens`;
+
+/** @param which the rows of `svc_v1.span_turns t`, with their order and how many */
+const traces = (which: string) => `
+  select t.trace_id, t.session_id, t.source, t.status, nullif(t.synthetic, '') as synthetic, t.user_prompt,
+         nullif(t.response_preview, '') as response_preview, ${at('t.started_at')} as started_at,
+         ${at('t.ended_at')} as ended_at, t.duration_ns, p.span_count, t.tool_calls, t.total_input_tokens as input_tokens,
+         t.total_output_tokens as output_tokens, t.cache_read_tokens, t.cache_creation_tokens as cache_write_tokens,
+         p.reasoning_tokens, t.total_cost_usd as cost_usd, p.unpriced_models, t.main_input_tokens, t.main_output_tokens
+    from (select * from svc_v1.span_turns t ${which}) t
+   cross join lateral (
+         select count(*) as span_count, coalesce(sum(p.reasoning_tokens), 0) as reasoning_tokens,
+                coalesce(array_agg(distinct p.model collate "C")
+                           filter (where p.kind = 'llm' and p.usage is not null and p.cost_usd is null), '{}') as unpriced_models
+           from svc_v1.spans p where p.trace_id = t.trace_id) p`;
+
+/** Of `svc_v1.spans p`. @param traceAt when its trace started */
+const spanColumns = (traceAt: string) => `
+  ${at(traceAt)} as trace_started_at, p.trace_id, p.span_id, p.session_id, p.parent_span_id, p.seq, p.kind, p.call_kind, p.name, p.thread_id, p.status,
+  nullif(p.error_type, '') as error_type, p.model, p.provider, p.stop_reason, nullif(p.external_id, '') as external_id,
+  ${at('p.started_at')} as started_at, ${at('p.ended_at')} as ended_at, p.duration_ns, p.input,
+  p.output, p.verdict, p.usage as usage_verbatim, p.input_tokens, p.output_tokens,
+  p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.reasoning_tokens, p.cost_usd, p.raw_turn_id,
+  p.node_hash`;
+
+/** Of `svc_v1.span_links l`. */
+const LINK_COLUMNS = `
+  l.kind, l.from_trace_id, l.from_span_id, nullif(l.from_io, '') as from_io, l.to_trace_id, l.to_span_id,
+  nullif(l.to_io, '') as to_io`;
+const LINK_ORDER = 'l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind';
+
+/** $1 and $2: the sides of the window. Those seen last come first. */
+export const IDS = `
+  select s.id from svc_v1.sessions s
+   where exists (select from svc_v1.span_turns t
+                  where t.session_id = s.id and t.started_at >= $1::timestamptz and t.started_at < $2::timestamptz)
+   order by s.last_seen_at desc, s.id desc`;
+
+/** $1: ids, whose order is kept. */
+export const SIZES = `
+  select a.id, p.bytes, p.spans, (select count(*) from svc_v1.span_turns t where t.session_id = a.id) as traces,
+         (select count(*) from svc_v1.span_links l where l.session_id = a.id) as links
+    from unnest($1::uuid[]) with ordinality as a (id, place)
+   cross join lateral (select count(*) as spans, coalesce(sum(${STORED}), 0) as bytes
+                         from svc_v1.spans p where p.session_id = a.id) p
+   order by a.place`;
+
+const listed = (rows: string, order: string) =>
+  `coalesce((select json_agg(r order by ${order}) from (${rows}) r), '[]')`;
+
+const TRACES_OF_ONE = listed(traces('where t.session_id = s.id'), 'r.started_at, r.trace_id');
+const SPANS_OF_ONE = `
+  coalesce((select json_agg(r.span order by r.started_at, r.trace_id, r.seq, r.span_id)
+              from (select t.started_at, p.trace_id, p.seq, p.span_id, q as span
+                      from svc_v1.span_turns t
+                      join svc_v1.spans p on p.trace_id = t.trace_id
+                     cross join lateral (select ${spanColumns('t.started_at')}) q
+                     where t.session_id = s.id) r), '[]')`;
+const LINKS_OF_ONE = `
+  coalesce((select json_agg(r.link order by r.place)
+              from (select q as link, row_number() over (order by ${LINK_ORDER}) as place
+                      from svc_v1.span_links l cross join lateral (select ${LINK_COLUMNS}) q
+                     where l.session_id = s.id) r), '[]')`;
+
+/** $1: ids. All that a line says of each, in one row and at one moment. */
+export const WHOLE = {
+  spans: `select ${SESSION_COLUMNS}, ${TRACES_OF_ONE} as traces, ${SPANS_OF_ONE} as spans, ${LINKS_OF_ONE} as links
+            from svc_v1.sessions s where s.id = any($1::uuid[])`,
+  traces: `select ${SESSION_COLUMNS}, ${TRACES_OF_ONE} as traces, '[]'::json as spans, '[]'::json as links
+             from svc_v1.sessions s where s.id = any($1::uuid[])`,
+};
+
+/** $1: its id. */
+export const SESSION = `select ${SESSION_COLUMNS} from svc_v1.sessions s where s.id = $1::uuid`;
+
+/** $1: of which session; $2, $3: after which one, null at the beginning; $4: how many. */
+export const TRACES = `${traces(`
+    where t.session_id = $1::uuid
+      and ($2::timestamptz is null or (t.started_at, t.trace_id) > ($2::timestamptz, $3::uuid))
+    order by t.started_at, t.trace_id limit $4::integer`)}
+   order by t.started_at, t.trace_id`;
+
+/**
+ * $1: of which session; $2 to $5: after which one; $6: how many; $7: how many stored bytes they may have, but for the last of them.
+ * Sizes are summed before a payload is unpacked, so an answer never holds more than one large span beyond that.
+ */
+export const SPANS = `
+  select ${spanColumns('p.trace_at')}, p.fetched
+    from (select q.*, count(*) over () as fetched,
+                 sum(q.stored) over (order by q.trace_at, q.trace_id, q.seq, q.span_id) - q.stored as bytes_before
+            from (select p.*, t.started_at as trace_at, ${STORED} as stored
+                    from svc_v1.span_turns t
+                    join svc_v1.spans p on p.trace_id = t.trace_id
+                   where t.session_id = $1::uuid
+                     and ($2::timestamptz is null or t.started_at >= $2::timestamptz)
+                     and ($2::timestamptz is null or (t.started_at, t.trace_id, p.seq, p.span_id)
+                                                     > ($2::timestamptz, $3::uuid, $4::integer, $5::uuid))
+                   order by t.started_at, t.trace_id, p.seq, p.span_id
+                   limit $6::integer) q) p
+   where p.bytes_before < $7::bigint
+   order by p.trace_at, p.trace_id, p.seq, p.span_id`;
+
+/** $1: of which session; $2 to $6: after which one, null at the beginning; $7: how many. */
+export const LINKS = `
+  select ${LINK_COLUMNS}
+    from svc_v1.span_links l
+   where l.session_id = $1::uuid
+     and ($2::uuid is null or (${LINK_ORDER}) > ($2::uuid, $3::uuid, $4::uuid, $5::uuid, $6::text))
+   order by ${LINK_ORDER} limit $7::integer`;

@@ -1,0 +1,173 @@
+/**
+ * How is a session read for its line, whatever its size? A small one together with its neighbours in one statement, which sees them
+ * at one moment; a large one page by page, so that no more than some megabytes of it stand in memory.
+ */
+import type { Db } from '../../core/cassette/contract.ts';
+import { oneAhead } from './one-ahead.ts';
+import type { LinkRow, SessionRow, SpanRow, TraceRow } from './rows.ts';
+import { IDS, LINKS, SESSION, SIZES, SPANS, TRACES, WHOLE } from './statements.ts';
+import { type Detail, isEmpty, stampOf, type Window } from './window.ts';
+
+type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
+
+/** Spans come in the order of the traces, then of the walk. */
+export type Told = { session: SessionRow; traces: Rows<TraceRow>; spans: Rows<SpanRow>; links: Rows<LinkRow> };
+
+/** What is asked for at once. `storedBytes` are compressed: some 3 MB of JSON as a rule. */
+export type Limits = {
+  sessions: number;
+  rows: number;
+  storedBytes: number;
+  traces: number;
+  spans: number;
+  links: number;
+};
+export const LIMITS: Limits = {
+  sessions: 200,
+  rows: 4_000,
+  storedBytes: 1024 * 1024,
+  traces: 200,
+  spans: 500,
+  links: 1_000,
+};
+
+/** Which sessions had a turn in the window? Their order and number are fixed here, whatever comes in while they are told. */
+export async function sessionsIn(db: Db, window: Window): Promise<string[]> {
+  const ids: string[] = [];
+  if (isEmpty(window)) return ids;
+  const sides = [stampOf(window.since), stampOf(window.until)];
+  for await (const [id] of db.stream<[string]>(IDS, sides, { rows: 'array' })) ids.push(id);
+  return ids;
+}
+
+/** In the order of their ids; those that are gone are left out. */
+export async function* toldSessions(
+  db: Db,
+  ids: readonly string[],
+  detail: Detail,
+  limits: Limits = LIMITS,
+): AsyncGenerator<Told, void> {
+  for await (const { told } of oneAhead(groups(db, ids, detail, limits))) yield* await told;
+}
+
+/** Boxed, so that the next group is asked for before this one has come. */
+async function* groups(
+  db: Db,
+  ids: readonly string[],
+  detail: Detail,
+  limits: Limits,
+): AsyncGenerator<{ told: Promise<Told[]> }, void> {
+  for (let from = 0; from < ids.length; from += limits.sessions) {
+    const { rows } = await db.query<Size>(SIZES, [arrayOf(ids.slice(from, from + limits.sessions))]);
+    for (const group of grouped(rows, detail, limits)) {
+      const told = toldOf(db, group, detail, limits);
+      told.catch(() => {}); // heard of when its turn comes
+      yield { told };
+    }
+  }
+}
+
+async function toldOf(db: Db, { ids, isLarge }: Group, detail: Detail, limits: Limits): Promise<Told[]> {
+  const told = isLarge ? null : await whole(db, ids, detail);
+  return told ?? (await Promise.all(ids.map((id) => paged(db, id, detail, limits)))).flat();
+}
+
+type Size = { id: string; traces: number; spans: number; links: number; bytes: number };
+type Group = { ids: string[]; isLarge: boolean };
+
+/** Neighbours that together stay within the limits; what does not fit alone stands alone. */
+function grouped(sizes: readonly Size[], detail: Detail, limits: Limits): Group[] {
+  const made: Group[] = [];
+  let left = { rows: 0, bytes: 0 };
+  for (const { id, traces, spans, links, bytes } of sizes) {
+    const its = detail === 'spans' ? { rows: traces + spans + links, bytes } : { rows: traces, bytes: 0 };
+    const isLarge = its.rows > limits.rows || its.bytes > limits.storedBytes;
+    const last = made.at(-1);
+    if (last && !last.isLarge && !isLarge && its.rows <= left.rows && its.bytes <= left.bytes) last.ids.push(id);
+    else {
+      made.push({ ids: [id], isLarge });
+      left = { rows: limits.rows, bytes: limits.storedBytes };
+    }
+    left = { rows: left.rows - its.rows, bytes: left.bytes - its.bytes };
+  }
+  return made;
+}
+
+type WholeRow = SessionRow & { traces: TraceRow[]; spans: SpanRow[]; links: LinkRow[] };
+
+/** Null: what is stored as so little unpacks to more than an answer may hold. */
+async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<Told[] | null> {
+  try {
+    const { rows } = await db.query<WholeRow>(WHOLE[detail], [arrayOf(ids)]);
+    const found = new Map(rows.map((row) => [row.id, row]));
+    return ids.flatMap((id) => {
+      const row = found.get(id);
+      return row ? [{ session: row, traces: row.traces, spans: row.spans, links: row.links }] : [];
+    });
+  } catch (error) {
+    if (isTooLarge(error)) return null;
+    throw error;
+  }
+}
+
+async function paged(db: Db, id: string, detail: Detail, limits: Limits): Promise<Told[]> {
+  const { rows } = await db.query<SessionRow>(SESSION, [id]);
+  return rows.map((session) => ({
+    session,
+    traces: tracesOf(db, id, limits.traces),
+    spans: detail === 'spans' ? spansOf(db, id, limits) : [],
+    links: detail === 'spans' ? linksOf(db, id, limits.links) : [],
+  }));
+}
+
+async function* tracesOf(db: Db, id: string, limit: number): AsyncGenerator<TraceRow, void> {
+  for (let last: TraceRow | undefined; ; ) {
+    const { rows } = await db.query<TraceRow>(TRACES, [id, last?.started_at, last?.trace_id, limit]);
+    yield* rows;
+    last = rows.at(-1);
+    if (rows.length < limit) return;
+  }
+}
+
+async function* spansOf(db: Db, id: string, limits: Limits): AsyncGenerator<SpanRow, void> {
+  for await (const page of oneAhead(spanPages(db, id, limits))) yield* page;
+}
+
+type PagedSpan = SpanRow & { fetched: number };
+
+async function* spanPages(db: Db, id: string, limits: Limits): AsyncGenerator<Iterable<PagedSpan>, void> {
+  for (let last: PagedSpan | undefined; ; ) {
+    const after = [last?.trace_started_at, last?.trace_id, last?.seq, last?.span_id];
+    const rows: PagedSpan[] = await pageOf(db, [id, ...after, limits.spans, limits.storedBytes]);
+    yield rows;
+    last = rows.at(-1);
+    if (!last || (rows.length === last.fetched && last.fetched < limits.spans)) return;
+  }
+}
+
+/** A span that is larger than an answer may be comes by a stream. */
+async function pageOf(db: Db, parameters: readonly unknown[]): Promise<PagedSpan[]> {
+  try {
+    return (await db.query<PagedSpan>(SPANS, parameters)).rows;
+  } catch (error) {
+    if (!isTooLarge(error)) throw error;
+    const rows: PagedSpan[] = [];
+    for await (const row of db.stream<PagedSpan>(SPANS, parameters)) rows.push(row);
+    return rows;
+  }
+}
+
+async function* linksOf(db: Db, id: string, limit: number): AsyncGenerator<LinkRow, void> {
+  for (let last: LinkRow | undefined; ; ) {
+    const after = [last?.from_trace_id, last?.from_span_id, last?.to_trace_id, last?.to_span_id, last?.kind];
+    const { rows } = await db.query<LinkRow>(LINKS, [id, ...after, limit]);
+    yield* rows;
+    last = rows.at(-1);
+    if (rows.length < limit) return;
+  }
+}
+
+/** PostgreSQL's `program_limit_exceeded`. */
+const isTooLarge = (error: unknown): boolean => (error as { sqlstate?: unknown } | null)?.sqlstate === '54000';
+
+const arrayOf = (ids: readonly string[]): string => `{${ids.join(',')}}`;
