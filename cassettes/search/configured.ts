@@ -1,0 +1,32 @@
+/** Which embedder do the settings ask for? */
+import type { Env } from '../../core/cassette/contract.ts';
+import type { Embedder } from './embedder.ts';
+import { localDimensions, localEmbedder } from './local.ts';
+import type { Config } from './manifest.ts';
+import { ollamaEmbedder } from './ollama.ts';
+import { openaiEmbedder } from './openai.ts';
+
+/** @throws {NoEmbedder} */
+export function embedderOf({ CONFIG }: Env<Config>): Embedder {
+  const given = {
+    target: CONFIG['embedding.target'],
+    model: CONFIG['embedding.model'],
+    dimensions: CONFIG['embedding.dimensions'],
+  };
+  switch (CONFIG['embedding.provider']) {
+    case 'ollama':
+      return ollamaEmbedder(given);
+    case 'openai':
+      return openaiEmbedder({ ...given, key: CONFIG['openai.api_key'] ?? '' });
+    default:
+      return localEmbedder({ ...given, models: CONFIG.models_folder });
+  }
+}
+
+/** Why these settings can never work, where that can be told without asking anybody; null: nothing is known against them. */
+export function settingsProblem(config: Config): string | null {
+  const asked = config['embedding.dimensions'];
+  if (config['embedding.provider'] !== 'local' || asked === 0) return null;
+  const has = localDimensions({ model: config['embedding.model'], models: config.models_folder });
+  return has === null || has === asked ? null : `embedding.dimensions says ${asked}, and the local model has ${has}`;
+}

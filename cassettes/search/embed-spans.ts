@@ -1,0 +1,152 @@
+/** How do spans come to their vectors? In passes over what is new or changed, each taking up where the last one ended. */
+import { createHash } from 'node:crypto';
+import type { Env, ScheduledEvent } from '../../core/cassette/contract.ts';
+import { embedderOf } from './configured.ts';
+import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
+import { type Entry, type Ledger, ledgerOf, type Told } from './ledger.ts';
+import type { Config } from './manifest.ts';
+import { relationsOf } from './relations.ts';
+import { chunksOf, snippetOf, spanText } from './span-text.ts';
+
+const KEYS_AT_ONCE = 2000;
+const SPANS_AT_ONCE = 16;
+const MOST_CHUNKS = 100; // of one span
+const CHUNKS_AT_ONCE = 50; // written: a statement has its limits, and an index takes its time
+
+/** A failure that may pass is tried again after a minute, four, … and given up after so many times. */
+const MOST_ATTEMPTS = 5;
+const pauseAfter = (attempts: number) => (attempts >= MOST_ATTEMPTS ? null : 60 * 4 ** (attempts - 1)); // seconds
+
+/** @throws {Error} there is no embedder, or it is away: the next pass tries again */
+export async function embedSpans(env: Env<Config>, { signal }: Pick<ScheduledEvent, 'signal'>): Promise<void> {
+  if (!env.DB) return; // nothing was captured either
+  const relations = relationsOf(env.CONFIG);
+  await ledgerOf(env.DB, relations, '').prune(); // what is deleted goes, whether or not there is an embedder
+  const embedder = embedderOf(env);
+  const ledger = ledgerOf(env.DB, relations, embedder.model);
+  let embedded = 0;
+  for (;;) {
+    const keys = await ledger.due(KEYS_AT_ONCE);
+    for (let at = 0; at < keys.length; at += SPANS_AT_ONCE) {
+      if (signal.aborted) return;
+      const told = await ledger.told(keys.slice(at, at + SPANS_AT_ONCE));
+      embedded += await embedTold(told, embedder, ledger, signal);
+    }
+    if (keys.length < KEYS_AT_ONCE) break;
+  }
+  await ledger.forgetOthers();
+  if (embedded > 0) env.LOG.info({ spans: embedded, model: embedder.model }, 'spans were embedded');
+}
+
+type Work = Told & { hash: string; chunks: string[] };
+
+/** @returns how many were embedded */
+async function embedTold(
+  told: readonly Told[],
+  embedder: Embedder,
+  ledger: Ledger,
+  signal: AbortSignal,
+): Promise<number> {
+  const known: Entry[] = [];
+  const work: Work[] = [];
+  for (const span of told) {
+    const text = spanText(span.input, span.output);
+    const hash = createHash('sha256').update(`${embedder.chunkLength}\n${text}`).digest('hex');
+    const entry = { ...keyOf(span), content_hash: hash };
+    if (text === '') known.push({ ...entry, state: 'empty', chunks: [] });
+    else if (hash === span.content_hash && span.state === 'embedded')
+      known.push({ ...entry, state: 'embedded', chunks: null });
+    else work.push({ ...span, hash, chunks: chunksOf(text, embedder.chunkLength).slice(0, MOST_CHUNKS) });
+  }
+  await ledger.write(known);
+  let embedded = 0;
+  for (const group of groupsOf(work)) embedded += await embedGroup(group, embedder, ledger, signal);
+  return embedded;
+}
+
+function groupsOf(work: readonly Work[]): Work[][] {
+  const groups: Work[][] = [];
+  let chunks = Number.POSITIVE_INFINITY;
+  for (const span of work) {
+    chunks += span.chunks.length;
+    if (chunks > CHUNKS_AT_ONCE) {
+      groups.push([]);
+      chunks = span.chunks.length;
+    }
+    groups.at(-1)?.push(span);
+  }
+  return groups;
+}
+
+async function embedGroup(
+  work: readonly Work[],
+  embedder: Embedder,
+  ledger: Ledger,
+  signal: AbortSignal,
+): Promise<number> {
+  try {
+    await ledger.write(await embeddedAll(work, embedder, signal));
+    return work.length;
+  } catch (error) {
+    if (!(error instanceof EmbeddingFailed) || error.kind === 'away' || signal.aborted) throw error;
+    return oneByOne(work, embedder, ledger, signal);
+  }
+}
+
+/** One of them is at fault: which, says asking for each alone. Where none can be embedded and none is at fault, the embedder is. */
+async function oneByOne(
+  work: readonly Work[],
+  embedder: Embedder,
+  ledger: Ledger,
+  signal: AbortSignal,
+): Promise<number> {
+  const failed: { span: Work; error: EmbeddingFailed }[] = [];
+  let embedded = 0;
+  for (const span of work) {
+    try {
+      await ledger.write(await embeddedAll([span], embedder, signal));
+      embedded += 1;
+    } catch (error) {
+      if (!(error instanceof EmbeddingFailed) || error.kind === 'away' || signal.aborted) throw error;
+      failed.push({ span, error });
+    }
+  }
+  const [first] = failed;
+  if (embedded === 0 && failed.length > 1 && first && failed.every(({ error }) => error.kind === 'answer'))
+    throw first.error;
+  await ledger.write(failed.map(({ span, error }) => failureOf(span, error)));
+  return embedded;
+}
+
+function failureOf(span: Work, { kind, message }: EmbeddingFailed): Entry {
+  const again = span.hash === span.content_hash && span.state === 'failed';
+  const attempts = again ? span.attempts + 1 : 1;
+  return {
+    ...{ ...keyOf(span), content_hash: span.hash, state: 'failed', chunks: [], attempts, reason: message },
+    retry_in_seconds: kind === 'text' ? null : pauseAfter(attempts),
+  };
+}
+
+async function embeddedAll(work: readonly Work[], embedder: Embedder, signal: AbortSignal): Promise<Entry[]> {
+  const texts = work.flatMap(({ chunks }) => chunks);
+  const vectors: number[][] = [];
+  for (let at = 0; at < texts.length; at += embedder.batch)
+    vectors.push(...(await embedder.embed(texts.slice(at, at + embedder.batch), { signal })));
+  let at = 0;
+  return work.map(({ hash, chunks, ...span }) => ({
+    ...{ ...keyOf(span), content_hash: hash, state: 'embedded' as const },
+    chunks: chunks.map((chunk) => ({ snippet: snippetOf(chunk), embedding: vectors[at++] ?? [] })),
+  }));
+}
+
+const keyOf = ({ trace_id, span_id, session_id, fingerprint }: Told | Omit<Work, 'hash' | 'chunks'>) => ({
+  ...{ trace_id, span_id, session_id, fingerprint },
+});
+
+/** The vector of a question, by the model that the spans have. */
+export async function embedQuestion(env: Env<Config>, question: string): Promise<{ model: string; vector: number[] }> {
+  const embedder = embedderOf(env);
+  const [vector] = await embedder.embed([question.slice(0, embedder.chunkLength)], { urgent: true });
+  if (!vector) throw new NoEmbedder('it gave no vector');
+  return { model: embedder.model, vector };
+}

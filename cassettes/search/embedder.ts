@@ -1,0 +1,59 @@
+/** Who turns texts into vectors, and in which ways can that fail? */
+
+export type Embedder = {
+  /** Provider and model, kept beside every vector: only those of one name are compared. */
+  model: string;
+  /** The longest text that goes into one vector, in UTF-16 units. */
+  chunkLength: number;
+  /** How many texts go into one call. */
+  batch: number;
+  /** A vector for each text, in their order. @throws {NoEmbedder | EmbeddingFailed} */
+  embed(texts: readonly string[], options?: Asking): Promise<number[][]>;
+};
+
+/** `urgent`: somebody waits for it. */
+export type Asking = { urgent?: boolean; signal?: AbortSignal };
+
+/** There is none, and it does not come by waiting: weights, a key or a folder are missing. */
+export class NoEmbedder extends Error {
+  override readonly name = 'NoEmbedder';
+}
+
+/**
+ * `text`: this text cannot be embedded, now or later. `answer`: the embedder failed over this call. `away`: it could not be
+ * asked, or said that it will not do it for anybody now.
+ */
+export class EmbeddingFailed extends Error {
+  override readonly name = 'EmbeddingFailed';
+  readonly kind: 'text' | 'answer' | 'away';
+  /** @param message holds nothing of the text */
+  constructor(kind: 'text' | 'answer' | 'away', message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
+
+/** What a status of an embedder behind HTTP means for the texts that it was asked for. */
+export function failureOfStatus(who: string, status: number): EmbeddingFailed {
+  const kind = [400, 413, 422].includes(status) ? 'text' : status >= 500 && status !== 503 ? 'answer' : 'away';
+  return new EmbeddingFailed(kind, `Cannot embed: ${who} answered ${status}`);
+}
+
+/** What came back, looked at: one vector for each text, of numbers, and as long as was asked for. */
+export function checkedVectors(
+  who: string,
+  vectors: unknown,
+  { texts, dimensions }: { texts: number; dimensions: number },
+) {
+  const isVector = (one: unknown): one is number[] =>
+    Array.isArray(one) && one.length > 0 && one.every((value) => Number.isFinite(value));
+  if (!Array.isArray(vectors) || vectors.length !== texts || !vectors.every(isVector))
+    throw new EmbeddingFailed('answer', `Cannot embed: ${who} did not answer with a vector for each text`);
+  const other = vectors.find((vector) => vector.length !== (dimensions || vectors[0]?.length));
+  if (other)
+    throw new EmbeddingFailed(
+      'away',
+      `Cannot embed: ${who} gave ${other.length} dimensions, and embedding.dimensions says ${dimensions}`,
+    );
+  return vectors;
+}

@@ -1,0 +1,61 @@
+/** What is the search cassette, and what does it ask for? */
+import type { Manifest } from '../../core/cassette/contract.ts';
+
+/** As `env.CONFIG` has them. What stands empty is the default of the provider. */
+export type Config = {
+  'embedding.provider': 'local' | 'ollama' | 'openai';
+  'embedding.target': string;
+  'embedding.model': string;
+  /** 0: as the model has them. */
+  'embedding.dimensions': number;
+  'openai.api_key'?: string;
+  spans_table: string;
+  span_turns_table: string;
+  models_folder: string;
+};
+
+export const manifest: Manifest = {
+  kind: 'svc.cassette/v1',
+  cassette: {
+    name: 'search',
+    version: '1.0.0',
+    display_name: 'Search',
+    description:
+      'Finds spans by what they mean: calls of a model are embedded in the background and compared with a question',
+    license: 'Apache-2.0',
+  },
+  depends: { core: 'v1', views: ['spans', 'span_turns'], extensions: ['vector'] },
+  bindings: { db: true, network: true },
+  tables: [{ name: 'embedded_spans' }, { name: 'span_embeddings' }],
+  config: [
+    {
+      ...{ key: 'embedding.provider', type: 'string', enum: ['local', 'ollama', 'openai'], default: 'local' },
+      description: 'who embeds; local: all-MiniLM-L6-v2 on this machine, without network',
+    },
+    {
+      ...{ key: 'embedding.target', type: 'string', default: '' },
+      description:
+        'address of the embedder; empty: http://localhost:11434 of ollama, https://api.openai.com/v1 of openai',
+    },
+    {
+      ...{ key: 'embedding.model', type: 'string', default: '' },
+      description:
+        'its name, of a local one the folder or its name in models_folder; empty: all-MiniLM-L6-v2, embeddinggemma, text-embedding-3-large',
+    },
+    {
+      ...{ key: 'embedding.dimensions', type: 'int', default: 0, min: 0, max: 16_000 },
+      description: 'of the vectors, for instance 768; 0: as the model has them, of text-embedding-3-large 1024',
+    },
+    { key: 'openai.api_key', type: 'string', secret: true, description: 'for the provider openai' },
+    {
+      ...{ key: 'models_folder', type: 'string', default: '.svc/models' },
+      description: 'where local models lie; the default model is made there when it is first needed',
+    },
+    { key: 'spans_table', type: 'string', default: 'svc_v1.spans', description: 'the view that spans are read from' },
+    {
+      ...{ key: 'span_turns_table', type: 'string', default: 'svc_v1.span_turns' },
+      description: 'the view that prompts are read from',
+    },
+  ],
+  schedule: { every_seconds: 30 },
+};

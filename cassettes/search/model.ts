@@ -1,0 +1,100 @@
+/** What is asked of search, and what does it answer? */
+import { z } from '@hono/zod-openapi';
+
+const MOST = 100;
+const DEFAULT = 5;
+const QUESTION = 'why does the adder drop its carry';
+
+const Query = z
+  .string('is missing')
+  .refine((text) => text.trim() !== '', 'is missing')
+  .openapi({ description: 'what is looked for, in plain words', minLength: 1, examples: [QUESTION] });
+
+const BOUNDS = `must be a whole number from 1 to ${MOST}`;
+
+/** Of GET: written as text, so the number is made here. */
+export const SpanQuery = z.object({
+  query: Query,
+  top_k: z
+    .string()
+    .regex(/^\d{1,9}$/, BOUNDS)
+    .default(String(DEFAULT))
+    .transform(Number)
+    .refine((count) => count >= 1 && count <= MOST, BOUNDS)
+    .openapi({ type: 'integer', minimum: 1, maximum: MOST, default: DEFAULT, description: 'most results' }),
+});
+
+/** Of POST, which is also the tool. */
+export const SpanQuestion = z
+  .strictObject({
+    query: Query,
+    top_k: z.int(BOUNDS).min(1, BOUNDS).max(MOST, BOUNDS).default(DEFAULT).describe('most results'),
+  })
+  .openapi('SpanQuestion', { examples: [{ query: QUESTION, top_k: 3 }] });
+
+const hitExample = {
+  session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
+  trace_id: '0c2a4d5e-6f70-5182-93a4-b5c6d7e8f901',
+  span_id: '1d3b5e6f-7081-5293-a4b5-c6d7e8f90112',
+  score: 0.7431,
+  prompt: 'The adder drops its carry, please look into it',
+  snippet: 'The carry is now passed on.',
+  model: 'claude-sonnet-4-5',
+  started_at: '2026-07-27T09:30:00.123456Z',
+};
+
+const SpanHit = z
+  .object({
+    session_id: z.uuid(),
+    trace_id: z.uuid(),
+    span_id: z.uuid(),
+    score: z.number().describe('cosine: 1 means the same'),
+    prompt: z.string().describe('what the trace began with'),
+    snippet: z.string().describe('where the passage begins that is nearest to the query'),
+    model: z.string().describe('that answered in this span'),
+    started_at: z.string().openapi({ format: 'date-time' }),
+  })
+  .openapi('SpanHit', { examples: [hitExample] });
+export type SpanHit = z.infer<typeof SpanHit>;
+
+export const SpanHits = z
+  .object({ query: z.string(), results: z.array(SpanHit).describe('the nearest first'), count: z.int() })
+  .openapi('SpanHits', { examples: [{ query: QUESTION, results: [hitExample], count: 1 }] });
+
+const Failed = z.object({
+  session_id: z.uuid(),
+  trace_id: z.uuid(),
+  span_id: z.uuid(),
+  reason: z.string(),
+  attempts: z.int(),
+  last_failed_at: z.string().openapi({ format: 'date-time' }),
+  retry_at: z
+    .string()
+    .nullable()
+    .openapi({ format: 'date-time' })
+    .describe('null: not before the text of the span or the model changes'),
+});
+
+export const SearchStatus = z
+  .object({
+    model: z.string().describe('provider and model that embed now'),
+    spans: z.int().describe('calls of the main conversation'),
+    embedded: z.int(),
+    empty: z.int().describe('in which nothing was said: tools were called, or nothing was answered'),
+    failed: z.int(),
+    pending: z.int().describe('new or changed since'),
+    chunks: z.int().describe('vectors of this model'),
+    other_models: z
+      .array(z.string())
+      .describe('whose vectors are still kept, until this model has its own of every span'),
+    failures: z.array(Failed).describe('the last twenty'),
+  })
+  .openapi('SearchStatus', {
+    examples: [
+      {
+        ...{ model: 'local/all-MiniLM-L6-v2', spans: 1204, embedded: 1100, empty: 97, failed: 0, pending: 7 },
+        ...{ chunks: 2380, other_models: [], failures: [] },
+      },
+    ],
+  });
+export type SearchStatus = z.infer<typeof SearchStatus>;

@@ -1,0 +1,43 @@
+/** Which relations does search read, and is one of them missing? */
+import type { Db, Env } from '../../core/cassette/contract.ts';
+import type { Config } from './manifest.ts';
+
+export type Relations = {
+  /** As they stand in a statement. */
+  spans: string;
+  turns: string;
+  /** Neither is the one that the manifest was granted. */
+  chosen: boolean;
+};
+
+export const relationsOf = ({ spans_table, span_turns_table }: Config): Relations => ({
+  spans: quoted(spans_table),
+  turns: quoted(span_turns_table),
+  chosen: spans_table !== 'svc_v1.spans' || span_turns_table !== 'svc_v1.span_turns',
+});
+
+const quoted = (name: string) =>
+  name
+    .split('.')
+    .map((part) => `"${part.replaceAll('"', '""')}"`)
+    .join('.');
+
+/** Search is not set up here, and does not become so by waiting. */
+export class SearchOff extends Error {
+  override readonly name = 'SearchOff';
+}
+
+/** @throws {SearchOff} there is none */
+export function databaseOf(env: Env<Config>): Db {
+  if (!env.DB) throw new SearchOff('there is no database for embeddings');
+  return env.DB;
+}
+
+/** `SearchOff` where a relation is missing, else the error itself. */
+export function explained(error: unknown, { chosen }: Relations): unknown {
+  const { name, sqlstate, transient } = error as { name?: string; sqlstate?: string; transient?: boolean };
+  if (name !== 'DatabaseError' || transient) return error;
+  const missing = /^(42P01|3F000)$/.test(sqlstate ?? '');
+  const forbidden = chosen && /^(42501|42602|42703)?$/.test(sqlstate ?? ''); // whoever names a relation may name any
+  return missing || forbidden ? new SearchOff('a relation that search reads is missing', { cause: error }) : error;
+}

@@ -1,0 +1,92 @@
+/** What can be asked of search? Its operations with their contracts, and how each of its failures reads. */
+import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
+import type { Env } from '../../core/cassette/contract.ts';
+import { problemOf } from '../../core/http/problem.ts';
+import { Failure, json } from '../../core/http/routes.ts';
+import { embedderOf } from './configured.ts';
+import { embedQuestion } from './embed-spans.ts';
+import { ledgerOf } from './ledger.ts';
+import type { Config } from './manifest.ts';
+import { SearchStatus, SpanHits, SpanQuery, SpanQuestion } from './model.ts';
+import { nearestSpans } from './nearest-spans.ts';
+import { databaseOf, relationsOf } from './relations.ts';
+
+export type SearchEnv = { Bindings: Env<Config>; Variables: { requestId: string } };
+
+/** One sentence for all causes: the log says which. */
+export const OFF = [
+  503,
+  'search-unconfigured',
+  'Cannot search: the embedder, its store or a relation that it reads is missing',
+] as const;
+export const BROKEN = [500, 'search-failed', 'Cannot search: it failed; the log has more'] as const;
+
+const failure = (what: string, [status, code, sentence]: readonly [number, string, string]) =>
+  json(Failure, what, problemOf(status, code, sentence, '019aa5f0-8f1a-7c33-9d0e-3a6f5e0b7c11'));
+
+const failures = {
+  500: failure('The search failed', BROKEN),
+  503: failure('Search is not configured, or a relation that it reads is missing. It does not pass by itself', OFF),
+};
+const bad = (part: string) =>
+  failure('The query is missing, or top_k is not from 1 to 100', [
+    ...([400, 'bad-request', `Cannot read the ${part}: "query" is missing`] as const),
+  ]);
+
+const findSpans = createRoute({
+  method: 'get',
+  path: '/api/search/spans',
+  operationId: 'findSpans',
+  tags: ['search'],
+  summary: 'Spans whose words mean what the query means',
+  request: { query: SpanQuery },
+  responses: {
+    200: json(SpanHits, 'The nearest spans; none where nothing is embedded yet'),
+    400: bad('query'),
+    ...failures,
+  },
+});
+
+const askForSpans = createRoute({
+  method: 'post',
+  path: '/api/search/spans',
+  operationId: 'askForSpans',
+  tags: ['search'],
+  summary: 'Search recorded conversations',
+  description: [
+    'Finds calls of past conversations with language models by meaning, not by words: what was asked, what was answered.',
+    'Each result is one span with its session_id and trace_id, the prompt it began with, and where the nearest passage begins.',
+  ].join(' '),
+  request: { body: { ...json(SpanQuestion, 'What is looked for'), required: true } },
+  responses: {
+    200: json(SpanHits, 'The nearest spans; none where nothing is embedded yet'),
+    400: bad('body'),
+    ...failures,
+  },
+  'x-svc-mcp': { name: 'search', annotations: { readOnlyHint: true } },
+});
+
+const readStatus = createRoute({
+  method: 'get',
+  path: '/api/search/status',
+  operationId: 'readSearchStatus',
+  tags: ['search'],
+  summary: 'How far embedding has come, and what failed',
+  responses: { 200: json(SearchStatus, 'Counts of spans and vectors'), ...failures },
+});
+
+export const searchRoutes = (app: OpenAPIHono<SearchEnv>) =>
+  app
+    .openapi(findSpans, async (c) => c.json(await found(c.env, c.req.valid('query')), 200))
+    .openapi(askForSpans, async (c) => c.json(await found(c.env, c.req.valid('json')), 200))
+    .openapi(readStatus, async (c) => {
+      const { model } = embedderOf(c.env);
+      return c.json(await ledgerOf(databaseOf(c.env), relationsOf(c.env.CONFIG), model).status(), 200);
+    });
+
+async function found(env: Env<Config>, { query, top_k }: { query: string; top_k: number }) {
+  const db = databaseOf(env);
+  const { model, vector } = await embedQuestion(env, query);
+  const results = await nearestSpans(db, relationsOf(env.CONFIG), { model, vector, top_k });
+  return { query, results, count: results.length };
+}

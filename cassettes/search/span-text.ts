@@ -1,0 +1,48 @@
+/** What of a span is embedded? What was said in it, without what a harness put in, in pieces that a model can take in at once. */
+
+/** What harnesses wrap their own words in, inside of what a person said. */
+const HARNESS =
+  /<(system-reminder|environment_context|user_instructions|local-command-stdout|command-(?:name|message|args)|ide_(?:selection|opened_file))\b[^>]*>[\s\S]*?<\/\1>/gi;
+
+export const spanText = (input: string, output: string): string =>
+  [input, output]
+    .map((text) =>
+      text
+        .replace(HARNESS, ' ')
+        .replace(/[^\S\n]+/g, ' ')
+        .replace(/ ?\n[ \n]*/g, '\n')
+        .trim(),
+    )
+    .filter((text) => text !== '')
+    .join('\n');
+
+/** In pieces of at most `most`, cut where a paragraph, a sentence or a word ends. */
+export function chunksOf(text: string, most: number): string[] {
+  const chunks: string[] = [];
+  let rest = text;
+  while (rest.length > most) {
+    const at = cutIn(rest, most);
+    chunks.push(rest.slice(0, at).trim());
+    rest = rest.slice(at).trim();
+  }
+  return [...chunks, rest].filter((chunk) => chunk !== '');
+}
+
+/** In the second half, as late as possible. */
+function cutIn(text: string, most: number): number {
+  const head = text.slice(0, most);
+  for (const end of ['\n', '. ', ' ']) {
+    const at = head.lastIndexOf(end);
+    if (at >= most / 2) return at + end.length;
+  }
+  const last = head.charCodeAt(most - 1);
+  return last >= 0xd800 && last <= 0xdbff ? most - 1 : most; // never between the halves of one character
+}
+
+const SNIPPET = 280;
+
+/** Its beginning, by characters. */
+export const snippetOf = (chunk: string): string => {
+  const line = chunk.replace(/\s+/g, ' ');
+  return line.length <= SNIPPET ? line : `${[...line.slice(0, 2 * SNIPPET)].slice(0, SNIPPET).join('')}…`;
+};

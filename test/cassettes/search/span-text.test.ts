@@ -1,0 +1,50 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { chunksOf, snippetOf, spanText } from '../../../cassettes/search/span-text.ts';
+
+const test = suite('search: what of a span is embedded');
+
+test('what was asked comes before what was answered, and empty parts leave no line', () => {
+  assert.is(spanText('why?', 'because'), 'why?\nbecause');
+  assert.is(spanText('', 'because'), 'because');
+  assert.is(spanText(' \n ', ''), '');
+});
+
+test('what a harness wrapped in its own tags is left out', () => {
+  const input = 'before <system-reminder>\nnever\n</system-reminder> after<command-name>/x</command-name>';
+  assert.is(spanText(input, '<b>kept</b>'), 'before after\n<b>kept</b>');
+});
+
+test('white space is one space, and lines stay lines', () => {
+  assert.is(spanText('a \t b \n\n \n c', ''), 'a b\nc');
+});
+
+test('a text that fits is one chunk, an empty one none', () => {
+  assert.equal(chunksOf('short', 10), ['short']);
+  assert.equal(chunksOf('', 10), []);
+});
+
+test('a long text is cut at a line, else a sentence, else a word, else anywhere', () => {
+  assert.equal(chunksOf('one two\nthree four', 12), ['one two', 'three four']);
+  assert.equal(chunksOf('One two. Three four', 14), ['One two.', 'Three four']);
+  assert.equal(chunksOf('one two three four', 14), ['one two three', 'four']);
+  assert.equal(chunksOf('abcdefghij', 4), ['abcd', 'efgh', 'ij']);
+});
+
+test('no chunk is longer than asked for, none splits a character, and no word is lost', () => {
+  const text = Array.from(
+    { length: 500 },
+    (_, i) => `word${i}${i % 7 === 0 ? '.' : ''}${i % 31 === 0 ? '\n' : ''}`,
+  ).join(' ');
+  const chunks = chunksOf(text, 100);
+  assert.ok(chunks.every((chunk) => chunk.length <= 100));
+  assert.equal(chunks.join(' ').split(/\s+/), text.trim().split(/\s+/));
+  assert.equal(chunksOf('😀'.repeat(10), 5), Array(5).fill('😀😀'));
+});
+
+test('a snippet is a line of at most 280 characters', () => {
+  assert.is(snippetOf('a\nb'), 'a b');
+  assert.is([...snippetOf('😀'.repeat(400))].length, 281);
+});
+
+test.run();

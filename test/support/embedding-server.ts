@@ -1,0 +1,65 @@
+/** An embedder behind HTTP, as ollama and as openai speak: words that a text has in common with another bring the two together. */
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Asked = {
+  path: string;
+  authorization: string | undefined;
+  model: string;
+  input: string[];
+  dimensions?: number;
+};
+
+type Given = {
+  /** Of the vectors, unless a call asks for others. */
+  dimensions?: number;
+  vectorOf?(text: string, dimensions: number): number[];
+  /** A status other than 200 for a call with these texts. */
+  refuse?(input: readonly string[]): number;
+};
+
+export async function startEmbedder({ dimensions: own = 384, vectorOf = wordVector, refuse = () => 200 }: Given = {}) {
+  const asked: Asked[] = [];
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Omit<Asked, 'path' | 'authorization'>;
+    asked.push({ ...body, path: incoming.url ?? '', authorization: incoming.headers.authorization });
+    const status = refuse(body.input);
+    const vectors = body.input.map((text) => vectorOf(text, body.dimensions ?? own));
+    const answers: Record<string, unknown> = {
+      '/api/embed': { model: body.model, embeddings: vectors },
+      '/v1/embeddings': {
+        object: 'list',
+        model: body.model,
+        data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })).reverse(),
+        usage: { prompt_tokens: 1, total_tokens: 1 },
+      },
+    };
+    const answer = status === 200 ? answers[incoming.url ?? ''] : { error: { message: 'refused' } };
+    outgoing.writeHead(answer ? status : 404, { 'content-type': 'application/json' }).end(JSON.stringify(answer ?? {}));
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    texts: () => asked.flatMap(({ input }) => input),
+    close: () =>
+      new Promise<void>((done) => {
+        server.closeAllConnections();
+        server.close(() => done());
+      }),
+  };
+}
+
+/** Each word pulls in a direction of its own. */
+export function wordVector(text: string, dimensions: number): number[] {
+  const vector = new Array<number>(dimensions).fill(0.001);
+  for (const word of text.toLowerCase().match(/[a-z0-9]+/g) ?? []) {
+    const hash = createHash('sha256').update(word).digest();
+    const place = hash.readUInt32LE(0) % dimensions;
+    vector[place] = (vector[place] ?? 0) + 1;
+  }
+  return vector;
+}

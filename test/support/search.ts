@@ -1,0 +1,63 @@
+/** The search cassette in a test: stood up, its embedding awaited, and asked. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as assert from 'uvu/assert';
+import { embedSpans } from '../../cassettes/search/embed-spans.ts';
+import { type Config, manifest } from '../../cassettes/search/manifest.ts';
+import type { Env } from '../../core/cassette/contract.ts';
+import { parseManifest } from '../../core/cassette/manifest.ts';
+import { readSettings } from '../../core/cassette/settings.ts';
+import { openCassetteDatabases } from '../../core/db/cassette/cassette-databases.ts';
+import { openLog } from '../../core/log.ts';
+import { standCassette } from './cassette-stand.ts';
+import type { TestDatabase } from './databases.ts';
+import { eventually } from './eventually.ts';
+import type { Json } from './read-api.ts';
+
+/** Made once and shared by all test processes. */
+export const MODELS = `${process.env.TMPDIR ?? '/tmp'}/svc-test-models`;
+
+type Given = {
+  config?: Record<string, unknown>;
+  environment?: Record<string, string>;
+  name?: string;
+  withDatabase?: boolean;
+};
+
+export async function standSearch(database: TestDatabase, { config = {}, ...given }: Given = {}) {
+  const stand = await standCassette(database, {
+    ...{ folder: 'search', manifest, config: { models_folder: MODELS, ...config } },
+    ...given,
+  });
+  const status = async (): Promise<Json> => (await stand.ask('/status')).json();
+  return {
+    ...stand,
+    status,
+    /** @returns when no span is left to embed: what became of them */
+    embedded: async (): Promise<Json> => {
+      await eventually(async () => {
+        await sleep(100); // each look is a query over all spans
+        return (await status()).pending === 0;
+      });
+      return status();
+    },
+    /** One run of the background work, at once. @throws what it throws */
+    pass: async (other: Record<string, unknown> = {}): Promise<void> => {
+      const log = openLog('silent');
+      const databases = openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log });
+      const settings = { models_folder: MODELS, ...config, ...other };
+      const CONFIG = readSettings(parseManifest(manifest), settings) as Config;
+      const DB = databases.db(given.name ?? 'search') as NonNullable<Env['DB']>;
+      try {
+        await embedSpans({ DB, CONFIG, LOG: log as unknown as Env['LOG'] }, { signal: new AbortController().signal });
+      } finally {
+        await databases.close();
+      }
+    },
+    async find(query: string, top_k = 5): Promise<Json> {
+      const answer = await stand.ask(`/spans?${new URLSearchParams({ query, top_k: String(top_k) })}`);
+      assert.is(answer.status, 200, await answer.clone().text());
+      return answer.json();
+    },
+  };
+}
