@@ -1,0 +1,50 @@
+/** GET /api/skills: which skills are there? In pages by a key, or all that came of one session. */
+import { createRoute } from '@hono/zod-openapi';
+import { z } from 'zod';
+import { readCursor, writeCursor } from '../../core/http/cursor.ts';
+import { Failure, json, routes } from '../../core/http/routes.ts';
+import { broken } from './answers.ts';
+import { callerOf, databaseOf } from './http.ts';
+import type { SkillsHttp } from './manifest.ts';
+import { ListQuery, type Scope, SkillPage, type Sort } from './model.ts';
+import { countSkills, listSkills, skillsOfSession } from './store.ts';
+
+const list = createRoute({
+  method: 'get',
+  path: '/api/skills',
+  operationId: 'listSkills',
+  tags: ['skills'],
+  summary: 'Skills, those updated last first or those downloaded most',
+  request: { query: ListQuery },
+  responses: {
+    200: json(SkillPage, 'One page of skills'),
+    400: json(Failure, 'The cursor is malformed, or belongs to another sort, scope or search', [
+      'bad-request',
+      'Cannot read the page: the cursor is broken',
+    ]),
+    ...broken,
+  },
+});
+
+/** PostgreSQL knows no year 0. */
+export const Key = z.object({ at: z.iso.datetime().regex(/^(?!0000)/), downloads: z.int().min(0), id: z.uuid() });
+
+/** What a cursor belongs to. @param caller whose skills `mine` are */
+export const listOf = (given: { q: string | undefined; scope: Scope; sort: Sort; caller: string | null }) => ({
+  route: '/api/skills',
+  parameters: { q: given.q || undefined, scope: given.scope, sort: given.sort, caller: given.caller ?? undefined },
+});
+
+export const listApp = () =>
+  routes<SkillsHttp>().openapi(list, async (c) => {
+    const { limit, cursor, q, scope, sort, session_id } = c.req.valid('query');
+    const filter = { q, scope, caller: callerOf(c) };
+    const list = listOf({ ...filter, sort });
+    const after = readCursor(list, cursor, Key);
+    const db = databaseOf(c);
+    if (session_id !== undefined && session_id !== '')
+      return c.json({ items: await skillsOfSession(db, filter, sort, session_id) }, 200);
+    const { items, next } = await listSkills(db, filter, sort, after, limit);
+    const counts = await countSkills(db, filter);
+    return c.json({ items, ...(next ? { next_cursor: writeCursor(list, next) } : {}), counts }, 200);
+  });

@@ -1,0 +1,77 @@
+/** What does the model answer? Asked by OpenAI's client at whatever address speaks like it, until its answer can be read. */
+import type { z } from 'zod';
+import type { Config } from './manifest.ts';
+import type { Message } from './prompt.ts';
+import { SkillRefusal } from './refused.ts';
+
+/** The key for where the model is: one provider's is not shown to another that has its own. '' where none is configured. */
+export function keyFor(config: Config): string {
+  const { 'llm.base_url': address, 'llm.api_key': key = '', 'anthropic.api_key': anthropic = '' } = config;
+  const theirs = URL.canParse(address) && /(?:^|\.)anthropic\.com$/.test(new URL(address).hostname);
+  return (theirs && anthropic !== '' ? anthropic : key).trim();
+}
+
+const ATTEMPTS = 3;
+
+/**
+ * The JSON of an answer. What it is told about an answer that cannot be read is what is wrong with it.
+ * @param apiKey of the caller's configuration
+ * @throws {SkillRefusal} generation-failed
+ */
+export async function askModel<Answer>(
+  config: Config,
+  apiKey: string,
+  messages: readonly Message[],
+  shape: z.ZodType<Answer>,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { OpenAI } = await import('openai'); // seldom needed, so not loaded at the start
+  const said = [...messages];
+  for (let attempt = 1; ; attempt++) {
+    const text = await answerTo(said);
+    const read = parsed(text, shape);
+    if ('answer' in read) return read.answer;
+    if (attempt === ATTEMPTS)
+      throw new SkillRefusal('generation-failed', `Cannot generate the skill: no answer of the model could be read`);
+    said.push(
+      { role: 'assistant', content: text },
+      {
+        role: 'user',
+        content: `That is not the JSON object that was asked for: ${read.problem}. Send the object alone`,
+      },
+    );
+  }
+
+  async function answerTo(asked: Message[]): Promise<string> {
+    try {
+      const client = new OpenAI({
+        ...{ apiKey, baseURL: config['llm.base_url'], timeout: config['llm.timeout'], maxRetries: 1, logLevel: 'off' },
+        ...{ organization: null, project: null },
+      });
+      const answer = await client.chat.completions.create(
+        { model: config['llm.model'], messages: asked, response_format: { type: 'json_object' } },
+        { signal },
+      );
+      return answer.choices?.[0]?.message?.content ?? '';
+    } catch (error) {
+      const { status } = error as { status?: number };
+      const why = status === undefined ? 'could not be asked' : `answered ${status}`;
+      throw new SkillRefusal('generation-failed', `Cannot generate the skill: the model ${why}`, { cause: error });
+    }
+  }
+}
+
+function parsed<Answer>(text: string, shape: z.ZodType<Answer>): { answer: Answer } | { problem: string } {
+  const begin = text.indexOf('{');
+  const end = text.lastIndexOf('}');
+  let json: unknown;
+  try {
+    json = JSON.parse(text.slice(begin, end + 1)); // some put it in a fence, or say something before it
+  } catch {
+    return { problem: 'it is no JSON' };
+  }
+  const read = shape.safeParse(json);
+  if (read.success) return { answer: read.data };
+  const [issue] = read.error.issues;
+  return { problem: `"${issue?.path.join('.')}" ${issue?.message}` };
+}

@@ -1,0 +1,95 @@
+/** Which parts of a transcript are secrets? Keys that can be told by their shape, and what is assigned to a name that says so. */
+
+export const MASKED = '[masked]';
+
+/** By the shape that those who hand them out gave them. */
+const KEYS: readonly RegExp[] = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
+  /\bsk-[A-Za-z0-9_-]{16,}/g, // OpenAI, Anthropic and many that follow them
+  /\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})/g,
+  /\bgl(?:pat|rt|dt|cbt|ptt|ft|soat)-[\w-]{16,}/g, // GitLab
+  /\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b/g, // AWS
+  /\bAIza[\w-]{30,}/g, // Google
+  /\bya29\.[\w-]{20,}/g,
+  /\bxox[a-z]-[\w-]{10,}/g, // Slack
+  /\bxapp-[\w-]{10,}/g,
+  /\bhooks\.slack\.com\/(?:services|workflows)\/[\w/]+/g,
+  /\b(?:sk|rk|pk)_(?:live|test)_\w{10,}/g, // Stripe
+  /\bwhsec_[\w+/=]{16,}/g,
+  /\bSG\.[\w-]{16,}\.[\w-]{16,}/g, // SendGrid
+  /\bkey-[0-9a-f]{32}\b/g, // Mailgun
+  /\b(?:AC|SK)[0-9a-f]{32}\b/g, // Twilio
+  /\bnpm_[A-Za-z0-9]{30,}/g,
+  /\bpypi-[\w-]{30,}/g,
+  /\bhf_[A-Za-z0-9]{20,}/g, // Hugging Face
+  /\bdop_v1_[0-9a-f]{40,}/g, // DigitalOcean
+  /\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{20,}/g, // Shopify
+  /\b(?:hvs|hvb|s)\.[A-Za-z0-9_-]{24,}/g, // Vault
+  /\btskey-[\w-]{16,}/g, // Tailscale
+  /\blin_api_\w{20,}/g, // Linear
+  /\b(?:gsk|xai|fw|pplx|r8|nvapi|dckr_pat|glsa|ATATT)[_-]?[A-Za-z0-9_-]{28,}/g,
+  /\b\d{8,10}:[A-Za-z0-9_-]{35}\b/g, // Telegram
+  /\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, // JWT
+  /(?<=\b(?:AccountKey|SharedAccessKey|sig)=)[A-Za-z0-9+/%=]{20,}/g, // Azure
+];
+
+/** `scheme://user:password@host` */
+const ADDRESS = /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/'"]*:)[^\s@/'"]+(?=@)/gi;
+/** `Authorization: Bearer …` */
+const SCHEME = /(?<=\b(?:bearer|basic|digest|token)\s+)(?=[\w.~+/=-]*[\d+/=_-])[\w.~+/=-]{12,}/gi;
+
+/** A name and what is given to it, as code, shells, YAML, JSON (also inside a JSON text) and headers write it. */
+const ASSIGNMENT =
+  /(?<name>[A-Za-z_][\w.-]{0,80})(?<sign>\\?["']?[^\S\n]{0,3}(?:=>|:=|[:=])[^\S\n]{0,3})(?:(?<quote>\\?["'`])(?<quoted>(?:(?!\k<quote>)[^\n]){4,4000})|(?![\w.-]{1,80}(?::\s|:$|=[^=\s]|[^\S\n]{1,3}(?::=|=>|[:=])\s))(?<bare>[^\s"'`,;(){}<>[\]\\|&]{4,4000}))/g;
+/** `--password …` */
+const FLAG =
+  /(?<=--?(?:password|passwd|passphrase|token|secret|api-?key|access-?key|auth|credentials?)[ =]['"]?)[^\s'"-][^\s'"]{3,}/gi;
+
+const TELLING =
+  /pass(?:wor[dt]|wd|phrase|code)|pwd$|secret|token$|credential|api[_.-]?key|(?:access|account|auth|client|deploy|encryption|master|private|service|session|shared|signing|storage|webhook)[_.-]?key|authorization|cookie|^auth$|(?:^|[_.-])(?:jwt|salt|seed|pin|otp|dsn)$/i;
+/** What stands where a secret would, and is none. */
+const NO_SECRET =
+  /^(?:\$|process\.|os\.|env[.[(]|<|%|\*+$|x+$|\.\.\.|true$|false$|null$|none$|undefined$|string$|number$|boolean$|required$|optional$|your[_-]|example|placeholder|changeme|\[masked])/i;
+
+/**
+ * The text with secrets replaced. What has no shape of a secret and is named as none is kept: hashes of commits, ids and paths are
+ * what a transcript is about.
+ */
+export function masked(text: string): string {
+  let seen = text;
+  for (const key of KEYS) seen = seen.replace(key, MASKED);
+  seen = seen.replace(ADDRESS, MASKED).replace(SCHEME, MASKED).replace(FLAG, MASKED);
+  return assigned(seen);
+}
+
+const DEEPEST = 8;
+
+function assigned(text: string, depth = 0): string {
+  return text.replace(ASSIGNMENT, (_whole: string, ...rest: unknown[]) => {
+    const groups = rest.at(-1) as { name: string; sign: string; quote?: string; quoted?: string; bare?: string };
+    const { name, sign, quote = '', quoted, bare } = groups;
+    const value = quoted ?? bare ?? '';
+    const secret = depth > DEEPEST || (!NO_SECRET.test(value) && (TELLING.test(name) || isRandom(value)));
+    return `${name}${sign}${quote}${secret ? MASKED : assigned(value, depth + 1)}`; // a command in quotes has assignments of its own
+  });
+}
+
+const RANDOM_CHARACTERS = 20;
+const RANDOM_BITS = 3.8; // for each character; words and paths of that length have less
+
+/** Drawn, not written: long, of all kinds of characters, and no two places alike. */
+function isRandom(value: string): boolean {
+  if (value.length < RANDOM_CHARACTERS || !/^[\w+/=.~-]+$/.test(value)) return false;
+  if (!/\d/.test(value) || !/[a-z]/.test(value) || !/[A-Z]/.test(value)) return false;
+  if (/^(?:[\w.-]*\/){2,}/.test(value) || /^\d{4}-\d\d-\d\d/.test(value)) return false; // a path, an instant
+  return bitsOf(value) >= RANDOM_BITS;
+}
+
+/** Shannon's entropy of its characters, in bits for each. */
+function bitsOf(value: string): number {
+  const times = new Map<string, number>();
+  for (const character of value) times.set(character, (times.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of times.values()) bits -= (count / value.length) * Math.log2(count / value.length);
+  return bits;
+}

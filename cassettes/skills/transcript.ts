@@ -1,0 +1,189 @@
+/** What happened in a session? Read from the core turn by turn, as steps that a model can be shown, without their secrets. */
+import { setTimeout } from 'node:timers/promises';
+import type { Env } from '../../core/cassette/contract.ts';
+import { masked } from './mask.ts';
+import { SkillRefusal } from './refused.ts';
+
+type Core = NonNullable<Env['CORE']>;
+
+export type Said = { by: 'user' | 'assistant' | 'call' | 'result'; text: string };
+/** One span of a session, as far as it says something. */
+export type Step = { sessionId: string; traceId: string; spanId: string; said: Said[] };
+
+/** Characters that are kept of one thing said. */
+const MOST: Record<Said['by'], number> = { user: 4_000, assistant: 3_000, call: 1_500, result: 1_500 };
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Asks for the session alone. @throws {SkillRefusal} session-unknown, generation-failed */
+export async function findSession(core: Core, id: string, signal: AbortSignal): Promise<void> {
+  const unknown = () =>
+    new SkillRefusal('session-unknown', 'Cannot generate the skill: there is no session with one of these ids');
+  if (!UUID.test(id)) throw unknown();
+  if ((await askCore(core, `/v1/sessions/${id}`, signal)) === null) throw unknown();
+}
+
+/**
+ * The steps of a session in their order, as many as have that many characters together: its beginning and its end when all are more,
+ * since the one says what was asked for and the other what it came to.
+ */
+export async function stepsOf(core: Core, id: string, characters: number, signal: AbortSignal): Promise<Step[]> {
+  const traces = await tracesOf(core, id, signal);
+  const front: Step[] = [];
+  let read = 0;
+  for (let size = 0; read < traces.length && size < characters; read++) {
+    const steps = await traceSteps(core, traces[read] as string, signal);
+    front.push(...steps);
+    size += sizeOf(steps);
+  }
+  const back: Step[] = [];
+  for (let at = traces.length - 1, size = 0; at >= read && size < characters * TAIL; at--) {
+    const steps = await traceSteps(core, traces[at] as string, signal);
+    back.unshift(...steps);
+    size += sizeOf(steps);
+  }
+  return fitting([...front, ...back], characters);
+}
+
+const TAIL = 0.4; // of the characters
+
+/** Steps from both ends; at least the first. */
+export function fitting(steps: readonly Step[], characters: number): Step[] {
+  if (sizeOf(steps) <= characters) return [...steps];
+  const head = taken(steps, characters * (1 - TAIL));
+  const kept = Math.max(1, head);
+  const tail = taken([...steps.slice(kept)].reverse(), characters * TAIL);
+  return [...steps.slice(0, kept), ...steps.slice(steps.length - tail)];
+}
+
+/** How many of them, from the first, fit. */
+function taken(steps: readonly Step[], characters: number): number {
+  let size = 0;
+  const end = steps.findIndex((step) => {
+    size += sizeOf([step]);
+    return size > characters;
+  });
+  return end === -1 ? steps.length : end;
+}
+
+const FENCE = 160; // characters around each thing said (prompt.ts)
+
+const sizeOf = (steps: readonly Step[]): number =>
+  steps.reduce((sum, { said }) => sum + said.reduce((length, { text }) => length + text.length + FENCE, 0), 0);
+
+type Page = { items: { trace_id: string; synthetic?: string }[]; next_cursor?: string };
+
+const MOST_PAGES = 20;
+
+/** Ids of the turns that somebody asked for, the first one first. */
+async function tracesOf(core: Core, id: string, signal: AbortSignal): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const query = new URLSearchParams({ session_id: id, limit: '200', ...(cursor === undefined ? {} : { cursor }) });
+    const read = (await askCore(core, `/v1/traces?${query}`, signal)) as Page | null;
+    if (!read) return []; // it went in the meantime
+    ids.push(...read.items.filter(({ synthetic }) => synthetic === undefined).map(({ trace_id }) => trace_id));
+    cursor = read.next_cursor;
+    if (cursor === undefined) break;
+  }
+  return ids.reverse();
+}
+
+type Block = {
+  type: string;
+  text?: string;
+  tool_name?: string;
+  tool_input?: unknown;
+  tool_output?: string;
+  content?: unknown;
+};
+type Span = {
+  session_id: string;
+  trace_id: string;
+  span_id: string;
+  kind: string;
+  call_kind: string;
+  name: string;
+  input: Block[];
+  output: Block[];
+};
+
+async function traceSteps(core: Core, id: string, signal: AbortSignal): Promise<Step[]> {
+  const read = (await askCore(core, `/v1/traces/${id}`, signal)) as { spans: Span[] } | null;
+  return (read?.spans ?? []).map(stepOf).filter(({ said }) => said.length > 0);
+}
+
+/** Exported for tests of what is said. */
+export function stepOf({ session_id, trace_id, span_id, ...span }: Span): Step {
+  const said = saidIn(span)
+    .map(({ by, text }) => ({ by, text: clipped(masked(text).trim(), MOST[by]) })) // masked first: half a key has no shape
+    .filter(({ text }) => text !== '');
+  return { sessionId: session_id, traceId: trace_id, spanId: span_id, said };
+}
+
+function saidIn({ kind, call_kind, name, input, output }: Omit<Span, 'session_id' | 'trace_id' | 'span_id'>): Said[] {
+  const texts = (blocks: readonly Block[]) =>
+    blocks.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
+  if (kind === 'llm' && call_kind === 'main')
+    return [
+      { by: 'user', text: texts(input) },
+      { by: 'assistant', text: texts(output) },
+    ];
+  if (kind !== 'tool') return [];
+  const call = input.map(({ tool_input }) => plain(tool_input)).join('\n');
+  const result = output.map(({ tool_output, text, content }) => tool_output ?? text ?? plain(content)).join('\n');
+  return [
+    { by: 'call', text: `${name}\n${call}` },
+    { by: 'result', text: result },
+  ];
+}
+
+/** Values behind their names without the quotation of JSON, which would hide what they look like. */
+function plain(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (Array.isArray(value)) return value.map(plain).join('\n');
+  if (typeof value === 'object')
+    return Object.entries(value)
+      .map(([key, member]) => `${key}: ${plain(member)}`)
+      .join('\n');
+  return String(value);
+}
+
+/** Its beginning and a little of its end. */
+function clipped(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = Math.floor(most / 4);
+  const left = text.length - most;
+  return `${text.slice(0, most - end)}\n[… ${left} characters left out …]\n${text.slice(-end)}`;
+}
+
+const MOST_BYTES = 32 * 1024 * 1024;
+const ATTEMPTS = 4;
+
+/** JSON; null: there is no such thing. @throws {SkillRefusal} generation-failed */
+async function askCore(core: Core, path: string, signal: AbortSignal): Promise<unknown> {
+  const failed = (why: string, cause?: unknown) =>
+    new SkillRefusal('generation-failed', `Cannot generate the skill: the read API ${why}`, { cause });
+  for (let attempt = 1; ; attempt++) {
+    const answer = await core.fetch(path, { signal }).catch((error: unknown) => {
+      throw failed('could not be asked', error);
+    });
+    if (answer.ok) return read(answer).catch((error: unknown) => Promise.reject(failed('broke off', error)));
+    await answer.body?.cancel();
+    if (answer.status === 404) return null;
+    if (answer.status !== 503 || attempt === ATTEMPTS) throw failed(`answered ${answer.status}`);
+    await setTimeout(500 * attempt, undefined, { signal }).catch(() => {}); // too many read payloads at once
+  }
+}
+
+async function read({ body }: Response): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MOST_BYTES) return { spans: [] }; // a turn that no model could read either
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}
