@@ -4,10 +4,19 @@
  * Load, upstream and service share the machine's cores, so absolute figures are only worth something beside their neighbours.
  */
 import { benchCassette } from './cassette.ts';
+import { benchExport } from './export.ts';
 import { benchIntake } from './intake.ts';
 import { benchProxy } from './proxy.ts';
 import { benchRead } from './read.ts';
+import { benchSearch } from './search.ts';
 
-const parts = { proxy: benchProxy, intake: benchIntake, read: benchRead, cassette: benchCassette };
+const parts = {
+  proxy: benchProxy,
+  intake: benchIntake,
+  read: benchRead,
+  search: benchSearch,
+  cassette: benchCassette,
+  export: benchExport,
+};
 const asked = process.argv.slice(2);
 for (const [name, run] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await run();

@@ -165,8 +165,27 @@ function standing({ ask, allowedHosts, trusted, log }: Standing) {
       if (!(error instanceof CassetteDown)) throw error;
       throw new Refusal(error.kind === 'unavailable' ? 'cassette-unavailable' : 'cassette-broken', error.message);
     });
-    return c.newResponse(response.body, response);
+    const { outgoing } = c.env ?? {};
+    return c.newResponse(response.body && cutWhereItBreaks(response.body, () => outgoing?.destroy()), response);
   });
   app.onError(onError(log));
   return app;
+}
+
+/** An answer that breaks off ends with its connection; an error in the stream would be written into the body by the adaptor. */
+function cutWhereItBreaks(body: ReadableStream<Uint8Array>, cut: () => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch {
+        cut();
+        controller.close();
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }

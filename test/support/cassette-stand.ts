@@ -1,0 +1,74 @@
+/** A first-party cassette as it is in the service: admitted by the real host, before a real database and the real read API. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readApi } from '../../core/api/app.ts';
+import type { Manifest } from '../../core/cassette/contract.ts';
+import { coreBinding } from '../../core/cassette/core-binding.ts';
+import { grantsFor } from '../../core/cassette/grants.ts';
+import { openHost } from '../../core/cassette/host.ts';
+import { Entry } from '../../core/cassette/list.ts';
+import { parseManifest } from '../../core/cassette/manifest.ts';
+import { openCassetteDatabases } from '../../core/db/cassette/cassette-databases.ts';
+import { openLog } from '../../core/log.ts';
+import { openMetrics } from '../../core/metrics.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import type { TestDatabase } from './databases.ts';
+
+type Given = {
+  /** Of `cassettes/<folder>/cassette.ts`. */
+  folder: string;
+  manifest: Manifest;
+  /** Installed name; default: the folder's. */
+  name?: string;
+  config?: Record<string, unknown>;
+  environment?: Record<string, string>;
+  /** Whether `x-svc-auth-subject` is believed. */
+  trustCallerHeader?: boolean;
+  /** false: the service has none. */
+  withDatabase?: boolean;
+};
+
+/** @returns once it was looked at: `shown()` says what became of it */
+export async function standCassette(database: TestDatabase, given: Given) {
+  const { folder, manifest, name = folder, withDatabase = true } = given;
+  const log = openLog('silent');
+  const tmp = await mkdtemp(join(tmpdir(), 'svc-stand-'));
+  const databases = withDatabase
+    ? openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log })
+    : null;
+  const host = openHost({
+    ...{ installed: tmp, tmp, databases, log, now: Date.now, environment: given.environment ?? {} },
+    core: coreBinding((request) => api.fetch(request), ''),
+    retryMs: { first: 50, most: 500 },
+    refreshMs: 500,
+  });
+  const api = readApi({
+    ...{ ask: database.ask, log, metrics: openMetrics('all', '0.0.0'), version: '0.0.0', allowedHosts: [], token: '' },
+    append: () => Promise.reject(new Error('no engine')),
+    now: Date.now,
+    trustCallerHeader: given.trustCallerHeader ?? false,
+    cassettes: host,
+  });
+  const entry = Entry.parse({
+    ...{ name, source: join('cassettes', folder, 'cassette.ts'), isolation: 'inline', config: given.config ?? {} },
+    grants: grantsFor(parseManifest(manifest)),
+  });
+  void host.apply({ entries: [entry], loaded_at: '2026-11-21T09:00:00Z', problem: null, folderOf: packageRoot });
+  await host.settled(30_000);
+  return {
+    /** Below `/v1/cassettes/<name>`, or anything else of the read API by its whole path. */
+    ask: (path: string, init: RequestInit = {}): Promise<Response> =>
+      Promise.resolve(
+        api.fetch(
+          new Request(`http://localhost${path.startsWith('/v1/') ? path : `/v1/cassettes/${name}${path}`}`, init),
+        ),
+      ),
+    shown: () => host.installed()[0],
+    async close() {
+      await host.close(0);
+      await databases?.close();
+      await rm(tmp, { recursive: true, force: true });
+    },
+  };
+}
