@@ -8,9 +8,12 @@ import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { internalApi } from '../../core/api/internal.ts';
+import type { Evidence } from '../../core/cassette/evidence.ts';
 import type { Database } from '../../core/db/database.ts';
 import { refuseForeign } from '../../core/http/guards.ts';
 import { serveApp } from '../../core/http/listen.ts';
+import { openLog } from '../../core/log.ts';
 import { serveIngest } from '../ingest/stand.ts';
 import { openStand } from '../proxy/stand.ts';
 import { type Json, testApi } from '../support/read-api.ts';
@@ -92,10 +95,24 @@ const NOTHING = ['refused', 'nothing', 'opaque', 'sent'];
 
 const test = suite('a hostile page');
 
+const TOKEN = 'of-the-operator';
+const NOBODY = { asked: 0, appended: 0, upstream: 0, evidence: 0 };
+
 const PATHS = {
-  api: ['/ping', '/metrics', '/openapi', '/v1/sessions', '/v1/admin/seed/demo', '/v1/mcp', '/v1/events'],
+  api: [
+    '/ping',
+    '/metrics',
+    '/openapi',
+    '/v1/sessions',
+    '/v1/admin/seed/demo',
+    '/v1/mcp',
+    '/v1/events',
+    '/v1/cassettes',
+    '/v1/cassettes/notes/all',
+  ],
   ingest: ['/ping', '/metrics', '/v1/ingest'],
   proxy: ['/v1/messages', '/openai/v1/responses'],
+  internal: ['/internal/readiness/evidence', '/'],
 };
 
 /** The listeners, each of which counts what gets behind its guard; and a browser. */
@@ -112,7 +129,7 @@ async function stand(run: (parts: Awaited<ReturnType<typeof openAll>> & { browse
 }
 
 async function openAll() {
-  const seen = { asked: 0, appended: 0, upstream: 0 };
+  const seen = { asked: 0, appended: 0, upstream: 0, evidence: 0 };
   const ask = (() => {
     seen.asked++;
     return Promise.resolve({ sessions: [], next: null });
@@ -131,6 +148,12 @@ async function openAll() {
     },
     { deps: { refuse: refuseForeign([]) } },
   );
+  const evidence = () => {
+    seen.evidence++;
+    return { schema: 'svc.evidence/v1' } as Evidence;
+  };
+  const { fetch } = internalApi({ evidence, token: TOKEN, allowedHosts: [], log: openLog('silent') });
+  const internal = await serveApp({ fetch, hosts: ['127.0.0.1'], port: 0, what: 'internal listener' });
   const pages = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(PAGE);
@@ -138,12 +161,12 @@ async function openAll() {
   await new Promise<void>((done) => pages.listen(0, '127.0.0.1', () => done()));
   return {
     seen,
-    ports: { api: api.port, ingest: ingest.port, proxy: proxy.port },
+    ports: { api: api.port, ingest: ingest.port, proxy: proxy.port, internal: internal.port },
     pagePort: (pages.address() as AddressInfo).port,
     close: async () => {
       pages.closeAllConnections();
       pages.close();
-      await Promise.all([api.close(0), ingest.close(0), proxy.close()]);
+      await Promise.all([api.close(0), ingest.close(0), proxy.close(), internal.close(0)]);
     },
   };
 }
@@ -168,7 +191,7 @@ else {
               assert.ok(NOTHING.includes(what), `${from}: ${way} of ${name} ${path}: ${what}`);
           }
       }
-      assert.equal(seen, { asked: 0, appended: 0, upstream: 0 });
+      assert.equal(seen, NOBODY);
     }));
 
   test('whose name was pointed at this machine is refused as well', () =>
@@ -177,12 +200,17 @@ else {
       for (const name of names)
         for (const path of PATHS[name]) {
           const address = `http://rebound.example:${ports[name]}${path}`;
+          if (name === 'internal') {
+            const empty = await page.goto(address).catch((error: Error) => error.message); // a browser shows no empty 401
+            assert.match(String(empty), 'ERR_HTTP_RESPONSE_CODE_FAILURE', address);
+            continue;
+          }
           const response = await page.goto(address);
           assert.is(response?.status(), 403, address);
           const again = `fetch(${JSON.stringify(path)}, { method: 'POST', body: '{}' }).then((answer) => answer.status)`;
           assert.is(await page.evaluate(again), 403, `${address}, from a page of the same name`);
         }
-      assert.equal(seen, { asked: 0, appended: 0, upstream: 0 });
+      assert.equal(seen, NOBODY);
     }));
 
   test('while a page of ours may read, and a program may write', () =>
@@ -194,7 +222,9 @@ else {
       const init = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } };
       await fetch(`http://127.0.0.1:${ports.ingest}/v1/ingest`, init);
       await fetch(`http://127.0.0.1:${ports.proxy}/v1/messages`, init);
-      assert.equal(seen, { asked: 1, appended: 1, upstream: 1 });
+      const authorization = `Bearer ${TOKEN}`;
+      await fetch(`http://127.0.0.1:${ports.internal}/internal/readiness/evidence`, { headers: { authorization } });
+      assert.equal(seen, { asked: 1, appended: 1, upstream: 1, evidence: 1 });
     }));
 }
 
