@@ -64,7 +64,8 @@ async function refusal(what: string, given?: Given): Promise<{ message: string; 
   throw new Error(`Cannot happen: ${what} was added`);
 }
 
-const entries = async (): Promise<Entry[]> => readLists(await listTexts(listFiles({ cwd, folder }))).list;
+const entries = async (): Promise<Entry[]> =>
+  readLists(await listTexts(listFiles({ cwd, folder, built_in: false }))).list;
 const installed = async () => (await readdir(join(folder, 'cassettes')).catch(() => [])).sort();
 const begun = (name: string) => newCassette(name, undefined, { cwd, out: () => {} });
 
