@@ -1,7 +1,17 @@
 /** Which files does this Node need to run? Those that its process has loaded. */
 
-/** Paths of its shared libraries, the dynamic loader among them; none where Node is linked statically. */
+let found: string[] | undefined;
+
+/**
+ * Paths of its shared libraries, the dynamic loader among them; none where Node is linked statically. Looked for once: a report
+ * takes some ten milliseconds in which nobody else is answered.
+ */
 export function loadedLibraries(): string[] {
+  found ??= inReport();
+  return found;
+}
+
+function inReport(): string[] {
   const report = process.report as typeof process.report & { excludeNetwork: boolean };
   const { excludeNetwork } = report;
   report.excludeNetwork = true; // else it resolves the names of all peers, synchronously
