@@ -1,6 +1,7 @@
 /** What has each request of skills? The bindings, who asks, and a JSON body that was read whatever it calls itself. */
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Db } from '../../core/cassette/contract.ts';
+import { bodyText } from '../../core/http/body-text.ts';
 import type { SkillsHttp } from './manifest.ts';
 import { SkillRefusal } from './refused.ts';
 
@@ -22,7 +23,8 @@ const MOST_BYTES = 4 * 1024 * 1024;
 export const jsonBody =
   ({ optional = false } = {}): MiddlewareHandler<SkillsHttp> =>
   async (c, next) => {
-    const text = await textOf(c.req.raw.body);
+    const text = await bodyText(c.req.raw.body, MOST_BYTES);
+    if (text === null) throw new SkillRefusal('body-too-large', 'Cannot read the body: it is larger than 4 MiB');
     const seen = optional && text.trim() === '' ? '{}' : text;
     try {
       JSON.parse(seen);
@@ -33,14 +35,3 @@ export const jsonBody =
     c.req.bodyCache.text = Promise.resolve(seen) as never; // where the validator looks; Hono keeps promises there
     await next();
   };
-
-async function textOf(body: ReadableStream<Uint8Array> | null): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new SkillRefusal('body-too-large', 'Cannot read the body: it is larger than 4 MiB');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}

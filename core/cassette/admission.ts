@@ -32,8 +32,6 @@ export type AdmissionParts = {
   /** A folder of ours for what a process needs while it runs. */
   tmp: string;
   log: OurLog;
-  /** Names of tools that others offer already. */
-  toolTaken(name: string): boolean;
   patience?: Patience;
 };
 
@@ -77,9 +75,6 @@ export async function admit(entry: Entry, parts: AdmissionParts, signal: AbortSi
     if (running.loaded) refuseOtherManifest(running.loaded.manifest, manifest);
     if (isolation === 'remote') refuseUngranted(manifest, entry.grants, ['forward_auth']);
     await refuseMissing(manifest, parts.databases);
-    for (const { full_name } of document.tools)
-      if (parts.toolTaken(full_name))
-        throw new Rejection('tools', `Cannot offer the tool "${full_name}": another cassette has one of that name`);
     if (isolation !== 'remote' && manifest.bindings.db) await makeSchema(entry, manifest, running.loaded, parts);
     await untilHealthy(running, manifest.api.health, health, signal);
     return { running, manifest, document, source_digest };

@@ -39,7 +39,7 @@ export type CassetteHost = {
   close(graceMs: number): Promise<void>;
 };
 
-export type HostParts = Omit<SlotParts, 'base' | 'changed' | 'toolTaken' | 'retryMs' | 'refreshMs'> &
+export type HostParts = Omit<SlotParts, 'base' | 'changed' | 'retryMs' | 'refreshMs'> &
   Partial<Pick<SlotParts, 'retryMs' | 'refreshMs'>> & { limits?: Limits };
 
 /** A stream of a cassette that was taken off the list ends by itself within this time, or is cut. */
@@ -64,8 +64,6 @@ export function openHost(parts: HostParts): CassetteHost {
       changed: () => {
         for (const look of waiting) look();
       },
-      toolTaken: (name) =>
-        shown().some((one) => one.entry.name !== entry.name && one.document?.tools.some((t) => t.full_name === name)),
     });
   const withdraw = (slot: Slot, graceMs: number) => {
     const ending = slot

@@ -1,5 +1,6 @@
 /** What is the life of one source on the list? It is tried until it is in, looked at while it is, and ended when it leaves. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { traceOf } from '../http/failure.ts';
 import type { Log } from '../log.ts';
 import { type AdmissionParts, type Admitted, admit } from './admission.ts';
 import type { Installed, State, Trouble } from './installed.ts';
@@ -57,8 +58,7 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
   const troubleOf = (error: unknown): Trouble => {
     const { step, message, problems } =
       error instanceof Rejection ? error : new Rejection('start', 'Cannot take it: the service failed over it');
-    if (!(error instanceof Rejection))
-      log.error({ error: (error as Error).name, stack: (error as Error).stack }, 'a cassette could not be looked at');
+    if (!(error instanceof Rejection)) log.error(traceOf(error), 'a cassette could not be looked at');
     return { step, reason: message, problems, observed_at: instant() };
   };
   const pause = (ms: number) => sleep(ms, undefined, { signal: leaving.signal, ref: false }).catch(() => {});

@@ -1,4 +1,5 @@
 /** What does an answer say? Its text, when that is no longer than it may be. */
+import { bodyText } from '../http/body-text.ts';
 
 /** @throws {Error} it is longer, or breaks off */
 export async function textOf(response: Response, mostBytes: number): Promise<string> {
@@ -7,12 +8,7 @@ export async function textOf(response: Response, mostBytes: number): Promise<str
     await response.body?.cancel();
     throw tooLong();
   }
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > mostBytes) throw tooLong(); // leaving the loop cancels the rest
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const text = await bodyText(response.body, mostBytes);
+  if (text === null) throw tooLong();
+  return text;
 }

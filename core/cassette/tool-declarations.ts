@@ -26,7 +26,7 @@ export type ToolSchema = { type: 'object'; [keyword: string]: unknown };
 export type ToolDeclaration = {
   /** As the cassette declares it. */
   name: string;
-  /** As agents see it: installed name, `_`, its own name. */
+  /** As agents see it: installed name, `_`, its own name. Installed names have no `_`, so no two cassettes share one. */
   full_name: string;
   title: string;
   description: string;

@@ -1,6 +1,7 @@
 /** What if a body may be left out? Nothing at all counts as `{}`; what is sent has to be small, and to say that it is JSON. */
 import type { MiddlewareHandler } from 'hono';
 import { Refusal } from '../errors.ts';
+import { bodyText } from './body-text.ts';
 
 const MOST_BYTES = 4_096;
 
@@ -9,7 +10,8 @@ const MOST_BYTES = 4_096;
  * and a client that names the content type and sends nothing would be told that its JSON is malformed.
  */
 export const optionalBody = (): MiddlewareHandler => async (c, next) => {
-  const text = await textOf(c.req.raw.body);
+  const text = await bodyText(c.req.raw.body, MOST_BYTES);
+  if (text === null) throw new Refusal('body-too-large', 'Cannot read the body: it is too large');
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(c.req.header('content-type') ?? '');
   if (text.trim() !== '' && !isJson)
     throw new Refusal('unsupported-media-type', 'Cannot read the body: its content type is not application/json');
@@ -17,14 +19,3 @@ export const optionalBody = (): MiddlewareHandler => async (c, next) => {
   c.req.bodyCache.text = Promise.resolve(seen) as never; // where the validator looks; Hono keeps promises there
   await next();
 };
-
-async function textOf(body: ReadableStream<Uint8Array> | null): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw new Refusal('body-too-large', 'Cannot read the body: it is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}

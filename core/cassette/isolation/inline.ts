@@ -1,5 +1,6 @@
 /** How does a cassette run in this process? Its entry is imported and its fetch called: for those that come with the service. */
 import { pathToFileURL } from 'node:url';
+import { traceOf } from '../../http/failure.ts';
 import type { Cassette, Context, Env } from '../contract.ts';
 import { CassetteDown, type Confinement, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
 
@@ -30,7 +31,7 @@ export async function startInline({ name, entry, handed, log }: StartModule): Pr
   };
   const context: Context = {
     waitUntil(work) {
-      keep(Promise.resolve(work)).catch((error) => log.error({ err: error }, 'what the cassette waits for failed'));
+      keep(Promise.resolve(work)).catch((error) => log.error(traceOf(error), 'what the cassette waits for failed'));
     },
   };
   const down = (kind: 'unavailable' | 'broken', why: string, cause?: unknown) =>
@@ -44,7 +45,7 @@ export async function startInline({ name, entry, handed, log }: StartModule): Pr
       return await cassette.fetch(request, env, context);
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason;
-      log.error({ err: error }, 'the cassette threw over a request');
+      log.error(traceOf(error), 'the cassette threw over a request');
       throw down('broken', 'its fetch threw over this request; the log has the error', error);
     }
   };

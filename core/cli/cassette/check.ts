@@ -47,7 +47,7 @@ export async function checkCassette(
       const core = coreBinding((request) => api.fetch(request), '');
       const parts = {
         ...{ base: io.cwd, installed: folder, databases, core, environment: io.env },
-        ...{ tmp: join(folder, 'run'), log, toolTaken: () => false },
+        ...{ tmp: join(folder, 'run'), log },
       };
       const good = await conform(entry, parts, told);
       io.out(good ? `${pc.green('It can be let in')}\n` : `${pc.red('It cannot be let in as it is')}\n`);

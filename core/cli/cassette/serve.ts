@@ -62,7 +62,7 @@ export async function serveCassette(
     const parts = {
       coreSettings: coreSettings(config, readCredentials(effective, io.env), effective),
       ...{ base: wanted.base, installed: folder, databases, core, environment: io.env },
-      ...{ tmp: join(folder, 'run'), log, toolTaken: () => false },
+      ...{ tmp: join(folder, 'run'), log },
     };
     const entry = await entryOf(wanted, options, folder);
     const { running, manifest } = await admit(entry, parts, new AbortController().signal);
