@@ -1,7 +1,7 @@
 /** How do bytes travel in JSON unharmed? As text where they are text, else in base64; in pieces, one record's bytes at a time. */
 import { isUtf8 } from 'node:buffer';
-import type { HeaderList } from '../capture/journal-format.ts';
 import type { RawTurnBytes } from '../db/read/raw-turn-bytes.ts';
+import type { HeaderList } from '../model/headers.ts';
 import type { RawTurnHead } from '../model/raw-turn.ts';
 
 /** `{items: [RawTurn], next_cursor?}` */

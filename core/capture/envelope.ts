@@ -1,6 +1,6 @@
 /** What do the `x-svc-*` headers say of a call's session? The envelope that a wrapper or gateway puts around it. */
-import { headerOf, wordOf } from './headers.ts';
-import type { HeaderList } from './journal-format.ts';
+
+import { type HeaderList, headerOf, wordOf } from '../model/headers.ts';
 
 /**
  * A field is '' or null when it was not sent or is malformed: a proxy refuses no call for its labels. `harness_id` is 'unknown' when

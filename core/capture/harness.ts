@@ -1,6 +1,6 @@
 /** Which agent harness is calling, and what does it tell of itself? Seen in what real clients send. */
-import { wordOf } from './headers.ts';
-import type { HeaderList } from './journal-format.ts';
+
+import { type HeaderList, wordOf } from '../model/headers.ts';
 
 /** '' or null: not told. */
 export type HarnessSigns = {

@@ -1,5 +1,5 @@
 /** How are a thousand almost equal sets of headers kept once? As a template, with the values that change from call to call left open. */
-import type { HeaderList } from './journal-format.ts';
+import type { HeaderList } from '../model/headers.ts';
 import { sliceId } from './slice-codec.ts';
 
 /** `bytes` is JSON: [[name, value | null], …] in the order and case of the wire; null is filled from `values`, in order. */

@@ -1,11 +1,8 @@
 /** What stands in a journal? The records that a call leaves behind as it passes, in the order in which they happen. */
 import { z } from 'zod';
 import { Ending, Outcome } from '../model/coverage.ts';
+import { HeaderList } from '../model/headers.ts';
 import { FormatId, ProviderId } from '../model/provider.ts';
-
-/** Names and values in the order of the wire; a name may repeat. */
-export const HeaderList = z.array(z.tuple([z.string(), z.string()]));
-export type HeaderList = z.infer<typeof HeaderList>;
 
 /** An instant with microseconds, UTC: `2026-11-21T09:30:00.123456Z`. */
 export const Instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);

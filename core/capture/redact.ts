@@ -1,5 +1,5 @@
 /** What is never written? Credentials in headers and queries; everything beside them keeps its bytes. */
-import type { HeaderList } from './journal-format.ts';
+import type { HeaderList } from '../model/headers.ts';
 
 export const REDACTED = '[redacted]';
 

@@ -1,6 +1,6 @@
 /** Which thread of its session makes the call? The main one, or a sub-agent that names itself. */
-import { wordOf } from './headers.ts';
-import type { HeaderList } from './journal-format.ts';
+
+import { type HeaderList, wordOf } from '../model/headers.ts';
 
 /**
  * '' is the main thread. Claude Code names its sub-agents in a header of their own. Codex sends the pair `thread-id` and

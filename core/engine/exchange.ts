@@ -1,6 +1,7 @@
 /** What passed between a client and a provider? The same facts whoever kept the copy: the proxy's journal, or a sender's own capture. */
-import type { HeaderList } from '../capture/journal-format.ts';
+
 import type { Ending } from '../model/coverage.ts';
+import type { HeaderList } from '../model/headers.ts';
 import type { FormatId } from '../model/provider.ts';
 
 /** Instants are UTC with microseconds; bodies are as they passed, still under their content coding. */

@@ -2,10 +2,10 @@
 import { clientKey } from '../capture/client-key.ts';
 import type { Envelope } from '../capture/envelope.ts';
 import { boundedId, identityOf } from '../capture/identity.ts';
-import type { HeaderList } from '../capture/journal-format.ts';
 import { membersOf, type Range } from '../capture/json-members.ts';
 import { afterValue, bufferOf } from '../capture/json-scan.ts';
 import { storable } from '../derive/storable.ts';
+import type { HeaderList } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import { IngestTurn } from '../model/ingest.ts';
 import { type FormatId, ProviderId } from '../model/provider.ts';

@@ -1,13 +1,12 @@
 /** What did these calls say? Stored rows and slices, read again into what derivation folds. */
 import { headersFrom } from '../capture/header-template.ts';
-import { headerOf } from '../capture/headers.ts';
-import type { HeaderList } from '../capture/journal-format.ts';
 import { unpackSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
 import type { PackedBytes, StoredTurn } from '../db/derive/derive-turns.ts';
 import type { CallKey } from '../derive/order.ts';
 import type { CallTurn } from '../derive/turn.ts';
 import { Ending } from '../model/coverage.ts';
+import { type HeaderList, headerOf } from '../model/headers.ts';
 import { FormatId } from '../model/provider.ts';
 import { messageOf } from './message-of.ts';
 import { outcomeOf } from './outcome.ts';

@@ -1,9 +1,7 @@
 /** What is to be stored of a call? Its turn, read and sliced, whoever captured it; or the reason why it is none. Pure but for its memory. */
 import { LRUCache } from 'lru-cache';
 import { headerTemplate } from '../capture/header-template.ts';
-import { headerOf, wordOf } from '../capture/headers.ts';
 import { boundedId, sessionId } from '../capture/identity.ts';
-import type { HeaderList } from '../capture/journal-format.ts';
 import { makeRecipe } from '../capture/recipe.ts';
 import { cutAfter, type KnownCut } from '../capture/shared-slices.ts';
 import { sliceId } from '../capture/slice-codec.ts';
@@ -13,6 +11,7 @@ import type { PreparedTurn } from '../db/store/append-turns.ts';
 import type { BookedRequest } from '../db/store/book-coverage.ts';
 import type { ConversationUpTo } from '../db/store/previous-answers.ts';
 import { headersDigest } from '../merkle/turn-chain.ts';
+import { type HeaderList, headerOf, wordOf } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import type { RequestHead } from '../model/reply.ts';
 import { Unreadable } from '../provider/format.ts';

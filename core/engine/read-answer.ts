@@ -1,7 +1,6 @@
 /** What was answered? An answer's bytes as they came, decoded and reduced; whatever they hold, there is an outcome. */
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
-import { headerOf } from '../capture/headers.ts';
-import type { HeaderList } from '../capture/journal-format.ts';
+import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { Reply } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';

@@ -1,9 +1,7 @@
 /** What does a captured call say? Its messages as a chain of hashes, what it asked for, and what was answered. */
 import { LRUCache } from 'lru-cache';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
-import { headerOf } from '../capture/headers.ts';
 import { boundedId } from '../capture/identity.ts';
-import type { HeaderList } from '../capture/journal-format.ts';
 import { sliceId } from '../capture/slice-codec.ts';
 import { type Piece, skeletonOf } from '../capture/slices.ts';
 import { termsOf } from '../derive/terms.ts';
@@ -11,6 +9,7 @@ import { chain } from '../merkle/chain.ts';
 import { injectedKind } from '../merkle/injected.ts';
 import { canonicalContent } from '../merkle/projection.ts';
 import type { Message, Role } from '../model/bucket.ts';
+import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { CallNodes, LinkedMessage } from '../model/node.ts';
 import type { FormatId } from '../model/provider.ts';
 import type { Reply, RequestHead } from '../model/reply.ts';

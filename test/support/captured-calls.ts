@@ -1,12 +1,13 @@
 /** Calls as the journal gives them back, for tests of what comes after it: made up, or recorded. */
 import { createHash } from 'node:crypto';
-import type { HeaderList, JournalCall } from '../../core/capture/journal-format.ts';
+import type { JournalCall } from '../../core/capture/journal-format.ts';
 import { packedSlice } from '../../core/capture/slice-codec.ts';
 import type { Database } from '../../core/db/database.ts';
 import type { StoredTurn, TurnBatch } from '../../core/db/store/append-turns.ts';
 import { type Prepared, type PrepareMemory, prepareMemory } from '../../core/engine/prepare-exchange.ts';
 import { openCall } from '../../core/engine/prepare-turn.ts';
 import { previousCall } from '../../core/engine/previous-call.ts';
+import type { HeaderList } from '../../core/model/headers.ts';
 import type { FormatId } from '../../core/model/provider.ts';
 import { formatById } from '../../core/provider/formats.ts';
 import { recordedCalls } from './replay-recordings.ts';

@@ -1,10 +1,10 @@
 /** Turns as a gateway posts them to the ingest API: made of the calls that other tests put into the journal. */
 import { v7 } from 'uuid';
-import { headerOf } from '../../core/capture/headers.ts';
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import type { Database } from '../../core/db/database.ts';
 import { type IngestWriter, openIngest } from '../../core/engine/ingest-writer.ts';
 import { builtIn, type Reader } from '../../core/engine/reader.ts';
+import { headerOf } from '../../core/model/headers.ts';
 
 /** The body of a POST; request bytes stand in it as they are, so a request that is no JSON makes none either. */
 export function ingestBody({ opened, request, answered, response, closed }: JournalCall): Uint8Array<ArrayBuffer> {

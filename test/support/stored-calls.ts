@@ -1,8 +1,9 @@
 /** Puts made-up calls into a database as intake does: through the bytes that a client and a provider would have sent. */
 
-import type { HeaderList, JournalCall } from '../../core/capture/journal-format.ts';
+import type { JournalCall } from '../../core/capture/journal-format.ts';
 import type { Database } from '../../core/db/database.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
+import type { HeaderList } from '../../core/model/headers.ts';
 import { type Call, instantAt } from './call-turn.ts';
 import { takeIn } from './captured-calls.ts';
 

@@ -1,9 +1,9 @@
 /** What exactly passed? A raw turn's headers and bodies, as they were on the wire but for credentials. */
 import { sql } from 'drizzle-orm';
 import { headersFrom } from '../../capture/header-template.ts';
-import type { HeaderList } from '../../capture/journal-format.ts';
 import { idsIn, readRecipe } from '../../capture/recipe.ts';
 import { unpackSlice } from '../../capture/slice-codec.ts';
+import type { HeaderList } from '../../model/headers.ts';
 import { hexArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 

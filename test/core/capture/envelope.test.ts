@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Envelope, envelopeOf } from '../../../core/capture/envelope.ts';
-import type { HeaderList } from '../../../core/capture/journal-format.ts';
+import type { HeaderList } from '../../../core/model/headers.ts';
 import { fixtureCases, fixtureFolder } from '../../support/fixtures.ts';
 
 type Case = {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { headersFrom, headerTemplate } from '../../../core/capture/header-template.ts';
-import type { HeaderList } from '../../../core/capture/journal-format.ts';
+import type { HeaderList } from '../../../core/model/headers.ts';
 
 const test = suite('header template');
 

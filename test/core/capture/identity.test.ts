@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { envelopeOf } from '../../../core/capture/envelope.ts';
 import { identityOf, sessionId } from '../../../core/capture/identity.ts';
-import type { HeaderList } from '../../../core/capture/journal-format.ts';
+import type { HeaderList } from '../../../core/model/headers.ts';
 import { fixtureFolder } from '../../support/fixtures.ts';
 
 const of = (headers: HeaderList, skeleton: Record<string, unknown> | null = null, project = '') =>

@@ -1,5 +1,9 @@
 /** What does a header say? Names are compared without case; of a repeated header the first counts. */
-import type { HeaderList } from './journal-format.ts';
+import { z } from 'zod';
+
+/** Names and values in the order of the wire; a name may repeat. */
+export const HeaderList = z.array(z.tuple([z.string(), z.string()]));
+export type HeaderList = z.infer<typeof HeaderList>;
 
 /** The value as sent; null when there is no such header. @param name in lower case */
 export function headerOf(headers: HeaderList, name: string): string | null {
