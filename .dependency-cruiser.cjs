@@ -5,6 +5,7 @@ const rooms = [
   '^core/config/',
   '^core/merkle/',
   '^core/provider/',
+  '^core/harness/',
   '^core/capture/',
   '^core/derive/',
   '^core/db/',

@@ -2,7 +2,6 @@
 
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
-import { callKind } from './classify.ts';
 import { headHash } from './place-call.ts';
 import type { PriceOf } from './prices.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf } from './spans.ts';
@@ -26,7 +25,7 @@ export type CallSteps = {
 export function callSteps(state: SessionState, turn: CallTurn, trace: LiveTrace, priceOf: PriceOf): CallSteps {
   const { trace_id } = trace.row;
   const under = { trace_id, parent_span_id: trace.root_span_id };
-  const kind = callKind(turn);
+  const { kind } = turn;
   const model = modelOf(turn);
   const { reply } = turn;
   const usage = reply?.usage ?? null;

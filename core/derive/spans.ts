@@ -1,9 +1,10 @@
 /** What does a step look like as a row? One builder per kind of span; ids and places are decided by whoever folds. */
+
+import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { noUsage } from '../model/usage.ts';
 import type { CallStatus } from './call-status.ts';
 import type { LinkKind, LinkRow, SpanRow } from './changes.ts';
-import type { CallKind } from './classify.ts';
 import { agentSpanId, eventSpanId, llmSpanId } from './ids.ts';
 import { durationNs, later } from './instants.ts';
 import type { Priced } from './prices.ts';

@@ -1,10 +1,10 @@
 /** What do a session's calls add up to? Each call counts once; sums are exact; an unknown price is named, never 0. */
 import { sessionId } from '../capture/identity.ts';
+import type { CallKind } from '../model/call-kind.ts';
 import type { Identity } from '../model/identity.ts';
 import type { Usage } from '../model/usage.ts';
 import { type Leaf, sessionStatus } from './call-status.ts';
 import type { ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
-import type { CallKind } from './classify.ts';
 import { addUsd, compareUsd } from './money.ts';
 import type { SessionState, Told, Totals } from './state.ts';
 import { type ToolResult, touchesGit } from './tools.ts';

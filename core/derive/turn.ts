@@ -1,5 +1,6 @@
 /** What does derivation read? A captured call in the words of the model, with what it adds to its session. */
 import type { Message } from '../model/bucket.ts';
+import type { CallKind } from '../model/call-kind.ts';
 import type { Ending, Outcome } from '../model/coverage.ts';
 import type { Identity } from '../model/identity.ts';
 import type { Reply } from '../model/reply.ts';
@@ -15,7 +16,10 @@ export type CallTurn = {
   raw_turn_id: number;
   call_id: string; // svc_proxy_request_id, else request_id, else the raw turn's id
   session_id: string;
-  thread_id: string;
+  thread_id: string; // '' is the main thread
+  source: 'wire' | 'transcript';
+  kind: CallKind;
+  judged: string; // the action that a permission check judges; ''
   identity: Identity;
   outcome: Outcome;
   ending: Ending;

@@ -73,6 +73,9 @@ function callTurn(
     },
     ...{ requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash },
     format: stored.format,
+    source: 'wire',
+    kind: stored.kind,
+    judged: stored.judged,
     outcome: outcomeOf({
       ...{ ending, status, whole, reply },
       keep: kept ? 'full' : 'metadata',

@@ -120,12 +120,21 @@ const booked = (exchange: Exchange, outcome: BookedRequest['outcome']): Prepared
 
 function readExchange(
   exchange: Exchange,
-  { agent_name, project }: Identity,
+  { harness_id, agent_name, project }: Identity,
   { cut, undecoded, after }: { cut: KeptCut | null; undecoded: string | null; after: Preceding | null },
   { reader, readings }: PrepareMemory,
 ): ReadTurn {
   const { format, provider, requested_at, last_byte_at, response, response_headers } = exchange;
-  const facts = { format, call_id: callIdOf(exchange), provider, agent_name, project, requested_at, last_byte_at };
+  const facts = {
+    format,
+    call_id: callIdOf(exchange),
+    harness_id,
+    provider,
+    agent_name,
+    project,
+    requested_at,
+    last_byte_at,
+  };
   const answer = response_headers && { bytes: response, headers: response_headers };
   return readTurn(reader, facts, { request: cut, undecoded, answer }, readings, after);
 }

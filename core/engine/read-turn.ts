@@ -23,6 +23,7 @@ import type { Reader } from './reader.ts';
 export type CallFacts = {
   format: FormatId | null; // null: none that we can read
   call_id: string;
+  harness_id: string;
   provider: string;
   agent_name: string;
   project: string;
@@ -88,6 +89,8 @@ export function readTurn(
       previous_response_id: boundedId(head?.previous_response_id ?? ''),
       conversation_id: boundedId(head?.conversation_id ?? ''),
       unreadable: unreadable ?? '',
+      kind: 'main',
+      judged: '',
     },
     messages: asked.messages,
     answer: leaf,

@@ -65,6 +65,10 @@ export const CassetteInfo = z.object({
     .object({ scheduled_at: Instant, ended_at: Instant.optional(), error: z.string().optional() })
     .optional()
     .describe('of its background work'),
+  progress: z
+    .object({ done: z.int(), pending: z.int(), failed: z.int() })
+    .optional()
+    .describe('items of its background work that are done, waiting and given up, as it told it last'),
   tools: z
     .array(z.object({ name: z.string(), title: z.string() }))
     .describe('in /v1/mcp, by the names that agents call; none while it is not in'),
@@ -122,6 +126,8 @@ export const CassetteList = z
               { key: 'embedding.api_key', type: 'string', required: false, secret: true },
             ],
             schedule: { every_seconds: 30 },
+            last_run: { scheduled_at: '2026-07-27T10:05:00.000Z', ended_at: '2026-07-27T10:05:01.250Z' },
+            progress: { done: 1204, pending: 35, failed: 2 },
             tools: [{ name: 'search_search', title: 'Spans that mean the same' }],
             manifest_digest: 'sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef',
             openapi_digest: 'sha256:60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752',

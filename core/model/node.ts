@@ -1,5 +1,6 @@
 /** What is stored of the Merkle DAG? A row per distinct message of a session, and a row per call that says where its messages hang. */
 import type { Role } from './bucket.ts';
+import type { CallKind } from './call-kind.ts';
 import type { Usage } from './usage.ts';
 
 /** A message in its place: all of it follows from its hash, but for the slice that held it. Hashes are lower-case hex. */
@@ -43,6 +44,8 @@ export type CallRow = {
   previous_response_id: string; // of the answer that the request goes on from; ''
   conversation_id: string; // the provider's own id of the conversation; ''
   unreadable: string; // why the request cannot be read; ''
+  kind: CallKind;
+  judged: string; // the action that a permission check judges; ''
 };
 
 /** What was read in one call: its row, its messages in order, and what its nodes have in common. */

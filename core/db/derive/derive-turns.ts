@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
+import type { CallKind } from '../../model/call-kind.ts';
 import type { Identity } from '../../model/identity.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
@@ -81,6 +82,8 @@ export type StoredTurn = {
   stream: boolean;
   max_tokens: number | null;
   tool_count: number;
+  kind: CallKind;
+  judged: string;
   fresh: StoredMessage[]; // in the order of the request
 };
 export type PackedBytes = { codec: 0 | 1; bytes: Uint8Array };
@@ -195,7 +198,8 @@ function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof 
            encode(t.response_slice, 'hex') as response_slice,
            encode(c.tip_hash, 'hex') as tip_hash, encode(c.leaf_hash, 'hex') as leaf_hash,
            coalesce(c.model, '') as model, coalesce(c.stream, false) as stream, c.max_tokens,
-           coalesce(c.tool_count, 0) as tool_count,
+           coalesce(c.tool_count, 0) as tool_count, coalesce(c.kind, 'main') as kind,
+           coalesce(c.judged, '') as judged,
            (sum(t.bytes) over (order by t.requested_at, t.call_id collate "C") - t.bytes)::bigint as bytes_before
       from sized t
       left join svc.calls c on c.raw_turn_id = t.raw_turn_id

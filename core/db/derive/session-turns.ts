@@ -10,6 +10,7 @@ export type TurnToRead = {
   continues_call_id: string;
   format: string; // '' for none that could be read
   kept: boolean; // with its bodies
+  harness_id: string;
   provider: string;
   agent_name: string;
   project: string;
@@ -24,7 +25,7 @@ export const turnsToRead = (
 ): Promise<TurnToRead[]> =>
   db.rows<TurnToRead>(sql`
     select t.raw_turn_id, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) as call_id,
-           coalesce(t.identity ->> 'continues_call_id', '') as continues_call_id, t.format, t.provider,
+           coalesce(t.identity ->> 'continues_call_id', '') as continues_call_id, t.format, t.harness_id, t.provider,
            ${hasBodies} as kept,
            t.identity ->> 'agent_name' as agent_name, t.identity ->> 'project' as project,
            ${instant(sql`t.requested_at`)} as requested_at, ${instant(sql`t.last_byte_at`)} as last_byte_at

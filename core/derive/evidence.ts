@@ -1,0 +1,19 @@
+/** What does the fold look up outside its calls? What transcripts and other sessions say; given to it, so that it stays pure. */
+
+/** How a thread came to be, as its transcript or a spawn record says. */
+export type Anchor = {
+  thread_id: string;
+  tool_use_id: string; // of the tool call that spawned it; '' when not told
+  path: string; // in the tree of agents, such as `/root/reviewer`; ''
+  label: string; // for people
+  description: string;
+};
+
+export type Evidence = {
+  anchors: ReadonlyMap<string, Anchor>; // by thread_id
+  /** Threads by the first words they were given, for calls that do not name their thread. */
+  prompts: ReadonlyMap<string, string>;
+  title: string | null; // of a transcript; a title that was asked for over the wire goes before it
+};
+
+export const noEvidence: Evidence = { anchors: new Map(), prompts: new Map(), title: null };

@@ -1,0 +1,95 @@
+/** What must be known of an agent harness? One value per harness, in a file of its own; nothing here does I/O or keeps state. */
+import type { Message } from '../model/bucket.ts';
+import type { CallKind } from '../model/call-kind.ts';
+import type { ContentBlock } from '../model/content-block.ts';
+import type { HeaderList } from '../model/headers.ts';
+import type { Reply } from '../model/reply.ts';
+import type { TranscriptFile } from '../model/transcript.ts';
+
+export type Harness = {
+  /** As in `identity.harness_id`. */
+  id: string;
+  /** What a call tells of itself; null: it is not this harness's. @param skeleton the parsed body with its cut arrays empty; null when it cannot be read */
+  signs(headers: HeaderList, skeleton: Record<string, unknown> | null): HarnessSigns | null;
+  /** The sub-agent that makes the call; '': the main thread, or not told. */
+  threadOf(headers: HeaderList): string;
+  /** The kind of whole-message context that the harness puts in, such as `mcp-instructions`; '' is conversation. `text` is trimmed, of a user's or the system's message. */
+  injectedKind(text: string): string;
+  /** Tags around what the harness adds to a person's words: removed with all they hold. */
+  wrappers: readonly string[];
+  /** What a call beside the conversation is for; null: none that this harness makes. */
+  callKind(call: CallSaid): CallKind | null;
+  /** The action that a permission check judges, as the check shows it; '' when the call is none or shows none. */
+  judgedAction(call: CallSaid): string;
+  /** What a permission check answered. */
+  verdict(output: readonly ContentBlock[]): Verdict | null;
+  /** Tools by which a thread spawns another, by name; null for any other tool. */
+  spawn(tool: { tool_name: string; tool_input: unknown }): SpawnAsked | null;
+  /** Names that the result of such a tool gives the new thread: its id, its path. */
+  spawned(result: ContentBlock): string[];
+  /** What the call's identity tells of where its thread comes from. */
+  thread(metadata: Record<string, unknown> | null): { path: string; label: string };
+  /** The session's tasks after one of its task tools has run; null: the tool is none of them. */
+  tasksAfter(
+    tasks: readonly Task[],
+    tool: { tool_name: string; tool_input: unknown },
+    result: ContentBlock,
+  ): Task[] | null;
+  /** The title in the answer of a title call; '' when there is none. */
+  titleIn(output: readonly ContentBlock[]): string;
+  /** What a transcript says; null: the harness's files cannot be read yet. Whatever the records hold, it answers. */
+  readTranscript: ((file: TranscriptFile) => TranscriptReading) | null;
+};
+
+/** '' or null: not told. */
+export type HarnessSigns = {
+  harness_id: string;
+  harness_session_id: string;
+  harness_version: string;
+  parent_thread_id: string;
+  harness_metadata: Record<string, unknown> | null;
+};
+
+/** What there is of a call to tell it by. Texts are looked up when they are asked for: most calls are told by less. */
+export type CallSaid = {
+  harness_id: string;
+  stream: boolean;
+  max_tokens: number | null;
+  tool_count: number;
+  system(): string;
+  first(): Message | null; // of the conversation
+  last(): Message | null;
+  reply: Reply | null;
+};
+
+export type Verdict = { disposition: 'ALLOW' | 'BLOCK'; stage: 1 | 2; reasoned: boolean };
+
+/** `prompt`: the new thread's first words, where the tool call holds them; `label` and `description` for people. */
+export type SpawnAsked = { prompt: string; label: string; description: string };
+
+export type Task = { id: string; subject: string; status: string };
+
+/** One answered call of a transcript, with what its thread added since the call before. */
+export type TranscriptCall = {
+  local_id: string; // names it within its file, however the file grows: the answer's id, else its record's
+  turn_id: string; // of the harness's own turn; '' when not told
+  requested_at: string; // of the earliest fresh record; UTC with microseconds
+  ended_at: string; // of the answer's last record
+  /** Of the history before this call, how many messages it goes on from: fewer than there are after a compaction or on another branch. */
+  keeps: number;
+  added: { message: Message; injected: string }[]; // to that history, before the answer
+  reply: Reply; // a transcript says what its harness was told: `usage` is null where it does not say
+};
+
+export type TranscriptReading = {
+  calls: TranscriptCall[]; // of the active path, in order
+  /** What the file says of how its thread came to be. */
+  spawn: { tool_use_id: string; path: string; label: string; description: string; prompt: string } | null;
+  /** False for a record of a thread that is entered again or ends: it never supersedes a spawn. */
+  is_spawn_evidence: boolean;
+  title: { text: string; rank: number } | null; // the higher rank wins
+  first_at: string | null; // of the records that have a time
+  last_at: string | null;
+  projected_records: number;
+  omitted: Record<string, number>; // record types that nothing was made of, `malformed:<type>` and `inactive-branch` among them
+};
