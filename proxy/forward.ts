@@ -5,6 +5,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Ending } from '../core/model/coverage.ts';
 import { endToEnd, pairs, towardsUpstream } from './headers.ts';
+import { sweeping } from './sweep.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Told of all that passes, in the order of passing; `ended` is the last, once, when both sides are done with the call. */
@@ -114,10 +115,12 @@ const hasBody = ({ headers }: IncomingMessage) =>
 
 function passRequestBody(incoming: IncomingMessage, request: ClientRequest, witness: Witness, ended: () => void): void {
   let began = false;
+  const swept = sweeping();
   incoming.on('data', (bytes: Buffer) => {
     began = true;
     if (!request.destroyed && !request.write(bytes)) incoming.pause();
     witness.asked(bytes);
+    swept(bytes);
   });
   incoming.on('end', () => {
     ended();
@@ -143,10 +146,12 @@ function passAnswerBody(
 ): void {
   let began = false;
   let whole = false;
+  const swept = sweeping();
   answer.on('data', (bytes: Buffer) => {
     began = true;
     if (!outgoing.write(bytes)) answer.pause();
     witness.replied(bytes);
+    swept(bytes);
   });
   outgoing.on('drain', () => answer.resume());
   answer.on('end', () => {

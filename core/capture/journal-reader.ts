@@ -152,7 +152,10 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     return { body, whole: true };
   };
 
-  /** Loads the bodies. What was handed out keeps its segments until it is committed, so they stay while this waits. */
+  /**
+   * Loads the bodies, unless the request was over the limit: such a call is only counted, and its piece of a body is the largest
+   * that there is. What was handed out keeps its segments until it is committed, so they stay while this waits.
+   */
   const handOutCall = async (
     run: Run,
     entries: JournalEntry[],
@@ -162,10 +165,16 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
   ) => {
     run.open.delete(call.number);
     run.uncommitted.push({ position: at, segment: call.segment });
+    const { opened, answered } = call;
+    const believed = !call.doubtful || (closed !== null && isWhole(call, closed));
+    if (believed && closed?.over_limit) {
+      const empty = new Uint8Array();
+      entries.push({ position: at, kind: 'call', call: { opened, request: empty, answered, response: empty, closed } });
+      return;
+    }
     const request = await bodyOf(run, call.asked, call.askedBytes);
     const response = await bodyOf(run, call.replied, call.repliedBytes);
-    const whole = request.whole && response.whole && (!call.doubtful || (closed !== null && isWhole(call, closed)));
-    const { opened, answered } = call;
+    const whole = request.whole && response.whole && believed;
     const copy = { opened, request: request.body, answered, response: response.body, closed: whole ? closed : null };
     entries.push({ position: at, kind: 'call', call: copy });
   };

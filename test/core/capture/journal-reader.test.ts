@@ -412,6 +412,21 @@ test('limits: so many entries, so many bytes, but always at least one', async ()
   reader.close();
 });
 
+test('of a call over the limit nothing is loaded: it comes with its end and without bodies', async () => {
+  const folder = newFolder();
+  const journal = await openJournal({ folder, maxBytes: 10 * MIB, log: silent });
+  const copy = journal.open(opened('large'));
+  copy?.asked(bytesOf(MIB, 1));
+  copy?.answered(answered());
+  copy?.close({ ...closed(2 * MIB, 0), cut: 'request', over_limit: true });
+  await journal.close();
+  const reader = openJournalReader({ folder, liveRunId: null, positions: [], log: silent });
+  const [entry] = await reader.read(all);
+  assert.is(entry?.kind === 'call' && entry.call.closed?.over_limit, true);
+  assert.is(entry?.kind === 'call' && entry.call.request.byteLength, 0);
+  reader.close();
+});
+
 test('segments missing from the middle or the front: what needs them is not handed out as whole', async () => {
   const folder = newFolder();
   const journal = await openJournal({ folder, maxBytes: MIB, segmentBytes: 100, log: silent });
