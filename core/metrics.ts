@@ -7,6 +7,14 @@ export type Role = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine';
 /** What `registry.getMetricsAsJSON()` tells of one registry: plain values that pass between threads. */
 export type MetricsSnapshot = readonly unknown[];
 
+type CassetteFigures = {
+  name: string;
+  admitted: boolean;
+  restarts: number;
+  /** null: it tells none. */
+  progress: { done: number; pending: number; failed: number } | null;
+};
+
 export type Metrics = {
   registry: Registry;
   /** A request that passed the proxy, by how it ended as far as the proxy can know. */
@@ -20,7 +28,7 @@ export type Metrics = {
   derived(seconds: number): void;
   derivePending(state: { lagSeconds: number; queue: number; parked: number }): void;
   /** All cassettes of the list as they are now: names are the operator's, so they are few. */
-  cassettes(all: readonly { name: string; admitted: boolean; restarts: number }[]): void;
+  cassettes(all: readonly CassetteFigures[]): void;
   apiRequest(request: { route: string; method: string; status: number; seconds: number }): void;
   /** A body that came to be appended, by what became of it. */
   ingestWrite(provider: string, status: IngestStatus): void;
@@ -77,6 +85,12 @@ export function openMetrics(role: Role, version = ''): Metrics {
     labelNames: ['name'],
     registers,
   });
+  const cassetteItems = new Gauge({
+    name: 'svc_cassette_background_items',
+    help: 'How far the background work of the cassette is, as it tells it',
+    labelNames: ['name', 'state'],
+    registers,
+  });
   const apiRequests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
   const apiSeconds = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
   const ingestWrites = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);
@@ -101,9 +115,12 @@ export function openMetrics(role: Role, version = ''): Metrics {
     cassettes: (all) => {
       cassetteAdmitted.reset(); // who left the list is told no more
       cassetteRestarts.reset();
-      for (const { name, admitted, restarts } of all) {
+      cassetteItems.reset();
+      for (const { name, admitted, restarts, progress } of all) {
         cassetteAdmitted.set({ name }, admitted ? 1 : 0);
         cassetteRestarts.set({ name }, restarts);
+        for (const state of ['done', 'pending', 'failed'] as const)
+          if (progress) cassetteItems.set({ name, state }, progress[state]);
       }
     },
     apiRequest: ({ route, method, status, seconds }) => {
@@ -111,8 +128,8 @@ export function openMetrics(role: Role, version = ''): Metrics {
       apiSeconds.observe({ route }, seconds);
     },
     ingestWrite: (provider, status) =>
-      ingestWrites.inc({ provider: known(provider, PROVIDERS, 'unknown'), status: known(status, WRITES) }),
-    ingestBody: (provider, bytes) => ingestBody.observe({ provider: known(provider, PROVIDERS, 'unknown') }, bytes),
+      ingestWrites.inc({ provider: known(provider, SENT, 'unknown'), status: known(status, WRITES) }),
+    ingestBody: (provider, bytes) => ingestBody.observe({ provider: known(provider, SENT, 'unknown') }, bytes),
     ingestWait: (seconds) => ingestWait.observe(seconds),
     text: async (others = []) =>
       others.length === 0
@@ -126,6 +143,8 @@ const COARSE = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 const SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((step) => 256 * 4 ** step); // 256 B to 16 MiB
 
 const PROVIDERS: readonly string[] = ['anthropic', 'openai', 'ollama', 'unknown'];
+/** A transcript has no provider. */
+const SENT: readonly string[] = [...PROVIDERS, 'transcript'];
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const WRITES = [
   'accepted',

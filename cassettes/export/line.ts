@@ -1,33 +1,46 @@
 /** How is a session told on one line? `{schema, session, traces: [{trace, spans}], links}`, in pieces, so that its size does not matter. */
 import { SCHEMA } from './model.ts';
-import { linkOf, type SpanRow, sessionOf, spanOf, type TraceRow, traceOf } from './rows.ts';
+import { linkOf, type SpanRow, sessionOf, spanText, type TraceRow, traceOf } from './rows.ts';
 import type { Told } from './store.ts';
 import type { Detail } from './window.ts';
+
+/** A piece is of about so many; each costs those who pass it on as much as some kilobytes do. */
+const PIECE_CHARACTERS = 16 * 1024;
 
 /** The pieces of one line, its end included. With `traces` there are neither spans nor links. */
 export async function* line({ session, traces, spans, links }: Told, detail: Detail): AsyncGenerator<string, void> {
   yield `{"schema":${JSON.stringify(SCHEMA)},"session":${JSON.stringify(sessionOf(session))},"traces":[`;
-  const walk = each(spans);
+  const pages = each(spans);
+  let page: readonly SpanRow[] = [];
+  let at = 0;
   try {
-    let ahead = await walk.next();
-    let before = '';
+    let text = '';
     for await (const trace of traces) {
-      yield `${before}{"trace":${JSON.stringify(traceOf(trace))}`;
-      before = ',';
+      text += `{"trace":${JSON.stringify(traceOf(trace))}`;
       if (detail === 'spans') {
-        yield ',"spans":[';
+        text += ',"spans":[';
         // Both come in the order of traces. Between two pages a trace may have been derived anew: its old spans are passed over.
-        for (let separator = ''; !ahead.done && isDue(ahead.value, trace); ahead = await walk.next()) {
-          if (ahead.value.trace_id !== trace.trace_id) continue;
-          yield separator + JSON.stringify(spanOf(ahead.value));
+        for (let separator = ''; ; at += 1) {
+          if (at === page.length) {
+            page = await nextOf(pages);
+            at = 0;
+          }
+          const span = page[at];
+          if (!span || !isDue(span, trace)) break;
+          if (span.trace_id !== trace.trace_id) continue;
+          text += separator + spanText(span);
           separator = ',';
+          if (text.length < PIECE_CHARACTERS) continue;
+          yield text;
+          text = '';
         }
-        yield ']';
+        text += ']';
       }
-      yield '}';
+      yield `${text}}`;
+      text = ',';
     }
   } finally {
-    await walk.return();
+    await pages.return();
   }
   yield ']';
   if (detail === 'spans') {
@@ -47,6 +60,15 @@ const isDue = (span: SpanRow, trace: TraceRow): boolean =>
     ? span.trace_id <= trace.trace_id
     : span.trace_started_at < trace.started_at;
 
-async function* each<T>(rows: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T, void> {
-  yield* rows;
+/** Empty: there is none after the last. */
+async function nextOf<Row>(pages: AsyncGenerator<readonly Row[], void>): Promise<readonly Row[]> {
+  for (;;) {
+    const { done, value } = await pages.next();
+    if (done) return [];
+    if (value.length > 0) return value;
+  }
+}
+
+async function* each<T>(all: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T, void> {
+  yield* all;
 }

@@ -24,8 +24,12 @@ export type TraceRow = Omit<Sparse<Trace>, 'usage' | 'main_usage'> &
   Trace['usage'] &
   Record<'main_input_tokens' | 'main_output_tokens', number>;
 
-/** Columns of a span. */
-export type SpanRow = Omit<Sparse<Span>, 'usage'> & Span['usage'] & { trace_started_at: string };
+type Payload = 'input' | 'output';
+
+/** Columns of a span. What went in and out is JSON in a text. */
+export type SpanRow = Omit<Sparse<Span>, 'usage' | Payload> &
+  Span['usage'] &
+  Record<Payload, string> & { trace_started_at: string };
 
 /** Columns of a link. */
 export type LinkRow = Sparse<Link>;
@@ -104,8 +108,15 @@ const tokensOf = (row: Tokens): Tokens => ({
   reasoning_tokens: row.reasoning_tokens,
 });
 
-export const spanOf = (row: SpanRow): Span =>
-  present<Span>({
+/**
+ * A span in JSON. What went in and out is put in as it is stored: most of an export is that, and nobody has to read it; nor does a
+ * large number in it lose its last digits.
+ */
+export const spanText = (row: SpanRow): string =>
+  `${JSON.stringify(spanOf(row)).slice(0, -1)},"input":${row.input},"output":${row.output}}`;
+
+const spanOf = (row: SpanRow): Omit<Span, Payload> =>
+  present<Omit<Span, Payload>>({
     trace_id: row.trace_id,
     span_id: row.span_id,
     session_id: row.session_id,
@@ -124,8 +135,6 @@ export const spanOf = (row: SpanRow): Span =>
     started_at: row.started_at,
     ended_at: row.ended_at,
     duration_ns: row.duration_ns,
-    input: row.input,
-    output: row.output,
     verdict: row.verdict,
     usage: {
       input_tokens: row.input_tokens,

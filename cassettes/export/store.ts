@@ -8,12 +8,12 @@ import type { LinkRow, SessionRow, SpanRow, TraceRow } from './rows.ts';
 import { IDS, LINKS, SESSION, SIZES, SPANS, TRACES, WHOLE } from './statements.ts';
 import { type Detail, isEmpty, stampOf, type Window } from './window.ts';
 
-type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
+type All<T> = Iterable<T> | AsyncIterable<T>;
 
-/** Spans come in the order of the traces, then of the walk. */
-export type Told = { session: SessionRow; traces: Rows<TraceRow>; spans: Rows<SpanRow>; links: Rows<LinkRow> };
+/** Spans come in the order of the traces, then of the walk; by pages, since waiting for each of them would take as long as telling it. */
+export type Told = { session: SessionRow; traces: All<TraceRow>; spans: All<readonly SpanRow[]>; links: All<LinkRow> };
 
-/** What is asked for at once. `storedBytes` are compressed: some 3 MB of JSON as a rule. */
+/** What is asked for at once. `storedBytes` are compressed: some 6 MB of JSON as a rule. A question costs as much as half a megabyte. */
 export type Limits = {
   sessions: number;
   rows: number;
@@ -25,7 +25,7 @@ export type Limits = {
 export const LIMITS: Limits = {
   sessions: 200,
   rows: 4_000,
-  storedBytes: 1024 * 1024,
+  storedBytes: 2 * 1024 * 1024,
   traces: 200,
   spans: 500,
   links: 1_000,
@@ -102,7 +102,7 @@ async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<To
     const found = new Map(rows.map((row) => [row.id, row]));
     return ids.flatMap((id) => {
       const row = found.get(id);
-      return row ? [{ session: row, traces: row.traces, spans: row.spans, links: row.links }] : [];
+      return row ? [{ session: row, traces: row.traces, spans: [row.spans], links: row.links }] : [];
     });
   } catch (error) {
     if (isTooLarge(error)) return null;
@@ -115,7 +115,7 @@ async function paged(db: Db, id: string, detail: Detail, limits: Limits): Promis
   return rows.map((session) => ({
     session,
     traces: tracesOf(db, id, limits.traces),
-    spans: detail === 'spans' ? spansOf(db, id, limits) : [],
+    spans: detail === 'spans' ? oneAhead(spanPages(db, id, limits)) : [],
     links: detail === 'spans' ? linksOf(db, id, limits.links) : [],
   }));
 }
@@ -129,13 +129,9 @@ async function* tracesOf(db: Db, id: string, limit: number): AsyncGenerator<Trac
   }
 }
 
-async function* spansOf(db: Db, id: string, limits: Limits): AsyncGenerator<SpanRow, void> {
-  for await (const page of oneAhead(spanPages(db, id, limits))) yield* page;
-}
-
 type PagedSpan = SpanRow & { fetched: number };
 
-async function* spanPages(db: Db, id: string, limits: Limits): AsyncGenerator<Iterable<PagedSpan>, void> {
+async function* spanPages(db: Db, id: string, limits: Limits): AsyncGenerator<readonly PagedSpan[], void> {
   for (let last: PagedSpan | undefined; ; ) {
     const after = [last?.trace_started_at, last?.trace_id, last?.seq, last?.span_id];
     const rows: PagedSpan[] = await pageOf(db, [id, ...after, limits.spans, limits.storedBytes]);

@@ -25,8 +25,7 @@ searchRoutes(app);
 app.get('/ping', (c) => {
   const why = settingsProblem(c.env.CONFIG);
   if (why === null) return c.text('pong');
-  c.env.LOG.error({ why }, 'search cannot work with these settings');
-  return problem(c, ...BROKEN);
+  return problem(c, 500, 'search-failed', `Cannot search: ${why}`); // which the service shows
 });
 
 app.get('/openapi', (c) =>
@@ -64,5 +63,5 @@ export default {
   manifest,
   migrations,
   fetch: app.fetch as Cassette<Config>['fetch'],
-  scheduled: (event, env) => embedSpans(env, event),
+  scheduled: (event, env, context) => embedSpans(env, event, context),
 } satisfies Cassette<Config>;

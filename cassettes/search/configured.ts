@@ -5,6 +5,7 @@ import { localDimensions, localEmbedder } from './local.ts';
 import type { Config } from './manifest.ts';
 import { ollamaEmbedder } from './ollama.ts';
 import { openaiEmbedder } from './openai.ts';
+import { isTarget } from './target.ts';
 
 /** @throws {NoEmbedder} */
 export function embedderOf({ CONFIG }: Env<Config>): Embedder {
@@ -25,6 +26,8 @@ export function embedderOf({ CONFIG }: Env<Config>): Embedder {
 
 /** Why these settings can never work, where that can be told without asking anybody; null: nothing is known against them. */
 export function settingsProblem(config: Config): string | null {
+  const target = config['vector_store.target'] ?? '';
+  if (target !== '' && !isTarget(target)) return 'vector_store.target is no address of a PostgreSQL server';
   const asked = config['embedding.dimensions'];
   if (config['embedding.provider'] !== 'local' || asked === 0) return null;
   const has = localDimensions({ model: config['embedding.model'], models: config.models_folder });

@@ -1,12 +1,13 @@
 /** How do spans come to their vectors? In passes over what is new or changed, each taking up where the last one ended. */
 import { createHash } from 'node:crypto';
-import type { Env, ScheduledEvent } from '../../core/cassette/contract.ts';
+import type { Env, ScheduledContext, ScheduledEvent } from '../../core/cassette/contract.ts';
 import { embedderOf } from './configured.ts';
 import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
-import { type Entry, type Ledger, ledgerOf, type Told } from './ledger.ts';
+import { type Entry, isCut, type Ledger, ledgerOf, type Told } from './ledger.ts';
 import type { Config } from './manifest.ts';
 import { relationsOf } from './relations.ts';
 import { chunksOf, snippetOf, spanText } from './span-text.ts';
+import { vectorStoreOf } from './vector-store.ts';
 
 const KEYS_AT_ONCE = 2000;
 const SPANS_AT_ONCE = 16;
@@ -18,50 +19,71 @@ const MOST_ATTEMPTS = 5;
 const pauseAfter = (attempts: number) => (attempts >= MOST_ATTEMPTS ? null : 60 * 4 ** (attempts - 1)); // seconds
 
 /** @throws {Error} there is no embedder, or it is away: the next pass tries again */
-export async function embedSpans(env: Env<Config>, { signal }: Pick<ScheduledEvent, 'signal'>): Promise<void> {
+export async function embedSpans(
+  env: Env<Config>,
+  { signal }: Pick<ScheduledEvent, 'signal'>,
+  { progress }: Pick<ScheduledContext, 'progress'>,
+): Promise<void> {
   if (!env.DB) return; // nothing was captured either
   const relations = relationsOf(env.CONFIG);
-  await ledgerOf(env.DB, relations, '').prune(); // what is deleted goes, whether or not there is an embedder
+  const store = await vectorStoreOf(env);
+  await ledgerOf(env.DB, store, relations, '').prune(); // what is deleted goes, whether or not there is an embedder
   const embedder = embedderOf(env);
-  const ledger = ledgerOf(env.DB, relations, embedder.model);
+  const ledger = ledgerOf(env.DB, store, relations, embedder.model);
   let embedded = 0;
   for (;;) {
-    const keys = await ledger.due(KEYS_AT_ONCE);
-    for (let at = 0; at < keys.length; at += SPANS_AT_ONCE) {
+    const due = await ledger.due(KEYS_AT_ONCE);
+    let counts = await ledger.counts(due, KEYS_AT_ONCE);
+    progress(counts);
+    for (let at = 0; at < due.length; at += SPANS_AT_ONCE) {
       if (signal.aborted) return;
-      const told = await ledger.told(keys.slice(at, at + SPANS_AT_ONCE));
-      embedded += await embedTold(told, embedder, ledger, signal);
+      const batch = due.slice(at, at + SPANS_AT_ONCE);
+      const became = await embedTold(await ledger.told(batch), embedder, ledger, signal);
+      embedded += became.embedded;
+      counts = {
+        done: counts.done + batch.length - became.failed,
+        pending: Math.max(0, counts.pending - batch.length),
+        failed: counts.failed + became.failed,
+      };
+      progress(counts);
     }
-    if (keys.length < KEYS_AT_ONCE) break;
+    if (due.length < KEYS_AT_ONCE) break;
   }
   await ledger.forgetOthers();
   if (embedded > 0) env.LOG.info({ spans: embedded, model: embedder.model }, 'spans were embedded');
 }
 
-type Work = Told & { hash: string; chunks: string[] };
+type Became = { embedded: number; failed: number };
 
-/** @returns how many were embedded */
+type Work = Told & { hash: string; chunks: string[]; shortened: boolean };
+
 async function embedTold(
   told: readonly Told[],
   embedder: Embedder,
   ledger: Ledger,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Became> {
   const known: Entry[] = [];
   const work: Work[] = [];
   for (const span of told) {
     const text = spanText(span.input, span.output);
     const hash = createHash('sha256').update(`${embedder.chunkLength}\n${text}`).digest('hex');
     const entry = { ...keyOf(span), content_hash: hash };
+    const chunks = chunksOf(text, embedder.chunkLength);
+    const shortened = chunks.length > MOST_CHUNKS || isCut(span.input) || isCut(span.output);
     if (text === '') known.push({ ...entry, state: 'empty', chunks: [] });
     else if (hash === span.content_hash && span.state === 'embedded')
-      known.push({ ...entry, state: 'embedded', chunks: null });
-    else work.push({ ...span, hash, chunks: chunksOf(text, embedder.chunkLength).slice(0, MOST_CHUNKS) });
+      known.push({ ...entry, state: 'embedded', chunks: null, shortened });
+    else work.push({ ...span, hash, chunks: chunks.slice(0, MOST_CHUNKS), shortened });
   }
   await ledger.write(known);
-  let embedded = 0;
-  for (const group of groupsOf(work)) embedded += await embedGroup(group, embedder, ledger, signal);
-  return embedded;
+  const became = { embedded: 0, failed: 0 };
+  for (const group of groupsOf(work)) {
+    const { embedded, failed } = await embedGroup(group, embedder, ledger, signal);
+    became.embedded += embedded;
+    became.failed += failed;
+  }
+  return became;
 }
 
 function groupsOf(work: readonly Work[]): Work[][] {
@@ -83,10 +105,10 @@ async function embedGroup(
   embedder: Embedder,
   ledger: Ledger,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Became> {
   try {
     await ledger.write(await embeddedAll(work, embedder, signal));
-    return work.length;
+    return { embedded: work.length, failed: 0 };
   } catch (error) {
     if (!(error instanceof EmbeddingFailed) || error.kind === 'away' || signal.aborted) throw error;
     return oneByOne(work, embedder, ledger, signal);
@@ -99,7 +121,7 @@ async function oneByOne(
   embedder: Embedder,
   ledger: Ledger,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Became> {
   const failed: { span: Work; error: EmbeddingFailed }[] = [];
   let embedded = 0;
   for (const span of work) {
@@ -115,7 +137,7 @@ async function oneByOne(
   if (embedded === 0 && failed.length > 1 && first && failed.every(({ error }) => error.kind === 'answer'))
     throw first.error;
   await ledger.write(failed.map(({ span, error }) => failureOf(span, error)));
-  return embedded;
+  return { embedded, failed: failed.length };
 }
 
 function failureOf(span: Work, { kind, message }: EmbeddingFailed): Entry {
@@ -133,13 +155,13 @@ async function embeddedAll(work: readonly Work[], embedder: Embedder, signal: Ab
   for (let at = 0; at < texts.length; at += embedder.batch)
     vectors.push(...(await embedder.embed(texts.slice(at, at + embedder.batch), { signal })));
   let at = 0;
-  return work.map(({ hash, chunks, ...span }) => ({
-    ...{ ...keyOf(span), content_hash: hash, state: 'embedded' as const },
+  return work.map(({ hash, chunks, shortened, ...span }) => ({
+    ...{ ...keyOf(span), content_hash: hash, state: 'embedded' as const, shortened },
     chunks: chunks.map((chunk) => ({ snippet: snippetOf(chunk), embedding: vectors[at++] ?? [] })),
   }));
 }
 
-const keyOf = ({ trace_id, span_id, session_id, fingerprint }: Told | Omit<Work, 'hash' | 'chunks'>) => ({
+const keyOf = ({ trace_id, span_id, session_id, fingerprint }: Told | Omit<Work, 'hash' | 'chunks' | 'shortened'>) => ({
   ...{ trace_id, span_id, session_id, fingerprint },
 });
 

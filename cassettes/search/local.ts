@@ -1,9 +1,12 @@
-/** How does a text become a vector without leaving this machine? In a thread that holds the model, one text after the other. */
+/** How does a text become a vector without leaving this machine? By a model in a thread, or right here where threads are refused. */
 import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { checkedVectors, type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
+import { type Line, openLine } from './local-line.ts';
+import type { Place } from './local-model.ts';
+import type { Asked, Said } from './local-thread.ts';
+import { nativeLibrary } from './onnx-runtime.ts';
 
 const BUILT = 'all-MiniLM-L6-v2';
 const ABSENT_MS = 60_000; // between two looks
@@ -16,17 +19,17 @@ export function localEmbedder({ model, models, dimensions }: Given): Embedder {
   const folder = folderOf({ model, models });
   const build = model === '' || model === BUILT;
   if (!build && !existsSync(join(folder, 'onnx/model.onnx')))
-    throw new NoEmbedder('the folder of embedding.model holds no onnx/model.onnx');
+    throw new NoEmbedder('the folder of embedding.model holds no onnx/model.onnx, or may not be read from here');
   return {
     model: `local/${build ? BUILT : model}`,
     chunkLength: 1000, // about the 256 tokens that it was made for
     batch: 16,
     async embed(texts, { urgent = false, signal } = {}) {
-      const thread = threadOf(folder, build);
+      const line = lineOf({ folder, build });
       const vectors: number[][] = [];
       for (const text of texts) {
         if (signal?.aborted) throw new EmbeddingFailed('away', 'Cannot embed: it was called off');
-        vectors.push([...(await thread.embed(text, urgent))]);
+        vectors.push([...(await line.embed(text, urgent))]);
       }
       return checkedVectors('the local model', vectors, { texts: texts.length, dimensions });
     },
@@ -52,90 +55,87 @@ function folderOf({ model, models }: Pick<Given, 'model' | 'models'>): string {
   return model.includes('/') && existsSync(own) ? own : resolve(models, model || BUILT);
 }
 
-type Thread = { embed(text: string, urgent: boolean): Promise<Float32Array> };
-type Job = { text: string; done(vector: Float32Array): void; failed(error: Error): void };
-type Said = { ready: true } | { absent: string } | { vector: Float32Array } | { failed: string };
+/** By the model's folder; one that ends is forgotten, and the next text starts another. */
+const lines = new Map<string, Line>();
 
-/** By the model's folder; a thread that ends is forgotten, and the next text starts another. */
-const threads = new Map<string, Thread>();
-
-function threadOf(folder: string, build: boolean): Thread {
-  const thread = threads.get(folder) ?? startThread(folder, build);
-  threads.set(folder, thread);
-  return thread;
+function lineOf(place: Place): Line {
+  const line = lines.get(place.folder) ?? (threadsAreRefused() ? startHere(place) : startThread(place));
+  lines.set(place.folder, line);
+  return line;
 }
 
-function startThread(folder: string, build: boolean): Thread {
-  loadLibrary();
-  const worker = new Worker(threadFile(), { name: 'search embedder', workerData: { folder, build }, execArgv: [] });
-  worker.unref();
-  const waiting: Job[] = [];
-  let current: Job | undefined;
-  let idle: NodeJS.Timeout | undefined;
+/** As in a process of a cassette's own, which then is what a thread would be for. */
+const threadsAreRefused = (): boolean => process.permission !== undefined && !process.permission.has('worker');
 
-  const next = () => {
-    if (current) return;
-    current = waiting.shift();
-    clearTimeout(idle);
-    if (current) {
+function startHere(place: Place): Line {
+  const loaded = import('./local-model.ts')
+    .then(({ openLocalModel }) => openLocalModel(place))
+    .catch((error: Error) => {
+      throw absent(place, error.message);
+    });
+  loaded.catch(() => {}); // each text hears of it
+  return openLine({
+    work: async (text) => {
+      const vectorOf = await loaded;
+      return vectorOf(text).catch((error: Error) => {
+        throw failedOver(error.name);
+      });
+    },
+  });
+}
+
+function startThread(place: Place): Line {
+  nativeLibrary(); // it loads in one thread only, unless the main thread has loaded it first
+  const worker = startWorker(place);
+  worker.unref();
+  let answered: { done(vector: Float32Array): void; failed(error: Error): void } | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  const line = openLine({
+    work: (text) =>
+      new Promise((done, failed) => {
+        answered = { done, failed };
+        worker.postMessage({ text } satisfies Asked);
+      }),
+    working() {
+      clearTimeout(idle);
       worker.ref(); // somebody waits
-      worker.postMessage({ text: current.text });
-    } else {
+    },
+    resting() {
       worker.unref();
-      idle = setTimeout(
-        () => end(new EmbeddingFailed('away', 'Cannot embed: the thread was at rest')),
-        IDLE_MS,
-      ).unref();
-    }
-  };
+      idle = setTimeout(() => end(away('the thread was at rest')), IDLE_MS).unref();
+    },
+  });
   const end = (error: Error) => {
     clearTimeout(idle);
-    if (threads.get(folder) === thread) threads.delete(folder);
+    if (lines.get(place.folder) === line) lines.delete(place.folder);
     void worker.terminate();
-    for (const job of [...(current ? [current] : []), ...waiting.splice(0)]) job.failed(error);
-    current = undefined;
+    line.end(error);
   };
   worker.on('message', (said: Said) => {
-    if ('ready' in said) return;
-    if ('absent' in said) {
-      const error = new NoEmbedder(`the local model cannot be loaded: ${said.absent}`);
-      end(error);
-      threads.set(folder, { embed: () => Promise.reject(error) }); // a thread for each who asks would cost more
-      setTimeout(() => threads.delete(folder), ABSENT_MS).unref();
-      return;
-    }
-    const job = current;
-    current = undefined;
-    if ('vector' in said) job?.done(said.vector);
-    else job?.failed(new EmbeddingFailed('text', `Cannot embed: the local model failed (${said.failed})`));
-    next();
+    if ('absent' in said) end(absent(place, said.absent));
+    else if ('vector' in said) answered?.done(said.vector);
+    else if ('failed' in said) answered?.failed(failedOver(said.failed));
   });
-  worker.on('error', (error) => end(new EmbeddingFailed('away', `Cannot embed: the thread failed (${error.name})`)));
-  worker.on('exit', () => end(new EmbeddingFailed('away', 'Cannot embed: the thread ended')));
-
-  const thread: Thread = {
-    embed: (text, urgent) =>
-      new Promise((done, failed) => {
-        const job = { text, done, failed };
-        if (urgent) waiting.unshift(job);
-        else waiting.push(job);
-        next();
-      }),
-  };
-  return thread;
+  worker.on('error', (error) => end(away(`the thread failed (${error.name})`)));
+  worker.on('exit', () => end(away('the thread ended')));
+  return line;
 }
 
-/** Its binary part loads in one thread only, unless the main thread has loaded it first. */
-function loadLibrary(): void {
-  try {
-    createRequire(import.meta.url)('onnxruntime-node');
-  } catch (error) {
-    throw new NoEmbedder('onnxruntime-node cannot be loaded on this machine', { cause: error });
-  }
+/** From source it goes through the bootstrap file, since a thread does not inherit what compiles TypeScript. */
+function startWorker(place: Place): Worker {
+  const fromSource = import.meta.url.endsWith('.ts');
+  const entry = new URL(`./local-thread${fromSource ? '.ts' : '.js'}`, import.meta.url);
+  const start = fromSource ? new URL('../../core/worker-bootstrap.mjs', import.meta.url) : entry;
+  return new Worker(start, { name: 'search embedder', workerData: place, argv: [entry.href], execArgv: [] });
 }
 
-/** Plain JavaScript, which is not compiled and so stays where the sources are. */
-function threadFile(): URL {
-  const beside = new URL('./local-thread.mjs', import.meta.url);
-  return existsSync(beside) ? beside : new URL('../../../cassettes/search/local-thread.mjs', import.meta.url);
+/** For a while all hear the same: looking again for each who asks would cost more. */
+function absent({ folder }: Place, why: string): NoEmbedder {
+  const error = new NoEmbedder(`the local model cannot be loaded: ${why}`);
+  lines.set(folder, { embed: () => Promise.reject(error), end: () => {} });
+  setTimeout(() => lines.delete(folder), ABSENT_MS).unref();
+  return error;
 }
+
+const away = (why: string) => new EmbeddingFailed('away', `Cannot embed: ${why}`);
+const failedOver = (name: string) => new EmbeddingFailed('text', `Cannot embed: the local model failed (${name})`);

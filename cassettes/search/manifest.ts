@@ -9,6 +9,8 @@ export type Config = {
   /** 0: as the model has them. */
   'embedding.dimensions': number;
   'openai.api_key'?: string;
+  /** Absent: the main database. */
+  'vector_store.target'?: string;
   spans_table: string;
   span_turns_table: string;
   models_folder: string;
@@ -47,6 +49,10 @@ export const manifest: Manifest = {
       description: 'of the vectors, for instance 768; 0: as the model has them, of text-embedding-3-large 1024',
     },
     { key: 'openai.api_key', type: 'string', secret: true, description: 'for the provider openai' },
+    {
+      ...{ key: 'vector_store.target', type: 'string', secret: true },
+      description: 'postgres://… of a database of their own for vectors, of one installation only; empty: the main one',
+    },
     {
       ...{ key: 'models_folder', type: 'string', default: '.svc/models' },
       description: 'where local models lie; the default model is made there when it is first needed',

@@ -45,4 +45,8 @@ export const migrations: readonly Migration[] = [
     name: '0001_embeddings',
     sql: [tables, ...INDEXED_DIMENSIONS.map(index('vector')), ...HALF_DIMENSIONS.map(index('halfvec'))].join(''),
   },
+  {
+    name: '0002_shortened_spans',
+    sql: 'alter table embedded_spans add column shortened boolean not null default false;', // only the beginning is embedded
+  },
 ];

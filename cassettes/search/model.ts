@@ -80,6 +80,7 @@ export const SearchStatus = z
     model: z.string().describe('provider and model that embed now'),
     spans: z.int().describe('calls of the main conversation'),
     embedded: z.int(),
+    shortened: z.int().describe('of the embedded, those so long that only their beginning is found'),
     empty: z.int().describe('in which nothing was said: tools were called, or nothing was answered'),
     failed: z.int(),
     pending: z.int().describe('new or changed since'),
@@ -92,7 +93,15 @@ export const SearchStatus = z
   .openapi('SearchStatus', {
     examples: [
       {
-        ...{ model: 'local/all-MiniLM-L6-v2', spans: 1204, embedded: 1100, empty: 97, failed: 0, pending: 7 },
+        ...{
+          model: 'local/all-MiniLM-L6-v2',
+          spans: 1204,
+          embedded: 1100,
+          shortened: 0,
+          empty: 97,
+          failed: 0,
+          pending: 7,
+        },
         ...{ chunks: 2380, other_models: [], failures: [] },
       },
     ],

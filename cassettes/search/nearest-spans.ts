@@ -3,6 +3,7 @@ import type { Db } from '../../core/cassette/contract.ts';
 import { HALF_DIMENSIONS, INDEXED_DIMENSIONS } from './migrations.ts';
 import type { SpanHit } from './model.ts';
 import { explained, type Relations } from './relations.ts';
+import type { VectorStore } from './vector-store.ts';
 
 type Asked = { model: string; vector: readonly number[]; top_k: number };
 
@@ -10,37 +11,56 @@ type Asked = { model: string; vector: readonly number[]; top_k: number };
 const FEW_SPANS = 3000;
 /** A span can have several chunks among the nearest, and some spans are gone since. */
 const CHUNKS_A_SPAN = 4;
-const LEAST_CANDIDATES = 400;
+const LEAST_CANDIDATES = 160; // what the index is asked for is what a search takes
+const MOST_CANDIDATES = 1000;
+
+/** Of the nearest, those may be gone: so many more are asked for. */
+const SPARE = 20;
+
+/** Stores with more than a few spans of a model, which then need not be counted again. */
+const grown = new WeakMap<Db, string>();
+
+type Near = { trace_id: string; span_id: string; snippet: string; distance: number };
 
 /** @throws {SearchOff} a relation is missing */
-export async function nearestSpans(db: Db, relations: Relations, asked: Asked): Promise<SpanHit[]> {
+export async function nearestSpans(db: Db, store: VectorStore, relations: Relations, asked: Asked): Promise<SpanHit[]> {
+  const { top_k } = asked;
+  const most = top_k + SPARE;
+  const first = Math.max(LEAST_CANDIDATES, most * CHUNKS_A_SPAN);
   try {
-    if (await areFew(db, asked.model)) return await ranked(db, relations, asked, null);
-    const candidates = Math.max(LEAST_CANDIDATES, asked.top_k * CHUNKS_A_SPAN);
-    const quick = await ranked(db, relations, asked, candidates);
-    return quick.length >= asked.top_k ? quick : await ranked(db, relations, asked, null); // all near chunks are of few spans
+    const few = await areFew(db, store, asked.model);
+    for (const candidates of few ? [null] : [first, MOST_CANDIDATES]) {
+      const near = await nearest(store, asked, { candidates, most });
+      const hits = await told(db, relations, near, top_k);
+      if (hits.length >= top_k || (few && near.length < most)) return hits;
+    }
+    const every = await nearest(store, asked, { candidates: null, most: null }); // all near chunks were of few spans, or gone
+    return await told(db, relations, every, top_k);
   } catch (error) {
     throw explained(error, relations);
   }
 }
 
-async function areFew(db: Db, model: string): Promise<boolean> {
-  const { rows } = await db.query<{ spans: number }>(
-    `select count(*) as spans
+async function areFew(db: Db, store: VectorStore, model: string): Promise<boolean> {
+  if (grown.get(db) === model) return false;
+  const { rows } = await store.query<{ spans: number }>(
+    `select count(*)::integer as spans
        from (select 1 from embedded_spans where model = $1 and state = 'embedded' limit ${FEW_SPANS}) as counted`,
     [model],
   );
-  return (rows[0]?.spans ?? 0) < FEW_SPANS;
+  const few = (rows[0]?.spans ?? 0) < FEW_SPANS;
+  if (!few) grown.set(db, model);
+  return few;
 }
 
-/** @param candidates null: every chunk is looked at, without an index */
-async function ranked(
-  db: Db,
-  { spans, turns }: Relations,
-  asked: Asked,
-  candidates: number | null,
-): Promise<SpanHit[]> {
-  const { model, vector, top_k } = asked;
+type Reach = {
+  /** Chunks that the index is asked for; null: every chunk is looked at, without it. */
+  candidates: number | null;
+  /** Spans; null: as many as there are. */
+  most: number | null;
+};
+
+async function nearest(store: VectorStore, { model, vector }: Asked, { candidates, most }: Reach): Promise<Near[]> {
   const distance = distanceTo(vector.length);
   const limited = candidates === null ? '' : `order by ${distance} limit ${candidates}`;
   const text = `
@@ -52,21 +72,30 @@ async function ranked(
       select distinct on (trace_id, span_id) trace_id, span_id, snippet, distance
         from near order by trace_id, span_id, distance
     )
-    select s.session_id, s.trace_id, s.span_id, 1 - b.distance as score, t.user_prompt as prompt, b.snippet, s.model,
-           to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as started_at
-      from best b
-      join ${spans} s on s.trace_id = b.trace_id and s.span_id = b.span_id
-      join ${turns} t on t.trace_id = b.trace_id
-     order by b.distance, s.trace_id, s.span_id
-     limit $3::integer`;
+    select trace_id, span_id, snippet, distance from best order by distance, trace_id, span_id limit $3::integer`;
   const settings =
     candidates === null
       ? {}
       : {
           enable_seqscan: false, // nobody may have counted the rows yet, and then the planner thinks little of indexes
-          ...{ 'hnsw.ef_search': Math.min(1000, candidates), 'hnsw.iterative_scan': 'strict_order' },
+          ...{ 'hnsw.ef_search': candidates, 'hnsw.iterative_scan': 'strict_order' },
         };
-  const { rows } = await db.query<SpanHit>(text, [model, `[${vector.join(',')}]`, top_k], { settings });
+  const { rows } = await store.query<Near>(text, [model, `[${vector.join(',')}]`, most], { settings });
+  return rows;
+}
+
+/** Those that are still there, as they are told. */
+async function told(db: Db, { spans, turns }: Relations, near: readonly Near[], top_k: number): Promise<SpanHit[]> {
+  const { rows } = await db.query<SpanHit>(
+    `select s.session_id, s.trace_id, s.span_id, 1 - n.distance as score, t.user_prompt as prompt, n.snippet, s.model,
+            to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as started_at
+       from jsonb_to_recordset($1::jsonb) as n (trace_id uuid, span_id uuid, snippet text, distance double precision)
+       join ${spans} s on s.trace_id = n.trace_id and s.span_id = n.span_id
+       join ${turns} t on t.trace_id = n.trace_id
+      order by n.distance, s.trace_id, s.span_id
+      limit $2::integer`,
+    [JSON.stringify(near), top_k],
+  );
   return rows;
 }
 

@@ -10,6 +10,7 @@ import type { Config } from './manifest.ts';
 import { SearchStatus, SpanHits, SpanQuery, SpanQuestion } from './model.ts';
 import { nearestSpans } from './nearest-spans.ts';
 import { databaseOf, relationsOf } from './relations.ts';
+import { vectorStoreOf } from './vector-store.ts';
 
 export type SearchEnv = { Bindings: Env<Config>; Variables: { requestId: string } };
 
@@ -80,13 +81,15 @@ export const searchRoutes = (app: OpenAPIHono<SearchEnv>) =>
     .openapi(findSpans, async (c) => c.json(await found(c.env, c.req.valid('query')), 200))
     .openapi(askForSpans, async (c) => c.json(await found(c.env, c.req.valid('json')), 200))
     .openapi(readStatus, async (c) => {
+      const db = databaseOf(c.env);
       const { model } = embedderOf(c.env);
-      return c.json(await ledgerOf(databaseOf(c.env), relationsOf(c.env.CONFIG), model).status(), 200);
+      const ledger = ledgerOf(db, await vectorStoreOf(c.env), relationsOf(c.env.CONFIG), model);
+      return c.json(await ledger.status(), 200);
     });
 
 async function found(env: Env<Config>, { query, top_k }: { query: string; top_k: number }) {
   const db = databaseOf(env);
-  const { model, vector } = await embedQuestion(env, query);
-  const results = await nearestSpans(db, relationsOf(env.CONFIG), { model, vector, top_k });
+  const [{ model, vector }, store] = await Promise.all([embedQuestion(env, query), vectorStoreOf(env)]);
+  const results = await nearestSpans(db, store, relationsOf(env.CONFIG), { model, vector, top_k });
   return { query, results, count: results.length };
 }

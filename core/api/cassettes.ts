@@ -77,7 +77,7 @@ export const shownList = (installed: readonly Installed[]): CassetteList => ({
 });
 
 function shownCassette(one: Installed): CassetteInfo {
-  const { entry, state, since, admitted_at, isolation, confinement, liveness, document, last_run } = one;
+  const { entry, state, since, admitted_at, isolation, confinement, liveness, document, last_run, progress } = one;
   const isIn = state === 'admitted' || state === 'stale';
   return {
     name: entry.name,
@@ -109,6 +109,7 @@ function shownCassette(one: Installed): CassetteInfo {
             ...(last_run.error === null ? {} : { error: last_run.error }),
           },
         }),
+    ...(progress === null ? {} : { progress }),
     tools: isIn && document ? document.tools.map(({ full_name, title }) => ({ name: full_name, title })) : [],
     ...(document === null
       ? {}

@@ -10,6 +10,7 @@ import { digestOf } from './digest.ts';
 import { type CassetteDocument, readDocument } from './document.ts';
 import { documentText } from './document-text.ts';
 import { refuseUngranted } from './grants.ts';
+import { type HealthPatience, untilHealthy } from './health.ts';
 import { startInline } from './isolation/inline.ts';
 import { startProcess } from './isolation/process.ts';
 import { startRemote } from './isolation/remote.ts';
@@ -39,7 +40,7 @@ export type AdmissionParts = {
 export type Patience = {
   loadMs: number;
   documentMs: number;
-  health: { tries: number; eachMs: number; betweenMs: number };
+  health: HealthPatience;
 };
 
 export type Admitted = {
@@ -193,27 +194,4 @@ function migrationsOf(loaded: Loaded | null): Migration[] {
   if (new Set(given.map(({ name }) => name)).size < given.length)
     throw new Rejection('migrate', 'Cannot make its schema: two of its migrations have one name');
   return given;
-}
-
-async function untilHealthy(
-  running: Running,
-  path: string,
-  { tries, eachMs, betweenMs }: Patience['health'],
-  signal: AbortSignal,
-): Promise<void> {
-  let last = '';
-  for (let left = tries; left > 0 && !signal.aborted; left--) {
-    const request = new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(eachMs) });
-    const said = await running.fetch(request).then(
-      async (response) => {
-        await response.body?.cancel();
-        return response.ok ? null : `it answered ${response.status}`;
-      },
-      (error: Error) => (request.signal.aborted ? `no answer within ${eachMs / 1000} s` : error.message),
-    );
-    if (said === null) return;
-    last = said;
-    if (left > 1) await new Promise((resolve) => setTimeout(resolve, betweenMs));
-  }
-  throw new Rejection('health', `Cannot take it: it is not healthy at ${path} (${last})`);
 }

@@ -14,7 +14,7 @@ export type Cassette<Config extends Settings = Settings> = {
   manifest: Manifest;
   fetch(request: Request, env: Env<Config>, context: Context): Response | Promise<Response>;
   /** Background work at the interval of `manifest.schedule`, on one replica at a time. What it throws is logged and shown. */
-  scheduled?(event: ScheduledEvent, env: Env<Config>, context: Context): void | Promise<void>;
+  scheduled?(event: ScheduledEvent, env: Env<Config>, context: ScheduledContext): void | Promise<void>;
   /** Of the cassette's own schema: each runs once, in this order, as its role. A file that has run is never edited. */
   migrations?: readonly Migration[];
 };
@@ -33,6 +33,17 @@ export type Context = {
   /** Work that outlives the answer; the service waits some seconds for it before it stops. */
   waitUntil(work: Promise<unknown>): void;
 };
+
+export type ScheduledContext = Context & {
+  /**
+   * How far background work is: call it as often as that changes, the last word counts.
+   * @throws {TypeError} one of the counts is no whole number from 0 on
+   */
+  progress(items: Progress): void;
+};
+
+/** Items done, waiting and given up. `svc status`, the metrics, `/v1/cassettes` and the evidence show them. */
+export type Progress = { done: number; pending: number; failed: number };
 
 /** What a cassette is handed: only what its manifest asks for and the operator granted. */
 export type Env<Config extends Settings = Settings> = {

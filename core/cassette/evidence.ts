@@ -70,6 +70,7 @@ const lookedAt = (one: Installed) => {
           confinement_does_not_stop: confinement.does_not_stop,
         }),
     ...(liveness === null ? {} : { liveness: liveness.state, restarts: liveness.restarts }),
+    ...(one.progress === null ? {} : { background: one.progress }),
     ...(one.source_digest === null ? {} : { source_digest: one.source_digest }),
     source_pinned: entry.digest !== undefined,
     ...(document === null

@@ -1,4 +1,5 @@
 /** What became of a source that is on the list? What the read API, the evidence, the CLI and MCP show of it. */
+import type { Progress } from './contract.ts';
 import type { CassetteDocument } from './document.ts';
 import type { Entry } from './list.ts';
 import type { Confinement, Isolation, Liveness, Step } from './running.ts';
@@ -28,4 +29,6 @@ export type Installed = {
   document: CassetteDocument | null;
   /** The last run of its background work. */
   last_run: { scheduled_at: string; ended_at: string | null; error: string | null } | null;
+  /** How far that is, as it told it last. */
+  progress: Progress | null;
 };

@@ -1,5 +1,5 @@
 /** What runs of a source? The same shape whichever way it is kept apart: in this process, in one of its own, or elsewhere. */
-import type { Env } from './contract.ts';
+import type { Env, Progress } from './contract.ts';
 
 export type Isolation = 'inline' | 'process' | 'remote';
 
@@ -30,6 +30,8 @@ export type Running = {
   loaded: Loaded | null;
   confinement: Confinement;
   liveness(): Liveness;
+  /** Of its background work, as it told it last; null: it told none. */
+  progress(): Progress | null;
   /**
    * Asks it by one of its own paths. The body streams both ways; the request's signal ends both.
    * @throws {CassetteDown} it is not there, or broke before it answered

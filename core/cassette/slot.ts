@@ -137,6 +137,7 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
         source_digest: admitted?.source_digest ?? null,
         document: admitted?.document ?? null,
         last_run: lastRun,
+        progress: admitted?.running.progress() ?? null,
       };
     },
     async withdraw(graceMs) {

@@ -1,6 +1,7 @@
 /** Where is the code of a cassette? Its source in the list says so: a folder, a file, an installed package, or an address. */
+import { existsSync } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { packageRoot } from '../package-root.ts';
 import { within } from './digest.ts';
 import { Rejection } from './running.ts';
@@ -60,8 +61,15 @@ async function resolveOurs(path: string, isFolder: boolean): Promise<Source> {
   const entry = BUILT ? join(packageRoot(), 'dist', relative(packageRoot(), named)).replace(/\.ts$/, '.js') : named;
   if (!(await stat(entry).catch(() => null))?.isFile()) throw refused(`there is no '${entry}'`);
   const code = BUILT ? join(packageRoot(), 'dist') : packageRoot();
-  const beside = [join(code, 'core'), join(packageRoot(), 'node_modules'), join(packageRoot(), 'package.json')];
+  const beside = [join(code, 'core'), ...librariesOf(packageRoot()), join(packageRoot(), 'package.json')];
   return { kind: 'module', folder: dirname(entry), entry, beside };
+}
+
+/** Where Node looks for packages from there: beside it too, when it was installed as one itself. */
+function librariesOf(folder: string): string[] {
+  const above = dirname(folder) === folder ? [] : librariesOf(dirname(folder));
+  const here = join(folder, 'node_modules');
+  return basename(folder) !== 'node_modules' && existsSync(here) ? [here, ...above] : above;
 }
 
 async function resolvePackage(source: string, { installed, name }: At): Promise<Source> {

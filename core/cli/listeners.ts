@@ -148,6 +148,7 @@ function openIngest(parts: Parts, allowedHosts: string[]): Promise<Opened> {
   const { config, engine, metrics, log, version } = parts;
   const ingest = ingestApi({
     append: engine.ingest,
+    appendTranscript: engine.transcript,
     log,
     metrics: { ...metrics, text: () => exposition(parts) },
     version,
@@ -192,10 +193,11 @@ async function exposition({ metrics, journal, engine, cassettes }: Parts): Promi
   if (journal) metrics.journalBytes(journal.bytes());
   if (cassettes)
     metrics.cassettes(
-      cassettes.host.installed().map(({ entry: { name }, state, liveness }) => ({
+      cassettes.host.installed().map(({ entry: { name }, state, liveness, progress }) => ({
         name,
         admitted: state === 'admitted',
         restarts: liveness?.restarts ?? 0,
+        progress,
       })),
     );
   return metrics.text([(await engine.metrics()) as MetricsSnapshot]);

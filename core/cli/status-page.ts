@@ -1,5 +1,6 @@
 /** How does the status read? What is up, what is wrong and what to do about it, then the figures, then the settings. */
 import pc from 'picocolors';
+import type { CassetteList } from '../model/cassette.ts';
 import { Outcome } from '../model/coverage.ts';
 import type { ParkedSession, Status } from '../model/status.ts';
 import { counted, lasting, plain, several, sized } from './units.ts';
@@ -18,13 +19,14 @@ export type Report = {
   journal_bytes: number | null; // on this machine's disk; null: it may not be read
   journal_max_bytes: number;
   status: Status | null; // null: the read API is down, or will not tell
+  cassettes: CassetteList | null; // null: as above
   remarks: string[]; // what an operator should know besides
   settings: Setting[];
 };
 
 /** @param now milliseconds since 1970 */
 export function statusPage(report: Report, now: number): string {
-  const { listeners, status, remarks, settings, data } = report;
+  const { listeners, status, cassettes, remarks, settings, data } = report;
   const { proxy, api, ingest } = listeners;
   return [
     heading(report),
@@ -36,6 +38,7 @@ export function statusPage(report: Report, now: number): string {
     row('journal', journal(report)),
     ...remarks.flatMap((remark) => ['', pc.yellow(plain(remark))]),
     ...(status ? figures(status, now) : []),
+    ...(cassettes ? cassettesTold(cassettes, now) : []),
     '',
     ...configuration(settings),
     '',
@@ -152,6 +155,27 @@ function parkedTurns({ count, newest }: Status['parked_turns'], now: number): st
     ...more(count, newest.length),
     '  Their bytes are kept in svc.parked_turns; they are counted poison, and all others went on.',
   ];
+}
+
+/** Those that are not as they should be, and how far the background work of the others is. */
+function cassettesTold({ cassettes, problems }: CassetteList, now: number): string[] {
+  const lines = cassettes.flatMap(({ name, state, progress, last_run }) =>
+    [
+      ...problems
+        .filter(({ subject }) => subject === name)
+        .map(({ reason }) => pc.yellow(`${state}: ${plain(reason)}`)),
+      ...(progress ? [background(progress)] : []),
+      ...(last_run?.error === undefined
+        ? []
+        : [pc.yellow(`its last run, ${ago(last_run.scheduled_at, now)}, failed: ${plain(last_run.error)}`)]),
+    ].map((told) => row(plain(name), told)),
+  );
+  return lines.length === 0 ? [] : ['', 'Cassettes:', ...lines];
+}
+
+function background({ done, pending, failed }: NonNullable<CassetteList['cassettes'][number]['progress']>): string {
+  const givenUp = `${counted(failed)} failed`;
+  return `${counted(done)} done, ${counted(pending)} waiting, ${failed === 0 ? givenUp : pc.yellow(givenUp)}`;
 }
 
 const more = (count: number, shown: number) => (count > shown ? [`  and ${counted(count - shown)} before these`] : []);

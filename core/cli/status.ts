@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { runsIn, segmentsIn } from '../capture/journal-files.ts';
 import { keys, redacted, valueAt } from '../config/keys.ts';
 import type { Loaded } from '../config/load.ts';
+import type { CassetteList } from '../model/cassette.ts';
 import type { Status } from '../model/status.ts';
 import { getJson, type Reply, takesConnections } from './ask-api.ts';
+import { isCassetteList } from './cassette/is-list.ts';
 import type { Io } from './io.ts';
 import { addresses, askReadApi, PATIENCE_MS, stateOf } from './read-api.ts';
 import { type Listener, type Report, type Setting, type State, statusPage } from './status-page.ts';
@@ -40,9 +42,17 @@ async function statusReport(loaded: Loaded, version: string): Promise<Report> {
     journal_bytes: journalOnDisk(folder),
     journal_max_bytes: config.journal.max_bytes,
     status,
+    cassettes: status && (await cassettesAt(api.address, config.api.token)),
     remarks: [...remarks, ...(status ? mismatches(status, config.storage.postgres_dsn, version) : [])],
     settings: settingsOf(loaded),
   };
+}
+
+/** Of a service that has told its status. */
+async function cassettesAt(address: string | null, token: string): Promise<CassetteList | null> {
+  if (address === null) return null;
+  const reply = await getJson({ address, path: '/v1/cassettes', token, timeoutMs: PATIENCE_MS });
+  return typeof reply === 'object' && reply.status === 200 && isCassetteList(reply.body) ? reply.body : null;
 }
 
 const document = ({ listeners, settings, ...rest }: Report, { config, folder, file }: Loaded) => ({

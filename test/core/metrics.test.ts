@@ -25,6 +25,7 @@ const NAMES = [
   'svc_ingest_write_seconds',
   'svc_cassette_admitted',
   'svc_cassette_restarts',
+  'svc_cassette_background_items',
 ];
 
 type Family = { name: string; help: string; type: string; values: { labels: Record<string, string | number> }[] };
@@ -55,7 +56,7 @@ const countAll = (metrics: Metrics, text: string) => {
   metrics.intakeBatch(1);
   metrics.derived(1);
   metrics.derivePending({ lagSeconds: 1, queue: 1, parked: 1 });
-  metrics.cassettes([{ name: 'search', admitted: true, restarts: 1 }]);
+  metrics.cassettes([{ name: 'search', admitted: true, restarts: 1, progress: { done: 1, pending: 1, failed: 1 } }]);
   metrics.apiRequest({ route: '/v1/sessions', method: text, status: 200, seconds: 1 });
   metrics.ingestWrite(text, text as IngestStatus);
   metrics.ingestBody(text, 1);
@@ -142,7 +143,8 @@ test('a value outside its list opens no series of its own', async () => {
   for (let n = 0; n < 100; n++) countAll(metrics, `hostile-${n}`);
   for (const { name, values } of await families(metrics)) {
     const series = new Set(values.map(({ labels: { le: _, ...labels } }) => JSON.stringify(labels)));
-    assert.is(series.size, 1, `${name}: ${[...series].slice(0, 3).join(' ')}`);
+    const states = name === 'svc_cassette_background_items' ? 3 : 1; // done, pending, failed
+    assert.is(series.size, states, `${name}: ${[...series].slice(0, 3).join(' ')}`);
   }
   metrics.proxyRequest('anthropic', 'captured');
   const text = await metrics.text();
@@ -221,14 +223,17 @@ test('the registries of a process and of its threads add up, and do not know of 
 test('a cassette that left the list is told no more', async () => {
   const metrics = openMetrics('all', '1');
   metrics.cassettes([
-    { name: 'search', admitted: true, restarts: 0 },
-    { name: 'skills', admitted: false, restarts: 3 },
+    { name: 'search', admitted: true, restarts: 0, progress: { done: 1204, pending: 35, failed: 2 } },
+    { name: 'skills', admitted: false, restarts: 3, progress: null },
   ]);
   const both = await metrics.text();
   assert.match(both, 'svc_cassette_admitted{name="search"} 1');
   assert.match(both, 'svc_cassette_admitted{name="skills"} 0');
   assert.match(both, 'svc_cassette_restarts{name="skills"} 3');
-  metrics.cassettes([{ name: 'skills', admitted: true, restarts: 0 }]);
+  for (const [state, items] of Object.entries({ done: 1204, pending: 35, failed: 2 }))
+    assert.match(both, `svc_cassette_background_items{name="search",state="${state}"} ${items}`);
+  assert.not.match(both, 'svc_cassette_background_items{name="skills"');
+  metrics.cassettes([{ name: 'skills', admitted: true, restarts: 0, progress: null }]);
   assert.not.match(await metrics.text(), 'search');
 });
 

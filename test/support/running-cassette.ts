@@ -20,6 +20,7 @@ export const runningCassette = (
       loaded: { manifest, migrations: [], scheduled: false },
       confinement: { level: 'none', stops: [], does_not_stop: [] },
       liveness: () => ({ state: 'up', reason: null, restarts: 0 }),
+      progress: () => null,
       fetch,
       scheduled: async () => {},
       close: async () => {},

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { embedSpans } from '../../cassettes/search/embed-spans.ts';
 import { type Config, manifest } from '../../cassettes/search/manifest.ts';
-import type { Env } from '../../core/cassette/contract.ts';
+import type { Env, Progress } from '../../core/cassette/contract.ts';
 import { parseManifest } from '../../core/cassette/manifest.ts';
 import { readSettings } from '../../core/cassette/settings.ts';
 import { openCassetteDatabases } from '../../core/db/cassette/cassette-databases.ts';
@@ -30,9 +30,12 @@ export async function standSearch(database: TestDatabase, { config = {}, ...give
     ...given,
   });
   const status = async (): Promise<Json> => (await stand.ask('/status')).json();
+  const progress: Progress[] = [];
   return {
     ...stand,
     status,
+    /** What runs of `pass` told of how far they are. */
+    progress,
     /** @returns when no span is left to embed: what became of them */
     embedded: async (): Promise<Json> => {
       await eventually(async () => {
@@ -49,7 +52,8 @@ export async function standSearch(database: TestDatabase, { config = {}, ...give
       const CONFIG = readSettings(parseManifest(manifest), settings) as Config;
       const DB = databases.db(given.name ?? 'search') as NonNullable<Env['DB']>;
       try {
-        await embedSpans({ DB, CONFIG, LOG: log as unknown as Env['LOG'] }, { signal: new AbortController().signal });
+        const env = { DB, CONFIG, LOG: log as unknown as Env['LOG'] };
+        await embedSpans(env, { signal: new AbortController().signal }, { progress: (items) => progress.push(items) });
       } finally {
         await databases.close();
       }

@@ -30,9 +30,16 @@ const SVC = [
   join(root, 'core/cli/main.ts'),
 ];
 
-/** Starts from the sources; `env` holds `SVC_*` variables. Nothing of the caller's environment but PATH is passed on. */
-export async function startService(folder: string, env: Record<string, string> = {}): Promise<Service> {
-  const child = spawn(process.execPath, [...SVC, 'serve'], {
+/**
+ * Starts from the sources; `env` holds `SVC_*` variables. Nothing of the caller's environment but PATH is passed on.
+ * @param program what Node runs instead: `svc` as it was built
+ */
+export async function startService(
+  folder: string,
+  env: Record<string, string> = {},
+  program: readonly string[] = SVC,
+): Promise<Service> {
+  const child = spawn(process.execPath, [...program, 'serve'], {
     cwd: folder,
     env: {
       PATH: process.env.PATH,

@@ -1,7 +1,8 @@
 /** How does a cassette's process get at its bindings? It asks over a channel of its own, and is answered only what it was handed. */
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { Db, Log } from '../contract.ts';
+import type { Db, Log, Progress } from '../contract.ts';
+import { progressOf } from '../progress.ts';
 import type { Handed } from '../running.ts';
 import { bodyOf, drained, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.ts';
 import { CHANNEL } from './channel.ts';
@@ -19,8 +20,13 @@ const STATEMENTS_AT_ONCE = 8;
 const ROWS_AT_ONCE_CHARS = 32_768;
 const LOG_LINE_CHARS = 20_000;
 
-/** @param gate bounds what it logs, together with what it prints */
-export function openBridge(socket: Socket, { gate }: { gate: Gate }): Hand {
+type Options = {
+  /** Bounds what it logs, together with what it prints. */
+  gate: Gate;
+  progressed(told: Progress): void;
+};
+
+export function openBridge(socket: Socket, { gate, progressed }: Options): Hand {
   let handed: Handed | undefined;
   const server = createServer({ ...CHANNEL, settings: { ...CHANNEL.settings, maxConcurrentStreams: 256 } });
   server.on('session', (session) => session.on('error', () => session.destroy()));
@@ -32,6 +38,10 @@ export function openBridge(socket: Socket, { gate }: { gate: Gate }): Hand {
     if (path === '/log' && handed && !logs) {
       logs = true;
       readLog(stream, handed.LOG, gate);
+    } else if (path === '/progress' && handed) {
+      const told = progressIn(headers);
+      if (told) progressed(told);
+      stream.respond({ ':status': told ? 204 : 400 }, { endStream: true });
     } else answer(stream, headers, handed, statements).catch((error) => refuse(stream, error));
   });
   server.emit('connection', socket);
@@ -155,6 +165,14 @@ async function askCore(
   if (empty) await response.body?.cancel();
   else await sendBody(response.body, stream);
   answered = true;
+}
+
+function progressIn(headers: Asked): Progress | null {
+  try {
+    return progressOf(JSON.parse(`${headers['svc-progress']}`));
+  } catch {
+    return null;
+  }
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;

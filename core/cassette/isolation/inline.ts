@@ -1,7 +1,8 @@
 /** How does a cassette run in this process? Its entry is imported and its fetch called: for those that come with the service. */
 import { pathToFileURL } from 'node:url';
 import { traceOf } from '../../http/failure.ts';
-import type { Cassette, Context, Env } from '../contract.ts';
+import type { Cassette, Context, Env, Progress, ScheduledContext } from '../contract.ts';
+import { NO_PROGRESS, progressOf } from '../progress.ts';
 import { CassetteDown, type Confinement, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
 
 const TRUSTED: Confinement = {
@@ -34,6 +35,15 @@ export async function startInline({ name, entry, handed, log }: StartModule): Pr
       keep(Promise.resolve(work)).catch((error) => log.error(traceOf(error), 'what the cassette waits for failed'));
     },
   };
+  let progress: Progress | null = null;
+  const scheduledContext: ScheduledContext = {
+    ...context,
+    progress(items) {
+      const told = progressOf(items);
+      if (!told) throw new TypeError(NO_PROGRESS);
+      progress = told;
+    },
+  };
   const down = (kind: 'unavailable' | 'broken', why: string, cause?: unknown) =>
     new CassetteDown(kind, `Cannot ask "${name}": ${why}`, { cause });
 
@@ -54,6 +64,7 @@ export async function startInline({ name, entry, handed, log }: StartModule): Pr
     loaded,
     confinement: TRUSTED,
     liveness: () => ({ state: closed ? 'closed' : 'up', reason: null, restarts: 0 }),
+    progress: () => progress,
     async fetch(request) {
       if (closed) throw down('unavailable', 'it was closed');
       const response = await keep(answer(request));
@@ -65,7 +76,7 @@ export async function startInline({ name, entry, handed, log }: StartModule): Pr
     },
     async scheduled(event) {
       if (closed) throw down('unavailable', 'it was closed');
-      const run = last.then(() => cassette.scheduled?.(event, env, context));
+      const run = last.then(() => cassette.scheduled?.(event, env, scheduledContext));
       last = run.catch(() => {});
       await keep(run);
     },

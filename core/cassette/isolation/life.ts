@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { Log } from '../contract.ts';
+import type { Log, Progress } from '../contract.ts';
 import type { Handed, Loaded } from '../running.ts';
 import { openBridge } from './bridge.ts';
 import { type Channel, openChannel } from './channel.ts';
@@ -29,6 +29,7 @@ type Options = {
   entry: string;
   /** The folder that holds child/main.mjs. */
   runner: string;
+  /** By both names where a link leads to it. */
   beside: readonly string[];
   tmp: string;
   ground: Ground;
@@ -36,6 +37,7 @@ type Options = {
   memory_mb: number;
   log: Log;
   gate: Gate;
+  progressed(told: Progress): void;
 };
 
 /** Nothing is shown twice: what lies in another one comes with it. */
@@ -43,7 +45,7 @@ const outermost = (paths: readonly string[]) =>
   paths.filter((path) => !paths.some((other) => path.startsWith(`${other}/`)));
 
 /** Starts it. It has loaded nothing yet: `channel.hello()` says when it has. */
-export async function startLife({ name, entry, log, gate, tmp, ...rest }: Options): Promise<Life> {
+export async function startLife({ name, entry, log, gate, progressed, tmp, ...rest }: Options): Promise<Life> {
   const root = await mkdtemp(join(tmp, 'root-'));
   const command = commandFor({
     ...rest,
@@ -79,7 +81,7 @@ export async function startLife({ name, entry, log, gate, tmp, ...rest }: Option
   const out = readOutput(stdout, { ...printed, log: (line) => log.info({ output: 'stdout' }, line) });
   const err = readOutput(stderr, { ...printed, log: (line) => log.warn({ output: 'stderr' }, line) });
   const channel = openChannel(asking, { name, ended: () => ended });
-  const answerOutOf = openBridge(bindings, { gate });
+  const answerOutOf = openBridge(bindings, { gate, progressed });
   for (const socket of [asking, bindings]) {
     socket.on('error', () => {});
     socket.once('close', () => setTimeout(end, CLOSED_MS, 'it closed its channel to the service').unref());

@@ -2,6 +2,7 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../package-root.ts';
+import type { Progress } from '../contract.ts';
 import { CassetteDown, type Liveness, Rejection, type Running, type StartModule } from '../running.ts';
 import { confinementOf, findGround, type Wall } from './confinement.ts';
 import { type Life, loadedBy, startLife } from './life.ts';
@@ -33,18 +34,22 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   const ground = { ...found, wall: options.wall ?? found.wall };
   const gate = openGate(log, OUTPUT_LIMITS);
   const runner = join(packageRoot(), 'core/cassette/isolation/child');
+  let progress: Progress | null = null;
   const starting = {
     name,
     folder: await real(module.folder),
     entry: await real(module.entry),
     runner: await real(runner),
-    beside: await Promise.all((module.beside ?? []).map(real)),
+    beside: [...new Set([...(module.beside ?? []), ...(await Promise.all((module.beside ?? []).map(real)))])],
     tmp: await real(options.tmp),
     ground,
     network,
     memory_mb,
     log,
     gate,
+    progressed: (told: Progress) => {
+      progress = told;
+    },
   };
 
   /** One that is being started. */
@@ -147,6 +152,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     loaded,
     confinement: confinementOf({ wall: ground.wall, network, memory_mb }),
     liveness: () => liveness,
+    progress: () => progress,
     fetch: async (request) => there().channel.fetch(request),
     scheduled: async (event) => there().channel.scheduled(event),
     close: (graceMs) => {
@@ -160,7 +166,7 @@ const CLOSED = 'the service closes it';
 
 const instant = () => `${new Date().toISOString().slice(0, 19)}Z`;
 
-/** As the process will see it: behind a wall there are no links to follow. */
+/** As the process will see it: behind a wall there are no links to follow, and what stands where one stood is what it led to. */
 const real = (path: string): Promise<string> => realpath(path).catch(() => path);
 
 /** Ends it when its event loop does not turn for too long. @returns stops watching */

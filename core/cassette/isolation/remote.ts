@@ -82,6 +82,7 @@ export function startRemote({ address, name }: { address: URL; name: string }): 
     loaded: null,
     confinement: ELSEWHERE,
     liveness: () => liveness,
+    progress: () => null, // its background work is that of whoever runs it
     async fetch(request) {
       if (liveness.state === 'closed') throw down('unavailable', 'it was closed');
       request.signal.throwIfAborted();

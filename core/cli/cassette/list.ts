@@ -8,6 +8,7 @@ import type { CassetteInfo, CassetteList } from '../../model/cassette.ts';
 import type { Io } from '../io.ts';
 import { askReadApi } from '../read-api.ts';
 import { lasting, plain } from '../units.ts';
+import { isCassetteList } from './is-list.ts';
 
 type Row = {
   name: string;
@@ -136,16 +137,4 @@ const COLOURS: Readonly<Record<string, (text: string) => string>> = {
   pending: pc.yellow,
   rejected: pc.red,
   unresolved: pc.red,
-};
-
-/** What the page walks through. The schema itself would bring half of the server along. */
-export const isCassetteList = (body: unknown): body is CassetteList => {
-  const { cassettes, problems } = (body ?? {}) as Partial<Record<keyof CassetteList, unknown>>;
-  const named = (one: unknown, key: string) => typeof (one as Record<string, unknown> | null)?.[key] === 'string';
-  return (
-    Array.isArray(cassettes) &&
-    cassettes.every((one) => ['name', 'state', 'since', 'isolation'].every((key) => named(one, key))) &&
-    Array.isArray(problems) &&
-    problems.every((one) => named(one, 'subject') && named(one, 'reason'))
-  );
 };

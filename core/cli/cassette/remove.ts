@@ -13,7 +13,7 @@ import { DatabaseError, OperatorError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
 import { askReadApi } from '../read-api.ts';
-import { isCassetteList } from './list.ts';
+import { isCassetteList } from './is-list.ts';
 
 const WITHDRAWN_MS = 15_000;
 

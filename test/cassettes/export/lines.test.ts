@@ -130,6 +130,21 @@ databaseSuite('export of what is unusual', (test, database) => {
     assert.is(JSON.parse(body).traces[0].spans[0].output[0].text, text);
   });
 
+  test('what went in and out is as it was stored: nulls stay, and no number loses a digit', async () => {
+    await insertSessions(database(), [{ n: 1 }]);
+    await insertTraces(database(), [{ n: 1, session: 1 }]);
+    await insertSpans(database(), [{ n: 1, trace: 1, session: 1 }]);
+    const block = '{"type": "tool_use", "tool_input": {"at": 12345678901234567890, "price": 1.50, "none": null}}';
+    await database().sql(`update svc.spans set input = '[${block}]'::jsonb`);
+    for (const given of [{}, { limits: SMALL }]) {
+      const body = await (await exported.ask(`/sessions/${idOf('session', 1)}`, given)).text();
+      const [, told] = /"input":\[(.*?)\],"output"/.exec(body) ?? [];
+      assert.match(told ?? '', '"at": 12345678901234567890');
+      assert.match(told ?? '', '"price": 1.50');
+      assert.equal(JSON.parse(told ?? ''), JSON.parse(block));
+    }
+  });
+
   test('what somebody deleted is neither listed nor told', async () => {
     await insertSessions(database(), [{ n: 1 }, { n: 2 }]);
     await insertTraces(database(), [

@@ -82,9 +82,9 @@ databaseSuite('search: embedding in the background', (test, database) => {
     await say('brief', 'brief numbers', 'one two three', 26);
     const before = (await search.status()).chunks;
     await search.pass();
-    const { chunks, failed, pending } = await search.status();
+    const { chunks, failed, pending, shortened } = await search.status();
     assert.ok(chunks - before > 60 && chunks - before <= 101, String(chunks - before));
-    assert.equal([failed, pending], [0, 0]);
+    assert.equal([failed, pending, shortened], [0, 0, 1]);
     assert.is((await search.find('brief', 1)).results[0].prompt, 'brief numbers');
     assert.is((await search.find('endless', 1)).results[0].prompt, 'endless numbers');
   });
@@ -130,6 +130,31 @@ databaseSuite('search: embedding in the background', (test, database) => {
     const error = await fails(search.pass({ 'embedding.provider': 'local', 'embedding.model': 'no-such-model' }));
     assert.is(error.name, 'NoEmbedder');
     assert.equal(await own(`select 1 from cassette_search.embedded_spans where session_id = '${session_id}'`), []);
+  });
+
+  test('how far it is is told before the first batch, after each, and without anything to do', async () => {
+    await search.pass();
+    const { embedded, empty } = await search.status();
+    const known = embedded + empty;
+    assert.equal(search.progress.at(-1), { done: known, pending: 0, failed: 0 });
+    const calls = Array.from({ length: 20 }, (_, i) =>
+      journalCall(`many-${i}`, { at: 46 + i / 100, says: [user(`question ${i}`)], answers: answer(`reply ${i}`) }),
+    );
+    await storeCalls(database(), calls);
+    await deriveAll(database());
+    refuse = (input) => (input.some((text) => text.includes('question 7\n')) ? 400 : 200);
+    search.progress.length = 0;
+    await search.pass();
+    assert.equal(
+      search.progress.map(({ done, pending, failed }) => [done + failed - known, pending]),
+      [[0, 20], ...[[16, 4]], [20, 0]],
+    );
+    assert.is(search.progress.at(-1)?.failed, 1);
+    const forget =
+      "update svc.spans set input = '[]', output = '[]', node_hash = '\\x05' where input::text like '%question%'";
+    await own(forget);
+    await search.pass();
+    assert.is(search.progress.at(-1)?.failed, 0);
   });
 
   test('a text that is refused is recorded with its reason, the others are embedded, and it is not tried again', async () => {

@@ -263,7 +263,9 @@ databaseSuite('search: routes', (test, database) => {
     const config = { 'embedding.dimensions': 768 };
     const search = await standSearch(database(), { config });
     try {
-      assert.is(search.shown()?.trouble?.step, 'health');
+      const { step, reason } = search.shown()?.trouble ?? {};
+      assert.is(step, 'health');
+      assert.match(reason ?? '', 'embedding.dimensions says 768, and the local model has 384');
       assert.is((await search.ask('/v1/sessions')).status, 200);
     } finally {
       await search.close();

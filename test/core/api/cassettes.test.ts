@@ -27,6 +27,7 @@ const installed = (name: string, given: Partial<Installed> = {}): Installed => (
   source_digest: null,
   document: null,
   last_run: null,
+  progress: null,
   ...given,
 });
 const admitted = async (name: string, given: Partial<Installed> = {}): Promise<Installed> =>
@@ -65,6 +66,7 @@ test('one that is in says what it is, what it may do and what it offers', async 
       liveness: { state: 'up', reason: null, restarts: 2 },
       source_digest: `sha256:${'0'.repeat(64)}`,
       last_run: { scheduled_at: SINCE, ended_at: null, error: null },
+      progress: { done: 1204, pending: 35, failed: 2 },
     }),
   ]);
   const { manifest_digest, openapi_digest, config, ...rest } = cassettes[0];
@@ -90,6 +92,7 @@ test('one that is in says what it is, what it may do and what it offers', async 
     tables: ['cassette_my_notes.authors', 'cassette_my_notes.notes'],
     schedule: { every_seconds: 60 },
     last_run: { scheduled_at: SINCE },
+    progress: { done: 1204, pending: 35, failed: 2 },
     tools: [{ name: 'my-notes_find', title: 'Finds notes' }],
     source_digest: `sha256:${'0'.repeat(64)}`,
   });

@@ -18,6 +18,7 @@ const installed = (name: string, state: State, more: Partial<Installed> = {}, en
   source_digest: `sha256:${'a'.repeat(64)}`,
   document: null,
   last_run: null,
+  progress: null,
   ...more,
 });
 const trouble = {
@@ -39,6 +40,15 @@ const evidence = (...all: Installed[]) =>
     installed: all,
     now: Date.UTC(2026, 10, 21, 9, 2, 3, 456),
   });
+
+test('background work tells how far it is, where it told that', () => {
+  const progress = { done: 1204, pending: 35, failed: 2 };
+  const { cassettes } = evidence(installed('search', 'admitted', { progress }), installed('skills', 'admitted'));
+  assert.equal(
+    cassettes.map(({ background }) => background),
+    [progress, undefined],
+  );
+});
 
 test('every source stands in one of the two lists, and together they are as many as are on the list', () => {
   const { cassettes, unresolved_sources, configuration } = evidence(

@@ -228,6 +228,37 @@ test('what waits and what was given up is told with what to do about it', async 
   });
 });
 
+test('cassettes: how far their background work is, why a run failed, and why one is not in', async () => {
+  const at = new Date().toISOString();
+  const one = { state: 'admitted', since: at, isolation: 'inline' };
+  const list = {
+    cassettes: [
+      { ...one, name: 'export' },
+      {
+        ...{ ...one, name: 'search', progress: { done: 1204, pending: 35, failed: 2 } },
+        last_run: { scheduled_at: at, ended_at: at, error: 'Cannot embed:\u001b[2J no answer' },
+      },
+      { ...one, name: 'skills', state: 'rejected' },
+    ],
+    problems: [{ subject: 'skills', reason: 'Cannot take it: it changed' }],
+  };
+  const server = web((request, response) => {
+    const answers: Record<string, Json> = { '/ping': 'pong', '/v1/admin/status': statusExample, '/v1/cassettes': list };
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answers[request.url ?? '']));
+  });
+  await listening(server, async (address) => {
+    const { code, out } = await status({ flags: { 'api.listen': address } });
+    assert.is(code, 0);
+    const told = out.slice(out.indexOf('Cassettes:'), out.indexOf('Settings'));
+    assert.match(told, 'search          1,204 done, 35 waiting, 2 failed\n');
+    assert.match(told, /search {10}its last run, \d s ago, failed: Cannot embed:\ufffd\[2J no answer\n/);
+    assert.match(told, 'skills          rejected: Cannot take it: it changed\n');
+    assert.not.match(told, 'export');
+    const json: Json = JSON.parse((await status({ flags: { 'api.listen': address }, json: true })).out);
+    assert.equal(json.cassettes.cassettes[1].progress, { done: 1204, pending: 35, failed: 2 });
+  });
+});
+
 test('what clients have named cannot write on the terminal', async () => {
   const [parked] = statusExample.parked_sessions;
   const name = '\u001b]0;owned\u0007\u001b[2J\r\u202e';

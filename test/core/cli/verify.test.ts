@@ -74,6 +74,42 @@ databaseSuite('svc verify', (test, database) => {
     assert.is((await verify({ session: ids[1] ?? '' })).code, 0);
   });
 
+  test('whatever was changed by hand is told with its place and with status 1', async () => {
+    const three = ['Hello', 'Hi', 'More', 'Enough', 'Yet more'];
+    await takeIn(database(), [
+      capturedCall({ n: 4, request: chat(...three), response: chatAnswer('No') }),
+      capturedCall({ n: 5, request: chat(...three, 'No', 'Please'), response: chatAnswer('Bye') }),
+    ]);
+    const own = `session_id = '${ids[0]}'`;
+    const turn = (seq: number) => `turn ${seq} \\(raw turn \\d+\\)`;
+    const flip = `update svc.slices set bytes = set_byte(bytes, 3, get_byte(bytes, 3) # 1)
+                   where slice_id = (select response_slice from svc.raw_turns where ${own} and session_seq = 2)`;
+    const swap = `update svc.raw_turns set session_seq = case session_seq when 2 then 1003 else 1002 end
+                   where ${own} and session_seq in (2, 3)`;
+    const renumber = `update svc.raw_turns set session_seq = session_seq - 1000 where ${own} and session_seq > 1000`;
+    const altered = `update svc.nodes set role = 'system' where ${own} and position = 2`;
+    const removed = `delete from svc.raw_turns where ${own} and session_seq = 2`;
+    for (const [statements, what, back] of [
+      [[flip], `${turn(2)}: slice [0-9a-f]{64} `, [flip]],
+      [[swap, renumber], `${turn(2)}: its prev_hash is not the hash of turn 1`, [swap, renumber]],
+      [
+        [altered],
+        `raw turn \\d+, node [0-9a-f]{64}: its role is not what the turn says`,
+        [altered.replace('system', 'user')],
+      ],
+      [[removed], 'turn 2: this turn is gone, and no tombstone tells why', []],
+    ] as const) {
+      for (const statement of statements) await tamper(statement);
+      for (const session of [null, ids[0] ?? '']) {
+        const { code, out } = await verify({ session });
+        assert.is(code, 1, what);
+        assert.match(out, new RegExp(`^Broken: session ${ids[0]}, ${what}`, 'm'));
+      }
+      for (const statement of back) await tamper(statement);
+      if (back.length > 0) assert.is((await verify()).code, 0, `${what}: it is as it was`);
+    }
+  });
+
   test('--json is one document with the head of each session', async () => {
     await tamper(`update svc.nodes set role = 'system' where session_id = '${ids[1]}' and position = 0`);
     const { code, out } = await verify({ json: true });

@@ -128,13 +128,17 @@ export default {
     const route = routes[new URL(request.url).pathname];
     return route ? route(request, env, context) : new Response('no such route', { status: 404 });
   },
-  async scheduled({ scheduled_at, signal }, env) {
+  async scheduled({ scheduled_at, signal }, env, context) {
     if (scheduled_at === 0) throw new Error('nothing was due');
     if (scheduled_at === 1) {
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       env.LOG.info({}, 'it stopped');
       return;
     }
+    if (scheduled_at === 2) context.progress({ done: -1, pending: 0, failed: 0 });
+    if (scheduled_at === 3)
+      for (let done = 0; done <= 500; done++)
+        context.progress({ done, pending: 500 - done, failed: 2, more: 'left out' });
     env.LOG.info({ scheduled_at }, 'it ran');
   },
 };

@@ -21,7 +21,7 @@ export function describe(module) {
 }
 
 /**
- * @param {{ loaded: Promise<any>, bindings: { env(handed: any): Record<string, any> } }} process
+ * @param {{ loaded: Promise<any>, bindings: { env(handed: any): Record<string, any>, progress(items: unknown): void } }} process
  * @returns {(stream: import('node:http2').ServerHttp2Stream, headers: import('node:http2').IncomingHttpHeaders) => void}
  */
 export function serve({ loaded, bindings }) {
@@ -45,6 +45,7 @@ export function serve({ loaded, bindings }) {
       kept.catch((error) => console.error('What it waits for failed:', error));
     },
   };
+  const scheduledContext = { ...context, progress: bindings.progress };
 
   /** @type {Record<string, (stream: any, headers: any) => Promise<void>>} */
   const asks = {
@@ -80,9 +81,8 @@ export function serve({ loaded, bindings }) {
       stream.once('end', () => stop.abort(new DOMException('It was told to stop', 'AbortError')));
       stream.resume(); // its end says stop
       const last = running;
-      const run = last.then(() =>
-        cassette.scheduled({ scheduled_at: Number(headers['svc-scheduled-at']), signal: stop.signal }, env, context),
-      );
+      const event = { scheduled_at: Number(headers['svc-scheduled-at']), signal: stop.signal };
+      const run = last.then(() => cassette.scheduled(event, env, scheduledContext));
       running = run.catch(() => {});
       try {
         await run;

@@ -2,6 +2,7 @@
 import { connect, constants } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
 import { CHANNEL_BROKE, LIMITS } from './limits.mjs';
+import { teller } from './progress.mjs';
 
 const LOG_AHEAD_BYTES = 262_144;
 const LOG_LINE_CHARS = 16_000;
@@ -20,6 +21,9 @@ export function openBindings(socket) {
       CONFIG: config,
       LOG: log(session),
     }),
+    progress: teller((told) =>
+      session.request({ ':method': 'POST', ':path': '/progress', 'svc-progress': told }, { endStream: true }),
+    ),
   };
 }
 

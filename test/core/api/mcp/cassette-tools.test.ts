@@ -26,6 +26,7 @@ const installed = async (name: string, state: State = 'admitted', withDocument =
   source_digest: null,
   document: withDocument ? await readDocument(documentWith(), { name, isolation: 'process' }) : null,
   last_run: null,
+  progress: null,
 });
 
 type Answer = (request: Request) => Response | Promise<Response>;

@@ -3,6 +3,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { createServer, connect as dial, type Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Progress } from '../../../../core/cassette/contract.ts';
 import { openBridge } from '../../../../core/cassette/isolation/bridge.ts';
 import { OUTPUT_LIMITS, openGate } from '../../../../core/cassette/isolation/output.ts';
 import type { Handed } from '../../../../core/cassette/running.ts';
@@ -15,6 +16,7 @@ const test = suite('bridge');
 async function bridged(
   handed: Partial<Handed>,
   use: (session: ClientHttp2Session, socket: Socket, lines: LoggedLine[]) => Promise<void>,
+  progressed: (told: Progress) => void = () => {},
 ): Promise<void> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -25,7 +27,7 @@ async function bridged(
   socket.on('error', () => {});
   const { log, lines } = recordedLog();
   const gate = openGate(log, OUTPUT_LIMITS);
-  openBridge(ours, { gate })({ DB: null, CORE: null, CONFIG: {}, LOG: log, ...handed });
+  openBridge(ours, { gate, progressed })({ DB: null, CORE: null, CONFIG: {}, LOG: log, ...handed });
   const session = connect('http://svc', { createConnection: () => socket });
   session.on('error', () => {});
   try {
@@ -53,6 +55,30 @@ async function asked(session: ClientHttp2Session, path: string, body = ''): Prom
   await once(stream, 'close');
   return { status, text };
 }
+
+test('progress is believed if it is three whole numbers, and nothing else of it is kept', async () => {
+  const told: Progress[] = [];
+  const say = (session: ClientHttp2Session, words: string) =>
+    new Promise<number>((resolve) => {
+      const stream = session.request({ ':method': 'POST', ':path': '/progress', 'svc-progress': words });
+      stream.once('response', (headers) => resolve(Number(headers[':status'])));
+      stream.resume().end();
+    });
+  const use = async (session: ClientHttp2Session) => {
+    for (const words of [
+      ...['', 'null', '[]', '{', '{"done":1,"pending":2}', '{"done":1,"pending":2,"failed":-1}'],
+      ...[
+        '{"done":1.5,"pending":2,"failed":0}',
+        '{"done":"1","pending":2,"failed":0}',
+        '{"done":1e300,"pending":2,"failed":0}',
+      ],
+    ])
+      assert.is(await say(session, words), 400, words);
+    assert.is(await say(session, '{"done":1,"pending":2,"failed":3,"prompt":"secret"}'), 204);
+  };
+  await bridged({}, use, (items) => told.push(items));
+  assert.equal(told, [{ done: 1, pending: 2, failed: 3 }]);
+});
 
 const statement = JSON.stringify({ sql: 'select 1', parameters: [], options: {} });
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startInline } from '../../../../core/cassette/isolation/inline.ts';
+import { NO_PROGRESS } from '../../../../core/cassette/progress.ts';
 import { CassetteDown, type Handed, Rejection } from '../../../../core/cassette/running.ts';
 import { cassettes, recordedLog } from '../../../support/started-cassette.ts';
 
@@ -91,6 +92,17 @@ test('background work runs one after the other, and fails by its own words', asy
   );
   const error = await thrown(running.scheduled({ scheduled_at: 0, signal: stop.signal }));
   assert.is((error as Error).message, 'nothing was due');
+});
+
+test('its last word on its progress is kept, and what is none fails where it is said', async () => {
+  const { running } = await inline('friendly.mjs');
+  const { signal } = new AbortController();
+  assert.is(running.progress(), null);
+  await running.scheduled({ scheduled_at: 3, signal });
+  assert.equal(running.progress(), { done: 500, pending: 0, failed: 2 });
+  const error = await thrown(running.scheduled({ scheduled_at: 2, signal }));
+  assert.is((error as Error).message, NO_PROGRESS);
+  assert.equal(running.progress(), { done: 500, pending: 0, failed: 2 });
 });
 
 test.run();

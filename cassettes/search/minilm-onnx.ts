@@ -1,0 +1,145 @@
+/** How do weights of all-MiniLM-L6-v2 become what ONNX runs? Set into the graph of a BERT encoder, as many of its layers as are asked for. */
+import onnxProto from 'onnx-proto';
+import type { Tensor, Weights } from './minilm-weights.ts';
+
+const { onnx } = onnxProto;
+const { FLOAT, INT64 } = onnx.TensorProto.DataType;
+const { INT, FLOAT: NUMBER, INTS } = onnx.AttributeProto.AttributeType;
+
+export const HIDDEN = 384;
+export const LAYERS = 6;
+const HEADS = 12;
+const EPSILON = 1e-12;
+const LARGE = 1024; // bytes; what computes shapes has to be in the file itself
+
+type Wanted = {
+  /** Which layers: from this one on, to before that one. */
+  from?: number;
+  to?: number;
+  /** true: it begins with the numbers of the tokens. Else with what stands before the first layer, [1, tokens, 384], once they were looked up. */
+  lookup?: boolean;
+  /** Keeps the bytes of a tensor in the file of that name, and says where. Without it they are in the ONNX file itself. */
+  beside?: { name: string; keep(bytes: Uint8Array): { offset: number } };
+};
+
+/**
+ * `input_ids` [1, tokens] or `embedded`, to `last_hidden_state` [1, tokens, 384]. There is no mask, since nothing is padded.
+ * @returns an ONNX file, fp32
+ */
+export function minilmOnnx(weights: Weights, { from = 0, to = LAYERS, lookup = false, beside }: Wanted): Uint8Array {
+  const graph = openGraph(beside);
+  const { op, floats, ints, scalar } = graph;
+  const weight = (name: string, { transposed = false } = {}) => {
+    const tensor = weights.tensor(name);
+    return floats(name, transposed ? turned(tensor) : tensor);
+  };
+  const linear = (x: string, name: string) =>
+    op('Add', [op('MatMul', [x, weight(`${name}.weight`, { transposed: true })]), weight(`${name}.bias`)]);
+  const normed = (x: string, name: string, output?: string) =>
+    op(
+      'LayerNormalization',
+      [x, weight(`${name}.weight`), weight(`${name}.bias`)],
+      { axis: -1, epsilon: EPSILON },
+      output,
+    );
+  const row = (matrix: string, place: string) => op('Gather', [weight(`embeddings.${matrix}.weight`), place]);
+  const lookedUp = () => {
+    const number = (name: string, value: number) => graph.scalarInt(name, value);
+    const length = op('Gather', [op('Shape', ['input_ids']), number('second', 1)]);
+    const places = op('Range', [number('from', 0), length, number('step', 1)]);
+    const told = op('Add', [row('word_embeddings', 'input_ids'), row('position_embeddings', places)]);
+    return op('Add', [told, row('token_type_embeddings', ints('type', [0]))]);
+  };
+
+  const split = ints('shape.split', [0, 0, HEADS, HIDDEN / HEADS]);
+  const joined = ints('shape.joined', [0, 0, HIDDEN]);
+  const [scale, half] = [scalar('scale', 1 / Math.sqrt(HIDDEN / HEADS)), scalar('half', 0.5)];
+  const [root, one] = [scalar('root', Math.SQRT2), scalar('one', 1)];
+  const heads = (x: string, perm: number[]) => op('Transpose', [op('Reshape', [x, split])], { perm });
+  const attention = (x: string, name: string) => {
+    const query = heads(linear(x, `${name}.self.query`), [0, 2, 1, 3]);
+    const key = heads(linear(x, `${name}.self.key`), [0, 2, 3, 1]);
+    const value = heads(linear(x, `${name}.self.value`), [0, 2, 1, 3]);
+    const scores = op('Mul', [op('MatMul', [query, key]), scale]);
+    const seen = op('MatMul', [op('Softmax', [scores], { axis: -1 }), value]);
+    return linear(op('Reshape', [op('Transpose', [seen], { perm: [0, 2, 1, 3] }), joined]), `${name}.output.dense`);
+  };
+  const gelu = (x: string) => op('Mul', [op('Mul', [x, op('Add', [op('Erf', [op('Div', [x, root])]), one])]), half]);
+
+  const begin = lookup ? lookedUp() : 'embedded';
+  let x = from === 0 ? normed(begin, 'embeddings.LayerNorm') : begin;
+  for (let layer = from; layer < to; layer++) {
+    const name = `encoder.layer.${layer}`;
+    x = normed(op('Add', [attention(x, `${name}.attention`), x]), `${name}.attention.output.LayerNorm`);
+    const wide = gelu(linear(x, `${name}.intermediate.dense`));
+    const output = layer === to - 1 ? 'last_hidden_state' : undefined;
+    x = normed(op('Add', [linear(wide, `${name}.output.dense`), x]), `${name}.output.LayerNorm`, output);
+  }
+  return graph.file(lookup);
+}
+
+type Attribute = number | readonly number[];
+
+/** Nodes and constants of a graph, which name their outputs themselves. */
+function openGraph(beside: Wanted['beside']) {
+  const node: object[] = [];
+  const initializer = new Map<string, object>();
+  const constant = (name: string, dims: readonly number[], dataType: number, array: Float32Array | BigInt64Array) => {
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    const apart = beside && bytes.length >= LARGE ? place(beside, bytes) : { rawData: bytes };
+    initializer.set(name, { name, dims, dataType, ...apart });
+    return name;
+  };
+  const attribute = ([name, value]: [string, Attribute]) => {
+    if (typeof value !== 'number') return { name, type: INTS, ints: value };
+    return Number.isInteger(value) ? { name, type: INT, i: value } : { name, type: NUMBER, f: value };
+  };
+  return {
+    op(opType: string, input: string[], attributes: Record<string, Attribute> = {}, output = `t${node.length}`) {
+      node.push({ opType, input, output: [output], attribute: Object.entries(attributes).map(attribute) });
+      return output;
+    },
+    floats: (name: string, { shape, values }: Tensor) => constant(name, shape, FLOAT, values),
+    ints: (name: string, values: number[]) =>
+      constant(name, [values.length], INT64, BigInt64Array.from(values, BigInt)),
+    scalar: (name: string, value: number) => constant(name, [], FLOAT, Float32Array.of(value)),
+    scalarInt: (name: string, value: number) => constant(name, [], INT64, BigInt64Array.of(BigInt(value))),
+    file: (lookup: boolean): Uint8Array =>
+      onnx.ModelProto.encode({
+        irVersion: 8,
+        producerName: 'svc',
+        opsetImport: [{ domain: '', version: 17 }],
+        graph: {
+          name: 'all-MiniLM-L6-v2',
+          node,
+          initializer: [...initializer.values()],
+          input: [lookup ? port('input_ids', INT64, [1, 'tokens']) : port('embedded', FLOAT, [1, 'tokens', HIDDEN])],
+          output: [port('last_hidden_state', FLOAT, [1, 'tokens', HIDDEN])],
+        },
+      } as never).finish(),
+  };
+}
+
+const port = (name: string, elemType: number, dims: (string | number)[]) => ({
+  name,
+  type: {
+    tensorType: {
+      elemType,
+      shape: { dim: dims.map((dim) => (typeof dim === 'string' ? { dimParam: dim } : { dimValue: dim })) },
+    },
+  },
+});
+
+const place = ({ name, keep }: NonNullable<Wanted['beside']>, bytes: Uint8Array) => ({
+  dataLocation: onnx.TensorProto.DataLocation.EXTERNAL,
+  externalData: Object.entries({ location: name, offset: keep(bytes).offset, length: bytes.length }).map(
+    ([key, value]) => ({ key, value: String(value) }),
+  ),
+});
+
+function turned({ shape: [rows = 0, columns = 0], values }: Tensor): Tensor {
+  const other = new Float32Array(values.length);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++) other[column * rows + row] = values[row * columns + column] ?? 0;
+  return { shape: [columns, rows], values: other };
+}

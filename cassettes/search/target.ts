@@ -1,0 +1,127 @@
+/** How is a database of their own asked for vectors? Over connections of search itself, which makes its schema there first. */
+import type postgres from 'postgres';
+import type { Db, Migration } from '../../core/cassette/contract.ts';
+import { migrations } from './migrations.ts';
+import { SearchOff } from './relations.ts';
+
+const SCHEMA = 'search';
+const LOCK = '8201447304118406'; // of all that share that database
+const CONNECTIONS = 4;
+const IDLE_SECONDS = 10;
+const PATIENCE_SECONDS = 10;
+
+/** Only there: a copy, so that what is new, changed or gone is told by one statement, as in the main database. */
+const LISTED: Migration = {
+  name: '0001_listed_spans',
+  sql: `
+create table listed_spans (
+  trace_id     uuid not null,
+  span_id      uuid not null,
+  session_id   uuid not null,
+  started_at   timestamptz not null,
+  fingerprint  text not null,
+  primary key (trace_id, span_id)
+);`,
+};
+
+export const isTarget = (target: string): boolean => /^postgres(ql)?:\/\//.test(target) && URL.canParse(target);
+
+/** By address; what cannot be opened is tried again by the next who asks. */
+const opened = new Map<string, Promise<Db['query']>>();
+
+/** @throws {SearchOff} no vectors can lie there @throws {Error} `DatabaseError`: it cannot be reached */
+export function openTarget(target: string): Promise<Db['query']> {
+  const known = opened.get(target);
+  if (known) return known;
+  const opening = open(target);
+  opened.set(target, opening);
+  opening.catch(() => opened.delete(target));
+  return opening;
+}
+
+async function open(target: string): Promise<Db['query']> {
+  const { default: connect } = await import('postgres');
+  const options = (connection: Record<string, string>): postgres.Options<Record<string, postgres.PostgresType>> => ({
+    ...{ fetch_types: false, connect_timeout: PATIENCE_SECONDS, idle_timeout: IDLE_SECONDS, onnotice: () => {}, types },
+    connection: { application_name: 'svc search', ...connection },
+  });
+  const first = connect(target, { ...options({}), max: 1 });
+  const searchPath = await prepared(first)
+    .catch((error: unknown) => {
+      throw failure(error);
+    })
+    .finally(() => first.end({ timeout: 1 }));
+  const pool = connect(target, { ...options({ search_path: searchPath }), max: CONNECTIONS });
+  return (async (sql: string, parameters: readonly unknown[] = [], { settings = {} } = {}) => {
+    const chosen = Object.entries(settings).map(([name, value]) => [name, String(value)]);
+    const values = parameters as postgres.ParameterOrJSON<never>[];
+    try {
+      const rows =
+        chosen.length === 0
+          ? await pool.unsafe(sql, values, { prepare: true })
+          : await pool.begin(async (tx) => {
+              for (const pair of chosen) await tx.unsafe('select set_config($1, $2, true)', pair, { prepare: true });
+              return tx.unsafe(sql, values, { prepare: true });
+            });
+      return { rows: [...rows], row_count: rows.count };
+    } catch (error) {
+      throw failure(error);
+    }
+  }) as Db['query'];
+}
+
+/** As the main database gives and takes them: numbers as numbers, JSON as text on the way there. */
+const types: Record<string, postgres.PostgresType> = {
+  bigint: { to: 20, from: [20], serialize: String, parse: Number },
+  json: { to: 3802, from: [114, 3802], serialize: (text: string) => text, parse: (text: string) => JSON.parse(text) },
+};
+
+/** @returns its search path */
+function prepared(sql: postgres.Sql<Record<string, unknown>>): Promise<string> {
+  return sql.begin(async (tx) => {
+    await tx.unsafe(`select pg_advisory_xact_lock(${LOCK})`);
+    await tx.unsafe(`create schema if not exists ${SCHEMA}`);
+    const vectors = await schemaOfVectors(tx);
+    const path = `${SCHEMA}, "${vectors.replaceAll('"', '""')}", public`;
+    await tx.unsafe('select set_config($1, $2, true)', ['search_path', path]);
+    await tx.unsafe('create table if not exists applied_migrations (name text primary key)');
+    const applied = (await tx.unsafe('select name from applied_migrations')).map(({ name }) => name);
+    for (const { name, sql: text } of [...migrations, LISTED]) {
+      if (applied.includes(name)) continue;
+      await tx.unsafe(text);
+      await tx.unsafe('insert into applied_migrations values ($1)', [name]);
+    }
+    return path;
+  }) as Promise<string>;
+}
+
+async function schemaOfVectors(tx: postgres.TransactionSql<Record<string, unknown>>): Promise<string> {
+  const look = () =>
+    tx.unsafe(
+      "select n.nspname as name from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'",
+    );
+  const [there] = await look();
+  if (there) return String(there.name);
+  await tx
+    .savepoint((inner) => inner.unsafe('create extension vector with schema public'))
+    .catch((error: unknown) => {
+      const { code } = error as { code?: unknown };
+      throw new SearchOff(
+        `the database of vector_store.target has no extension vector, and it cannot be made there (${code}); have an administrator run: create extension vector`,
+      );
+    });
+  return 'public';
+}
+
+/** Without the server's words, which can name who logs in. */
+function failure(error: unknown): Error {
+  if (error instanceof SearchOff) return error;
+  const { code, name } = error as { code?: unknown; name?: unknown };
+  const sqlstate = name === 'PostgresError' && typeof code === 'string' ? code : '';
+  const why = typeof code === 'string' && /^\w+$/.test(code) ? code : 'it failed';
+  return Object.assign(new Error(`Cannot ask the database of vector_store.target: ${why}`), {
+    name: 'DatabaseError',
+    sqlstate,
+    transient: sqlstate === '' || /^(08|28|3D|40|53|55|57|58)/.test(sqlstate),
+  });
+}

@@ -1,0 +1,52 @@
+/** Is it well? Asked until it says so, some times; else by its own words why not. */
+import { PROBLEM_TYPE } from '../http/problem.ts';
+import { Rejection, type Running } from './running.ts';
+import { textOf } from './text-of.ts';
+
+export type HealthPatience = { tries: number; eachMs: number; betweenMs: number };
+
+const MOST_BYTES = 16_384;
+const MOST_CHARACTERS = 300;
+
+/** @param path its own, with query @throws {Rejection} health */
+export async function untilHealthy(
+  running: Pick<Running, 'fetch'>,
+  path: string,
+  { tries, eachMs, betweenMs }: HealthPatience,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = '';
+  for (let left = tries; left > 0 && !signal.aborted; left--) {
+    const said = await saidBy(running, path, eachMs);
+    if (said === null) return;
+    last = said;
+    if (left > 1) await new Promise((resolve) => setTimeout(resolve, betweenMs));
+  }
+  throw new Rejection('health', `Cannot take it: it is not healthy at ${path} (${last})`);
+}
+
+/** What it has; null: it is well. */
+async function saidBy(running: Pick<Running, 'fetch'>, path: string, ms: number): Promise<string | null> {
+  const request = new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(ms) });
+  const late = new Promise<null>((resolve) => request.signal.addEventListener('abort', () => resolve(null)));
+  try {
+    const response = await running.fetch(request);
+    if (response.ok || !response.headers.get('content-type')?.startsWith(PROBLEM_TYPE)) {
+      await response.body?.cancel();
+      return response.ok ? null : `it answered ${response.status}`;
+    }
+    const detail = await Promise.race([detailOf(response).catch(() => null), late]);
+    return `it answered ${response.status}${detail === null ? '' : `: ${detail}`}`;
+  } catch (error) {
+    if (request.signal.aborted) return `no answer within ${ms / 1000} s`;
+    return error instanceof Error ? error.message : 'it failed';
+  }
+}
+
+/** Of a problem, on one line; null: it has none. */
+async function detailOf(response: Response): Promise<string | null> {
+  const { detail } = (JSON.parse(await textOf(response, MOST_BYTES)) ?? {}) as { detail?: unknown };
+  const line = typeof detail === 'string' ? detail.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim() : '';
+  if (line === '') return null;
+  return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS - 1)}…` : line;
+}
