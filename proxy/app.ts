@@ -13,14 +13,17 @@ import type { Config } from '../core/config/schema.ts';
 import type { Log } from '../core/log.ts';
 import type { Outcome } from '../core/model/coverage.ts';
 import type { HeaderList } from '../core/model/headers.ts';
-import type { ProviderId } from '../core/model/provider.ts';
+import type { FormatId, ProviderId } from '../core/model/provider.ts';
 import type { WireFormat } from '../core/provider/format.ts';
 import { keepCopy, noCopy } from './copy.ts';
 import { failureBody, unreachable } from './failure.ts';
 import { forward, type Witness } from './forward.ts';
+import { pairs } from './headers.ts';
 import { originForm, outcomeWithoutFormat, type Route, routeOf } from './routes.ts';
-import { refuseTunnel, tunnel } from './tunnel.ts';
+import { refuseTunnel, type TunnelWitness, tunnel } from './tunnel.ts';
 import type { Upstreams } from './upstream.ts';
+import { readFrames } from './websocket-frames.ts';
+import { socketTurns } from './websocket-turns.ts';
 
 export type ProxyDeps = {
   config: Pick<Config, 'proxy' | 'capture' | 'api'>;
@@ -57,7 +60,7 @@ export const proxyHandler = (deps: ProxyDeps): ProxyHandler => {
   };
 };
 
-/** Connections that are to change their protocol: passed as raw sockets, and not read yet. */
+/** Connections that are to change their protocol: passed as raw sockets. Of the protocols only the Responses socket is read. */
 export const proxyUpgrade =
   (deps: ProxyDeps) =>
   (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
@@ -70,19 +73,32 @@ export const proxyUpgrade =
   };
 
 function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
-  const { provider, upstream, target } = routeOf(incoming.url ?? '/', deps.config.proxy);
+  const route = routeOf(incoming.url ?? '/', deps.config.proxy);
+  const { provider, upstream, target } = route;
   const refusal = deps.refuse(incoming.headers);
   if (refusal) {
     refuseTunnel(incoming, socket, refusal.status, failureBody(provider, refusal.message));
     return;
   }
-  bookOnly(deps, provider, 'unsupported_format');
+  const socketFormat = socketFormatOf(deps, route, incoming);
+  const keep = keptOf(incoming.headers, deps.config.capture.mode);
+  // its responses are turns of their own, so that a socket that ends badly, or never, is booked all the same
+  bookOnly(deps, provider, !socketFormat ? 'unsupported_format' : keep === 'off' ? 'disabled' : 'not_a_turn');
   tunnel({
     incoming,
     socket,
     head,
     upstream: deps.upstreams.at(upstream),
     target,
+    witness(raw) {
+      if (!socketFormat || keep === 'off') return null;
+      try {
+        return socketWitness(deps, { provider, format: socketFormat, keep, raw }, incoming);
+      } catch (error) {
+        complain(deps, error);
+        return null;
+      }
+    },
     failure: failureOf(deps, provider),
   });
 }
@@ -109,19 +125,34 @@ function passCall(deps: ProxyDeps, incoming: IncomingMessage, outgoing: ServerRe
 
 /** Opens the copy of a call, before its first byte goes up, or books why there is none. */
 function witnessOf(deps: ProxyDeps, { provider, path }: Route, incoming: IncomingMessage): Witness {
-  const { config, journal, identityKey, count, now } = deps;
-  const { headers, rawHeaders, method = 'GET', url = '/' } = incoming;
+  const { headers, method = 'GET' } = incoming;
   const format = deps.formatOf(method, path);
-  const keep = keptOf(headers, config.capture.mode);
+  const keep = keptOf(headers, deps.config.capture.mode);
   if (!format || keep === 'off') {
     bookOnly(deps, provider, format ? 'disabled' : outcomeWithoutFormat(method, path));
     return noCopy;
   }
+  const declaredBytes = Number(headers['content-length'] ?? 0);
+  return openCopy(deps, { provider, format: format.id, keep, requestedAt: deps.now(), declaredBytes }, incoming);
+}
+
+type Turn = {
+  provider: ProviderId;
+  format: FormatId;
+  keep: 'full' | 'metadata';
+  requestedAt: string;
+  declaredBytes: number; // 0: the request does not say how long it is
+};
+
+function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): Witness {
+  const { config, journal, identityKey, count, now } = deps;
+  const { rawHeaders, method = 'GET', url = '/' } = incoming;
+  const { provider, format, keep, requestedAt, declaredBytes } = turn;
   const copy = journal.open({
     svc_proxy_request_id: deps.newId(),
-    requested_at: now(),
+    requested_at: requestedAt,
     provider,
-    format: format.id,
+    format,
     method,
     url: redactUrl(originForm(url)),
     headers: believed(redactHeaders(rawHeaders), config.api.trust_caller_header),
@@ -136,10 +167,54 @@ function witnessOf(deps: ProxyDeps, { provider, path }: Route, incoming: Incomin
   return keepCopy(copy, {
     keep,
     maxBodyBytes: config.capture.max_body_bytes,
-    declaredBytes: Number(headers['content-length'] ?? 0),
+    declaredBytes,
     now,
     booked: (outcome) => count(provider, outcome),
   });
+}
+
+/** A socket on which turns pass, in the format of what is posted to the same path; null: none that we can read. */
+function socketFormatOf(deps: ProxyDeps, { path }: Route, { method, headers }: IncomingMessage): FormatId | null {
+  if (method !== 'GET' || !/^\s*websocket\s*$/i.test(headers.upgrade ?? '')) return null;
+  const format = deps.formatOf('POST', path);
+  return format?.id === 'openai.responses' ? format.id : null;
+}
+
+type AgreedSocket = Pick<Turn, 'provider' | 'format' | 'keep'> & { raw: readonly string[] };
+
+/** Reads a socket's turns from a copy of its bytes. Where that cannot go on, what follows on the socket is booked once, with the reason. */
+function socketWitness(
+  deps: ProxyDeps,
+  { raw, ...kind }: AgreedSocket,
+  incoming: IncomingMessage,
+): TunnelWitness | null {
+  const turns = socketTurns(raw, (requestedAt, declaredBytes) =>
+    openCopy(deps, { ...kind, requestedAt, declaredBytes }, incoming),
+  );
+  const giveUp = (outcome: Outcome) => {
+    deps.log.warn({ provider: kind.provider, outcome }, 'Cannot read a WebSocket to its end: it passes without a copy');
+    bookOnly(deps, kind.provider, outcome);
+  };
+  const reader = readFrames(joinedHeader(raw, 'sec-websocket-extensions'), {
+    maxMessageBytes: deps.config.capture.max_body_bytes,
+    now: deps.now,
+    listener: {
+      message: turns.message,
+      left: (side) => turns.end(side === 'client' ? 'client_closed' : 'upstream_cut'),
+      lost(why) {
+        turns.end('overflow');
+        giveUp(why);
+      },
+    },
+  });
+  if (!reader) giveUp('unsupported_format');
+  return reader;
+}
+
+/** The values of a header that may stand more than once, as one; null when it does not stand. */
+function joinedHeader(raw: readonly string[], name: string): string | null {
+  const values = pairs(raw).flatMap(([sent, value]) => (sent.toLowerCase() === name ? [value] : []));
+  return values.length > 0 ? values.join(', ') : null;
 }
 
 type KnownClient = Client & { identityKey: Uint8Array; key: string };

@@ -5,17 +5,26 @@ import type { Duplex } from 'node:stream';
 import { endToEnd, pairs, towardsUpgrade } from './headers.ts';
 import type { Upstream } from './upstream.ts';
 
+/** Told of the bytes that pass in the tunnel, in their order, and never waited for. */
+export type TunnelWitness = {
+  passed(side: 'client' | 'server', bytes: Buffer): void;
+  /** That side's connection has ended; once or more often for each. */
+  gone(side: 'client' | 'server'): void;
+};
+
 type Tunnel = {
   incoming: IncomingMessage;
   socket: Duplex;
   head: Buffer; // what the client sent on the heels of its request
   upstream: Upstream;
   target: string;
+  /** Asked when the upstream agrees. @param raw headers of its answer */
+  witness(raw: readonly string[]): TunnelWitness | null;
   failure(error: Error): string;
 };
 
 /** Asks the upstream for the upgrade. Its refusal goes back as it came. */
-export function tunnel({ incoming, socket, head, upstream, target, failure }: Tunnel): void {
+export function tunnel({ incoming, socket, head, upstream, target, witness, failure }: Tunnel): void {
   const method = incoming.method ?? 'GET';
   const request = upstream.request(method, target, towardsUpgrade(incoming.rawHeaders, method, upstream.host));
   let answered = false;
@@ -25,7 +34,7 @@ export function tunnel({ incoming, socket, head, upstream, target, failure }: Tu
     answered = true;
     const lines = pairs(answer.rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n${lines.join('')}\r\n`, 'latin1');
-    join(socket, head, theirs, rest);
+    join(socket, head, theirs, rest, witness(answer.rawHeaders));
   });
   request.on('response', (answer) => {
     answered = true;
@@ -48,13 +57,25 @@ export function refuseTunnel(incoming: IncomingMessage, socket: Duplex, status: 
     .end(body);
 }
 
-function join(ours: Duplex, head: Buffer, theirs: Duplex, rest: Buffer): void {
+function join(ours: Duplex, head: Buffer, theirs: Duplex, rest: Buffer, witness: TunnelWitness | null): void {
   if (rest.length > 0) ours.write(rest);
   if (head.length > 0) theirs.write(head);
-  theirs.on('error', () => ours.destroy());
-  theirs.on('close', () => ours.destroy());
+  theirs.on('error', () => {}); // its 'close' follows
+  theirs.on('close', () => (ours as Socket).destroySoon()); // what came reaches a client that reads slowly
   ours.on('close', () => theirs.destroy());
   ours.pipe(theirs).pipe(ours);
+  if (!witness) return;
+  if (head.length > 0) witness.passed('client', head);
+  if (rest.length > 0) witness.passed('server', rest);
+  watch(ours, 'client', witness);
+  watch(theirs, 'server', witness);
+}
+
+/** After the pipe, so that bytes are on their way before they are looked at. */
+function watch(socket: Duplex, side: 'client' | 'server', witness: TunnelWitness): void {
+  socket.on('data', (bytes: Buffer) => witness.passed(side, bytes));
+  socket.on('end', () => witness.gone(side));
+  socket.on('close', () => witness.gone(side));
 }
 
 /** An ordinary answer on a socket that Node's server has let go of; the connection ends with it. */

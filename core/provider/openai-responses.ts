@@ -5,10 +5,11 @@ import type { Reply } from '../model/reply.ts';
 import type { Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, type Fields, fields, isFields, limit, text, tokens } from './json.ts';
+import { jsonLines } from './ndjson.ts';
 import { errorIn } from './openai-error.ts';
 import { itemMessage } from './openai-responses-items.ts';
 import { failure, streamedResponse } from './openai-responses-stream.ts';
-import { replyIn, streamEvents } from './sse.ts';
+import { bodyText, replyIn, type StreamEvent, streamEvents } from './sse.ts';
 
 export const openaiResponses: WireFormat = {
   id: 'openai.responses',
@@ -51,6 +52,7 @@ function message(element: unknown): Message {
 }
 
 function reply(body: Uint8Array, contentType: string): Reply {
+  if (/^\s*application\/x-ndjson\b/i.test(contentType)) return toldBy(socketEvents(bodyText(body)));
   return replyIn(body, contentType, { what: 'a Responses answer', streamed, oneShot });
 }
 
@@ -71,9 +73,15 @@ function oneShot(document: unknown): Reply {
 const detail = (answer: Fields): Reply['error'] =>
   text(answer.detail) === '' ? null : { type: 'error', message: text(answer.detail) };
 
+const streamed = (answer: string): Reply => toldBy(streamEvents(answer));
+
+/** Over a WebSocket each event is a message of its own, and is kept as a line. */
+const socketEvents = (answer: string): StreamEvent[] =>
+  jsonLines(answer).flatMap((line) => (line === 'cut' ? [] : [line]));
+
 /** The events build the response that a call without streaming would have sent; what follows is the same for both. */
-function streamed(answer: string): Reply {
-  const { response, ended, error } = streamedResponse(streamEvents(answer));
+function toldBy(events: readonly StreamEvent[]): Reply {
+  const { response, ended, error } = streamedResponse(events);
   const said = replyOf(response, ended ? text(response.status) : '');
   return { ...said, complete: ended, error: said.error ?? error };
 }

@@ -1,0 +1,69 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { askIn, eventIn } from '../../../core/capture/websocket-messages.ts';
+
+const test = suite('messages of a Responses socket');
+
+const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+
+test('what asks for a response: a request, more input to the last one, and what steers one', () => {
+  const ask = (value: unknown) => askIn(bytes(value));
+  assert.equal(ask({ type: 'response.create', input: [{ type: 'message' }] }), {
+    kind: 'create',
+    lane: '',
+    previous_response_id: '',
+  });
+  assert.equal(ask({ model: 'm', stream_id: 'a', previous_response_id: 'resp_1', type: 'response.create' }), {
+    kind: 'create',
+    lane: 'a',
+    previous_response_id: 'resp_1',
+  });
+  assert.is(ask({ type: 'response.append', input: [] })?.kind, 'create');
+  assert.is(ask({ type: 'response.steer', previous_response_id: 'resp_1', input: 'x' })?.kind, 'steer');
+  for (const other of [
+    { type: 'response.processed', response_id: 'r' },
+    { type: 7 },
+    {},
+    [],
+    '{"type":"response.cre',
+    '',
+  ])
+    assert.is(ask(other), null, JSON.stringify(other));
+});
+
+test('a type deep in a message is not the message’s', () => {
+  assert.is(askIn(bytes({ input: [{ type: 'response.create' }] })), null);
+  assert.is(askIn(bytes('{"input":"\\"type\\":\\"response.create\\""}')), null);
+});
+
+test('an event begins a response, belongs to it, ends it or refuses it', () => {
+  const kind = (value: unknown) => eventIn(bytes(value))?.kind;
+  assert.is(kind({ type: 'response.created', response: {} }), 'begin');
+  assert.is(kind({ type: 'response.output_text.delta', delta: 'x' }), 'event');
+  for (const end of ['completed', 'incomplete', 'failed', 'cancelled'])
+    assert.is(kind({ type: `response.${end}` }), 'end');
+  assert.is(kind({ type: 'error' }), 'error');
+  assert.is(kind({ type: 'codex.rate_limits' }), 'event');
+  for (const other of [{}, { type: 3 }, 'pong', [1]]) assert.is(eventIn(bytes(other)), null);
+});
+
+test('an event tells its lane, its number, an error’s status and what it goes on from', () => {
+  assert.equal(
+    eventIn(
+      bytes({
+        type: 'response.created',
+        stream_id: 'a',
+        response: { previous_response_id: 'resp_1' },
+        sequence_number: 0,
+      }),
+    ),
+    { kind: 'begin', lane: 'a', status: null, numbered: true, previous_response_id: 'resp_1' },
+  );
+  const status = (value: object) => eventIn(bytes({ type: 'error', ...value }))?.status;
+  assert.is(status({ status: 400, error: {} }), 400);
+  assert.is(status({ status_code: 429 }), 429);
+  for (const none of [{}, { status: 200 }, { status: 'x' }, { status: 1e9 }]) assert.is(status(none), null);
+  assert.is(eventIn(bytes({ type: 'response.failed', status: 500 }))?.status, null);
+});
+
+test.run();

@@ -1,0 +1,95 @@
+/** A Responses socket at both ends: a provider that answers each request with an echo, and a client that remembers what it was told. */
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type ClientOptions, type ServerOptions, WebSocket, WebSocketServer } from 'ws';
+import { type ResponseDocument, type ResponseEvent, responseEvents } from './responses-streams.ts';
+
+export type Message = { type: string; [key: string]: unknown };
+
+/** The response to a request, the `number`th of its socket. */
+export function echoDocument(asked: Message, number: number): ResponseDocument {
+  const input = Array.isArray(asked.input) ? asked.input.at(-1)?.content : asked.input;
+  return {
+    id: `resp_${number}`,
+    object: 'response',
+    status: 'completed',
+    model: 'gpt-5',
+    previous_response_id: asked.previous_response_id ?? null,
+    output: [
+      {
+        id: `msg_${number}`,
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: `You said: ${input}`, annotations: [] }],
+      },
+    ],
+    usage: { input_tokens: 10 * number, output_tokens: number, total_tokens: 11 * number },
+  };
+}
+
+export const echoEvents = (asked: Message, number: number): ResponseEvent[] =>
+  responseEvents(echoDocument(asked, number));
+
+/** What the provider does with a message; `number` counts those of the socket from 1. */
+export type Talk = (socket: WebSocket, asked: Message, number: number) => void;
+
+export const echoing: Talk = (socket, asked, number) => {
+  for (const event of echoEvents(asked, number)) socket.send(JSON.stringify(event));
+};
+
+/** Answers an upgrade; `sockets` grows by each one taken. */
+export function socketProvider(talk: Talk, options: ServerOptions = {}) {
+  const server = new WebSocketServer({ noServer: true, ...options });
+  const sockets: WebSocket[] = [];
+  return {
+    sockets,
+    answer: (incoming: IncomingMessage, socket: Duplex, head: Buffer) =>
+      server.handleUpgrade(incoming, socket, head, (taken) => {
+        let number = 0;
+        sockets.push(taken);
+        taken.on('error', () => {});
+        taken.on('message', (bytes, isBinary) => {
+          if (isBinary) taken.send(bytes, { binary: true });
+          else talk(taken, JSON.parse(String(bytes)), ++number);
+        });
+      }),
+  };
+}
+
+export type SocketClient = {
+  socket: WebSocket;
+  /** Text messages, as they came. */
+  heard: string[];
+  events(): Message[];
+  send(message: object): void;
+  closed: Promise<{ code: number; reason: string }>;
+};
+
+/** @throws what the upgrade was refused with */
+export async function socketClient(
+  url: string,
+  options: ClientOptions & { protocols?: string[] } = {},
+): Promise<SocketClient> {
+  const { protocols = [], ...others } = options;
+  const socket = new WebSocket(url.replace(/^http/, 'ws'), protocols, { perMessageDeflate: false, ...others });
+  const heard: string[] = [];
+  socket.on('message', (bytes, isBinary) => {
+    if (!isBinary) heard.push(String(bytes));
+  });
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    socket.on('close', (code, reason) => resolve({ code, reason: String(reason) })),
+  );
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+  });
+  socket.on('error', () => {});
+  return {
+    socket,
+    heard,
+    events: () => heard.map((text) => JSON.parse(text)),
+    send: (message) => socket.send(JSON.stringify(message)),
+    closed,
+  };
+}
