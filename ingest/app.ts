@@ -13,11 +13,13 @@ import { METRICS_TYPE, type Metrics } from '../core/metrics.ts';
 import { sizeLimit } from './body.ts';
 import { openRoom } from './read-body.ts';
 import { REJECTIONS, Rejection, rejection } from './rejection.ts';
+import { type AppendTranscript, transcriptsApp } from './transcripts.ts';
 import { type AppendTurn, turnsApp } from './turns.ts';
 
 export type IngestApi = {
   /** Parsing, reading and storing happen behind it, off this thread. */
   append: AppendTurn;
+  appendTranscript: AppendTranscript;
   log: Log;
   metrics: Pick<Metrics, 'text' | 'ingestWrite' | 'ingestBody' | 'ingestWait'>;
   version: string;
@@ -49,13 +51,16 @@ const ping = createRoute({
   },
 });
 
-export function ingestApi({ append, log, metrics, version, allowedHosts, trustCallerHeader }: IngestApi) {
+export function ingestApi(parts: IngestApi) {
+  const { append, appendTranscript, log, metrics, version, allowedHosts, trustCallerHeader } = parts;
+  const taking = { trustCallerHeader, room: openRoom(BODIES_BYTES), log, metrics };
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(guard(allowedHosts));
   app.use(sizeLimit({ log, metrics }));
   app.openapi(ping, (c) => c.json({ status: 'ok' } as const, 200));
-  app.route('/', turnsApp({ append, trustCallerHeader, room: openRoom(BODIES_BYTES), log, metrics }));
+  app.route('/', turnsApp({ ...taking, append }));
+  app.route('/', transcriptsApp({ ...taking, append: appendTranscript }));
   app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': METRICS_TYPE }));
   app.route(
     '/',
@@ -71,11 +76,14 @@ export const complaint: Complaint = (_status, error) => ({ type: 'application/js
 
 const ABOUT = { title: 'svc ingest API', failures: REJECTIONS };
 
+const unanswered = () => Promise.reject(new Error('Cannot append: no database is behind a contract'));
+
 /** The contract, compiled from the routes with nothing behind them. */
 export const ingestContract = (version: string): Document =>
   contractOf(
     ingestApi({
-      append: () => Promise.reject(new Error('Cannot append: no database is behind a contract')),
+      append: unanswered,
+      appendTranscript: unanswered,
       log: openLog('silent'),
       metrics: { text: () => Promise.resolve(''), ingestWrite: () => {}, ingestBody: () => {}, ingestWait: () => {} },
       version,

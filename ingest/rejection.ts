@@ -15,7 +15,7 @@ export const Rejection = z
 export const REJECTIONS: Failures = {
   type: 'application/json',
   schema: 'Rejection',
-  example: (status) => ({ error: MOSTLY[status] ?? '' }),
+  example: (status, _method, told) => ({ error: typeof told === 'string' ? told : (MOSTLY[status] ?? '') }),
 };
 
 /** As the code says them; a test asks for each. */

@@ -1,30 +1,14 @@
 /** POST /v1/ingest: a turn that a trusted client has captured itself is kept before it is answered. (Seed, 'Ingest API'.) */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { DatabaseError } from '../core/errors.ts';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';
-import type { Log } from '../core/log.ts';
-import type { Metrics } from '../core/metrics.ts';
 import { IngestTurn, type IngestVerdict, MAX_INGEST_BYTES } from '../core/model/ingest.ts';
-import { rejectOversize, takeBody, unreadable } from './body.ts';
-import type { Room } from './read-body.ts';
-import { Rejection, rejection, rejectUnread } from './rejection.ts';
+import { Rejection, rejection } from './rejection.ts';
+import { type Append, answerUnkept, type Taking, take } from './take.ts';
 
-/**
- * Keeps a turn for good and says where it stands. The body's buffer may be moved to another thread: it is not looked at again.
- * @param subject who sent it, as a trusted gateway has it; null where nobody says so
- * @throws {DatabaseError} transient: it was not kept and may be sent again
- */
-export type AppendTurn = (body: Uint8Array<ArrayBuffer>, subject: string | null) => Promise<IngestVerdict>;
+export type AppendTurn = Append<IngestVerdict>;
 
-export type TurnsApp = {
-  append: AppendTurn;
-  /** Whether `x-svc-auth-subject` was set by a gateway; else anybody could claim another's name, and it is dropped. */
-  trustCallerHeader: boolean;
-  room: Room;
-  log: Log;
-  metrics: Pick<Metrics, 'ingestWrite' | 'ingestBody' | 'ingestWait'>;
-};
+export type TurnsApp = Taking & { append: AppendTurn };
 
 const AppendedTurn = z
   .object({
@@ -74,55 +58,19 @@ const appendTurn = createRoute({
 export const turnsApp = (deps: TurnsApp) => {
   const app = routes<HttpEnv>();
   app.openAPIRegistry.registerPath(appendTurn); // beside a plain handler: `openapi()` would parse the body on this thread
-  app.post(appendTurn.path, (c) => take(c, deps));
+  app.post(appendTurn.path, (c) =>
+    take(c, deps, {
+      what: 'turn',
+      provider: 'unknown',
+      append: deps.append,
+      answer: (verdict, bytes) => answer(c, verdict, bytes, deps),
+    }),
+  );
   return app;
 };
 
-async function take(c: Context<HttpEnv>, deps: TurnsApp): Promise<Response> {
-  const { metrics, room } = deps;
-  const why = unreadable(c);
-  if (why) {
-    metrics.ingestWrite('unknown', 'reject_media_type');
-    return rejectUnread(c, 415, why);
-  }
-  const body = await takeBody(c, room);
-  if (body.kind !== 'whole') return rejectBody(c, body.kind, deps);
-  const bytes = body.bytes.byteLength; // asked now: what was moved to another thread has no length here
-  try {
-    return answer(c, await appended(body.bytes, c, deps), bytes, deps);
-  } finally {
-    room.give(bytes);
-  }
-}
-
-function rejectBody(c: Context<HttpEnv>, kind: 'oversize' | 'busy' | 'cut', deps: TurnsApp): Response {
-  switch (kind) {
-    case 'oversize':
-      return rejectOversize(c, deps);
-    case 'busy':
-      deps.metrics.ingestWrite('unknown', 'busy');
-      c.header('retry-after', '1');
-      return rejectUnread(c, 503, 'Cannot take the turn: too many bodies are under way; ask again');
-    case 'cut': // answered all the same, though hardly anybody listens
-      deps.metrics.ingestWrite('unknown', 'reject_envelope');
-      return rejection(c, 400, 'bad-request', 'Cannot read the body: it ended before it was whole');
-  }
-}
-
-async function appended(body: Uint8Array<ArrayBuffer>, c: Context<HttpEnv>, deps: TurnsApp): Promise<IngestVerdict> {
-  const { append, metrics, trustCallerHeader } = deps;
-  const began = performance.now();
-  try {
-    const verdict = await append(body, (trustCallerHeader && c.req.header('x-svc-auth-subject')) || null);
-    metrics.ingestWait((performance.now() - began) / 1000);
-    return verdict;
-  } catch (thrown) {
-    metrics.ingestWrite('unknown', thrown instanceof DatabaseError && thrown.transient ? 'unavailable' : 'failed');
-    throw thrown;
-  }
-}
-
-function answer(c: Context<HttpEnv>, verdict: IngestVerdict, bytes: number, { metrics }: TurnsApp): Response {
+function answer(c: Context<HttpEnv>, verdict: IngestVerdict, bytes: number, deps: TurnsApp): Response {
+  const { metrics } = deps;
   switch (verdict.kind) {
     case 'accepted': {
       const { raw_turn_id, session_id, request_id, deduped, provider } = verdict;
@@ -134,11 +82,7 @@ function answer(c: Context<HttpEnv>, verdict: IngestVerdict, bytes: number, { me
       metrics.ingestWrite(verdict.provider, 'unusable');
       return rejection(c, 422, 'unusable', `${verdict.error} (kept as raw turn ${verdict.raw_turn_id})`);
     case 'malformed':
-      metrics.ingestWrite('unknown', 'reject_envelope');
-      return rejection(c, 400, 'bad-request', verdict.error);
     case 'unavailable':
-      metrics.ingestWrite('unknown', 'unavailable');
-      c.header('retry-after', '1');
-      return rejection(c, 503, 'unavailable', verdict.error);
+      return answerUnkept(c, verdict, 'unknown', deps);
   }
 }

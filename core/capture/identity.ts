@@ -1,11 +1,10 @@
 /** Whose call is it, as far as the call itself says? Envelope first, then what the harness sends. (README, 'Identity'.) */
 import { createHash } from 'node:crypto';
 import { v5 } from 'uuid';
+import { harnessOf, threadOf } from '../harness/harnesses.ts';
 import type { HeaderList } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import { type Envelope, envelopeOf } from './envelope.ts';
-import { harnessOf } from './harness.ts';
-import { threadOf } from './thread.ts';
 
 /** A sender that captured the call itself tells the envelope and the thread otherwise than in headers. */
 type Sayings = { headers: HeaderList; project: string; envelope?: Envelope; thread_id?: string };

@@ -15,8 +15,8 @@ import {
   QUOTE,
 } from './json-scan.ts';
 
-/** The top-level arrays whose elements are pieces of their own. */
-export type Section = 'messages' | 'input' | 'tools' | 'system';
+/** The top-level arrays whose elements are pieces of their own; `records` are those of a transcript. */
+export type Section = 'messages' | 'input' | 'tools' | 'system' | 'records';
 export type Piece = { section: Section | null; start: number; end: number };
 
 /** `regular`: no section's key stands twice, so that what was learnt of this body holds for one that begins or ends alike. */
@@ -25,9 +25,13 @@ export type Cut = { pieces: Piece[]; regular: boolean };
 /** From here on the body is as one cut before: its pieces, moved to this body's offsets; null: not yet. */
 export type Rejoin = (section: Section, at: number, before: readonly Piece[]) => Piece[] | null;
 
-const SECTIONS: readonly string[] = ['messages', 'input', 'tools', 'system'] satisfies Section[];
 /** Deeper JSON is kept, but neither cut nor read: readers of it recurse. */
 const MAX_DEPTH = 512;
+type Kind = { sections: readonly Section[]; mostDepth: number };
+/** What a provider is asked: `records` in it are a member like any other. */
+const ASKED: Kind = { sections: ['messages', 'input', 'tools', 'system'], mostDepth: MAX_DEPTH };
+/** Each record is read by itself, so one that is nested too deep must not keep the others from being pieces. */
+const TRANSCRIPT: Kind = { sections: ['records'], mostDepth: Number.POSITIVE_INFINITY };
 /** A body of more elements stays in one piece: a row for each would cost more than it saves. */
 const MAX_PIECES = 65_536;
 
@@ -38,11 +42,17 @@ const MAX_PIECES = 65_536;
  */
 export const sliceBody = (body: Uint8Array): Piece[] => cutOf(body).pieces;
 
+/** The same of a transcript upload: each of its records is a piece, so that a file that has grown shares all that it was. */
+export const sliceTranscript = (body: Uint8Array): Piece[] =>
+  scan(bufferOf(body), [], null, TRANSCRIPT)?.pieces ?? inOne(body);
+
 /** `sliceBody`, with what `core/capture/shared-slices.ts` needs to know. Resumes after the last of `known`, an element. */
 export function cutOf(body: Uint8Array, known: readonly Piece[] = [], rejoin: Rejoin | null = null): Cut {
-  const whole: Piece[] = body.byteLength === 0 ? [] : [{ section: null, start: 0, end: body.byteLength }];
-  return scan(bufferOf(body), [...known], rejoin) ?? { pieces: whole, regular: false };
+  return scan(bufferOf(body), [...known], rejoin, ASKED) ?? { pieces: inOne(body), regular: false };
 }
+
+const inOne = (body: Uint8Array): Piece[] =>
+  body.byteLength === 0 ? [] : [{ section: null, start: 0, end: body.byteLength }];
 
 /** The value of an element's piece. @throws {Unreadable} when it is not JSON */
 export function parseElement(piece: Uint8Array): unknown {
@@ -75,7 +85,7 @@ function parsed(bytes: Buffer): unknown {
 }
 
 /** null: not a JSON object, torn, nested too deep, or of too many elements. */
-function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null): Cut | null {
+function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null, { sections, mostDepth }: Kind): Cut | null {
   let regular = true;
   let glueStart = 0;
   let at: number;
@@ -96,7 +106,7 @@ function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null): Cut | null 
         if (body[next] !== COMMA) return -1;
         next = afterSpace(body, next + 1);
       }
-      const end = afterValue(body, next, MAX_DEPTH);
+      const end = afterValue(body, next, mostDepth);
       if (end === -1 || pieces.length >= MAX_PIECES) return -1;
       pieces.push({ section, start: last, end });
       last = end;
@@ -127,7 +137,7 @@ function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null): Cut | null 
     if (body[at] !== QUOTE) return null;
     const keyEnd = afterString(body, at);
     if (keyEnd === -1) return null;
-    const section = sectionNamed(body, at, keyEnd);
+    const section = sectionNamed(body, at, keyEnd, sections);
     at = afterSpace(body, keyEnd);
     if (body[at] !== COLON) return null;
     at = afterSpace(body, at + 1);
@@ -140,7 +150,7 @@ function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null): Cut | null 
       if (after === 'rejoined') return { pieces, regular };
       at = after;
     } else {
-      at = afterValue(body, at, MAX_DEPTH);
+      at = afterValue(body, at, mostDepth);
     }
     if (at === -1) return null;
     at = afterSpace(body, at);
@@ -154,7 +164,7 @@ function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null): Cut | null 
 }
 
 /** The section that a key names, however the key is spelt. */
-function sectionNamed(body: Buffer, start: number, end: number): Section | null {
+function sectionNamed(body: Buffer, start: number, end: number, sections: readonly Section[]): Section | null {
   let key = body.toString('latin1', start + 1, end - 1);
   if (key.includes('\\')) {
     try {
@@ -163,7 +173,7 @@ function sectionNamed(body: Buffer, start: number, end: number): Section | null 
       return null;
     }
   }
-  return SECTIONS.includes(key) ? (key as Section) : null;
+  return sections.find((section) => section === key) ?? null;
 }
 
 /** Pieces without a section that touch become one. */

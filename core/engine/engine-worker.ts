@@ -13,6 +13,7 @@ import { openIngest } from './ingest-writer.ts';
 import { runIntake } from './intake.ts';
 import type { EngineData, FromEngine, ToEngine } from './messages.ts';
 import { builtIn, type Reader } from './reader.ts';
+import { openTranscripts } from './transcript-writer.ts';
 import { runUpkeep } from './upkeep.ts';
 
 yieldToListeners(10);
@@ -52,6 +53,7 @@ const ingest = openIngest({
   metrics,
   committed: stored,
 });
+const transcripts = openTranscripts({ database, committed: stored });
 runUpkeep({ database, log, signal });
 
 port.on('message', (message: ToEngine) => {
@@ -62,11 +64,14 @@ port.on('message', (message: ToEngine) => {
         intake?.poke();
         break;
       case 'ingest':
-        say({ kind: 'ingested', id: message.id, verdict: await ingested(message.body, message.subject) });
+        say({ kind: 'ingested', id: message.id, verdict: await kept('an ingested turn', ingest, message) });
+        break;
+      case 'transcript':
+        say({ kind: 'taken', id: message.id, verdict: await kept('a transcript', transcripts, message) });
         break;
       case 'drain':
         await intake?.drained();
-        await ingest.idle();
+        await Promise.all([ingest.idle(), transcripts.idle()]);
         await derive?.drained();
         say({ kind: 'drained', id: message.id });
         break;
@@ -75,7 +80,7 @@ port.on('message', (message: ToEngine) => {
         break;
       case 'stop':
         stopping.abort();
-        await Promise.allSettled([intake?.stopped, ingest.idle(), derive?.stopped]);
+        await Promise.allSettled([intake?.stopped, ingest.idle(), transcripts.idle(), derive?.stopped]);
         await database.close();
         journal?.close();
         process.exit(0);
@@ -86,10 +91,16 @@ port.on('message', (message: ToEngine) => {
 });
 say({ kind: 'ready' });
 
-/** One turn that cannot be stored is its sender's loss alone, and is said so; the engine goes on. */
-async function ingested(body: Uint8Array, subject: string | null) {
+type Writer<Verdict> = { append(body: Uint8Array, subject: string | null): Promise<Verdict> };
+
+/** One body that cannot be stored is its sender's loss alone, and is said so; the engine goes on. */
+async function kept<Verdict>(
+  what: string,
+  { append }: Writer<Verdict>,
+  { body, subject }: { body: Uint8Array; subject: string | null },
+): Promise<Verdict | null> {
   try {
-    return await ingest.append(body, subject);
+    return await append(body, subject);
   } catch (error) {
     const reason =
       error instanceof DatabaseError
@@ -98,7 +109,7 @@ async function ingested(body: Uint8Array, subject: string | null) {
           ? error.name
           : 'unknown';
     const at = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // places, no message
-    log.error({ reason, at }, 'Cannot keep an ingested turn');
+    log.error({ reason, at }, `Cannot keep ${what}`);
     return null;
   }
 }

@@ -4,6 +4,7 @@ import { type DatabaseConnection, transferables } from '../db/client/connection.
 import type { PriceTable } from '../derive/price-file.ts';
 import type { Log } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
+import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import { startWorker } from '../start-worker.ts';
 import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
 
@@ -12,6 +13,8 @@ export type Engine = {
   written(segment: number, byteOffset: number): void;
   /** Keeps a turn that a client captured itself. Takes the body over: its memory is gone here. @throws {Error} it cannot be kept */
   ingest(body: Uint8Array<ArrayBuffer>, subject: string | null): Promise<IngestVerdict>;
+  /** The same for a file of a harness. */
+  transcript(body: Uint8Array<ArrayBuffer>, subject: string | null): Promise<TranscriptVerdict>;
   /** Resolves when all that the journal held at this moment is stored and derived; false when that took longer than the deadline. */
   drain(deadlineMs: number): Promise<boolean>;
   /** prom-client's JSON of the engine's own metrics; empty while it restarts. */
@@ -32,7 +35,10 @@ type Deps = {
 
 const INGEST_MS = 30_000; // then the sender is told to ask again, and finds the turn by its request id
 
-type Asked = { kind: 'drain' } | { kind: 'metrics' } | { kind: 'ingest'; body: Uint8Array; subject: string | null };
+type Asked =
+  | { kind: 'drain' }
+  | { kind: 'metrics' }
+  | { kind: 'ingest' | 'transcript'; body: Uint8Array; subject: string | null };
 
 const restartMs = { first: 200, most: 10_000 };
 
@@ -97,6 +103,13 @@ export function startEngine({ connection, journal, derive, prices, logLevel, log
       if (message?.kind !== 'ingested')
         return { kind: 'unavailable', error: 'Cannot say whether the turn is kept: ask again' };
       if (!message.verdict) throw new Error('Cannot keep an ingested turn: the engine has logged why');
+      return message.verdict;
+    },
+    transcript: async (body, subject) => {
+      const message = await ask({ kind: 'transcript', body, subject }, INGEST_MS, [body.buffer]);
+      if (message?.kind !== 'taken')
+        return { kind: 'unavailable', error: 'Cannot say whether the transcript is kept: ask again' };
+      if (!message.verdict) throw new Error('Cannot keep a transcript: the engine has logged why');
       return message.verdict;
     },
     drain: async (deadlineMs) => (await ask({ kind: 'drain' }, deadlineMs)) !== null,

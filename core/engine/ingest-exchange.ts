@@ -1,9 +1,7 @@
 /** What does an ingested turn say? A body of the ingest API as the exchange that its sender captured. (Reference section 3.1.) */
 import { clientKey } from '../capture/client-key.ts';
-import type { Envelope } from '../capture/envelope.ts';
 import { boundedId, identityOf } from '../capture/identity.ts';
 import { membersOf, type Range } from '../capture/json-members.ts';
-import { afterValue, bufferOf } from '../capture/json-scan.ts';
 import { storable } from '../derive/storable.ts';
 import type { HeaderList } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
@@ -13,6 +11,7 @@ import { type Fields, fields, isFields, text } from '../provider/json.ts';
 import { REDUCED_TYPE, saysNothing } from '../provider/reduced-reply.ts';
 import { bodyText } from '../provider/sse.ts';
 import type { Exchange } from './exchange.ts';
+import { faultOf, id, isTooDeep, label, labelsOf, tooDeepMetadata } from './ingest-envelope.ts';
 import { ingestedFormat, ingestedUrl, keptPath } from './ingest-format.ts';
 import { timesOf } from './ingest-times.ts';
 
@@ -38,8 +37,8 @@ export type IngestContext = {
   subject: string | null;
 };
 
-/** Deeper ones would overflow the stack of what hashes and stores them later. */
-const DEEPEST = { meta: 64, harness_metadata: 32 };
+/** A deeper one would overflow the stack of what hashes and stores it later. */
+const DEEPEST_META = 64;
 
 /** What the request and the answer hold is not looked at, so it may be anything: they are bytes of the body. */
 export function ingestExchange(body: Uint8Array, context: IngestContext): Ingested {
@@ -49,10 +48,8 @@ export function ingestExchange(body: Uint8Array, context: IngestContext): Ingest
   if (!isFields(document) || !members) return malformed('it is no JSON object');
   const { error, data: turn } = IngestTurn.safeParse(document);
   if (error) return malformed(faultOf(error));
-  if (isTooDeep(body, members.get('meta'), DEEPEST.meta)) return malformed('meta is nested too deep');
-  if (isTooDeep(body, metadataIn(body, members.get('session')), DEEPEST.harness_metadata)) {
-    return malformed('session.harness_metadata is nested too deep');
-  }
+  if (isTooDeep(body, members.get('meta'), DEEPEST_META)) return malformed('meta is nested too deep');
+  if (tooDeepMetadata(body, members.get('session'))) return malformed('session.harness_metadata is nested too deep');
 
   const meta = fields(document.meta); // as it stands: a schema drops a key named __proto__
   const provider = ProviderId.safeParse(turn.provider).data ?? null;
@@ -120,32 +117,6 @@ function documentIn(body: Uint8Array): unknown {
   }
 }
 
-/** The first thing wrong, by its name: the schema's own words may quote what they found. */
-function faultOf({ issues: [issue] }: { issues: readonly Issue[] }): string {
-  const name = issue?.path.map(String).join('.') || 'it';
-  if (issue?.code === 'too_small') return `${name} is empty`;
-  if (issue?.expected === 'nonoptional') return `${name} is missing`;
-  return `${name} is no ${KINDS[issue?.expected ?? issue?.format ?? ''] ?? 'UUID'}`; // alone org_id may be one of two things
-}
-
-type Issue = { code: string; path: PropertyKey[]; expected?: string; format?: string };
-const KINDS: Record<string, string> = {
-  string: 'string',
-  boolean: 'boolean',
-  object: 'object',
-  record: 'object',
-  base64: 'base64',
-};
-
-const isTooDeep = (body: Uint8Array, range: Range | undefined, mostDepth: number): boolean =>
-  range !== undefined && afterValue(bufferOf(body), range.start, mostDepth) === -1;
-
-/** Where the session's metadata stands in the body. */
-function metadataIn(body: Uint8Array, session: Range | undefined): Range | undefined {
-  const inner = session && membersOf(body.subarray(session.start, session.end))?.get('harness_metadata');
-  return inner && { start: session.start + inner.start, end: session.start + inner.end };
-}
-
 /** A copy: a view would keep the whole body in memory for as long as the request is remembered. */
 const bytesOf = (body: Uint8Array, { start, end }: Range = { start: 0, end: 0 }): Uint8Array =>
   new Uint8Array(body.subarray(start, end));
@@ -178,29 +149,6 @@ const headerValue = (told: unknown): string => {
   const value = text(told).trim();
   return /^[\x20-\x7e]{1,256}$/.test(value) ? value : '';
 };
-
-/** What a proxy reads from the headers of an envelope, in the sender's own words. */
-const labelsOf = (session: Fields): Omit<Envelope, 'agent_name' | 'project' | 'auth_subject'> => ({
-  harness_id: id(session.harness_id) || 'unknown',
-  harness_session_id: id(session.harness_session_id),
-  harness_version: label(session.harness_version),
-  cwd: label(session.cwd),
-  session_name: label(session.name),
-  parent_harness_session_id: id(session.parent_harness_session_id) || null,
-  harness_metadata: isFields(session.harness_metadata) ? session.harness_metadata : null,
-});
-
-/** As it comes back from the database, or a session would be named after an id that is not stored; `identityOf` bounds it. */
-const id = (told: unknown): string => storable(text(told).trim());
-
-/** No longer than a header could bring it; with a control character it is refused, as there. */
-const label = (told: unknown): string => {
-  const value = text(told);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
-  return /[\u0000-\u001f\u007f]/.test(value) ? '' : storable(value.slice(0, MAX_LABEL));
-};
-
-const MAX_LABEL = 4096;
 
 const printable = (told: string): string => told.replace(/[^\x20-\x7e]/g, '').trim();
 

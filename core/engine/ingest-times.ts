@@ -20,6 +20,12 @@ export function timesOf(told: Told, now: () => string): CallTimes {
   return { requested_at: instantOf(requested), last_byte_at: instantOf(ended < requested ? requested : ended) };
 }
 
+/** An instant as others write it, RFC 3339 at any offset, in our words; null for what is none, or of another age. */
+export const instantIn = (told: unknown): string | null => {
+  const micros = microsOf(told);
+  return micros === null ? null : instantOf(micros);
+};
+
 const SECOND = 1_000_000n;
 const LONGEST_SECONDS = 7 * 86_400;
 const END = (BigInt(Date.UTC(10_000, 0)) / 1000n) * SECOND;

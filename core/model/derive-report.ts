@@ -3,6 +3,29 @@ import { z } from '@hono/zod-openapi';
 
 const Counts = z.record(z.string(), z.int());
 
+const Reconcile = z
+  .object({
+    transcript_files: z.int().describe('of threads: the version of each that counts'),
+    subagent_forks: z.int().describe('of these, of sub-agents'),
+    threads_anchored: z.int().describe('sub-agents that stand under the tool call which started them'),
+    threads_unanchored: z.int(),
+    interacted_rows: z
+      .int()
+      .describe('records of threads that were entered again: kept, and never evidence of a spawn'),
+  })
+  .describe('what transcripts tell of how threads came to be');
+
+const TranscriptProjection = z
+  .object({
+    files: z.int(),
+    records: z.int(),
+    projected_records: z.int(),
+    omitted_records: z.int(),
+    omitted_types: Counts.describe('record types that nothing was made of; the raw turn has them all'),
+    suppressed_by_wire: z.int().describe('files whose conversation is told by calls over the wire'),
+  })
+  .describe('what was made of the records of transcripts');
+
 export const DeriveReport = z
   .object({
     sessions: z.int().describe('whose raw turns were read again'),
@@ -21,6 +44,15 @@ export const DeriveReport = z
     spans: z.int(),
     call_kinds: Counts.describe('LLM calls by what they were for'),
     node_kinds: Counts.describe('messages by role, or by the kind of context that a harness put in'),
+    judged_actions: z.int().describe('permission checks'),
+    attached_verdicts: z.int().describe('of these, those that stand under the tool call which they judge'),
+    unattached_actions: z
+      .array(z.object({ trace_id: z.uuid(), span_id: z.uuid() }))
+      .describe('the others, the newest twenty'),
+    web_summaries_attached: z.int(),
+    plans_attached: z.int(),
+    reconcile: Reconcile,
+    transcript_projection: TranscriptProjection,
   })
   .openapi('DeriveReport', {
     examples: [
@@ -37,6 +69,26 @@ export const DeriveReport = z
         spans: 27,
         call_kinds: { main: 9 },
         node_kinds: { assistant: 9, user: 10 },
+        judged_actions: 0,
+        attached_verdicts: 0,
+        unattached_actions: [],
+        web_summaries_attached: 0,
+        plans_attached: 0,
+        reconcile: {
+          transcript_files: 2,
+          subagent_forks: 1,
+          threads_anchored: 1,
+          threads_unanchored: 0,
+          interacted_rows: 0,
+        },
+        transcript_projection: {
+          files: 2,
+          records: 26,
+          projected_records: 13,
+          omitted_records: 13,
+          omitted_types: { 'queue-operation': 2, 'file-history-snapshot': 11 },
+          suppressed_by_wire: 2,
+        },
       },
     ],
   });

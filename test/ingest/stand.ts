@@ -5,6 +5,7 @@ import pino from 'pino';
 import { serveApp } from '../../core/http/listen.ts';
 import { openMetrics } from '../../core/metrics.ts';
 import type { IngestVerdict } from '../../core/model/ingest.ts';
+import type { TranscriptVerdict } from '../../core/model/transcript-upload.ts';
 import { complaint, type IngestApi, ingestApi } from '../../ingest/app.ts';
 import type { Json } from '../support/read-api.ts';
 
@@ -17,6 +18,17 @@ export const KEPT = {
   provider: 'anthropic',
 } as const satisfies IngestVerdict;
 
+export const KEPT_TRANSCRIPT = {
+  kind: 'accepted',
+  raw_turn_id: 13,
+  session_id: KEPT.session_id,
+  deduped: false,
+  told: {
+    ...{ main: false, agent_id: 'a9b2a396fff8564e8', agent_type: 'general-purpose', description: 'Echo check' },
+    ...{ tool_use_id: 'toolu_1', kind: '', records: 5, first_at: null, last_at: null },
+  },
+} as const satisfies TranscriptVerdict;
+
 export const standIngest = (given: Partial<IngestApi> = {}) => {
   const taken: { body: Uint8Array; subject: string | null }[] = [];
   const lines: string[] = [];
@@ -25,6 +37,10 @@ export const standIngest = (given: Partial<IngestApi> = {}) => {
     append: async (body, subject) => {
       taken.push({ body, subject });
       return KEPT;
+    },
+    appendTranscript: async (body, subject) => {
+      taken.push({ body, subject });
+      return KEPT_TRANSCRIPT;
     },
     log: pino({}, { write: (line: string) => void lines.push(line) }),
     metrics,

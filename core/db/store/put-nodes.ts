@@ -1,5 +1,5 @@
 /** Where do the messages of calls go? Into the DAG of their session, the same whatever order the calls were stored in. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { CallNodes, CallRow, LinkedMessage, NodeRow } from '../../model/node.ts';
 import { noUsage } from '../../model/usage.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
@@ -53,7 +53,7 @@ async function settled(tx: Sql, calls: readonly PlacedCall[]): Promise<number[]>
                   ${pgArray(probes.map((probe) => probe.call.nodes.call_id))}::text[])
         as p (index, place, session_id, node_hash, requested_at, call_id)
       join svc.nodes n on n.session_id = p.session_id and n.node_hash = p.node_hash
-     where (n.requested_at, n.call_id collate "C") <= (p.requested_at, p.call_id collate "C")
+     where (n.requested_at, n.call_id collate "C") <= (p.requested_at, p.call_id collate "C") and not ${isTranscripts(sql`n`)}
      group by p.index`);
   for (const { index, place } of found) out[index] = place;
   return out;
@@ -110,6 +110,12 @@ function placedNode(
   };
 }
 
+/**
+ * Of a call that a transcript tells. What a request over the wire holds is its own, whichever came first, so that transcripts can come
+ * and go; but an answer that the wire only repeats stays with the call that a transcript says was billed for it.
+ */
+const isTranscripts = (row: SQL): SQL => sql`starts_with(${row}.call_id, 'tx:')`;
+
 /** Usage columns in the order of `Usage`; the attributes that an earlier call takes over. */
 const ATTRIBUTES = sql.raw(
   [
@@ -146,7 +152,10 @@ export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promis
              cache_write_5m_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint, cost_usd numeric, tool_calls integer,
              followed boolean, requested_at timestamptz, created_at timestamptz)
     on conflict (session_id, node_hash) do update set ${ATTRIBUTES}
-     where (excluded.requested_at, excluded.call_id collate "C") < (n.requested_at, n.call_id collate "C")`);
+     where case when ${isTranscripts(sql`excluded`)} = ${isTranscripts(sql`n`)}
+                then (excluded.requested_at, excluded.call_id collate "C") < (n.requested_at, n.call_id collate "C")
+                when ${isTranscripts(sql`n`)} then n.role <> 'assistant' or excluded.slice_id is null
+                else n.role = 'assistant' and n.slice_id is not null end`);
   const parents = [...followed].map((key) => key.split(' '));
   await tx.rows(sql`
     update svc.nodes n set is_head = false

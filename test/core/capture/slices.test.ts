@@ -3,7 +3,14 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cutAfter } from '../../../core/capture/shared-slices.ts';
-import { cutOf, type Piece, parseElement, skeletonOf, sliceBody } from '../../../core/capture/slices.ts';
+import {
+  cutOf,
+  type Piece,
+  parseElement,
+  skeletonOf,
+  sliceBody,
+  sliceTranscript,
+} from '../../../core/capture/slices.ts';
 import { Unreadable } from '../../../core/provider/format.ts';
 
 const bytes = (text: string) => Buffer.from(text);
@@ -35,6 +42,43 @@ test('the four arrays are cut, others are not', () => {
     ['system', '[]'],
     [null, '],"stop":["x"],"metadata":{"messages":[1]}}'],
   ]);
+});
+
+test('records are cut in a transcript, and in nothing else; whatever else is in it is not', () => {
+  const text = '{"session":{"records":[1]},"messages":[2],"records":[{"a":1}, "torn {"],"input":[3]}';
+  const body = bytes(text);
+  assert.equal(
+    sliceTranscript(body).map((piece) => [piece.section, textOf(body, piece)]),
+    [
+      [null, '{"session":{"records":[1]},"messages":[2],"records":['],
+      ['records', '{"a":1}'],
+      ['records', ', "torn {"'],
+      [null, '],"input":[3]}'],
+    ],
+  );
+  assert.equal(
+    pieces(text).map(([section]) => section),
+    [null, 'messages', null, 'input', null],
+  );
+});
+
+test('a record that is nested too deep for a body is a piece as well', () => {
+  const deep = `${'['.repeat(600)}${']'.repeat(600)}`;
+  assert.is(sliceTranscript(bytes(`{"records":[1,${deep},2]}`)).length, 5);
+  assert.is(pieces(`{"messages":[1,${deep},2]}`).length, 1);
+});
+
+test('records that are no array, torn or there twice leave the upload whole', () => {
+  for (const text of ['{"records":{}}', '{"records":[1', '[]', '']) {
+    const cut = sliceTranscript(bytes(text));
+    assert.equal(cut.map((piece) => textOf(bytes(text), piece)).join(''), text);
+    assert.ok(cut.length <= 1, text);
+  }
+  const twice = bytes('{"records":[1],"records":[2]}');
+  assert.equal(
+    sliceTranscript(twice).map((piece) => textOf(twice, piece)),
+    ['{"records":[1],"records":[', '2', ']}'],
+  );
 });
 
 test('a key may be spelt with escapes', () => {

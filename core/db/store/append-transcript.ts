@@ -1,0 +1,37 @@
+/** How does an uploaded transcript get into the log? As a record of its session, once for each identity; no call and no node comes of it. */
+import { sessionId } from '../../capture/identity.ts';
+import type { PackedSlice } from '../../capture/slice-codec.ts';
+import type { Sql } from '../sql.ts';
+import { logTurns, type TurnRecord } from './log-turns.ts';
+import { markDirty, tellDirty } from './mark-dirty.ts';
+import { holdSlices } from './purge-count.ts';
+import { storedCalls } from './stored-calls.ts';
+
+/** `slices` may leave out what is stored already, under this count of purges. */
+export type TranscriptToStore = { turn: TurnRecord; slices: PackedSlice[]; purges: number | undefined };
+
+/** `session_id`: for which it counts. */
+export type StoredTranscript = { raw_turn_id: number; session_id: string; deduped: boolean };
+
+/**
+ * Stores the record unless its identity is stored already; its session is to be derived in both cases. It is no request of the proxy,
+ * so coverage does not know it. (Seed, derivation rules 5 to 7.)
+ * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts); a unique violation when somebody else stores the same just now: ask again
+ */
+export const appendTranscript = (db: Sql, { turn, slices, purges }: TranscriptToStore): Promise<StoredTranscript> =>
+  db.transaction(async (tx) => {
+    await holdSlices(tx, purges);
+    const [known] = await storedCalls(tx, { call_ids: [turn.call_id] });
+    const stored = known ?? (await logged(tx, turn, slices));
+    await markDirty(tx, [stored.session_id]);
+    await tellDirty(tx);
+    return { raw_turn_id: stored.raw_turn_id, session_id: stored.session_id, deduped: known !== undefined };
+  });
+
+async function logged(tx: Sql, turn: TurnRecord, slices: readonly PackedSlice[]) {
+  const { harness_id, harness_session_id } = turn.identity;
+  const session_id = sessionId(harness_id, harness_session_id);
+  const place = { session_id, harness_id, harness_session_id, fork: null };
+  const ids = await logTurns(tx, [{ ...turn, source: 'transcript', place }], slices);
+  return { session_id, raw_turn_id: ids.get(turn.call_id) ?? 0 };
+}

@@ -1,0 +1,69 @@
+/** In whose name does a body of the ingest API come? Its `session` as an envelope, and what is wrong with a body, in words that quote nothing. */
+import type { Envelope } from '../capture/envelope.ts';
+import { membersOf, type Range } from '../capture/json-members.ts';
+import { afterValue, bufferOf } from '../capture/json-scan.ts';
+import { storable } from '../derive/storable.ts';
+import { type Fields, isFields, text } from '../provider/json.ts';
+
+/** What a proxy reads from the headers of an envelope, in the sender's own words. */
+export const labelsOf = (session: Fields): Omit<Envelope, 'agent_name' | 'project' | 'auth_subject'> => ({
+  harness_id: id(session.harness_id) || 'unknown',
+  harness_session_id: id(session.harness_session_id),
+  harness_version: label(session.harness_version),
+  cwd: label(session.cwd),
+  session_name: label(session.name),
+  parent_harness_session_id: id(session.parent_harness_session_id) || null,
+  harness_metadata: isFields(session.harness_metadata) ? session.harness_metadata : null,
+});
+
+/** As it comes back from the database, or a session would be named after an id that is not stored; `identityOf` bounds it. */
+export const id = (told: unknown): string => storable(text(told).trim());
+
+/** No longer than a header could bring it; with a control character it is refused, as there. */
+export const label = (told: unknown): string => {
+  const value = text(told);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
+  return /[\u0000-\u001f\u007f]/.test(value) ? '' : storable(value.slice(0, MAX_LABEL));
+};
+
+const MAX_LABEL = 4096;
+
+/** Whether what stands there holds more levels than that. */
+export const isTooDeep = (body: Uint8Array, range: Range | undefined, mostDepth: number): boolean =>
+  range !== undefined && afterValue(bufferOf(body), range.start, mostDepth) === -1;
+
+/** A deeper one would overflow the stack of what hashes and stores it later. */
+const DEEPEST_METADATA = 32;
+
+/** Whether the metadata of the session, which stands there in the body, is nested too deep to be kept apart from its bytes. */
+export const tooDeepMetadata = (body: Uint8Array, session: Range | undefined): boolean =>
+  isTooDeep(body, metadataIn(body, session), DEEPEST_METADATA);
+
+/** Where the session's metadata stands in the body. */
+function metadataIn(body: Uint8Array, session: Range | undefined): Range | undefined {
+  const inner = session && membersOf(body.subarray(session.start, session.end))?.get('harness_metadata');
+  return inner && { start: session.start + inner.start, end: session.start + inner.end };
+}
+
+/** The first thing wrong, by its name: the schema's own words may quote what they found. */
+export function faultOf({ issues: [issue] }: { issues: readonly Issue[] }): string {
+  const name = issue?.path.map(String).join('.') || 'it';
+  if (issue?.code === 'too_small') return issue.origin === 'string' ? `${name} is empty` : `${name} is too small`;
+  if (issue?.code === 'too_big') return `${name} is too large`;
+  if (issue?.expected === 'nonoptional') return `${name} is missing`;
+  if (issue?.format === 'regex') return `${name} is malformed`;
+  return `${name} is no ${KINDS[issue?.expected ?? issue?.format ?? ''] ?? 'UUID'}`; // alone org_id may be one of two things
+}
+
+type Issue = { code: string; path: PropertyKey[]; expected?: string; format?: string; origin?: string };
+const KINDS: Record<string, string> = {
+  string: 'string',
+  boolean: 'boolean',
+  object: 'object',
+  record: 'object',
+  array: 'array',
+  int: 'whole number',
+  number: 'whole number',
+  safeint: 'whole number',
+  base64: 'base64',
+};

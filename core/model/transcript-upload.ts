@@ -1,0 +1,99 @@
+/** What does a trusted client send of a file that a harness keeps, and what became of it? (Seed, 'Transcript upload row'.) */
+import { z } from '@hono/zod-openapi';
+import { IngestSession } from './ingest.ts';
+
+/** A name that holds something; white space alone would be no name. */
+const name = z.string().min(1).regex(/\S/);
+const nameOrNone = z.string().regex(/^$|\S/).nullish();
+
+const Sha256 = z.string().regex(/^[0-9A-Fa-f]{64}$/);
+
+export const TranscriptPart = z
+  .object({
+    index: z.int().nonnegative().describe('0 is the first'),
+    count: z.int().positive(),
+    file_sha256: Sha256.describe('of the whole file, in hex: parts that name the same are of one version'),
+    from_line: z.int().nonnegative().describe('place in the file of the first of these records'),
+  })
+  .openapi('TranscriptPart');
+export type TranscriptPart = z.infer<typeof TranscriptPart>;
+
+export const TranscriptUpload = z
+  .object({
+    session: IngestSession.extend({
+      harness_id: z.string().nullish().describe('absent or empty: "unknown"'),
+      harness_session_id: name.describe('whose session the file is of'),
+    }),
+    agent_id: nameOrNone.describe(
+      "of the sub-agent whose file it is; absent or empty: the main thread's file. An agent named main is an agent",
+    ),
+    agent_type: z.string().nullish(),
+    description: z.string().nullish(),
+    tool_use_id: z.string().nullish().describe('of the tool call that spawned the sub-agent'),
+    kind: z
+      .string()
+      .nullish()
+      .describe('absent, empty or started: evidence of a spawn; interacted: a re-entry, kept and not derived from'),
+    records: z
+      .array(z.unknown())
+      .describe('of the file, a line each, in order and whatever they are; a line that is no JSON comes as a string'),
+    part: TranscriptPart.nullish().describe(
+      'of a file that is sent in parts: they may come in any order, and count when all of them are here',
+    ),
+  })
+  .openapi('TranscriptUpload', {
+    examples: [
+      {
+        session: { harness_id: 'claude', harness_session_id: '13607ae7-2247-4428-8c8f-a10fe2fd0148' },
+        agent_id: 'a9b2a396fff8564e8',
+        agent_type: 'general-purpose',
+        description: 'Echo check',
+        tool_use_id: 'toolu_01A09q90qw90lq917835lq9',
+        records: [
+          {
+            type: 'user',
+            isSidechain: true,
+            agentId: 'a9b2a396fff8564e8',
+            uuid: '7602e977-7b67-4527-a397-808deb9432cd',
+            timestamp: '2026-11-21T04:17:15.638Z',
+            message: { role: 'user', content: 'Run echo and report' },
+          },
+        ],
+        part: {
+          index: 0,
+          count: 2,
+          file_sha256: '3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b',
+          from_line: 0,
+        },
+      },
+    ],
+  });
+
+/** What the log keeps of an upload beside its bytes: `meta.transcript`. '' is not told. */
+export type TranscriptTold = {
+  main: boolean;
+  agent_id: string; // '' of the main file
+  agent_type: string;
+  description: string;
+  tool_use_id: string;
+  kind: string; // as told
+  records: number;
+  first_at: string | null; // of the records that have a time; UTC with microseconds
+  last_at: string | null;
+  part?: TranscriptPart;
+};
+
+/** Where an upload stands that was kept; `deduped`: its content stood there before. */
+export type KeptTranscript = {
+  raw_turn_id: number;
+  session_id: string;
+  deduped: boolean;
+  told: TranscriptTold;
+};
+
+/** `malformed`: not kept. `unstorable`: nor is this, for what the database says of it. `unavailable`: ask again. */
+export type TranscriptVerdict =
+  | ({ kind: 'accepted' } & KeptTranscript)
+  | { kind: 'malformed'; error: string }
+  | { kind: 'unstorable'; error: string }
+  | { kind: 'unavailable'; error: string };

@@ -1,0 +1,116 @@
+/** POST /v1/ingest/transcript: a file that a harness keeps of its session is kept before it is answered. (Seed, 'Ingest API'.) */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import { type HttpEnv, json, routes } from '../core/http/routes.ts';
+import { MAX_INGEST_BYTES } from '../core/model/ingest.ts';
+import { TranscriptPart, TranscriptUpload, type TranscriptVerdict } from '../core/model/transcript-upload.ts';
+import { Rejection, rejection } from './rejection.ts';
+import { type Append, answerUnkept, type Taking, take } from './take.ts';
+
+export type AppendTranscript = Append<TranscriptVerdict>;
+
+export type TranscriptsApp = Taking & { append: AppendTranscript };
+
+const AppendedTranscript = z
+  .object({
+    status: z.literal('accepted'),
+    deduped: z
+      .boolean()
+      .describe('whether these records of this file were here before; they are derived from once more all the same'),
+    records: z.int().nonnegative().describe('how many came'),
+    session_id: z.uuid(),
+    raw_turn_id: z.int(),
+    agent_id: z.string().optional().describe("absent of the main thread's file"),
+    part: TranscriptPart.optional(),
+  })
+  .openapi('AppendedTranscript', {
+    examples: [
+      {
+        status: 'accepted',
+        deduped: false,
+        records: 5,
+        session_id: '019fa57e-6d3c-5a51-8a1c-5f2a9f1f7b20',
+        raw_turn_id: 13,
+        agent_id: 'a9b2a396fff8564e8',
+      },
+    ],
+  });
+
+const appendTranscript = createRoute({
+  method: 'post',
+  path: '/v1/ingest/transcript',
+  operationId: 'appendTranscript',
+  tags: ['transcripts'],
+  summary: 'Appends one transcript file of a harness, or a part of one; it is kept when this answers, and once',
+  request: {
+    body: {
+      required: true,
+      description: `At most ${MAX_INGEST_BYTES} bytes, without content coding; a larger file comes in parts`,
+      content: { 'application/json': { schema: TranscriptUpload } },
+    },
+  },
+  responses: {
+    202: json(AppendedTranscript, 'It is kept'),
+    400: json(Rejection, 'The body is malformed; nothing is kept'),
+    403: json(Rejection, 'Asked for under a foreign host name, or by a foreign web page'),
+    413: json(Rejection, 'The body exceeds the size limit; it was not read'),
+    415: json(Rejection, 'The body is no JSON by its content type, or has a content coding'),
+    422: json(
+      Rejection,
+      'The database cannot hold what it says of itself; nothing is kept',
+      'Cannot keep the transcript: the database cannot hold what it says of itself',
+    ),
+    500: json(Rejection, 'Internal error'),
+    503: json(
+      Rejection,
+      'Nothing can be accepted now; ask again',
+      'Cannot keep the transcript: the database is not available',
+    ),
+  },
+});
+
+/** Transcripts are counted as if they were a provider of their own. */
+const PROVIDER = 'transcript';
+
+export const transcriptsApp = (deps: TranscriptsApp) => {
+  const app = routes<HttpEnv>();
+  app.openAPIRegistry.registerPath(appendTranscript); // beside a plain handler: `openapi()` would parse the body on this thread
+  app.post(appendTranscript.path, (c) =>
+    take(c, deps, {
+      what: 'transcript',
+      provider: PROVIDER,
+      append: deps.append,
+      answer: (verdict, bytes) => answer(c, verdict, bytes, deps),
+    }),
+  );
+  return app;
+};
+
+function answer(c: Context<HttpEnv>, verdict: TranscriptVerdict, bytes: number, deps: TranscriptsApp): Response {
+  const { metrics } = deps;
+  switch (verdict.kind) {
+    case 'accepted': {
+      const { raw_turn_id, session_id, deduped, told } = verdict;
+      metrics.ingestWrite(PROVIDER, deduped ? 'duplicate' : 'accepted');
+      if (!deduped) metrics.ingestBody(PROVIDER, bytes);
+      return c.json(
+        {
+          status: 'accepted',
+          deduped,
+          records: told.records,
+          session_id,
+          raw_turn_id,
+          ...(!told.main && { agent_id: told.agent_id }),
+          ...(told.part && { part: told.part }),
+        },
+        202,
+      );
+    }
+    case 'unstorable':
+      metrics.ingestWrite(PROVIDER, 'failed');
+      return rejection(c, 422, 'unstorable', verdict.error);
+    case 'malformed':
+    case 'unavailable':
+      return answerUnkept(c, verdict, PROVIDER, deps);
+  }
+}
