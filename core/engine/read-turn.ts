@@ -5,8 +5,9 @@ import { boundedId } from '../capture/identity.ts';
 import { sliceId } from '../capture/slice-codec.ts';
 import { type Piece, skeletonOf } from '../capture/slices.ts';
 import { termsOf } from '../derive/terms.ts';
+import type { CallSaid } from '../harness/harness.ts';
+import { callPurpose, injectedKind } from '../harness/harnesses.ts';
 import { chain } from '../merkle/chain.ts';
-import { injectedKind } from '../merkle/injected.ts';
 import { canonicalContent } from '../merkle/projection.ts';
 import type { Message, Role } from '../model/bucket.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
@@ -14,7 +15,9 @@ import type { CallNodes, LinkedMessage } from '../model/node.ts';
 import type { FormatId } from '../model/provider.ts';
 import type { Reply, RequestHead } from '../model/reply.ts';
 import { noUsage } from '../model/usage.ts';
+import { echoed } from '../provider/echoed.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
+import { saidBy, saidNothing } from './call-said.ts';
 import { messageOf, messageSlice } from './message-of.ts';
 import { type Answer, readAnswer } from './read-answer.ts';
 import type { Reader } from './reader.ts';
@@ -48,11 +51,21 @@ export type ReadTurn = CallNodes & {
   own_slices: { slice_id: string; bytes: Uint8Array }[]; // of messages that are no single element of the request's array
 };
 
-/** What was read before. Messages by (format, parent, slices): the same objects come back, so what was hashed once is not hashed again. */
-export type ReadingMemory = { messages: LRUCache<string, LinkedMessage>; roles: LRUCache<string, Role> };
+/**
+ * What was read before. Messages by (format, parent, slices): the same objects come back, so what was hashed once is not hashed again.
+ * `said` are some of them with what they say, and `texts` what calls say as system.
+ */
+export type ReadingMemory = {
+  messages: LRUCache<string, LinkedMessage>;
+  roles: LRUCache<string, Role>;
+  said: LRUCache<string, Message>;
+  texts: LRUCache<string, string>;
+};
 export const readingMemory = (messages = 50_000): ReadingMemory => ({
   messages: new LRUCache({ max: messages }),
   roles: new LRUCache({ max: messages }),
+  said: new LRUCache({ max: 256, maxSize: 8_388_608 }),
+  texts: new LRUCache({ max: 64, maxSize: 8_388_608, sizeCalculation: (text) => 2 * text.length + 1 }),
 });
 
 /**
@@ -77,6 +90,8 @@ export function readTurn(
   const { head } = asked;
   const model = reply?.model || (head?.model ?? '');
   const usage = reply?.usage ?? null;
+  const { harness_id } = facts;
+  const { kind, judged } = head ? callPurpose({ harness_id, ...head, ...asked.said, reply }) : noPurpose;
   return {
     call: {
       tip_hash: tip?.node_hash ?? null,
@@ -89,8 +104,8 @@ export function readTurn(
       previous_response_id: boundedId(head?.previous_response_id ?? ''),
       conversation_id: boundedId(head?.conversation_id ?? ''),
       unreadable: unreadable ?? '',
-      kind: 'main',
-      judged: '',
+      kind,
+      judged,
     },
     messages: asked.messages,
     answer: leaf,
@@ -143,8 +158,15 @@ export function requestHead(
   });
 }
 
-type Asked = Pick<ReadTurn, 'messages' | 'unreadable' | 'own_slices' | 'asks_nothing'> & { head: RequestHead | null };
-const nothing: Asked = { messages: [], unreadable: null, own_slices: [], asks_nothing: false, head: null };
+type Asked = Pick<ReadTurn, 'messages' | 'unreadable' | 'own_slices' | 'asks_nothing'> & {
+  head: RequestHead | null;
+  said: Pick<CallSaid, 'system' | 'first' | 'last'>;
+};
+const nothing: Asked = {
+  ...{ messages: [], unreadable: null, own_slices: [], asks_nothing: false },
+  ...{ head: null, said: saidNothing },
+};
+const noPurpose = { kind: 'main', judged: '' } as const;
 const unknownFormat = { reply: null, unreadable: 'Cannot read the call: it is in no format that is known here' };
 
 function readRequest(
@@ -164,9 +186,15 @@ function readRequest(
       : { slices: elements, joined: [] };
     if (format.asksNothing(skeleton, { messages: outside.length + elements.length }))
       return { ...nothing, asks_nothing: true };
+    const all = [...outside, ...slices];
+    const system = pieces.flatMap(({ section, start, end }, index) =>
+      section === 'system' ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }] : [],
+    );
+    const read = (slice: Slice) => saidIn(format, slice, memory);
     return {
       head: requestHead(format, skeleton, { pieces }),
-      messages: linked(format, [...outside, ...slices], memory, preceding),
+      said: saidBy({ format, skeleton, system, messages: all, read }, memory.texts),
+      messages: linked(format, all, memory, preceding),
       unreadable: null,
       own_slices: [...outside, ...joined],
       asks_nothing: false,
@@ -245,11 +273,22 @@ function linked(
   return slices.map((slice) => {
     const key: string = `${format.id} ${spine?.node_hash ?? ''} ${slice.slice_id}`;
     const message: LinkedMessage =
-      memory.messages.get(key) ?? link(format, messageOf(format, bytesOf(slice)), spine, slice.slice_id);
+      memory.messages.get(key) ?? link(format, saidIn(format, slice, memory), spine, slice.slice_id);
     memory.messages.set(key, message);
     if (message.injected === '') spine = message;
     return message;
   });
+}
+
+/** The message in a slice; the latest are remembered, since a call's purpose is told by its ends. */
+function saidIn(format: WireFormat, slice: Slice, { said }: ReadingMemory): Message {
+  const key = `${format.id} ${slice.slice_id}`;
+  const known = said.get(key);
+  if (known) return known;
+  const bytes = bytesOf(slice);
+  const message = messageOf(format, bytes);
+  said.set(key, message, { size: bytes.byteLength + 1 });
+  return message;
 }
 
 const bytesOf = (slice: Slice): Uint8Array =>
@@ -258,7 +297,7 @@ const bytesOf = (slice: Slice): Uint8Array =>
 /** A message on the node it hangs on; `after` is null for a root. */
 function link(format: WireFormat, message: Message, after: Preceding | null, slice_id: string | null): LinkedMessage {
   const injected = slice_id === null ? '' : injectedKind(message);
-  const [node] = chain([{ canonical: canonicalContent(hashed(format, message)), injected }], {
+  const [node] = chain([{ canonical: canonicalContent(echoed(format, message)), injected }], {
     hash: after?.node_hash ?? null,
     depth: after?.depth ?? 0,
   });
@@ -266,16 +305,6 @@ function link(format: WireFormat, message: Message, after: Preceding | null, sli
   const tool_calls = message.content.filter(({ type }) => type === 'tool_use' || type === 'server_tool_use').length;
   return { ...node, role: message.role, injected, tool_calls, slice_id };
 }
-
-/** A message as its clients repeat it. */
-const hashed = ({ echoesThinking, echoesToolIds }: WireFormat, { role, content }: Message): Message => ({
-  role,
-  content: content.flatMap((block) => {
-    if (block.type === 'thinking' && !echoesThinking) return [];
-    const { tool_use_id: _, ...unnumbered } = block;
-    return block.type === 'tool_use' && !echoesToolIds ? [unnumbered] : [block];
-  }),
-});
 
 const leafOf = (format: WireFormat, after: Preceding | null, reply: Reply): LinkedMessage =>
   link(format, { role: 'assistant', content: reply.content }, after, null);

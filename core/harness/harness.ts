@@ -3,6 +3,7 @@ import type { Message } from '../model/bucket.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { HeaderList } from '../model/headers.ts';
+import type { FormatId } from '../model/provider.ts';
 import type { Reply } from '../model/reply.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
 
@@ -17,6 +18,8 @@ export type Harness = {
   injectedKind(text: string): string;
   /** Tags around what the harness adds to a person's words: removed with all they hold. */
   wrappers: readonly string[];
+  /** Whether the harness itself speaks in a user's message, as in the summary that a conversation goes on from. `text` is trimmed and without wrappers. */
+  speaks(text: string): boolean;
   /** What a call beside the conversation is for; null: none that this harness makes. */
   callKind(call: CallSaid): CallKind | null;
   /** The action that a permission check judges, as the check shows it; '' when the call is none or shows none. */
@@ -57,8 +60,8 @@ export type CallSaid = {
   max_tokens: number | null;
   tool_count: number;
   system(): string;
-  first(): Message | null; // of the conversation
-  last(): Message | null;
+  first(): Message | null; // of the conversation: what is said as system stands in none of the two
+  last(back?: number): Message | null; // or so many messages before it
   reply: Reply | null;
 };
 
@@ -71,7 +74,7 @@ export type Task = { id: string; subject: string; status: string };
 
 /** One answered call of a transcript, with what its thread added since the call before. */
 export type TranscriptCall = {
-  local_id: string; // names it within its file, however the file grows: the answer's id, else its record's
+  local_id: string; // names it within its file, however the file grows: by the answer's id, else its record's
   turn_id: string; // of the harness's own turn; '' when not told
   requested_at: string; // of the earliest fresh record; UTC with microseconds
   ended_at: string; // of the answer's last record
@@ -81,10 +84,19 @@ export type TranscriptCall = {
   reply: Reply; // a transcript says what its harness was told: `usage` is null where it does not say
 };
 
+/** A thread that a file says another one is the origin of. '' is not told. */
+export type SpawnTold = { tool_use_id: string; path: string; label: string; description: string; prompt: string };
+
 export type TranscriptReading = {
+  /** As whose calls its calls are hashed and priced. */
+  format: FormatId;
+  harness_version: string; // ''
+  cwd: string; // ''
   calls: TranscriptCall[]; // of the active path, in order
   /** What the file says of how its thread came to be. */
-  spawn: { tool_use_id: string; path: string; label: string; description: string; prompt: string } | null;
+  spawn: SpawnTold | null;
+  /** What it says of how others came to be; the first word about a thread holds. */
+  spawned: (SpawnTold & { thread_id: string })[];
   /** False for a record of a thread that is entered again or ends: it never supersedes a spawn. */
   is_spawn_evidence: boolean;
   title: { text: string; rank: number } | null; // the higher rank wins

@@ -12,6 +12,7 @@ import { chat, chatAnswer, recordedJournalCalls } from '../../support/captured-c
 const facts = {
   format: 'openai.chat' as const,
   call_id: 'call',
+  harness_id: 'unknown',
   provider: 'openai',
   agent_name: 'agent',
   project: 'atlas',
@@ -82,6 +83,8 @@ test('messages hang on each other, and the answer on the last', () => {
     previous_response_id: '',
     conversation_id: '',
     unreadable: '',
+    kind: 'main',
+    judged: '',
   });
   assert.is(model, 'gpt-4o-mini-2024');
   assert.is(usage.input_tokens, 10);

@@ -46,6 +46,7 @@ function read(turn: DemoTurn) {
     {
       format: formatOf(method, path.split('?')[0] ?? '')?.id ?? null,
       call_id: request_id,
+      harness_id: turn.session?.harness_id ?? 'unknown',
       provider: turn.provider,
       agent_name: turn.agent_name ?? '',
       project: '',

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { injectedKind } from '../../../core/merkle/injected.ts';
+import { injectedKind } from '../../../core/harness/harnesses.ts';
 import type { Role } from '../../../core/model/bucket.ts';
 
 const test = suite('injectedKind');
@@ -12,6 +12,7 @@ test('each opening has its kind', () => {
   const kinds: [opening: string, kind: string][] = [
     ['# MCP Server Instructions\n\nthe following', 'mcp-instructions'],
     ['The following skills are available for use', 'skills-list'],
+    ['Available agent types for the Agent tool:\n- Explore', 'agents-list'],
     ['Plan mode is active. You', 'mode-banner'],
     ['Exited Plan Mode', 'mode-banner'],
     ['## Exited Plan Mode', 'mode-banner'],

@@ -1,0 +1,91 @@
+/** What does a request say that tells its purpose? Looked up when it is asked for, so that a long history costs nothing. */
+import { parseElement } from '../capture/slices.ts';
+import type { CallSaid } from '../harness/harness.ts';
+import { textOf } from '../harness/said.ts';
+import type { Message } from '../model/bucket.ts';
+import { Unreadable, type WireFormat } from '../provider/format.ts';
+import { fields, text } from '../provider/json.ts';
+
+/** A request's own words. `system` are the elements of the section of that name, which some formats have; `read` a message's. */
+export type SaidRequest<T extends { slice_id: string }> = {
+  format: WireFormat;
+  skeleton: Record<string, unknown>;
+  system: readonly { slice_id: string; bytes: Uint8Array }[];
+  messages: readonly T[];
+  read(message: T): Message;
+};
+
+/** Texts by what they were made of. */
+export type KnownTexts = { get(key: string): string | undefined; set(key: string, text: string): unknown };
+
+/** A request that tells nothing. */
+export const saidNothing: Pick<CallSaid, 'system' | 'first' | 'last'> = {
+  system: () => '',
+  first: () => null,
+  last: () => null,
+};
+
+/** More messages of the system than this in a row are looked past at neither end of the conversation. */
+const SYSTEM_RUN = 16;
+
+/** @param known texts of earlier requests: a conversation repeats its system prompt with each call */
+export function saidBy<T extends { slice_id: string }>(
+  { format, skeleton, system, messages, read }: SaidRequest<T>,
+  known: KnownTexts,
+): Pick<CallSaid, 'system' | 'first' | 'last'> {
+  const isSystem = (message: T) => read(message).role === 'system';
+  const leading = once(() => {
+    const run = messages.slice(0, SYSTEM_RUN);
+    const end = run.findIndex((message) => !isSystem(message));
+    return end < 0 ? run : run.slice(0, end);
+  });
+  const lastAt = once(() => {
+    const from = Math.max(0, messages.length - SYSTEM_RUN);
+    return from + messages.slice(from).findLastIndex((message) => !isSystem(message));
+  });
+  const at = (index: number) => {
+    const message = messages[index];
+    return message ? read(message) : null;
+  };
+  const repeated = () => {
+    const key = [format.id, ...system, ...leading()].map((part) => (typeof part === 'string' ? part : part.slice_id));
+    const text =
+      known.get(key.join(' ')) ??
+      [
+        ...system.map(({ bytes }) => elementWords(bytes)),
+        ...leading().map((message) => textOf(read(message).content)),
+      ].join('\n');
+    known.set(key.join(' '), text);
+    return text;
+  };
+  return {
+    system: once(() =>
+      [systemWords(skeleton.instructions), systemWords(skeleton.system), repeated()].join('\n').trim(),
+    ),
+    first: () => at(leading().length),
+    last: (back = 0) => at(lastAt() - back),
+  };
+}
+
+/** Text, or blocks of it. */
+function systemWords(told: unknown): string {
+  if (typeof told === 'string') return told;
+  return Array.isArray(told) ? told.map((block) => text(fields(block).text)).join('\n') : '';
+}
+
+function elementWords(bytes: Uint8Array): string {
+  try {
+    return text(fields(parseElement(bytes)).text);
+  } catch (error) {
+    if (error instanceof Unreadable) return '';
+    throw error;
+  }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | null = null;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,116 @@
+/** Which records of a Claude Code file are the conversation? It is a tree; those from a root to the active leaf are. */
+import { type Fields, fields, isFields, text } from '../provider/json.ts';
+
+export type ClaudeRecord = {
+  index: number;
+  type: string;
+  uuid: string;
+  parent: string; // ''
+  side: boolean;
+  answer: string; // which answer it is a piece of; ''
+  raw: Fields;
+};
+
+/** The records that stand in the tree, and the uuid of the leaf that the newest usable record of a prompt names. */
+export type ClaudeTree = { byId: ReadonlyMap<string, ClaudeRecord>; leaf: string };
+
+export function claudeTree(records: readonly unknown[]): ClaudeTree {
+  const byId = new Map<string, ClaudeRecord>();
+  const leaves: string[] = [];
+  for (const [index, raw] of records.entries()) {
+    if (!isFields(raw)) continue;
+    if (raw.type === 'last-prompt' && text(raw.leafUuid) !== '') leaves.push(text(raw.leafUuid));
+    const uuid = text(raw.uuid);
+    if (uuid === '' || typeof raw.type !== 'string' || byId.has(uuid)) continue; // an import may repeat what stands
+    // A compaction cuts the chain of what is sent, not the conversation.
+    const parent = text(raw.parentUuid) || text(raw.logicalParentUuid);
+    byId.set(uuid, { index, type: raw.type, uuid, parent, side: raw.isSidechain === true, answer: answerOf(raw), raw });
+  }
+  return { byId, leaf: leaves.findLast((leaf) => byId.has(leaf)) ?? '' };
+}
+
+const answerOf = (raw: Fields): string => {
+  const id = raw.type === 'assistant' ? text(fields(raw.message).id) : '';
+  return id === '' ? '' : `${id} ${text(raw.requestId)}`;
+};
+
+/**
+ * The active path in the order of the conversation, with the pieces of each answer next to each other. Pieces and results of tools
+ * that ran beside each other hang where the path does not pass: they belong to it all the same. Linear in the records.
+ */
+export function activePath(tree: ClaudeTree, main: boolean): ClaudeRecord[] {
+  const path = pathTo(activeLeaf(tree, main), tree.byId);
+  const pieces = new Map<string, ClaudeRecord[]>();
+  const results = new Map<string, ClaudeRecord[]>();
+  for (const record of tree.byId.values()) {
+    if (record.answer !== '') push(pieces, record.answer, record);
+    else if (record.type === 'user' && record.parent !== '' && isResult(record)) push(results, record.parent, record);
+  }
+  const onPath = new Set(path);
+  const done = new Set<ClaudeRecord>();
+  const out: ClaudeRecord[] = [];
+  const add = (record: ClaudeRecord) => {
+    if (done.has(record)) return;
+    done.add(record);
+    out.push(record);
+  };
+  for (const record of path) {
+    const whole =
+      record.answer === '' ? [record] : (pieces.get(record.answer) ?? []).filter(({ side }) => side === record.side);
+    if (done.has(record)) continue;
+    for (const piece of whole) add(piece);
+    if (record.answer === '') continue;
+    const beside = whole.flatMap(({ uuid }) => results.get(uuid) ?? []).filter((result) => !onPath.has(result));
+    for (const result of beside) add(result);
+  }
+  return out;
+}
+
+function push<T>(lists: Map<string, T[]>, key: string, member: T): void {
+  const list = lists.get(key);
+  if (list) list.push(member);
+  else lists.set(key, [member]);
+}
+
+const isResult = ({ raw }: ClaudeRecord): boolean => {
+  const { content } = fields(raw.message);
+  return Array.isArray(content) && content.length > 0 && content.every((block) => fields(block).type === 'tool_result');
+};
+
+/** From the root. A parent that is not there, or that came before on the way, ends it. */
+function pathTo(leaf: ClaudeRecord | undefined, byId: ClaudeTree['byId']): ClaudeRecord[] {
+  const path = new Set<ClaudeRecord>();
+  for (let at = leaf; at && !path.has(at); at = byId.get(at.parent)) path.add(at);
+  return [...path].reverse();
+}
+
+/** The latest leaf at or below the one that was named; without one the latest of the file's own kind. */
+function activeLeaf({ byId, leaf }: ClaudeTree, main: boolean): ClaudeRecord | undefined {
+  const parents = new Set([...byId.values()].map(({ parent }) => parent));
+  const all = [...byId.values()];
+  const ends = all.filter(({ uuid }) => !parents.has(uuid));
+  const named = byId.get(leaf);
+  if (named) {
+    const below = descends(byId, leaf);
+    return ends.findLast((end) => below(end)) ?? named;
+  }
+  const own = (record: ClaudeRecord) => record.side !== main;
+  return ends.findLast(own) ?? ends.at(-1) ?? all.findLast(own) ?? all.at(-1);
+}
+
+/** Whether a record descends from an ancestor. What was found on the way is remembered, so that all questions together are linear. */
+function descends(byId: ClaudeTree['byId'], ancestor: string): (record: ClaudeRecord) => boolean {
+  const known = new Map<string, boolean>([[ancestor, true]]);
+  return (record) => {
+    const way: string[] = [];
+    let at: ClaudeRecord | undefined = record;
+    while (at && !known.has(at.uuid)) {
+      known.set(at.uuid, false); // until it is known better; a circle leads nowhere
+      way.push(at.uuid);
+      at = byId.get(at.parent);
+    }
+    const found = at !== undefined && known.get(at.uuid) === true;
+    for (const uuid of way) known.set(uuid, found);
+    return found;
+  };
+}

@@ -1,0 +1,249 @@
+/** What does a Claude Code transcript say? Its conversation, how its sub-agents came to be, its title. (Reference sections 4.7 and 4.8.) */
+import type { Message } from '../model/bucket.ts';
+import type { Reply } from '../model/reply.ts';
+import type { TranscriptFile } from '../model/transcript.ts';
+import { anthropicMessages } from '../provider/anthropic-messages.ts';
+import { assertShallow, type Fields, fields, isFields, text } from '../provider/json.ts';
+import { activePath, type ClaudeRecord, type ClaudeTree, claudeTree } from './claude-path.ts';
+import type { TranscriptReading } from './harness.ts';
+import { noTally, omit, type Tally } from './omitted.ts';
+import { recordTime } from './record-time.ts';
+import { readable } from './transcript-answer.ts';
+import { earlier, latest, type Story, story } from './transcript-story.ts';
+
+/** In the tree of the conversation. */
+const SPOKEN = new Set(['user', 'assistant', 'system', 'attachment']);
+
+export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
+  const { records, received_at, main } = file;
+  const tally = noTally();
+  const tree = claudeTree(records);
+  const path = activePath(tree, main);
+  const told = story(received_at, { joined: true });
+  const at = (record: ClaudeRecord) => recordTime(record.raw, received_at);
+  const isOwn = ownRecords(file, path);
+  const firstWords = tellPath(path, told, { at, isOwn, tally });
+
+  const active = new Set(path.map(({ raw }) => raw));
+  const titles = titlesOf(records);
+  for (const record of records) tallyRest(record, { active, tree, tally });
+  const times = records.map((record) => recordTime(record, received_at)).filter((time) => time !== null);
+  return {
+    format: 'anthropic.messages',
+    harness_version: latestText(path, 'version'),
+    cwd: latestText(path, 'cwd'),
+    calls: told.calls,
+    spawn: main
+      ? null
+      : { tool_use_id: '', path: '', label: latestText(path, 'attributionAgent'), description: '', prompt: firstWords },
+    spawned: records.flatMap(spawnedIn),
+    is_spawn_evidence: true,
+    title: titles.reduce<TranscriptReading['title']>((best, one) => (best && best.rank > one.rank ? best : one), null),
+    first_at: times.reduce<string | null>(earlier, null),
+    last_at: times.reduce<string | null>((one, other) => latest(other, one), null),
+    projected_records: tally.projected,
+    omitted: tally.omitted,
+  };
+}
+
+/** A session that was forked or resumed into another brings along records of the first: history, whose calls were made there. */
+function ownRecords({ harness_session_id }: TranscriptFile, path: readonly ClaudeRecord[]) {
+  const named = (record: ClaudeRecord) => text(record.raw.sessionId);
+  const own = path.some((record) => named(record) === harness_session_id)
+    ? harness_session_id
+    : (path.map(named).findLast((id) => id !== '') ?? '');
+  return (record: ClaudeRecord) => !isFields(record.raw.forkedFrom) && (named(record) === '' || named(record) === own);
+}
+
+type Telling = { at(record: ClaudeRecord): string | null; isOwn(record: ClaudeRecord): boolean; tally: Tally };
+
+/** @returns the first words that were said to the thread */
+function tellPath(path: readonly ClaudeRecord[], told: Story, { at, isOwn, tally }: Telling): string {
+  let firstWords = '';
+  for (let i = 0; i < path.length; i++) {
+    const record = path[i];
+    if (!record) continue;
+    if (record.type === 'assistant') {
+      const pieces = [record];
+      for (let next = path[i + 1]; next && record.answer !== '' && next.answer === record.answer; next = path[i + 1]) {
+        pieces.push(next);
+        i++;
+      }
+      tellAnswer(pieces, told, { at, isOwn, tally });
+    } else if (SPOKEN.has(record.type)) {
+      const said = saidIn(record);
+      if (record.raw.subtype === 'compact_boundary') told.shrink(0);
+      else if (typeof said === 'string') omit(tally, said);
+      else if (isOwn(record)) told.say({ ...said, at: at(record) });
+      else told.recall(said.message);
+      if (typeof said !== 'string') tally.projected++;
+      if (typeof said !== 'string' && firstWords === '' && said.injected === '') firstWords = wordsOf(said.message);
+      if (record.type === 'user' && text(record.raw.promptId) !== '') told.turn(text(record.raw.promptId));
+    }
+  }
+  return firstWords;
+}
+
+function tellAnswer(pieces: readonly ClaudeRecord[], told: Story, { at, isOwn, tally }: Telling): void {
+  const [first] = pieces;
+  if (!first) return;
+  const reply = replyOf(pieces);
+  if (typeof reply === 'string') {
+    for (const _ of pieces) omit(tally, reply);
+    return;
+  }
+  tally.projected += pieces.length;
+  const times = pieces.map(at).filter((time) => time !== null);
+  if (!isOwn(first)) told.recall({ role: 'assistant', content: reply.content });
+  else {
+    told.answer({
+      local_id: first.answer || first.uuid,
+      reply,
+      from: times[0] ?? null,
+      until: times.reduce<string | null>((one, other) => latest(other, one), null),
+    });
+  }
+}
+
+/** The document that the provider would have sent in one piece, read as such; else why nothing is made of it. */
+function replyOf(pieces: readonly ClaudeRecord[]): Reply | string {
+  const messages = pieces.map(({ raw }) => fields(raw.message));
+  const last = (key: string) => messages.map((message) => text(message[key])).findLast((value) => value !== '') ?? '';
+  if (last('model') === '<synthetic>') return 'message:synthetic'; // the harness's own words in place of an answer
+  const other = messages.find(({ role }) => role !== 'assistant' && typeof role === 'string');
+  if (other) return `message:${text(other.role)}`;
+  const reply = readable(() => {
+    assertShallow(messages, 'an answer in a transcript');
+    const usage = messages.map((message) => message.usage).reduce(greatest, undefined);
+    return anthropicMessages.reply(
+      Buffer.from(
+        JSON.stringify({
+          ...{ id: last('id'), type: 'message', role: 'assistant', model: last('model') },
+          ...{ content: blocksOf(messages), stop_reason: last('stop_reason'), usage },
+        }),
+      ),
+      'application/json',
+    );
+  });
+  if (reply === null) return 'malformed:assistant';
+  return reply.content.length === 0 ? 'message:empty' : reply;
+}
+
+/** Of all pieces; a tool call that a later piece repeats is one. */
+function blocksOf(messages: readonly Fields[]): unknown[] {
+  const asked = new Set<string>();
+  return messages
+    .flatMap(({ content }): unknown[] => {
+      if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
+      return Array.isArray(content) ? content : [null]; // a block that is none makes the answer unreadable
+    })
+    .filter((block) => {
+      const { type, id } = fields(block);
+      if (typeof id !== 'string' || !text(type).endsWith('tool_use')) return true;
+      return asked.has(id) ? false : asked.add(id);
+    });
+}
+
+/** Counters grow while an answer streams: of each the greatest holds. */
+function greatest(before: unknown, later: unknown): unknown {
+  if (typeof before === 'number' && typeof later === 'number') return Math.max(before, later);
+  if (!isFields(before) || !isFields(later)) return later ?? before;
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(later)])];
+  return Object.fromEntries(keys.map((key) => [key, greatest(before[key], later[key])]));
+}
+
+type Said = { message: Message; injected: string };
+
+/** What a record adds to the conversation, or as what it is left out. `system-insert` is what the harness put in. */
+function saidIn({ type, raw }: ClaudeRecord): Said | string {
+  if (type === 'user') return saidByUser(raw);
+  const words = type === 'system' ? text(raw.content) : attachedText(fields(raw.attachment));
+  if (words.trim() === '') return type;
+  return { message: { role: 'system', content: [{ type: 'text', text: words }] }, injected: 'system-insert' };
+}
+
+function saidByUser(raw: Fields): Said | string {
+  const { role, content } = fields(raw.message);
+  if (typeof role === 'string' && role !== 'user') return `message:${role}`;
+  const message = readable(() => anthropicMessages.message({ role: 'user', content }));
+  if (message === null) return 'malformed:user';
+  return { message, injected: raw.isMeta === true ? 'system-insert' : '' };
+}
+
+/** How lists are introduced where they are sent. */
+const INTRODUCED: Record<string, string> = {
+  skill_listing: 'The following skills are available for use with the Skill tool:\n\n',
+  agent_listing_delta: 'Available agent types for the Agent tool:\n',
+};
+
+function attachedText(attachment: Fields): string {
+  const type = text(attachment.type);
+  const { content, prompt, addedLines, addedBlocks } = attachment;
+  const words =
+    [content, prompt, addedLines, addedBlocks, attachment.text].map(linesOf).find((said) => said !== '') ?? '';
+  return words === '' ? '' : `${Object.hasOwn(INTRODUCED, type) ? INTRODUCED[type] : ''}${words}`;
+}
+
+function linesOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return '';
+  return value
+    .map((line) => (typeof line === 'string' ? line : text(fields(line).text)))
+    .filter((line) => line !== '')
+    .join('\n');
+}
+
+const wordsOf = ({ content }: Message): string =>
+  content
+    .flatMap((block) => (block.type === 'text' && block.text ? [block.text] : []))
+    .join('\n')
+    .trim();
+
+/** A result of the tool that spawns says whom it spawned. */
+function spawnedIn(record: unknown): TranscriptReading['spawned'] {
+  const raw = fields(record);
+  const result = fields(raw.toolUseResult);
+  const thread_id = text(result.agentId);
+  const { content } = fields(raw.message);
+  const answered = Array.isArray(content) ? content.map((block) => text(fields(block).tool_use_id)) : [];
+  const [tool_use_id = ''] = answered.filter((id) => id !== '');
+  if (raw.type !== 'user' || thread_id === '' || tool_use_id === '') return [];
+  const told = { label: text(result.agentType), description: text(result.description), prompt: text(result.prompt) };
+  return [{ thread_id, tool_use_id, path: '', ...told }];
+}
+
+/** The higher rank wins, of equals the later one. */
+const TITLES: Record<string, { rank: number; key: string }> = {
+  'custom-title': { rank: 4, key: 'customTitle' },
+  'ai-title': { rank: 3, key: 'aiTitle' },
+  summary: { rank: 2, key: 'summary' },
+  'agent-name': { rank: 1, key: 'agentName' },
+};
+
+function titleIn(record: unknown): { text: string; rank: number } | null {
+  const type = text(fields(record).type);
+  const known = Object.hasOwn(TITLES, type) ? TITLES[type] : undefined;
+  const title = known ? (text(fields(record)[known.key]) || text(fields(record).title)).trim() : '';
+  return known && title !== '' ? { text: title, rank: known.rank } : null;
+}
+
+const titlesOf = (records: readonly unknown[]) => records.map(titleIn).filter((title) => title !== null);
+
+/** Counts what the conversation did not: other branches, and what is no part of any. */
+function tallyRest(
+  record: unknown,
+  { active, tree, tally }: { active: ReadonlySet<unknown>; tree: ClaudeTree; tally: Tally },
+): void {
+  const raw = fields(record);
+  const type = text(raw.type);
+  if (type === '') omit(tally, 'unknown');
+  else if (SPOKEN.has(type) && typeof raw.uuid !== 'string') omit(tally, `malformed:${type}`);
+  else if (SPOKEN.has(type)) {
+    if (!active.has(record)) omit(tally, 'inactive-branch');
+  } else if (type === 'last-prompt' && tree.byId.has(text(raw.leafUuid))) tally.projected++;
+  else if (titleIn(record) === null) omit(tally, Object.hasOwn(TITLES, type) ? `malformed:${type}` : type);
+  else tally.projected++;
+}
+
+const latestText = (path: readonly ClaudeRecord[], key: string): string =>
+  path.map(({ raw }) => text(raw[key])).findLast((value) => value !== '') ?? '';

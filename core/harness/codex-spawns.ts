@@ -1,0 +1,54 @@
+/** How does a Codex thread come to be? A rollout tells it of its own thread, and of those that it spawned. */
+import { type Fields, fields, isFields, text } from '../provider/json.ts';
+import type { SpawnTold, TranscriptReading } from './harness.ts';
+import { objectIn } from './signs.ts';
+
+/** What the head of a rollout says of its own thread. */
+export function threadSpawn(meta: Fields): Omit<SpawnTold, 'prompt'> {
+  const source = fields(typeof meta.source === 'string' ? objectIn(meta.source) : meta.source);
+  const subagent = fields(typeof source.subagent === 'string' ? objectIn(source.subagent) : source.subagent);
+  const spawn = fields(subagent.thread_spawn);
+  return {
+    tool_use_id: '',
+    path: text(spawn.agent_path),
+    label: text(spawn.agent_nickname) || text(meta.agent_nickname) || text(spawn.agent_role),
+    description: '',
+  };
+}
+
+/** A note that a thread was started, entered again, or has ended; null for any other event. */
+export const activityIn = (payload: Fields): { kind: string } | null =>
+  payload.type === 'sub_agent_activity' ? { kind: text(payload.kind) } : null;
+
+const isStart = (kind: string): boolean => kind === '' || kind === 'started';
+
+/** False for a file of nothing but notes of the other kinds. */
+export function isSpawnEvidence(records: readonly unknown[]): boolean {
+  if (records.some((record) => fields(record).type === 'session_meta')) return true;
+  const noted = records.map((record) => activityIn(fields(fields(record).payload))).filter((note) => note !== null);
+  return noted.length === 0 || noted.some(({ kind }) => isStart(kind));
+}
+
+/** The threads that a record says were spawned, and by which tool call. */
+export function spawnedIn(record: unknown): TranscriptReading['spawned'] {
+  const payload = fields(fields(record).payload);
+  const activity = activityIn(payload);
+  if (activity) {
+    const { agent_thread_id, event_id, agent_path } = payload;
+    const told = { ...nothing, thread_id: text(agent_thread_id), tool_use_id: text(event_id), path: text(agent_path) };
+    return isStart(activity.kind) && told.thread_id !== '' ? [told] : [];
+  }
+  return payload.type === 'item_completed' ? collaboration(fields(payload.item)) : [];
+}
+
+const nothing: SpawnTold = { tool_use_id: '', path: '', label: '', description: '', prompt: '' };
+
+function collaboration({ type, tool, id, receiver_agents, prompt }: Fields): TranscriptReading['spawned'] {
+  if (type !== 'CollabAgentToolCall' || tool !== 'spawn_agent' || !Array.isArray(receiver_agents)) return [];
+  return receiver_agents.filter(isFields).flatMap(({ thread_id, agent_nickname, agent_path }) => {
+    const told = { thread_id: text(thread_id), tool_use_id: text(id), path: text(agent_path) };
+    return told.thread_id === ''
+      ? []
+      : [{ ...told, label: text(agent_nickname), description: '', prompt: text(prompt) }];
+  });
+}

@@ -1,0 +1,141 @@
+/** What does Codex do? Its signs, its context, its calls beside the conversation, its tools. */
+import type { CallKind } from '../model/call-kind.ts';
+import type { ContentBlock } from '../model/content-block.ts';
+import { type HeaderList, wordOf } from '../model/headers.ts';
+import { fields, isFields, parsed, text } from '../provider/json.ts';
+import { readCodexTranscript } from './codex-transcript.ts';
+import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Task } from './harness.ts';
+import { resultText, wordsOf } from './said.ts';
+import { idOf, objectIn } from './signs.ts';
+import { wholeList } from './tasks.ts';
+
+export const codex: Harness = {
+  id: 'codex',
+  signs,
+  threadOf,
+  // its context leads the conversation and is repeated as it was, so that it may stand on the spine; it is only no prompt
+  injectedKind: () => '',
+  wrappers: [
+    'environment_context',
+    'user_instructions',
+    'skills_instructions',
+    'permissions',
+    'multi_agent_mode',
+    'recommended_plugins',
+    'subagent_notification',
+    'turn_aborted',
+    'user_shell_command',
+  ],
+  speaks: (words) => speeches.some((opening) => words.startsWith(opening)),
+  callKind,
+  judgedAction: () => '', // none of its calls judges a command of another
+  verdict: () => null,
+  spawn,
+  spawned,
+  thread,
+  tasksAfter,
+  titleIn: () => '',
+  readTranscript: readCodexTranscript,
+};
+
+const speeches = [
+  '# AGENTS.md instructions', // "… for <folder>", and the file in <INSTRUCTIONS>
+  '<skill>\n<name>',
+  'Another language model started to solve this problem and produced a summary', // of a compaction
+];
+
+/** `session-id` is the conversation, sub-agents included; `thread-id` the thread. `x-codex-turn-metadata` repeats both. */
+function signs(headers: HeaderList): HarnessSigns | null {
+  const harness_version = /^codex[\w-]*\/(\S+)/i.exec(wordOf(headers, 'user-agent'))?.[1] ?? '';
+  const turn = objectIn(wordOf(headers, 'x-codex-turn-metadata'));
+  const pair = wordOf(headers, 'session-id') && wordOf(headers, 'thread-id');
+  if (!harness_version && !isFields(turn) && !pair) return null;
+  const told = fields(turn);
+  const harness_session_id = wordOf(headers, 'session-id') || idOf(told.session_id) || wordOf(headers, 'session_id');
+  const parent = wordOf(headers, 'x-codex-parent-thread-id') || idOf(told.parent_thread_id);
+  const metadata = {
+    originator: wordOf(headers, 'originator'),
+    subagent: wordOf(headers, 'x-openai-subagent'),
+    ...threadTold(told),
+  };
+  const known = Object.entries(metadata).filter(([, value]) => value !== '');
+  return {
+    harness_id: 'codex',
+    harness_session_id,
+    harness_version,
+    parent_thread_id: parent === harness_session_id ? '' : parent, // a root thread has its session's id
+    harness_metadata: known.length > 0 ? Object.fromEntries(known) : null,
+  };
+}
+
+/** Of the turn's metadata what tells a thread from another. It is the same for all its calls; `/root` is the main one. */
+const threadTold = (turn: Record<string, unknown>) => ({
+  agent_path: pathOf(turn.agent_path) || pathOf(turn.agent_name),
+  agent_nickname: idOf(turn.agent_nickname),
+  agent_role: idOf(turn.agent_role),
+  subagent_kind: idOf(turn.subagent_kind),
+});
+
+const pathOf = (value: unknown): string => (idOf(value).startsWith('/root/') ? idOf(value) : '');
+
+/** The pair `thread-id` and `session-id` comes with every call: only where both stand and differ is it a sub-agent. */
+function threadOf(headers: HeaderList): string {
+  const [thread, session] = [wordOf(headers, 'thread-id'), wordOf(headers, 'session-id')];
+  return thread && session && thread !== session ? thread : '';
+}
+
+/**
+ * `source.subagent.thread_spawn`, as a capture's envelope or a rollout has it, `source` being an object or its JSON; else what `signs`
+ * has found.
+ */
+function thread(metadata: Record<string, unknown> | null): { path: string; label: string } {
+  const source = metadata?.source;
+  const origin = fields(typeof source === 'string' ? objectIn(source) : source);
+  const spawned = fields(fields(origin.subagent).thread_spawn);
+  const told = (key: string) => text(spawned[key]) || text(metadata?.[key]);
+  const path = pathOf(told('agent_path'));
+  return { path, label: told('agent_nickname') || told('agent_role') || (path.split('/').at(-1) ?? '') };
+}
+
+/**
+ * | the call | kind |
+ * | --- | --- |
+ * | its last message asks for a context checkpoint compaction, or for a handoff summary for another LLM | compaction |
+ *
+ * Where nobody says which harness calls, only if the message begins with the harness's own words.
+ */
+function callKind(call: CallSaid): CallKind | null {
+  if (call.harness_id !== 'codex' && call.harness_id !== 'unknown') return null;
+  const asked = wordsOf(call.last()).toLowerCase();
+  const isCompaction =
+    call.harness_id === 'unknown'
+      ? asked.startsWith('you are performing a context checkpoint compaction')
+      : asked.includes('context checkpoint compaction') || asked.includes('create a handoff summary for another llm');
+  return isCompaction ? 'offshoot:compaction' : null;
+}
+
+/** `spawn_agent`, of whichever namespace. What it is told may be sealed, and then says nothing here. */
+function spawn({ tool_name, tool_input }: { tool_name: string; tool_input: unknown }): SpawnAsked | null {
+  if (!/(?:^|[._])spawn_agent$/.test(tool_name)) return null;
+  const { message, items, task_name, agent_type } = fields(tool_input);
+  const said = text(message) || (Array.isArray(items) ? items.map((item) => text(fields(item).text)).join('\n') : '');
+  return { prompt: SEALED.test(said) ? '' : said, label: text(task_name) || text(agent_type), description: '' };
+}
+
+const SEALED = /^gAAAA[\w-]{40,}=*$/;
+
+/** `{agent_id, nickname}`, or `{task_name}` with the path of the new agent. */
+function spawned(result: ContentBlock): string[] {
+  const told = fields(parsed(resultText(result)));
+  return [text(told.agent_id), text(told.task_name)].filter((name) => name !== '');
+}
+
+/** `update_plan` writes the whole plan. */
+function tasksAfter(
+  tasks: readonly Task[],
+  { tool_name, tool_input }: { tool_name: string; tool_input: unknown },
+  result: ContentBlock,
+): Task[] | null {
+  if (tool_name !== 'update_plan') return null;
+  return (result.is_error ? null : wholeList(fields(tool_input).plan, 'step')) ?? [...tasks];
+}

@@ -1,0 +1,105 @@
+/** Which harnesses are known, and what do they say together? A new one is its file and one line here. */
+import { trimmed } from '../merkle/projection.ts';
+import type { Message } from '../model/bucket.ts';
+import type { CallKind } from '../model/call-kind.ts';
+import type { ContentBlock } from '../model/content-block.ts';
+import type { HeaderList } from '../model/headers.ts';
+import { normalAction } from './action.ts';
+import { claude } from './claude.ts';
+import { codex } from './codex.ts';
+import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Task, Verdict } from './harness.ts';
+import { opencode } from './opencode.ts';
+import { isProbe } from './said.ts';
+
+/** The first that recognises something decides. */
+export const harnesses: readonly Harness[] = [claude, codex, opencode];
+
+/** null: none that we know. */
+export const harnessById = (id: string): Harness | null => harnesses.find((harness) => harness.id === id) ?? null;
+
+/**
+ * Those whose words count in a session: its own harness. Where nobody told which one it is, or it is one that we do not know,
+ * any of them may be behind it, and the first that recognises something is believed.
+ */
+const heard = (harness_id: string): readonly Harness[] => {
+  const known = harnessById(harness_id);
+  return known ? [known] : harnesses;
+};
+
+/** null: no harness that we know. @param skeleton the parsed body with its cut arrays empty; null when it cannot be read */
+export const harnessOf = (headers: HeaderList, skeleton: Record<string, unknown> | null): HarnessSigns | null =>
+  firstOf(harnesses, (harness) => harness.signs(headers, skeleton));
+
+/** The sub-agent that makes the call; '' is the main thread. */
+export const threadOf = (headers: HeaderList): string =>
+  firstOf(harnesses, (harness) => harness.threadOf(headers) || null) ?? '';
+
+/**
+ * The kind of injected context, such as `mcp-instructions`; '' for conversation. Only a message of the user or the system that
+ * is text throughout counts, and only by how it begins: a prompt that mentions skills stays a prompt. All harnesses are asked,
+ * whoever calls: it moves hashes, and the same words must hang the same way wherever they stand.
+ */
+export function injectedKind({ role, content }: Message): string {
+  if ((role !== 'user' && role !== 'system') || content.some(({ type }) => type !== 'text')) return '';
+  const text = trimmed(content.map((block) => block.text ?? '').join(''));
+  return firstOf(harnesses, (harness) => harness.injectedKind(text) || null) ?? '';
+}
+
+/** Of all harnesses: a person's words are the same whatever they passed through. */
+export const WRAPPERS: readonly string[] = [...new Set(harnesses.flatMap(({ wrappers }) => wrappers))];
+
+/** Whether it is a harness that speaks, in what is left of a user's message without wrappers: then it is no prompt of a person. */
+export const isHarnessSpeaking = (text: string): boolean => harnesses.some((harness) => harness.speaks(text));
+
+/** What a call is for, and the action that a permission check judges, normalised as in `action.ts`; '' for any other call. */
+export function callPurpose(call: CallSaid): { kind: CallKind; judged: string } {
+  const asked = heard(call.harness_id);
+  const kind = firstOf(asked, (harness) => harness.callKind(call)) ?? (isProbe(call) ? 'offshoot:probe' : 'main');
+  if (!kind.startsWith('offshoot:permission-check:')) return { kind, judged: '' };
+  return { kind, judged: normalAction(firstOf(asked, (harness) => harness.judgedAction(call) || null) ?? '') };
+}
+
+/** What a permission check of this kind answered; null: nothing that can be understood. */
+export function verdictIn(harness_id: string, kind: CallKind, output: readonly ContentBlock[]): Verdict | null {
+  const verdict = firstOf(heard(harness_id), (harness) => harness.verdict(output));
+  return verdict && { ...verdict, stage: kind === 'offshoot:permission-check:stage2' ? 2 : 1 };
+}
+
+/** What a tool call spawns; null: the tool is none that spawns. */
+export const spawnIn = (harness_id: string, tool: { tool_name: string; tool_input: unknown }): SpawnAsked | null =>
+  firstOf(heard(harness_id), (harness) => harness.spawn(tool));
+
+/** The names that a spawning tool's result gives the new thread: ids and paths. */
+export const spawnedNames = (harness_id: string, result: ContentBlock): string[] => [
+  ...new Set(heard(harness_id).flatMap((harness) => harness.spawned(result))),
+];
+
+/** What a call's `identity.harness_metadata` tells of where its thread comes from; '' where it tells nothing. */
+export const threadIn = (
+  harness_id: string,
+  metadata: Record<string, unknown> | null,
+): { path: string; label: string } =>
+  firstOf(heard(harness_id), (harness) => {
+    const told = harness.thread(metadata);
+    return told.path || told.label ? told : null;
+  }) ?? { path: '', label: '' };
+
+/** The session's tasks after one of its task tools has run; null: the tool is none of them. */
+export const tasksAfter = (
+  harness_id: string,
+  tasks: readonly Task[],
+  tool: { tool_name: string; tool_input: unknown },
+  result: ContentBlock,
+): Task[] | null => firstOf(heard(harness_id), (harness) => harness.tasksAfter(tasks, tool, result));
+
+/** The title in the answer of a title call; '' when there is none. */
+export const titleIn = (harness_id: string, output: readonly ContentBlock[]): string =>
+  firstOf(heard(harness_id), (harness) => harness.titleIn(output) || null) ?? '';
+
+function firstOf<T>(asked: readonly Harness[], answer: (harness: Harness) => T | null): T | null {
+  for (const harness of asked) {
+    const told = answer(harness);
+    if (told !== null) return told;
+  }
+  return null;
+}

@@ -1,0 +1,51 @@
+/** What does opencode do? Its signs, and its calls beside the conversation; a sub-agent is a session of its own here. */
+import type { CallKind } from '../model/call-kind.ts';
+import { wordOf } from '../model/headers.ts';
+import { fields } from '../provider/json.ts';
+import type { CallSaid, Harness } from './harness.ts';
+import { textOf } from './said.ts';
+import { noSigns, versionIn } from './signs.ts';
+import { wholeList } from './tasks.ts';
+
+export const opencode: Harness = {
+  id: 'opencode',
+  signs: (headers) => {
+    const harness_version = versionIn(wordOf(headers, 'user-agent'), 'opencode');
+    if (!harness_version) return null;
+    return { ...noSigns, harness_id: 'opencode', harness_session_id: wordOf(headers, 'x-session-id'), harness_version };
+  },
+  threadOf: () => '',
+  injectedKind: () => '',
+  wrappers: [],
+  speaks: () => false,
+  callKind,
+  judgedAction: () => '',
+  verdict: () => null,
+  spawn: () => null,
+  spawned: () => [],
+  thread: () => ({ path: '', label: '' }),
+  tasksAfter: (tasks, { tool_name, tool_input }, result) => {
+    if (tool_name !== 'todowrite') return null;
+    return (result.is_error ? null : wholeList(fields(tool_input).todos, 'content')) ?? [...tasks];
+  },
+  titleIn: (output) => textOf(output).trim().split('\n')[0]?.trim() ?? '', // the title and nothing else
+  readTranscript: null,
+};
+
+/**
+ * | the call | kind |
+ * | --- | --- |
+ * | no tools, its system begins with "You are a title generator" | title-gen |
+ * | no tools, its system begins as a summarizer's | compaction |
+ */
+function callKind({ harness_id, tool_count, system }: CallSaid): CallKind | null {
+  if (harness_id !== 'opencode' || tool_count > 0) return null;
+  const said = system().trimStart();
+  if (said.startsWith('You are a title generator')) return 'offshoot:title-gen';
+  return summarizers.some((opening) => said.startsWith(opening)) ? 'offshoot:compaction' : null;
+}
+
+const summarizers = [
+  'You are an anchored context summarization assistant',
+  'You are a helpful AI assistant tasked with summarizing conversations',
+];

@@ -1,0 +1,35 @@
+/** When was a record of a transcript written? Its `timestamp`, if that can be. */
+import { fields } from '../provider/json.ts';
+
+/** RFC 3339, at any offset; more than microseconds are cut. */
+const RFC_3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.(\d+))?(?:[Zz]|[+-]\d\d:\d\d)$/;
+
+const DAY = 86_400_000;
+
+/**
+ * UTC with microseconds; null for what is no instant after 1970 and before a day past `received_at`: nothing is recorded before it
+ * happens, but clocks differ.
+ */
+export function recordTime(record: unknown, received_at: string): string | null {
+  const told = fields(record).timestamp;
+  if (typeof told !== 'string' || told.length > 64) return null;
+  const parts = RFC_3339.exec(told);
+  const ms = parts ? Date.parse(told.replace(/\.\d+/, '').replace(' ', 'T')) : Number.NaN;
+  if (!(ms >= 0) || ms > latest(received_at)) return null;
+  return `${new Date(ms).toISOString().slice(0, 20)}${(parts?.[1] ?? '').padEnd(6, '0').slice(0, 6)}Z`;
+}
+
+const END = Date.UTC(10_000, 0);
+
+const latest = (received_at: string): number => {
+  const ms = Date.parse(received_at);
+  return Number.isNaN(ms) ? END - 1 : Math.min(ms + DAY, END - 1);
+};
+
+/** The instant one microsecond later. */
+export function justAfter(instant: string): string {
+  const micros = Number(instant.slice(20, 26)) + 1;
+  if (micros < 1_000_000) return `${instant.slice(0, 20)}${String(micros).padStart(6, '0')}Z`;
+  const next = new Date(Date.parse(`${instant.slice(0, 19)}Z`) + 1000).toISOString();
+  return `${next.slice(0, 20)}000000Z`;
+}

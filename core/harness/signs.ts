@@ -1,0 +1,21 @@
+/** How is a harness told by its headers and body? What reading the signs of one has in common with another. */
+import { parsed } from '../provider/json.ts';
+import type { HarnessSigns } from './harness.ts';
+
+export const noSigns: Omit<HarnessSigns, 'harness_id'> = {
+  harness_session_id: '',
+  harness_version: '',
+  parent_thread_id: '',
+  harness_metadata: null,
+};
+
+/** The version in a `user-agent` that begins with `<product>/`; ''. */
+export const versionIn = (agent: string, product: string): string =>
+  agent.startsWith(`${product}/`) ? (agent.slice(product.length + 1).split(/[\s(]/)[0] ?? '') : '';
+
+/** JSON text of an object; null: none. */
+export const objectIn = (json: string): unknown => (json.startsWith('{') ? (parsed(json) ?? null) : null);
+
+/** An id out of a body: printable and short, or nothing. */
+export const idOf = (value: unknown): string =>
+  typeof value === 'string' && /^[\x21-\x7e]{1,256}$/.test(value) ? value : '';

@@ -1,0 +1,239 @@
+/** Which conversation does a Claude Code file hold? The active path of its tree, call by call. (Reference section 4.8.) */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readClaudeTranscript } from '../../../core/harness/claude-transcript.ts';
+import type { TranscriptReading } from '../../../core/harness/harness.ts';
+import {
+  answeredBy,
+  asked,
+  claudeChat,
+  type Edge,
+  resulted,
+  said,
+  transcriptFile,
+  uses,
+} from '../../support/transcript-records.ts';
+import { harnessFiles } from '../../support/transcript-uploads.ts';
+
+const test = suite('claude transcript');
+
+const read = (records: unknown[], rest = {}) => readClaudeTranscript(transcriptFile(records, rest));
+
+/** What each call is asked, in short, and its answer. */
+const story = ({ calls }: TranscriptReading) =>
+  calls.map(({ keeps, added, reply }) => [
+    keeps,
+    added.map(
+      ({ message, injected }) =>
+        `${message.role}${injected ? ` (${injected})` : ''}: ${message.content.map(inShort).join(' ')}`,
+    ),
+    reply.content.map(inShort).join(' '),
+  ]);
+const inShort = (block: {
+  type: string;
+  text?: string | undefined;
+  tool_use_id?: string | undefined;
+  tool_result_id?: string | undefined;
+}) => block.text ?? block.tool_use_id ?? `=${block.tool_result_id}`;
+
+test('each answer is a call, which goes on from all that was said before', () => {
+  assert.equal(story(read(claudeChat(3))), [
+    [0, ['user: Question 1'], 'Answer 1'],
+    [2, ['user: Question 2'], 'Answer 2'],
+    [4, ['user: Question 3'], 'Answer 3'],
+  ]);
+});
+
+test('pieces of one answer are one call: content is appended, each counter is the greatest, tool calls are not doubled', () => {
+  const { calls } = read([
+    asked(['', 'u1'], 0, 'Look'),
+    answeredBy(['u1', 'p1'], 1, 'msg_1', [said('I look')]),
+    answeredBy(['p1', 'p2'], 2, 'msg_1', [uses('t1')], { usage: { input_tokens: 10, output_tokens: 7 } }),
+    answeredBy(['p2', 'p3'], 3, 'msg_1', [uses('t1'), uses('t2')], {
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 10, output_tokens: 4 },
+    }),
+  ]);
+  assert.is(calls.length, 1);
+  assert.equal(calls[0]?.reply.content.map(inShort), ['I look', 't1', 't2']);
+  assert.is(calls[0]?.reply.stop_reason, 'tool_use');
+  assert.equal(
+    [calls[0]?.requested_at, calls[0]?.ended_at],
+    ['2026-07-27T09:00:00.000000Z', '2026-07-27T09:00:03.000000Z'],
+  );
+  assert.equal(calls[0]?.reply.usage, {
+    ...{ input_tokens: 130, output_tokens: 7, cache_read_tokens: 100, cache_write_5m_tokens: 20 },
+    ...{ cache_write_1h_tokens: 0, reasoning_tokens: 0 },
+  });
+});
+
+test('tools that ran beside each other bring back all their results, although the path passes only one', () => {
+  const reading = read([
+    asked(['', 'u1'], 0, 'Both'),
+    answeredBy(['u1', 'p1'], 1, 'msg_1', [uses('t1')]),
+    answeredBy(['p1', 'p2'], 2, 'msg_1', [uses('t2')]),
+    asked(['p1', 'r1'], 3, [resulted('t1')]),
+    asked(['p2', 'r2'], 4, [resulted('t2')]),
+    answeredBy(['r2', 'a2'], 5, 'msg_2', [said('Both done')]),
+  ]);
+  assert.equal(story(reading), [
+    [0, ['user: Both'], 't1 t2'],
+    [2, ['user: =t1 =t2'], 'Both done'],
+  ]);
+  assert.equal(reading.omitted, {});
+});
+
+test('the newest usable record of a prompt names the leaf; a later descendant goes on, other branches are left out', () => {
+  const branches = [
+    asked(['', 'u1'], 0, 'Start'),
+    answeredBy(['u1', 'a1'], 1, 'msg_1', [said('Started')]),
+    asked(['a1', 'u2'], 2, 'Left'),
+    answeredBy(['u2', 'a2'], 3, 'msg_2', [said('Gone left')]),
+    asked(['a1', 'u3'], 4, 'Right'),
+    answeredBy(['u3', 'a3'], 5, 'msg_3', [said('Gone right')]),
+  ];
+  const answers = (records: unknown[]) => read(records).calls.map(({ reply }) => reply.content.map(inShort).join());
+  assert.equal(answers(branches), ['Started', 'Gone right'], 'the latest leaf');
+  const named = [...branches, { type: 'last-prompt', leafUuid: 'u2' }, { type: 'last-prompt', leafUuid: 'nowhere' }];
+  assert.equal(answers(named), ['Started', 'Gone left']);
+  assert.equal(read(named).omitted, { 'inactive-branch': 2, 'last-prompt': 1 });
+});
+
+test('a main file prefers the main thread, an agent file its own', () => {
+  const records = [
+    asked(['', 'u1'], 0, 'Main'),
+    answeredBy(['u1', 'a1'], 1, 'msg_1', [said('Main answer')]),
+    { ...asked(['', 's1'], 2, 'Side'), isSidechain: true },
+    { ...answeredBy(['s1', 's2'], 3, 'msg_2', [said('Side answer')]), isSidechain: true },
+  ];
+  assert.equal(story(read(records)), [[0, ['user: Main'], 'Main answer']]);
+  const agent = read(records, { main: false, agent_id: 'a' });
+  assert.equal(story(agent), [[0, ['user: Side'], 'Side answer']]);
+  assert.is(agent.spawn?.prompt, 'Side');
+});
+
+test('a compaction starts the history anew, and the story goes on', () => {
+  const boundary = {
+    ...asked(['', 'b1'], 20, ''),
+    ...{ type: 'system', subtype: 'compact_boundary', content: 'Conversation compacted', logicalParentUuid: 'a2' },
+  };
+  const reading = read([
+    ...claudeChat(2),
+    boundary,
+    asked(['b1', 'u8'], 21, 'This session is being continued', { isCompactSummary: true }),
+    answeredBy(['u8', 'a8'], 22, 'msg_8', [said('Continued')]),
+  ]);
+  assert.equal(story(reading).slice(1), [
+    [2, ['user: Question 2'], 'Answer 2'],
+    [0, ['user: This session is being continued'], 'Continued'],
+  ]);
+});
+
+test('what the harness puts in is context, and what is asked without an answer is no call', () => {
+  const attachment = (edge: Edge, rest: object) => ({ ...asked(edge, 1, ''), type: 'attachment', attachment: rest });
+  const reading = read([
+    asked(['', 'u1'], 0, 'Hello'),
+    attachment(['u1', 'x1'], { type: 'skill_listing', content: '- verify' }),
+    attachment(['x1', 'x2'], { type: 'todo', content: [] }),
+    asked(['x2', 'm1'], 1, 'Caveat: run by the user', { isMeta: true }),
+    answeredBy(['m1', 'a1'], 2, 'msg_1', [said('Hi')]),
+    asked(['a1', 'u2'], 3, 'Never answered'),
+  ]);
+  assert.equal(story(reading), [
+    [
+      0,
+      [
+        'user: Hello',
+        'system (system-insert): The following skills are available for use with the Skill tool:\n\n- verify',
+        'user (system-insert): Caveat: run by the user',
+      ],
+      'Hi',
+    ],
+  ]);
+  assert.equal(reading.omitted, { attachment: 1 });
+});
+
+test('records that were brought along from another session are history, not calls of this one', () => {
+  const elsewhere = claudeChat(1).map((record) => ({ ...record, forkedFrom: { sessionId: 'other' } }));
+  const reading = read([
+    ...elsewhere,
+    asked(['a1', 'u2'], 10, 'Here'),
+    answeredBy(['u2', 'a2'], 12, 'msg_2', [said('Now')]),
+  ]);
+  assert.equal(story(reading), [[0, ['user: Question 1', 'assistant: Answer 1', 'user: Here'], 'Now']]);
+});
+
+test('unknown types, other roles and malformed records are counted and cost the others nothing', () => {
+  const reading = read([
+    ...claudeChat(1),
+    'no JSON',
+    null,
+    { type: 'file-history-snapshot', snapshot: {} },
+    { type: 'user', message: { role: 'user', content: 'no uuid' } },
+    asked(['a1', 'u2'], 10, 7),
+    { ...asked(['u2', 'u3'], 11, 'spoken by a robot'), message: { role: 'robot', content: 'x' } },
+    answeredBy(['u3', 'a3'], 12, 'msg_3', [{ no: 'type' }]),
+    answeredBy(['a3', 'a4'], 13, 'msg_4', [said('API Error')], { model: '<synthetic>' }),
+    answeredBy(['a4', 'a5'], 14, 'msg_5', [said('Still here')]),
+  ]);
+  assert.equal(
+    reading.calls.map(({ local_id }) => local_id),
+    ['msg_1 req_msg_1', 'msg_5 req_msg_5'],
+  );
+  assert.equal(reading.omitted, {
+    ...{ unknown: 2, 'file-history-snapshot': 1, 'malformed:user': 2, 'message:robot': 1 },
+    ...{ 'malformed:assistant': 1, 'message:synthetic': 1 },
+  });
+  assert.is(reading.projected_records, 3);
+});
+
+test('titles by rank: a custom one before one that was found, a summary and the name of an agent', () => {
+  const title = (...records: object[]) => read([...claudeChat(1), ...records]).title?.text;
+  const custom = { type: 'custom-title', customTitle: 'Mine' };
+  const found = { type: 'ai-title', aiTitle: 'Found' };
+  const summary = { type: 'summary', summary: 'Sum', leafUuid: 'a1' };
+  const agent = { type: 'agent-name', agentName: 'Bob' };
+  assert.is(title(custom, found, summary, agent), 'Mine');
+  assert.is(title(found, { type: 'ai-title', aiTitle: 'Later' }, summary, agent), 'Later');
+  assert.is(title(agent, summary), 'Sum');
+  assert.is(title(agent), 'Bob');
+  assert.is(title({ type: 'custom-title', customTitle: 7 }), undefined);
+});
+
+test('a call is named by its answer, however the file grows', () => {
+  const names = (count: number) => read(claudeChat(count)).calls.map(({ local_id }) => local_id);
+  assert.equal(names(5).slice(0, 3), names(3));
+});
+
+test('calls of a file never share an instant, whatever its clock says', () => {
+  const stopped = claudeChat(3).map((record) => ({ ...record, timestamp: '2026-07-27T09:00:00Z' }));
+  const times = read(stopped).calls.map(({ requested_at }) => requested_at);
+  assert.equal(times, ['2026-07-27T09:00:00.000000Z', '2026-07-27T09:00:00.000001Z', '2026-07-27T09:00:00.000002Z']);
+  const timeless = read(claudeChat(1).map((record) => ({ ...record, timestamp: '2999-01-01T00:00:00Z' })));
+  assert.is(timeless.calls[0]?.requested_at, '2026-11-21T12:00:00.000000Z', 'the future is not believed');
+  assert.is(timeless.first_at, null);
+});
+
+const [main, agent] = harnessFiles('claude');
+if (main && agent) {
+  test('a real file: two calls of the main thread, and whom it spawned', () => {
+    const reading = read(main.records as unknown[], { harness_session_id: '13607ae7-2247-4428-8c8f-a10fe2fd0148' });
+    assert.equal(
+      reading.calls.map(({ reply }) => reply.usage?.output_tokens),
+      [20, 6],
+    );
+    const [spawned] = reading.spawned;
+    assert.equal([spawned?.thread_id, spawned?.tool_use_id], ['a9b2a396fff8564e8', 'toolu_fakeagent1']);
+    assert.equal(reading.omitted, { 'queue-operation': 2 });
+    assert.equal([reading.harness_version, reading.cwd], ['2.1.197', '/home/dev/project']);
+  });
+  test("a real agent's file: two calls, and its first words", () => {
+    const reading = read(agent.records as unknown[], { main: false, agent_id: 'a9b2a396fff8564e8' });
+    assert.is(reading.calls.length, 2);
+    assert.equal(
+      [reading.spawn?.prompt, reading.spawn?.label],
+      ['SUBAGENT-TASK run echo and report', 'general-purpose'],
+    );
+  });
+}
+test.run();

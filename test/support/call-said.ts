@@ -1,0 +1,45 @@
+/** Builds calls as harnesses are shown them. */
+import type { CallSaid } from '../../core/harness/harness.ts';
+import type { Message, Role } from '../../core/model/bucket.ts';
+import type { ContentBlock } from '../../core/model/content-block.ts';
+
+type CallLike = Partial<Pick<CallSaid, 'harness_id' | 'stream' | 'max_tokens' | 'tool_count'>> & {
+  system?: string;
+  messages?: Message[];
+  answers?: string | ContentBlock[] | null; // null: there is no answer
+};
+
+/** A call of Claude Code as its conversation looks, but for what is given. */
+export const callSaid = ({
+  system = 'You are an agent',
+  messages = [],
+  answers = 'Done',
+  ...call
+}: CallLike): CallSaid => ({
+  harness_id: 'claude',
+  stream: true,
+  max_tokens: 32_000,
+  tool_count: 24,
+  ...call,
+  system: () => system,
+  first: () => messages[0] ?? null,
+  last: (back = 0) => messages[messages.length - 1 - back] ?? null,
+  reply:
+    answers === null
+      ? null
+      : {
+          content: typeof answers === 'string' ? [{ type: 'text', text: answers }] : answers,
+          model: 'm',
+          response_id: '',
+          stop_reason: 'end_turn',
+          usage: null,
+          usage_verbatim: null,
+          complete: true,
+          error: null,
+        },
+});
+
+export const message = (role: Role, ...texts: string[]): Message => ({
+  role,
+  content: texts.map((text) => ({ type: 'text', text })),
+});
