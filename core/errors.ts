@@ -4,6 +4,8 @@ export type RefusalCode =
   | 'session-unknown'
   | 'trace-unknown'
   | 'span-unknown'
+  | 'raw-turn-unknown'
+  | 'raw-turn-inseparable'
   | 'route-unknown'
   | 'method-not-allowed'
   | 'foreign-host'

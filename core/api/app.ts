@@ -20,6 +20,7 @@ import { unrouted } from '../http/unrouted.ts';
 import { type Log, openLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
+import { attributionRepairApp } from './attribution-repair.ts';
 import { browseApp } from './browse.ts';
 import { cassetteMountApp } from './cassette-mount.ts';
 import { cassettesApp } from './cassettes.ts';
@@ -127,6 +128,7 @@ export function readApi(parts: ReadApi) {
   app.route('/', statusApp({ ask, version, journalBytes, startedAt: now(), now }));
   app.route('/', deriveRunApp({ ask }));
   app.route('/', purgeApp({ ask }));
+  app.route('/', attributionRepairApp({ ask, log }));
   app.route('/', seedDemoApp({ append, derived: derivedBy(ask), now }));
   app.route('/', swaggerApp());
   app.route(

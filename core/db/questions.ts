@@ -21,10 +21,18 @@ import { deriveReport } from './derive/derive-report.ts';
 import { deriveState, turnsToDerive } from './derive/derive-turns.ts';
 import { markedPending, markFromScratch } from './derive/mark-from-scratch.ts';
 import { replaceNodes } from './derive/replace-nodes.ts';
-import { turnsToRead } from './derive/session-turns.ts';
+import { lastCorrection, turnsToRead } from './derive/session-turns.ts';
+import { newestTranscript, transcriptVersions } from './derive/transcript-files.ts';
+import {
+  firstCalls,
+  standingTranscriptCalls,
+  transcriptState,
+  transcriptUploads,
+} from './derive/transcript-readings.ts';
 import { deleteSession } from './edit/delete-session.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
 import { renameSession } from './edit/rename-session.ts';
+import { removeEmptied, repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
 import { installation } from './installation.ts';
 import { ping } from './ping.ts';
@@ -46,6 +54,7 @@ import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
 import { toolsOfTraces } from './read/tools-of-traces.ts';
 import { chainHead, sessionIds, turnChain } from './read/turn-chain.ts';
 import { slicesUpTo, turnParts } from './read/turn-chain-bytes.ts';
+import { appendTranscript } from './store/append-transcript.ts';
 import { appendTurns } from './store/append-turns.ts';
 import { journalPositions } from './store/journal-positions.ts';
 import { knownSlices } from './store/known-slices.ts';
@@ -67,9 +76,16 @@ export const questions = {
   returnLease,
   turnsToDerive,
   turnsToRead,
+  lastCorrection,
+  newestTranscript,
+  transcriptVersions,
   markFromScratch,
   markedPending,
   replaceNodes,
+  transcriptState,
+  standingTranscriptCalls,
+  transcriptUploads,
+  firstCalls,
   previousAnswers,
   lastAnswers,
   storedCalls,
@@ -77,6 +93,7 @@ export const questions = {
   parkTurn,
   knownSlices,
   journalPositions,
+  appendTranscript,
   appendTurns,
   linksOf,
   browseSessions,
@@ -104,6 +121,9 @@ export const questions = {
   callChain,
   renameSession,
   deleteSession,
+  repairAttribution,
+  repairPending,
+  removeEmptied,
   openPurge,
   purgeSession,
   sweepPurged,

@@ -1,12 +1,13 @@
 /** How does a fold become rows? In one transaction, fenced by the lease; rows that would not change are not written. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { Changes, LinkRow, SpanPatch, SpanRow, TraceRow } from '../../derive/changes.ts';
+import type { Changes, DroppedLinks, LinkRow, SpanPatch, SpanRow, TraceRow } from '../../derive/changes.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
 import { jsonText, pgArray } from '../literals.ts';
 import { noteDerived } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
+import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
 
 export type DeriveCommit = {
   session_id: string;
@@ -20,6 +21,7 @@ export type DeriveCommit = {
   /** Rows of calls from here on that this fold did not make again go; `all`: those of every call. */
   replace: CallKey | 'all' | null;
   more: boolean; // calls are left: the lease is kept
+  transcripts: TranscriptCommit | null; // with the first commit of a pass, where transcripts say something new
 };
 
 /** `committed` false: somebody else has the lease, and nothing was written. `again`: the session is still behind. */
@@ -33,9 +35,11 @@ export async function commitDerive(db: Sql, commit: DeriveCommit): Promise<Deriv
   try {
     return await db.transaction(async (tx) => {
       await heldMark(tx, commit, sql``);
+      if (commit.transcripts) await lockNodes(tx, commit.session_id);
       let written = commit.replace === null ? 0 : await removeOthers(tx, commit);
       if (commit.changes) written += await writeChanges(tx, commit.changes);
       else if (commit.replace === 'all') written += await removeRollup(tx, commit.session_id);
+      if (commit.transcripts) await writeTranscripts(tx, commit.session_id, commit.transcripts);
       await writeStates(tx, commit);
       const again = (await heldMark(tx, commit, sql`for update`)) !== commit.mark;
       await noteDerived(tx, { session_id: commit.session_id, wrote: written > 0 });
@@ -108,11 +112,15 @@ async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCom
 
 /** Spans that calls from this one on have made. A span starts at or after its call, so the index by start finds them. */
 const fromCall = ({ requested_at, call_id }: CallKey): SQL => sql`
-  s.started_at >= ${requested_at}::timestamptz and exists (
+  s.started_at >= ${requested_at}::timestamptz and case when s.call_id <> '' then exists (
+    select from svc.transcript_calls c
+     where c.session_id = s.session_id and c.call_id = s.call_id
+       and (c.requested_at, c.call_id collate "C") >= (${requested_at}::timestamptz, ${call_id}))
+  else exists (
     select 1 from svc.raw_turns t
      where t.raw_turn_id = s.raw_turn_id
        and (t.requested_at, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C")
-           >= (${requested_at}::timestamptz, ${call_id}))`;
+           >= (${requested_at}::timestamptz, ${call_id})) end`;
 
 /** A session without a single call has no projection. */
 async function removeRollup(tx: Sql, session_id: string): Promise<number> {
@@ -122,7 +130,7 @@ async function removeRollup(tx: Sql, session_id: string): Promise<number> {
 }
 
 /** How many rows are not as they were. */
-async function writeChanges(tx: Sql, { traces, spans, patches, links, rollup }: Changes): Promise<number> {
+async function writeChanges(tx: Sql, { traces, spans, patches, links, dropped, rollup }: Changes): Promise<number> {
   let written = 0;
   if (traces.length > 0) written += await upsert(tx, 'svc.traces', ['trace_id'], TRACE, traces);
   if (spans.length > 0) {
@@ -135,6 +143,7 @@ async function writeChanges(tx: Sql, { traces, spans, patches, links, rollup }: 
     );
   }
   if (patches.length > 0) written += await patchSpans(tx, patches);
+  if (dropped.length > 0) written += await dropLinks(tx, dropped, links);
   if (links.length > 0) written += await upsert(tx, 'svc.span_links', LINK_KEY, LINK, links);
   return written + (await upsert(tx, 'svc.session_rollups', ['session_id'], ROLLUP, [rollup]));
 }
@@ -201,6 +210,7 @@ const SPAN: Columns<SpanRow> = {
   cost_usd: 'numeric',
   price: 'jsonb',
   raw_turn_id: 'bigint',
+  call_id: 'text',
   node_hash: 'bytea',
 };
 
@@ -277,24 +287,47 @@ async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<numbe
   const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
   const patched = await tx.rows(sql`
     update svc.spans s
-       set status = n.status, error_type = n.error_type, ended_at = n.ended_at, duration_ns = n.duration_ns,
-           output = n.output, verdict = n.verdict
+       set parent_span_id = n.parent_span_id, status = n.status, error_type = n.error_type, ended_at = n.ended_at,
+           duration_ns = n.duration_ns, input = n.input, output = n.output, verdict = n.verdict
       from json_to_recordset(${jsonText(rows)}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
       join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
      cross join lateral (
-       select coalesce(r.patch ->> 'status', o.status) as status,
+       select coalesce((r.patch ->> 'parent_span_id')::uuid, o.parent_span_id) as parent_span_id,
+              coalesce(r.patch ->> 'status', o.status) as status,
               coalesce(r.patch ->> 'error_type', o.error_type) as error_type,
               case when jsonb_exists(r.patch, 'ended_at') then (r.patch ->> 'ended_at')::timestamptz else o.ended_at end as ended_at,
               case when jsonb_exists(r.patch, 'duration_ns') then (r.patch ->> 'duration_ns')::bigint else o.duration_ns end
                 as duration_ns,
+              case when jsonb_typeof(r.patch -> 'labels') = 'object' and jsonb_typeof(o.input #> '{0,tool_input}') = 'object'
+                   then jsonb_set(o.input, '{0,tool_input}',
+                     (o.input #> '{0,tool_input}') - array(select jsonb_object_keys(r.patch -> 'labels'))
+                       || jsonb_strip_nulls(r.patch -> 'labels'))
+                   else o.input end as input,
               coalesce(r.patch -> 'output', o.output) as output,
               case when jsonb_exists(r.patch, 'verdict') then nullif(r.patch -> 'verdict', 'null'::jsonb) else o.verdict end
                 as verdict) n
      where s.trace_id = o.trace_id and s.span_id = o.span_id
-       and (o.status, o.error_type, o.ended_at, o.duration_ns, o.output, o.verdict)
-           is distinct from (n.status, n.error_type, n.ended_at, n.duration_ns, n.output, n.verdict)
+       and (o.parent_span_id, o.status, o.error_type, o.ended_at, o.duration_ns, o.input, o.output, o.verdict)
+           is distinct from
+           (n.parent_span_id, n.status, n.error_type, n.ended_at, n.duration_ns, n.input, n.output, n.verdict)
     returning 1`);
   return patched.length;
+}
+
+/** Those that are written anew stay as they are. */
+async function dropLinks(tx: Sql, dropped: readonly DroppedLinks[], links: readonly LinkRow[]): Promise<number> {
+  const gone = await tx.rows(sql`
+    delete from svc.span_links l
+     using json_to_recordset(${jsonText(dropped)}::json) as d (kind text, from_trace_id uuid, from_span_id uuid)
+     where l.kind = d.kind and l.from_trace_id = d.from_trace_id and l.from_span_id = d.from_span_id
+       and not exists (
+         select 1
+           from json_to_recordset(${jsonText(links)}::json)
+             as k (kind text, from_trace_id uuid, from_span_id uuid, to_trace_id uuid, to_span_id uuid)
+          where (k.kind, k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id)
+              = (l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id))
+    returning 1`);
+  return gone.length;
 }
 
 async function writeStates(tx: Sql, commit: DeriveCommit): Promise<void> {

@@ -1,59 +1,85 @@
 /** What is there to fold? A session's newest state, or where to replay from, and its calls in order, page by page. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { CallKey } from '../../derive/order.ts';
+import { type CallKey, compareKeys } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
 import type { CallKind } from '../../model/call-kind.ts';
 import type { Identity } from '../../model/identity.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { hasBodies, isWhole } from '../store/kept-turns.ts';
+import { effectiveIdentity } from './effective-identity.ts';
 
 /**
  * Where a session's fold stands. `state` null: all is to be folded anew. `replay_from`: the calls from this one on have been
  * folded before, on top of another history; their rows are to be replaced. Turns up to `up_to_seq` belong to this pass.
  */
-export type DeriveState = { state: SessionState | null; replay_from: CallKey | null; up_to_seq: number };
+export type DeriveState = {
+  state: SessionState | null;
+  replay_from: CallKey | null;
+  up_to_seq: number;
+  transcripts_follow: boolean; // calls of transcripts that stand sort after the state's last one
+};
 
 /**
  * Finds the state to go on from. A call is late when it sorts before the last one folded and has not been seen: then the
  * newest checkpoint at or before it is taken. Turns that corrections moved in are not looked for: whoever corrects marks both
  * sessions from scratch.
+ * @param differs from where on the fold differs although no call over the wire is late; null: nowhere
  */
 export const deriveState = (
   db: Sql,
-  { session_id, version }: { session_id: string; version: number },
+  { session_id, version, differs }: { session_id: string; version: number; differs: CallKey | null },
 ): Promise<DeriveState> =>
   db.transaction(async (tx) => {
-    const [seen] = await tx.rows<{ up_to_seq: number }>(sql`
-      select coalesce(max(session_seq), 0) as up_to_seq from svc.raw_turns where session_id = ${session_id}`);
-    const up_to_seq = seen?.up_to_seq ?? 0;
-    const [newest] = await tx.rows<{ state: SessionState; folded_turns: number }>(sql`
-      select state, folded_turns from svc.derive_states where session_id = ${session_id} and opened_at = 'infinity'`);
-    const anew = { state: null, replay_from: null, up_to_seq };
-    if (newest?.state.version !== version) return anew;
-    const { last } = newest.state;
-    if (last === null) return { state: newest.state, replay_from: null, up_to_seq };
-
-    const [late] = await tx.rows<CallKey>(sql`
-      select ${instant(sql`t.requested_at`)} as requested_at, ${callId} as call_id
-        from svc.raw_turns t
-       where t.session_id = ${session_id} and t.session_seq > ${newest.folded_turns} and t.session_seq <= ${up_to_seq}
-         and (t.requested_at, ${callId}) < (${last.requested_at}::timestamptz, ${last.call_id})
-         and not exists (select 1 from svc.raw_turn_corrections c where c.raw_turn_id = t.raw_turn_id)
-       order by t.requested_at, ${callId}
-       limit 1`);
-    if (!late) return { state: newest.state, replay_from: null, up_to_seq };
-    const [checkpoint] = await tx.rows<{ requested_at: string; call_id: string; state: SessionState }>(sql`
-      select ${instant(sql`s.opened_at`)} as requested_at, s.opened_call_id as call_id, s.state
-        from svc.derive_states s
-       where s.session_id = ${session_id} and s.opened_at < 'infinity'
-         and (s.opened_at, s.opened_call_id collate "C") <= (${late.requested_at}::timestamptz, ${late.call_id})
-       order by s.opened_at desc, s.opened_call_id collate "C" desc
-       limit 1`);
-    if (checkpoint?.state.version !== version) return anew;
-    const { requested_at, call_id, state } = checkpoint;
-    return { state, replay_from: { requested_at, call_id }, up_to_seq };
+    const found = await stateOf(tx, { session_id, version, differs });
+    const after = found.state?.last ?? null;
+    const beyond = after
+      ? sql`and (c.requested_at, c.call_id collate "C") > (${after.requested_at}::timestamptz, ${after.call_id})`
+      : sql``;
+    const [more] = await tx.rows<{ follow: boolean }>(sql`
+      select exists (select from svc.transcript_calls c where c.session_id = ${session_id} ${beyond}) as follow`);
+    return { ...found, transcripts_follow: more?.follow ?? false };
   });
+
+async function stateOf(
+  tx: Sql,
+  { session_id, version, differs }: { session_id: string; version: number; differs: CallKey | null },
+): Promise<Omit<DeriveState, 'transcripts_follow'>> {
+  const [seen] = await tx.rows<{ up_to_seq: number }>(sql`
+    select coalesce(max(session_seq), 0) as up_to_seq from svc.raw_turns where session_id = ${session_id}`);
+  const up_to_seq = seen?.up_to_seq ?? 0;
+  const [newest] = await tx.rows<{ state: SessionState; folded_turns: number }>(sql`
+    select state, folded_turns from svc.derive_states where session_id = ${session_id} and opened_at = 'infinity'`);
+  const anew = { state: null, replay_from: null, up_to_seq };
+  if (newest?.state.version !== version) return anew;
+  const { last } = newest.state;
+  if (last === null) return { state: newest.state, replay_from: null, up_to_seq };
+
+  const [late] = await tx.rows<CallKey>(sql`
+    select ${instant(sql`t.requested_at`)} as requested_at, ${callId} as call_id
+      from svc.raw_turns t
+     where t.session_id = ${session_id} and t.session_seq > ${newest.folded_turns} and t.session_seq <= ${up_to_seq}
+       and t.source = 'wire'
+       and (t.requested_at, ${callId}) < (${last.requested_at}::timestamptz, ${last.call_id})
+       and not exists (select 1 from svc.raw_turn_corrections c where c.raw_turn_id = t.raw_turn_id)
+     order by t.requested_at, ${callId}
+     limit 1`);
+  const from = earliest([late, differs && compareKeys(differs, last) <= 0 ? differs : undefined]);
+  if (!from) return { state: newest.state, replay_from: null, up_to_seq };
+  const [checkpoint] = await tx.rows<{ requested_at: string; call_id: string; state: SessionState }>(sql`
+    select ${instant(sql`s.opened_at`)} as requested_at, s.opened_call_id as call_id, s.state
+      from svc.derive_states s
+     where s.session_id = ${session_id} and s.opened_at < 'infinity'
+       and (s.opened_at, s.opened_call_id collate "C") <= (${from.requested_at}::timestamptz, ${from.call_id})
+     order by s.opened_at desc, s.opened_call_id collate "C" desc
+     limit 1`);
+  if (checkpoint?.state.version !== version) return anew;
+  const { requested_at, call_id, state } = checkpoint;
+  return { state, replay_from: { requested_at, call_id }, up_to_seq };
+}
+
+const earliest = (keys: readonly (CallKey | null | undefined)[]): CallKey | undefined =>
+  keys.filter((key) => key !== null && key !== undefined).sort(compareKeys)[0];
 
 /** One call as stored; bytes are packed slices. Header values fill the templates of the page. */
 export type StoredTurn = {
@@ -161,14 +187,14 @@ function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof 
     : sql``;
   return sql`
     with own as (
-      select t.raw_turn_id, t.thread_id
+      select t.raw_turn_id, t.thread_id, t.parent_harness_session_id, false as corrected
         from svc.raw_turns t
        where t.session_id = ${session_id} and t.session_seq <= ${up_to_seq} and t.source = 'wire' ${later}
          and not exists (select 1 from svc.raw_turn_corrections c where c.raw_turn_id = t.raw_turn_id)
        order by t.requested_at, ${callId}
        limit ${max_turns + 1}
     ), moved as (
-      select t.raw_turn_id, c.thread_id
+      select t.raw_turn_id, c.thread_id, c.parent_harness_session_id, true as corrected
         from svc.raw_turn_corrections c
         join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
        where c.session_id = ${session_id} and t.source = 'wire' ${later}
@@ -176,7 +202,8 @@ function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof 
            select 1 from svc.raw_turn_corrections k
             where k.raw_turn_id = c.raw_turn_id and k.correction_id > c.correction_id)
     ), page as (
-      select t.*, p.thread_id as effective_thread_id, ${callId} as call_id
+      select t.*, p.thread_id as effective_thread_id, p.parent_harness_session_id as effective_parent, p.corrected,
+             ${callId} as call_id
         from (select * from own union all select * from moved) p
         join svc.raw_turns t on t.raw_turn_id = p.raw_turn_id
        order by t.requested_at, ${callId}
@@ -189,7 +216,9 @@ function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof 
                 where n.raw_turn_id = p.raw_turn_id and n.session_id = ${session_id}), 0) as bytes
         from page p
     )
-    select t.raw_turn_id, t.call_id, t.effective_thread_id as thread_id, t.identity, ${hasBodies} as kept, ${isWhole} as whole,
+    select t.raw_turn_id, t.call_id, t.effective_thread_id as thread_id,
+           ${effectiveIdentity(sql`t.corrected`, sql`t.effective_thread_id`, sql`t.effective_parent`)} as identity,
+           ${hasBodies} as kept, ${isWhole} as whole,
            coalesce(c.unreadable, '') as unreadable, t.ending, t.status, t.provider,
            t.format, ${instant(sql`t.requested_at`)} as requested_at, ${instant(sql`t.first_byte_at`)} as first_byte_at,
            ${instant(sql`t.last_byte_at`)} as last_byte_at,
@@ -202,6 +231,7 @@ function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof 
            coalesce(c.judged, '') as judged,
            (sum(t.bytes) over (order by t.requested_at, t.call_id collate "C") - t.bytes)::bigint as bytes_before
       from sized t
+      join svc.sessions s on s.session_id = ${session_id}
       left join svc.calls c on c.raw_turn_id = t.raw_turn_id
      order by t.requested_at, t.call_id collate "C"`;
 }

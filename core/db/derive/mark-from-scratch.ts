@@ -16,7 +16,10 @@ export const markFromScratch = (db: Sql, { session_id }: { session_id: string | 
     const [marked] = await tx.rows<Marked>(sql`
       with marked as (
         insert into svc.derive_queue as q (session_id, from_scratch)
-        select session_id, true from svc.sessions where turn_count > 0 and ${ours}
+        select session_id, true
+          from svc.sessions s
+         where ${ours}
+           and (turn_count > 0 or exists (select from svc.raw_turn_corrections k where k.session_id = s.session_id))
         on conflict (session_id) do update
            set mark = q.mark + 1, from_scratch = true, dirtied_at = now(), leased_until = null, lease_token = null, attempts = 0,
                try_after = now(), error = null, parked_at = null

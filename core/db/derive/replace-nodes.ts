@@ -1,11 +1,13 @@
 /** How does a session get the nodes of a new reading? All at once, so that nobody ever meets it without any. */
 import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
+import { DatabaseError } from '../../errors.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { holdSlices } from '../store/purge-count.ts';
 import { insertCalls, insertNodes, type PlacedNode, type PlacedRow } from '../store/put-nodes.ts';
 import { putSlices } from '../store/put-slices.ts';
+import { lastCorrection } from './session-turns.ts';
 
 export type NewReading = {
   session_id: string;
@@ -14,23 +16,29 @@ export type NewReading = {
   nodes: PlacedNode[];
   slices: PackedSlice[]; // of messages that no body holds as a piece
   purges: number; // when the reading began: what it read may have been purged since
+  corrections: number; // likewise: the newest one that concerns the session
 };
 
 const AT_ONCE = 2_000; // rows of one statement
 
+/** The `sqlstate` of a refusal: the session is to be read once more, from its first turn. */
+export const CORRECTED_MEANWHILE = 'SVC02';
+
 /**
  * Puts the reading in place of what stands, and marks the session as read: what was derived from the former nodes is due anew.
  * False, and nothing is changed, when turns have come in meanwhile: they are to be read too.
- * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts)
+ * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts), CORRECTED_MEANWHILE
  */
 export const replaceNodes = (
   db: Sql,
-  { session_id, read_up_to, calls, nodes, slices, purges }: NewReading,
+  { session_id, read_up_to, calls, nodes, slices, purges, corrections }: NewReading,
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     await holdSlices(tx, purges);
-    // Intake writes nodes under this lock.
+    // Intake writes nodes under this lock, and whoever moves a turn holds it.
     await tx.rows(sql`select session_id from svc.sessions where session_id = ${session_id} for update`);
+    if ((await lastCorrection(tx, { session_id })) !== corrections)
+      throw new DatabaseError('Cannot store a reading: turns were moved meanwhile', CORRECTED_MEANWHILE, true);
     const newer = await tx.rows(sql`
       select t.raw_turn_id from svc.raw_turns t
        where t.session_id = ${session_id} and t.raw_turn_id > ${read_up_to} and t.source = 'wire'
@@ -43,6 +51,9 @@ export const replaceNodes = (
     await putSlices(tx, slices);
     for (const rows of parts(nodes)) await insertNodes(tx, rows);
     for (const rows of parts(calls)) await insertCalls(tx, rows);
+    // What transcripts say has gone with the nodes: derivation reads it again.
+    await tx.rows(sql`delete from svc.transcript_readings where session_id = ${session_id}`);
+    await tx.rows(sql`delete from svc.transcript_calls where session_id = ${session_id}`);
     await tx.rows(sql`delete from svc.derive_states where session_id = ${session_id}`);
     await tx.rows(sql`update svc.derive_queue set from_scratch = false where session_id = ${session_id}`);
     return true;

@@ -1,8 +1,9 @@
 /** Which turns does a session have, as far as they have to be known to be read again? */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { hasBodies } from '../store/kept-turns.ts';
+import { effectiveAgent } from './effective-identity.ts';
 
 export type TurnToRead = {
   raw_turn_id: number;
@@ -25,15 +26,29 @@ export const turnsToRead = (
 ): Promise<TurnToRead[]> =>
   db.rows<TurnToRead>(sql`
     select t.raw_turn_id, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) as call_id,
-           coalesce(t.identity ->> 'continues_call_id', '') as continues_call_id, t.format, t.harness_id, t.provider,
+           coalesce(t.identity ->> 'continues_call_id', '') as continues_call_id, t.format, s.harness_id, t.provider,
            ${hasBodies} as kept,
-           t.identity ->> 'agent_name' as agent_name, t.identity ->> 'project' as project,
+           ${effectiveAgent(sql`e.correction_id is not null`)} as agent_name, t.identity ->> 'project' as project,
            ${instant(sql`t.requested_at`)} as requested_at, ${instant(sql`t.last_byte_at`)} as last_byte_at
       from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
             union
             select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) c
       join svc.effective_turns e on e.raw_turn_id = c.raw_turn_id and e.session_id = ${session_id}::uuid
       join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
+      join svc.sessions s on s.session_id = e.session_id
      where t.source = 'wire' and t.raw_turn_id > ${after}
      order by t.raw_turn_id
      limit ${limit}`);
+
+/** The newest correction that concerns a session; 0 for none. What was read of the session before it may hold too much or too little. */
+export const lastCorrectionOf = (session_id: SQL): SQL => sql`
+  (select coalesce(max(k.correction_id), 0)
+     from svc.raw_turn_corrections k
+    where exists (select from svc.raw_turns o where o.raw_turn_id = k.raw_turn_id and o.session_id = ${session_id})
+       or exists (select from svc.raw_turn_corrections o where o.raw_turn_id = k.raw_turn_id and o.session_id = ${session_id}))`;
+
+export async function lastCorrection(db: Sql, { session_id }: { session_id: string }): Promise<number> {
+  const [row] = await db.rows<{ correction_id: number }>(sql`
+    select ${lastCorrectionOf(sql`${session_id}::uuid`)} as correction_id`);
+  return row?.correction_id ?? 0;
+}

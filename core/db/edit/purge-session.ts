@@ -136,7 +136,7 @@ async function chainsOf(tx: Sql, going: string): Promise<string[]> {
  * The queue first: a fold that is under way has lost its lease then, and cannot write anything back. Other sessions in whose chains
  * turns stood that go may have been read with them, so theirs goes too, and is derived again.
  */
-async function removeProjections(tx: Sql, session_ids: string): Promise<void> {
+export async function removeProjections(tx: Sql, session_ids: string): Promise<void> {
   const theirs = sql`session_id = any(${session_ids}::uuid[])`;
   await tx.rows(sql`delete from svc.derive_queue where ${theirs}`);
   await tx.rows(sql`delete from svc.span_links where ${theirs}`);
@@ -144,6 +144,8 @@ async function removeProjections(tx: Sql, session_ids: string): Promise<void> {
   await tx.rows(sql`delete from svc.traces where ${theirs}`);
   await tx.rows(sql`delete from svc.session_rollups where ${theirs}`);
   await tx.rows(sql`delete from svc.derive_states where ${theirs}`);
+  await tx.rows(sql`delete from svc.transcript_readings where ${theirs}`);
+  await tx.rows(sql`delete from svc.transcript_calls where ${theirs}`);
   await tx.rows(sql`delete from svc.nodes where ${theirs}`);
   await tx.rows(sql`delete from svc.calls where ${theirs}`);
 }

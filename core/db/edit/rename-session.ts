@@ -11,7 +11,7 @@ export const renameSession = (
   db.transaction(async (tx) => {
     const renamed = await tx.rows(sql`
       insert into svc.session_edits as e (session_id, display_name)
-      select session_id, ${display_name}::text from svc.sessions where session_id = ${session_id}::uuid
+      select session_id, ${display_name}::text from svc.sessions where session_id = ${session_id}::uuid and not is_empty
       on conflict (session_id) do update set display_name = excluded.display_name, edited_at = now()
        where e.deleted_at is null
       returning session_id`);

@@ -6,6 +6,7 @@ import type { Sql } from '../sql.ts';
 const TABLES = [
   ...['raw_turns', 'raw_turn_corrections', 'slices', 'calls', 'nodes', 'session_rollups', 'session_edits'],
   ...['traces', 'spans', 'span_links', 'derive_states', 'stat_cells', 'stat_days'],
+  ...['transcript_readings', 'transcript_calls'],
 ].map((name) => `svc.${name}`);
 
 const MOST_BYTES = 512 * 1024 * 1024; // of a table that is written anew: meanwhile nobody else is answered

@@ -33,7 +33,7 @@ export async function browseSessions(
     select ${sessionColumns}, s.place_written as place
       from (select s.*, ${place} as place, ${written} as place_written
               from ${from}${rollupsFor(filter)}
-             where ${notDeleted(sql`s.session_id`)}${matching(filter)}${beyond}
+             where not s.is_empty and ${notDeleted(sql`s.session_id`)}${matching(filter)}${beyond}
              order by ${place} ${way}, ${id} ${way}
              limit ${limit + 1}) s
       left join svc.session_rollups r on r.session_id = s.session_id

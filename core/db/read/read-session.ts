@@ -10,6 +10,6 @@ export async function readSession(db: Sql, { session_id }: { session_id: string 
       from svc.sessions s
       left join svc.session_rollups r on r.session_id = s.session_id
       left join svc.session_edits e on e.session_id = s.session_id
-     where s.session_id = ${session_id}::uuid and e.deleted_at is null`);
+     where s.session_id = ${session_id}::uuid and e.deleted_at is null and not s.is_empty`);
   return row ? sessionRecord(row) : null;
 }

@@ -43,7 +43,7 @@ export async function sessionChanges(
                   order by c.changed_by, c.session_id
                   limit ${limit + 1}) p on true
       left join svc.sessions s
-        on s.session_id = p.session_id
+        on s.session_id = p.session_id and not s.is_empty
            and not exists (select from svc.session_edits d where d.session_id = s.session_id and d.deleted_at is not null)
       left join svc.session_rollups r on r.session_id = s.session_id
       left join svc.session_edits e on e.session_id = s.session_id

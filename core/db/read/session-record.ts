@@ -8,7 +8,7 @@ import { present, usd } from './present.ts';
 /** Of `svc.sessions s`, `svc.session_rollups r` and `svc.session_edits e`, both left joins. */
 export const sessionColumns: SQL = sql`
   s.session_id as id, s.harness_id, s.harness_session_id, nullif(s.auth_subject, '') as auth_subject,
-  s.fork_of_session_id, s.turn_count as raw_turn_count,
+  s.fork_of_session_id, s.turn_count + s.moved_turns as raw_turn_count,
   ${instant(sql`s.started_at`)} as started_at, ${instant(sql`s.last_seen_at`)} as last_seen_at,
   ${instant(sql`s.ended_at`)} as ended_at,
   r.parent_session_id, nullif(r.name, '') as name, nullif(r.cwd, '') as cwd,

@@ -73,16 +73,28 @@ export async function spansOf(
 
 export type LinkKey = Pick<Link, 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id'>;
 
-/** A page of links: those of the session, or those that touch the trace from either side. */
+/**
+ * A page of links: those of the session, or those that touch the trace from either side. That a conversation goes on from within
+ * another is found here and now; its link is one of the session that goes on.
+ */
 export async function linksOf(
   db: Sql,
   { of, after, limit }: { of: Scope; after: LinkKey | null; limit: number },
 ): Promise<{ links: Link[]; next: LinkKey | null }> {
+  const page = (from: SQL, touched: SQL) => sql`
+    (select l.kind, l.from_trace_id, l.from_span_id, l.from_io, l.to_trace_id, l.to_span_id, l.to_io
+       from ${from} l
+      where ${touched} ${after ? beyondLink(after) : sql``}
+      order by l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind
+      limit ${limit + 1})`;
+  const pages = [
+    page(sql`svc.span_links`, touching(of)),
+    ...forking(of).map((fork) => page(sql`svc.fork_links`, fork)),
+  ];
   const rows = await db.rows<LinkColumns>(sql`
     select l.kind, l.from_trace_id, l.from_span_id, nullif(l.from_io, '') as from_io,
            l.to_trace_id, l.to_span_id, nullif(l.to_io, '') as to_io
-      from svc.span_links l
-     where ${touching(of)} ${after ? beyondLink(after) : sql``}
+      from (${sql.join(pages, sql` union all `)}) l
      order by l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind
      limit ${limit + 1}`);
   const shown = rows.slice(0, limit);
@@ -97,6 +109,16 @@ const touching = (of: Scope): SQL =>
   'session_id' in of
     ? sql`l.session_id = ${of.session_id}::uuid`
     : sql`(l.from_trace_id = ${of.trace_id}::uuid or l.to_trace_id = ${of.trace_id}::uuid)`;
+
+/** Forks are found by session, so a trace is looked for among those of its own: one by one, each out of an index. */
+function forking(of: Scope): SQL[] {
+  if ('session_id' in of) return [sql`l.session_id = ${of.session_id}::uuid`];
+  const own = sql`(select t.session_id from svc.traces t where t.trace_id = ${of.trace_id}::uuid)`;
+  return [
+    sql`l.session_id = ${own} and l.from_trace_id = ${of.trace_id}::uuid`,
+    sql`l.origin_session_id = ${own} and l.to_trace_id = ${of.trace_id}::uuid`,
+  ];
+}
 
 const beyondLink = ({ kind, from_trace_id, from_span_id, to_trace_id, to_span_id }: LinkKey): SQL => sql`
   and (l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind)

@@ -1,6 +1,7 @@
 /** What is to be checked of a session's turns? Each as the database gives it back, in the order of the chain, with what was purged. */
 import { sql } from 'drizzle-orm';
 import type { TurnFacts } from '../../merkle/turn-chain.ts';
+import { lastCorrectionOf } from '../derive/session-turns.ts';
 import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
@@ -26,10 +27,7 @@ export async function chainHead(db: Sql, { session_id }: { session_id: string })
   const [head] = await db.rows<ChainHead>(sql`
     select s.session_id, s.harness_id, s.harness_session_id, s.turn_count, encode(s.head_turn_hash, 'hex') as head_turn_hash,
            (select count(*) from svc.tombstones b where b.session_id = s.session_id) as tombstones,
-           (select coalesce(max(k.correction_id), 0) from svc.raw_turn_corrections k
-             where k.session_id = s.session_id
-                or exists (select from svc.raw_turns t where t.raw_turn_id = k.raw_turn_id and t.session_id = s.session_id)
-           ) as corrections,
+           ${lastCorrectionOf(sql`s.session_id`)} as corrections,
            r.derive_version, q.mark as derive_mark, coalesce(q.from_scratch, false) as from_scratch
       from svc.sessions s
       left join svc.session_rollups r on r.session_id = s.session_id

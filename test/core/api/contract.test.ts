@@ -60,6 +60,7 @@ const OPERATIONS: Record<string, readonly string[]> = {
     'GET /v1/traces/{trace_id}/spans/{span_id} readSpan',
     'PATCH /v1/sessions/{id} renameSession',
     'POST /v1/admin/derive/run runDerive',
+    'POST /v1/admin/raw-turns/attribution-repair repairAttribution',
     'POST /v1/admin/seed/demo seedDemo',
     'POST /v1/admin/sessions/{id}/purge purgeSession',
     'POST /v1/mcp callMcp',

@@ -127,6 +127,26 @@ function conversation(): () => JournalCall {
 const placeOf = (verdict: IngestVerdict): string =>
   verdict.kind === 'accepted' ? verdict.session_id : `${verdict.kind}: it has no place`;
 
+/** Of sessions without calls beside the conversation, and without transcripts. */
+const nothingBeside = {
+  ...{ judged_actions: 0, attached_verdicts: 0, unattached_actions: [], web_summaries_attached: 0, plans_attached: 0 },
+  reconcile: {
+    transcript_files: 0,
+    subagent_forks: 0,
+    threads_anchored: 0,
+    threads_unanchored: 0,
+    interacted_rows: 0,
+  },
+  transcript_projection: {
+    files: 0,
+    records: 0,
+    projected_records: 0,
+    omitted_records: 0,
+    omitted_types: {},
+    suppressed_by_wire: 0,
+  },
+};
+
 databaseSuite('POST /v1/admin/derive/run', (test, database) => {
   test.before.each(() => database().reset());
 
@@ -158,6 +178,7 @@ databaseSuite('POST /v1/admin/derive/run', (test, database) => {
     assert.equal(await run(), {
       ...{ sessions: 0, pending: 0, parked: 0, ...none },
       ...{ parse_failures: [], call_kinds: {}, node_kinds: {} },
+      ...nothingBeside,
     });
   });
 
@@ -177,6 +198,7 @@ databaseSuite('POST /v1/admin/derive/run', (test, database) => {
         ...{ traces: 4, spans: 4 + 2 + 2 + 2 }, // an agent each; two calls and a tool, and a call each
         call_kinds: { main: 5 },
         node_kinds: { assistant: 3, user: 4 },
+        ...nothingBeside,
       });
     });
   });

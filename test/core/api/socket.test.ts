@@ -29,6 +29,7 @@ const listeners = {
     serveApp({
       fetch: ingestApi({
         append: () => Promise.reject(new Error('no engine')),
+        appendTranscript: () => Promise.reject(new Error('no engine')),
         log: openLog('silent'),
         metrics: openMetrics('all'),
         version: '0',

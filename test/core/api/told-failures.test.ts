@@ -7,8 +7,9 @@ import { type ReadApi, readContract } from '../../../core/api/app.ts';
 import type { Installed } from '../../../core/cassette/installed.ts';
 import { DatabaseError } from '../../../core/errors.ts';
 import { serveApp } from '../../../core/http/listen.ts';
-import { complaint, ingestContract } from '../../../ingest/app.ts';
-import type { AppendTurn } from '../../../ingest/turns.ts';
+import type { IngestVerdict } from '../../../core/model/ingest.ts';
+import type { TranscriptVerdict } from '../../../core/model/transcript-upload.ts';
+import { complaint, type IngestApi, ingestContract } from '../../../ingest/app.ts';
 import { speak, standIngest } from '../../ingest/stand.ts';
 import { type Document, type Operation, operationsOf, resolved } from '../../support/openapi-fuzz/document.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
@@ -32,7 +33,12 @@ const neverIn = {
 };
 
 /** Bodies that get as far as the database. */
-const BODY: Record<string, string> = { renameSession: '{"display_name":"x"}', runDerive: `{"session_id":"${ID}"}` };
+const NAMELESS = { harness_id: 'claude', harness_session_id: 's', reason: 'r' }; // of no turn
+const BODY: Record<string, string> = {
+  renameSession: '{"display_name":"x"}',
+  runDerive: `{"session_id":"${ID}"}`,
+  repairAttribution: JSON.stringify({ raw_turn_id: 12, ...NAMELESS }),
+};
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 type Asking = { path: string; init: RequestInit };
@@ -93,6 +99,7 @@ const BAD: Record<string, { query: string } | { body: string }> = {
   renameSession: { body: '{}' },
   runDerive: { body: '{"all":true}' },
   purgeSession: { body: '{"all":true}' },
+  repairAttribution: { body: JSON.stringify(NAMELESS) },
   seedDemo: { body: '{"overwrite":true}' },
 };
 
@@ -210,42 +217,49 @@ for (const [name, { app, operations, envelope }] of Object.entries(LISTENERS))
     await served.close(0);
   });
 
+/** What makes a route of the ingest API give each of its own failures. */
+type Ways = { operationId: string; path: string; bad: IngestVerdict | TranscriptVerdict; away: string };
+const kept = { raw_turn_id: 12, session_id: ID, request_id: 'r', deduped: false, provider: 'openai' } as const;
+const unusable = 'Cannot read the turn: neither raw_response nor response gives an answer';
+const unstorable = 'Cannot keep the transcript: the database cannot hold what it says of itself';
+const APPENDED: Ways[] = [
+  {
+    ...{ operationId: 'appendTurn', path: '/v1/ingest', away: 'Cannot keep the turn: the database is not available' },
+    bad: { kind: 'unusable', error: unusable, ...kept },
+  },
+  {
+    ...{ operationId: 'appendTranscript', path: '/v1/ingest/transcript' },
+    away: 'Cannot keep the transcript: the database is not available',
+    bad: { kind: 'unstorable', error: unstorable },
+  },
+];
+
 test('each failure that the ingest API tells of happens, and reads as it is shown', async () => {
-  const [appendTurn] = ingestApi.filter(({ operationId }) => operationId === 'appendTurn');
-  assert.ok(appendTurn);
-  const error = 'Cannot read the turn: neither raw_response nor response gives an answer';
-  const unusable = {
-    kind: 'unusable',
-    error,
-    raw_turn_id: 12,
-    session_id: ID,
-    request_id: 'r',
-    deduped: false,
-  } as const;
-  const away = { kind: 'unavailable', error: 'Cannot keep the turn: the database is not available' } as const;
-  const ways: Record<number, () => Response | Promise<Response>> = {
-    403: () => standIngest().app.request('/v1/ingest', { method: 'POST', headers: { host: 'evil.example' } }),
-    413: () =>
-      standIngest().app.request('/v1/ingest', {
-        method: 'POST',
-        headers: { 'content-length': '99999999', ...JSON_TYPE },
-      }),
-    415: () => standIngest().app.request('/v1/ingest', { method: 'POST', body: '{}' }),
-    422: () => appending(async () => ({ ...unusable, provider: 'openai' })),
-    500: () => appending(() => Promise.reject(new Error('secret'))),
-    503: () => appending(async () => away),
-  };
-  const appending = (append: AppendTurn) =>
-    standIngest({ append }).app.request('/v1/ingest', { method: 'POST', headers: JSON_TYPE, body: '{}' });
-  const heard = Object.keys(UNASKED);
-  const failures = Object.keys(appendTurn.responses).filter(
-    (status) => Number(status) >= 400 && !heard.includes(status),
-  );
-  assert.equal(Object.keys(ways), failures);
-  for (const [status, ask] of Object.entries(ways)) {
-    const response = await ask();
-    assert.is(response.status, Number(status));
-    assert.equal(await response.json(), appendTurn.responses[status]?.content?.['application/json']?.example, status);
+  for (const { operationId, path, bad, away } of APPENDED) {
+    const operation = ingestApi.find((one) => one.operationId === operationId);
+    assert.ok(operation);
+    const sent = (given: Partial<IngestApi>, headers: Record<string, string>) =>
+      standIngest(given).app.request(path, { method: 'POST', headers, body: '{}' });
+    const appending = (append: () => Promise<unknown>) =>
+      sent({ append, appendTranscript: append } as Partial<IngestApi>, JSON_TYPE);
+    const ways: Record<number, () => Response | Promise<Response>> = {
+      403: () => sent({}, { host: 'evil.example' }),
+      413: () => sent({}, { 'content-length': '99999999', ...JSON_TYPE }),
+      415: () => sent({}, { 'content-type': 'text/plain' }),
+      422: () => appending(async () => bad),
+      500: () => appending(() => Promise.reject(new Error('secret'))),
+      503: () => appending(async () => ({ kind: 'unavailable', error: away })),
+    };
+    const heard = Object.keys(UNASKED);
+    const failures = Object.keys(operation.responses).filter(
+      (status) => Number(status) >= 400 && !heard.includes(status),
+    );
+    assert.equal(Object.keys(ways), failures, path);
+    for (const [status, ask] of Object.entries(ways)) {
+      const response = await ask();
+      assert.is(response.status, Number(status));
+      assert.equal(await response.json(), operation.responses[status]?.content?.['application/json']?.example, status);
+    }
   }
 });
 

@@ -35,6 +35,8 @@ const REFUSALS: Record<RefusalCode, number> = {
   'session-unknown': 404,
   'trace-unknown': 404,
   'span-unknown': 404,
+  'raw-turn-unknown': 404,
+  'raw-turn-inseparable': 409,
   'route-unknown': 404,
   'method-not-allowed': 405,
   'body-too-large': 413,

@@ -3,6 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { newestTranscript } from '../../../../core/db/derive/transcript-files.ts';
 import { browseSessions } from '../../../../core/db/read/browse-sessions.ts';
 import { listRawTurns } from '../../../../core/db/read/list-raw-turns.ts';
 import { listSessions } from '../../../../core/db/read/list-sessions.ts';
@@ -89,6 +90,16 @@ const define = (test: Test, database: () => TestDatabase): void => {
         }
         assert.ok(readRows(plan) <= 16 * LIMIT, `${readRows(plan)} rows: ${shown(plan)}`);
       }
+  });
+
+  test('whether a session has a transcript is told by their index, not by its calls', async () => {
+    for (const session of [1, 2, 3]) {
+      const plan = await explained(database(), (db) => newestTranscript(db, { session_id: idOf('session', session) }));
+      const indexes = nodesOf(plan).map((node) => node['Index Name'] ?? '');
+      assert.ok(indexes.includes('raw_turns_transcripts'), shown(plan));
+      assert.ok(readRows(plan) < 10, shown(plan));
+      for (const node of nodesOf(plan)) assert.not.match(node['Node Type'], /Seq Scan/, shown(plan));
+    }
   });
 
   test('an attribute that many sessions have is met on the way', async () => {

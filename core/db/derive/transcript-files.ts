@@ -1,0 +1,106 @@
+/** Which transcripts does a session have? Of each thread's file the versions that are here whole, the newest first. */
+import { sql } from 'drizzle-orm';
+import type { TranscriptTold } from '../../model/transcript-upload.ts';
+import { instant } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+/**
+ * One upload that is whole, or one file of which all parts have come. What is told of it is told by the part that came last.
+ * `raw_turn_ids` are in the order of the parts, so the highest of them, by which versions are ordered, need not be the last.
+ */
+export type TranscriptVersion = {
+  told: TranscriptTold;
+  harness_id: string; // with the next: the session for which it counts, which need not be the one that it names
+  harness_session_id: string;
+  raw_turn_ids: number[];
+  newest_id: number; // the highest of them
+  received_at: string; // of that one
+};
+
+/** The versions of one identity: the main file, or an agent and its lifecycle; '' and `started` are one. The newest first. */
+export type TranscriptVersions = { main: boolean; agent_id: string; lifecycle: string; versions: TranscriptVersion[] };
+
+/** So many versions of an identity are given at most. */
+const MOST_VERSIONS = 16;
+
+/**
+ * Of each identity, the main file first and then the agents by id. A part that has come again counts as it came last; a version that
+ * lacks a part is as if it were not there. (Seed, derivation rules 4 and 5.)
+ */
+export async function transcriptVersions(
+  db: Sql,
+  { session_id }: { session_id: string },
+): Promise<TranscriptVersions[]> {
+  const rows = await db.rows<TranscriptVersion & Omit<TranscriptVersions, 'versions'>>(sql`
+    with own as (
+      select t.raw_turn_id, t.received_at, t.meta -> 'transcript' as told
+        from ${effective(session_id)} c
+        join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
+    ), parts as (
+      select o.raw_turn_id, (o.told ->> 'main')::boolean as main, o.told ->> 'agent_id' as agent_id,
+             case o.told ->> 'kind' when 'started' then '' else o.told ->> 'kind' end as lifecycle,
+             case when o.told -> 'part' is null then o.raw_turn_id::text else o.told #>> '{part,file_sha256}' end as file,
+             coalesce((o.told #>> '{part,count}')::bigint, 1) as count, coalesce((o.told #>> '{part,index}')::bigint, 0) as index
+        from own o
+    ), latest as (
+      select distinct on (p.main, p.agent_id, p.lifecycle, p.file, p.count, p.index) p.*
+        from parts p
+       order by p.main, p.agent_id, p.lifecycle, p.file, p.count, p.index, p.raw_turn_id desc
+    ), whole as (
+      select l.main, l.agent_id, l.lifecycle, json_agg(l.raw_turn_id order by l.index) as raw_turn_ids,
+             max(l.raw_turn_id) as newest_id
+        from latest l
+       group by l.main, l.agent_id, l.lifecycle, l.file, l.count
+      having count(*) = l.count
+    ), ranked as (
+      select w.*, row_number() over (partition by w.main, w.agent_id, w.lifecycle order by w.newest_id desc) as place
+        from whole w
+    )
+    select r.main, r.agent_id, r.lifecycle, r.raw_turn_ids, r.newest_id, o.told, s.harness_id, s.harness_session_id,
+           ${instant(sql`o.received_at`)} as received_at
+      from ranked r
+      join own o on o.raw_turn_id = r.newest_id
+      join svc.sessions s on s.session_id = ${session_id}::uuid
+     where r.place <= ${MOST_VERSIONS}
+     order by not r.main, r.agent_id collate "C", r.lifecycle collate "C", r.place`);
+  const identities = new Map<string, TranscriptVersions>();
+  for (const { main, agent_id, lifecycle, ...version } of rows) {
+    const key = JSON.stringify([main, agent_id, lifecycle]);
+    const known = identities.get(key);
+    if (known) known.versions.push(version);
+    else identities.set(key, { main, agent_id, lifecycle, versions: [version] });
+  }
+  return [...identities.values()];
+}
+
+/** The highest raw_turn_id of a transcript that counts for the session; null: there is none. One entry of an index, as a rule. */
+export async function newestTranscript(db: Sql, { session_id }: { session_id: string }): Promise<number | null> {
+  // A range, so that the order is that of the index of transcripts alone: by raw_turn_id the planner might go back through all turns.
+  const [row] = await db.rows<{ newest: number | null }>(sql`
+    select greatest(
+      (select t.raw_turn_id
+         from svc.raw_turns t
+        where t.session_id between ${session_id}::uuid and ${session_id}::uuid and t.source = 'transcript'
+          and not exists (select from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
+        order by t.session_id desc, t.raw_turn_id desc
+        limit 1),
+      (select max(k.raw_turn_id)
+         from svc.raw_turn_corrections k
+         join svc.effective_turns e on e.raw_turn_id = k.raw_turn_id and e.session_id = k.session_id
+         join svc.raw_turns t on t.raw_turn_id = k.raw_turn_id and t.source = 'transcript'
+        where k.session_id = ${session_id}::uuid)) as newest`);
+  return row?.newest ?? null;
+}
+
+/** As the latest correction attributes them. */
+const effective = (session_id: string) => sql`
+  (select r.raw_turn_id
+     from svc.raw_turns r
+    where r.session_id = ${session_id}::uuid and r.source = 'transcript'
+      and not exists (select from svc.raw_turn_corrections k where k.raw_turn_id = r.raw_turn_id)
+    union
+   select k.raw_turn_id
+     from svc.raw_turn_corrections k
+     join svc.effective_turns e on e.raw_turn_id = k.raw_turn_id and e.session_id = k.session_id
+     join svc.raw_turns r on r.raw_turn_id = k.raw_turn_id and r.source = 'transcript'
+    where k.session_id = ${session_id}::uuid)`;

@@ -1,0 +1,160 @@
+/** What has been read of a session's transcripts, and which of their calls stand in its projection? */
+import { sql } from 'drizzle-orm';
+import type { CallKey } from '../../derive/order.ts';
+import type { EvidenceText } from '../../derive/transcript/evidence.ts';
+import type { Identity } from '../../model/identity.ts';
+import type { TranscriptReport } from '../../model/transcript-report.ts';
+import { instant, jsonText, pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+import { insertNodes, type PlacedNode } from '../store/put-nodes.ts';
+import { effectiveIdentity } from './effective-identity.ts';
+import { newestTranscript } from './transcript-files.ts';
+
+/** `projected`: its transcripts' calls stand in the projection, since no main call with an answer came over the wire. */
+export type StandingReading = {
+  read_up_to: number;
+  read_version: number;
+  projected: boolean;
+  evidence: EvidenceText;
+};
+
+/** `newest`: the highest raw_turn_id of a transcript. `has_main`: a main call with an answer came over the wire. */
+export type TranscriptState = {
+  newest: number | null;
+  has_calls: boolean;
+  has_main: boolean;
+  reading: StandingReading | null;
+};
+
+/** What tells whether transcripts are to be read. A few entries of indexes, whatever the session holds; most have none. */
+export async function transcriptState(db: Sql, { session_id }: { session_id: string }): Promise<TranscriptState> {
+  const [any] = await db.rows<{ is_told: boolean }>(sql`
+    select exists (select from svc.raw_turns t where t.session_id = ${session_id}::uuid and t.source = 'transcript')
+           or exists (select from svc.transcript_readings x where x.session_id = ${session_id}::uuid)
+           or exists (select from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as is_told`);
+  if (!any?.is_told) return { newest: null, has_calls: false, has_main: false, reading: null };
+  const newest = await newestTranscript(db, { session_id });
+  const [reading] = await db.rows<StandingReading>(sql`
+    select read_up_to, read_version, projected, evidence from svc.transcript_readings where session_id = ${session_id}`);
+  if (newest === null && !reading) return { newest, has_calls: false, has_main: false, reading: null };
+  const [calls] = await db.rows<{ has_calls: boolean; has_main: boolean }>(sql`
+    select exists (select from svc.calls c where c.session_id = ${session_id}) as has_calls,
+           exists (
+             select from svc.calls c
+              where c.session_id = ${session_id} and c.kind = 'main' and c.leaf_hash is not null) as has_main`);
+  return { newest, has_calls: calls?.has_calls ?? false, has_main: calls?.has_main ?? false, reading: reading ?? null };
+}
+
+/** A call of a transcript that stands. `digest` in hex. */
+export type StandingTranscriptCall = CallKey & { digest: string };
+
+export const standingTranscriptCalls = (
+  db: Sql,
+  { session_id }: { session_id: string },
+): Promise<StandingTranscriptCall[]> =>
+  db.rows<StandingTranscriptCall>(sql`
+    select ${instant(sql`c.requested_at`)} as requested_at, c.call_id, encode(c.digest, 'hex') as digest
+      from svc.transcript_calls c
+     where c.session_id = ${session_id}`);
+
+/** Of a file's uploads: which came first, and what the latest says of the session. */
+export type TranscriptUploads = { main: boolean; agent_id: string; first_id: number; identity: Identity };
+
+/** By the main file and the agents, all lifecycles of one together. */
+export const transcriptUploads = (db: Sql, { session_id }: { session_id: string }): Promise<TranscriptUploads[]> =>
+  db.rows<TranscriptUploads>(sql`
+    with own as (
+      select t.raw_turn_id, t.identity, e.correction_id is not null as corrected, e.thread_id, e.parent_harness_session_id,
+             (t.meta #>> '{transcript,main}')::boolean as main, t.meta #>> '{transcript,agent_id}' as agent_id, t.harness_id
+        from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid and r.source = 'transcript'
+              union
+              select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) o
+        join svc.effective_turns e on e.raw_turn_id = o.raw_turn_id and e.session_id = ${session_id}::uuid
+        join svc.raw_turns t on t.raw_turn_id = o.raw_turn_id and t.source = 'transcript'
+    )
+    select distinct on (t.main, t.agent_id) t.main, t.agent_id,
+           min(t.raw_turn_id) over (partition by t.main, t.agent_id) as first_id,
+           ${effectiveIdentity(sql`t.corrected`, sql`t.thread_id`, sql`t.parent_harness_session_id`)} as identity
+      from own t
+      join svc.sessions s on s.session_id = ${session_id}::uuid
+     order by t.main, t.agent_id, t.raw_turn_id desc`);
+
+/** The first call over the wire of each of these threads. */
+export const firstCalls = (
+  db: Sql,
+  { session_id, thread_ids }: { session_id: string; thread_ids: string[] },
+): Promise<CallKey[]> =>
+  db.rows<CallKey>(sql`
+    select distinct on (t.thread_id) ${instant(sql`t.requested_at`)} as requested_at,
+           coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) as call_id
+      from svc.raw_turns t
+     where t.session_id = ${session_id} and t.source = 'wire' and t.thread_id = any(${pgArray(thread_ids)}::text[])
+     order by t.thread_id, t.requested_at, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C"`);
+
+/** A new reading, and by what it differs from the one that stands. */
+export type TranscriptCommit = {
+  reading: (StandingReading & { report: TranscriptReport }) | null; // null: there is no transcript any more
+  gone: string[]; // calls that are not told any more, or not so
+  calls: (CallKey & { raw_turn_id: number; digest: string })[]; // that are new, or told otherwise
+  nodes: PlacedNode[]; // of these
+};
+
+/** Intake writes nodes under this lock, and takes it before it marks the session. */
+export const lockNodes = (tx: Sql, session_id: string) =>
+  tx.rows(sql`select session_id from svc.sessions where session_id = ${session_id} for update`);
+
+/** Within a transaction that holds `lockNodes`. */
+export async function writeTranscripts(
+  tx: Sql,
+  session_id: string,
+  { reading, gone, calls, nodes }: TranscriptCommit,
+): Promise<void> {
+  if (gone.length > 0) {
+    await tx.rows(sql`
+      delete from svc.transcript_calls where session_id = ${session_id} and call_id = any(${pgArray(gone)}::text[])`);
+  }
+  const lost = gone.length > 0 ? await removeNodes(tx, session_id, gone) : [];
+  for (const rows of parts(nodes)) await insertNodes(tx, rows);
+  if (lost.length > 0) await mendHeads(tx, session_id, lost);
+  for (const rows of parts(calls)) {
+    await tx.rows(sql`
+      insert into svc.transcript_calls (session_id, requested_at, call_id, raw_turn_id, digest)
+      select ${session_id}::uuid, r.requested_at, r.call_id, r.raw_turn_id, decode(r.digest, 'hex')
+        from json_to_recordset(${jsonText(rows)}::json)
+          as r (requested_at timestamptz, call_id text, raw_turn_id bigint, digest text)`);
+  }
+  if (!reading) {
+    await tx.rows(sql`delete from svc.transcript_readings where session_id = ${session_id}`);
+    return;
+  }
+  const { read_up_to, read_version, projected, evidence, report } = reading;
+  await tx.rows(sql`
+    insert into svc.transcript_readings (session_id, read_up_to, read_version, projected, evidence, report)
+    values (${session_id}, ${read_up_to}, ${read_version}, ${projected}, ${jsonText(evidence)}::jsonb, ${jsonText(report)}::jsonb)
+    on conflict (session_id) do update set
+      read_up_to = excluded.read_up_to, read_version = excluded.read_version, projected = excluded.projected,
+      evidence = excluded.evidence, report = excluded.report`);
+}
+
+/** The nodes that these had hung on. */
+async function removeNodes(tx: Sql, session_id: string, gone: readonly string[]): Promise<string[]> {
+  const removed = await tx.rows<{ parent_hash: string | null }>(sql`
+    delete from svc.nodes where session_id = ${session_id} and call_id = any(${pgArray(gone)}::text[])
+    returning encode(parent_hash, 'hex') as parent_hash`);
+  return [...new Set(removed.map(({ parent_hash }) => parent_hash).filter((hash) => hash !== null))];
+}
+
+/** What nothing goes on from any more is a head again. */
+const mendHeads = (tx: Sql, session_id: string, lost: readonly string[]) =>
+  tx.rows(sql`
+    update svc.nodes n set is_head = true
+     where n.session_id = ${session_id} and encode(n.node_hash, 'hex') = any(${pgArray(lost)}::text[]) and n.injected = ''
+       and not n.is_head
+       and not exists (
+         select from svc.nodes c where c.session_id = n.session_id and c.parent_hash = n.node_hash and c.injected = '')`);
+
+const AT_ONCE = 2_000; // rows of one statement
+
+function* parts<T>(rows: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < rows.length; from += AT_ONCE) yield rows.slice(from, from + AT_ONCE);
+}

@@ -1,0 +1,172 @@
+/** How does a turn come to count for another session? By a row that says so: the turn itself is never edited. */
+import { type SQL, sql } from 'drizzle-orm';
+import { sessionId } from '../../capture/identity.ts';
+import { Refusal } from '../../errors.ts';
+import { markFromScratch } from '../derive/mark-from-scratch.ts';
+import { pgArray } from '../literals.ts';
+import { noteChange } from '../note-change.ts';
+import type { Sql } from '../sql.ts';
+import { holdSlices } from '../store/purge-count.ts';
+import { removeProjections } from './purge-session.ts';
+
+/** Whom a turn counts for. `thread_id` '' is the main thread. */
+export type TurnAttribution = {
+  raw_turn_id: number;
+  session_id: string;
+  harness_id: string;
+  harness_session_id: string;
+  thread_id: string;
+  parent_harness_session_id: string | null;
+};
+
+/** One of the two ids is null. Texts are storable and bounded. */
+export type WantedAttribution = Omit<TurnAttribution, 'raw_turn_id' | 'session_id'> & {
+  raw_turn_id: number | null;
+  svc_proxy_request_id: string | null;
+  reason: string;
+};
+
+/** `recorded` false: it was so already. Both sessions are to be derived anew; whoever waits waits for what was marked up to `marked_at`. */
+export type Repaired = { recorded: boolean; previous: TurnAttribution; effective: TurnAttribution; marked_at: string };
+
+/**
+ * Records a correction, and makes the target session where there is none. Repairs of one turn come one after the other, each
+ * seeing what the one before has made of it. Null: there is no such turn.
+ * @throws {Refusal} raw-turn-inseparable
+ */
+export const repairAttribution = (db: Sql, wanted: WantedAttribution): Promise<Repaired | null> =>
+  db.transaction(async (tx) => {
+    await holdSlices(tx, undefined); // no purge is taking the turn away
+    const raw_turn_id = await lockedTurn(tx, wanted);
+    if (raw_turn_id === null) return null;
+    const previous = await attributionOf(tx, raw_turn_id);
+    const { harness_id, harness_session_id, thread_id, parent_harness_session_id } = wanted;
+    const session_id = sessionId(harness_id, harness_session_id);
+    const effective: TurnAttribution = {
+      ...{ raw_turn_id, session_id, harness_id, harness_session_id, thread_id, parent_harness_session_id },
+    };
+    const ids = [...new Set([previous.session_id, session_id])].sort(); // rows are locked in the order in which intake does
+    const recorded = !isSame(previous, effective);
+    for (const id of ids) {
+      if (id === session_id) await upsertTarget(tx, effective);
+      else await tx.rows(sql`select session_id from svc.sessions where session_id = ${id}::uuid for update`);
+    }
+    if (recorded) {
+      await tx.rows(sql`
+        insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, thread_id, parent_harness_session_id, reason)
+        values (${raw_turn_id}, 'repair', ${session_id}::uuid, ${thread_id}, ${parent_harness_session_id}, ${wanted.reason})`);
+      await countMoved(tx, previous.session_id, session_id);
+      for (const id of ids) await setTimes(tx, id);
+    }
+    await tx.rows(sql`delete from svc.transcript_readings where session_id = any(${pgArray(ids)}::uuid[])`);
+    let marked_at = '';
+    for (const id of ids) ({ marked_at } = await markFromScratch(tx, { session_id: id }));
+    if (recorded) await noteChange(tx, ids);
+    return { recorded, previous, effective, marked_at };
+  });
+
+async function lockedTurn(tx: Sql, { raw_turn_id, svc_proxy_request_id }: WantedAttribution): Promise<number | null> {
+  const which: SQL =
+    raw_turn_id === null
+      ? sql`t.svc_proxy_request_id = ${svc_proxy_request_id}`
+      : sql`t.raw_turn_id = ${raw_turn_id}::bigint`;
+  const [turn] = await tx.rows<{ raw_turn_id: number; is_part: boolean }>(sql`
+    select t.raw_turn_id, coalesce((t.meta #>> '{transcript,part,count}')::numeric > 1, false) as is_part
+      from svc.raw_turns t where ${which} for no key update`);
+  if (turn?.is_part)
+    throw new Refusal(
+      'raw-turn-inseparable',
+      'Cannot repair the raw turn: it is one of several parts of a transcript, which would be whole in neither session',
+    );
+  return turn?.raw_turn_id ?? null;
+}
+
+async function attributionOf(tx: Sql, raw_turn_id: number): Promise<TurnAttribution> {
+  const [row] = await tx.rows<TurnAttribution>(sql`
+    select e.raw_turn_id, e.session_id, s.harness_id, s.harness_session_id, e.thread_id, e.parent_harness_session_id
+      from svc.effective_turns e
+      join svc.sessions s on s.session_id = e.session_id
+     where e.raw_turn_id = ${raw_turn_id}`);
+  if (!row) throw new Error('Cannot repair a raw turn: it has no session');
+  return row;
+}
+
+const isSame = (one: TurnAttribution, other: TurnAttribution): boolean =>
+  one.session_id === other.session_id &&
+  one.thread_id === other.thread_id &&
+  one.parent_harness_session_id === other.parent_harness_session_id;
+
+/** The turn tells a new session who was there; of one that stands it only fills in. A session that had been emptied is there again. */
+const upsertTarget = (tx: Sql, { raw_turn_id, session_id, ...names }: TurnAttribution) =>
+  tx.rows(sql`
+    insert into svc.sessions as s (session_id, harness_id, harness_session_id, client_key, auth_subject,
+                                   parent_harness_session_id, started_at, last_seen_at)
+    select ${session_id}::uuid, ${names.harness_id}, ${names.harness_session_id}, o.client_key,
+           coalesce(t.identity ->> 'auth_subject', ''), ${names.parent_harness_session_id}, t.requested_at,
+           coalesce(t.last_byte_at, t.requested_at)
+      from svc.raw_turns t
+      join svc.sessions o on o.session_id = t.session_id
+     where t.raw_turn_id = ${raw_turn_id}
+    on conflict (session_id) do update
+       set auth_subject = coalesce(nullif(s.auth_subject, ''), excluded.auth_subject),
+           parent_harness_session_id = coalesce(excluded.parent_harness_session_id, s.parent_harness_session_id),
+           emptied = false`);
+
+async function countMoved(tx: Sql, from: string, to: string): Promise<void> {
+  if (from === to) return;
+  await tx.rows(sql`
+    update svc.sessions
+       set moved_turns = moved_turns + case when session_id = ${to}::uuid then 1 else -1 end, emptied = false
+     where session_id in (${from}::uuid, ${to}::uuid)`);
+}
+
+/** Turns of the session as the latest corrections have it: their ids. */
+const turnsOf = (session_id: string): SQL => sql`
+  select e.raw_turn_id
+    from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
+          union
+          select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) c
+    join svc.effective_turns e on e.raw_turn_id = c.raw_turn_id and e.session_id = ${session_id}::uuid`;
+
+/** A session lasts from its first turn to its last; one that has none left keeps its times. */
+const setTimes = (tx: Sql, session_id: string) =>
+  tx.rows(sql`
+    update svc.sessions s set started_at = x.started_at, last_seen_at = x.last_seen_at
+      from (select min(t.requested_at) as started_at, max(coalesce(t.last_byte_at, t.requested_at)) as last_seen_at
+              from svc.raw_turns t
+             where t.raw_turn_id in (${turnsOf(session_id)})) x
+     where s.session_id = ${session_id}::uuid and x.started_at is not null`);
+
+/** Which of these sessions are not derived yet since they were marked? `parked`: nobody will try by himself. */
+export const repairPending = (
+  db: Sql,
+  { session_ids, marked_at }: { session_ids: string[]; marked_at: string },
+): Promise<{ session_id: string; parked: boolean }[]> =>
+  db.rows(sql`
+    select session_id, parked_at is not null as parked
+      from svc.derive_queue
+     where session_id = any(${pgArray(session_ids)}::uuid[]) and dirtied_at <= ${marked_at}::timestamptz
+     order by session_id`);
+
+/**
+ * Takes a session out of the lists that has no turn left, and that no other names as its parent: its projection goes, and its row
+ * tells nothing. It is there again when a turn comes. True when it went.
+ */
+export const removeEmptied = (db: Sql, { session_id }: { session_id: string }): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    await tx.rows(sql`select session_id from svc.sessions where session_id = ${session_id}::uuid for update`);
+    // A statement of its own, which sees what was committed while the lock was waited for.
+    const [needed] = await tx.rows(sql`
+      select 1 from svc.sessions s
+       where s.session_id = ${session_id}::uuid
+         and (exists (${turnsOf(session_id)})
+              or exists (select from svc.session_rollups r where r.parent_session_id = s.session_id)
+              or exists (select from svc.sessions c
+                          where c.harness_id = s.harness_id and c.parent_harness_session_id = s.harness_session_id
+                            and c.session_id <> s.session_id and not c.is_empty))`);
+    if (needed) return false;
+    await removeProjections(tx, pgArray([session_id]));
+    await tx.rows(sql`update svc.sessions set emptied = true where session_id = ${session_id}::uuid`);
+    await noteChange(tx, [session_id]);
+    return true;
+  });
