@@ -1,71 +1,99 @@
 /** Which steps does one call add to its trace? The rows that are its own, and those of earlier steps that it completes. */
 
+import type { Verdict } from '../harness/harness.ts';
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
-import { headHash } from './place-call.ts';
+import { forkedFrom, headHash } from './heads.ts';
+import type { Place } from './place-call.ts';
 import type { PriceOf } from './prices.ts';
-import { agentSpan, eventSpan, link, llmSpan, modelOf } from './spans.ts';
-import type { FailedCall, LiveTrace, PendingTool, SessionState } from './state.ts';
+import { verdictOf } from './shadow.ts';
+import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
+import type { FailedCall, PendingTool, SessionState } from './state.ts';
 import { termsOf } from './terms.ts';
 import { askedTools, broughtResults, type ToolResult } from './tools.ts';
 import type { Spent } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 export type CallSteps = {
-  spans: SpanRow[]; // in walk order: root, context put in, the call, its tools
+  spans: SpanRow[]; // in walk order: root, the thread's, context put in, the call, its tools
   llm: SpanRow;
   asked: { span: SpanRow; result: ToolResult | null }[];
+  waiting: SpanRow[]; // of those the ones without a result
   brought: { tool: PendingTool; result: ToolResult }[];
+  verdict: Verdict | null; // of a permission check
   retried: FailedCall | undefined; // the failed call that this one tries again
   links: LinkRow[];
   spent: Spent;
 };
 
-/** @param trace the trace that the call belongs to, as it was before the call */
-export function callSteps(state: SessionState, turn: CallTurn, trace: LiveTrace, priceOf: PriceOf): CallSteps {
+/** @param turn as its thread's, @param place where it was placed */
+export function callSteps(state: SessionState, turn: CallTurn, place: Place, priceOf: PriceOf): CallSteps {
+  const { trace, agent, tool } = place;
   const { trace_id } = trace.row;
-  const under = { trace_id, parent_span_id: trace.root_span_id };
-  const { kind } = turn;
+  const under = { trace_id, parent_span_id: place.parent_span_id };
+  const { kind, reply } = turn;
   const model = modelOf(turn);
-  const { reply } = turn;
   const usage = reply?.usage ?? null;
   const priced = reply && usage && priceOf(turn.provider, model, turn.requested_at, usage, termsOf(reply));
 
-  const root = trace.next_seq === 0 ? [agentSpan(turn, { trace_id, parent_span_id: null, seq: 0 })] : [];
-  const first = trace.next_seq + root.length;
+  let seq = trace.next_seq;
+  const root = trace.next_seq === 0 ? [agentSpan(turn, { trace_id, parent_span_id: null, seq: seq++ })] : [];
+  const thread =
+    agent && !state.agents.includes(agent)
+      ? [threadSpan(turn, { trace_id, parent_span_id: agent.parent_span_id, seq: seq++ }, agent)]
+      : [];
   const events = turn.fresh
     .filter((message) => message.injected !== '')
-    .map((message, i) => eventSpan(turn, { ...under, seq: first + i }, message));
-  const seq = first + events.length;
-  const llm = llmSpan(turn, { ...under, seq }, { kind, status: callStatus(turn), priced });
-  const asked = askedTools(turn, under, seq + 1);
+    .map((message) => eventSpan(turn, { ...under, seq: seq++ }, message));
+  const verdict = verdictOf(turn);
+  const llm = { ...llmSpan(turn, { ...under, seq: seq++ }, { kind, status: callStatus(turn), priced }), verdict };
+  const asked = askedTools(turn, under, seq);
   const brought = broughtResults(turn, trace.n, state.pending);
   const retried = state.failed.findLast(({ tip, n }) => n === trace.n && tip === tipOf(turn));
-
+  const steps = { llm, asked, brought, verdict, retried };
   return {
-    spans: [...root, ...events, llm, ...asked.map(({ span }) => span)],
+    ...steps,
+    spans: [...root, ...thread, ...events, llm, ...asked.map(({ span }) => span)],
+    waiting: asked.flatMap(({ span, result }) => (result === null ? [span] : [])),
+    links: linksOf(state, turn, place, { ...steps, tool: tool && verdict && tool }),
+    spent: { kind, model: model || 'unknown', usage, cost_usd: priced?.usd ?? null, price: priced?.price ?? null },
+  };
+}
+
+function linksOf(
+  state: SessionState,
+  turn: CallTurn,
+  { trace, seam }: Place,
+  {
     llm,
     asked,
     brought,
     retried,
-    links: [
-      ...asked.map(({ span }) => link('emits', turn, { ...llm, io: 'output' }, { ...span, io: 'input' })),
-      ...brought.map(({ tool }) =>
-        link('feeds', turn, { ...traceOf(state, tool), io: 'output' }, { ...llm, io: 'input' }),
-      ),
-      ...(retried ? [link('retry-of', turn, { ...llm, io: '' }, { ...retried, trace_id, io: '' })] : []),
-    ],
-    spent: { kind, model: model || 'unknown', usage, cost_usd: priced?.usd ?? null, price: priced?.price ?? null },
-  };
+    tool,
+  }: Pick<CallSteps, 'llm' | 'asked' | 'brought' | 'retried'> & { tool: PendingTool | null },
+): LinkRow[] {
+  const { trace_id } = trace.row;
+  const goesBack = turn.kind === 'main' && !retried && !seam ? forkedFrom(state, turn) : null;
+  const own = { trace_id, span_id: llm.span_id };
+  return [
+    ...asked.map(({ span }) => link('emits', turn, { ...own, io: 'output' }, { ...span, io: 'input' })),
+    ...brought.map(({ tool }) =>
+      link('feeds', turn, { ...standing(state, tool), io: 'output' }, { ...own, io: 'input' }),
+    ),
+    ...(tool ? [link('verdict', turn, { ...own, io: 'output' }, { ...standing(state, tool), io: 'verdict' })] : []),
+    ...(seam ? [link('compaction-seam', turn, { ...seam, io: 'output' }, { ...own, io: 'input' })] : []),
+    ...(retried ? [link('retry-of', turn, { ...own, io: '' }, { ...retried, trace_id, io: '' })] : []),
+    ...(goesBack ? [link('fork-of', turn, { ...own, io: '' }, { ...standing(state, goesBack), io: '' })] : []),
+  ];
 }
 
 /** What a retry would repeat: the call's last message. */
 export const tipOf = ({ tip_hash }: CallTurn): string | null => (tip_hash === null ? null : headHash(tip_hash));
 
-/** Where a waiting tool's span stands. A tool waits only while its trace is live. */
-export const traceOf = (
+/** Where a remembered span stands. It is remembered only while its trace is live. */
+export const standing = (
   { live }: SessionState,
-  { n, span_id }: PendingTool,
+  { n, span_id }: { n: number; span_id: string },
 ): { trace_id: string; span_id: string } => ({
   trace_id: live.find((trace) => trace.n === n)?.row.trace_id ?? '',
   span_id,

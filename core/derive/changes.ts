@@ -56,6 +56,7 @@ export type SpanRow = Usage & {
   cost_usd: Usd | null;
   price: { model: string; source: string; date: string } | null;
   raw_turn_id: number | null;
+  call_id: string; // of a transcript, which holds many calls; '' of a call over the wire, which its raw turn names
   node_hash: string | null;
 };
 
@@ -71,9 +72,31 @@ export type LinkRow = {
   to_io: '' | 'input' | 'output' | 'verdict';
 };
 
-/** A later event's effect on a span written before: its end, and for a tool its result. */
+/**
+ * A later event's effect on a span written before: its end, for a tool its result and what judged it, for a thread's span where it
+ * turned out to belong. `labels` are keys of a tool's input object, null for those that it does not have.
+ */
 export type SpanPatch = Pick<SpanRow, 'trace_id' | 'span_id'> &
-  Partial<Pick<SpanRow, 'status' | 'error_type' | 'ended_at' | 'duration_ns' | 'output' | 'verdict'>>;
+  Partial<
+    Pick<SpanRow, 'parent_span_id' | 'status' | 'error_type' | 'ended_at' | 'duration_ns' | 'output' | 'verdict'>
+  > & { labels?: Record<string, string | null> };
+
+/** The span as a patch leaves it. */
+export function patched(span: SpanRow, { labels, ...patch }: SpanPatch): SpanRow {
+  return { ...span, ...patch, ...(labels && { input: labelled(span.input, labels) }) };
+}
+
+function labelled(input: ContentBlock[], labels: Record<string, string | null>): ContentBlock[] {
+  const [block, ...others] = input;
+  const asked = block?.tool_input;
+  if (typeof asked !== 'object' || asked === null || Array.isArray(asked)) return input;
+  const bare = Object.entries(asked).filter(([key]) => !Object.hasOwn(labels, key));
+  const shown = Object.entries(labels).filter(([, label]) => label !== null);
+  return [{ ...block, type: block?.type ?? '', tool_input: Object.fromEntries([...bare, ...shown]) }, ...others];
+}
+
+/** Links that are not there: all of a kind that go out from a span, but for those that are written with it. */
+export type DroppedLinks = Pick<LinkRow, 'kind' | 'from_trace_id' | 'from_span_id'>;
 
 export type ModelUsage = {
   model: string;
@@ -114,11 +137,12 @@ export type RollupRow = {
   has_git_activity: boolean;
 };
 
-/** What one call changes, in the order in which it is to be written: traces, spans, patches, links, rollup. */
+/** What one call changes, in the order in which it is to be written: traces, spans, patches, dropped links, links, rollup. */
 export type Changes = {
   traces: TraceRow[]; // whole rows, written over what stands
   spans: SpanRow[];
   patches: SpanPatch[];
   links: LinkRow[];
+  dropped: DroppedLinks[];
   rollup: RollupRow;
 };

@@ -1,8 +1,11 @@
 /** From where is a late call replayed? From a state kept as it was before some call at or before it. */
 import type { Changes } from './changes.ts';
+import { type Evidence, noEvidence } from './evidence.ts';
 import { rootPatch } from './live-trace.ts';
 import { type CallKey, keyOf } from './order.ts';
+import { labelsPatch } from './spawns.ts';
 import type { SessionState } from './state.ts';
+import { agentPatch } from './threads.ts';
 import { unanswered } from './tools.ts';
 import { rollupOf } from './totals.ts';
 import type { CallTurn } from './turn.ts';
@@ -33,18 +36,30 @@ export function keptCheckpoints(turns: number): number[] {
 
 /**
  * Puts rows back to what they were at a checkpoint, given that the steps of later calls are gone. Later calls change earlier
- * rows in three ways only, and only while the state remembers them: a live trace, its root span, a tool that waits.
+ * rows in these ways only, and only while the state remembers them: a live trace and its root span, a tool that waits, one that
+ * starts a thread, a thread's span and its way back to that tool.
  */
-export const restoredRows = (state: SessionState): Changes => ({
-  traces: state.live.map(({ row }) => row),
-  spans: [],
-  patches: [
-    ...state.live.map(rootPatch),
-    ...state.pending.flatMap(({ n, span_id }) => {
-      const trace = state.live.find((live) => live.n === n);
-      return trace ? [{ trace_id: trace.row.trace_id, span_id, ...unanswered }] : [];
-    }),
-  ],
-  links: [],
-  rollup: rollupOf(state),
-});
+export function restoredRows(state: SessionState, evidence: Evidence = noEvidence): Changes {
+  const { live, pending, spawns, agents } = state;
+  const traceIds = new Map(live.map(({ n, row }) => [n, row.trace_id]));
+  const traceOf = ({ n }: { n: number }): string => traceIds.get(n) ?? '';
+  return {
+    traces: live.map(({ row }) => row),
+    spans: [],
+    patches: [
+      ...live.map(rootPatch),
+      ...pending.map((tool) => ({
+        ...{ trace_id: traceOf(tool), span_id: tool.span_id },
+        ...unanswered,
+        verdict: tool.verdict,
+      })),
+      ...spawns.flatMap((spawn) => labelsPatch(spawn, traceOf(spawn)) ?? []),
+      ...agents.map((agent) => agentPatch(agent, traceOf(agent))),
+    ],
+    links: [],
+    dropped: agents
+      .filter(({ rejoined }) => !rejoined)
+      .map((agent) => ({ kind: 'rejoin', from_trace_id: traceOf(agent), from_span_id: agent.span_id })),
+    rollup: rollupOf(state, evidence),
+  };
+}

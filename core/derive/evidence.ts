@@ -11,7 +11,7 @@ export type Anchor = {
 
 export type Evidence = {
   anchors: ReadonlyMap<string, Anchor>; // by thread_id
-  /** Threads by the first words they were given, for calls that do not name their thread. */
+  /** Threads by the first words they were given (`first-words.ts`), for calls that do not name their thread. */
   prompts: ReadonlyMap<string, string>;
   title: string | null; // of a transcript; a title that was asked for over the wire goes before it
 };

@@ -1,8 +1,7 @@
 /** What do these calls change, on top of what has been folded? */
-import { advance } from './advance.ts';
+import { advance, type Outside } from './advance.ts';
 import { type Checkpoint, checkpointAt } from './checkpoint.ts';
 import { addChanges, type ChangeSum } from './merge-changes.ts';
-import type { PriceOf } from './prices.ts';
 import type { SessionState } from './state.ts';
 import type { CallTurn } from './turn.ts';
 
@@ -10,13 +9,13 @@ import type { CallTurn } from './turn.ts';
 export function fold(
   state: SessionState,
   turns: readonly CallTurn[],
-  { sum, checkpoints, priceOf }: { sum: ChangeSum; checkpoints: Checkpoint[]; priceOf?: PriceOf },
+  { sum, checkpoints, ...outside }: { sum: ChangeSum; checkpoints: Checkpoint[] } & Outside,
 ): SessionState {
   let folded = state;
   for (const turn of turns) {
     const checkpoint = checkpointAt(folded, turn);
     if (checkpoint) checkpoints.push(checkpoint);
-    const step = advance(folded, turn, priceOf);
+    const step = advance(folded, turn, outside);
     addChanges(sum, step.changes);
     folded = step.state;
   }

@@ -6,6 +6,11 @@ const id = (...parts: (string | number)[]) => v5(parts.join('\0'), NAMESPACE);
 
 export const traceId = (openingCallId: string): string => id('trace', openingCallId);
 export const agentSpanId = (openingCallId: string): string => id('agent', 'main', openingCallId);
+
+/** @param lost the call that makes it, where the trace may have had one of this thread that was forgotten; else '' */
+export const threadSpanId = (threadId: string, lost: string): string =>
+  id('agent', 'thread', threadId, ...(lost ? [lost] : []));
+
 export const llmSpanId = (callId: string): string => id('llm', callId);
 export const eventSpanId = (nodeHash: string, callId: string): string => id('event', nodeHash, callId);
 

@@ -2,23 +2,29 @@
 import type { SpanPatch, TraceRow } from './changes.ts';
 import { agentSpanId, traceId } from './ids.ts';
 import { durationNs, later } from './instants.ts';
-import { genuinePrompts, preview, promptText } from './prompt.ts';
 import type { LiveTrace, SessionState } from './state.ts';
 import type { ToolResult } from './tools.ts';
 import type { CallTurn } from './turn.ts';
 
-/** The trace that a call opens, before its first step is counted. */
-export const openedTrace = (state: SessionState, turn: CallTurn): LiveTrace => ({
+/** The trace that a call opens, before its first step is counted. `synthetic` says why, where nobody typed a prompt. */
+export const openedTrace = (
+  state: SessionState,
+  turn: CallTurn,
+  synthetic: '' | 'shadow-opener' | 'post-compaction',
+  user_prompt: string,
+): LiveTrace => ({
   n: state.totals.trace_count + 1,
   root_span_id: agentSpanId(turn.call_id),
   next_seq: 0,
+  led: false,
+  forgot_agents: false,
   row: {
     trace_id: traceId(turn.call_id),
     session_id: turn.session_id,
-    source: 'wire',
-    synthetic: '',
+    source: turn.source,
+    synthetic,
     status: 'ok',
-    user_prompt: preview(promptOf(turn)),
+    user_prompt,
     response_preview: '',
     started_at: turn.requested_at,
     ended_at: null,
@@ -61,10 +67,3 @@ export const rootPatch = ({ root_span_id, row }: LiveTrace): SpanPatch => ({
   ended_at: row.ended_at,
   duration_ns: row.duration_ns,
 });
-
-/** The last thing a person said; without such a prompt the last fresh words of role user. */
-function promptOf(turn: CallTurn): string {
-  const said =
-    genuinePrompts(turn).at(-1) ?? turn.fresh.findLast(({ role, injected }) => role === 'user' && injected === '');
-  return said ? promptText(said.content) : '';
-}

@@ -1,5 +1,14 @@
 /** What do many calls change together? Each row once, as it stands after the last of them. */
-import type { Changes, LinkRow, RollupRow, SpanPatch, SpanRow, TraceRow } from './changes.ts';
+import {
+  type Changes,
+  type DroppedLinks,
+  type LinkRow,
+  patched,
+  type RollupRow,
+  type SpanPatch,
+  type SpanRow,
+  type TraceRow,
+} from './changes.ts';
 
 /** Collects the changes of calls one after the other. */
 export type ChangeSum = {
@@ -7,6 +16,7 @@ export type ChangeSum = {
   spans: Map<string, SpanRow>;
   patches: Map<string, SpanPatch>;
   links: Map<string, LinkRow>;
+  dropped: DroppedLinks[];
   rollup: RollupRow | null;
 };
 
@@ -15,11 +25,12 @@ export const noChanges = (): ChangeSum => ({
   spans: new Map(),
   patches: new Map(),
   links: new Map(),
+  dropped: [],
   rollup: null,
 });
 
 /** Adds to the sum in place: copying it at every call would cost as much as there are rows. */
-export function addChanges(sum: ChangeSum, { traces, spans, patches, links, rollup }: Changes): void {
+export function addChanges(sum: ChangeSum, { traces, spans, patches, links, dropped, rollup }: Changes): void {
   for (const row of traces) sum.traces.set(row.trace_id, row);
   for (const row of spans) {
     sum.spans.set(spanKey(row), row);
@@ -27,9 +38,10 @@ export function addChanges(sum: ChangeSum, { traces, spans, patches, links, roll
   }
   for (const patch of patches) {
     const span = sum.spans.get(spanKey(patch));
-    if (span) sum.spans.set(spanKey(patch), { ...span, ...patch });
+    if (span) sum.spans.set(spanKey(patch), patched(span, patch));
     else sum.patches.set(spanKey(patch), { ...sum.patches.get(spanKey(patch)), ...patch });
   }
+  sum.dropped.push(...dropped);
   for (const row of links) sum.links.set(linkKey(row), row);
   sum.rollup = rollup;
 }
@@ -41,6 +53,7 @@ export const summed = ({ rollup, ...rows }: ChangeSum): Changes | null =>
     spans: [...rows.spans.values()],
     patches: [...rows.patches.values()],
     links: [...rows.links.values()],
+    dropped: rows.dropped,
     rollup,
   };
 

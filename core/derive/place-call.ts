@@ -1,27 +1,76 @@
-/** Which trace does a call belong to? It opens one when a person speaks, else it joins the one that its chain continues. */
-import { genuinePrompts } from './prompt.ts';
-import type { Head, SessionState } from './state.ts';
+/** Which trace does a call belong to, and what does it stand under there? */
+import type { SpanPatch } from './changes.ts';
+import { isCompacted, isSummary } from './compaction.ts';
+import type { Evidence } from './evidence.ts';
+import { headOf } from './heads.ts';
+import { openedTrace } from './live-trace.ts';
+import { genuinePrompts, preview, promptOf, promptText } from './prompt.ts';
+import { servedTool } from './shadow.ts';
+import type { Agent, Compaction, LiveTrace, PendingTool, SessionState } from './state.ts';
+import { agentOf, newAgent, newThread } from './threads.ts';
 import type { CallTurn } from './turn.ts';
 
+export type Place = {
+  trace: LiveTrace; // as it was before the call; one with no step yet is opened by it
+  parent_span_id: SpanPatch['span_id']; // of the call's own steps
+  agent: Agent | null; // of a sub-agent's call, as it was before
+  tool: PendingTool | null; // what a call beside the conversation is for
+  seam: Compaction | null; // from which the call goes on
+};
+
+/** @param turn as its thread's: `attributed` */
+export function placeCall(state: SessionState, turn: CallTurn, evidence: Evidence): Place {
+  if (turn.kind !== 'main') return besideConversation(state, turn);
+  return turn.thread_id === '' ? inConversation(state, turn) : inThread(state, turn, evidence);
+}
+
 /**
- * The number of the live trace that a call joins; null when it opens one.
- * A fresh genuine prompt opens. Else the message before the first fresh one, or the last message when nothing is fresh, is
- * looked up among what recent calls ended with; else the thread's own current trace is taken.
+ * A person's fresh words open a trace; so does the first call after a compaction. Else the trace that the call goes on from is taken,
+ * or the main thread's current one. A trace that only calls beside the conversation have opened becomes that of the next main call.
  */
-export function placeCall(state: SessionState, turn: CallTurn): number | null {
-  if (genuinePrompts(turn).length > 0) return null;
-  const current = state.current.findLast(({ thread_id }) => thread_id === turn.thread_id);
-  return continued(state, turn) ?? current?.n ?? null;
+function inConversation(state: SessionState, turn: CallTurn): Place {
+  const { compacted } = state;
+  const seam = compacted && isCompacted(compacted, turn) ? compacted : null;
+  if (seam) return inTrace(openedTrace(state, turn, 'post-compaction', promptAfter(seam, turn)), { seam });
+  const asks = genuinePrompts(turn).length > 0;
+  const goesOn = asks ? undefined : liveTrace(state, headOf(state, turn)?.n ?? null);
+  const current = goesOn ?? liveTrace(state, state.current);
+  if (current && (!asks || !current.led)) return inTrace(current.led ? current : adopted(current, turn));
+  return inTrace(openedTrace(state, turn, '', preview(promptOf(turn))));
 }
 
-/** What later calls may continue from: the answer and the last message. */
-export const headsOf = (turn: CallTurn, n: number): Head[] =>
-  [turn.tip_hash, turn.leaf_hash].flatMap((hash) => (hash === null ? [] : [{ hash: headHash(hash), n }]));
+const adopted = (trace: LiveTrace, turn: CallTurn): LiveTrace => ({
+  ...trace,
+  row: { ...trace.row, synthetic: '', user_prompt: preview(promptOf(turn)) },
+});
 
-export const headHash = (hash: string): string => hash.slice(0, 16);
-
-function continued({ heads }: SessionState, { fresh, tip_hash }: CallTurn): number | null {
-  const first = fresh.find((message) => message.injected === '') ?? fresh[0];
-  const before = first ? first.parent_hash : tip_hash;
-  return before === null ? null : (heads.findLast(({ hash }) => hash === headHash(before))?.n ?? null);
+/** What a person said besides the summary. */
+function promptAfter(seam: Compaction, turn: CallTurn): string {
+  const said = genuinePrompts(turn).findLast((message) => !isSummary(seam, message));
+  return said ? preview(promptText(said.content)) : '';
 }
+
+/** Where the thread works already, else where it was started, else where the conversation is. */
+function inThread(state: SessionState, turn: CallTurn, evidence: Evidence): Place {
+  const known = agentOf(state, turn.thread_id);
+  const { who, spawn } = known ? { who: known, spawn: null } : newThread(state, turn, evidence);
+  const trace = liveTrace(state, known?.n ?? spawn?.n ?? state.current) ?? openedBeside(state, turn);
+  const agent = known ?? newAgent(who, turn, trace, spawn);
+  return { ...inTrace(trace), agent, parent_span_id: agent.span_id };
+}
+
+function besideConversation(state: SessionState, turn: CallTurn): Place {
+  const tool = servedTool(state, turn);
+  const trace = liveTrace(state, tool ? tool.n : state.current) ?? openedBeside(state, turn);
+  return { ...inTrace(trace), tool, parent_span_id: tool?.span_id ?? trace.root_span_id };
+}
+
+const inTrace = (trace: LiveTrace, { seam = null }: { seam?: Compaction | null } = {}): Place => ({
+  ...{ trace, seam, parent_span_id: trace.root_span_id },
+  ...{ agent: null, tool: null },
+});
+
+const openedBeside = (state: SessionState, turn: CallTurn) => openedTrace(state, turn, 'shadow-opener', '');
+
+const liveTrace = ({ live }: SessionState, n: number | null): LiveTrace | undefined =>
+  n === null ? undefined : live.find((trace) => trace.n === n);

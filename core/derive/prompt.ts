@@ -1,30 +1,10 @@
 /** What did the user say? Tells a person's words from what a harness wraps around them. (Reference section 4.5.) */
+import { isHarnessSpeaking, WRAPPERS } from '../harness/harnesses.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { CallTurn, FreshMessage } from './turn.ts';
 
 const PREVIEW_BYTES = 280;
 
-/** Removed with all they hold. Attributes are allowed; an unclosed one swallows the rest, as it does in hashing. */
-const WRAPPERS = [
-  'system-reminder',
-  'command-name',
-  'command-message',
-  'command-contents',
-  'local-command-stdout',
-  'local-command-stderr',
-  'local-command-caveat',
-  'new-diagnostics',
-  'task-notification',
-  'subagent_notification',
-  'environment_context',
-  'user_instructions',
-  'skills_instructions',
-  'permissions',
-  'user_claude_md',
-  'user-prompt-submit-hook',
-  'ide_opened_file',
-  'ide_selection',
-];
 /** Only the tags go; what they hold was said by the user. */
 const UNWRAPPED = /<\/?(?:session|conversation|command-args)>/g;
 const PLUGIN_LINK = /^\[@[^\]\n]*\]\(plugin:\/\/[^)\n]*\)/;
@@ -34,6 +14,14 @@ export const genuinePrompts = (turn: CallTurn): FreshMessage[] => {
   const answered = turn.fresh.findLastIndex((message) => message.role === 'assistant');
   return turn.fresh.slice(answered + 1).filter(isGenuine); // before it: history that a resumed session brings along
 };
+
+/** The last thing a person said; without such a prompt the last fresh words of role user, unless the harness speaks them. */
+export function promptOf(turn: CallTurn): string {
+  const said =
+    genuinePrompts(turn).at(-1) ?? turn.fresh.findLast(({ role, injected }) => role === 'user' && injected === '');
+  const words = said ? promptText(said.content) : '';
+  return isHarnessSpeaking(words) ? '' : words;
+}
 
 /** A message's words without what the harness added; blocks are joined by a newline. */
 export const promptText = (content: readonly ContentBlock[]): string =>
@@ -46,15 +34,18 @@ export const textOf = (content: readonly ContentBlock[]): string =>
     .map((block) => block.text)
     .join('\n');
 
-/** At most 280 bytes of UTF-8, cut where a character ends. */
-export function preview(text: string): string {
-  const head = text.slice(0, PREVIEW_BYTES); // a UTF-16 unit is at least one byte
-  if (Buffer.byteLength(head) <= PREVIEW_BYTES) return head.length === text.length ? head : wellCut(head);
+/** At most 280 bytes of UTF-8. */
+export const preview = (text: string): string => cutBytes(text, PREVIEW_BYTES);
+
+/** At most so many bytes of UTF-8, cut where a character ends. */
+export function cutBytes(text: string, most: number): string {
+  const head = text.slice(0, most); // a UTF-16 unit is at least one byte
+  if (Buffer.byteLength(head) <= most) return head.length === text.length ? head : wellCut(head);
   let bytes = 0;
   let end = 0;
   for (const character of head) {
     bytes += Buffer.byteLength(character);
-    if (bytes > PREVIEW_BYTES) break;
+    if (bytes > most) break;
     end += character.length;
   }
   return wellCut(head.slice(0, end));
@@ -64,12 +55,17 @@ const isGenuine = ({ role, content, injected }: FreshMessage) =>
   role === 'user' &&
   injected === '' &&
   content.every((block) => block.type !== 'tool_result') &&
-  (content.some((block) => block.type !== 'text') || promptText(content) !== '');
+  (content.some((block) => block.type !== 'text') || isSpoken(promptText(content)));
+
+const isSpoken = (text: string) => text !== '' && !isHarnessSpeaking(text);
 
 /** A cut between the halves of a surrogate pair would leave half a character. */
 const wellCut = (text: string) => (/[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text);
 
-/** Linear in the text: each tag is looked for with indexOf, never with a pattern that can backtrack. */
+/**
+ * Removes wrappers with all they hold. Attributes are allowed; an unclosed one swallows the rest, as it does in hashing.
+ * Linear in the text: each tag is looked for with indexOf, never with a pattern that can backtrack.
+ */
 function withoutWrappers(text: string): string {
   return text.includes('<') ? WRAPPERS.reduce(withoutTag, text) : text;
 }

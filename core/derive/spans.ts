@@ -8,6 +8,7 @@ import type { LinkKind, LinkRow, SpanRow } from './changes.ts';
 import { agentSpanId, eventSpanId, llmSpanId } from './ids.ts';
 import { durationNs, later } from './instants.ts';
 import type { Priced } from './prices.ts';
+import type { Agent } from './state.ts';
 import { storable } from './storable.ts';
 import type { CallTurn, FreshMessage } from './turn.ts';
 
@@ -20,7 +21,16 @@ export const agentSpan = (turn: CallTurn, place: Place): SpanRow => ({
   span_id: agentSpanId(turn.call_id),
   kind: 'agent',
   name: 'main',
+  thread_id: '', // whichever thread opens the trace
   started_at: turn.requested_at,
+});
+
+/** A sub-agent at work in a trace, for as long as its calls last. */
+export const threadSpan = (turn: CallTurn, place: Place, { span_id, thread_id, started_at }: Agent): SpanRow => ({
+  ...blank(turn, place),
+  ...{ span_id, thread_id, started_at },
+  kind: 'agent',
+  name: 'subagent',
 });
 
 /** The call itself: what the conversation added on one side, the answer on the other. */
@@ -142,5 +152,6 @@ const blank = (turn: CallTurn, place: Place): Omit<SpanRow, 'span_id' | 'kind' |
   cost_usd: null,
   price: null,
   raw_turn_id: turn.raw_turn_id,
+  call_id: turn.source === 'transcript' ? turn.call_id : '',
   node_hash: null,
 });

@@ -1,18 +1,94 @@
 /** What does the fold remember of a session? Plain JSON, bounded: it does not grow with the number of turns. */
+import type { Task, Verdict } from '../harness/harness.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
 import type { Leaf } from './call-status.ts';
-import type { ModelUsage, RollupRow, TraceRow, Usd } from './changes.ts';
+import type { ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
 import type { CallKey } from './order.ts';
 import { DERIVE_VERSION } from './version.ts';
 
-/** A trace that later calls may still change. `n` counts the session's traces; rows elsewhere name a trace by it. */
-export type LiveTrace = { n: number; root_span_id: string; next_seq: number; row: TraceRow };
+/**
+ * A trace that later calls may still change. `n` counts the session's traces; rows elsewhere name a trace by it. `led`: the
+ * conversation itself has spoken in it. `forgot_agents`: more threads have worked in it than are remembered.
+ */
+export type LiveTrace = {
+  n: number;
+  root_span_id: string;
+  next_seq: number;
+  led: boolean;
+  forgot_agents: boolean;
+  row: TraceRow;
+};
 
-/** A message that calls may continue: the answer or the last message of a recent call, by the first 64 bits of its hash. */
-export type Head = { hash: string; n: number };
+/**
+ * A message that calls may continue: the answer or the last message of a recent call, by the first 64 bits of its hash.
+ * `guessed`: the call did not name its thread. `gone_on`: a branch goes on from here.
+ */
+export type Head = {
+  hash: string;
+  n: number;
+  span_id: string;
+  thread_id: string;
+  guessed: boolean;
+  gone_on: boolean;
+};
 
 /** A tool span that waits for its result. */
-export type PendingTool = { tool_use_id: string; tool_name: string; n: number; span_id: string; started_at: string };
+export type PendingTool = {
+  tool_use_id: string;
+  tool_name: string;
+  n: number;
+  span_id: string;
+  thread_id: string;
+  started_at: string;
+  action: string; // what it would do, normalised: its input's texts, a line each; at most 200 characters
+  stages: number[]; // of permission checks that have judged it
+  verdict: Verdict | null; // the latest
+  served: boolean; // a call beside the conversation has worked for it
+};
+
+/** What a waiting tool was asked that may change the session's tasks once its result is here. */
+export type TaskAsked = { n: number; span_id: string; tool_input: unknown };
+
+/** A tool span that starts another thread, before its result and after. */
+export type Spawn = {
+  tool_use_id: string;
+  n: number;
+  span_id: string;
+  thread_id: string; // that asked for it
+  prompt: string; // by `wordsKey`
+  label: string;
+  description: string;
+  lacks: (keyof SpawnLabels)[]; // what its input leaves open
+  labels: SpawnLabels; // shown in it: of whom it has started
+  names: string[]; // that its result gives the new thread
+  done: boolean; // its result is here
+  claimed: string; // the thread that it has started; ''
+};
+export type SpawnLabels = { subagent_type: string | null; description: string | null };
+
+/** A thread's span in a trace, while its calls may still change it. `tool` is the span that started it; '' when not known. */
+export type Agent = {
+  thread_id: string;
+  n: number;
+  span_id: string;
+  parent_span_id: string;
+  tool: string;
+  path: string;
+  label: string;
+  description: string;
+  started_at: string;
+  ended_at: string | null;
+  status: SpanRow['status'];
+  rejoined: boolean;
+};
+
+/** A compaction that waits for the call that goes on from it. */
+export type Compaction = {
+  trace_id: string;
+  span_id: string;
+  from: string | null; // the message that it went on from: who goes on from there too has not been compacted
+  summary: string; // its first words
+};
 
 /** A failed call that waits for a retry with the same last message. */
 export type FailedCall = { tip: string; n: number; span_id: string };
@@ -42,18 +118,32 @@ export type SessionState = {
   turns: number; // folded so far
   last: CallKey | null; // of the last call folded
   live: LiveTrace[]; // least recently touched first
-  current: { thread_id: string; n: number }[]; // each thread's current trace, least recently used first
+  current: number | null; // the main thread's trace
+  agents: Agent[]; // least recently used first
+  spawns: Spawn[]; // oldest first
   heads: Head[]; // oldest first
   pending: PendingTool[]; // oldest first
   failed: FailedCall[]; // oldest first
+  compacted: Compaction | null;
   leaf: Leaf | null;
   preview: string | null;
+  title: string | null; // as asked for over the wire
+  tasks: Task[];
+  tasks_asked: TaskAsked[]; // oldest first
   told: Told;
   totals: Totals;
 };
 
 /** Past these the oldest goes: what then comes for it is not joined. */
-export const LIMITS = { live: 32, current: 64, heads: 128, pending: 1000, failed: 32 } as const;
+export const LIMITS = {
+  live: 32,
+  agents: 256,
+  spawns: 128,
+  heads: 128,
+  pending: 1000,
+  failed: 32,
+  tasks_asked: 8,
+} as const;
 
 export const emptyState = (session_id: string): SessionState => ({
   version: DERIVE_VERSION,
@@ -61,12 +151,18 @@ export const emptyState = (session_id: string): SessionState => ({
   turns: 0,
   last: null,
   live: [],
-  current: [],
+  current: null,
+  agents: [],
+  spawns: [],
   heads: [],
   pending: [],
   failed: [],
+  compacted: null,
   leaf: null,
   preview: null,
+  title: null,
+  tasks: [],
+  tasks_asked: [],
   told: {
     name: null,
     cwd: null,

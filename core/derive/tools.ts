@@ -57,7 +57,7 @@ export function broughtResults(
     .flatMap(({ content }) => content)
     .flatMap((block) => {
       if (block.type !== 'tool_result') return [];
-      const tool = waitingFor(waiting, storable(block.tool_result_id ?? ''), n);
+      const tool = waitingFor(waiting, storable(block.tool_result_id ?? ''), { n, thread_id: turn.thread_id });
       if (!tool) return [];
       waiting.delete(tool);
       return [{ tool, result: toolResult(block, tool.started_at, turn.requested_at) }];
@@ -82,12 +82,18 @@ function gitVerb(words: string[]): string {
 }
 
 /**
- * Some providers number their ids anew in each answer: the trace's own tool is preferred, and the oldest among equals. Clients of
- * Ollama name the function whose result they bring, though its call had an id.
+ * A result comes back to the thread that asked; in another one it is history. Some providers number their ids anew in each answer: the
+ * trace's own tool is preferred, and the oldest among equals. Clients of Ollama name the function whose result they bring, though its
+ * call had an id.
  */
-function waitingFor(waiting: ReadonlySet<PendingTool>, id: string, n: number): PendingTool | undefined {
-  const byId = [...waiting].filter((tool) => tool.tool_use_id === id);
-  const found = byId.length > 0 ? byId : [...waiting].filter((tool) => id !== '' && tool.tool_name === id);
+function waitingFor(
+  waiting: ReadonlySet<PendingTool>,
+  id: string,
+  { n, thread_id }: { n: number; thread_id: string },
+): PendingTool | undefined {
+  const own = [...waiting].filter((tool) => tool.thread_id === thread_id);
+  const byId = own.filter((tool) => tool.tool_use_id === id);
+  const found = byId.length > 0 ? byId : own.filter((tool) => id !== '' && tool.tool_name === id);
   return found.find((tool) => tool.n === n) ?? found[0];
 }
 

@@ -5,6 +5,7 @@ import type { Identity } from '../model/identity.ts';
 import type { Usage } from '../model/usage.ts';
 import { type Leaf, sessionStatus } from './call-status.ts';
 import type { ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
+import { type Evidence, noEvidence } from './evidence.ts';
 import { addUsd, compareUsd } from './money.ts';
 import type { SessionState, Told, Totals } from './state.ts';
 import { type ToolResult, touchesGit } from './tools.ts';
@@ -78,15 +79,16 @@ function parentOf({ harness_id, parent_harness_session_id }: Identity, own: stri
   return parent === own ? null : parent;
 }
 
-/** The session's row as of its last folded call. */
-export function rollupOf({ version, session_id, totals, told, leaf, preview }: SessionState): RollupRow {
+/** The session's row as of its last folded call. A title that was asked for over the wire goes before a transcript's. */
+export function rollupOf(state: SessionState, evidence: Evidence = noEvidence): RollupRow {
+  const { version, session_id, totals, told, leaf, preview, title, tasks } = state;
   const { usage, model_usage, model_calls, ...counts } = totals;
   return {
     session_id,
     derive_version: version,
     ...told,
     status: statusOf(leaf, totals),
-    title: null,
+    title: title ?? evidence.title,
     preview,
     model: mostFrequent(model_calls),
     trace_count: counts.trace_count,
@@ -101,7 +103,7 @@ export function rollupOf({ version, session_id, totals, told, leaf, preview }: S
     kind_counts: counts.kind_counts,
     tool_result_count: counts.tool_result_count,
     tool_error_count: counts.tool_error_count,
-    tasks: [],
+    tasks,
     has_git_activity: counts.has_git_activity,
   };
 }

@@ -4,9 +4,12 @@ import type { Lease } from '../db/derive/derive-queue.ts';
 import { type Checkpoint, keptCheckpoints, restoredRows } from '../derive/checkpoint.ts';
 import { fold } from '../derive/fold.ts';
 import { addChanges, noChanges, summed } from '../derive/merge-changes.ts';
+import { type CallKey, compareKeys, keyOf } from '../derive/order.ts';
 import { emptyState, type SessionState } from '../derive/state.ts';
+import type { CallTurn } from '../derive/turn.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
-import { loadTurns } from './load-turns.ts';
+import { sessionEvidence } from './derive-evidence.ts';
+import { type LoadedTurns, loadTurns } from './load-turns.ts';
 import type { Reader } from './reader.ts';
 import { rereadSession } from './reread-session.ts';
 
@@ -26,25 +29,30 @@ export type DeriveEnd = { folded: number; end: 'done' | 'again' | 'lost' | 'stop
 export async function deriveSession({ database, reader, signal }: Deps, lease: Lease): Promise<DeriveEnd> {
   const { session_id, lease_token, mark } = lease;
   if (lease.from_scratch) await rereadSession(database, reader, session_id);
-  const found = await database.ask('deriveState', { session_id, version: DERIVE_VERSION });
+  const { evidence, differs, ...told } = await sessionEvidence(database, reader, session_id);
+  const found = await database.ask('deriveState', { session_id, version: DERIVE_VERSION, differs });
   const { up_to_seq } = found;
   let state: SessionState = found.state ?? emptyState(session_id);
   let replace = found.state === null ? ('all' as const) : found.replay_from;
+  let { commit: transcripts, retitled } = told;
+  const transcriptCalls = transcripts || found.transcripts_follow ? await told.turns() : [];
   let folded = 0;
 
   for (;;) {
     if (signal.aborted) return { folded, end: 'stopped' };
     const sum = noChanges();
     const checkpoints: Checkpoint[] = [];
-    if (replace !== null && replace !== 'all') addChanges(sum, restoredRows(state));
+    if ((replace !== null && replace !== 'all') || (retitled && state.turns > 0))
+      addChanges(sum, restoredRows(state, evidence));
     const taken = { turns: 0, bytes: 0 };
     let more = true;
     while (more && taken.turns < COMMIT.turns && taken.bytes < COMMIT.bytes) {
       const page = await loadTurns(database, reader, { session_id, after: state.last, up_to_seq });
-      state = fold(state, page.turns, { sum, checkpoints, priceOf: reader.priceOf });
-      taken.turns += page.turns.length;
-      taken.bytes += page.bytes;
-      more = page.more;
+      const merged = inOrder(page, transcriptCalls, state.last);
+      state = fold(state, merged.turns, { sum, checkpoints, priceOf: reader.priceOf, evidence });
+      taken.turns += merged.turns.length;
+      taken.bytes += merged.bytes;
+      more = merged.more;
     }
     folded += taken.turns;
     const { committed, again } = await database.ask('commitDerive', {
@@ -58,9 +66,48 @@ export async function deriveSession({ database, reader, signal }: Deps, lease: L
       kept_checkpoints: keptCheckpoints(state.turns),
       replace,
       more,
+      transcripts,
     });
     if (!committed) return { folded, end: 'lost' };
     if (!more) return { folded, end: again ? 'again' : 'done' };
-    replace = null; // the first commit has cleared what it replaces
+    [replace, transcripts, retitled] = [null, null, false]; // the first commit has cleared what it replaces
   }
+}
+
+/** Calls of transcripts that are folded with one page, and what they hold together. */
+const PAGE = { turns: 256, bytes: 8 * 1024 * 1024 };
+
+/** The next calls of both kinds in the order of the fold. After a page with more to come nothing is known beyond its last call. */
+function inOrder(page: LoadedTurns, transcriptCalls: readonly CallTurn[], after: CallKey | null): LoadedTurns {
+  if (transcriptCalls.length === 0) return page;
+  const last = page.turns.at(-1);
+  const from = after ? firstBeyond(transcriptCalls, after) : 0;
+  const until = page.more && last ? firstBeyond(transcriptCalls, keyOf(last)) : transcriptCalls.length;
+  const told: CallTurn[] = [];
+  let bytes = 0;
+  for (const call of transcriptCalls.slice(from, Math.min(until, from + PAGE.turns))) {
+    if (bytes > PAGE.bytes) break;
+    told.push(call);
+    bytes += JSON.stringify([call.fresh, call.reply]).length;
+  }
+  const isCut = from + told.length < until;
+  const end = isCut ? told.at(-1) : undefined;
+  const wire = end ? page.turns.filter((turn) => compareKeys(turn, end) < 0) : page.turns;
+  return {
+    turns: [...wire, ...told].sort(compareKeys),
+    more: page.more || isCut || wire.length < page.turns.length,
+    bytes: page.bytes + bytes,
+  };
+}
+
+/** How many of the calls sort up to a place. */
+function firstBeyond(calls: readonly CallTurn[], place: CallKey): number {
+  let [low, high] = [0, calls.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const call = calls[middle];
+    if (call && compareKeys(call, place) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

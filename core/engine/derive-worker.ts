@@ -34,6 +34,7 @@ const OUTDATED_AT_ONCE = 500;
 const PATIENCE_MS = { first: 100, most: 5_000 }; // while the database does not answer
 
 export function runDeriveWorker({ database, reader, log, metrics, signal, pollMs = 1_000 }: Deps): DeriveWorker {
+  /** By lease: a session that is marked from scratch while it is derived is taken a second time, and the first then commits nothing. */
   const active = new Map<string, { background: boolean; ended: Promise<void> }>();
   const waiting: (() => void)[] = []; // for drained
   let due = true;
@@ -61,10 +62,10 @@ export function runDeriveWorker({ database, reader, log, metrics, signal, pollMs
 
   const start = (lease: Lease) => {
     const ended = derive(lease).finally(() => {
-      active.delete(lease.session_id);
+      active.delete(lease.lease_token);
       poke();
     });
-    active.set(lease.session_id, { background: lease.background, ended });
+    active.set(lease.lease_token, { background: lease.background, ended });
   };
 
   const derive = async (lease: Lease): Promise<void> => {

@@ -20,24 +20,30 @@ import type { Reader } from './reader.ts';
 const PAGE = 64; // turns
 
 /**
- * Reads all turns of a session; what came in meanwhile is read after them, until there is nothing newer. Where a purge has come
- * between, what is left is read from the first turn.
+ * Reads all turns of a session; what came in meanwhile is read after them, until there is nothing newer. Where a purge or a
+ * correction has come between, what there is then is read from the first turn.
  * @returns how many turns were read
  */
 export async function rereadSession(database: Database, reader: Reader, session_id: string): Promise<number> {
   for (;;) {
-    const purges = await purgesOf(database);
+    const begun = await changesOf(database, session_id);
     try {
-      return await reread(database, reader, session_id, purges);
+      return await reread(database, reader, session_id, begun);
     } catch (error) {
-      if ((await purgesOf(database)) === purges) throw error;
+      const now = await changesOf(database, session_id);
+      if (now.purges === begun.purges && now.corrections === begun.corrections) throw error;
     }
   }
 }
 
-const purgesOf = async (database: Database) => (await database.ask('knownSlices', { ids: [] })).purges;
+type Begun = { purges: number; corrections: number };
 
-async function reread(database: Database, reader: Reader, session_id: string, purges: number): Promise<number> {
+const changesOf = async (database: Database, session_id: string): Promise<Begun> => ({
+  purges: (await database.ask('knownSlices', { ids: [] })).purges,
+  corrections: await database.ask('lastCorrection', { session_id }),
+});
+
+async function reread(database: Database, reader: Reader, session_id: string, begun: Begun): Promise<number> {
   const memory = readingMemory(5_000);
   const again = (turn: TurnToRead, after: Preceding | null) => readAgain(database.ask, reader, turn, memory, after);
   const reading = openReading(session_id);
@@ -54,7 +60,7 @@ async function reread(database: Database, reader: Reader, session_id: string, pu
     if (turns.length === PAGE) continue;
     const { calls, nodes, slices } = await settled(reading, again);
     const found = { calls, nodes: [...nodes.values()], slices: [...slices.values()] };
-    const rows = { session_id, read_up_to, ...found, purges };
+    const rows = { session_id, read_up_to, ...found, ...begun };
     if (await database.ask('replaceNodes', rows)) return calls.length;
   }
 }

@@ -5,6 +5,7 @@ import type { StandingCall, StandingNode } from '../db/read/node-chain.ts';
 import type { PlacedNode, PlacedRow } from '../db/store/put-nodes.ts';
 import { storable } from '../derive/storable.ts';
 import { BadSlice, type CheckedSlices } from './checked-slices.ts';
+import { standingTranscripts } from './derive-evidence.ts';
 import type { Reader } from './reader.ts';
 import { rereadSession } from './reread-session.ts';
 import { checkedTurnBytes } from './turn-bytes.ts';
@@ -29,13 +30,14 @@ export async function verifyNodes(
   session_id: string,
   { outdated, broken }: Heard,
 ): Promise<NodesVerified> {
-  const reading = await readingOf(database, reader, slices, session_id);
+  const { waits, ...reading } = await readingOf(database, reader, slices, session_id);
   const compared = await compareNodes(database, reading, slices);
   const calls = await compareCalls(database, reading, compared.missing);
   const differences = [...compared.differences, ...calls.differences];
   const sum: NodesVerified = { nodes: compared.nodes, outdated: calls.changed.size };
   for (const { certain, ...found } of differences) {
-    if (!outdated && (certain || !calls.changed.has(found.raw_turn_id))) broken({ ...found, session_seq: null });
+    if (!outdated && !waits && (certain || !calls.changed.has(found.raw_turn_id)))
+      broken({ ...found, session_seq: null });
     else sum.outdated += 1;
   }
   return sum;
@@ -43,6 +45,9 @@ export async function verifyNodes(
 
 /** `certain`: no reading of the turn, of whatever version, leaves it so. */
 type Difference = Pick<Break, 'check' | 'node_hash' | 'what'> & { raw_turn_id: number; certain: boolean };
+
+/** `waits`: transcripts have come of which nothing has been derived yet. */
+type Reading = NewReading & { waits: boolean };
 
 /**
  * What reading the session again would put in place. It asks as a rebuild does, so that both read alike; but bytes come from slices
@@ -53,7 +58,7 @@ async function readingOf(
   reader: Reader,
   slices: CheckedSlices,
   session_id: string,
-): Promise<NewReading> {
+): Promise<Reading> {
   const readings: NewReading[] = [];
   const bytesOf = async ({ raw_turn_id }: Args<'rawTurnBytes'>): Promise<Answer<'rawTurnBytes'>> => {
     const [parts] = await database.ask('turnParts', { raw_turn_ids: [raw_turn_id] });
@@ -68,8 +73,18 @@ async function readingOf(
   await rereadSession({ ...database, ask }, reader, session_id);
   const [reading] = readings;
   if (!reading) throw new Error('Cannot hold nodes against their turns: reading them gave nothing');
-  return reading;
+  const told = await standingTranscripts({ ask }, reader, session_id);
+  const nodes = new Map(reading.nodes.map((node) => [node.node_hash, node]));
+  for (const node of told.nodes) {
+    const wire = nodes.get(node.node_hash);
+    if (!wire || ownsAnswer(node, wire)) nodes.set(node.node_hash, node);
+  }
+  const read_up_to = Math.max(reading.read_up_to, told.read_up_to);
+  return { ...reading, read_up_to, nodes: [...nodes.values()], waits: told.waits };
 }
+
+/** As nodes are written (put-nodes.ts): what the wire only repeats of an answer stays with the call that it was billed for. */
+const ownsAnswer = (node: PlacedNode, wire: PlacedNode): boolean => node.role === 'assistant' && wire.slice_id !== null;
 
 type Compared = { nodes: number; differences: Difference[]; missing: ReadonlySet<string> };
 

@@ -1,3 +1,4 @@
+/** Are vectors in another database found as those in the main one, and told plainly when they cannot be? */
 import * as assert from 'uvu/assert';
 import { openPool, type Pool } from '../../../core/db/client/server.ts';
 import { answer, user } from '../../support/call-turn.ts';

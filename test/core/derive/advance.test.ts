@@ -177,6 +177,7 @@ test('a failed call is an error step; the retry that succeeds is linked and make
     [
       ['retry-of', second, first],
       ['retry-of', third, second],
+      ['fork-of', span(rows, 'llm', 3).span_id, third], // asked again although there was an answer
     ],
   );
   assert.is(rows.traces[0]?.status, 'ok');
@@ -312,29 +313,6 @@ test('a result that the next prompt brings ends the tool in its own trace', () =
   assert.is.not(feeds?.from_trace_id, feeds?.to_trace_id);
 });
 
-test('a thread has a current trace of its own', () => {
-  const rows = projection(
-    asks,
-    { at: 1, thread_id: 'sub', says: [assistant('only an answer')], answers: answer('Sub') },
-    {
-      at: 2,
-      says: [assistant('unknown history')],
-      answers: answer('Main'),
-    },
-  );
-  assert.is(rows.traces.length, 2);
-  assert.equal(
-    rows.spans
-      .filter(({ kind }) => kind === 'llm')
-      .map(({ trace_id, thread_id }) => [trace_id === rows.traces[0]?.trace_id, thread_id]),
-    [
-      [true, ''],
-      [false, 'sub'],
-      [true, ''],
-    ],
-  );
-});
-
 test('tokens and money add up, and a model without a price is named', () => {
   const rows = projection(
     asks,
@@ -394,7 +372,7 @@ test('the state is bounded and a call costs the same at the end', () => {
     { length: 400 },
     (_, i): Call => ({
       at: i * 2,
-      thread_id: `t${i % 100}`,
+      thread_id: i % 3 === 0 ? `t${i % 100}` : '',
       says: [user(`Question ${i}`)],
       answers: answer(...Array.from({ length: 5 }, (_, t) => toolUse(`${i}-${t}`))),
     }),
@@ -408,6 +386,7 @@ test('the state is bounded and a call costs the same at the end', () => {
   assert.ok((sizes.at(-1) ?? 0) < 1.05 * (sizes[199] ?? 0), `${sizes[199]} then ${sizes.at(-1)}`);
   assert.ok((changes.at(-1) ?? 0) < 1.05 * (changes[199] ?? 0));
   assert.is(state.live.length, LIMITS.live);
+  assert.ok(state.agents.length <= LIMITS.agents && state.spawns.length <= LIMITS.spawns);
   assert.ok(state.pending.length <= LIMITS.pending && state.heads.length <= LIMITS.heads);
 });
 

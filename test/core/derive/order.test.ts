@@ -1,128 +1,15 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Changes } from '../../../core/derive/changes.ts';
-import { type Checkpoint, keptCheckpoints, restoredRows } from '../../../core/derive/checkpoint.ts';
-import { fold } from '../../../core/derive/fold.ts';
-import { addChanges, noChanges, summed } from '../../../core/derive/merge-changes.ts';
-import { compareKeys, keyOf } from '../../../core/derive/order.ts';
-import { emptyState, type SessionState } from '../../../core/derive/state.ts';
-import type { CallTurn } from '../../../core/derive/turn.ts';
-import {
-  answer,
-  assistant,
-  type Call,
-  callTurns,
-  SESSION,
-  toolResult,
-  toolUse,
-  user,
-} from '../../support/call-turn.ts';
+import type { SpanRow } from '../../../core/derive/changes.ts';
+import { keptCheckpoints } from '../../../core/derive/checkpoint.ts';
+import { compareKeys } from '../../../core/derive/order.ts';
+import { answer, assistant, type Call, toolResult, toolUse, user } from '../../support/call-turn.ts';
+import { arriving, derive, dump, nothing } from '../../support/fold-store.ts';
+import { generatedAgents } from '../../support/generated-agents.ts';
 import { generatedCalls } from '../../support/generated-calls.ts';
 
 const test = suite('order of calls');
-
-/** What the database holds of one session, written as the database writes it: through JSON, row over row. */
-type Stored = {
-  traces: Map<string, Changes['traces'][0]>;
-  spans: Map<string, Changes['spans'][0]>;
-  links: Map<string, Changes['links'][0]>;
-  rollup: Changes['rollup'] | null;
-  state: SessionState | null;
-  checkpoints: Checkpoint[];
-};
-const nothing = (): Stored => ({
-  traces: new Map(),
-  spans: new Map(),
-  links: new Map(),
-  rollup: null,
-  state: null,
-  checkpoints: [],
-});
-const stored = <T>(value: T): T =>
-  JSON.parse(
-    JSON.stringify(value, (_key, member) => (typeof member === 'string' ? member.replaceAll('\0', '\uFFFD') : member)),
-  );
-
-const spanKey = ({ trace_id, span_id }: { trace_id: string; span_id: string }) => `${trace_id} ${span_id}`;
-
-function write(store: Stored, changes: Changes): void {
-  for (const row of changes.traces) store.traces.set(row.trace_id, stored(row));
-  for (const row of changes.spans) store.spans.set(spanKey(row), stored(row));
-  for (const patch of changes.patches) {
-    const span = store.spans.get(spanKey(patch));
-    if (!span) throw new Error('Cannot patch: the span is not stored');
-    store.spans.set(spanKey(patch), { ...span, ...stored(patch) });
-  }
-  for (const row of changes.links) store.links.set(JSON.stringify(row), stored(row));
-  store.rollup = stored(changes.rollup);
-}
-
-/** One pass over all calls known by now, as the worker makes it. Gives the number of calls that it folded. */
-function derive(store: Stored, known: readonly Call[], fresh: readonly Call[]): number {
-  const turns = callTurns(known);
-  const isNew = new Set(fresh.map(({ call_id }) => call_id));
-  const firstNew = turns.find(({ call_id }) => isNew.has(call_id));
-  if (!firstNew) return 0;
-  let state = store.state;
-  const sum = noChanges();
-  if (state?.last && compareKeys(firstNew, state.last) < 0) {
-    const checkpoint = store.checkpoints.findLast((one) => compareKeys(one, firstNew) <= 0);
-    state = checkpoint?.state ?? null;
-    forget(
-      store,
-      turns.filter((turn) => !checkpoint || compareKeys(turn, checkpoint) >= 0),
-    );
-    store.checkpoints = checkpoint ? store.checkpoints.filter((one) => compareKeys(one, checkpoint) <= 0) : [];
-    if (checkpoint) addChanges(sum, restoredRows(checkpoint.state));
-  }
-  const from = state?.last;
-  const due = turns.filter((turn) => !from || compareKeys(turn, from) > 0);
-  const checkpoints: Checkpoint[] = [];
-  const next = fold(state ?? emptyState(SESSION), due, { sum, checkpoints });
-  const changes = summed(sum);
-  if (changes) write(store, changes);
-  store.state = stored(next);
-  const kept = keptCheckpoints(next.turns);
-  const byKey = new Map([...store.checkpoints, ...stored(checkpoints)].map((one) => [JSON.stringify(keyOf(one)), one]));
-  store.checkpoints = [...byKey.values()].filter(({ state: { turns: n } }) => kept.includes(n));
-  return due.length;
-}
-
-function forget(store: Stored, turns: readonly CallTurn[]): void {
-  const gone = new Set(turns.map(({ raw_turn_id }) => raw_turn_id));
-  for (const [id, row] of store.spans)
-    if (row.raw_turn_id !== null && gone.has(row.raw_turn_id)) store.spans.delete(id);
-  for (const [id, row] of store.links)
-    if (
-      !store.spans.has(spanKey({ trace_id: row.from_trace_id, span_id: row.from_span_id })) ||
-      !store.spans.has(spanKey({ trace_id: row.to_trace_id, span_id: row.to_span_id }))
-    )
-      store.links.delete(id);
-  const left = new Set([...store.spans.values()].map(({ trace_id }) => trace_id));
-  for (const id of store.traces.keys()) if (!left.has(id)) store.traces.delete(id);
-}
-
-const dump = (store: Stored) => ({
-  traces: [...store.traces.values()].sort((a, b) => (a.trace_id < b.trace_id ? -1 : 1)),
-  spans: [...store.spans.values()].sort((a, b) => (a.span_id < b.span_id ? -1 : 1)),
-  links: [...store.links.keys()].sort(),
-  rollup: store.rollup,
-  state: store.state,
-  checkpoints: store.checkpoints.map((one) => keyOf(one)),
-});
-
-/** Calls in batches of arrival; `order` says in which. */
-function arriving(calls: readonly Call[], order: readonly number[], batch: number): Stored {
-  const store = nothing();
-  const arrived = calls
-    .map((call, i) => ({ call, place: order[i % order.length] ?? 0, i }))
-    .sort((a, b) => a.place - b.place || a.i - b.i)
-    .map(({ call }) => call);
-  for (let i = 0; i < arrived.length; i += batch)
-    derive(store, arrived.slice(0, i + batch), arrived.slice(i, i + batch));
-  return store;
-}
 
 test('from scratch, call by call and in any order of arrival, the rows are the same', async () => {
   await fc.assert(
@@ -139,6 +26,63 @@ test('from scratch, call by call and in any order of arrival, the rows are the s
     { numRuns: 150 },
   );
 });
+
+test('with agents that start agents: from scratch, call by call and in any order of arrival, the rows are the same', async () => {
+  await fc.assert(
+    fc.property(
+      generatedAgents({ maxLength: 50 }),
+      fc.array(fc.nat({ max: 30 }), { minLength: 1, maxLength: 40 }),
+      fc.integer({ min: 1, max: 7 }),
+      ({ calls, evidence }, order, batch) => {
+        const whole = dump(arriving(calls, [0], calls.length, evidence));
+        assert.equal(dump(arriving(calls, [0], 1, evidence)), whole);
+        assert.equal(dump(arriving(calls, order, batch, evidence)), whole);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+test('parents stand in the same trace, numbers have no gap, and a tool has at most two verdicts', async () => {
+  await fc.assert(
+    fc.property(generatedAgents({ maxLength: 60 }), ({ calls, evidence }) => {
+      const { traces, spans, links, rollup } = arriving(calls, [0], calls.length, evidence);
+      const ids = new Set([...spans.values()].map(({ trace_id, span_id }) => `${trace_id} ${span_id}`));
+      for (const span of spans.values()) {
+        assert.ok(span.parent_span_id === null || ids.has(`${span.trace_id} ${span.parent_span_id}`));
+        assert.is(rootOf(span, spans), true, 'every span hangs below its root');
+      }
+      for (const trace of traces.values()) {
+        const own = [...spans.values()].filter((span) => span.trace_id === trace.trace_id);
+        assert.equal(
+          own.map(({ seq }) => seq).sort((a, b) => a - b),
+          own.map((_, i) => i),
+        );
+        assert.is(own.length, trace.span_count);
+        assert.is(own.filter(({ parent_span_id }) => parent_span_id === null).length, 1);
+      }
+      const verdicts = new Map<string, number>();
+      for (const link of links.values()) {
+        assert.ok(
+          ids.has(`${link.from_trace_id} ${link.from_span_id}`) && ids.has(`${link.to_trace_id} ${link.to_span_id}`),
+        );
+        if (link.kind === 'verdict') verdicts.set(link.to_span_id, (verdicts.get(link.to_span_id) ?? 0) + 1);
+      }
+      assert.ok([...verdicts.values()].every((count) => count <= 2));
+      const counted = Object.values(rollup?.kind_counts ?? {}).reduce((all, count) => all + count, 0);
+      assert.is(counted, [...spans.values()].filter(({ kind }) => kind === 'llm').length);
+      assert.is(counted, calls.length);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+const rootOf = (span: SpanRow, spans: ReadonlyMap<string, SpanRow>): boolean => {
+  let at: SpanRow | undefined = span;
+  for (let steps = 0; at?.parent_span_id && steps <= spans.size; steps++)
+    at = spans.get(`${at.trace_id} ${at.parent_span_id}`);
+  return at?.parent_span_id === null;
+};
 
 test('each token is counted once, whatever joins what', async () => {
   await fc.assert(

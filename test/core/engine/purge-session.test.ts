@@ -101,7 +101,7 @@ databaseSuite('purging while others write', (test, database) => {
     await writer.append(body(0), null);
     const { purges } = await database().ask('knownSlices', { ids: [] });
     await purgeSession(database().ask, { session_id: session(0), reason: 'test' });
-    const reading = { session_id: session(0), read_up_to: 9_999, calls: [], nodes: [], slices: [] };
+    const reading = { session_id: session(0), read_up_to: 9_999, calls: [], nodes: [], slices: [], corrections: 0 };
     assert.ok(await database().ask('replaceNodes', { ...reading, purges: purges + 1 }));
     try {
       await database().ask('replaceNodes', { ...reading, purges });

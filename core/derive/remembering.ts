@@ -1,0 +1,116 @@
+/** What is remembered of a session once a call is in? What belongs to a trace that is no longer live is forgotten with it. */
+import { titleIn } from '../harness/harnesses.ts';
+import { type CallSteps, tipOf } from './call-steps.ts';
+import { compactionOf } from './compaction.ts';
+import { headsAfter } from './heads.ts';
+import { keyOf } from './order.ts';
+import type { Place } from './place-call.ts';
+import { cutBytes } from './prompt.ts';
+import { actionOf, servedAfter } from './shadow.ts';
+import { LIMITS, type LiveTrace, newest, type PendingTool, type SessionState } from './state.ts';
+import { storable } from './storable.ts';
+import { tasksWith, taskTools } from './tasks.ts';
+import type { ThreadsAfter } from './threads.ts';
+import { toldBy, totalsWith, withTools } from './totals.ts';
+import type { CallTurn } from './turn.ts';
+
+export type Folded = {
+  place: Place;
+  steps: CallSteps;
+  threads: ThreadsAfter;
+  own: LiveTrace; // the call's trace, with it
+  live: LiveTrace[]; // with it
+  guessed: boolean;
+};
+
+export function remembering(state: SessionState, turn: CallTurn, folded: Folded): SessionState {
+  const { place, steps, threads, own, live, guessed } = folded;
+  const { llm, asked, waiting, brought, retried, spent } = steps;
+  const kept = new Set(live.map(({ n }) => n));
+  const recent = <T extends { n: number }>(list: T[], limit: number) =>
+    newest(list, limit).filter(({ n }) => kept.has(n));
+  const isMain = turn.kind === 'main';
+  const leads = isMain && turn.thread_id === '';
+  const opens = place.trace.next_seq === 0;
+  const tip = tipOf(turn);
+  const failed = llm.status === 'ok' || tip === null ? [] : [{ tip, n: own.n, span_id: llm.span_id }];
+  const results = [...asked.flatMap(({ result }) => result ?? []), ...brought.map(({ result }) => result)];
+  const { status, error_type, stop_reason } = llm;
+  const agents = recent(threads.agents, LIMITS.agents);
+  const lost = new Set(threads.agents.slice(0, Math.max(0, threads.agents.length - LIMITS.agents)).map(({ n }) => n));
+  return {
+    ...state,
+    turns: state.turns + 1,
+    last: keyOf(turn),
+    live: live.map((trace) => (lost.has(trace.n) ? { ...trace, forgot_agents: true } : trace)),
+    current: leads || opens ? own.n : state.current,
+    agents,
+    spawns: recent(threads.spawns, LIMITS.spawns),
+    heads: isMain
+      ? recent(headsAfter(state, turn, { llm, n: own.n, guessed }), LIMITS.heads)
+      : recent(state.heads, LIMITS.heads),
+    pending: recent(waitingAfter(state, turn, folded), LIMITS.pending),
+    failed: recent([...state.failed.filter((call) => call !== retried), ...failed], LIMITS.failed),
+    compacted: compactedAfter(state, turn, steps),
+    leaf: leads ? { status, error_type, stop_reason } : state.leaf,
+    preview: state.preview ?? firstPrompt(own),
+    title: titleOf(turn) ?? state.title,
+    tasks: tasksWith(state, turn, brought),
+    tasks_asked: recent(
+      [
+        ...state.tasks_asked.filter(({ span_id }) => brought.every(({ tool }) => tool.span_id !== span_id)),
+        ...taskTools(state, turn, waiting, own.n),
+      ],
+      LIMITS.tasks_asked,
+    ),
+    told: toldBy(state.told, turn),
+    totals: {
+      ...withTools(totalsWith(state.totals, spent), steps.spans, results),
+      trace_count: Math.max(own.n, state.totals.trace_count),
+    },
+  };
+}
+
+/** Nothing is brought back to a call beside the conversation, so its tools wait for nothing. */
+function waitingAfter(
+  state: SessionState,
+  turn: CallTurn,
+  { place, steps: { waiting, brought, verdict }, own }: Folded,
+): PendingTool[] {
+  const done = new Set(brought.map(({ tool }) => tool));
+  const served = servedAfter(
+    state.pending.filter((tool) => !done.has(tool)),
+    place.tool,
+    verdict,
+  );
+  if (turn.kind !== 'main') return served;
+  const asked = waiting.map(({ external_id, span_id, started_at, input: [block] }) => ({
+    ...{ tool_use_id: external_id, tool_name: block?.tool_name ?? '', n: own.n, span_id, started_at },
+    thread_id: turn.thread_id,
+    action: block ? actionOf(block) : '',
+    ...{ stages: [], verdict: null, served: false },
+  }));
+  return [...served, ...asked];
+}
+
+/** A call of the main thread shows what became of the compaction before it: it goes on from it, or it shows that there was none. */
+function compactedAfter(state: SessionState, turn: CallTurn, { llm }: CallSteps): SessionState['compacted'] {
+  const { compacted } = state;
+  if (turn.kind === 'offshoot:compaction') return compactionOf(state, turn, llm) ?? compacted;
+  return turn.kind === 'main' && turn.thread_id === '' ? null : compacted;
+}
+
+const PREVIEW = 120;
+
+/** The first words of the first trace that a person opened. */
+const firstPrompt = ({ row }: LiveTrace): string | null =>
+  row.synthetic === '' ? [...row.user_prompt].slice(0, PREVIEW).join('') || null : null;
+
+const TITLE_BYTES = 255;
+
+/** The title that a call was asked for and gave. */
+function titleOf({ kind, identity, reply }: CallTurn): string | null {
+  if (kind !== 'offshoot:title-gen') return null;
+  const title = storable(titleIn(identity.harness_id, reply?.content ?? []));
+  return cutBytes(title.trim(), TITLE_BYTES) || null;
+}

@@ -1,0 +1,92 @@
+/** Which tool call started a thread? What is remembered of the calls that start threads, and how a thread finds its own. */
+import { spawnedNames, spawnIn } from '../harness/harnesses.ts';
+import type { SpanPatch, SpanRow } from './changes.ts';
+import type { Anchor } from './evidence.ts';
+import { firstWords, wordsKey } from './first-words.ts';
+import type { Agent, Spawn, SpawnLabels } from './state.ts';
+import { storable } from './storable.ts';
+import type { ToolResult } from './tools.ts';
+import type { CallTurn } from './turn.ts';
+
+const SHOWN = 200;
+const MOST_NAMES = 4;
+
+export const shortText = (text: string): string => storable(text.slice(0, SHOWN));
+
+/** The tools of an answer that start a thread. */
+export const askedSpawns = (turn: CallTurn, spans: readonly SpanRow[], n: number): Spawn[] =>
+  spans.flatMap(({ span_id, external_id, input: [block] }) => {
+    const tool_input = block?.tool_input;
+    const asked = spawnIn(turn.identity.harness_id, { tool_name: block?.tool_name ?? '', tool_input });
+    if (!asked) return [];
+    return {
+      ...{ tool_use_id: external_id, n, span_id, thread_id: turn.thread_id },
+      prompt: wordsKey(firstWords(asked.prompt)),
+      label: shortText(asked.label),
+      description: shortText(asked.description),
+      lacks: lacking(tool_input),
+      labels: { subagent_type: null, description: null },
+      ...{ names: [], done: false, claimed: '' },
+    };
+  });
+
+const lacking = (input: unknown): (keyof SpawnLabels)[] =>
+  typeof input === 'object' && input !== null && !Array.isArray(input)
+    ? (['subagent_type', 'description'] as const).filter((key) => !Object.hasOwn(input, key))
+    : [];
+
+/** The calls that start threads, once results are here. */
+export const answeredSpawns = (
+  spawns: readonly Spawn[],
+  { identity }: CallTurn,
+  brought: readonly { tool: { n: number; span_id: string }; result: ToolResult }[],
+): Spawn[] =>
+  spawns.map((spawn) => {
+    const block = brought.find(({ tool }) => tool.n === spawn.n && tool.span_id === spawn.span_id)?.result.output[0];
+    if (!block) return spawn;
+    const names = spawnedNames(identity.harness_id, block).map(storable).slice(0, MOST_NAMES);
+    return { ...spawn, done: true, names: names.filter((name) => name.length <= 2 * SHOWN) };
+  });
+
+/**
+ * The call that started a thread, by the best evidence that there is: the tool call that its transcript names, the result that names
+ * the thread, the thread's path, its first words. null: there is none, or it is ambiguous.
+ * @param words by `wordsKey`; empty when they are not to be looked at
+ */
+export function spawnOf(
+  spawns: readonly Spawn[],
+  { thread_id, path }: Pick<Agent, 'thread_id' | 'path'>,
+  { anchor, words }: { anchor: Anchor | undefined; words: readonly string[] },
+): Spawn | null {
+  const others = spawns.filter((spawn) => spawn.thread_id !== thread_id);
+  const free = others.filter(({ claimed }) => claimed === '' || claimed === thread_id);
+  const told = anchor?.tool_use_id ?? '';
+  const found = [
+    told === '' ? [] : others.filter(({ tool_use_id }) => tool_use_id === told),
+    others.filter(({ names }) => names.includes(thread_id)),
+    path === '' ? [] : free.filter(({ names }) => names.includes(path)),
+    path === '' ? [] : free.filter(({ names }) => names.some((name) => endsIn(path, name))),
+    words.length === 0 ? [] : free.filter(({ prompt }) => prompt !== '' && words.includes(prompt)),
+  ].find(({ length }) => length > 0);
+  const [spawn, ...more] = found ?? [];
+  return spawn && more.length === 0 ? spawn : null;
+}
+
+const endsIn = (path: string, name: string): boolean => path.endsWith(`/${name.replace(/^\/+/, '')}`);
+
+/** The call with the thread that it started. The first one that is found is shown. */
+export const claimedBy = (spawn: Spawn, { thread_id, label, description, path }: Agent): Spawn =>
+  spawn.claimed !== ''
+    ? spawn
+    : {
+        ...spawn,
+        claimed: thread_id,
+        labels: {
+          subagent_type: label || spawn.label || null,
+          description: description || spawn.description || path || null,
+        },
+      };
+
+/** What the tool's span shows of the thread; null when its input has it all, so that nothing of ours is ever in it. */
+export const labelsPatch = ({ span_id, lacks, labels }: Spawn, trace_id: string): SpanPatch | null =>
+  lacks.length === 0 ? null : { trace_id, span_id, labels: Object.fromEntries(lacks.map((key) => [key, labels[key]])) };

@@ -1,0 +1,39 @@
+/** What is to be done in a session? Its tasks, as the results of task tools leave them. */
+import type { Task } from '../harness/harness.ts';
+import { tasksAfter } from '../harness/harnesses.ts';
+import type { SpanRow } from './changes.ts';
+import type { SessionState, TaskAsked } from './state.ts';
+import type { ToolResult } from './tools.ts';
+import type { CallTurn } from './turn.ts';
+
+const LONGEST = 20_000;
+
+/** A result that would tell what any task tool waits for: the number of a task. */
+const ANY = { type: 'tool_result', tool_output: '#1' };
+
+/** The waiting tools of the main thread that may change its tasks: their input is needed again when the result comes. */
+export const taskTools = (
+  { tasks }: SessionState,
+  { kind, thread_id, identity }: CallTurn,
+  waiting: readonly SpanRow[],
+  n: number,
+): TaskAsked[] =>
+  waiting.flatMap(({ span_id, input: [block] }) => {
+    if (kind !== 'main' || thread_id !== '' || !block) return [];
+    const { tool_name = '', tool_input = null } = block;
+    const changes = tasksAfter(identity.harness_id, tasks, { tool_name, tool_input }, ANY) !== null;
+    return changes && JSON.stringify(tool_input).length <= LONGEST ? [{ n, span_id, tool_input }] : [];
+  });
+
+/** The tasks once results are here. */
+export const tasksWith = (
+  { tasks, tasks_asked }: SessionState,
+  { identity }: CallTurn,
+  brought: readonly { tool: { span_id: string; tool_name: string }; result: ToolResult }[],
+): Task[] =>
+  brought.reduce<Task[]>((known, { tool: { span_id, tool_name }, result }) => {
+    const asked = tasks_asked.find((one) => one.span_id === span_id);
+    const [block] = result.output;
+    if (!asked || !block || result.status !== 'ok') return known;
+    return tasksAfter(identity.harness_id, known, { tool_name, tool_input: asked.tool_input }, block) ?? known;
+  }, tasks);

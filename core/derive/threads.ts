@@ -1,0 +1,186 @@
+/** Where do a sub-agent's calls stand? Under a span of its own, below the tool call that started it where that is known. */
+import { threadIn } from '../harness/harnesses.ts';
+import type { LinkRow, SpanPatch, SpanRow } from './changes.ts';
+import type { Evidence } from './evidence.ts';
+import { firstWords, wordsKey } from './first-words.ts';
+import { headOf } from './heads.ts';
+import { threadSpanId } from './ids.ts';
+import { durationNs, later } from './instants.ts';
+import { genuinePrompts } from './prompt.ts';
+import { link } from './spans.ts';
+import { answeredSpawns, askedSpawns, claimedBy, labelsPatch, shortText, spawnOf } from './spawns.ts';
+import type { Agent, LiveTrace, SessionState, Spawn } from './state.ts';
+import type { ToolResult } from './tools.ts';
+import type { CallTurn } from './turn.ts';
+
+/**
+ * A call as its thread's. Who does not name a thread but begins with the words that one was given, or goes on from such a call,
+ * belongs to it. A thread's compaction is its own affair: a call of it like any other. `guessed`: the call does not name its thread.
+ */
+export function attributed(
+  state: SessionState,
+  turn: CallTurn,
+  { prompts }: Evidence,
+): { turn: CallTurn; guessed: boolean } {
+  const isTalk = turn.kind === 'main' || turn.kind === 'offshoot:compaction';
+  if (!isTalk) return { turn, guessed: false };
+  if (turn.thread_id !== '') return { turn: { ...turn, kind: 'main' }, guessed: false };
+  const head = headOf(state, turn);
+  const thread_id = head?.guessed ? head.thread_id : head || prompts.size === 0 ? '' : toldByWords(turn, prompts);
+  return thread_id === '' ? { turn, guessed: false } : { turn: { ...turn, thread_id, kind: 'main' }, guessed: true };
+}
+
+/** The thread that was given the first words of a call which begins a conversation; ''. */
+function toldByWords({ fresh, kind }: CallTurn, prompts: Evidence['prompts']): string {
+  const said = fresh.filter(({ injected }) => injected === '');
+  const first = said.find(({ role }) => role === 'user');
+  if (kind !== 'main' || !first || said.some(({ role }) => role === 'assistant')) return '';
+  return prompts.get(firstWords(first.content)) ?? '';
+}
+
+/** The span under which a thread's calls stand now; null when it has none that is live. */
+export const agentOf = ({ agents, live }: SessionState, thread_id: string): Agent | null =>
+  agents.findLast((agent) => agent.thread_id === thread_id && live.some(({ n }) => n === agent.n)) ?? null;
+
+/** A thread that turns up: who it is, and which call started it. */
+export function newThread(
+  { spawns }: SessionState,
+  turn: CallTurn,
+  { anchors }: Evidence,
+): { who: Pick<Agent, 'thread_id' | 'path' | 'label' | 'description'>; spawn: Spawn | null } {
+  const { thread_id } = turn;
+  const anchor = anchors.get(thread_id);
+  const told = threadIn(turn.identity.harness_id, turn.identity.harness_metadata);
+  const path = shortText(anchor?.path || told.path);
+  const label = shortText(told.label || anchor?.label || '');
+  const said = genuinePrompts(turn).map(({ content }) => wordsKey(firstWords(content)));
+  const words = [said.at(0) ?? '', said.at(-1) ?? ''].filter((key) => key !== '');
+  return {
+    who: { thread_id, path, label, description: shortText(anchor?.description ?? '') },
+    spawn: spawnOf(spawns, { thread_id, path }, { anchor, words }),
+  };
+}
+
+/** The span of a thread in a trace, as it begins. */
+export const newAgent = (
+  who: Pick<Agent, 'thread_id' | 'path' | 'label' | 'description'>,
+  { requested_at, call_id }: CallTurn,
+  { n, root_span_id, forgot_agents }: LiveTrace,
+  spawn: Spawn | null,
+): Agent => ({
+  ...who,
+  n,
+  span_id: threadSpanId(who.thread_id, forgot_agents ? call_id : ''),
+  parent_span_id: spawn?.span_id ?? root_span_id,
+  tool: spawn?.span_id ?? '',
+  started_at: requested_at,
+  ended_at: null,
+  status: 'ok',
+  rejoined: false,
+});
+
+export const agentPatch = (
+  { span_id, parent_span_id, started_at, ended_at, status }: Agent,
+  trace_id: string,
+): SpanPatch => ({
+  ...{ trace_id, span_id, parent_span_id, status, ended_at },
+  duration_ns: durationNs(started_at, ended_at),
+});
+
+export type ThreadsAfter = { agents: Agent[]; spawns: Spawn[]; patches: SpanPatch[]; links: LinkRow[] };
+
+/**
+ * What a call changes about threads: its own goes on, results name the threads that were started, and those whose origin was not
+ * known find it. `own` is the call's thread; null for the main one and for calls beside the conversation.
+ */
+export function threadsAfter(
+  state: SessionState,
+  turn: CallTurn,
+  { trace, own, steps }: { trace: LiveTrace; own: Agent | null; steps: ThreadSteps },
+): ThreadsAfter {
+  const traceIds = new Map([...state.live, trace].map(({ n, row }) => [n, row.trace_id]));
+  const idOf = (n: number) => traceIds.get(n) ?? '';
+  const answered = answeredSpawns(state.spawns, turn, steps.brought);
+  const others = state.agents.filter((agent) => own === null || agent.n !== own.n || agent.span_id !== own.span_id);
+  const before = own ? [...others, goneOn(own, steps)] : state.agents;
+  const isNew = own !== null && others.length === state.agents.length;
+
+  let spawns = answered;
+  const claim = (agent: Agent) => {
+    spawns = spawns.map((spawn) => (isStartOf(spawn, agent) ? claimedBy(spawn, agent) : spawn));
+  };
+  if (own && isNew) claim(own);
+  const named = answered.some((spawn, i) => spawn !== state.spawns[i] && spawn.names.length > 0);
+  const found = [...before];
+  if (named)
+    for (const [i, agent] of before.entries()) {
+      const moved = state.live.some(({ n, forgot_agents }) => n === agent.n && !forgot_agents)
+        ? movedAgent(agent, found, spawns)
+        : agent;
+      found[i] = moved; // in turn, so that no two end up below each other
+      if (moved !== agent) claim(moved);
+    }
+  const back = found.map((agent) =>
+    agent.tool !== '' && !agent.rejoined && spawns.some((spawn) => spawn.done && isStartOf(spawn, agent))
+      ? { ...agent, rejoined: true }
+      : agent,
+  );
+
+  const isOwn = (i: number) => own !== null && i === back.length - 1;
+  const changed = back.filter((agent, i) => isOwn(i) || agent !== before[i]);
+  return {
+    agents: back,
+    spawns: [...spawns, ...(turn.kind === 'main' ? askedSpawns(turn, steps.waiting, trace.n) : [])],
+    patches: [
+      ...changed.map((agent) => agentPatch(agent, idOf(agent.n))),
+      ...spawns.flatMap((spawn, i) =>
+        spawn.claimed === state.spawns[i]?.claimed ? [] : (labelsPatch(spawn, idOf(spawn.n)) ?? []),
+      ),
+    ],
+    links: back
+      .filter((agent, i) => agent.rejoined && !before[i]?.rejoined)
+      .map(({ n, span_id, tool }) =>
+        link(
+          'rejoin',
+          turn,
+          { trace_id: idOf(n), span_id, io: 'output' },
+          { trace_id: idOf(n), span_id: tool, io: 'output' },
+        ),
+      ),
+  };
+}
+
+/** Of a call's steps, what threads ask. */
+export type ThreadSteps = {
+  llm: SpanRow;
+  asked: { span: SpanRow; result: ToolResult | null }[];
+  waiting: SpanRow[]; // the tools without a result
+  brought: { tool: { n: number; span_id: string }; result: ToolResult }[];
+};
+
+const isStartOf = (spawn: Spawn, { n, tool }: Agent): boolean => spawn.n === n && spawn.span_id === tool;
+
+function goneOn(agent: Agent, { llm, asked }: ThreadSteps): Agent {
+  const ends = [llm, ...asked.map(({ span }) => span)].map(({ ended_at }) => ended_at);
+  return { ...agent, status: llm.status, ended_at: ends.reduce(later, agent.ended_at) };
+}
+
+/** An agent under the tool that has turned out to have started it, if that stands in the same trace and not below the agent itself. */
+function movedAgent(agent: Agent, agents: readonly Agent[], spawns: readonly Spawn[]): Agent {
+  if (agent.tool !== '') return agent;
+  const spawn = spawnOf(spawns, agent, { anchor: undefined, words: [] });
+  if (!spawn || spawn.n !== agent.n || !isAbove(spawn, agent, agents, spawns)) return agent;
+  return { ...agent, tool: spawn.span_id, parent_span_id: spawn.span_id };
+}
+
+/** Walks up from a tool to the main thread. What is no longer remembered may stand anywhere. */
+function isAbove(spawn: Spawn, agent: Agent, agents: readonly Agent[], spawns: readonly Spawn[]): boolean {
+  let thread = spawn.thread_id;
+  for (let steps = 0; thread !== '' && steps <= agents.length; steps++) {
+    if (thread === agent.thread_id) return false;
+    const over = agents.find(({ n, thread_id }) => n === agent.n && thread_id === thread);
+    if (!over) return false;
+    thread = over.tool === '' ? '' : (spawns.find((one) => isStartOf(one, over))?.thread_id ?? agent.thread_id);
+  }
+  return thread === '';
+}

@@ -1,0 +1,153 @@
+/** Which calls does a session's transcript tell of? In the words of a capture, so that the fold need not know where they come from. */
+import { createHash } from 'node:crypto';
+import type { TranscriptCall, TranscriptReading } from '../../harness/harness.ts';
+import { injectedKind } from '../../harness/harnesses.ts';
+import { type ChainNode, chain } from '../../merkle/chain.ts';
+import { canonicalContent } from '../../merkle/projection.ts';
+import type { Message } from '../../model/bucket.ts';
+import type { Identity } from '../../model/identity.ts';
+import type { NodeRow } from '../../model/node.ts';
+import { noUsage } from '../../model/usage.ts';
+import { echoed } from '../../provider/echoed.ts';
+import { formatById } from '../../provider/formats.ts';
+import { compareKeys, keyOf } from '../order.ts';
+import type { PriceOf } from '../prices.ts';
+import { storable } from '../storable.ts';
+import { termsOf } from '../terms.ts';
+import type { CallTurn, FreshMessage } from '../turn.ts';
+
+/** A file that counts, as it was read. */
+export type TranscriptSource = {
+  reading: TranscriptReading;
+  thread_id: string; // '' of the main file
+  raw_turn_id: number; // of the first version of the file, so that growth moves nothing
+  identity: Identity; // of the session that it is uploaded for
+};
+
+/** A call with the nodes that no call before it holds. */
+export type TranscriptTurn = { turn: CallTurn; nodes: NodeRow[] };
+
+/** The prefix tells a transcript's calls from those of the wire wherever only the id is known. */
+const PREFIX = 'tx:';
+
+/** The calls of all files in the order of the fold. The same files give the same calls, whatever has been uploaded before. */
+export function transcriptTurns(
+  session_id: string,
+  sources: readonly TranscriptSource[],
+  priceOf: PriceOf,
+): TranscriptTurn[] {
+  const told = sources.flatMap((source) => linkedCalls(session_id, source));
+  told.sort((one, other) => compareKeys(keyOf(one.turn), keyOf(other.turn)));
+  const seen = new Set<string>();
+  const unseen = (hash: string) => !seen.has(hash) && seen.add(hash) !== undefined;
+  return told.map(({ turn, added, answer }) => {
+    const fresh = added.filter(({ message }) => unseen(message.node_hash));
+    const nodes = fresh.map((one) => nodeOf(turn, one.message, one));
+    if (answer && unseen(answer.message.node_hash)) nodes.push(answerNode(turn, answer, priceOf));
+    return { turn: { ...turn, fresh: fresh.map(({ message }) => message) }, nodes };
+  });
+}
+
+type Placed = { message: FreshMessage; depth: number; position: number };
+type LinkedCall = { turn: CallTurn; added: Placed[]; answer: Placed | null };
+
+/** Each call on the history that it goes on from. The history is never copied: a long file costs as much as it holds. */
+function linkedCalls(
+  session_id: string,
+  { reading, thread_id, raw_turn_id, identity }: TranscriptSource,
+): LinkedCall[] {
+  const format = formatById(reading.format);
+  const history: Placed[] = [];
+  const put = (message: Message, injected: string): Placed => {
+    const after = history.findLast((before) => before.message.injected === '') ?? null;
+    const canonical = canonicalContent(echoed(format, message));
+    const spine = after && { hash: after.message.node_hash, depth: after.depth };
+    const [node] = chain([{ canonical, injected }], spine ?? undefined) as [ChainNode];
+    const { node_hash, parent_hash, depth } = node;
+    const placed = { message: { ...message, node_hash, parent_hash, injected }, depth, position: history.length };
+    history.push(placed);
+    return placed;
+  };
+  return reading.calls.map((call) => {
+    history.length = Math.min(history.length, call.keeps);
+    const added = call.added.map(({ message, injected }) => put(message, injectedKind(message) || injected));
+    const tip = history.findLast(({ message }) => message.injected === '')?.message.node_hash ?? null;
+    const answer = put({ role: 'assistant', content: call.reply.content }, '');
+    const turn = turnOf(call, {
+      ...{ session_id, thread_id, raw_turn_id },
+      identity: { ...identity, cwd: identity.cwd || reading.cwd },
+      ...{ format: reading.format, provider: format.provider },
+    });
+    return { turn: { ...turn, tip_hash: tip, leaf_hash: answer.message.node_hash }, added, answer };
+  });
+}
+
+type Told = Pick<CallTurn, 'session_id' | 'thread_id' | 'raw_turn_id' | 'identity' | 'format' | 'provider'>;
+
+const turnOf = (call: TranscriptCall, told: Told): CallTurn => ({
+  ...told,
+  call_id: callId(told.identity, told.thread_id, call.local_id),
+  source: 'transcript',
+  kind: 'main',
+  judged: '',
+  outcome: 'captured',
+  ending: 'complete',
+  status: 200,
+  model: call.reply.model,
+  stream: false,
+  max_tokens: null,
+  tool_count: 0,
+  requested_at: call.requested_at,
+  first_byte_at: null,
+  last_byte_at: call.ended_at,
+  retry_count: 0,
+  fresh: [],
+  tip_hash: null,
+  leaf_hash: null,
+  reply: call.reply,
+});
+
+/** Told by what it is and not by where it lies, so that it stays the same when its file grows. An agent called main is none. */
+function callId({ harness_id, harness_session_id }: Identity, thread_id: string, local_id: string): string {
+  const thread = thread_id === '' ? { main: true } : { main: false, agent_id: thread_id };
+  const told = { version: 1, harness_id, harness_session_id, ...thread, local_id };
+  return `${PREFIX}${createHash('sha256').update(JSON.stringify(told)).digest('hex').slice(0, 32)}`;
+}
+
+function nodeOf(
+  turn: CallTurn,
+  { node_hash, parent_hash, role, injected, content }: FreshMessage,
+  { depth, position }: Placed,
+): NodeRow {
+  const { call_id, model, provider, identity, requested_at } = turn;
+  return {
+    ...noUsage,
+    ...{ node_hash, parent_hash, depth, role, injected, position, call_id, provider, requested_at },
+    tool_calls: content.filter(({ type }) => type === 'tool_use' || type === 'server_tool_use').length,
+    slice_id: null,
+    model: storable(model),
+    agent_name: identity.agent_name,
+    project: identity.project,
+    stop_reason: '',
+    created_at: requested_at,
+    cost_usd: null,
+  };
+}
+
+/** What a call used stands with its answer. */
+function answerNode(turn: CallTurn, answer: Placed, priceOf: PriceOf): NodeRow {
+  const { reply, provider, model, requested_at, last_byte_at } = turn;
+  const usage = reply?.usage ?? null;
+  const priced = reply && usage && priceOf(provider, model, requested_at, usage, termsOf(reply));
+  return {
+    ...nodeOf(turn, answer.message, answer),
+    ...(usage ?? noUsage),
+    stop_reason: storable(reply?.stop_reason ?? ''),
+    created_at: last_byte_at ?? requested_at,
+    cost_usd: priced?.usd ?? null,
+  };
+}
+
+/** What the fold is given of a call, in short: when it is the same, so are the call's rows. */
+export const turnDigest = ({ raw_turn_id: _, ...told }: CallTurn): string =>
+  createHash('sha256').update(JSON.stringify(told)).digest('hex');

@@ -1,0 +1,170 @@
+/** What do a session's transcripts say to its fold? Read only when there is something new in them, or their calls are to be folded. */
+import type { Database } from '../db/database.ts';
+import type { TranscriptCommit, TranscriptState } from '../db/derive/transcript-readings.ts';
+import type { PlacedNode } from '../db/store/put-nodes.ts';
+import { type Evidence, noEvidence } from '../derive/evidence.ts';
+import { type CallKey, compareKeys, keyOf } from '../derive/order.ts';
+import {
+  changedPrompts,
+  changedThreads,
+  evidenceFrom,
+  evidenceIn,
+  evidenceText,
+} from '../derive/transcript/evidence.ts';
+import { type TranscriptTurn, transcriptTurns, turnDigest } from '../derive/transcript/turns.ts';
+import type { CallTurn } from '../derive/turn.ts';
+import { DERIVE_VERSION } from '../derive/version.ts';
+import { type ReadTranscripts, readTranscripts } from './read-transcript-files.ts';
+import type { Reader } from './reader.ts';
+import { rereadSession } from './reread-session.ts';
+
+export type SessionEvidence = {
+  evidence: Evidence;
+  /** From where on the fold differs from what stands because of what transcripts say; null: nowhere. */
+  differs: CallKey | null;
+  retitled: boolean; // the session has another title than stands
+  commit: TranscriptCommit | null; // null: what has been read stands
+  /** The calls of transcripts that are folded, in order. Asking reads the files, if that has not been done yet. */
+  turns(): Promise<readonly CallTurn[]>;
+};
+
+/** @throws {DatabaseError} */
+export async function sessionEvidence(
+  database: Database,
+  reader: Reader,
+  session_id: string,
+): Promise<SessionEvidence> {
+  const state = await database.ask('transcriptState', { session_id });
+  const { reading } = state;
+  if (state.newest === null && !reading) return nothing;
+  const projected = isProjected(state);
+  if (!reading || !isCurrent(state)) return newEvidence(database, reader, session_id, state);
+  return {
+    ...nothing,
+    evidence: evidenceFrom(reading.evidence),
+    turns: async () => (projected ? (await projectedTurns(database, reader, session_id)).map(({ turn }) => turn) : []),
+  };
+}
+
+const nothing: SessionEvidence = {
+  ...{ evidence: noEvidence, differs: null, retitled: false, commit: null },
+  turns: async () => [],
+};
+
+/** A main call over the wire tells the conversation itself; then transcripts only tell its structure. (Seed, 'States and transitions'.) */
+const isProjected = ({ newest, has_main }: TranscriptState): boolean => newest !== null && !has_main;
+
+const isCurrent = (state: TranscriptState): boolean =>
+  state.reading?.read_up_to === state.newest &&
+  state.reading?.read_version === DERIVE_VERSION &&
+  state.reading.projected === isProjected(state);
+
+/** The calls that a session's transcripts tell of, whether or not they are what stands. */
+export async function projectedTurns(
+  database: Pick<Database, 'ask'>,
+  { priceOf }: Pick<Reader, 'priceOf'>,
+  session_id: string,
+): Promise<TranscriptTurn[]> {
+  return transcriptTurns(session_id, (await readTranscripts(database, session_id)).sources, priceOf);
+}
+
+/** The nodes of the calls that stand. `waits`: something is new that has not been read yet. */
+export async function standingTranscripts(
+  { ask }: Pick<Database, 'ask'>,
+  reader: Pick<Reader, 'priceOf'>,
+  session_id: string,
+): Promise<{ nodes: PlacedNode[]; read_up_to: number; waits: boolean }> {
+  const state = await ask('transcriptState', { session_id });
+  const waits = (state.newest !== null || state.reading !== null) && !isCurrent(state);
+  const told = state.reading?.projected ? await projectedTurns({ ask }, reader, session_id) : [];
+  return { nodes: placedNodes(session_id, told), read_up_to: state.reading?.read_up_to ?? 0, waits };
+}
+
+const placedNodes = (session_id: string, told: readonly TranscriptTurn[]): PlacedNode[] =>
+  told.flatMap(({ turn: { raw_turn_id }, nodes }) => nodes.map((node) => ({ ...node, raw_turn_id, session_id })));
+
+async function newEvidence(
+  database: Database,
+  reader: Reader,
+  session_id: string,
+  state: TranscriptState,
+): Promise<SessionEvidence> {
+  const projected = isProjected(state);
+  const read = await readTranscripts(database, session_id);
+  const told = projected ? transcriptTurns(session_id, read.sources, reader.priceOf) : [];
+  const { gone, changed } = await differences(database, session_id, told);
+  if (gone.length > 0 && state.has_calls) {
+    // What calls over the wire hold may have stood as a transcript's: all are read again, and then nothing stands of either.
+    await rereadSession(database, reader, session_id);
+    return sessionEvidence(database, reader, session_id);
+  }
+  const evidence = evidenceIn(read.threads);
+  const before = state.reading ? evidenceFrom(state.reading.evidence) : noEvidence;
+  const moved = await movedThreads(database, { session_id, has_calls: state.has_calls, before, evidence, read, told });
+  const turns = told.map(({ turn }) => turn);
+  return {
+    evidence,
+    differs: [...gone, ...changed.map(({ turn }) => keyOf(turn)), ...moved].reduce<CallKey | null>(first, null),
+    retitled: before.title !== evidence.title,
+    commit: {
+      reading:
+        state.newest === null
+          ? null
+          : {
+              read_up_to: state.newest,
+              read_version: DERIVE_VERSION,
+              projected,
+              evidence: evidenceText(evidence),
+              report: { ...read.report, suppressed_by_wire: projected ? 0 : read.sources.length },
+            },
+      gone: gone.map(({ call_id }) => call_id),
+      calls: changed.map(({ turn, digest }) => ({ ...keyOf(turn), raw_turn_id: turn.raw_turn_id, digest })),
+      nodes: placedNodes(session_id, changed),
+    },
+    turns: async () => turns,
+  };
+}
+
+const first = (one: CallKey | null, other: CallKey): CallKey => (one && compareKeys(one, other) <= 0 ? one : other);
+
+/** `gone` stands and is not told, or not so; `changed` is told and does not stand so. */
+async function differences(
+  { ask }: Pick<Database, 'ask'>,
+  session_id: string,
+  told: readonly TranscriptTurn[],
+): Promise<{ gone: CallKey[]; changed: (TranscriptTurn & { digest: string })[] }> {
+  const standing = await ask('standingTranscriptCalls', { session_id });
+  const known = new Map(standing.map((call) => [call.call_id, call]));
+  const changed = told
+    .map((call) => ({ ...call, digest: turnDigest(call.turn) }))
+    .filter(({ turn, digest }) => known.get(turn.call_id)?.digest !== digest);
+  const same = new Set(told.map(({ turn }) => turn.call_id));
+  for (const { turn } of changed) same.delete(turn.call_id);
+  return { gone: standing.filter(({ call_id }) => !same.has(call_id)).map(keyOf), changed };
+}
+
+type Threads = {
+  session_id: string;
+  has_calls: boolean; // over the wire
+  before: Evidence;
+  evidence: Evidence;
+  read: ReadTranscripts;
+  told: readonly TranscriptTurn[];
+};
+
+/** Where the threads begin of which something else is known now. */
+async function movedThreads({ ask }: Pick<Database, 'ask'>, threads: Threads): Promise<CallKey[]> {
+  const { session_id, has_calls, before, evidence, read, told } = threads;
+  const thread_ids = changedThreads(before, evidence);
+  const wire = thread_ids.length > 0 ? await ask('firstCalls', { session_id, thread_ids }) : [];
+  const own = thread_ids.flatMap((id) => told.find(({ turn }) => turn.thread_id === id)?.turn ?? []).map(keyOf);
+  const guessed = has_calls ? changedPrompts(before, evidence).map((id) => beginning(read, id)) : [];
+  return [...wire, ...own, ...guessed];
+}
+
+/** Calls that do not name their thread may be its calls: they cannot have been made before it was there, but for what clocks differ. */
+function beginning({ threads }: ReadTranscripts, thread_id: string): CallKey {
+  const at = threads.find((thread) => thread.thread_id === thread_id)?.reading.first_at;
+  const ms = Math.max((at ? Date.parse(at) : 0) - 60_000, 0);
+  return { requested_at: new Date(ms).toISOString().replace('Z', '000Z'), call_id: '' };
+}

@@ -1,0 +1,69 @@
+/** What is in a session's transcripts? Their files, put together out of parts and read record by record. */
+import type { Database } from '../db/database.ts';
+import type { TranscriptVersion } from '../db/derive/transcript-files.ts';
+import type { TranscriptFile } from '../model/transcript.ts';
+import { recordsIn, uploadBody } from './transcript-records.ts';
+
+/** `load` reads the bytes: whoever walks back through the versions reads only those that it comes to. */
+export type TranscriptCandidate = Omit<TranscriptFile, 'records'> & { load(): Promise<TranscriptFile> };
+
+/**
+ * The whole versions of one file, the newest first: of the main thread, or of an agent and a lifecycle. Of a spawn (`lifecycle` '')
+ * the newest need not be the one that counts: a file's content may say that it is no evidence of one. (Reference section 4.7.)
+ */
+export type TranscriptCandidates = {
+  main: boolean;
+  agent_id: string;
+  lifecycle: string;
+  candidates: TranscriptCandidate[]; // at least one
+};
+
+/** What there is, without reading any of it. The main file comes first, then the agents by id. */
+export async function transcriptCandidates(
+  { ask }: Pick<Database, 'ask'>,
+  session_id: string,
+): Promise<TranscriptCandidates[]> {
+  const identities = await ask('transcriptVersions', { session_id });
+  return identities.map(({ versions, ...identity }) => ({
+    ...identity,
+    candidates: versions.map((version) => {
+      const head = headOf(version);
+      return { ...head, load: async () => ({ ...head, records: await recordsOf(ask, version) }) };
+    }),
+  }));
+}
+
+/** The newest whole version of each. */
+export async function loadTranscripts(database: Pick<Database, 'ask'>, session_id: string): Promise<TranscriptFile[]> {
+  const files: TranscriptFile[] = [];
+  for (const { candidates } of await transcriptCandidates(database, session_id)) {
+    const newest = await candidates[0]?.load(); // one at a time: a file may be large
+    if (newest) files.push(newest);
+  }
+  return files;
+}
+
+const headOf = ({ told, harness_id, harness_session_id, newest_id, received_at }: TranscriptVersion) => ({
+  harness_id,
+  harness_session_id,
+  main: told.main,
+  agent_id: told.agent_id,
+  agent_type: told.agent_type,
+  description: told.description,
+  tool_use_id: told.tool_use_id,
+  lifecycle_kind: told.kind,
+  raw_turn_id: newest_id,
+  received_at,
+});
+
+/** @throws {Error} when a part of it is gone: a purge has come between, and whoever asks is to ask anew */
+async function recordsOf(ask: Database['ask'], { raw_turn_ids }: TranscriptVersion): Promise<unknown[]> {
+  const records: unknown[] = [];
+  for (const raw_turn_id of raw_turn_ids) {
+    const kept = await ask('rawTurnBytes', { raw_turn_id });
+    if (!kept) throw new Error(`Cannot read transcript ${raw_turn_id}: it is gone`);
+    const body = uploadBody(kept.request);
+    if (body) for (const record of recordsIn(kept.request, body)) records.push(record);
+  }
+  return records;
+}

@@ -1,0 +1,105 @@
+/** Which calls do transcripts tell of, and are they what the wire would have told? */
+import fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { priceOf } from '../../../../core/derive/prices.ts';
+import { type TranscriptSource, transcriptTurns, turnDigest } from '../../../../core/derive/transcript/turns.ts';
+import { readClaudeTranscript } from '../../../../core/harness/claude-transcript.ts';
+import type { Identity } from '../../../../core/model/identity.ts';
+import {
+  answeredBy,
+  asked,
+  claudeChat,
+  SESSION_ID,
+  said,
+  transcriptFile,
+} from '../../../support/transcript-records.ts';
+
+const test = suite('transcript turns');
+
+const identity: Identity = {
+  ...{ harness_id: 'claude', harness_session_id: SESSION_ID, thread_id: '', parent_harness_session_id: null },
+  ...{ parent_thread_id: '', harness_version: '', cwd: '', session_name: '', harness_metadata: null },
+  ...{ agent_name: 'claude', project: '', auth_subject: '' },
+};
+const SESSION = '5e551011-0000-4000-8000-000000000000';
+const source = (records: unknown[], thread_id = '', rest: Partial<TranscriptSource> = {}): TranscriptSource => ({
+  reading: readClaudeTranscript(transcriptFile(records, { main: thread_id === '', agent_id: thread_id })),
+  thread_id,
+  raw_turn_id: 1,
+  identity: { ...identity, thread_id },
+  ...rest,
+});
+const turns = (...sources: TranscriptSource[]) => transcriptTurns(SESSION, sources, priceOf);
+
+test('each call hangs on the one before; its messages, its answer and what was used stand in nodes, once', () => {
+  const told = turns(source(claudeChat(2)));
+  const [one, two] = told.map(({ turn }) => turn);
+  assert.equal(
+    two?.fresh.map(({ parent_hash }) => parent_hash),
+    [one?.leaf_hash],
+  );
+  assert.is(two?.tip_hash, two?.fresh[0]?.node_hash);
+  const nodes = told.flatMap((call) => call.nodes);
+  assert.equal(
+    nodes.map(({ depth, role, input_tokens }) => [depth, role, input_tokens]),
+    [
+      [0, 'user', 0],
+      [1, 'assistant', 10],
+      [2, 'user', 0],
+      [3, 'assistant', 10],
+    ],
+  );
+  assert.ok(
+    nodes.every(({ cost_usd }, i) => (i % 2 === 1) === (cost_usd !== null)),
+    'answers have a price',
+  );
+  assert.equal([one?.source, one?.kind, one?.provider, one?.outcome], ['transcript', 'main', 'anthropic', 'captured']);
+});
+
+test('ids are told by session, thread and answer, and not by where the file lies', () => {
+  const ids = (one: TranscriptSource) => turns(one).map(({ turn }) => turn.call_id);
+  const records = claudeChat(2);
+  assert.match(ids(source(records))[0] ?? '', /^tx:[0-9a-f]{32}$/);
+  assert.equal(ids(source(records, '', { raw_turn_id: 9 })), ids(source(records)));
+  const others = [source(records), source(records, 'main'), source(records, 'a1')].map((one) => ids(one).join());
+  assert.is(new Set(others).size, 3, 'an agent called main is not the main thread');
+  const elsewhere = source(records, '', {
+    identity: { ...identity, harness_session_id: 'other' },
+  });
+  assert.not.equal(ids(elsewhere), ids(source(records)));
+});
+
+test('what two threads both say is fresh in the earlier call alone', () => {
+  const [first, second] = turns(source(claudeChat(1), 'b'), source(claudeChat(1), 'a')).map(({ turn, nodes }) => [
+    turn.fresh.length,
+    nodes.length,
+  ]);
+  assert.equal(
+    [first, second],
+    [
+      [1, 2],
+      [0, 0],
+    ],
+  );
+});
+
+test('a call that grows has another digest; one that stays, and its file alone moves, has not', () => {
+  const digests = (records: unknown[], raw_turn_id = 1) =>
+    turns(source(records, '', { raw_turn_id })).map(({ turn }) => turnDigest(turn));
+  assert.equal(digests(claudeChat(3), 7), digests(claudeChat(3)));
+  const grown = [...claudeChat(3), answeredBy(['a3', 'p3'], 30, 'msg_3', [said('more')])];
+  assert.equal(digests(grown).slice(0, 2), digests(claudeChat(3)).slice(0, 2));
+  assert.not.equal(digests(grown)[2], digests(claudeChat(3))[2]);
+});
+
+test('calls come in the order of the fold, however the files are given', () => {
+  const late = [asked(['', 'x'], 11, 'Aside'), answeredBy(['x', 'y'], 12, 'msg_x', [said('Done')])];
+  const files = [source(claudeChat(3)), source(late, 'a1'), source(late, 'a2')];
+  fc.assert(
+    fc.property(fc.shuffledSubarray(files, { minLength: 3 }), (given) => {
+      assert.equal(turns(...given), turns(...files));
+    }),
+  );
+});
+test.run();

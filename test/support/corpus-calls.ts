@@ -1,0 +1,95 @@
+/** The recorded Codex session with sub-agents, as derivation reads it: its rows go through what ingest does with a turn, without a database. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { Anchor } from '../../core/derive/evidence.ts';
+import { compareKeys } from '../../core/derive/order.ts';
+import type { CallTurn } from '../../core/derive/turn.ts';
+import { ingestExchange } from '../../core/engine/ingest-exchange.ts';
+import { messageOf } from '../../core/engine/message-of.ts';
+import { openExchange, prepareMemory } from '../../core/engine/prepare-exchange.ts';
+import { readAnswer } from '../../core/engine/read-answer.ts';
+import { formatById } from '../../core/provider/formats.ts';
+import { SESSION } from './call-turn.ts';
+import { fixtureFolder } from './fixtures.ts';
+
+type Row = {
+  id: number;
+  source: 'wire' | 'transcript';
+  provider: string;
+  raw_request: unknown;
+  response: unknown;
+  meta: Record<string, unknown>;
+  session_envelope: Record<string, unknown>;
+};
+
+export type Corpus = { turns: CallTurn[]; anchors: Map<string, Anchor> };
+
+/** null, with a printed skip, where the fixtures are absent. @param change edits a row before it is read */
+export function corpus(change: (row: Row) => Row = (row) => row): Corpus | null {
+  const folder = fixtureFolder('corpus');
+  if (!folder) return null;
+  const lines = gunzipSync(readFileSync(join(folder, 'corpus-codex-delta.jsonl.gz')))
+    .toString()
+    .trim()
+    .split('\n')
+    .map((line) => change(JSON.parse(line) as Row));
+  const known = new Set<string>();
+  const turns = lines
+    .filter(({ source }) => source === 'wire')
+    .map(callTurn)
+    .sort(compareKeys)
+    .map((turn) => {
+      const fresh = turn.fresh.filter(({ node_hash }) => !known.has(node_hash));
+      for (const hash of [...turn.fresh.map(({ node_hash }) => node_hash), turn.leaf_hash ?? '']) known.add(hash);
+      return { ...turn, fresh };
+    });
+  return { turns, anchors: new Map(lines.filter(({ source }) => source === 'transcript').map(anchorOf)) };
+}
+
+/** `fresh` still holds all that the request repeats. */
+function callTurn({ id, provider, raw_request, response, meta, session_envelope }: Row): CallTurn {
+  const body = { provider, request: raw_request, response, meta, session: session_envelope };
+  const told = ingestExchange(Buffer.from(JSON.stringify(body)), {
+    identityKey: new Uint8Array(32),
+    newId: () => `row-${id}`,
+    now: () => '2026-07-23T00:00:00.000000Z',
+    subject: null,
+  });
+  if (told.kind !== 'turn') throw new Error(`Cannot read row ${id}: ${told.error}`);
+  const { exchange } = told;
+  const prepared = openExchange(exchange, told.identityOf, prepareMemory()).prepared(null);
+  if (prepared.kind !== 'turn' || !exchange.format) throw new Error(`Cannot read row ${id}: it is no turn`);
+  const { turn, slices } = prepared;
+  const { call, messages } = turn.nodes;
+  const bytes = new Map(slices.map((slice) => [slice.slice_id, slice.bytes]));
+  const format = formatById(exchange.format);
+  return {
+    ...{ raw_turn_id: id, call_id: turn.call_id, session_id: SESSION, thread_id: turn.identity.thread_id },
+    ...{ source: 'wire', kind: call.kind, judged: call.judged, identity: turn.identity },
+    ...{ outcome: turn.outcome, ending: turn.ending, status: turn.status },
+    ...{ provider: turn.provider, format: turn.format, model: call.model, stream: call.stream },
+    ...{ max_tokens: call.max_tokens, tool_count: call.tool_count, retry_count: 0 },
+    ...{ requested_at: turn.requested_at, first_byte_at: null, last_byte_at: turn.last_byte_at },
+    fresh: messages.map(({ node_hash, parent_hash, injected, slice_id }) => ({
+      ...messageOf(format, bytes.get(slice_id ?? '') ?? new Uint8Array()),
+      ...{ node_hash, parent_hash, injected },
+    })),
+    ...{ tip_hash: call.tip_hash, leaf_hash: call.leaf_hash },
+    reply: readAnswer(format, { bytes: exchange.response, headers: exchange.response_headers ?? [] }).reply,
+  };
+}
+
+function anchorOf({ meta }: Row): [string, Anchor] {
+  const thread_id = String(meta.agent_id);
+  return [
+    thread_id,
+    {
+      thread_id,
+      tool_use_id: String(meta.tool_use_id),
+      path: String(meta.description),
+      label: String(meta.agent_type),
+      description: String(meta.description),
+    },
+  ];
+}
