@@ -12,7 +12,8 @@ const SESSION_COLUMNS = `
   s.parent_session_id, nullif(s.auth_subject, '') as auth_subject, nullif(s.cwd, '') as cwd, nullif(s.name, '') as name,
   nullif(s.display_name, '') as display_name, ${at('s.started_at')} as started_at, ${at('s.last_seen_at')} as last_seen_at,
   ${at('s.ended_at')} as ended_at, s.derived_status as status, nullif(s.derived_title, '') as title,
-  (select t.user_prompt from svc_v1.span_turns t where t.session_id = s.id and t.user_prompt <> ''
+  (select left(t.user_prompt, 120) from svc_v1.span_turns t
+    where t.session_id = s.id and coalesce(t.synthetic, '') = '' and t.user_prompt <> ''
     order by t.started_at, t.trace_id limit 1) as preview,
   s.turn_count, nullif(s.derived_model, '') as model, s.model_usage, s.kind_counts, s.tool_result_count,
   s.tool_error_count, s.has_git_activity, s.tasks, s.total_input_tokens as input_tokens,

@@ -1,5 +1,6 @@
 /** What does opencode do? Its signs, and its calls beside the conversation; a sub-agent is a session of its own here. */
 import type { CallKind } from '../model/call-kind.ts';
+import type { ContentBlock } from '../model/content-block.ts';
 import { wordOf } from '../model/headers.ts';
 import { fields } from '../provider/json.ts';
 import type { CallSaid, Harness } from './harness.ts';
@@ -28,9 +29,15 @@ export const opencode: Harness = {
     if (tool_name !== 'todowrite') return null;
     return (result.is_error ? null : wholeList(fields(tool_input).todos, 'content')) ?? [...tasks];
   },
-  titleIn: (output) => textOf(output).trim().split('\n')[0]?.trim() ?? '', // the title and nothing else
+  titleIn,
   readTranscript: null,
 };
+
+/** The answer is the title and nothing else; an object is another harness's. */
+function titleIn(output: readonly ContentBlock[]): string {
+  const line = textOf(output).trim().split('\n')[0]?.trim() ?? '';
+  return line.startsWith('{') ? '' : line;
+}
 
 /**
  * | the call | kind |

@@ -1,119 +1,179 @@
-/** What does the proxy add, with capture on? Time to first byte at a fixed rate, and throughput beside its neighbours. */
-import { Agent, request } from 'node:http';
+/** What does the proxy add, with capture on? Time to first byte at a fixed rate, streams, and throughput beside its neighbours. */
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
 import autocannon from 'autocannon';
-import { emptyFolder, read, removeFolder, startService } from '../support/serve.ts';
+import { buildService } from '../support/built-service.ts';
+import { emptyServerDatabase } from '../support/databases.ts';
+import { emptyFolder, read, removeFolder, type Service, startService } from '../support/serve.ts';
 import { heading, ms, percentiles, perSecond, row } from './figures.ts';
-import { startPeer } from './peers.ts';
+import { startNeighbours, startUpstream } from './peers.ts';
+import { atFixedRate, type Route } from './proxy-rate.ts';
+import { streamsAsked, streamThrough } from './proxy-streams.ts';
 
-const RATE = 500; // requests a second
-const RATE_SECONDS = 10;
+const ROUNDS = 10; // of a second each, in turn, so that a busy moment of the machine is everybody's
 const FULL_SECONDS = 20;
 const path = '/v1/chat/completions';
 
-export async function benchProxy(): Promise<void> {
-  const folder = await emptyFolder();
-  const upstream = await startPeer('upstream');
-  const neighbour = await startPeer('http-proxy-3', upstream.url);
-  const service = await startService(folder, { SVC_PROXY_UPSTREAMS_OPENAI: upstream.url, SVC_LOG_LEVEL: 'warn' });
-  const routes = [
-    { name: 'direct', url: upstream.url },
-    { name: 'http-proxy-3, nothing captured', url: neighbour.url },
-    { name: 'svc, capture on', url: `${service.proxy}/openai` },
-  ];
-  try {
-    for (const { name, bytes } of [
-      { name: 'small requests', bytes: 100 },
-      { name: '190 KB requests', bytes: 190_000 },
-    ]) {
-      const body = bodyOf(bytes);
-      const rate = bytes > 10_000 ? RATE / 5 : RATE;
-      heading(`Time to first byte, 1 connection, ${rate}/s, ${name}`);
-      const samples = routes.map((): number[] => []);
-      for (let round = 0; round < RATE_SECONDS; round++) {
-        for (const [i, { url }] of routes.entries())
-          samples[i]?.push(...(await atFixedRate(`${url}${path}`, body, rate, 1)));
-      }
-      const direct = percentiles(samples[0] ?? []);
-      row('', 'p50', 'p99', 'added p50', 'added p99');
-      for (const [i, { name }] of routes.entries()) {
-        const { p50, p99 } = percentiles(samples[i] ?? []);
-        row(name, ms(p50), ms(p99), ms(p50 - direct.p50), ms(p99 - direct.p99));
-      }
-    }
+type Measured = Route & { pid: number };
 
-    heading(`Throughput, 8 connections, small requests, ${FULL_SECONDS} s each`);
-    const before = await requestsCounted(service.api);
-    const rates: number[] = [];
-    let sent = 0;
-    for (const { name, url } of routes) {
-      const result = await autocannon({
-        url: `${url}${path}`,
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: bodyOf(100),
-        connections: 8,
-        duration: FULL_SECONDS,
-      });
-      rates.push(result.requests.average);
-      if (name.startsWith('svc')) sent = result['2xx'];
-      row(name, perSecond(result.requests.average), `p50 ${result.latency.p50} ms`, `p99 ${result.latency.p99} ms`);
-    }
-    const started = Date.now();
-    let counted = 0;
-    for (let settled = 0; settled < 3; ) {
-      const now = (await requestsCounted(service.api)) - before;
-      settled = now === counted && now > 0 ? settled + 1 : 0;
-      counted = now;
-      await new Promise((done) => setTimeout(done, 500));
-    }
-    row('svc / http-proxy-3', `${((rates[2] ?? 0) / (rates[1] ?? 1)).toFixed(2)} x`);
-    row(
-      'answered by svc, counted after the drain',
-      String(sent),
-      String(counted),
-      `${((Date.now() - started) / 1000).toFixed(0)} s drain`,
-    );
+/** The closing table: a line for each route, a column for each measure. */
+type Table = Map<string, Record<string, string>>;
+type Note = (route: Route, column: string, figure: string) => void;
+
+export async function benchProxy(): Promise<void> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const table: Table = new Map();
+  const note: Note = ({ name }, column, figure) => table.set(name, { ...table.get(name), [column]: figure });
+  try {
+    const upstream = await startUpstream();
+    undo.unshift(upstream.stop);
+    const neighbours = await startNeighbours(upstream.url);
+    for (const { stop } of neighbours) undo.unshift(stop);
+    const service = await startOurs(upstream.url, '', undo);
+    const ours = { name: 'svc, capture on', url: `${service.proxy}/openai${path}`, pid: service.pid };
+    const routes = [...[upstream, ...neighbours].map((peer) => ({ ...peer, url: `${peer.url}${path}` })), ours];
+    const busy = loadavg()[0] ?? 0;
+
+    await firstBytes(routes, { what: 'small', bytes: 100, rate: 500 }, note);
+    await firstBytes(routes, { what: '190 KB', bytes: 190_000, rate: 100 }, note);
+    await streams([...routes, ...(await oursOnServer(upstream.url, undo))], note);
+    await throughput(routes, ours, service.api, note);
+    printTable(table, busy);
   } finally {
-    await service.stop();
-    upstream.stop();
-    neighbour.stop();
-    await removeFolder(folder);
+    for (const step of undo) await step();
   }
+}
+
+/** As it is installed: compiled. @param dsn '': on the embedded database, which lives in the same process */
+async function startOurs(upstream: string, dsn: string, undo: (() => Promise<unknown>)[]): Promise<Service> {
+  const folder = await emptyFolder();
+  undo.unshift(() => removeFolder(folder));
+  const env = {
+    SVC_PROXY_UPSTREAMS_OPENAI: upstream,
+    SVC_LOG_LEVEL: 'warn',
+    ...(dsn !== '' && { SVC_STORAGE_POSTGRES_DSN: dsn }),
+  };
+  const service = await startService(folder, env, [await buildService(join(folder, 'built'))]);
+  undo.unshift(service.stop);
+  return service;
+}
+
+/** For its memory, which is then without the database's. */
+async function oursOnServer(upstream: string, undo: (() => Promise<unknown>)[]): Promise<Measured[]> {
+  const cluster = process.env.SVC_TEST_DSN;
+  if (!cluster) return [];
+  const { dsn, drop } = await emptyServerDatabase(cluster);
+  undo.unshift(drop);
+  const { proxy, pid } = await startOurs(upstream, dsn, undo);
+  return [{ name: 'svc, capture on, PostgreSQL', url: `${proxy}/openai${path}`, pid }];
+}
+
+async function firstBytes(
+  routes: readonly Route[],
+  { what, bytes, rate }: { what: string; bytes: number; rate: number },
+  note: Note,
+): Promise<void> {
+  heading(`Time to first byte, 1 connection, ${rate}/s, ${what} requests`);
+  const body = bodyOf(bytes);
+  const samples = routes.map((): number[] => []);
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [i, route] of routes.entries()) samples[i]?.push(...(await atFixedRate(route, body, rate, 1)));
+  const direct = percentiles(samples[0] ?? []);
+  row('', 'p50', 'p99', 'added p50', 'added p99');
+  for (const [i, route] of routes.entries()) {
+    const { p50, p99 } = percentiles(samples[i] ?? []);
+    row(route.name, ms(p50), ms(p99), ms(p50 - direct.p50), ms(p99 - direct.p99));
+    note(route, `first byte, ${what}`, added(i, { p50, p99 }, direct));
+  }
+}
+
+async function streams(routes: readonly Measured[], note: Note): Promise<void> {
+  heading(streamsAsked);
+  row('', 'frames equal', 'gap p50', 'gap p99', 'added p50', 'added p99', 'memory');
+  let direct = { p50: Number.NaN, p99: Number.NaN };
+  for (const [i, route] of routes.entries()) {
+    const { equal, frames, gaps, rssMb } = await streamThrough(route, route.pid);
+    const { p50, p99 } = percentiles(gaps);
+    if (i === 0) direct = { p50, p99 };
+    const memory = `${rssMb.toFixed(0)} MB`;
+    row(route.name, `${equal}/${frames}`, ms(p50), ms(p99), ms(p50 - direct.p50), ms(p99 - direct.p99), memory);
+    note(route, 'gap', added(i, { p50, p99 }, direct));
+    note(route, 'frames equal', equal === frames ? 'all' : `${equal} of ${frames}`);
+    if (i > 0) note(route, 'memory', memory);
+  }
+}
+
+/** What came on top of the direct way; of that itself, in brackets, what it took. */
+const added = (i: number, { p50, p99 }: Percentiles, direct: Percentiles) =>
+  i === 0 ? `(${ms(p50)} / ${ms(p99)})` : `${ms(p50 - direct.p50)} / ${ms(p99 - direct.p99)}`;
+type Percentiles = ReturnType<typeof percentiles>;
+
+async function throughput(routes: readonly Route[], ours: Route, api: string, note: Note): Promise<void> {
+  heading(`Throughput, 8 connections, small requests, ${FULL_SECONDS} s each`);
+  const before = await ledger(api);
+  const rates = new Map<string, number>();
+  let answered = 0;
+  for (const route of routes) {
+    const { requests, latency, ...result } = await autocannon({
+      url: route.url,
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...route.headers },
+      body: bodyOf(100),
+      connections: 8,
+      duration: FULL_SECONDS,
+    });
+    if (route === ours) answered = result['2xx'];
+    const bad = result.non2xx + result.errors > 0 ? `${result.non2xx + result.errors} failed` : '';
+    row(route.name, perSecond(requests.average), `p50 ${latency.p50} ms`, `p99 ${latency.p99} ms`, bad);
+    rates.set(route.name, requests.average);
+    note(route, 'requests', perSecond(requests.average));
+  }
+  for (const [name, rate] of rates)
+    if (name !== ours.name) row(`svc / ${name}`, `${((rates.get(ours.name) ?? 0) / rate).toFixed(2)} x`);
+
+  const started = performance.now();
+  const counted = await drained(api, before);
+  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  row('drain', `${seconds} s`);
+  row('answered by svc', String(answered), `captured ${counted.captured}`, `not kept ${counted.others}`);
+  // a request that was under way when the time was up is captured, and the client did not wait for its answer
+  const isValid = counted.others === 0 && counted.captured >= answered && counted.captured <= answered + 8;
+  console.log(isValid ? '  valid: every request is captured' : '  NOT VALID: requests and captured turns differ');
+  note(ours, 'captured', `${isValid ? 'all' : `${counted.captured} of ${answered}`}, ${seconds} s drain`);
+}
+
+type Ledger = { captured: number; others: number };
+
+async function ledger(api: string): Promise<Ledger> {
+  const { requests, outcomes } = await read<{ requests: number; outcomes: Record<string, number> }>(
+    `${api}/v1/coverage`,
+  );
+  // the last of the connections are cut when the time is up, and what they had is kept as partial
+  const captured = (outcomes.captured ?? 0) + (outcomes.partial ?? 0);
+  return { captured, others: requests - captured };
+}
+
+/** What was booked since, once nothing more comes. */
+async function drained(api: string, before: Ledger): Promise<Ledger> {
+  let last = before;
+  for (let still = 0; still < 6; ) {
+    await new Promise((done) => setTimeout(done, 500));
+    const now = await ledger(api);
+    still = now.captured + now.others === last.captured + last.others ? still + 1 : 0;
+    last = now;
+  }
+  return { captured: last.captured - before.captured, others: last.others - before.others };
+}
+
+/** As Markdown: `added p50 / p99`, but for the direct way, in brackets. */
+function printTable(table: Table, busy: number): void {
+  const columns = [...new Set([...table.values()].flatMap((figures) => Object.keys(figures)))];
+  heading(`Added p50 / p99 over direct (load average before: ${busy.toFixed(1)})\n`);
+  console.log(`| | ${columns.join(' | ')} |`);
+  console.log(`| --- |${' --- |'.repeat(columns.length)}`);
+  for (const [name, figures] of table)
+    console.log(`| ${name} | ${columns.map((column) => figures[column] ?? '').join(' | ')} |`);
 }
 
 const bodyOf = (bytes: number) =>
   JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'x'.repeat(Math.max(1, bytes - 70)) }] });
-
-async function requestsCounted(api: string): Promise<number> {
-  const { outcomes } = await read<{ outcomes: Record<string, number> }>(`${api}/v1/coverage`);
-  return (outcomes.captured ?? 0) + (outcomes.partial ?? 0) + (outcomes.journal_full ?? 0);
-}
-
-/** Milliseconds from sending to the head of the answer; one connection, a request each 1/rate seconds, none while one is open. */
-async function atFixedRate(url: string, body: string, rate: number, seconds: number): Promise<number[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const samples: number[] = [];
-  const start = performance.now();
-  for (let n = 0; n < rate * seconds; n++) {
-    const due = start + (n * 1000) / rate;
-    const wait = due - performance.now();
-    if (wait > 1) await new Promise((done) => setTimeout(done, wait));
-    const sent = performance.now();
-    await new Promise<void>((done, fail) => {
-      const call = request(url, {
-        method: 'POST',
-        agent,
-        headers: { 'content-type': 'application/json', 'content-length': body.length },
-      });
-      call.on('response', (response) => {
-        samples.push(performance.now() - sent);
-        response.resume();
-        response.on('end', done);
-      });
-      call.on('error', fail);
-      call.end(body);
-    });
-  }
-  agent.destroy();
-  return samples.slice(5); // the first ones open the connection
-}
