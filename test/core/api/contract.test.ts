@@ -65,7 +65,12 @@ const OPERATIONS: Record<string, readonly string[]> = {
     'POST /v1/admin/sessions/{id}/purge purgeSession',
     'POST /v1/mcp callMcp',
   ],
-  'ingest API': ['GET /openapi readContract', 'GET /ping ping', 'POST /v1/ingest appendTurn'],
+  'ingest API': [
+    'GET /openapi readContract',
+    'GET /ping ping',
+    'POST /v1/ingest appendTurn',
+    'POST /v1/ingest/transcript appendTranscript',
+  ],
 };
 
 /** They ask no database. */
