@@ -111,7 +111,7 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
           [{ demo: true }, false],
         ],
         [
-          'My grid of departure cards runs off the right edge on narrow phones. It has grid-template-columns: repeat(3, 1fr). How do I make it wrap?',
+          'My grid of departure cards runs off the right edge on narrow phones. It has grid-template-columns: repeat(3, 1fr). How d',
           ['unknown', undefined, 'completed', 4, 4],
           ['gpt-4o-mini', 1122, 0, 463],
           0.0004461,

@@ -27,10 +27,10 @@ const escapes: { name: string; text: string; says: RegExp }[] = [
   },
   {
     name: 'writing a view',
-    text: `update svc_v1.span_links set kind = 'mine'`,
-    says: /permission denied for view span_links/,
+    text: `update svc_v1.span_turns set status = 'mine'`,
+    says: /permission denied for view span_turns/,
   },
-  { name: 'deleting through a view', text: 'delete from svc_v1.span_links', says: /permission denied for view/ },
+  { name: 'deleting through a view', text: 'delete from svc_v1.span_turns', says: /permission denied for view/ },
   { name: 'SET ROLE', text: 'set role postgres', says: /SET is not for cassettes/ },
   { name: 'SET LOCAL ROLE', text: 'set local role svc', says: /SET is not for cassettes/ },
   { name: 'RESET ROLE', text: 'reset role', says: /SET is not for cassettes/ },
@@ -136,7 +136,7 @@ const behindTheParser: { name: string; text: string; shape?: 'count' }[] = [
   { name: 'the installation key', text: 'select identity_key from svc.installation' },
   { name: 'an ungranted view', text: 'select * from svc_v1.spans' },
   { name: "another cassette's schema", text: 'select * from cassette_other.secrets' },
-  { name: 'writing a view', text: 'delete from svc_v1.span_links', shape: 'count' },
+  { name: 'writing a view', text: 'delete from svc_v1.span_turns', shape: 'count' },
   { name: 'SET ROLE', text: 'set role postgres', shape: 'count' },
   { name: 'RESET ROLE', text: 'reset role', shape: 'count' },
   { name: 'SET SESSION AUTHORIZATION', text: 'set session authorization default', shape: 'count' },
@@ -197,7 +197,7 @@ databaseSuite('escapes', (test, database) => {
     const other = await furnished(cassettes, 'other', { tables: 'create table secrets (text text)' });
     await other.query('insert into secrets values ($1)', [SECRET]);
     db = await furnished(cassettes, 'mine', {
-      views: ['sessions', 'span_links'],
+      views: ['sessions', 'span_turns'],
       tables: 'create table things (n integer)',
     });
     before = await coreSession(database());
