@@ -79,7 +79,13 @@ export function forward(exchange: Exchange): void {
     leave();
   });
   outgoing.on('error', () => {}); // its 'close' follows
-  request.on('error', fail); // once an answer has begun its own events tell the rest
+  let answered: IncomingMessage | null = null;
+  let torn = false;
+  request.on('error', (error) => {
+    // Of a body that lasts as long as its connection Node says after this that it has ended: a reset is an end to it
+    torn = answered?.complete === false;
+    fail(error); // once an answer has begun its own events tell the rest
+  });
   request.on('information', ({ statusCode, statusMessage, rawHeaders }) =>
     passInformation(incoming, outgoing, statusCode, statusMessage, rawHeaders),
   );
@@ -95,6 +101,7 @@ export function forward(exchange: Exchange): void {
 
   request.on('response', (answer) => {
     const answeredAt = performance.now();
+    answered = answer;
     try {
       outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
     } catch (error) {
@@ -103,8 +110,11 @@ export function forward(exchange: Exchange): void {
       return;
     }
     witness.answered(answer.statusCode ?? 502, answer.rawHeaders);
-    passAnswerBody(answer, outgoing, witness, (whole) => {
-      ending = whole ? 'complete' : 'upstream_cut';
+    passAnswerBody(answer, outgoing, witness, {
+      isTorn: () => torn,
+      known(whole) {
+        ending = whole ? 'complete' : 'upstream_cut';
+      },
     });
     exchange.addedMs(sentMs + performance.now() - answeredAt);
   });
@@ -142,7 +152,7 @@ function passAnswerBody(
   answer: IncomingMessage,
   outgoing: ServerResponse,
   witness: Witness,
-  known: (whole: boolean) => void,
+  { isTorn, known }: { isTorn(): boolean; known(whole: boolean): void },
 ): void {
   let began = false;
   let whole = false;
@@ -155,6 +165,7 @@ function passAnswerBody(
   });
   outgoing.on('drain', () => answer.resume());
   answer.on('end', () => {
+    if (isTorn()) return;
     whole = true;
     known(true);
     if (answer.rawTrailers.length > 0) outgoing.addTrailers(pairs(answer.rawTrailers));
@@ -188,8 +199,8 @@ function passInformation(
   rawHeaders: readonly string[],
 ): void {
   if (outgoing.headersSent || incoming.httpVersion === '1.0') return;
-  if (status === 100) {
-    if (incoming.headers.expect !== undefined) outgoing.writeContinue();
+  if (status === 100 && incoming.headers.expect !== undefined) {
+    outgoing.writeContinue(); // so that Node knows, and keeps the connection
     return;
   }
   const lines = pairs(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);

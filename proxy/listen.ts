@@ -97,6 +97,7 @@ function proxyServer(deps: ProxyDeps, tunnels: Set<Duplex>): Server {
         else void handler(null, { incoming, outgoing });
       })) as typeof createServer,
   }) as Server;
+  server.maxHeadersCount = 0; // Node would leave out those after the first thousand, unsaid; their bytes are limited
   const asRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => server.emit('request', incoming, outgoing);
   server.on('checkContinue', asRequest); // the upstream says whether to continue
   server.on('checkExpectation', asRequest);

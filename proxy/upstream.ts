@@ -67,7 +67,9 @@ function openUpstream(address: URL, egress: Egress): { agent: HttpAgent; upstrea
     upstream: {
       host: address.host,
       request: (method, target, headers) =>
-        send({ agent, host, port, method, path: pathOf(target), headers, maxHeaderSize: MAX_HEADER_BYTES }),
+        withAllHeaders(
+          send({ agent, host, port, method, path: pathOf(target), headers, maxHeaderSize: MAX_HEADER_BYTES }),
+        ),
     },
   };
 }
@@ -81,15 +83,23 @@ function throughPlainProxy(address: URL, proxy: URL, options: AgentOptions, path
   const upstream: Upstream = {
     host: address.host,
     request: (method, target, headers) =>
-      (secure ? httpsRequest : httpRequest)({
-        agent,
-        host: bareHost(proxy),
-        port: proxy.port || (secure ? 443 : 80),
-        method,
-        path: `http://${address.host}${pathOf(target)}`,
-        headers: [...headers, ...forwarded],
-        maxHeaderSize: MAX_HEADER_BYTES,
-      }),
+      withAllHeaders(
+        (secure ? httpsRequest : httpRequest)({
+          agent,
+          host: bareHost(proxy),
+          port: proxy.port || (secure ? 443 : 80),
+          method,
+          path: `http://${address.host}${pathOf(target)}`,
+          headers: [...headers, ...forwarded],
+          maxHeaderSize: MAX_HEADER_BYTES,
+        }),
+      ),
   };
   return { agent, upstream };
+}
+
+/** Of an answer Node would leave out those after the first thousand, unsaid. Their bytes are limited. */
+function withAllHeaders(request: ClientRequest): ClientRequest {
+  request.maxHeadersCount = 0;
+  return request;
 }

@@ -18,8 +18,19 @@ const CREDENTIAL_NAME =
   /token|secret|passw(or)?d|credential|authorization|signature|cookie|jwt|(api|access|auth|client|functions|private|session|subscription)[-_]?key|^x-auth$/i;
 /** How many tokens were or may be used, which opens no door: left out of a name before it is judged. */
 const COUNTER = /^(anthropic|x)-rate-?limit-[a-z-]*|(?<!(access|api|auth|bearer|refresh|security|session)[-_]?)tokens/i;
-/** Headers that carry an address, whose query may carry a key. */
-const ADDRESS_HEADERS = new Set(['location', 'content-location', 'referer', 'refresh']);
+/** Headers that carry an address, whose query or fragment may carry a key, and which may begin with a password. */
+const ADDRESS_HEADERS = new Set([
+  'location',
+  'content-location',
+  'referer',
+  'refresh',
+  'x-original-uri', // gateways' copies of the target
+  'x-original-url',
+  'x-rewrite-url',
+  'x-forwarded-uri',
+]);
+/** A name and password before a host, at the beginning of an address: alone, or behind `url=` as in `Refresh`. */
+const USER_INFO = /(^|[=\s'"])((?:[a-z][a-z0-9+.-]*:)?\/\/)[^/?#\s]*@/gi;
 
 const CREDENTIAL_PARAMETERS = new Set(['key', 'sig', 'code', 'auth', 'pwd', 'x-amz-security-token']);
 
@@ -47,12 +58,17 @@ export function redactUrl(url: string): string {
   return `${url.slice(0, query + 1)}${parameters.join('&')}`;
 }
 
+function redactAddress(address: string): string {
+  const [place = '', ...fragments] = address.replace(USER_INFO, `$1$2${REDACTED}@`).split('#');
+  return [redactUrl(place), ...fragments.map((fragment) => redactUrl(`?${fragment}`).slice(1))].join('#');
+}
+
 function redactedValue(name: string, value: string): string {
   switch (fateOf(name)) {
     case 'kept':
       return value;
     case 'address':
-      return redactUrl(value);
+      return redactAddress(value);
     case 'credential':
       return REDACTED;
   }

@@ -101,11 +101,13 @@ function thread(metadata: Record<string, unknown> | null): { path: string; label
  * | the call | kind |
  * | --- | --- |
  * | its last message asks for a context checkpoint compaction, or for a handoff summary for another LLM | compaction |
+ * | nobody has said anything yet, and the whole answer is empty: a socket that is warmed up | probe |
  *
  * Where nobody says which harness calls, only if the message begins with the harness's own words.
  */
 function callKind(call: CallSaid): CallKind | null {
   if (call.harness_id !== 'codex' && call.harness_id !== 'unknown') return null;
+  if (call.harness_id === 'codex' && isWarmUp(call)) return 'offshoot:probe';
   const asked = wordsOf(call.last()).toLowerCase();
   const isCompaction =
     call.harness_id === 'unknown'
@@ -113,6 +115,12 @@ function callKind(call: CallSaid): CallKind | null {
       : asked.includes('context checkpoint compaction') || asked.includes('create a handoff summary for another llm');
   return isCompaction ? 'offshoot:compaction' : null;
 }
+
+const isWarmUp = ({ last, reply }: CallSaid) =>
+  reply?.complete === true &&
+  reply.error === null &&
+  reply.content.length === 0 &&
+  /^(?:<environment_context>|$)/.test(wordsOf(last()));
 
 /** `spawn_agent`, of whichever namespace. What it is told may be sealed, and then says nothing here. */
 function spawn({ tool_name, tool_input }: { tool_name: string; tool_input: unknown }): SpawnAsked | null {

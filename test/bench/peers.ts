@@ -22,8 +22,10 @@ export type Peer = {
 };
 
 const here = import.meta.dirname;
-const HTTP_PROXY = 'http-proxy-3'; // both of the bench's own packages, which the project does without
-const PORTKEY = '@portkey-ai/gateway/build/start-server.js';
+// both of the bench's own packages, which the project does without
+const HTTP_PROXY = 'http-proxy-3';
+const PORTKEY = '@portkey-ai/gateway/build/start-server.js'; // its HTTP server is held back: under a newer one it streams nothing
+const NGINX = 'nginx'; // of the distribution
 const INSTALL = 'npm ci --prefix test/bench --ignore-scripts';
 
 export const startUpstream = (): Promise<Peer> => startScript('direct', join(here, 'peers-upstream.ts'));
@@ -44,7 +46,7 @@ const isPackage = (name: string) => existsSync(join(here, 'node_modules', name))
 
 function hasNginx(): boolean {
   try {
-    execFileSync('nginx', ['-v'], { stdio: 'ignore' });
+    execFileSync(NGINX, ['-v'], { stdio: 'ignore' });
     return true;
   } catch {
     return false;
@@ -94,7 +96,7 @@ http {
 `;
   const file = join(folder, 'nginx.conf');
   await writeFile(file, conf);
-  const child = spawn('nginx', ['-p', folder, '-c', file, '-e', 'stderr'], { stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(NGINX, ['-p', folder, '-c', file, '-e', 'stderr'], { stdio: ['ignore', 'inherit', 'inherit'] });
   await listening('nginx', child, port);
   const stop = async () => {
     await end(child);

@@ -8,9 +8,10 @@ import { emptyFolder, read, removeFolder, type Service, startService } from '../
 import { heading, ms, percentiles, perSecond, row } from './figures.ts';
 import { startNeighbours, startUpstream } from './peers.ts';
 import { atFixedRate, type Route } from './proxy-rate.ts';
-import { streamsAsked, streamThrough } from './proxy-streams.ts';
+import { type Streamed, streamsAsked, streamThrough } from './proxy-streams.ts';
 
 const ROUNDS = 10; // of a second each, in turn, so that a busy moment of the machine is everybody's
+const STREAM_ROUNDS = 3;
 const FULL_SECONDS = 20;
 const path = '/v1/chat/completions';
 
@@ -34,8 +35,8 @@ export async function benchProxy(): Promise<void> {
     const routes = [...[upstream, ...neighbours].map((peer) => ({ ...peer, url: `${peer.url}${path}` })), ours];
     const busy = loadavg()[0] ?? 0;
 
-    await firstBytes(routes, { what: 'small', bytes: 100, rate: 500 }, note);
-    await firstBytes(routes, { what: '190 KB', bytes: 190_000, rate: 100 }, note);
+    await firstBytes(routes, { what: 'small', bytes: 100, stream: false, rate: 500 }, note);
+    await firstBytes(routes, { what: '190 KB, streamed', bytes: 190_000, stream: true, rate: 100 }, note);
     await streams([...routes, ...(await oursOnServer(upstream.url, undo))], note);
     await throughput(routes, ours, service.api, note);
     printTable(table, busy);
@@ -70,11 +71,11 @@ async function oursOnServer(upstream: string, undo: (() => Promise<unknown>)[]):
 
 async function firstBytes(
   routes: readonly Route[],
-  { what, bytes, rate }: { what: string; bytes: number; rate: number },
+  { what, bytes, stream, rate }: { what: string; bytes: number; stream: boolean; rate: number },
   note: Note,
 ): Promise<void> {
-  heading(`Time to first byte, 1 connection, ${rate}/s, ${what} requests`);
-  const body = bodyOf(bytes);
+  heading(`Time to first byte, 1 connection, ${rate}/s, requests: ${what}`);
+  const body = bodyOf(bytes, stream);
   const samples = routes.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++)
     for (const [i, route] of routes.entries()) samples[i]?.push(...(await atFixedRate(route, body, rate, 1)));
@@ -90,12 +91,18 @@ async function firstBytes(
 async function streams(routes: readonly Measured[], note: Note): Promise<void> {
   heading(streamsAsked);
   row('', 'frames equal', 'gap p50', 'gap p99', 'added p50', 'added p99', 'memory');
-  let direct = { p50: Number.NaN, p99: Number.NaN };
+  const all = routes.map((): Streamed[] => []);
+  for (let round = 0; round < STREAM_ROUNDS; round++)
+    for (const [i, route] of routes.entries()) all[i]?.push(await streamThrough(route, route.pid));
+  const sum = (each: readonly Streamed[], of: (one: Streamed) => number) => each.reduce((so, one) => so + of(one), 0);
+  const gapsOf = (each: readonly Streamed[] = []) => percentiles(each.flatMap(({ gaps }) => gaps));
+  const direct = gapsOf(all[0]);
   for (const [i, route] of routes.entries()) {
-    const { equal, frames, gaps, rssMb } = await streamThrough(route, route.pid);
-    const { p50, p99 } = percentiles(gaps);
-    if (i === 0) direct = { p50, p99 };
-    const memory = `${rssMb.toFixed(0)} MB`;
+    const each = all[i] ?? [];
+    const { p50, p99 } = gapsOf(each);
+    const equal = sum(each, (one) => one.equal);
+    const frames = sum(each, (one) => one.frames);
+    const memory = `${Math.max(...each.map(({ rssMb }) => rssMb)).toFixed(0)} MB`;
     row(route.name, `${equal}/${frames}`, ms(p50), ms(p99), ms(p50 - direct.p50), ms(p99 - direct.p99), memory);
     note(route, 'gap', added(i, { p50, p99 }, direct));
     note(route, 'frames equal', equal === frames ? 'all' : `${equal} of ${frames}`);
@@ -110,7 +117,7 @@ type Percentiles = ReturnType<typeof percentiles>;
 
 async function throughput(routes: readonly Route[], ours: Route, api: string, note: Note): Promise<void> {
   heading(`Throughput, 8 connections, small requests, ${FULL_SECONDS} s each`);
-  const before = await ledger(api);
+  const before = await drained(api, 0);
   const rates = new Map<string, number>();
   let answered = 0;
   for (const route of routes) {
@@ -132,10 +139,11 @@ async function throughput(routes: readonly Route[], ours: Route, api: string, no
     if (name !== ours.name) row(`svc / ${name}`, `${((rates.get(ours.name) ?? 0) / rate).toFixed(2)} x`);
 
   const started = performance.now();
-  const counted = await drained(api, before);
+  const total = await drained(api, answered + before.captured + before.others);
+  const counted = { captured: total.captured - before.captured, others: total.others - before.others };
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   row('drain', `${seconds} s`);
-  row('answered by svc', String(answered), `captured ${counted.captured}`, `not kept ${counted.others}`);
+  row('answered by svc, captured, not kept', String(answered), String(counted.captured), String(counted.others));
   // a request that was under way when the time was up is captured, and the client did not wait for its answer
   const isValid = counted.others === 0 && counted.captured >= answered && counted.captured <= answered + 8;
   console.log(isValid ? '  valid: every request is captured' : '  NOT VALID: requests and captured turns differ');
@@ -153,16 +161,16 @@ async function ledger(api: string): Promise<Ledger> {
   return { captured, others: requests - captured };
 }
 
-/** What was booked since, once nothing more comes. */
-async function drained(api: string, before: Ledger): Promise<Ledger> {
-  let last = before;
-  for (let still = 0; still < 6; ) {
+/** What is booked once nothing more comes, and so many requests are; should they never be, then after a while. */
+async function drained(api: string, requests: number): Promise<Ledger> {
+  let last = await ledger(api);
+  for (let still = 0; still < (last.captured + last.others < requests ? 60 : 6); ) {
     await new Promise((done) => setTimeout(done, 500));
     const now = await ledger(api);
     still = now.captured + now.others === last.captured + last.others ? still + 1 : 0;
     last = now;
   }
-  return { captured: last.captured - before.captured, others: last.others - before.others };
+  return last;
 }
 
 /** As Markdown: `added p50 / p99`, but for the direct way, in brackets. */
@@ -175,5 +183,7 @@ function printTable(table: Table, busy: number): void {
     console.log(`| ${name} | ${columns.map((column) => figures[column] ?? '').join(' | ')} |`);
 }
 
-const bodyOf = (bytes: number) =>
-  JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'x'.repeat(Math.max(1, bytes - 70)) }] });
+const bodyOf = (bytes: number, stream = false) => {
+  const messages = [{ role: 'user', content: 'x'.repeat(Math.max(1, bytes - 90)) }];
+  return JSON.stringify({ model: 'gpt-4o-mini', stream, messages });
+};

@@ -48,7 +48,7 @@ async function runAll(some: readonly string[], atOnce: number): Promise<void> {
 /** Their paths from the project's root; with filters, those that contain one of them. */
 function testFiles(filters: readonly string[]): string[] {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.test.ts') && !path.startsWith(`bench${sep}`))
+    .filter((path) => path.endsWith('.test.ts') && !path.startsWith(`bench${sep}`) && !path.startsWith(`clients${sep}`))
     .map((path) => join('test', path).split(sep).join('/'))
     .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
     .sort();

@@ -36,6 +36,19 @@ test('addresses in headers lose the keys in their queries', () => {
   ]);
 });
 
+for (const [name, value, kept] of [
+  ['Referer', 'https://dana:s@h/x?a=1#b', 'https://*@h/x?a=1#b'],
+  ['Location', 'https://h/cb#access_token=s&x=1', 'https://h/cb#access_token=*&x=1'],
+  ['Location', '//dana:s@h/', '//*@h/'],
+  ['Location', '/x//a@b?c=1', '/x//a@b?c=1'],
+  ['Refresh', '5; url=https://dana:s@h/x?key=s', '5; url=https://*@h/x?key=*'],
+  ['X-Original-URL', '/x?a=1&key=s', '/x?a=1&key=*'],
+  ['X-Forwarded-Uri', '/x?sig=s', '/x?sig=*'],
+] as const) {
+  test(`header ${name}: ${value} loses its credentials and nothing else`, () =>
+    assert.equal(redactHeaders([name, value]), [[name, kept.replaceAll('*', REDACTED)]]));
+}
+
 for (const [url, kept] of [
   ['/v1/messages', '/v1/messages'],
   ['/v1/messages?', '/v1/messages?'],

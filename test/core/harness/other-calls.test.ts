@@ -19,6 +19,15 @@ test('Codex: a checkpoint or a handoff summary is a compaction', () => {
   assert.is(kindOf('codex', 'hello'), 'main');
 });
 
+test('Codex: a call before anybody has spoken, to which nothing is answered, warms up a socket', () => {
+  const of = (answers: string | [], ...said: string[]) =>
+    callPurpose(callSaid({ harness_id: 'codex', messages: said.map((words) => message('user', words)), answers })).kind;
+  assert.is(of([]), 'offshoot:probe');
+  assert.is(of([], '<environment_context>\n  <cwd>/home/ada</cwd>\n</environment_context>'), 'offshoot:probe');
+  assert.is(of([], 'say hello'), 'main', 'an empty answer to a person is an answer');
+  assert.is(of('Hello'), 'main');
+});
+
 test('Codex: where nobody says which harness calls, only its own words count; another harness never says them', () => {
   assert.is(kindOf('unknown', CHECKPOINT), 'offshoot:compaction');
   assert.is(kindOf('unknown', 'What does "context checkpoint compaction" mean?'), 'main');

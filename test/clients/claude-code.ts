@@ -1,0 +1,74 @@
+/** Does real Claude Code complete a prompt with a tool call through the proxy, and is all of it recorded? Run by `npm run test:clients`. */
+import * as assert from 'uvu/assert';
+import { callsOf, onEachDatabase, recorded } from '../support/whole-service.ts';
+import { booked, coverage } from './ledger.ts';
+import { runClient, withHome } from './run-client.ts';
+import { ANSWER, COMMAND, PRINTED, startShellProvider } from './shell-provider.ts';
+
+const PROMPT = 'What is six times seven? Ask the shell.';
+
+const provider = await startShellProvider();
+let databases = 0; // that are still to be tried
+
+onEachDatabase(
+  'Claude Code through the proxy',
+  (test) => {
+    test('its prompt is answered with what its shell said, and recorded with the call of the shell', async ({
+      service,
+    }) => {
+      const before = await coverage(service);
+      const asked = provider.asked.length;
+      const { status, out, err } = await withHome((home) =>
+        runClient('claude', ['-p', PROMPT, '--output-format', 'json', '--allowedTools', 'Bash'], {
+          home,
+          way: provider.url,
+          env: {
+            ANTHROPIC_BASE_URL: `${service.proxy}/anthropic`,
+            ANTHROPIC_API_KEY: 'dummy',
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+            DISABLE_AUTOUPDATER: '1',
+            DISABLE_TELEMETRY: '1',
+          },
+        }),
+      );
+      assert.is(status, 0, `${out}\n${err}`);
+      const said = JSON.parse(out);
+      assert.equal([said.is_error, said.result], [false, ANSWER]);
+
+      const session = await recorded(service, PROMPT, 2);
+      assert.equal([session.session.harness_id, session.session.harness_session_id], ['claude', said.session_id]);
+      assert.equal(
+        session.traces.map(({ trace }) => [trace.user_prompt, trace.response_preview, trace.status]),
+        [[PROMPT, ANSWER, 'ok']],
+      );
+      const calls = callsOf(session);
+      assert.equal(
+        calls.map(({ stop_reason, usage }) => [stop_reason, usage.input_tokens, usage.output_tokens]),
+        [
+          ['tool_use', 100, 10],
+          ['end_turn', 100, 10],
+        ],
+      );
+      const tools = session.traces.flatMap(({ spans }) => spans.filter(({ kind }) => kind === 'tool'));
+      assert.equal(
+        tools.map(({ name, status }) => [name, status]),
+        [['Bash', 'ok']],
+      );
+      assert.is((tools[0]?.input[0]?.tool_input as { command?: string } | undefined)?.command, COMMAND);
+      assert.match(tools[0]?.output[0]?.tool_output ?? '', PRINTED);
+
+      const sent = provider.asked.slice(asked);
+      const turns = sent.filter((line) => line === 'POST /v1/messages').length;
+      const { requests, outcomes } = await booked(service, before, sent.length);
+      const others = requests - turns; // that it is there, asked with HEAD
+      assert.equal([requests, outcomes], [sent.length, { captured: turns, ...(others && { not_a_turn: others }) }]);
+    });
+
+    databases++;
+    test.after(async () => {
+      if (--databases === 0) await provider.close();
+    });
+    test.run();
+  },
+  { SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url },
+);

@@ -1,0 +1,57 @@
+/** Do real Claude Code and Codex work through the proxy? `npm run test:clients` installs them into this folder and runs what asks that. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const INSTALL_MS = 300_000; // half a gigabyte comes down
+const SUITE_MS = 300_000;
+
+/** Each in a process of its own: this file again, with its name. */
+const suites: Record<string, () => Promise<unknown>> = {
+  'claude-code': () => import('./claude-code.ts'),
+  codex: () => import('./codex.ts'),
+};
+
+const here = import.meta.dirname;
+const declare = suites[process.argv[2] ?? ''];
+if (declare) await declare();
+else {
+  const passed = isInstalled() || install() ? Object.keys(suites).map(passes) : [false];
+  if (passed.includes(false)) process.exitCode = 1;
+}
+
+/** Whether each is there in the version that package.json pins. */
+function isInstalled(): boolean {
+  const pinned: Record<string, string> = packageAt(here).dependencies;
+  return Object.entries(pinned).every(([name, version]) => {
+    const folder = join(here, 'node_modules', name);
+    return existsSync(folder) && packageAt(folder).version === version;
+  });
+}
+
+function packageAt(folder: string) {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
+
+/** No script of theirs runs, and so nothing but the registry's packages is fetched. */
+function install(): boolean {
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: here,
+    stdio: 'inherit',
+    timeout: INSTALL_MS,
+    killSignal: 'SIGKILL',
+  });
+  if (status !== 0) console.error(`Cannot test the clients: they could not be installed within ${INSTALL_MS / 1000} s`);
+  return status === 0;
+}
+
+function passes(suite: string): boolean {
+  const { status } = spawnSync(process.execPath, ['--import', 'tsx', import.meta.filename, suite], {
+    cwd: join(here, '../..'),
+    stdio: 'inherit',
+    timeout: SUITE_MS,
+    killSignal: 'SIGKILL',
+  });
+  if (status === null) console.error(`Cannot test the clients: ${suite} did not end within ${SUITE_MS / 1000} s`);
+  return status === 0;
+}

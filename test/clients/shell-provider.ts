@@ -1,0 +1,159 @@
+/**
+ * Who answers the real clients? A local provider that speaks Anthropic's format and OpenAI's, over HTTP and over a WebSocket: to a prompt
+ * it calls the client's own shell, and it quotes what the shell said. It is their way out as well, and lets nobody pass.
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { namedEvents } from '../support/provider-streams.ts';
+import { socketProvider } from '../support/responses-socket.ts';
+import { type ResponseDocument, responseEvents } from '../support/responses-streams.ts';
+
+/** What the shell is asked to do. Only a shell can tell what it prints: the product stands in no request. */
+export const COMMAND = 'echo "made of $((6 * 7))"';
+export const PRINTED = 'made of 42';
+/** The answer to a shell that said so. */
+export const ANSWER = `The shell says: ${PRINTED}.`;
+
+export type ShellProvider = {
+  url: string;
+  /** `POST /v1/messages`, `UPGRADE /v1/responses`: what came, in order. */
+  asked: string[];
+  /** Whether upgrades are taken; false refuses them, as a provider does that knows no WebSocket. */
+  takesSockets: boolean;
+  close(): Promise<void>;
+};
+
+type Item = { type?: string; role?: string; content?: unknown; output?: unknown };
+type Asked = { model?: string; stream?: boolean; messages?: Item[]; input?: Item[]; generate?: boolean };
+
+export async function startShellProvider(): Promise<ShellProvider> {
+  const sockets = socketProvider(
+    (socket, message, number) => {
+      if (message.type !== 'response.create') return;
+      for (const event of responseEvents(openaiDocument(message as Asked, `${Date.now()}_${number}`)))
+        socket.send(JSON.stringify(event));
+    },
+    { perMessageDeflate: { threshold: 0 } },
+  );
+  const taken = new Set<Duplex>();
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { method = '', url = '' } = request;
+    const path = url.split('?')[0] ?? '';
+    provider.asked.push(`${method} ${path}`);
+    const id = `${Date.now()}_${provider.asked.length}`;
+    if (method === 'POST' && path.endsWith('/messages')) anthropicAnswer(response, parsed(chunks), id);
+    else if (method === 'POST' && path.endsWith('/responses')) openaiAnswer(response, parsed(chunks), id);
+    else response.writeHead(method === 'HEAD' ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
+  });
+  server.on('upgrade', (request, socket: Duplex, head: Buffer) => {
+    provider.asked.push(`UPGRADE ${request.url}`);
+    taken.add(socket);
+    if (provider.takesSockets) sockets.answer(request, socket, head);
+    else socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+  });
+  server.on('connect', (_request, socket: Duplex) => {
+    socket.on('error', () => {});
+    socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const provider: ShellProvider = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked: [],
+    takesSockets: true,
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+        for (const socket of taken) socket.destroy();
+      }),
+  };
+  return provider;
+}
+
+const parsed = (chunks: readonly Buffer[]): Asked => JSON.parse(Buffer.concat(chunks).toString());
+
+/** What the shell said, out of all that the client says about it; null: it has not been asked yet. */
+function shellSaid(result: unknown): string | null {
+  if (result === undefined) return null;
+  return /made of \d+/.exec(JSON.stringify(result))?.[0] ?? 'nothing';
+}
+
+const answerTo = (said: string) => `The shell says: ${said}.`;
+
+function anthropicAnswer(response: ServerResponse, { model, stream, messages = [] }: Asked, id: string): void {
+  const last = messages.findLast(({ role }) => role === 'user'); // Claude Code closes with words of the system's
+  const said = shellSaid(
+    [last?.content].flat().find((block) => (block as Item | undefined)?.type === 'tool_result') as unknown,
+  );
+  const block =
+    said === null
+      ? { type: 'tool_use', id: `toolu_${id}`, name: 'Bash', input: { command: COMMAND, description: 'Multiply' } }
+      : { type: 'text', text: answerTo(said) };
+  const message = { id: `msg_${id}`, type: 'message', role: 'assistant', model };
+  const end = { stop_reason: said === null ? 'tool_use' : 'end_turn', stop_sequence: null };
+  const input = { input_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+  if (!stream) {
+    const usage = { ...input, output_tokens: 10 };
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ ...message, content: [block], ...end, usage }));
+    return;
+  }
+  const begun = block.type === 'text' ? { type: 'text', text: '' } : { ...block, input: {} };
+  const delta =
+    block.type === 'text'
+      ? { type: 'text_delta', text: block.text }
+      : { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' }).end(
+    namedEvents([
+      {
+        type: 'message_start',
+        message: {
+          ...message,
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage: { ...input, output_tokens: 1 },
+        },
+      },
+      { type: 'content_block_start', index: 0, content_block: begun },
+      { type: 'content_block_delta', index: 0, delta },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: end, usage: { output_tokens: 10 } },
+      { type: 'message_stop' },
+    ] as { type: string }[]),
+  );
+}
+
+function openaiAnswer(response: ServerResponse, asked: Asked, id: string): void {
+  const document = openaiDocument(asked, id);
+  response.writeHead(200, { 'content-type': asked.stream ? 'text/event-stream' : 'application/json' });
+  response.end(asked.stream ? namedEvents(responseEvents(document)) : JSON.stringify(document));
+}
+
+/** `generate: false` warms a socket up, and is answered with nothing. */
+function openaiDocument({ model = '', input = [], generate = true }: Asked, id: string): ResponseDocument {
+  const said = shellSaid(input.findLast(({ type }) => type === 'function_call_output')?.output);
+  const item =
+    said === null
+      ? {
+          id: `fc_${id}`,
+          type: 'function_call',
+          status: 'completed',
+          call_id: `call_${id}`,
+          name: 'exec_command',
+          arguments: JSON.stringify({ cmd: COMMAND }),
+        }
+      : {
+          id: `msg_${id}`,
+          type: 'message',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: answerTo(said), annotations: [] }],
+        };
+  const usage = { input_tokens: 100, output_tokens: 10, total_tokens: 110 };
+  const output = generate ? [item] : [];
+  return { id: `resp_${id}`, object: 'response', status: 'completed', error: null, model, output, usage };
+}

@@ -1,0 +1,228 @@
+/** Credentials go through the whole service in every place where calls carry them, and are looked for in all that it writes and says. */
+import { cp, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { WebSocket } from 'ws';
+import { openPool } from '../../core/db/client/server.ts';
+import { openDatabase } from '../../core/db/open.ts';
+import { openLog } from '../../core/log.ts';
+import { answerTo } from '../proxy/stand.ts';
+import { emptyServerDatabase, startTestThread, templateFolder } from '../support/databases.ts';
+import { CREDENTIALS, KEPT_WORD, leaksIn, linesAt } from '../support/planted-credentials.ts';
+import { rawSql } from '../support/raw-sql.ts';
+import { echoing, socketProvider } from '../support/responses-socket.ts';
+import { emptyFolder, eventually, removeFolder, type Service, startService } from '../support/serve.ts';
+import { type Answering, startUpstream } from '../support/upstream.ts';
+
+type Row = Record<string, unknown>;
+type Sql = (text: string) => Promise<Row[]>;
+
+const test = suite('planted credentials');
+const CLOSED_PORT = 9;
+
+const answering: Answering = async (asked, outgoing) => {
+  await asked.whole;
+  const head = ['Content-Type: application/json', `X-Kept: ${KEPT_WORD}-answered`, ...linesAt('answer')];
+  outgoing.writeHead(
+    200,
+    head.flatMap((line) => line.split(/: (.*)/s).slice(0, 2)),
+  );
+  outgoing.write('{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hello."}],');
+  outgoing.addTrailers(linesAt('answer-trailer').map((line) => line.split(': ', 2) as [string, string]));
+  outgoing.end('"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}');
+};
+
+const query = () => ['beta=true', ...linesAt('query')].join('&');
+
+/** A call with a credential in each place that a request has. */
+function request(path: string, { method = 'POST', host = '127.0.0.1', more = [] as string[] } = {}): string {
+  const body = '{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi."}]}';
+  return [
+    `${method} http://${linesAt('address').join('')}api.example${path}?${query()} HTTP/1.1`,
+    `Host: ${host}`,
+    'Connection: close',
+    `X-Kept: ${KEPT_WORD}-asked`,
+    ...linesAt('request'),
+    ...more,
+    'Transfer-Encoding: chunked',
+    '',
+    body.length.toString(16),
+    body,
+    '0',
+    ...linesAt('trailer'),
+    '',
+    '',
+  ].join('\r\n');
+}
+
+/** One response on a socket whose protocols carry a key, as browsers have to send it. */
+async function askOnSocket(proxy: string): Promise<void> {
+  const headers = Object.fromEntries(linesAt('request').map((line) => line.split(': ', 2)));
+  const protocols = ['realtime', ...linesAt('socket')];
+  const socket = new WebSocket(`${proxy.replace('http', 'ws')}/openai/v1/responses?${query()}`, protocols, { headers });
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  const answered = new Promise<void>((resolve) =>
+    socket.on('message', (event) => {
+      if (String(event).includes('response.completed')) resolve();
+    }),
+  );
+  socket.send(JSON.stringify({ type: 'response.create', model: 'gpt-5', input: 'Hi.' }));
+  await answered;
+  socket.close();
+}
+
+/** What the proxy answers by itself, and tells its log: no way up, a stranger's host, nonsense, more than it takes. */
+async function answersOfItsOwn(port: number): Promise<Buffer> {
+  const asks = [
+    request('/ollama/api/chat'),
+    request('/ollama/api/tags', { method: 'PUT' }),
+    request('/anthropic/v1/messages', { host: 'evil.example' }),
+    request('/anthropic/v1/messages', { more: ['X-No Header: 1'] }),
+    request('/anthropic/v1/messages', { more: [`X-Long: ${'x'.repeat(200_000)}`] }),
+    `GET /openai/v1/responses?${query()} HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${linesAt('request').join('\r\n')}\r\n\r\n`,
+  ];
+  return Buffer.concat(await Promise.all(asks.map((ask) => answerTo(port, ask))));
+}
+
+/** The read API's every word on what it has, once it has what was posted and what went through the socket. */
+async function readEverything({ api }: Service): Promise<string> {
+  const get = async (path: string) => (await fetch(`${api}${path}`)).text();
+  const { items } = JSON.parse(await get('/v1/sessions')) as { items: { id: string }[] };
+  if (items.length < 2) return ''; // not yet
+  const pages = ['/v1/sessions', '/v1/traces', '/v1/stats', '/v1/coverage', '/metrics', '/v1/browse/sessions'];
+  const each = items.flatMap(({ id }) => [
+    `/v1/sessions/${id}`,
+    `/v1/sessions/${id}/traces?payload=full`,
+    `/v1/sessions/${id}/raw_turns?include=payload`,
+  ]);
+  return (await Promise.all([...pages, ...each].map(get))).join('\n');
+}
+
+const filesBelow = async (folder: string): Promise<Buffer> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => readFile(join(entry.parentPath, entry.name)));
+  return Buffer.concat(await Promise.all(files));
+};
+
+/** Every row of every table and what is packed in it. */
+async function dump(sql: Sql): Promise<Buffer> {
+  const tables = await sql(`select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
+                             where schemaname not in ('pg_catalog', 'information_schema')`);
+  const pieces: Buffer[] = [];
+  for (const { name } of tables) {
+    for (const { line } of await sql(`select to_jsonb(t)::text as line from ${name} t`)) {
+      const text = String(line);
+      pieces.push(
+        Buffer.from(text),
+        ...[...text.matchAll(/\\\\x((?:[0-9a-f]{2})+)/g)].map(([, hex]) => unpacked(hex ?? '')),
+      );
+    }
+  }
+  return Buffer.concat(pieces);
+}
+
+function unpacked(hex: string): Buffer {
+  const bytes = Buffer.from(hex, 'hex');
+  try {
+    return brotliDecompressSync(bytes);
+  } catch {
+    return bytes; // it is not packed
+  }
+}
+
+async function dumpOf(folder: string, dsn: string): Promise<Buffer> {
+  if (dsn !== '') {
+    const pool = openPool({ dsn, pooled: false, size: 1 });
+    return dump((text) => rawSql(pool.sqlFor(60_000), { text, params: [] })).finally(pool.close);
+  }
+  const log = openLog('silent');
+  const database = await openDatabase({
+    ...{ dsn, pooled: false, log, askTimeoutMs: 60_000, startThread: startTestThread },
+    folder: join(folder, '.svc'),
+  });
+  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<Row[]>;
+  return dump((text) => ask('rawSql', { text, params: [] })).finally(database.close);
+}
+
+async function plantAndLook(dsn: string): Promise<void> {
+  const upstream = await startUpstream([answering]);
+  upstream.onUpgrade(socketProvider(echoing).answer);
+  const folder = await emptyFolder();
+  if (dsn === '') await cp(join(await templateFolder(), 'data'), join(folder, '.svc', 'data'), { recursive: true });
+  const settings = linesAt('settings').map((line) => `${line}127.0.0.1:${CLOSED_PORT}`);
+  try {
+    const service = await startService(folder, {
+      SVC_PROXY_UPSTREAMS_ANTHROPIC: upstream.url,
+      SVC_PROXY_UPSTREAMS_OPENAI: upstream.url,
+      SVC_PROXY_UPSTREAMS_OLLAMA: 'http://model.example',
+      SVC_STORAGE_POSTGRES_DSN: dsn,
+      SVC_LOG_LEVEL: 'trace',
+      HTTP_PROXY: settings[0] ?? '',
+    });
+    const port = Number(new URL(service.proxy).port);
+    const passed = await answerTo(port, request('/anthropic/v1/messages'));
+    await askOnSocket(service.proxy);
+    const refusals = await answersOfItsOwn(port);
+    const words = await eventually('both sessions in the read API', async () => {
+      const all = await readEverything(service);
+      return all.split(`${KEPT_WORD}-asked`).length > 2 && all.includes('You said: Hi.') && all;
+    });
+    const journal = await filesBelow(join(folder, '.svc', 'journal'));
+    assert.is(await service.stop(), 0);
+    const stored = await dumpOf(folder, dsn);
+
+    assert.equal(
+      leaksIn(passed),
+      CREDENTIALS.filter(({ place }) => place.startsWith('answer')).map(({ where }) => where),
+    );
+    const went = JSON.stringify(
+      upstream.asked.map(({ url, rawHeaders, rawTrailers }) => [url, rawHeaders, rawTrailers]),
+    );
+    const meant = CREDENTIALS.filter(
+      ({ place, line }) => ['request', 'query', 'trailer'].includes(place) && !line.startsWith('Proxy-'),
+    );
+    assert.equal(
+      leaksIn(Buffer.from(went)),
+      meant.map(({ where }) => where),
+      'what the provider got',
+    );
+    assert.is(refusals.toString().match(/HTTP\/1\.1 (502|403|400|431) /g)?.length, 6, refusals.toString());
+
+    for (const [where, bytes] of Object.entries({
+      'the journal': journal,
+      'the dump of the database': stored,
+      'all that the read API says': Buffer.from(words),
+    })) {
+      assert.ok(bytes.includes(`${KEPT_WORD}-asked`) && bytes.includes(`${KEPT_WORD}-answered`), `calls in ${where}`);
+      assert.equal(leaksIn(bytes), [], where);
+    }
+    assert.match(service.log(), /Cannot reach the upstream/);
+    assert.equal(leaksIn(Buffer.from(service.log() + service.banner)), [], 'the log');
+    assert.equal(leaksIn(refusals), [], 'the answers of the proxy itself');
+    assert.equal(leaksIn(await filesBelow(folder)), [], 'every file that is left');
+  } finally {
+    await upstream.close();
+    await removeFolder(folder);
+  }
+}
+
+test('there are at least 30, in every place of a call', () => {
+  assert.ok(CREDENTIALS.length >= 30);
+  assert.is(new Set(CREDENTIALS.map(({ secret }) => secret)).size, CREDENTIALS.length);
+});
+
+test('they pass, and are nowhere in journal, database, log, read API and error answers (embedded)', () =>
+  plantAndLook(''));
+
+const cluster = process.env.SVC_TEST_DSN ?? '';
+if (cluster === '') console.log('skip: planted credentials (server): SVC_TEST_DSN is not set');
+else {
+  test('they pass, and are nowhere in journal, database, log, read API and error answers (server)', async () => {
+    const { dsn, drop } = await emptyServerDatabase(cluster);
+    await plantAndLook(dsn).finally(drop);
+  });
+}
+
+test.run();
