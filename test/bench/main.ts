@@ -1,9 +1,11 @@
 /**
- * `npm run bench`: what the proxy adds, what intake manages, how long reads take and what a bad cassette costs, as ratios within one run.
+ * `npm run bench`: what the proxy adds, what intake manages, what one more turn costs to derive, how long reads take and what a bad
+ * cassette costs, as ratios within one run.
  * `npm run bench -- proxy` for one part.
  * Load, upstream and service share the machine's cores, so absolute figures are only worth something beside their neighbours.
  */
 import { benchCassette } from './cassette.ts';
+import { benchDerive } from './derive.ts';
 import { benchExport } from './export.ts';
 import { benchIntake } from './intake.ts';
 import { benchProxy } from './proxy.ts';
@@ -13,6 +15,7 @@ import { benchSearch } from './search.ts';
 const parts = {
   proxy: benchProxy,
   intake: benchIntake,
+  derive: benchDerive,
   read: benchRead,
   search: benchSearch,
   cassette: benchCassette,

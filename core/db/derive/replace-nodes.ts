@@ -1,4 +1,4 @@
-/** How does a session get the nodes of a new reading? All at once, so that nobody ever meets it without any. */
+/** How does a session get the nodes of a new reading? All at once, so that nobody meets it without any; what stands so stays. */
 import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -8,6 +8,8 @@ import { holdSlices } from '../store/purge-count.ts';
 import { insertCalls, insertNodes, type PlacedNode, type PlacedRow } from '../store/put-nodes.ts';
 import { putSlices } from '../store/put-slices.ts';
 import { lastCorrection } from './session-turns.ts';
+import { standingCalls, standingNodes } from './standing-rows.ts';
+import { mendHeads } from './transcript-readings.ts';
 
 export type NewReading = {
   session_id: string;
@@ -45,12 +47,9 @@ export const replaceNodes = (
          and not exists (select from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
        limit 1`);
     if (newer.length > 0) return false;
-    await tx.rows(sql`delete from svc.nodes where session_id = ${session_id}`);
-    const read = pgArray(calls.map(({ raw_turn_id }) => raw_turn_id)); // a correction may have brought some from another session
-    await tx.rows(sql`delete from svc.calls where session_id = ${session_id} or raw_turn_id = any(${read}::bigint[])`);
     await putSlices(tx, slices);
-    for (const rows of parts(nodes)) await insertNodes(tx, rows);
-    for (const rows of parts(calls)) await insertCalls(tx, rows);
+    await putNodes(tx, session_id, nodes);
+    await putCalls(tx, session_id, calls);
     // What transcripts say has gone with the nodes: derivation reads it again.
     await tx.rows(sql`delete from svc.transcript_readings where session_id = ${session_id}`);
     await tx.rows(sql`delete from svc.transcript_calls where session_id = ${session_id}`);
@@ -58,6 +57,31 @@ export const replaceNodes = (
     await tx.rows(sql`update svc.derive_queue set from_scratch = false where session_id = ${session_id}`);
     return true;
   });
+
+/** What stands and is not said so goes; what stands just so is not touched. */
+async function putNodes(tx: Sql, session_id: string, nodes: readonly PlacedNode[]): Promise<void> {
+  const kept = new Set<string>();
+  for (const rows of parts(nodes)) for (const hash of await standingNodes(tx, session_id, rows)) kept.add(hash);
+  const lost = await tx.rows<{ parent_hash: string | null }>(sql`
+    delete from svc.nodes
+     where session_id = ${session_id} and encode(node_hash, 'hex') <> all(${pgArray([...kept])}::text[])
+    returning encode(parent_hash, 'hex') as parent_hash`);
+  for (const rows of parts(nodes.filter(({ node_hash }) => !kept.has(node_hash)))) await insertNodes(tx, rows);
+  const bereft = new Set(lost.flatMap(({ parent_hash }) => (parent_hash && kept.has(parent_hash) ? parent_hash : [])));
+  if (bereft.size > 0) await mendHeads(tx, session_id, [...bereft]);
+}
+
+/** A correction may have brought some from another session. */
+async function putCalls(tx: Sql, session_id: string, calls: readonly PlacedRow[]): Promise<void> {
+  const kept = new Set<number>();
+  for (const rows of parts(calls)) for (const id of await standingCalls(tx, rows)) kept.add(id);
+  const read = pgArray(calls.map(({ raw_turn_id }) => raw_turn_id));
+  await tx.rows(sql`
+    delete from svc.calls
+     where (session_id = ${session_id} or raw_turn_id = any(${read}::bigint[]))
+       and raw_turn_id <> all(${pgArray([...kept])}::bigint[])`);
+  for (const rows of parts(calls.filter(({ raw_turn_id }) => !kept.has(raw_turn_id)))) await insertCalls(tx, rows);
+}
 
 function* parts<T>(rows: readonly T[]): Generator<T[]> {
   for (let from = 0; from < rows.length; from += AT_ONCE) yield rows.slice(from, from + AT_ONCE);

@@ -145,7 +145,7 @@ async function removeNodes(tx: Sql, session_id: string, gone: readonly string[])
 }
 
 /** What nothing goes on from any more is a head again. */
-const mendHeads = (tx: Sql, session_id: string, lost: readonly string[]) =>
+export const mendHeads = (tx: Sql, session_id: string, lost: readonly string[]) =>
   tx.rows(sql`
     update svc.nodes n set is_head = true
      where n.session_id = ${session_id} and encode(n.node_hash, 'hex') = any(${pgArray(lost)}::text[]) and n.injected = ''
