@@ -11,7 +11,7 @@ type Asked = { model: string; vector: readonly number[]; top_k: number };
 const FEW_SPANS = 3000;
 /** A span can have several chunks among the nearest, and some spans are gone since. */
 const CHUNKS_A_SPAN = 4;
-const LEAST_CANDIDATES = 160; // what the index is asked for is what a search takes
+const LEAST_CANDIDATES = 320; // what the index is asked for is what a search takes
 const MOST_CANDIDATES = 1000;
 
 /** Of the nearest, those may be gone: so many more are asked for. */
