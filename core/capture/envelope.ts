@@ -1,6 +1,6 @@
 /** What do the `x-svc-*` headers say of a call's session? The envelope that a wrapper or gateway puts around it. */
 
-import { type HeaderList, headerOf, wordOf } from '../model/headers.ts';
+import { type HeaderList, hasControlCharacter, headerOf, wordOf } from '../model/headers.ts';
 
 /**
  * A field is '' or null when it was not sent or is malformed: a proxy refuses no call for its labels. `harness_id` is 'unknown' when
@@ -38,8 +38,7 @@ export const envelopeOf = (headers: HeaderList): Envelope => ({
  */
 function decodedText(value: string | null): string {
   const text = value === null ? '' : (percentDecoded(value) ?? value);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
-  return /[\u0000-\u001f\u007f]/.test(text) ? '' : text;
+  return hasControlCharacter(text) ? '' : text;
 }
 
 function percentDecoded(value: string): string | null {

@@ -3,6 +3,7 @@ import type { Envelope } from '../capture/envelope.ts';
 import { membersOf, type Range } from '../capture/json-members.ts';
 import { afterValue, bufferOf } from '../capture/json-scan.ts';
 import { storable } from '../derive/storable.ts';
+import { hasControlCharacter } from '../model/headers.ts';
 import { type Fields, isFields, text } from '../provider/json.ts';
 
 /** What a proxy reads from the headers of an envelope, in the sender's own words. */
@@ -22,8 +23,7 @@ export const id = (told: unknown): string => storable(text(told).trim());
 /** No longer than a header could bring it; with a control character it is refused, as there. */
 export const label = (told: unknown): string => {
   const value = text(told);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
-  return /[\u0000-\u001f\u007f]/.test(value) ? '' : storable(value.slice(0, MAX_LABEL));
+  return hasControlCharacter(value) ? '' : storable(value.slice(0, MAX_LABEL));
 };
 
 const MAX_LABEL = 4096;

@@ -33,16 +33,6 @@ export async function transcriptCandidates(
   }));
 }
 
-/** The newest whole version of each. */
-export async function loadTranscripts(database: Pick<Database, 'ask'>, session_id: string): Promise<TranscriptFile[]> {
-  const files: TranscriptFile[] = [];
-  for (const { candidates } of await transcriptCandidates(database, session_id)) {
-    const newest = await candidates[0]?.load(); // one at a time: a file may be large
-    if (newest) files.push(newest);
-  }
-  return files;
-}
-
 const headOf = ({ told, harness_id, harness_session_id, newest_id, received_at }: TranscriptVersion) => ({
   harness_id,
   harness_session_id,

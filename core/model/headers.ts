@@ -13,3 +13,7 @@ export function headerOf(headers: HeaderList, name: string): string | null {
 
 /** The value without white space around it; '' when there is none. */
 export const wordOf = (headers: HeaderList, name: string): string => headerOf(headers, name)?.trim() ?? '';
+
+/** True for a text that no header may carry: a control character is in it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
+export const hasControlCharacter = (text: string): boolean => /[\u0000-\u001f\u007f]/.test(text);

@@ -1,6 +1,6 @@
 /** Which transcripts count, and what is in them: the newest whole version of each file, put together out of its parts. */
 import * as assert from 'uvu/assert';
-import { loadTranscripts, transcriptCandidates } from '../../../core/engine/read-transcripts.ts';
+import { transcriptCandidates } from '../../../core/engine/read-transcripts.ts';
 import type { TranscriptWriter } from '../../../core/engine/transcript-writer.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import {
@@ -23,7 +23,10 @@ databaseSuite('read transcripts', (test, database) => {
 
   /** Uploads, and gives the session of the first. */
   const sessionOf = async (...said: Said[]): Promise<string> => (await upload(writer, ...said))[0]?.session_id ?? '';
-  const files = async (session_id: string) => loadTranscripts(database(), session_id);
+  const files = async (session_id: string) =>
+    Promise.all(
+      (await transcriptCandidates(database(), session_id)).flatMap(({ candidates }) => candidates[0]?.load() ?? []),
+    );
   const newest = (session_id: string) => database().ask('newestTranscript', { session_id });
 
   test('the latest version per tagged identity counts: the main file first, then the agents by id', async () => {
