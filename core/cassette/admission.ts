@@ -28,6 +28,8 @@ export type AdmissionParts = {
   databases: CassetteDatabases | null;
   core: NonNullable<Env['CORE']> | null;
   environment: Readonly<Record<string, string | undefined>>;
+  /** Names of all that are installed. Absent: it is alone. */
+  names?: () => readonly string[];
   /** Of the service itself, for those that come with it. (core-settings.ts) */
   coreSettings?: Readonly<Record<string, unknown>>;
   /** A folder of ours for what a process needs while it runs. */
@@ -59,7 +61,7 @@ const PATIENCE: Patience = {
   health: { tries: 10, eachMs: 2_000, betweenMs: 500 },
 };
 
-/** The source runs when this returns, and nothing of it does when it throws. @throws {Rejection} */
+/** The source runs when this returns, and nothing of it does when it throws. @param signal it is wanted no more @throws {Rejection} */
 export async function admit(entry: Entry, parts: AdmissionParts, signal: AbortSignal): Promise<Admitted> {
   const { documentMs, health } = parts.patience ?? PATIENCE;
   const source = await resolveSource(entry.source, { ...parts, name: entry.name });
@@ -67,9 +69,9 @@ export async function admit(entry: Entry, parts: AdmissionParts, signal: AbortSi
   const source_digest = source.kind === 'module' ? await digestOf(source.folder) : null;
   if (source_digest !== null) refuseChanged(entry, source_digest);
 
-  const running = await start(entry, source, isolation, parts);
+  const running = await start(entry, source, isolation, { ...parts, signal });
   try {
-    const text = await documentOf(running, source, documentMs);
+    const text = await documentOf(running, source, { ms: documentMs, signal });
     const document = await readDocument(text, { name: entry.name, isolation });
     if (source.kind === 'remote') refuseChanged(entry, document.openapi_digest);
     const { manifest } = document;
@@ -105,7 +107,9 @@ function refuseChanged({ digest }: Entry, found: string): void {
     );
 }
 
-function start(entry: Entry, source: Source, isolation: Isolation, parts: AdmissionParts): Promise<Running> | Running {
+type StartParts = AdmissionParts & { signal: AbortSignal };
+
+function start(entry: Entry, source: Source, isolation: Isolation, parts: StartParts): Promise<Running> | Running {
   if (source.kind === 'remote') return startRemote({ address: source.address, name: entry.name });
   const module = {
     name: entry.name,
@@ -117,19 +121,22 @@ function start(entry: Entry, source: Source, isolation: Isolation, parts: Admiss
     log: cassetteLog(parts.log, entry.name),
   };
   const { loadMs } = parts.patience ?? PATIENCE;
-  return isolation === 'inline' ? startInline(module) : startProcess(module, { tmp: parts.tmp, loadMs });
+  return isolation === 'inline'
+    ? startInline(module)
+    : startProcess(module, { tmp: parts.tmp, loadMs, signal: parts.signal });
 }
 
 /** What it gets, once it has said what it is. A database is handed out before its schema is made; until then it has nothing to read. */
 function handed(entry: Entry, loaded: Loaded, parts: AdmissionParts): Handed {
-  const { databases, core, environment, log } = parts;
+  const { databases, core, environment, names = () => [], log } = parts;
+  const { name } = entry;
   const manifest = parseManifest(loaded.manifest);
   refuseUngranted(manifest, entry.grants);
   const given = { ...ofTheService(manifest, parts), ...entry.config };
   return {
-    LOG: cassetteLog(log, entry.name),
-    CONFIG: readSettings(manifest, given, settingsFromEnvironment(entry.name, environment), entry.name),
-    DB: manifest.bindings.db && databases ? databases.db(entry.name, { statementMs: STATEMENT_MS }) : null,
+    LOG: cassetteLog(log, name),
+    CONFIG: readSettings(manifest, given, settingsFromEnvironment(name, environment, names()), name),
+    DB: manifest.bindings.db && databases ? databases.db(name, { statementMs: STATEMENT_MS }) : null,
     CORE: manifest.bindings.core ? core : null,
   };
 }
@@ -140,10 +147,10 @@ const ofTheService = ({ config }: DeclaredManifest, { base, coreSettings = {} }:
     ? Object.fromEntries(Object.entries(coreSettings).filter(([key]) => config.some((setting) => setting.key === key)))
     : {};
 
-const documentOf = (running: Running, source: Source, ms: number): Promise<string> =>
+const documentOf = (running: Running, source: Source, asking: { ms: number; signal: AbortSignal }): Promise<string> =>
   source.kind === 'remote'
-    ? documentText(running, `${source.address.pathname}${source.address.search}`, { step: 'resolve', ms })
-    : documentText(running, parseManifest(running.loaded?.manifest).api.openapi, { step: 'openapi', ms });
+    ? documentText(running, `${source.address.pathname}${source.address.search}`, { step: 'resolve', ...asking })
+    : documentText(running, parseManifest(running.loaded?.manifest).api.openapi, { step: 'openapi', ...asking });
 
 async function refuseMissing({ depends }: DeclaredManifest, databases: CassetteDatabases | null): Promise<void> {
   if (!SERVED_CORE.includes(depends.core))

@@ -1,21 +1,31 @@
 /** How is a cassette asked for its document? Once, with a deadline and a bound, and where it says that it is. */
+import { aborted } from './aborted.ts';
 import { MOST_DOCUMENT_BYTES } from './document.ts';
 import { Rejection, type Running, type Step } from './running.ts';
 import { textOf } from './text-of.ts';
 
 const DOCUMENT_MS = 10_000;
 
-/** @param path its own, with query; `step`: where it fails when there is none to be had. @throws {Rejection} */
+type Asking = {
+  /** Where it fails when there is none to be had. */
+  step?: Step;
+  ms?: number;
+  /** It is wanted no more. */
+  signal?: AbortSignal;
+};
+
+/** @param path its own, with query @throws {Rejection} */
 export async function documentText(
   running: Pick<Running, 'fetch'>,
   path: string,
-  { step = 'openapi', ms = DOCUMENT_MS }: { step?: Step; ms?: number } = {},
+  { step = 'openapi', ms = DOCUMENT_MS, signal }: Asking = {},
 ): Promise<string> {
+  const late = AbortSignal.timeout(ms);
   const request = new Request(`http://cassette${path}`, {
     headers: { accept: 'application/json' },
-    signal: AbortSignal.timeout(ms),
+    signal: signal ? AbortSignal.any([late, signal]) : late,
   });
-  const why = (error: Error) => (request.signal.aborted ? `it took longer than ${ms / 1000} s` : error.message);
+  const why = (error: Error) => (late.aborted ? `it took longer than ${ms / 1000} s` : error.message);
   const response = await running.fetch(request).catch((error: Error) => {
     throw new Rejection(step, `Cannot get its OpenAPI document at ${path}: ${why(error)}`);
   });
@@ -24,7 +34,8 @@ export async function documentText(
     const elsewhere = response.status >= 300 && response.status < 400 ? ', and redirects are not followed' : '';
     throw new Rejection(step, `Cannot get its OpenAPI document at ${path}: it answered ${response.status}${elsewhere}`);
   }
-  return textOf(response, MOST_DOCUMENT_BYTES).catch((error: Error) => {
+  const text = Promise.race([textOf(response, MOST_DOCUMENT_BYTES), aborted(request.signal)]);
+  return text.catch((error: Error) => {
     throw new Rejection('openapi', `Cannot read its OpenAPI document at ${path}: ${why(error)}`);
   });
 }

@@ -30,16 +30,14 @@ export type CassetteHost = {
   version(): string;
   /** From the first list on, and again whenever it was edited. Settles when what left is gone. */
   apply(list: ListInEffect): Promise<void>;
-  /** @throws {Refusal} cassette-unknown, cassette-unavailable, cassette-broken, cassette-late, body-too-large */
+  /** @throws {Refusal} cassette-unknown, and as `mounted` */
   answer(name: string, call: Call): Promise<Response>;
   /** One of its own paths, asked on nobody's behalf: for its tools. @throws {Refusal} as above */
   ask(name: string, request: Request): Promise<Response>;
-  /** Resolves when every entry was tried once, or after so long. */
-  settled(ms: number): Promise<void>;
   close(graceMs: number): Promise<void>;
 };
 
-export type HostParts = Omit<SlotParts, 'base' | 'changed' | 'retryMs' | 'refreshMs'> &
+export type HostParts = Omit<SlotParts, 'base' | 'names' | 'retryMs' | 'refreshMs'> &
   Partial<Pick<SlotParts, 'retryMs' | 'refreshMs'>> & { limits?: Limits };
 
 /** A stream of a cassette that was taken off the list ends by itself within this time, or is cut. */
@@ -50,7 +48,6 @@ const REFRESH_MS = 30_000;
 export function openHost(parts: HostParts): CassetteHost {
   const slots = new Map<string, { slot: Slot; key: string }>();
   const withdrawals = new Set<Promise<void>>();
-  const waiting = new Set<() => void>();
   let effect: ListInEffect = { entries: [], loaded_at: '', problem: null, folderOf: () => '' };
 
   const shown = () => [...slots.values()].map(({ slot }) => slot.installed());
@@ -59,11 +56,9 @@ export function openHost(parts: HostParts): CassetteHost {
     openSlot(entry, {
       ...parts,
       base,
+      names: () => effect.entries.map(({ name }) => name),
       retryMs: parts.retryMs ?? RETRY_MS,
       refreshMs: parts.refreshMs ?? REFRESH_MS,
-      changed: () => {
-        for (const look of waiting) look();
-      },
     });
   const withdraw = (slot: Slot, graceMs: number) => {
     const ending = slot
@@ -119,7 +114,6 @@ export function openHost(parts: HostParts): CassetteHost {
       }
       for (const [name, entry] of wanted)
         if (!slots.has(name)) slots.set(name, { slot: open(entry, list.folderOf(entry)), key: keyOf(entry, list) });
-      for (const look of waiting) look();
       await Promise.all(gone);
     },
     async answer(name, call) {
@@ -133,21 +127,6 @@ export function openHost(parts: HostParts): CassetteHost {
       const signal = AbortSignal.any([request.signal, slot.gone]);
       return running.fetch(new Request(request, { signal }));
     },
-    settled: (ms) =>
-      new Promise((resolve) => {
-        const look = () => {
-          if (shown().some(({ state }) => state === 'pending')) return;
-          done();
-        };
-        const done = () => {
-          clearTimeout(timer);
-          waiting.delete(look);
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        waiting.add(look);
-        look();
-      }),
     async close(graceMs) {
       const all = [...slots.values()].map(({ slot }) => withdraw(slot, graceMs));
       slots.clear();

@@ -26,13 +26,15 @@ export type Mounted = {
 export type Limits = { requestBytes: number; idleMs: number };
 export const LIMITS: Limits = { requestBytes: 32 * 1024 * 1024, idleMs: 120_000 };
 
-/** @throws {Refusal} body-too-large, cassette-unavailable, cassette-broken, cassette-late */
+/** @throws {Refusal} route-unknown, body-too-large, cassette-unavailable, cassette-broken, cassette-late */
 export async function mounted(mount: Mounted, { requestBytes, idleMs }: Limits = LIMITS): Promise<Response> {
   const { request, name, running, gone } = mount;
+  if (request.method === 'TRACE') throw new Refusal('route-unknown', 'Cannot TRACE here: it is not passed on');
   if (Number(request.headers.get('content-length') ?? 0) > requestBytes) throw tooLarge(requestBytes);
   const ending = new AbortController();
   const signal = AbortSignal.any([request.signal, gone, ending.signal]);
-  const body = request.body && bounded(request.body, requestBytes);
+  const idle = idleTimer(idleMs, () => ending.abort());
+  const body = request.body && bounded(request.body, requestBytes, idle.moved);
   const asked = new Request(localAddress(mount), {
     method: request.method,
     headers: inwards(mount),
@@ -41,7 +43,6 @@ export async function mounted(mount: Mounted, { requestBytes, idleMs }: Limits =
     ...(body ? { body: body.stream, duplex: 'half' } : {}),
   } as RequestInit);
 
-  const idle = idleTimer(idleMs, () => ending.abort());
   try {
     const response = await Promise.race([running.fetch(asked), idle.late]);
     return new Response(response.body && watched(response.body, idleMs, signal, ending, mount), {
@@ -130,11 +131,13 @@ function dropHopByHop(headers: Headers): void {
   for (const name of [...HOP_BY_HOP, ...named]) if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) headers.delete(name);
 }
 
-function bounded(body: ReadableStream<Uint8Array>, most: number) {
+/** @param moved hears that more of it was taken */
+function bounded(body: ReadableStream<Uint8Array>, most: number, moved: () => void) {
   let bytes = 0;
   const count = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.byteLength;
+      moved();
       if (bytes > most) controller.error(new Error('Cannot send on: the body is too large'));
       else controller.enqueue(chunk);
     },
@@ -142,17 +145,25 @@ function bounded(body: ReadableStream<Uint8Array>, most: number) {
   return { stream: body.pipeThrough(count), over: () => bytes > most };
 }
 
-/** The time until the head of the answer. */
+/** The time until the head of the answer, in which nothing of the body moves either: a slow upload is no fault of the cassette. */
 function idleTimer(ms: number, passed: () => void) {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
+      timer = undefined;
       reject(new CassetteDown('late', `no answer within ${ms / 1000} s`));
       passed();
     }, ms);
   });
   late.catch(() => {}); // it may pass after the answer, when nobody waits for it
-  return { late, stop: () => clearTimeout(timer) };
+  return {
+    late,
+    moved: () => void timer?.refresh(),
+    stop: () => {
+      clearTimeout(timer);
+      timer = undefined; // what is cleared would be begun anew by its refresh
+    },
+  };
 }
 
 /** Cut when no byte comes for so long though one is waited for; a reader that takes its time is no fault of the cassette. */

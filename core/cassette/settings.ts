@@ -9,15 +9,22 @@ export type EnvironmentSettings = Readonly<Record<string, string>>;
 
 const prefixOf = (installed: string) => `SVC_CASSETTE_${installed.toUpperCase().replaceAll('-', '_')}_`;
 
-/** Those that are for the installation of that name. An empty one counts as not set. */
+/**
+ * Those that are for the installation of that name. An empty one counts as not set.
+ * @param others names of all that are installed: `SVC_CASSETTE_MY_NOTES_KEY` is for `my-notes` where there is one, and
+ * nothing that `my` could read by declaring `notes_key`
+ */
 export function settingsFromEnvironment(
   installed: string,
   environment: Readonly<Record<string, string | undefined>>,
+  others: readonly string[],
 ): EnvironmentSettings {
   const prefix = prefixOf(installed);
+  const longer = others.map(prefixOf).filter((other) => other !== prefix && other.startsWith(prefix));
+  const isFor = (name: string) => name.startsWith(prefix) && !longer.some((other) => name.startsWith(other));
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, text]) =>
-      name.startsWith(prefix) && text !== undefined && text !== '' ? [[name.slice(prefix.length), text]] : [],
+      isFor(name) && text !== undefined && text !== '' ? [[name.slice(prefix.length), text]] : [],
     ),
   );
 }

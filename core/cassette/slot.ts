@@ -22,15 +22,13 @@ export type Slot = {
 
 export type SlotParts = AdmissionParts & {
   now: () => number;
-  /** Its state or its document is another one. */
-  changed(): void;
   /** Between two tries, doubling; and between two looks at what is in. */
   retryMs: { first: number; most: number };
   refreshMs: number;
 };
 
 export function openSlot(entry: Entry, parts: SlotParts): Slot {
-  const { now, changed, retryMs, refreshMs } = parts;
+  const { now, retryMs, refreshMs } = parts;
   const log: Log = parts.log.child({ cassette: entry.name });
   const leaving = new AbortController();
   const gone = new AbortController();
@@ -53,7 +51,6 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
       if (why) log.warn({ state, step: why.step, reason: why.reason, problems: why.problems }, 'a cassette is not in');
       else log.info({ state, digest: admitted?.source_digest }, 'a cassette is in');
     }
-    changed();
   };
   const troubleOf = (error: unknown): Trouble => {
     const { step, message, problems } =

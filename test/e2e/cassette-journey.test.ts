@@ -1,7 +1,7 @@
 /** A cassette from its author's first command to its last trace: made, packed, installed, asked, changed behind our back, and removed. */
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
@@ -9,6 +9,7 @@ import type { Evidence } from '../../core/cassette/evidence.ts';
 import { openPool } from '../../core/db/client/server.ts';
 import { openDatabase } from '../../core/db/open.ts';
 import { openLog } from '../../core/log.ts';
+import { packageRoot } from '../../core/package-root.ts';
 import { cassetteFolder } from '../support/cassette-folder.ts';
 import { startTestThread } from '../support/databases.ts';
 import { connectMcp } from '../support/mcp.ts';
@@ -66,17 +67,17 @@ const lines = async (url: string): Promise<Json[]> => {
     .map((line) => JSON.parse(line));
 };
 
-/** A new cassette as its author would send it, made with the commands that he has. */
+/** A new cassette as its author would send it: made, built and packed with the commands that he has. */
 async function packed(): Promise<string> {
   const folder = await emptyFolder();
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const { status, err } = await svc(folder, ['cassette', 'new', 'weather']);
   assert.is(status, 0, err);
-  await promisify(execFile)('npm', ['pack', '--ignore-scripts', '--offline'], {
-    cwd: join(folder, 'weather'),
-    env: { PATH: process.env.PATH, HOME: folder },
-  });
-  return join(folder, 'weather', 'weather-0.1.0.tgz');
+  const cwd = join(folder, 'weather');
+  await symlink(join(packageRoot(), 'node_modules'), join(cwd, 'node_modules')); // for `npm install`, which would ask a registry
+  await rm(join(cwd, 'dist'), { recursive: true }); // packing builds it anew
+  await promisify(execFile)('npm', ['pack', '--offline'], { cwd, env: { PATH: process.env.PATH, HOME: folder } });
+  return join(cwd, 'weather-0.1.0.tgz');
 }
 const tarball = packed(); // for both databases, while the first service starts
 
@@ -140,6 +141,17 @@ onEachDatabase(
       assert.equal(rows.map(({ id }) => id).sort(), sessions.map(({ id }) => id).sort());
     });
 
+    test('its background work has stored what the read API told it, in a schema of its own', async (stand) => {
+      const counted = () => read<{ counts: Json[] }>(`${stand.service.api}/v1/cassettes/weather/counts`);
+      const [first] = await eventually('its first run', async () => {
+        const { counts } = await counted();
+        return counts.length > 0 && counts;
+      });
+      assert.type(first?.sessions, 'number');
+      const { cassettes } = await read<{ cassettes: Json[] }>(`${stand.service.api}/v1/cassettes`);
+      assert.is(cassettes.find(({ name }) => name === 'weather')?.last_run.error, undefined);
+    });
+
     let ticks: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
     test('what is removed while it runs is gone at once', async (stand) => {
@@ -177,6 +189,11 @@ onEachDatabase(
       assert.equal(
         ours.sort(),
         ['counts', 'longest', 'sessions'].map((path) => `/v1/cassettes/weather/${path}`),
+      );
+      assert.equal(
+        Object.keys(contract.paths).filter((path) => path.startsWith('/internal')),
+        [],
+        'what operators alone may know is no contract',
       );
       const id = (contract: Json) => contract.paths['/v1/cassettes/weather/sessions'].get.operationId;
       assert.is(id(contract), 'weather_listSessions');
@@ -258,10 +275,24 @@ onEachDatabase(
       assert.equal(await toolsOf(service), ['north_longest']);
     });
 
+    test('removed, it is withdrawn at once with its routes, its tools and its files; what it stored stays', async (stand) => {
+      const { service, folder } = stand;
+      const out = await told(stand, 'remove', 'north');
+      assert.match(out, "What it has stored stays; 'svc cassette remove north --purge' drops it");
+      await eventually('north to be gone', async () => {
+        const { status } = await fetch(`${service.api}/v1/cassettes/north/sessions`);
+        return status === 404;
+      });
+      assert.equal(await toolsOf(service), []);
+      assert.is(await evidenceOn(service, 'north'), undefined);
+      assert.not(existsSync(join(folder, '.svc/cassettes/north')));
+      assert.equal(Object.keys(await listed(stand)), ['weather']);
+    });
+
     test('a purge leaves nothing of it in the database, and the other one as it was', async (stand) => {
       assert.is(await stand.service.stop(), 0);
       assert.match(await told(stand, 'remove', 'weather', '--purge'), /Its schema, .* and its role are gone/);
-      assert.equal(await listed(stand), { north: [null, null] });
+      assert.equal(await listed(stand), {});
       assert.equal(await left(stand), ['cassette_north']);
       await told(stand, 'remove', 'north', '--purge'); // its role would outlive the database of this test
     });

@@ -14,6 +14,7 @@ import { openLog } from '../../core/log.ts';
 import { openMetrics } from '../../core/metrics.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import type { TestDatabase } from './databases.ts';
+import { everySourceTried } from './every-source-tried.ts';
 
 type Given = {
   /** Of `cassettes/<folder>/cassette.ts`. */
@@ -55,7 +56,7 @@ export async function standCassette(database: TestDatabase, given: Given) {
     grants: grantsFor(parseManifest(manifest)),
   });
   void host.apply({ entries: [entry], loaded_at: '2026-11-21T09:00:00Z', problem: null, folderOf: packageRoot });
-  await host.settled(30_000);
+  await everySourceTried(host);
   return {
     /** Below `/v1/cassettes/<name>`, or anything else of the read API by its whole path. */
     ask: (path: string, init: RequestInit = {}): Promise<Response> =>

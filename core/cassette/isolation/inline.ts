@@ -1,6 +1,7 @@
 /** How does a cassette run in this process? Its entry is imported and its fetch called: for those that come with the service. */
 import { pathToFileURL } from 'node:url';
 import { traceOf } from '../../http/failure.ts';
+import { aborted } from '../aborted.ts';
 import type { Cassette, Context, Env, Progress, ScheduledContext } from '../contract.ts';
 import { NO_PROGRESS, progressOf } from '../progress.ts';
 import { CassetteDown, type Confinement, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
@@ -52,7 +53,7 @@ export async function startInline({ name, entry, handed, log }: StartModule): Pr
 
   const answer = async (request: Request): Promise<Response> => {
     try {
-      return await cassette.fetch(request, env, context);
+      return await Promise.race([cassette.fetch(request, env, context), aborted(request.signal)]);
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason;
       log.error(traceOf(error), 'the cassette threw over a request');

@@ -14,6 +14,8 @@ export type ProcessOptions = {
   /** Of JavaScript's heap; some more is left for buffers and threads. */
   memory_mb?: number;
   loadMs?: number;
+  /** Ends its start: it is wanted no more. */
+  signal?: AbortSignal;
   heartbeat?: { everyMs: number; withinMs: number };
   backOff?: { fromMs: number; toMs: number; forgetMs: number };
   /** A lower wall than the highest that stands here. */
@@ -59,7 +61,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   const live = async () => {
     const life = await startLife(starting);
     newborn = life;
-    if (closing) life.end(CLOSED);
+    if (closing || options.signal?.aborted) life.end(CLOSED);
     try {
       const loaded = await loadedBy(life, loadMs);
       await life.hand(await module.handed(loaded));
@@ -79,6 +81,8 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   let current: Life | undefined;
   let failures = 0;
 
+  const leave = () => newborn?.end(CLOSED);
+  options.signal?.addEventListener('abort', leave, { once: true });
   const { life: first, loaded } = await live().catch((error: unknown) => {
     gate.close();
     if (error instanceof Rejection) throw error;

@@ -100,7 +100,11 @@ async function permissionFor({ source, staged, from, options, lists }: Found, io
   const entry = lists.list.find((one) => one.name === name);
   const builtIn = entry !== undefined && lists.folderOf(entry) !== dirname(lists.file ?? '');
   const kept = entry && !builtIn ? known(entry.config, manifest.config) : {};
-  const given = settingsFromEnvironment(name, io.env);
+  const given = settingsFromEnvironment(
+    name,
+    io.env,
+    lists.list.map((one) => one.name),
+  );
   return {
     ...asked,
     name,

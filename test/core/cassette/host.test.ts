@@ -18,6 +18,7 @@ import {
   removeCassetteFolder,
 } from '../../support/cassette-folder.ts';
 import { eventually } from '../../support/eventually.ts';
+import { everySourceTried } from '../../support/every-source-tried.ts';
 import { cassetteManifest } from '../../support/running-cassette.ts';
 
 const test = suite('host');
@@ -50,7 +51,7 @@ const apply = (on: CassetteHost, ...entries: Entry[]) =>
   on.apply({ entries, loaded_at: '2026-11-21T09:00:00Z', problem: null, folderOf: () => '/' });
 const settled = async (on: CassetteHost, ...entries: Entry[]): Promise<Installed[]> => {
   void apply(on, ...entries);
-  await on.settled(10_000);
+  await everySourceTried(on);
   return on.installed();
 };
 const states = (all: readonly Installed[]) => Object.fromEntries(all.map((one) => [one.entry.name, one.state]));
@@ -203,6 +204,18 @@ test('it is handed its settings, from the list and the environment, and no bindi
     bindings: ['CONFIG', 'LOG'],
     config: { greeting: 'hi', 'api.key': 's3cret' },
   });
+});
+
+test('a secret of one is not handed to another that declares it under the name of its variable', async () => {
+  const secret = { type: 'string' as const, secret: true };
+  const on = host({ environment: { SVC_CASSETTE_MY_NOTES_API_KEY: 's3cret' } });
+  await settled(
+    on,
+    entry('my', await made({ manifest: { config: [{ key: 'notes.api.key', ...secret }] } })),
+    entry('my-notes', await made({ manifest: { config: [{ key: 'api.key', ...secret }] } })),
+  );
+  const config = async (name: string) => ((await (await get(on, name, '/env')).json()) as { config: object }).config;
+  assert.equal([await config('my'), await config('my-notes')], [{}, { 'api.key': 's3cret' }]);
 });
 
 test('it reads the core through its binding, and nothing else of it', async () => {

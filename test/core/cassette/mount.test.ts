@@ -152,6 +152,25 @@ test('who does not answer within the idle time is late, and is told to stop', as
   assert.ok(stopped);
 });
 
+test('an upload may take longer than the idle time while it moves, and one that stops is late', async () => {
+  const reading: Running['fetch'] = async (request) => new Response(await request.text());
+  const sending = (chunks: number) => {
+    let left = chunks;
+    const body = new ReadableStream({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        if (left-- > 0) controller.enqueue(new TextEncoder().encode('x'));
+        else if (chunks > 2) controller.close();
+        else await new Promise(() => {}); // never another one
+      },
+    });
+    const init = { method: 'POST', body, duplex: 'half' } as RequestInit;
+    return through(reading, '/v1/cassettes/my-notes/x', init, { limits: { requestBytes: 10, idleMs: 1_000 } });
+  };
+  assert.is(await (await sending(8)).text(), 'xxxxxxxx'); // 1.2 s at least
+  await refusedAs('cassette-late', sending(2));
+});
+
 test('an answer that stops in the middle is cut after the idle time; a slow reader is not', async () => {
   const sending = (chunks: number) =>
     through(

@@ -16,6 +16,7 @@ import { openLog } from '../../../core/log.ts';
 import { cassettesOf } from '../../support/cassette-database.ts';
 import { cassetteFolder, type Made, openapiOf, removeCassetteFolder } from '../../support/cassette-folder.ts';
 import { databaseSuite, embeddedDatabase, type TestDatabase } from '../../support/databases.ts';
+import { everySourceTried } from '../../support/every-source-tried.ts';
 import type { Json } from '../../support/read-api.ts';
 import { cassetteManifest } from '../../support/running-cassette.ts';
 
@@ -365,7 +366,7 @@ function tried(
   /** Beside the good one. */
   const lookedAt = async (host: CassetteHost, ...entries: Entry[]): Promise<Installed[]> => {
     await apply(host, good, ...entries);
-    await host.settled(60_000);
+    await everySourceTried(host);
     return host.installed().filter(({ entry }) => entry.name !== good.name);
   };
   const refusedAs = (one: Installed | undefined, { state, step, says }: { state: State; step: Step; says: RegExp }) => {
@@ -436,7 +437,7 @@ function tried(
       );
       const hurried = open(HURRIED);
       await apply(hurried, ...entries);
-      await hurried.settled(60_000);
+      await everySourceTried(hurried);
       for (const one of hurried.installed()) refusedAs(one, { state: 'rejected', ...(LATE[one.entry.name] as Mutant) });
       await stillIn(on);
     });

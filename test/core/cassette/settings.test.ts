@@ -11,7 +11,7 @@ const manifest = parseManifest(goodManifest());
 const SECRET = 'sk-very-secret';
 
 const read = (given: Record<string, unknown> = {}, variables: Record<string, string> = {}) =>
-  readSettings(manifest, given, settingsFromEnvironment('my-notes', variables), 'my-notes');
+  readSettings(manifest, given, settingsFromEnvironment('my-notes', variables, ['my', 'my-notes']), 'my-notes');
 const rejection = (given: Record<string, unknown> = {}, variables: Record<string, string> = {}): Rejection => {
   try {
     read(given, variables);
@@ -51,6 +51,13 @@ test('the environment stands above the list, by the installed name', () => {
     verbose: true,
     extra: [1, 2],
   });
+});
+
+test('no cassette gets what is meant for another whose name begins with its own', () => {
+  const variables = { SVC_CASSETTE_MY_NOTES_API_KEY: SECRET, SVC_CASSETTE_MY_TOP: '7' };
+  assert.equal(settingsFromEnvironment('my', variables, ['my', 'my-notes', 'notes']), { TOP: '7' });
+  assert.equal(settingsFromEnvironment('my', variables, ['my', 'my-note']), { TOP: '7', NOTES_API_KEY: SECRET });
+  assert.equal(settingsFromEnvironment('my-notes', variables, ['my', 'my-notes', 'notes']), { API_KEY: SECRET });
 });
 
 test('an empty variable counts as not set', () => {

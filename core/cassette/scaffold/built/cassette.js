@@ -73,7 +73,8 @@ function database(env) {
         throw new Error('Cannot read: this service runs without a database');
     return env.DB;
 }
-const problem = (status, detail) => Response.json({ status, detail }, { status, headers: { 'content-type': 'application/problem+json' } });
+/** RFC 9457, with the sentence once more as `error`, where readers of this API look for it. */
+const problem = (status, detail) => Response.json({ status, detail, error: detail }, { status, headers: { 'content-type': 'application/problem+json' } });
 /** One line of JSON for each row. The next row is asked for when the reader wants more. */
 function ndjson(rows) {
     const left = rows[Symbol.asyncIterator]();

@@ -5,8 +5,8 @@ const problem = {
         'application/problem+json': {
             schema: {
                 type: 'object',
-                required: ['status', 'detail'],
-                properties: { status: { type: 'integer' }, detail: { type: 'string' } },
+                required: ['status', 'detail', 'error'],
+                properties: { status: { type: 'integer' }, detail: { type: 'string' }, error: { type: 'string' } },
             },
         },
     },

@@ -98,8 +98,9 @@ function database(env: Env<Config>): Db {
   return env.DB;
 }
 
+/** RFC 9457, with the sentence once more as `error`, where readers of this API look for it. */
 const problem = (status: number, detail: string) =>
-  Response.json({ status, detail }, { status, headers: { 'content-type': 'application/problem+json' } });
+  Response.json({ status, detail, error: detail }, { status, headers: { 'content-type': 'application/problem+json' } });
 
 /** One line of JSON for each row. The next row is asked for when the reader wants more. */
 function ndjson(rows: AsyncIterable<unknown>): Response {

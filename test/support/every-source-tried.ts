@@ -1,0 +1,6 @@
+/** Was every source on the list tried once? Whatever came of it: in, or not and why. */
+import type { CassetteHost } from '../../core/cassette/host.ts';
+import { eventually } from './eventually.ts';
+
+export const everySourceTried = (host: Pick<CassetteHost, 'installed'>): Promise<void> =>
+  eventually(() => host.installed().every(({ state }) => state !== 'pending'));
