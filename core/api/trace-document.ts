@@ -47,17 +47,22 @@ export async function* sessionDocument(
   yield ']}';
 }
 
-/** `{schema, trace, spans, links}` */
-export async function* traceDocument(ask: Ask, trace: Trace, payload: Payload): AsyncGenerator<string, void> {
+/** `{schema, trace, spans, links}`, told as of one moment as far as it fits the first pages. */
+export async function* traceDocument(
+  ask: Ask,
+  start: Answer<'traceStart'> & object,
+  payload: Payload,
+): AsyncGenerator<string, void> {
+  const { trace } = start;
   const of = { trace_id: trace.trace_id };
   yield `{"schema":${JSON.stringify(SCHEMA)},"trace":${JSON.stringify(trace)},"spans":[`;
   let separator = '';
-  for await (const { span } of spansOf(ask, of, payload)) {
+  for await (const { span } of spansOf(ask, of, payload, start.spans)) {
     yield separator + JSON.stringify(span);
     separator = ',';
   }
   yield '],"links":[';
-  yield* elements(linksOf(ask, of));
+  yield* elements(linksOf(ask, of, start.links));
   yield ']}';
 }
 
@@ -79,21 +84,16 @@ async function* tracesOf(ask: Ask, session_id: string, first: Answer<'sessionTra
   }
 }
 
-async function* spansOf(
-  ask: Ask,
-  of: Scope,
-  payload: Payload,
-  first: Answer<'spansOf'> | null = null,
-): AsyncGenerator<Placed, void> {
+async function* spansOf(ask: Ask, of: Scope, payload: Payload, first: Answer<'spansOf'>): AsyncGenerator<Placed, void> {
   const limit = PAGE_ROWS.spans;
-  for (let page = first ?? (await ask('spansOf', { of, after: null, limit, payload })); ; ) {
+  for (let page = first; ; ) {
     yield* page.spans;
     if (!page.next) return;
     page = await ask('spansOf', { of, after: page.next, limit, payload });
   }
 }
 
-async function* linksOf(ask: Ask, of: Scope, first: Answer<'linksOf'> | null = null): AsyncGenerator<Link, void> {
+async function* linksOf(ask: Ask, of: Scope, first: Answer<'linksOf'> | null): AsyncGenerator<Link, void> {
   const limit = PAGE_ROWS.links;
   for (let page = first ?? (await ask('linksOf', { of, after: null, limit })); ; ) {
     yield* page.links;

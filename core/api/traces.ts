@@ -105,9 +105,10 @@ export const tracesApp = ({ ask, now, log }: Deps) =>
       return jsonStream<never>(c, sessionDocument(ask, session, start, payload), log);
     })
     .openapi(readTrace, async (c) => {
-      const trace = await ask('readTrace', c.req.valid('param'));
-      if (!trace) throw new Refusal(...NO_TRACE);
-      return jsonStream<never>(c, traceDocument(ask, trace, c.req.valid('query').payload), log);
+      const { payload } = c.req.valid('query');
+      const start = await ask('traceStart', { ...c.req.valid('param'), payload, limits: PAGE_ROWS });
+      if (!start) throw new Refusal(...NO_TRACE);
+      return jsonStream<never>(c, traceDocument(ask, start, payload), log);
     })
     .openapi(readSpan, async (c) => {
       const span = await ask('readSpan', c.req.valid('param'));

@@ -52,6 +52,7 @@ import { changesNow, sessionChanges } from './read/session-changes.ts';
 import { sessionStart } from './read/session-start.ts';
 import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
 import { toolsOfTraces } from './read/tools-of-traces.ts';
+import { traceStart } from './read/trace-start.ts';
 import { chainHead, sessionIds, turnChain } from './read/turn-chain.ts';
 import { slicesUpTo, turnParts } from './read/turn-chain-bytes.ts';
 import { appendTranscript } from './store/append-transcript.ts';
@@ -112,6 +113,7 @@ export const questions = {
   sessionTraces,
   spansOf,
   toolsOfTraces,
+  traceStart,
   chainHead,
   sessionIds,
   turnChain,

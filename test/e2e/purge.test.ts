@@ -1,8 +1,9 @@
-/** A pasted secret passes the proxy, is purged, and is looked for in every file of the embedded service. */
+/** A pasted secret passes the proxy, is embedded and purged, and is looked for in every file of the embedded service. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { MODELS } from '../support/search.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
 import { startUpstream } from '../support/upstream.ts';
 
@@ -31,7 +32,11 @@ test('no file of the embedded database holds a purged secret, and the journal lo
   const upstream = await startUpstream([{ rawHeaders: ['content-type', 'application/json'], body: answer }]);
   let service: Service | null = null;
   const start = async () => {
-    service = await startService(folder, { SVC_PROXY_UPSTREAM: upstream.url });
+    service = await startService(folder, {
+      SVC_PROXY_UPSTREAM: upstream.url,
+      SVC_CASSETTES_BUILT_IN: 'true',
+      SVC_CASSETTE_SEARCH_MODELS_FOLDER: MODELS,
+    });
     return service;
   };
   try {
@@ -50,6 +55,14 @@ test('no file of the embedded database holds a purged secret, and the journal lo
       const { items } = await read<Sessions>(`${api}/v1/sessions`);
       return items[0]?.rollup.turn_count ? items[0].id : null;
     });
+    await eventually(
+      'the embedding',
+      async () => {
+        const response = await fetch(`${api}/v1/cassettes/search/status`);
+        return response.ok && ((await response.json()) as { embedded: number }).embedded === 1;
+      },
+      120_000,
+    );
     const purged = await fetch(`${api}/v1/admin/sessions/${id}/purge`, { method: 'POST' });
     const report = (await purged.json()) as { raw_turns: number; rewritten: boolean };
     assert.equal([purged.status, report.raw_turns, report.rewritten], [200, 1, true]);

@@ -5,6 +5,7 @@ import { hexArray, pgArray } from '../literals.ts';
 import { noteChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';
+import { forgetInCassettes } from './forget-in-cassettes.ts';
 import { parts, sliceReferences } from './slice-references.ts';
 
 /** The turns up to `up_to` that the latest correction attributes to the session; those that come later are no part of the purge. */
@@ -106,6 +107,7 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: Going, candidates
     const going = pgArray(turns.filter((raw_turn_id) => still.has(raw_turn_id)));
     const affected = [...new Set([...(await chainsOf(tx, going)), session_id])].sort();
     await removeProjections(tx, pgArray(affected));
+    await forgetInCassettes(tx, session_id);
     const raw_turns = await buryTurns(tx, { session_id, going, reason });
     await deriveAgain(tx, pgArray(affected));
     const corrected = pgArray(turns.filter((raw_turn_id) => !still.has(raw_turn_id)));

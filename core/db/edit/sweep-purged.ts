@@ -1,6 +1,8 @@
 /** Is what was purged out of the database's files as well? Deleted rows stay in their pages until these are written anew. */
 import { sql } from 'drizzle-orm';
+import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { tablesOfCassettes } from './forget-in-cassettes.ts';
 
 /** Where rows of a purged session were. */
 const TABLES = [
@@ -10,6 +12,7 @@ const TABLES = [
 ].map((name) => `svc.${name}`);
 
 const MOST_BYTES = 512 * 1024 * 1024; // of a table that is written anew: meanwhile nobody else is answered
+const MOST_BYTES_OF_CASSETTES = 32 * 1024 * 1024; // an index of vectors takes far longer
 
 /**
  * On the embedded database: writes these tables anew, takes their statistics again, which quote values, and deletes the write-ahead
@@ -17,15 +20,21 @@ const MOST_BYTES = 512 * 1024 * 1024; // of a table that is written anew: meanwh
  * On a server vacuuming, its log and its backups are its operator's; only the statistics are taken again here.
  */
 export async function sweepPurged(db: Sql, _args: Record<string, never>): Promise<boolean> {
+  const ofCassettes = await tablesOfCassettes(db);
   if (db.kind === 'server') {
-    for (const table of TABLES) await db.rows(sql`analyze ${sql.raw(table)}`);
+    for (const name of [...TABLES, ...ofCassettes.map((table) => table.name)])
+      await db.rows(sql`analyze ${sql.raw(name)}`);
     return false;
   }
+  const sizes = await db.rows<{ name: string; bytes: number }>(sql`
+    select t.name, pg_total_relation_size(t.name::regclass) as bytes from unnest(${pgArray(TABLES)}::text[]) as t (name)`);
+  const swept = [
+    ...sizes.map(({ name, bytes }) => ({ name, affordable: bytes <= MOST_BYTES })),
+    ...ofCassettes.map(({ name, bytes }) => ({ name, affordable: bytes <= MOST_BYTES_OF_CASSETTES })),
+  ];
   let anew = true;
-  for (const table of TABLES) {
-    const [size] = await db.rows<{ bytes: number }>(sql`select pg_total_relation_size(${table}::regclass) as bytes`);
-    const affordable = (size?.bytes ?? 0) <= MOST_BYTES;
-    await db.rows(sql`vacuum ${sql.raw(affordable ? '(full, analyze)' : '(analyze)')} ${sql.raw(table)}`);
+  for (const { name, affordable } of swept) {
+    await db.rows(sql`vacuum ${sql.raw(affordable ? '(full, analyze)' : '(analyze)')} ${sql.raw(name)}`);
     anew &&= affordable;
   }
   await db.rows(sql`vacuum full pg_catalog.pg_statistic`);

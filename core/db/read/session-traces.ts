@@ -38,13 +38,18 @@ export async function spansOf(
   db: Sql,
   { of, after, limit, payload }: { of: Scope; after: SpanKey | null; limit: number; payload: Payload },
 ): Promise<{ spans: { trace_started_at: string; span: Span }[]; next: SpanKey | null }> {
+  const traces = after
+    ? sql`and (t.started_at, t.trace_id) >= (${after.started_at}::timestamptz, ${after.trace_id}::uuid)`
+    : sql``;
   const beyond = after
-    ? sql`and (t.started_at, t.trace_id) >= (${after.started_at}::timestamptz, ${after.trace_id}::uuid)
-          and (t.started_at, t.trace_id, p.seq, p.span_id)
-              > (${after.started_at}::timestamptz, ${after.trace_id}::uuid, ${after.seq}::integer, ${after.span_id}::uuid)`
+    ? sql`and (t.started_at, t.trace_id, p.seq, p.span_id)
+              > (${after.started_at}::timestamptz, ${after.trace_id}::uuid, ${after.seq}::integer, ${after.span_id}::uuid)
+          and p.seq >= case when (t.started_at, t.trace_id) = (${after.started_at}::timestamptz, ${after.trace_id}::uuid)
+                            then ${after.seq}::integer else 0 end` // which the index can tell
     : sql``;
   const within =
     'session_id' in of ? sql`t.session_id = ${of.session_id}::uuid` : sql`t.trace_id = ${of.trace_id}::uuid`;
+  // Of each trace no more is taken than the page may have, or every page would sort all that is left of a long one.
   // Sizes are summed before a payload is unpacked, so one page never holds more than one large span beyond the bound.
   const rows = await db.rows<SpanColumns & { trace_started_at: string; fetched: number }>(sql`
     select ${spanColumns}, to_char(p.trace_started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as trace_started_at,
@@ -53,9 +58,14 @@ export async function spansOf(
                    sum(q.payload_bytes) over (order by q.trace_started_at, q.trace_id, q.seq, q.span_id) - q.payload_bytes
                      as bytes_before
               from (select p.*, t.started_at as trace_started_at
-                      from svc.traces t
-                      join svc.spans p on p.trace_id = t.trace_id
-                     where ${within} ${beyond}
+                      from svc.traces t,
+                           lateral (
+                             select p.*
+                               from svc.spans p
+                              where p.trace_id = t.trace_id ${beyond}
+                              order by p.seq, p.span_id
+                              limit ${limit + 1}) p
+                     where ${within} ${traces}
                      order by t.started_at, t.trace_id, p.seq, p.span_id
                      limit ${limit + 1}) q) p
      where p.bytes_before < ${PAGE_BYTES}
@@ -88,7 +98,7 @@ export async function linksOf(
       order by l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind
       limit ${limit + 1})`;
   const pages = [
-    page(sql`svc.span_links`, touching(of)),
+    ...touching(of).map((touched) => page(sql`svc.span_links`, touched)),
     ...forking(of).map((fork) => page(sql`svc.fork_links`, fork)),
   ];
   const rows = await db.rows<LinkColumns>(sql`
@@ -105,10 +115,14 @@ type LinkColumns = {
   [Key in keyof Link]-?: Key extends 'from_io' | 'to_io' ? NonNullable<Link[Key]> | null : Link[Key];
 };
 
-const touching = (of: Scope): SQL =>
+/** Each an order of an index: a trace's own links, then those that lead to it from elsewhere. */
+const touching = (of: Scope): SQL[] =>
   'session_id' in of
-    ? sql`l.session_id = ${of.session_id}::uuid`
-    : sql`(l.from_trace_id = ${of.trace_id}::uuid or l.to_trace_id = ${of.trace_id}::uuid)`;
+    ? [sql`l.session_id = ${of.session_id}::uuid`]
+    : [
+        sql`l.from_trace_id = ${of.trace_id}::uuid`,
+        sql`l.to_trace_id = ${of.trace_id}::uuid and l.from_trace_id <> l.to_trace_id`,
+      ];
 
 /** Forks are found by session, so a trace is looked for among those of its own: one by one, each out of an index. */
 function forking(of: Scope): SQL[] {

@@ -9,9 +9,12 @@ import type { HeaderList } from '../../../core/model/headers.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { Purged } from '../../../core/model/purge.ts';
 import { capturedCall, chat, chatAnswer, takeIn } from '../../support/captured-calls.ts';
+import { cassettesOf, furnished } from '../../support/cassette-database.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
+import { startEmbedder } from '../../support/embedding-server.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
+import { standSearch } from '../../support/search.ts';
 import { assertWhole } from '../../support/stored-bytes.ts';
 import { zstdStored } from '../../support/zstd-store.ts';
 
@@ -126,6 +129,64 @@ databaseSuite('purging a session', (test, database) => {
     assert.equal(rowsOf(await everything(database()), SECRET), []);
     assert.is((await ask('GET', `/v1/sessions/${id('leaky')}`)).status, 404, 'a rebuild brings nothing back');
     assert.equal(await ask('GET', `/v1/sessions/${id('clean')}/traces`), clean);
+  });
+
+  test('what was embedded of it goes with it, and what was embedded of others stays', async () => {
+    const server = await startEmbedder();
+    const config = { 'embedding.provider': 'ollama', 'embedding.target': server.url };
+    const other = capturedCall({
+      n: 10,
+      request: chat('Nothing of it'),
+      response: chatAnswer('Good'),
+      headers: of('other'),
+    });
+    await takeIn(database(), [...conversation('leaky', 0, 2), other]);
+    await deriveAll(database());
+    const search = await standSearch(database(), { config });
+    try {
+      const { embedded } = await search.embedded();
+      await database().sql('analyze');
+      const snippets = rowsOf(await everything(database()), SECRET).filter((row) => row.startsWith('cassette_search.'));
+      assert.is(snippets.length, 2);
+      const answer = await search.ask(`/v1/admin/sessions/${id('leaky')}/purge`, { method: 'POST' });
+      assert.is(answer.status, 200);
+      assert.is(Purged.parse(await answer.json()).rewritten, database().kind === 'embedded');
+      const left = await database().sql('select distinct session_id from cassette_search.embedded_spans');
+      assert.equal(left, [{ session_id: id('other') }]);
+      const [kept] = await database().sql('select count(*)::integer as n from cassette_search.span_embeddings');
+      assert.equal([embedded, kept?.n], [3, 1]);
+      assert.equal(rowsOf(await everything(database()), SECRET), []);
+    } finally {
+      await search.close();
+      await server.close();
+      await database().ask('removeCassette', { name: 'search' });
+    }
+  });
+
+  test('a table of a cassette that does not let go of its rows does not keep the others', async () => {
+    await takeIn(database(), conversation('leaky', 0, 2));
+    const cassettes = cassettesOf(database());
+    const tables = `create table notes (session_id uuid primary key, at text);
+      create table kept (note uuid references notes deferrable initially deferred);
+      create table words (word text, session_id uuid);
+      create table "named so" (session_id text);`;
+    try {
+      await furnished(cassettes, 'notes', { tables });
+      const own = (name: string) => `cassette_notes.${name}`;
+      for (const [into, values] of [
+        ['notes', `('${id('leaky')}', 'x')`],
+        ['kept', `('${id('leaky')}')`],
+        ['words', `('${SECRET}', '${id('leaky')}'), ('fine', '${id('other')}')`],
+        ['"named so"', `('${id('leaky')}')`],
+      ])
+        await database().sql(`insert into ${own(into ?? '')} values ${values}`);
+      assert.is((await purge('leaky')).raw_turns, 2);
+      const count = async (name: string) => (await database().sql(`select 1 as one from ${own(name)}`)).length;
+      assert.equal([await count('notes'), await count('words'), await count('"named so"')], [1, 1, 1]);
+    } finally {
+      await database().ask('removeCassette', { name: 'notes' });
+      await cassettes.close();
+    }
   });
 
   test('a second purge finds nothing left, and a session that never was is unknown', async () => {

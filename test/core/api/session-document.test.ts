@@ -1,4 +1,4 @@
-/** A session while its next call is derived: what the document says of the whole and what it says of each step are of one moment. */
+/** A session or a trace while its next call is derived: what the document says of the whole and what it says of each step are of one moment. */
 import * as assert from 'uvu/assert';
 import { openPool } from '../../../core/db/client/server.ts';
 import type { Database } from '../../../core/db/database.ts';
@@ -109,6 +109,45 @@ databaseSuite('a session document under writes', (test, database) => {
     } finally {
       await pool.close();
     }
+  });
+
+  test('whatever is derived of a trace between two questions, its totals agree with its steps', async () => {
+    await derive();
+    const trace_id = idOf('trace', told);
+    let seq = 1;
+    const step = () =>
+      database().sql(
+        `with step as (
+           insert into svc.spans (trace_id, span_id, session_id, seq, kind, name, started_at, input_tokens)
+           values ($1::uuid, gen_random_uuid(), $2::uuid, $3::integer, 'llm', '', now(), 5))
+         update svc.traces set span_count = $3::integer + 1, input_tokens = 10 + ($3::integer - 1) * 5 where trace_id = $1::uuid`,
+        [trace_id, session_id, ++seq],
+      );
+    await step();
+    const ask = (async (name: 'ping', args: never) => {
+      const answer = await database().ask(name, args);
+      await step();
+      return answer;
+    }) as Database['ask'];
+    for (let n = 0; n < 3; n++) {
+      const { trace, spans }: Json = await (await testApi({ ask }).request(`/v1/traces/${trace_id}`)).json();
+      const tokens = spans.reduce((sum: number, span: Json) => sum + span.usage.input_tokens, 0);
+      assert.equal([spans.length, tokens], [trace.span_count, trace.usage.input_tokens]);
+    }
+  });
+
+  test('a trace that is longer than its first page is told whole, and its links last', async () => {
+    await derive();
+    const trace_id = idOf('trace', told);
+    const small = { spans: 1, links: 1 };
+    const start = await database().ask('traceStart', { trace_id, payload: 'full', limits: small });
+    assert.equal([start?.spans.spans.length, start?.links], [1, null]);
+    const api = testApi({
+      ask: (name, args) =>
+        database().ask(name, (name === 'traceStart' ? { ...args, limits: small } : args) as typeof args),
+    });
+    const document: Json = await (await api.request(`/v1/traces/${trace_id}`)).json();
+    assert.equal([document.spans.length, document.links.length], [2, 1]);
   });
 
   test('a session that is longer than its first pages is told whole, and its links last', async () => {

@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { readContract } from '../../../core/api/app.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { displayTitle, Session, type SessionRecord } from '../../../core/model/session.ts';
 import { databaseSuite } from '../../support/databases.ts';
@@ -65,6 +66,17 @@ databaseSuite('sessions of the read API', (test, database) => {
     for (const limit of ['200', '201', '99999999999999999999', '0200'])
       assert.is((await get(`/v1/sessions?limit=${limit}`)).items.length, 200, limit);
     assert.is((await get('/v1/sessions?limit=1')).items.length, 1);
+  });
+
+  test('the list takes limit and cursor, and what is no parameter of it is not looked at', async () => {
+    const { paths } = readContract('0') as Json;
+    assert.equal(
+      paths['/v1/sessions'].get.parameters.map((parameter: Json) => [parameter.name, parameter.in, parameter.required]),
+      ['limit', 'cursor'].map((name) => [name, 'query', false]),
+    );
+    await insertSessions(database(), [{ n: 1 }, { n: 2 }]);
+    const others = 'sort=started_at&direction=asc&since=2030-01-01T00:00:00Z&auth_subject=x&harness_session_id=x';
+    assert.equal(await get(`/v1/sessions?${others}`), await get('/v1/sessions'));
   });
 
   test('the cursor of another list is refused', async () => {

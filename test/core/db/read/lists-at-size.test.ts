@@ -8,6 +8,7 @@ import { browseSessions } from '../../../../core/db/read/browse-sessions.ts';
 import { listRawTurns } from '../../../../core/db/read/list-raw-turns.ts';
 import { listSessions } from '../../../../core/db/read/list-sessions.ts';
 import { listTraces } from '../../../../core/db/read/list-traces.ts';
+import { linksOf, spansOf } from '../../../../core/db/read/session-traces.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
 import type { SessionFilter } from '../../../../core/model/browse.ts';
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
@@ -27,6 +28,8 @@ const SESSIONS = 50_000;
 const LIMIT = 50;
 const TURNS = 20_000; // of two sessions; every tenth was corrected from the one to the other
 const MIDDLE = idOf('session', 25_000);
+const STEPS = 20_000; // of one trace, each linked to the next
+const LONG = 6; // whose session and trace these are
 
 const every: SessionFilter = {
   text: null,
@@ -90,6 +93,52 @@ const define = (test: Test, database: () => TestDatabase): void => {
         }
         assert.ok(readRows(plan) <= 16 * LIMIT, `${readRows(plan)} rows: ${shown(plan)}`);
       }
+  });
+
+  test('the steps of a long trace come a page at a time, from any place, whoever asks', async () => {
+    const trace_id = idOf('trace', LONG);
+    const middle = { started_at: '2026-04-01T00:12:00.000000Z', trace_id, seq: STEPS / 2, span_id: idOf('span', 0) };
+    for (const of of [{ session_id: idOf('session', LONG) }, { trace_id }]) {
+      const plan = await explained(database(), (db) =>
+        spansOf(db, { of, after: middle, limit: LIMIT, payload: 'full' }),
+      );
+      assert.ok(
+        nodesOf(plan).some((node) => node['Index Name'] === 'spans_order'),
+        shown(plan),
+      );
+      assert.ok(readRows(plan) <= 4 * LIMIT, `${readRows(plan)} rows: ${shown(plan)}`);
+      assert.is(plan['Actual Rows'], LIMIT + 1, 'and all of the page is there');
+    }
+  });
+
+  test('the links of a session or a trace come in the order of an index', async () => {
+    const [trace_id, span_id] = [idOf('trace', LONG), idOf('span', STEPS / 2)];
+    const after = {
+      ...{ kind: 'feeds' as const, from_trace_id: trace_id, from_span_id: span_id },
+      ...{ to_trace_id: trace_id, to_span_id: span_id },
+    };
+    for (const [of, index] of [
+      [{ session_id: idOf('session', LONG) }, 'span_links_order'],
+      [{ trace_id }, 'span_links_pkey'],
+    ] as const)
+      for (const place of [null, after]) {
+        const plan = await explained(database(), (db) => linksOf(db, { of, after: place, limit: LIMIT }));
+        const indexes = nodesOf(plan).map((node) => node['Index Name']);
+        assert.ok(indexes.includes(index), `${index}: ${shown(plan)}`);
+        assert.ok(readRows(plan) <= 4 * LIMIT, `${readRows(plan)} rows: ${shown(plan)}`);
+        assert.is(plan['Actual Rows'], LIMIT + 1, 'and all of the page is there');
+      }
+  });
+
+  test('what leads to a trace from elsewhere is found among its thousands of own links', async () => {
+    const after = {
+      ...{ kind: 'feeds' as const, from_trace_id: idOf('trace', LONG), from_span_id: idOf('span', STEPS) },
+      ...{ to_trace_id: idOf('trace', LONG), to_span_id: idOf('span', STEPS) },
+    };
+    const of = { trace_id: idOf('trace', LONG) };
+    const plan = await explained(database(), (db) => linksOf(db, { of, after, limit: LIMIT }));
+    assert.is(plan['Actual Rows'], 3, shown(plan));
+    assert.ok(readRows(plan) <= LIMIT, `${readRows(plan)} rows: ${shown(plan)}`);
   });
 
   test('whether a session has a transcript is told by their index, not by its calls', async () => {
@@ -169,6 +218,17 @@ async function fill(database: TestDatabase): Promise<void> {
     `insert into svc.spans (trace_id, span_id, session_id, seq, kind, name, model, provider, started_at)
      select ${id(7)}, ${id(9)}, ${id(5)}, 0, 'llm', '', case when ${rare} then 'rare' else 'opus' end,
             case when ${rare} then 'rare' else 'anthropic' end, ${started} from ${each}`,
+    `insert into svc.spans (trace_id, span_id, session_id, seq, kind, name, started_at)
+     select '${idOf('trace', LONG)}'::uuid, ${id(9)}, '${idOf('session', LONG)}'::uuid, n - ${SESSIONS}, 'tool', '', now()
+       from generate_series(${SESSIONS + 1}, ${SESSIONS + STEPS}) n`,
+    `insert into svc.span_links (session_id, kind, from_trace_id, from_span_id, to_trace_id, to_span_id)
+     select '${idOf('session', LONG)}'::uuid, 'feeds', '${idOf('trace', LONG)}'::uuid, ${id(9)},
+            '${idOf('trace', LONG)}'::uuid, ${id(9)} from generate_series(1, ${STEPS}) n`,
+    `insert into svc.span_links (session_id, kind, from_trace_id, from_span_id, to_trace_id, to_span_id)
+     select ${id(5)}, 'feeds', ${id(7)}, ${id(9)}, '${idOf('trace', LONG)}'::uuid, ${id(9)}
+       from generate_series(${LONG + 1}, ${LONG + 3}) n`,
+    `insert into svc.span_links (session_id, kind, from_trace_id, from_span_id, to_trace_id, to_span_id)
+     select ${id(5)}, 'feeds', ${id(7)}, ${id(9)}, ${id(7)}, ${id(9)} from ${each} where n <> ${LONG}`,
     `insert into svc.session_edits (session_id, deleted_at) select ${id(5)}, now() from ${each} where n % 100 = 3`,
     `insert into svc.raw_turns (source, session_id, session_seq, turn_hash, outcome, ending, provider, harness_id,
                                 harness_session_id, identity, requested_at, request_pages, request_page_depth, request_bytes,
@@ -180,7 +240,7 @@ async function fill(database: TestDatabase): Promise<void> {
        from svc.raw_turns where raw_turn_id % 10 in (1, 2)`,
     ...[
       ...['sessions', 'session_rollups', 'session_totals', 'traces', 'spans', 'session_edits'],
-      ...['raw_turns', 'raw_turn_corrections'],
+      ...['raw_turns', 'raw_turn_corrections', 'span_links'],
     ].map((table) => `vacuum (analyze) svc.${table}`),
   ])
     await database.sql(statement);

@@ -1,0 +1,45 @@
+/** What do cassettes keep of a session that is purged? Rows of their own tables that name it; what hangs on these goes with them. */
+import { type SQL, sql } from 'drizzle-orm';
+import { DatabaseError } from '../../errors.ts';
+import { CALLS } from '../cassette/names.ts';
+import type { Sql } from '../sql.ts';
+
+/**
+ * A table of a cassette tells by a column `session_id uuid` whose rows are whose. One that will not let go of its rows, or is not
+ * ours to change, is left to its cassette, whose views show nothing of the session any more.
+ */
+export async function forgetInCassettes(tx: Sql, session_id: string): Promise<void> {
+  const tables = await tx.rows<{ name: string }>(sql`
+    select ${quotedName} as name
+      from ${cassetteTables}
+     where exists (select from pg_attribute a
+                    where a.attrelid = c.oid and a.attname = 'session_id' and a.atttypid = 'uuid'::regtype and not a.attisdropped)
+     order by name`);
+  for (const { name } of tables)
+    await tx
+      .transaction(async (inner) => {
+        await inner.rows(sql`delete from ${sql.raw(name)} where session_id = ${session_id}::uuid`);
+        await inner.rows(sql`set constraints all immediate`); // a deferred one would refuse the whole purge at its end
+      })
+      .catch(tolerated);
+}
+
+/** All tables of cassettes, quoted, with what they take up with their indexes. */
+export const tablesOfCassettes = (db: Sql): Promise<{ name: string; bytes: number }[]> =>
+  db.rows<{ name: string; bytes: number }>(sql`
+    select ${quotedName} as name, pg_total_relation_size(c.oid) as bytes from ${cassetteTables} order by name`);
+
+const quotedName: SQL = sql`format('%I.%I', n.nspname, c.relname)`;
+
+/** The function that a cassette's statements run in has the name of its schema. */
+const cassetteTables: SQL = sql`
+  pg_class c
+  join pg_namespace n on n.oid = c.relnamespace and c.relkind = 'r'
+  join pg_proc p on p.proname = n.nspname and p.pronamespace = to_regnamespace(${CALLS})`;
+
+const FOREIGN_KEY = '23503';
+const FORBIDDEN = '42501';
+
+function tolerated(error: unknown): void {
+  if (!(error instanceof DatabaseError) || ![FOREIGN_KEY, FORBIDDEN].includes(error.sqlstate)) throw error;
+}
