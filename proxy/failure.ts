@@ -16,18 +16,35 @@ export function failureBody(provider: ProviderId, message: string): string {
 /** Why an upstream could not be reached, by the system's own code: an error's text may hold addresses and headers. */
 export function unreachable(error: Error): string {
   const code = (error as NodeJS.ErrnoException).code ?? firstCode(error);
-  return `Cannot reach the upstream: ${(code && REASONS[code]) ?? code ?? 'the connection failed'}`;
+  if (code === undefined) return 'Cannot reach the upstream: the connection failed';
+  const reason = REASONS[code];
+  return `Cannot reach the upstream: ${reason ? `${reason} (${code})` : code}`;
 }
 
+const UNTRUSTED =
+  'nobody that is trusted here vouches for its certificate; NODE_EXTRA_CA_CERTS names a file of more to trust';
+const NO_WAY = 'no way leads to its address';
+
 const REASONS: Record<string, string> = {
-  ECONNREFUSED: 'it refuses connections (ECONNREFUSED)',
-  ECONNRESET: 'it closed the connection before it answered (ECONNRESET)',
-  EPIPE: 'it closed the connection before it answered (EPIPE)',
-  ETIMEDOUT: 'it did not answer in time (ETIMEDOUT)',
-  ENOTFOUND: 'its host name is unknown (ENOTFOUND)',
-  EAI_AGAIN: 'its host name cannot be looked up now (EAI_AGAIN)',
-  EPROXY: 'the forward proxy in between refused the tunnel (EPROXY)',
-  HPE_HEADER_OVERFLOW: 'the headers of its answer are too large (HPE_HEADER_OVERFLOW)',
+  ECONNREFUSED: 'it refuses connections',
+  ECONNRESET: 'it closed the connection before it answered',
+  EPIPE: 'it closed the connection before it answered',
+  ETIMEDOUT: 'it did not answer in time',
+  EHOSTUNREACH: NO_WAY,
+  ENETUNREACH: NO_WAY,
+  ENOTFOUND: 'its host name is unknown',
+  EAI_AGAIN: 'its host name cannot be looked up now',
+  EPROXY: 'the forward proxy in between refused the tunnel',
+  EPROTO: 'it does not speak TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
+  HPE_INVALID_CONSTANT: 'its answer is not HTTP',
+  HPE_HEADER_OVERFLOW: 'the headers of its answer are too large',
 };
 
 /** Several addresses tried: the errors stand inside. */

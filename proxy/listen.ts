@@ -73,7 +73,7 @@ const LISTEN_REASONS: Record<string, string> = {
 const SERVER_OPTIONS: ServerOptions = {
   requestTimeout: 0, // an upload takes as long as it takes
   headersTimeout: 120_000,
-  keepAliveTimeout: 65_000, // longer than clients keep idle connections, so that they hang up first
+  keepAliveTimeout: 125_000, // longer than clients keep idle connections (Go and Rust 90 s), so that they hang up first
   maxHeaderSize: MAX_HEADER_BYTES,
   noDelay: true,
 };

@@ -1,14 +1,55 @@
 /** Does real Claude Code complete a prompt with a tool call through the proxy, and is all of it recorded? Run by `npm run test:clients`. */
 import * as assert from 'uvu/assert';
+import { read, type Service } from '../support/serve.ts';
 import { callsOf, onEachDatabase, recorded } from '../support/whole-service.ts';
 import { booked, coverage } from './ledger.ts';
-import { runClient, withHome } from './run-client.ts';
+import { type Ran, runClient, withHome } from './run-client.ts';
 import { ANSWER, COMMAND, PRINTED, startShellProvider } from './shell-provider.ts';
 
 const PROMPT = 'What is six times seven? Ask the shell.';
 
 const provider = await startShellProvider();
 let databases = 0; // that are still to be tried
+
+/** `claude` with one prompt, as the README says. @param more variables besides; `model` is an option of its own */
+const claude = (
+  { proxy }: Service,
+  prompt: string,
+  { model, ...more }: { model?: string; [variable: string]: string } = {},
+): Promise<Ran> =>
+  withHome((home) =>
+    runClient(
+      'claude',
+      ['-p', prompt, '--output-format', 'json', '--allowedTools', 'Bash', ...(model ? ['--model', model] : [])],
+      {
+        home,
+        way: provider.url,
+        env: {
+          ANTHROPIC_BASE_URL: `${proxy}/anthropic`,
+          ANTHROPIC_API_KEY: 'dummy',
+          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+          DISABLE_AUTOUPDATER: '1',
+          DISABLE_TELEMETRY: '1',
+          ...more,
+        },
+      },
+    ),
+  );
+
+type RawTurns = { items: { payload: { request: { headers: [string, string][]; body: string } } }[] };
+
+/** What it took its model for, and what its first call held by then. */
+async function askedWith(service: Service, prompt: string, options: Record<string, string>) {
+  const { status, out, err } = await claude(service, prompt, options);
+  assert.is(status, 0, `${out}\n${err}`);
+  const [used] = Object.values(JSON.parse(out).modelUsage as Record<string, { contextWindow: number }>);
+  const { session } = await recorded(service, prompt, 2);
+  const { items } = await read<RawTurns>(`${service.api}/v1/sessions/${session.id}/raw_turns?include=payload`);
+  const { headers = [], body = '{}' } = items[0]?.payload.request ?? {};
+  const { tools } = JSON.parse(body) as { tools: { name: string }[] };
+  const beta = headers.find(([name]) => name === 'anthropic-beta')?.[1] ?? '';
+  return { contextWindow: used?.contextWindow, tools: tools.map(({ name }) => name), beta };
+}
 
 onEachDatabase(
   'Claude Code through the proxy',
@@ -18,19 +59,7 @@ onEachDatabase(
     }) => {
       const before = await coverage(service);
       const asked = provider.asked.length;
-      const { status, out, err } = await withHome((home) =>
-        runClient('claude', ['-p', PROMPT, '--output-format', 'json', '--allowedTools', 'Bash'], {
-          home,
-          way: provider.url,
-          env: {
-            ANTHROPIC_BASE_URL: `${service.proxy}/anthropic`,
-            ANTHROPIC_API_KEY: 'dummy',
-            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-            DISABLE_AUTOUPDATER: '1',
-            DISABLE_TELEMETRY: '1',
-          },
-        }),
-      );
+      const { status, out, err } = await claude(service, PROMPT);
       assert.is(status, 0, `${out}\n${err}`);
       const said = JSON.parse(out);
       assert.equal([said.is_error, said.result], [false, ANSWER]);
@@ -62,6 +91,16 @@ onEachDatabase(
       const { requests, outcomes } = await booked(service, before, sent.length);
       const others = requests - turns; // that it is there, asked with HEAD
       assert.equal([requests, outcomes], [sent.length, { captured: turns, ...(others && { not_a_turn: others }) }]);
+    });
+
+    test('it leaves things out behind a base URL, and has them back as the README says', async ({ service }) => {
+      const bare = await askedWith(service, 'Is anything missing?', { model: 'opus' });
+      const whole = await askedWith(service, 'Is all of it there?', { model: 'opus[1m]', ENABLE_TOOL_SEARCH: 'true' });
+      assert.equal([bare.contextWindow, whole.contextWindow], [200_000, 1_000_000]);
+      assert.not.ok(bare.tools.includes('ToolSearch'));
+      assert.ok(whole.tools.includes('ToolSearch'));
+      assert.ok(whole.tools.length < bare.tools.length, `${whole.tools.length} tools instead of ${bare.tools.length}`);
+      assert.match(whole.beta, 'context-1m-');
     });
 
     databases++;

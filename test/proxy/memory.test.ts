@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { closeStands, openStand } from './stand.ts';
+import { closeStands, openStand, rawClient, until } from './stand.ts';
 
 const test = suite('proxy: memory stays flat');
 test.after.each(closeStands);
@@ -61,6 +61,45 @@ test('200 MB up and 200 MB down, captured, grow the process by less than 64 MB',
   assert.ok(peak - before < 64 * MB, `grew by ${Math.round((peak - before) / MB)} MB`);
   assert.equal(await stand.outcomes(2), ['anthropic over_limit', 'anthropic over_limit']);
   mill.close();
+});
+
+test('twenty clients that stop reading hold up their upstreams, and what waits for them is not kept in memory', async () => {
+  let sent = 0; // pieces that upstreams have got rid of
+  let waiting = 0; // upstreams that may not go on
+  const stand = await openStand(
+    [
+      async (_asked, outgoing) => {
+        outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let n = 0; n < 100; n++) {
+          sent++;
+          if (outgoing.write(piece)) continue;
+          waiting++;
+          await new Promise((resolve) => outgoing.once('drain', resolve));
+          waiting--;
+        }
+        outgoing.end();
+      },
+    ],
+    { capture: { max_body_bytes: MB } },
+  );
+  const before = process.memoryUsage().rss;
+  const clients = await Promise.all(Array.from({ length: 20 }, () => rawClient(stand.port)));
+  for (const { socket, write } of clients) {
+    socket.pause();
+    write('POST /v1/messages HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}');
+  }
+  let last = -1;
+  await until(() => {
+    const still = waiting === clients.length && sent === last;
+    last = sent;
+    return still;
+  }, 'a pause of all upstreams');
+  const grown = process.memoryUsage().rss - before;
+  assert.ok(sent < 20 * 20, `${sent} MB were taken for clients that read nothing`);
+  assert.ok(grown < 64 * MB, `grew by ${Math.round(grown / MB)} MB`);
+  for (const { socket } of clients) socket.destroy();
+  assert.equal(await stand.outcomes(20), Array(20).fill('anthropic partial'));
+  assert.equal(new Set(stand.kept.map(({ closed }) => closed?.ending)), new Set(['client_closed']));
 });
 
 test.run();

@@ -93,6 +93,7 @@ const SCRIPTS: Record<string, Script> = {
   ),
   'lines of JSON': ndjson('{"a":1}\n', '{"b":2}\n', '{"done":true}\n'),
   'lines of JSON with blank ones between': ndjson('\n{"a":1}\n\n', '\n\n', '{"b":2}\r\n\r\n', '{"done":true}\n\n'),
+  'a line of JSON of 2 MiB': ndjson('{"a":1}\n', `{"b":"${longLine}"}\n`, '{"done":true}\n'),
   'lines of JSON, torn, the last without its end': ndjson('{"a', '":1}', '\n{"b":2}\n{"do', 'ne":true}'),
 };
 
