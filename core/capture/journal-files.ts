@@ -13,6 +13,9 @@ export const runFolder = (folder: string, runId: string): string => join(folder,
 export const segmentPath = (folder: string, runId: string, segment: number): string =>
   join(folder, runId, `${String(segment).padStart(8, '0')}.seg`);
 
+/** Where a segment stands while it is made out of others; it counts for nothing. */
+export const carriagePath = (folder: string, runId: string): string => join(folder, runId, 'carriage.tmp');
+
 /** The runs that have a folder, oldest first. */
 export const runsIn = (folder: string): string[] =>
   entriesOf(folder)

@@ -12,14 +12,15 @@
  * could be more than memory holds: between any two of them the position says which were taken.
  *
  * Segments are deleted from the front only. One from the middle may hold the end of a call whose beginning stands before it, and without that
- * end the call would come a second time, as crashed.
+ * end the call would come a second time, as crashed. Where calls that stay open hold too many, what they said is carried forward first.
  */
-import { rmdirSync } from 'node:fs';
+import { rmdirSync, rmSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { setImmediate as immediately } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { Log } from '../log.ts';
-import { runFolder, runsIn, type SegmentFile, segmentsIn } from './journal-files.ts';
+import { carry, heldUpTo } from './journal-carry.ts';
+import { carriagePath, runFolder, runsIn, type SegmentFile, segmentsIn } from './journal-files.ts';
 import {
   CallAnswered,
   CallBooked,
@@ -29,12 +30,20 @@ import {
   type JournalPosition,
 } from './journal-format.ts';
 import { KIND } from './journal-record.ts';
-import { openScan, type Scan, type ScannedRecord, type SpanPlace, type Spans } from './journal-scan.ts';
+import {
+  bodyBytes,
+  bodyOf,
+  END_OF_RUN,
+  extended,
+  firstNeeded,
+  isWhole,
+  type OpenCall,
+  PIECE_BYTES,
+  type Run,
+} from './journal-run.ts';
+import { openScan, type ScannedRecord } from './journal-scan.ts';
 
-/** The segment named by positions behind the last record of a run: the largest number that the database's integer holds. */
-export const END_OF_RUN = 2_147_483_647;
-
-const PIECE_BYTES = 4_194_304; // read or copied before other work of the thread gets its turn
+const CARRY_RETRY_MS = 30_000; // after the disk has refused
 
 /** `position` is the one behind the entry. A call whose bytes are not all there has `closed: null`, as has one that was never closed. */
 export type JournalEntry = { position: JournalPosition } & (
@@ -53,35 +62,19 @@ export type JournalReader = {
   read(limit: { entries: number; bytes: number }): Promise<JournalEntry[]>;
   /** The database has all entries of that run up to this position. */
   committed(position: JournalPosition): void;
-  /** Segments that nothing open and nothing uncommitted needs, in the order in which they may be deleted. */
+  /** When the oldest call ended that was handed out and is not committed yet, in milliseconds since 1970; null: there is none. */
+  oldest(): number | null;
+  /**
+   * Segments that nothing uncommitted needs, in the order in which they may be deleted: no open call needs them either, or what it said
+   * there can be carried forward at a gain.
+   */
   removable(): SegmentFile[];
-  /** Deletes what `removable` named, and folders of finished runs that are empty then. @returns the bytes freed */
+  /**
+   * Deletes what `removable` named, once what has to stay of it is carried forward, and folders of finished runs that are empty then.
+   * Not while a read is under way. @returns the bytes freed
+   */
   remove(segments: readonly SegmentFile[]): Promise<number>;
   close(): void;
-};
-
-type OpenCall = {
-  number: number;
-  segment: number; // its first
-  opened: CallOpened;
-  answered: CallAnswered | null;
-  asked: Spans;
-  askedBytes: number;
-  replied: Spans;
-  repliedBytes: number;
-  doubtful: boolean; // something was lost while it was open
-};
-
-type Run = {
-  run_id: string;
-  live: boolean;
-  scan: Scan;
-  stored: JournalPosition; // what the database has
-  open: Map<number, OpenCall>; // in the order of their first records
-  uncommitted: { position: JournalPosition; segment: number }[]; // handed out; the segment is the first that the entry needs
-  highest: number; // number of a call seen
-  beginless: number; // ends of calls whose beginnings are lost
-  crashed: OpenCall[] | null; // once the files have been read to their end
 };
 
 type Options = {
@@ -113,7 +106,9 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     };
     const scan = openScan({ folder, runId: run_id, live, damaged, log });
     const from = stored.get(run_id) ?? { run_id, segment: 0, byte_offset: 0, finished: false };
-    return { run_id, live, scan, stored: from, open, uncommitted: [], highest: 0, beginless: 0, crashed: null };
+    rmSync(carriagePath(folder, run_id), { recursive: true, force: true }); // of a process that was killed while it made it
+    const fresh = { uncommitted: [], highest: 0, beginless: 0, crashed: null, carryAt: 0 };
+    return { run_id, live, scan, stored: from, open, ...fresh };
   };
 
   const dead: string[] = [];
@@ -140,18 +135,6 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     }
   };
 
-  const bodyOf = async (run: Run, spans: Spans, bytes: number): Promise<{ body: Uint8Array; whole: boolean }> => {
-    const body = new Uint8Array(bytes);
-    let place: SpanPlace = { span: 0, offset: 0, loaded: 0 };
-    while (place.span < spans.length) {
-      if (place.loaded > 0) await immediately();
-      const next = run.scan.load(spans, place, body, PIECE_BYTES);
-      if (next === null) return { body: body.slice(0, place.loaded), whole: false };
-      place = next;
-    }
-    return { body, whole: true };
-  };
-
   /**
    * Loads the bodies, unless the request was over the limit: such a call is only counted, and its piece of a body is the largest
    * that there is. What was handed out keeps its segments until it is committed, so they stay while this waits.
@@ -164,8 +147,9 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     at: JournalPosition,
   ) => {
     run.open.delete(call.number);
-    run.uncommitted.push({ position: at, segment: call.segment });
     const { opened, answered } = call;
+    const ended = closed?.last_byte_at ?? answered?.first_byte_at ?? opened.requested_at; // the last that is known of it
+    run.uncommitted.push({ position: at, segment: call.segment, ended });
     const believed = !call.doubtful || (closed !== null && isWhole(call, closed));
     if (believed && closed?.over_limit) {
       const empty = new Uint8Array();
@@ -210,7 +194,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
       run.scan.advance();
     } else if (record.kind === KIND.booked) {
       const booked = parsed(CallBooked, run, record);
-      if (booked) run.uncommitted.push({ position, segment: record.segment });
+      if (booked) run.uncommitted.push({ position, segment: record.segment, ended: booked.at });
       if (booked) entries.push({ position, kind: 'booked', booked });
       run.scan.advance();
     } else if (!call) {
@@ -295,29 +279,47 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     if (!tidy(run.run_id)) done.add(run.run_id);
   };
 
-  /** The first segment of a run that must stay. */
-  const firstNeeded = (run: Run): number => {
-    const [oldest] = run.open.values();
-    const first = Math.min(run.scan.segment(), oldest?.segment ?? END_OF_RUN);
-    return run.uncommitted.reduce((least, entry) => Math.min(least, entry.segment), first);
+  const oldest = (): number | null => {
+    const ends = runs.flatMap(({ uncommitted }) => uncommitted.map(({ ended }) => ended));
+    return ends.length === 0 ? null : Date.parse(ends.reduce((least, end) => (end < least ? end : least)));
   };
 
-  const deletable = (run: Run): SegmentFile[] => {
-    if (done.has(run.run_id) || run.scan.unreadable()) return [];
-    const first = firstNeeded(run);
-    return first > 1 ? segmentsIn(folder, run.run_id).filter((file) => file.segment < first) : [];
-  };
-
-  const removable = (): SegmentFile[] => [
+  /** All of finished runs, and of the others those before the first that is needed. */
+  const segmentsBefore = (first: (run: Run) => number): SegmentFile[] => [
     ...[...done].flatMap((run) => segmentsIn(folder, run)),
-    ...runs.flatMap(deletable),
+    ...runs.flatMap((run) => {
+      if (done.has(run.run_id) || run.scan.unreadable()) return [];
+      const needed = first(run);
+      return needed > 1 ? segmentsIn(folder, run.run_id).filter((file) => file.segment < needed) : [];
+    }),
   ];
+
+  /** For each run whose segments are to go although calls are open there; where the disk refuses it has `failed`. @returns the bytes freed */
+  const carryForward = async (wanted: ReadonlySet<string>, failed: Set<string>): Promise<number> => {
+    let freed = 0;
+    for (const run of runs) {
+      const into = heldUpTo(folder, run);
+      const last = segmentsIn(folder, run.run_id).find(({ segment, path }) => segment === into && wanted.has(path));
+      if (!last) continue;
+      try {
+        freed += await carry(folder, run, last);
+      } catch (error) {
+        failed.add(run.run_id);
+        run.carryAt = performance.now() + CARRY_RETRY_MS;
+        const code = (error as NodeJS.ErrnoException).code;
+        log.warn({ run_id: run.run_id, code }, 'Cannot carry open calls forward: their journal segments stay for now');
+      }
+    }
+    return freed;
+  };
+
+  const removable = () => segmentsBefore((run) => Math.max(firstNeeded(run), heldUpTo(folder, run) + 1));
 
   const remove = async (segments: readonly SegmentFile[]): Promise<number> => {
     const wanted = new Set(segments.map((file) => file.path));
     const failed = new Set<string>(); // runs: what stands behind a segment that stayed has to stay too
-    let freed = 0;
-    for (const file of removable()) {
+    let freed = await carryForward(wanted, failed);
+    for (const file of segmentsBefore(firstNeeded)) {
       if (!wanted.has(file.path) || failed.has(file.run_id)) {
         failed.add(file.run_id);
         continue;
@@ -343,6 +345,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     written: (segment, byteOffset) => runs.find((run) => run.live)?.scan.written(segment, byteOffset),
     read,
     committed,
+    oldest,
     removable,
     remove,
     close: () => {
@@ -351,23 +354,5 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
   };
 }
 
-const bodyBytes = (call: OpenCall): number => call.askedBytes + call.repliedBytes;
-
 const isBehind = (a: JournalPosition, b: JournalPosition): boolean =>
   a.segment > b.segment || (a.segment === b.segment && a.byte_offset > b.byte_offset);
-
-/** Adds a record to its call's places. @returns the bytes of its payload */
-function extended(spans: Spans, { segment, start, end, payload }: ScannedRecord): number {
-  const last = spans.length - 3;
-  if (spans[last] === segment && spans[last + 2] === start) spans[last + 2] = end;
-  else spans.push(segment, start, end);
-  return payload.byteLength;
-}
-
-/** Something was lost while the call was open: was it of this call? What was cut already is taken as it is. */
-function isWhole(call: OpenCall, closed: CallClosed): boolean {
-  if (call.answered === null) return false;
-  if (call.opened.keep === 'metadata') return true;
-  const request = closed.cut === 'request' || closed.over_limit || call.askedBytes === closed.request_bytes;
-  return request && (closed.cut === 'response' || call.repliedBytes === closed.response_bytes);
-}

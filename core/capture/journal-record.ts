@@ -37,8 +37,15 @@ export const RECORD_HEADER_BYTES = 17;
 /** No record is longer. A length beyond it is damage, and is not believed. */
 export const MAX_PAYLOAD_BYTES = 16_777_216;
 
-/** The last good place before a segment; segment 0 before the first one that was ever written. */
-export const Continues = z.object({ segment: z.int().min(0), byte_offset: z.int().min(0) });
+/**
+ * The last good place before a segment; segment 0 before the first one that was ever written. `carried`: it was made out of itself and all
+ * before it, which are void. (journal-carry.ts)
+ */
+export const Continues = z.object({
+  segment: z.int().min(0),
+  byte_offset: z.int().min(0),
+  carried: z.boolean().optional(),
+});
 export type Continues = z.infer<typeof Continues>;
 
 /** A record found in a buffer; the indexes are of that buffer. */

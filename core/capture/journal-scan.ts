@@ -44,6 +44,10 @@ export type Scan = {
   load(spans: Spans, from: SpanPlace, target: Uint8Array, pieceBytes: number): SpanPlace | null;
   /** Segments before this one have been read to their end. */
   segment(): number;
+  /** The last one of these that counts; 0: there is none. */
+  before(): number;
+  /** All that was read of this segment and of those before it stands elsewhere now: there is another file in its place. */
+  carried(segment: number): void;
   /** True when no more can come, which a live run never says. */
   ended(): boolean;
   /** True when another version of us wrote the run: nothing of it is read, and nothing may be deleted. */
@@ -74,6 +78,7 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
   let peeked: ScannedRecord | null = null;
   let ended = false;
   let unreadable = false;
+  let carriedInto: number | null = null; // what stands before it is void; null: not looked yet
 
   const lose = (why: string, place: Record<string, unknown>) => {
     log.warn({ run_id: runId, ...place }, `Cannot read all of the journal: ${why}`);
@@ -93,6 +98,12 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
     const file = openSync(segmentPath(folder, runId, segment), 'r');
     files.set(segment, file);
     return file;
+  };
+
+  const release = (segment: number) => {
+    const file = files.get(segment);
+    if (file !== undefined) closeSync(file);
+    files.delete(segment);
   };
 
   /** How many bytes of the segment from `at` on are now at the beginning of `bytes`; a file that is gone has none. */
@@ -128,8 +139,11 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
   // Segments
 
   const segments = (): SegmentFile[] => {
-    if (live) return segmentsIn(folder, runId).filter((file) => file.segment <= reported.segment);
-    listed ??= segmentsIn(folder, runId);
+    if (!live && listed) return listed;
+    const all = segmentsIn(folder, runId);
+    carriedInto ??= all.findLast(({ segment }) => continuesOf(segment)?.carried)?.segment ?? 0;
+    const first = carriedInto;
+    listed = all.filter(({ segment }) => segment >= first && (!live || segment <= reported.segment));
     return listed;
   };
 
@@ -146,6 +160,7 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
   const finalEnd = (segment: number): number => {
     const all = segments();
     const size = all.find((file) => file.segment === segment)?.bytes ?? 0;
+    if (segment === carriedInto) return size; // what came after it knows the file that it replaced
     for (const later of all.filter((file) => file.segment > segment)) {
       const said = continuesOf(later.segment);
       if (said === null) continue;
@@ -308,13 +323,15 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
     },
     load,
     segment: () => current?.segment ?? 0,
+    before: () => (current ? (continuesOf(current.segment)?.segment ?? 0) : 0),
+    carried: (segment) => {
+      carriedInto = segment;
+      release(segment);
+      for (const window of [scanning, loading]) if (window.segment === segment) window.length = 0;
+    },
     ended: () => ended,
     unreadable: () => unreadable,
-    release: (segment) => {
-      const file = files.get(segment);
-      if (file !== undefined) closeSync(file);
-      files.delete(segment);
-    },
+    release,
     close: () => {
       for (const file of files.values()) closeSync(file);
       files.clear();

@@ -15,10 +15,11 @@ import type { CallAnswered, CallBooked, CallClosed, CallOpened } from './journal
 import { KIND, type Kind, MAX_PAYLOAD_BYTES, RECORD_HEADER_BYTES, sealRecord } from './journal-record.ts';
 import { openTail, type SegmentWrite, syncFolder, writeSegment } from './journal-tail.ts';
 
+const SEGMENTS_AT_LEAST = 8; // in a full journal: only whole ones are ever deleted, so a single one would keep it full for good
 const BLOCK_BYTES = 262_144; // also the longest record of body bytes
 const BLOCKS_A_WRITE = 16;
 const SPARE_BLOCKS = 16;
-const BATCH_MS = 5;
+const BATCH_MS = 8;
 const RETRY_MS = 1000;
 const SYNC_MS = 1000;
 const COMPLAIN_MS = 60_000;
@@ -46,8 +47,11 @@ export type Journal = {
   bytes(): number;
   /** Resolves when all that was appended before is written, or when the disk has refused it once more. */
   flush(): Promise<void>;
-  /** Hears where the journal ends after each write, and at once where it ends now. Returns the way to stop hearing. */
-  onWritten(heard: (segment: number, byteOffset: number) => void): () => void;
+  /**
+   * Hears where the journal ends after each write, and whether that write held the end of a call; and at once where it ends now.
+   * Returns the way to stop hearing.
+   */
+  onWritten(heard: Heard): () => void;
   /** The reader has deleted segments of that many bytes. */
   freed(bytes: number): void;
   /** Writes and syncs what is left. Afterwards nothing is kept any more. */
@@ -63,7 +67,9 @@ export type JournalOptions = {
   write?: SegmentWrite;
 };
 
-type Block = { bytes: Buffer; used: number };
+type Heard = (segment: number, byteOffset: number, ended: boolean) => void;
+
+type Block = { bytes: Buffer; used: number; ended: boolean };
 
 /**
  * Begins a run: a folder of its own, under an id that no earlier run has. Nobody else may write below `folder` meanwhile.
@@ -72,7 +78,7 @@ type Block = { bytes: Buffer; used: number };
 export async function openJournal({
   folder,
   maxBytes,
-  segmentBytes = 67_108_864,
+  segmentBytes = Math.min(67_108_864, Math.ceil(maxBytes / SEGMENTS_AT_LEAST)),
   pendingBytes = 16_777_216,
   log,
   write = writeSegment,
@@ -97,7 +103,7 @@ export async function openJournal({
     );
   });
 
-  const heardBy = new Set<(segment: number, byteOffset: number) => void>();
+  const heardBy = new Set<Heard>();
   const complaints = new Map<string, number>();
   const spare: Block[] = [];
   const sealed: Block[] = [];
@@ -142,8 +148,8 @@ export async function openJournal({
   const blockWithRoom = (bytes: number): Block => {
     if (filling && filling.used + bytes <= filling.bytes.length) return filling;
     sealFilling();
-    filling = spare.pop() ?? { bytes: Buffer.allocUnsafeSlow(BLOCK_BYTES), used: 0 };
-    if (bytes > filling.bytes.length) filling = { bytes: Buffer.allocUnsafeSlow(bytes), used: 0 };
+    filling = spare.pop() ?? { bytes: Buffer.allocUnsafeSlow(BLOCK_BYTES), used: 0, ended: false };
+    if (bytes > filling.bytes.length) filling = { bytes: Buffer.allocUnsafeSlow(bytes), used: 0, ended: false };
     return filling;
   };
 
@@ -154,6 +160,7 @@ export async function openJournal({
     if (typeof payload === 'string') block.bytes.write(payload, at, 'utf8');
     else block.bytes.set(payload, at);
     block.used = sealRecord(block.bytes, block.used, kind, call, payloadBytes);
+    block.ended ||= kind === KIND.closed || kind === KIND.booked;
     pending += bytes;
     appended += bytes;
     if (sealed.length > 0 && !failing) void drained();
@@ -209,23 +216,25 @@ export async function openJournal({
         return false;
       }
       sealed.splice(0, batch.length);
+      const ended = batch.some((block) => block.ended);
       for (const block of batch) {
         pending -= block.used;
         written += block.used;
         block.used = 0;
+        block.ended = false;
         if (spare.length < SPARE_BLOCKS && block.bytes.length === BLOCK_BYTES) spare.push(block);
       }
       if (failing) log.info('The journal is being written again');
       failing = false;
-      for (const heard of heardBy) tell(heard);
+      for (const heard of heardBy) tell(heard, ended);
     }
     return true;
   };
 
-  const tell = (heard: (segment: number, byteOffset: number) => void) => {
+  const tell = (heard: Heard, ended: boolean) => {
     const { segment, byte_offset } = tail.end();
     try {
-      if (segment > 0) heard(segment, byte_offset);
+      if (segment > 0) heard(segment, byte_offset, ended);
     } catch (error) {
       log.error({ err: error }, 'Cannot tell where the journal ends: its listener failed');
     }
@@ -306,7 +315,7 @@ export async function openJournal({
     flush,
     onWritten: (heard) => {
       heardBy.add(heard);
-      tell(heard);
+      tell(heard, false);
       return () => heardBy.delete(heard);
     },
     freed: (bytes) => {

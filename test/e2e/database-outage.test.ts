@@ -1,9 +1,10 @@
-/** The database goes away while calls pass: no client notices, and afterwards every turn is there, once. */
+/** The database goes away while calls pass: no client notices, and afterwards every turn is there, once. (Long: `npm run soak -- outage`.) */
 import { sql } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../core/db/client/server.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
+import { databaseAway } from '../support/faults/outage.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
 
@@ -84,6 +85,10 @@ test('calls pass, turns wait in the journal, and nothing is lost, doubled or set
     await maintenance.close();
     await own.drop();
   }
+});
+
+test('one that cannot be reached at all for a while: what its clients heard is what is stored afterwards, byte for byte', async () => {
+  await databaseAway({ cluster: dsn }, { warmMs: 500, awayMs: 3_000, afterMs: 500, perSecond: 40 });
 });
 
 if (dsn === '') console.log('skip: a database that goes away (server): SVC_TEST_DSN is not set');

@@ -51,7 +51,11 @@ export async function startScriptedProvider(
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     const at = Date.now();
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return; // who asked is gone
+    }
     const received = Buffer.concat(chunks).toString();
     requests.push({ method: request.method ?? '', url: request.url ?? '', at, body: received });
     const path = (request.url ?? '').split('?')[0] ?? '';

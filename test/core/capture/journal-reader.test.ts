@@ -15,7 +15,8 @@ import * as assert from 'uvu/assert';
 import { type CallCopy, openJournal } from '../../../core/capture/journal.ts';
 import { runsIn, segmentsIn } from '../../../core/capture/journal-files.ts';
 import type { JournalPosition } from '../../../core/capture/journal-format.ts';
-import { END_OF_RUN, type JournalEntry, openJournalReader } from '../../../core/capture/journal-reader.ts';
+import { type JournalEntry, openJournalReader } from '../../../core/capture/journal-reader.ts';
+import { END_OF_RUN } from '../../../core/capture/journal-run.ts';
 import {
   answered,
   bytesOf,

@@ -158,6 +158,29 @@ test('past the cap calls are refused, an open one is cut and closed, and books a
   }
 });
 
+test('a journal at its cap takes calls again once what it holds is stored, however small the cap is', async () => {
+  const folder = newFolder();
+  const journal = await openJournal({ folder, maxBytes: MIB, log: silent });
+  const reader = openJournalReader({ folder, liveRunId: journal.runId, positions: [], log: silent });
+  journal.onWritten(reader.written);
+  for (let round = 0; round < 3; round++) {
+    for (let n = 0; ; n++) {
+      const copy = journal.open(opened(`call ${round} ${n}`));
+      if (!copy) break;
+      copy.replied(bytesOf(20_000, n));
+      copy.close(closed(0, 20_000));
+      await journal.flush();
+    }
+    journal.book(booked); // as for each that is refused
+    await journal.flush();
+    for (const { position } of await reader.read({ entries: 1000, bytes: 1e9 })) reader.committed(position);
+    journal.freed(await reader.remove(reader.removable()));
+    assert.ok(journal.bytes() < MIB / 4, `${journal.bytes()} bytes stay`);
+  }
+  reader.close();
+  await journal.close();
+});
+
 test('a disk slower than the traffic costs bodies, never memory', async () => {
   const folder = newFolder();
   let gate = Promise.resolve();

@@ -1,0 +1,98 @@
+/**
+ * `npm run soak`: does nothing get lost when things go wrong for long? The scenarios that `npm test` runs small, at full length, on both
+ * databases where SVC_TEST_DSN names a server. `npm run soak -- kills` for one part. Prints what was done; status 1 when a rule is broken.
+ */
+import { join } from 'node:path';
+import { buildService } from '../support/built-service.ts';
+import { diskFull } from '../support/faults/full-disk.ts';
+import { journalFull } from '../support/faults/full-journal.ts';
+import { killsUnderLoad } from '../support/faults/kills.ts';
+import { openCallBesideTraffic } from '../support/faults/long-stream.ts';
+import { databaseAway } from '../support/faults/outage.ts';
+import { inOwnMounts } from '../support/faults/own-mounts.ts';
+import { poisonAmongOthers } from '../support/faults/poison-turn.ts';
+import { emptyFolder, removeFolder } from '../support/serve.ts';
+
+const MIB = 1_048_576;
+const GROWTH_MIB = 50; // of a process whose database is away
+const OUTAGE = { warmMs: 20_000, awayMs: 300_000, afterMs: 5_000, perSecond: 50 };
+
+type Where = { cluster: string; program: string };
+type Part = { databases: readonly ('embedded' | 'server')[]; run(where: Where): Promise<Record<string, number>> };
+
+const both = ['embedded', 'server'] as const;
+
+const parts: Record<string, Part> = {
+  kills: {
+    databases: both,
+    run: (where) => killsUnderLoad(where, { kills: where.cluster === '' ? 100 : 50, aliveMs: [30, 2_500] }),
+  },
+  outage: {
+    databases: ['server'],
+    run: async (where) => {
+      const figures = await databaseAway(where, OUTAGE);
+      if (figures.grownMib > GROWTH_MIB) throw new Error(`it grew by ${figures.grownMib} MiB: ${written(figures)}`);
+      return figures;
+    },
+  },
+  disk: {
+    databases: both,
+    run: (where) => diskFull(where, { diskBytes: 160 * MIB, times: 4, fullMs: 20_000, perSecond: 50 }),
+  },
+  journal: {
+    databases: ['server'],
+    run: (where) => journalFull(where, { maxBytes: 32 * MIB, times: 5, fullMs: 5_000 }),
+  },
+  poison: { databases: both, run: (where) => poisonAmongOthers(where, { calls: 1_000, poison: 20 }) },
+  stream: {
+    databases: both,
+    run: (where) => openCallBesideTraffic(where, { maxBytes: 64 * MIB, passBytes: 500 * MIB }),
+  },
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in parts));
+if (unknown.length > 0) throw new Error(`Cannot soak ${unknown.join(', ')}: there is ${Object.keys(parts).join(', ')}`);
+const chosen = Object.keys(parts).filter((name) => asked.length === 0 || asked.includes(name));
+const elsewhere = chosen.includes('disk') ? inOwnMounts() : null;
+if (typeof elsewhere === 'number') process.exitCode = elsewhere;
+else await soak(elsewhere);
+
+/** @param noDisk why no file system of one's own can be had */
+async function soak(noDisk: string | null): Promise<void> {
+  const folder = await emptyFolder();
+  const cluster = process.env.SVC_TEST_DSN ?? '';
+  let broken = 0;
+  try {
+    const program = await buildService(join(folder, 'package'));
+    for (const name of chosen)
+      for (const database of parts[name]?.databases ?? []) {
+        const why = database === 'server' && cluster === '' ? 'SVC_TEST_DSN is not set' : name === 'disk' && noDisk;
+        if (why) console.log(`skip: ${name} (${database}): ${why}`);
+        else if (!(await holds(name, database, { program, cluster: database === 'server' ? cluster : '' }))) broken++;
+      }
+  } finally {
+    await removeFolder(folder);
+  }
+  if (broken > 0) process.exitCode = 1;
+}
+
+async function holds(name: string, database: string, where: Where): Promise<boolean> {
+  const began = performance.now();
+  const told = await parts[name]?.run(where).then(
+    (figures) => ({ kept: true, text: written(figures) }),
+    (error: Error) => ({ kept: false, text: error.message }),
+  );
+  const seconds = ((performance.now() - began) / 1000).toFixed(0);
+  console.log(
+    `${told?.kept ? ' ok ' : 'FAIL'} ${seconds.padStart(5)} s  ${`${name} (${database})`.padEnd(18)}  ${told?.text}`,
+  );
+  return told?.kept ?? false;
+}
+
+/** Each figure behind its name. */
+function written(figures: Record<string, number>): string {
+  return Object.entries(figures)
+    .map(([name, value]) => `${name} ${value.toLocaleString('en')}`)
+    .join(', ');
+}

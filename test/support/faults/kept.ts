@@ -1,0 +1,128 @@
+/** Is what the service keeps what its clients saw? Every turn that it stores beside the call it is of, and the ledger beside them all. */
+import * as assert from 'uvu/assert';
+import { eventually, read, type Service } from '../serve.ts';
+import { answerOf, askProxy, type Call, nameIn, newCall } from './load.ts';
+
+const WRITTEN_MS = 50; // what left that much before a kill is kept whole
+const SETTLED_MS = 300_000;
+
+type Side = { encoding: string; body: string };
+
+export type Turn = { outcome: string; ending: string; payload: { request: Side; response?: Side } };
+
+export type Ledger = { requests: number; outcomes: Record<string, number> };
+
+/** `counted` are those that left no turn, and have to be in the ledger in another way. */
+export type Figures = { calls: number; captured: number; partial: number; counted: number };
+
+export const ledger = ({ api }: Service): Promise<Ledger> => read<Ledger>(`${api}/v1/coverage`);
+
+export const bytesOf = ({ encoding, body }: Side): Buffer =>
+  Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8');
+
+/** Waits until all that the journals held by now is stored: a last call is, and they are taken in in their order. */
+export async function settled(service: Service, run: number): Promise<Call> {
+  const last = newCall(`last of run ${run}`, 'small', run);
+  await askProxy(service, last);
+  const id = await eventually(
+    'the journals to be taken in',
+    async () => {
+      const sessions = await sessionsOf(service).catch(() => []);
+      for (const { id, harness_session_id } of sessions) {
+        if (harness_session_id !== `small ${run}`) continue;
+        const turns = await turnsOf(service, id).catch(() => []);
+        if (turns.some((turn) => nameOf(turn) === last.name)) return id;
+      }
+      return null;
+    },
+    SETTLED_MS,
+  );
+  assert.ok(id);
+  return last;
+}
+
+/** All turns there are, by the names of their calls; '' where so little of the request is kept that it cannot be told. */
+export async function storedTurns(service: Service): Promise<Map<string, Turn[]>> {
+  const byName = new Map<string, Turn[]>();
+  for (const { id } of await sessionsOf(service))
+    for (const turn of await turnsOf(service, id)) {
+      const name = nameOf(turn);
+      byName.set(name, [...(byName.get(name) ?? []), turn]);
+    }
+  return byName;
+}
+
+/** @param killedAt of the run in which the call was made; infinity when that was never killed @throws what is broken, by the call's name */
+export function compare(
+  calls: readonly Call[],
+  stored: ReadonlyMap<string, readonly Turn[]>,
+  killedAt: (call: Call) => number = () => Number.POSITIVE_INFINITY,
+): Figures & { missing: Call[] } {
+  const figures = { calls: calls.length, captured: 0, partial: 0, counted: 0 };
+  const missing: Call[] = [];
+  for (const call of calls) {
+    const [turn, ...more] = stored.get(call.name) ?? [];
+    assert.is(more.length, 0, `"${call.name}" is stored ${more.length + 1} times`);
+    const endedBefore = call.endedAt === null ? null : killedAt(call) - call.endedAt;
+    if (!turn) {
+      assert.not(
+        endedBefore !== null && endedBefore > WRITTEN_MS && endedBefore < Number.POSITIVE_INFINITY,
+        `"${call.name}" ended ${endedBefore} ms before the kill and is not stored`,
+      );
+      missing.push(call);
+      continue;
+    }
+    const { request, response } = turn.payload;
+    const heard = answerOf(call);
+    const kept = response ? bytesOf(response) : Buffer.alloc(0);
+    if (turn.outcome === 'captured') {
+      figures.captured++;
+      assert.ok(bytesOf(request).equals(Buffer.from(call.sent)), `the request of "${call.name}" is as it was sent`);
+      // a client that saw the end of the service saw a beginning of what is kept whole
+      const seen = call.endedAt === null ? kept.subarray(0, heard.length) : kept;
+      assert.ok(seen.equals(heard), `the answer to "${call.name}" is as it was heard`);
+    } else {
+      figures.partial++;
+      assert.is(turn.outcome, 'partial', call.name);
+      assert.not(
+        endedBefore !== null && endedBefore > WRITTEN_MS && endedBefore < Number.POSITIVE_INFINITY,
+        `"${call.name}" ended ${endedBefore} ms before the kill and is not whole`,
+      );
+      const both = Math.min(kept.length, heard.length);
+      assert.ok(
+        kept.subarray(0, both).equals(heard.subarray(0, both)),
+        `what is kept of "${call.name}" is a beginning`,
+      );
+    }
+  }
+  const nameless = stored.get('') ?? [];
+  for (const { outcome } of nameless) assert.is(outcome, 'partial');
+  figures.partial += nameless.length;
+  figures.counted = missing.length - nameless.length;
+  return { ...figures, missing };
+}
+
+const nameOf = ({ payload }: Turn): string => nameIn(bytesOf(payload.request).toString());
+
+const sessionsOf = async ({ api }: Service) => {
+  const found: { id: string; harness_session_id: string }[] = [];
+  for (let cursor = ''; ; ) {
+    type Page = { items: typeof found; next_cursor?: string };
+    const page = await read<Page>(`${api}/v1/sessions?limit=200${cursor && `&cursor=${cursor}`}`);
+    found.push(...page.items);
+    if (!page.next_cursor) return found;
+    cursor = page.next_cursor;
+  }
+};
+
+async function turnsOf({ api }: Service, id: string): Promise<Turn[]> {
+  const turns: Turn[] = [];
+  for (let cursor = ''; ; ) {
+    const page = await read<{ items: Turn[]; next_cursor?: string }>(
+      `${api}/v1/sessions/${id}/raw_turns?include=payload&limit=50${cursor && `&cursor=${cursor}`}`,
+    );
+    turns.push(...page.items);
+    if (!page.next_cursor) return turns;
+    cursor = page.next_cursor;
+  }
+}
