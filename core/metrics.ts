@@ -22,7 +22,7 @@ export type Metrics = {
   /** A request that is no turn, by the reason; once, by whoever books it. */
   notCaptured(reason: string): void;
   addedTtfb(seconds: number): void;
-  journalBytes(bytes: number): void;
+  journal(state: { bytes: number; oldestSeconds: number }): void;
   intakeTurn(outcome: string): void;
   intakeBatch(seconds: number): void;
   derived(seconds: number): void;
@@ -67,6 +67,10 @@ export function openMetrics(role: Role, version = ''): Metrics {
   const notCaptured = counter('svc_capture_not_captured_total', 'Requests that are no turn', ['reason']);
   const addedTtfb = histogram('svc_proxy_added_ttfb_seconds', 'Time to first byte that the proxy adds', FINE);
   const journalBytes = gauge('svc_journal_bytes', 'Journal on disk');
+  const journalOldest = gauge(
+    'svc_journal_oldest_seconds',
+    'How long the oldest call has waited that ended and is not in the database',
+  );
   const intakeTurns = counter('svc_intake_turns_total', 'Calls taken in from the journal', ['outcome']);
   const intakeBatch = histogram('svc_intake_batch_seconds', 'Time to store a batch of calls', COARSE);
   const derive = histogram('svc_derive_seconds', 'Time to derive what is new of one session', COARSE);
@@ -97,13 +101,22 @@ export function openMetrics(role: Role, version = ''): Metrics {
   const ingestBody = histogram('svc_ingest_body_bytes', 'Size of the bodies that were accepted', SIZES, ['provider']);
   const ingestWait = histogram('svc_ingest_write_seconds', 'Time from a body read to the verdict on it', COARSE);
 
+  // Operators alert on a series that grows; one that begins with its first count has not grown.
+  if (role === 'all' || role === 'proxy') {
+    for (const outcome of OUTCOMES) for (const provider of CALLED) proxyRequests.inc({ provider, outcome }, 0);
+    for (const reason of REASONS) notCaptured.inc({ reason }, 0);
+  }
+
   return {
     registry,
     proxyRequest: (provider, outcome) =>
       proxyRequests.inc({ provider: known(provider, PROVIDERS, 'unknown'), outcome: known(outcome, OUTCOMES) }),
     notCaptured: (reason) => notCaptured.inc({ reason: known(reason, REASONS) }),
     addedTtfb: (seconds) => addedTtfb.observe(seconds),
-    journalBytes: (bytes) => journalBytes.set(bytes),
+    journal: ({ bytes, oldestSeconds }) => {
+      journalBytes.set(bytes);
+      journalOldest.set(oldestSeconds);
+    },
     intakeTurn: (outcome) => intakeTurns.inc({ outcome: known(outcome, OUTCOMES) }),
     intakeBatch: (seconds) => intakeBatch.observe(seconds),
     derived: (seconds) => derive.observe(seconds),
@@ -142,7 +155,9 @@ const FINE = [0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 const COARSE = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((step) => 256 * 4 ** step); // 256 B to 16 MiB
 
-const PROVIDERS: readonly string[] = ['anthropic', 'openai', 'ollama', 'unknown'];
+/** Those whose upstreams the proxy knows. */
+const CALLED: readonly string[] = ['anthropic', 'openai', 'ollama'];
+const PROVIDERS: readonly string[] = [...CALLED, 'unknown'];
 /** A transcript has no provider. */
 const SENT: readonly string[] = [...PROVIDERS, 'transcript'];
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

@@ -20,6 +20,7 @@ import { unrouted } from '../http/unrouted.ts';
 import { type Log, openLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
+import type { Status } from '../model/status.ts';
 import { attributionRepairApp } from './attribution-repair.ts';
 import { browseApp } from './browse.ts';
 import { cassetteMountApp } from './cassette-mount.ts';
@@ -58,8 +59,8 @@ export type ReadApi = {
   now: () => number;
   /** Keeps a turn as the ingest listener does; takes the body's memory over. */
   append: (body: Uint8Array<ArrayBuffer>) => Promise<IngestVerdict>;
-  /** What the journal of this process takes on disk. Absent: it keeps none. */
-  journalBytes?: () => number | null;
+  /** How the journal of this process does. Absent: it keeps none. */
+  journal?: () => Status['journal'];
   /** Ends what would otherwise be told for ever. */
   stopping?: AbortSignal;
   /** Absent: there are none, as in the contract that is sealed. */
@@ -87,7 +88,7 @@ const NO_CASSETTES: Cassettes = {
 };
 
 export function readApi(parts: ReadApi) {
-  const { ask, append, log, metrics, version, allowedHosts, token, now, journalBytes = () => null } = parts;
+  const { ask, append, log, metrics, version, allowedHosts, token, now, journal = () => undefined } = parts;
   const { cassettes = NO_CASSETTES } = parts;
   const app = routes<HttpEnv>();
   app.use(requestIds());
@@ -125,7 +126,7 @@ export function readApi(parts: ReadApi) {
   app.route('/', cassetteMountApp({ cassettes, log }));
   const joined = () => cassetteTools(cassettes.installed(), cassettes.ask);
   app.route('/', mcpApp({ tools: coreTools({ ask, now, takePlace }), joined, version, log }));
-  app.route('/', statusApp({ ask, version, journalBytes, startedAt: now(), now }));
+  app.route('/', statusApp({ ask, version, journal, startedAt: now(), now }));
   app.route('/', deriveRunApp({ ask }));
   app.route('/', purgeApp({ ask }));
   app.route('/', attributionRepairApp({ ask, log }));

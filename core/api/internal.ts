@@ -8,11 +8,20 @@ import { requestIds } from '../http/request-id.ts';
 import type { HttpEnv } from '../http/routes.ts';
 import { isBearer } from '../http/token.ts';
 import type { Log } from '../log.ts';
+import { METRICS_TYPE } from '../metrics.ts';
 
-type Deps = { evidence: () => Evidence; token: string; allowedHosts: readonly string[]; log: Log };
+type Deps = {
+  /** Absent: cassettes do not run in this process. */
+  evidence?: () => Evidence;
+  /** The text exposition, of a process that has no other place for it. */
+  metrics?: () => Promise<string>;
+  token: string;
+  allowedHosts: readonly string[];
+  log: Log;
+};
 
 /** Whatever the path: who does not send the token learns nothing, not even what is served. (Seed, 'Internal listener'.) */
-export const internalApi = ({ evidence, token, allowedHosts, log }: Deps) => {
+export const internalApi = ({ evidence, metrics, token, allowedHosts, log }: Deps) => {
   const app = new Hono<HttpEnv>();
   app.use(async (c, next) => {
     c.header('cache-control', 'no-store');
@@ -22,7 +31,11 @@ export const internalApi = ({ evidence, token, allowedHosts, log }: Deps) => {
   });
   app.use(requestIds());
   app.use(guard(allowedHosts));
-  app.get('/internal/readiness/evidence', (c) => c.json(evidence(), 200));
+  if (evidence) app.get('/internal/readiness/evidence', (c) => c.json(evidence(), 200));
+  if (metrics) {
+    app.get('/ping', (c) => c.json({ status: 'ok' }, 200));
+    app.get('/metrics', async (c) => c.body(await metrics(), 200, { 'content-type': METRICS_TYPE }));
+  }
   app.notFound((c) => problem(c, 404, 'route-unknown', 'Cannot find the path: nothing is served there'));
   app.onError(onError(log));
   return app;

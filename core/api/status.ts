@@ -18,8 +18,8 @@ const readStatus = createRoute({
 export type StatusDeps = {
   ask: Database['ask'];
   version: string;
-  /** What the journal of this process takes on disk; null where it keeps none. */
-  journalBytes: () => number | null;
+  /** How the journal of this process does; undefined where it keeps none. */
+  journal: () => Status['journal'];
   /** Milliseconds since 1970, as `now` gives them. */
   startedAt: number;
   now: () => number;
@@ -28,14 +28,14 @@ export type StatusDeps = {
 /** Above that a table is estimated: at 64 MB a count takes some tens of milliseconds. */
 const COUNTED_BYTES = 67_108_864;
 
-export const statusApp = ({ ask, version, journalBytes, startedAt, now }: StatusDeps) =>
+export const statusApp = ({ ask, version, journal, startedAt, now }: StatusDeps) =>
   routes().openapi(readStatus, async (c) => {
     const [{ last_turn_at, ...stored }, { queued, parked, oldest_seconds }, { ever }] = await Promise.all([
       ask('readStatus', { counted_bytes: COUNTED_BYTES }),
       ask('derivePending', {}),
       ask('readCoverage', {}),
     ]);
-    const journal = journalBytes();
+    const kept = journal();
     const outcomes = Object.fromEntries(
       Outcome.options.map((name) => [name, total(ever.filter(({ outcome }) => outcome === name))]),
     ) as Record<Outcome, number>;
@@ -45,7 +45,7 @@ export const statusApp = ({ ask, version, journalBytes, startedAt, now }: Status
         uptime_seconds: (now() - startedAt) / 1000,
         ...stored,
         derive: { queued, parked, lag_seconds: oldest_seconds, derive_version: DERIVE_VERSION },
-        ...(journal === null ? {} : { journal: { bytes: journal } }),
+        ...(kept === undefined ? {} : { journal: kept }),
         coverage: { requests: total(ever), outcomes },
         ...(last_turn_at === null ? {} : { last_turn_at }),
       },

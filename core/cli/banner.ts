@@ -15,18 +15,13 @@ export const banner = ({ version, proxy, api, ingest, internal, data, provider }
   [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',
-    row('capture proxy', `${proxy}   ${pc.dim(`bare paths go to ${provider}`)}`),
+    passing(proxy, provider),
     row('read API', `${api}   ${pc.dim('contract: /swagger')}`),
     row('ingest API', ingest),
     ...(internal ? [row('internal', `${internal}   ${pc.dim('/internal/readiness/evidence')}`)] : []),
     row('data', data),
     '',
-    'Point a client at it:',
-    row('Claude Code', `ANTHROPIC_BASE_URL=${proxy}/anthropic claude`),
-    row('Codex', `codex -c model_provider=svc -c '${codexProvider(proxy)}'`),
-    row('OpenAI SDK', `OPENAI_BASE_URL=${proxy}/openai/v1`),
-    row('Anthropic SDK', `ANTHROPIC_BASE_URL=${proxy}/anthropic`),
-    row('Ollama client', `OLLAMA_HOST=${proxy}/ollama`),
+    ...clients(proxy),
     '',
     'Read the conversation back:',
     row('sessions', `curl ${api}/v1/sessions`),
@@ -36,6 +31,31 @@ export const banner = ({ version, proxy, api, ingest, internal, data, provider }
 /** Of the ingest API alone. */
 export const ingestBanner = ({ version, ingest, data }: Pick<Running, 'version' | 'ingest' | 'data'>): string =>
   [`${pc.bold(`svc ${version}`)} takes turns in`, '', row('ingest API', ingest), row('data', data), ''].join('\n');
+
+/** Of the capture proxy alone. */
+export const proxyBanner = ({ version, proxy, internal, data, provider }: Omit<Running, 'api' | 'ingest'>): string =>
+  [
+    `${pc.bold(`svc ${version}`)} is recording`,
+    '',
+    passing(proxy, provider),
+    ...(internal ? [row('internal', `${internal}   ${pc.dim('/ping, /metrics')}`)] : []),
+    row('data', data),
+    '',
+    ...clients(proxy),
+    '',
+  ].join('\n');
+
+const passing = (proxy: string, provider: string) =>
+  row('capture proxy', `${proxy}   ${pc.dim(`bare paths go to ${provider}`)}`);
+
+const clients = (proxy: string) => [
+  'Point a client at it:',
+  row('Claude Code', `ANTHROPIC_BASE_URL=${proxy}/anthropic claude`),
+  row('Codex', `codex -c model_provider=svc -c '${codexProvider(proxy)}'`),
+  row('OpenAI SDK', `OPENAI_BASE_URL=${proxy}/openai/v1`),
+  row('Anthropic SDK', `ANTHROPIC_BASE_URL=${proxy}/anthropic`),
+  row('Ollama client', `OLLAMA_HOST=${proxy}/ollama`),
+];
 
 const row = (name: string, value: string) => `  ${pc.cyan(name.padEnd(15))} ${value}`;
 

@@ -10,7 +10,7 @@ import { serveApp } from '../http/listen.ts';
 import { scriptedProvider } from './demo/scripted-provider.ts';
 import { showDemo } from './demo/show.ts';
 import type { Io } from './io.ts';
-import type { Listeners } from './listeners.ts';
+import type { Listeners } from './listening.ts';
 import { serve } from './serve.ts';
 
 /**

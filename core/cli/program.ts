@@ -19,9 +19,9 @@ export type Commands = {
   login: (owner: string, loaded: Loaded, io: Io) => Promise<void>;
 };
 
-/** What a process can run: everything, or the ingest API alone beside somebody else's. */
-export type Role = 'all' | 'ingest';
-const ROLES: readonly Role[] = ['all', 'ingest'];
+/** What a process can run: everything, or the capture proxy or the ingest API alone beside somebody else's. */
+export type Role = 'all' | 'proxy' | 'ingest';
+const ROLES: readonly Role[] = ['all', 'proxy', 'ingest'];
 const isRole = (word: string): word is Role => ROLES.some((role) => role === word);
 
 /** Exit status: 0 done, 1 failed, 2 asked wrongly. `args` is what follows the command's name. */
@@ -64,7 +64,9 @@ export function buildProgram(
   };
 
   addConfigOptions(program.command('serve'))
-    .description('start the capture proxy, the read API and the ingest API in one process, or the ingest API alone')
+    .description(
+      'start the capture proxy, the read API and the ingest API in one process, or one of the first and the last alone',
+    )
     .argument('[role]', `what to run: ${ROLES.join(', ')}`, 'all')
     .addHelpText('after', SETTINGS)
     .action(async (role: string, parsed: Record<string, unknown>) => {

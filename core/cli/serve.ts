@@ -3,20 +3,21 @@ import { dirname, join } from 'node:path';
 import { type Journal, openJournal } from '../capture/journal.ts';
 import type { Loaded } from '../config/load.ts';
 import { lockFolder } from '../db/client/folder-lock.ts';
-import { openDatabase } from '../db/open.ts';
+import type { PriceTable } from '../derive/price-file.ts';
 import { type Engine, startEngine } from '../engine/engine.ts';
+import { watchListeners } from '../engine/pace.ts';
+import { OperatorError } from '../errors.ts';
 import { type Log, openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
-import { banner, ingestBanner } from './banner.ts';
+import { banner, ingestBanner, proxyBanner } from './banner.ts';
 import { internalOf } from './internal-listen.ts';
 import type { Io } from './io.ts';
-import type { Listeners } from './listeners.ts';
-import { readPriceTable } from './price-file.ts';
+import type { Listeners } from './listening.ts';
 import type { Role } from './program.ts';
 import { whereData } from './where-data.ts';
 
 const GRACE_MS = 10_000; // for streams under way when we are asked to stop
-const CASSETTES_MS = 2_000; // for what they do besides answering, once nobody listens any more
+const WAITING_SHARE = 0.25; // of the journal, up to which what is in it may wait for calls that pass
 const DRAIN_MS = 10_000; // for the journal to reach the database; what does not is taken in at the next start
 
 export type Serving = {
@@ -30,54 +31,55 @@ type Closer = () => Promise<unknown>;
 
 /**
  * Runs a role with its engine until SIGTERM or SIGINT; settles when all of it has stopped.
- * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached, pricing.file is no price list
+ * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached (a proxy alone starts without it),
+ *   pricing.file is no price list
  */
 export async function serve(loaded: Loaded, io: Io, { role, version, running }: Serving): Promise<void> {
   const { config, folder } = loaded;
+  const { postgres_dsn: dsn } = config.storage;
   const log = openLog(config.log.level);
   const metrics = openMetrics(role, version);
-  if (role === 'all') internalOf(io.env); // refused before anything is opened
+  if (role === 'proxy' && dsn === '') throw new OperatorError(NOWHERE_TO_STORE, 2);
+  if (role !== 'ingest') internalOf(io.env); // refused before anything is opened
   const closers: Closer[] = []; // undone in reverse when a later part cannot start
-  const closing = <T>(part: T, close: Closer): T => {
-    closers.push(close);
-    return part;
-  };
+  const closing = (close: Closer) => void closers.push(close);
   const stopped = signalled();
   try {
-    const { postgres_dsn: dsn, pooled } = config.storage;
     // The embedded database locks the folder itself; a journal in it needs that with a server just as well.
-    if (dsn !== '' && role === 'all') closers.push(await lockFolder(folder));
-    const prices = await readPriceTable(config.pricing.file, baseOf('pricing.file', loaded, io));
-    const [database, { openListeners, openIngestListener }, { openCassettes }] = await Promise.all([
-      openDatabase({ dsn, pooled, folder, log }).then((opened) => closing(opened, () => opened.close())),
-      import('./listeners.ts'), // it is much to load, and the database takes its time
-      import('./cassettes.ts'),
-    ]);
-    const journal = role === 'all' ? await openJournalIn(folder, config.journal.max_bytes, log) : null;
-    if (journal) closers.push(() => journal.close());
+    if (dsn !== '' && role !== 'ingest') closing(await lockFolder(folder));
+    const prices = await pricesOf(loaded, io);
+    const backing = await (role === 'proxy'
+      ? (await import('./proxy-alone.ts')).proxyAlone(loaded, log)
+      : (await import('./with-database.ts')).withDatabase(loaded, io, log, closing));
+    const journal = role === 'ingest' ? null : await openJournalIn(folder, config.journal.max_bytes, log);
+    if (journal) closing(() => journal.close());
+    const { connection, reach, begun, identified } = backing;
     const engine = startEngine({
-      connection: () => database.connection(),
+      connection,
       journal: journal && {
         folder: join(folder, 'journal'),
         runId: journal.runId,
         freed: (bytes) => journal.freed(bytes),
       },
+      reach,
+      ...(begun && { begun }),
+      ...(identified && { identified }),
+      ingest: role !== 'proxy',
       derive: role === 'all',
       prices,
       logLevel: config.log.level,
       log,
     });
-    closers.push(() => engine.stop());
-    journal?.onWritten((segment, byteOffset) => engine.written(segment, byteOffset));
+    closing(() => engine.stop());
+    if (journal) {
+      journal.onWritten(engine.written);
+      const hasRoom = () => journal.bytes() < config.journal.max_bytes * WAITING_SHARE;
+      const unwatch = watchListeners(hasRoom, engine.busy);
+      closing(async () => unwatch());
+    }
 
-    const parts = { config, database, engine, metrics, log, version, env: io.env };
-    const cassettes = journal && openCassettes({ config, database, folder, io, log });
-    if (cassettes) closers.push(() => cassettes.close(CASSETTES_MS));
-    const listeners = await (journal && cassettes
-      ? openListeners({ ...parts, journal, cassettes })
-      : openIngestListener(parts));
-    closers.push(() => listeners.close(0));
-    await cassettes?.start();
+    const listeners = await backing.listen({ config, engine, metrics, log, version, env: io.env, journal });
+    closing(() => listeners.close(0));
     if (running) await Promise.race([running(listeners), stopped.first]);
     else io.out(welcome(listeners, loaded, version));
 
@@ -93,6 +95,17 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
   }
 }
 
+const NOWHERE_TO_STORE =
+  'Cannot serve the proxy alone: its turns go into a PostgreSQL database that others read, and storage.postgres_dsn is not set';
+
+/** Read only where there are any: the list brings its parser along. */
+async function pricesOf(loaded: Loaded, io: Io): Promise<PriceTable | null> {
+  const { file } = loaded.config.pricing;
+  if (file === '') return null;
+  const { readPriceTable } = await import('./price-file.ts');
+  return readPriceTable(file, baseOf('pricing.file', loaded, io));
+}
+
 /** Where a relative path in a setting begins: at the file that sets it, else where the command was called. */
 const baseOf = (path: string, { source, file }: Loaded, { cwd }: Io): string =>
   source[path] === 'file' && file !== null ? dirname(file) : cwd;
@@ -105,13 +118,13 @@ function welcome({ proxy, api, ingest, internal }: Listeners, { config, folder }
   const data = whereData(config.storage.postgres_dsn, folder);
   const at = { version, ingest: shown(ingest), data };
   if (proxy.length === 0) return ingestBanner(at);
-  return banner({
+  const passing = {
     ...at,
     proxy: shown(proxy),
-    api: shown(api),
     internal: internal.length > 0 ? shown(internal) : undefined,
     provider: config.proxy.provider,
-  });
+  };
+  return api.length === 0 ? proxyBanner(passing) : banner({ ...passing, api: shown(api) });
 }
 
 /** What the journal holds is brought into the database; what cannot be is still there at the next start. */

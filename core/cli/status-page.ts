@@ -67,6 +67,9 @@ const STATE: Record<State, string> = {
 const listener = ({ address, state }: Listener, up: string | null) =>
   `${(address ?? '').padEnd(address === null ? 0 : 23)}${address === null ? '' : ' '}${state === 'up' && up ? pc.green(up) : STATE[state]}`;
 
+/** What has passed is in the database within about a second. */
+const LATE_SECONDS = 10;
+
 function journal({ status, journal_bytes, journal_max_bytes }: Report): string {
   const bytes = status?.journal?.bytes ?? journal_bytes;
   if (bytes === null) return 'cannot be read by this user';
@@ -74,7 +77,12 @@ function journal({ status, journal_bytes, journal_max_bytes }: Report): string {
   if (!status)
     return bytes === 0 ? 'empty' : `${size}; what of it is not in the database yet comes there at the next start`;
   const full = bytes > journal_max_bytes / 2;
-  return `${size}, of at most ${sized(journal_max_bytes)}${full ? pc.yellow('; when it is full, turns are counted journal_full') : ''}`;
+  const oldest = status.journal?.oldest_seconds ?? 0; // an older service does not tell
+  return [
+    `${size}, of at most ${sized(journal_max_bytes)}`,
+    ...(full ? [pc.yellow('when it is full, turns are counted journal_full')] : []),
+    ...(oldest > LATE_SECONDS ? [pc.yellow(`a call has waited for ${lasting(oldest)} to be stored`)] : []),
+  ].join('; ');
 }
 
 function figures(status: Status, now: number): string[] {

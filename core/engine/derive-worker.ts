@@ -8,6 +8,7 @@ import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { deriveSession } from './derive-session.ts';
+import type { Pace } from './pace.ts';
 import type { Reader } from './reader.ts';
 
 export type DeriveWorker = {
@@ -26,6 +27,7 @@ type Deps = {
   metrics: Pick<Metrics, 'derived' | 'derivePending'>;
   signal: AbortSignal;
   pollMs?: number;
+  rest?: Pace['rest'];
 };
 
 const LANES = 4;
@@ -33,13 +35,22 @@ const LEASE_MS = 15_000;
 const OUTDATED_AT_ONCE = 500;
 const PATIENCE_MS = { first: 100, most: 5_000 }; // while the database does not answer
 
-export function runDeriveWorker({ database, reader, log, metrics, signal, pollMs = 1_000 }: Deps): DeriveWorker {
+export function runDeriveWorker({
+  database,
+  reader,
+  log,
+  metrics,
+  signal,
+  pollMs = 1_000,
+  rest: restAfter,
+}: Deps): DeriveWorker {
   /** By lease: a session that is marked from scratch while it is derived is taken a second time, and the first then commits nothing. */
   const active = new Map<string, { background: boolean; ended: Promise<void> }>();
   const waiting: (() => void)[] = []; // for drained
   let due = true;
   let wake = () => {};
-  let patience = PATIENCE_MS.first;
+  let patience = PATIENCE_MS.first; // of the loop, with the queue
+  let interrupted = 0; // milliseconds that a lane waits once more, since the database last took what was derived
   let gaugedAt = Number.NEGATIVE_INFINITY;
 
   const poke = () => {
@@ -78,6 +89,7 @@ export function runDeriveWorker({ database, reader, log, metrics, signal, pollMs
       const { folded, end } = await deriveSession({ database, reader, signal }, lease);
       if (end === 'stopped') await database.ask('returnLease', { session_id, lease_token });
       if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
+      interrupted = 0;
       metrics.derived((performance.now() - began) / 1_000);
       log.debug({ session_id, folded, end, ms: Math.round(performance.now() - began) }, 'derived');
     } catch (error) {
@@ -87,12 +99,18 @@ export function runDeriveWorker({ database, reader, log, metrics, signal, pollMs
     } finally {
       clearInterval(heart);
     }
+    await restAfter?.(performance.now() - began);
   };
 
   const failed = async ({ session_id, lease_token, attempts }: Lease, error: unknown): Promise<void> => {
     if (error instanceof DatabaseError && error.transient) {
-      log.warn({ session_id, reason: classOf(error) }, 'deriving was interrupted; it is tried again');
-      await sleep(patience); // the loop notices too: this lane only keeps from spinning
+      if (interrupted === 0)
+        log.warn(
+          { session_id, reason: classOf(error) },
+          'deriving is interrupted; it is tried until the database takes it',
+        );
+      interrupted = Math.min(interrupted * 2 || PATIENCE_MS.first, PATIENCE_MS.most);
+      await sleep(interrupted);
       await persistently(() => database.ask('returnLease', { session_id, lease_token }));
       return;
     }

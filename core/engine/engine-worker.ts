@@ -1,6 +1,5 @@
 /** What runs behind the listeners, in a thread of its own: intake from the journal, what is ingested, and derivation. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { v7 } from 'uuid';
 import { openJournalReader } from '../capture/journal-reader.ts';
 import { connectDatabase } from '../db/client/connection.ts';
 import { pricesWith } from '../derive/price-file.ts';
@@ -8,12 +7,12 @@ import { DatabaseError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
 import { yieldToListeners } from '../yield-to-listeners.ts';
-import { runDeriveWorker } from './derive-worker.ts';
-import { openIngest } from './ingest-writer.ts';
 import { runIntake } from './intake.ts';
-import type { EngineData, FromEngine, ToEngine } from './messages.ts';
+import { toldReader } from './journal-age.ts';
+import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
+import { openPace } from './pace.ts';
+import { reachDatabase } from './reach-database.ts';
 import { builtIn, type Reader } from './reader.ts';
-import { openTranscripts } from './transcript-writer.ts';
 import { runUpkeep } from './upkeep.ts';
 
 yieldToListeners(10);
@@ -29,50 +28,84 @@ const stopping = new AbortController();
 const { signal } = stopping;
 const reader: Reader = data.prices ? { ...builtIn, priceOf: pricesWith(data.prices, builtIn.priceOf) } : builtIn;
 
-const derive = data.derive ? runDeriveWorker({ database, reader, log, metrics, signal }) : null;
-const stored = () => derive?.poke();
+const { busy, rest } = openPace(signal);
 
-const journal =
-  data.journal &&
-  openJournalReader({
-    folder: data.journal.folder,
-    liveRunId: data.journal.runId,
-    positions: await database.ask('journalPositions', {}),
-    log,
-  });
-if (data.journal?.written) journal?.written(data.journal.written.segment, data.journal.written.byteOffset);
-const freed = (bytes: number) => say({ kind: 'freed', bytes });
-const intake = journal && runIntake({ database, journal, reader, log, metrics, signal, stored, freed });
+let writtenUpTo = data.journal?.written ?? null;
+let taken: Awaited<ReturnType<typeof takeIn>> | null = null;
 
-const { identity_key } = await database.ask('installation', {});
-const ingest = openIngest({
-  database,
-  reader,
-  identityKey: Buffer.from(identity_key, 'hex'),
-  newId: v7,
-  metrics,
-  committed: stored,
+/** What a process does not run is not loaded: a proxy by itself is to be small. */
+async function open() {
+  const { connection } = data;
+  const away = () => say({ kind: 'identity', identity_key: null });
+  if (data.reach && connection.kind === 'server') await reachDatabase({ server: connection, away, log, signal });
+  const { identity_key } = await database.ask('installation', {});
+  say({ kind: 'identity', identity_key });
+  const derive = data.derive
+    ? (await import('./derive-worker.ts')).runDeriveWorker({ database, reader, log, metrics, signal, rest })
+    : null;
+  const stored = () => derive?.poke();
+  taken = data.journal && (await takeIn(data.journal, stored));
+  const writers = data.ingest ? await openWriters(Buffer.from(identity_key, 'hex'), stored) : null;
+  runUpkeep({ database, log, signal });
+  say({ kind: 'ready' });
+  return { derive, writers, idle: () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]) };
+}
+
+async function takeIn({ folder, runId }: JournalToRead, stored: () => void) {
+  const positions = await database.ask('journalPositions', {});
+  const journal = toldReader(
+    openJournalReader({ folder, liveRunId: runId, positions, log }),
+    runId,
+    ({ segment, byteOffset }, waiting) => say({ kind: 'stored', segment, byteOffset, waiting }),
+  );
+  if (writtenUpTo) journal.written(writtenUpTo.segment, writtenUpTo.byteOffset);
+  const freed = (bytes: number) => say({ kind: 'freed', bytes });
+  return { journal, intake: runIntake({ database, journal, reader, log, metrics, signal, stored, freed, rest }) };
+}
+
+async function openWriters(identityKey: Uint8Array, committed: () => void) {
+  const [{ openIngest }, { openTranscripts }, { v7 }] = await Promise.all([
+    import('./ingest-writer.ts'),
+    import('./transcript-writer.ts'),
+    import('uuid'),
+  ]);
+  return {
+    ingest: openIngest({ database, reader, identityKey, newId: v7, metrics, committed }),
+    transcripts: openTranscripts({ database, committed }),
+  };
+}
+
+const opened = open();
+opened.catch((error: unknown) => {
+  if (!signal.aborted) throw error; // a broken engine is started anew
 });
-const transcripts = openTranscripts({ database, committed: stored });
-runUpkeep({ database, log, signal });
 
 port.on('message', (message: ToEngine) => {
   void (async () => {
     switch (message.kind) {
       case 'written':
-        journal?.written(message.segment, message.byteOffset);
-        intake?.poke();
+        writtenUpTo = { segment: message.segment, byteOffset: message.byteOffset };
+        taken?.journal.written(message.segment, message.byteOffset);
+        taken?.intake.poke();
+        break;
+      case 'busy':
+        busy(message.listeners);
         break;
       case 'ingest':
-        say({ kind: 'ingested', id: message.id, verdict: await kept('an ingested turn', ingest, message) });
+        {
+          const { writers } = await opened;
+          const verdict = await kept('an ingested turn', writers?.ingest, message);
+          say({ kind: 'ingested', id: message.id, verdict });
+        }
         break;
       case 'transcript':
-        say({ kind: 'taken', id: message.id, verdict: await kept('a transcript', transcripts, message) });
+        {
+          const { writers } = await opened;
+          say({ kind: 'taken', id: message.id, verdict: await kept('a transcript', writers?.transcripts, message) });
+        }
         break;
       case 'drain':
-        await intake?.drained();
-        await Promise.all([ingest.idle(), transcripts.idle()]);
-        await derive?.drained();
+        await drained();
         say({ kind: 'drained', id: message.id });
         break;
       case 'metrics':
@@ -80,27 +113,39 @@ port.on('message', (message: ToEngine) => {
         break;
       case 'stop':
         stopping.abort();
-        await Promise.allSettled([intake?.stopped, ingest.idle(), transcripts.idle(), derive?.stopped]);
+        await stopped();
         await database.close();
-        journal?.close();
+        taken?.journal.close();
         process.exit(0);
     }
   })().catch((error: unknown) => {
     throw error; // a broken engine is started anew; the journal's positions make that safe
   });
 });
-say({ kind: 'ready' });
+
+async function drained(): Promise<void> {
+  const { derive, idle } = await opened;
+  await taken?.intake.drained();
+  await idle();
+  await derive?.drained();
+}
+
+async function stopped(): Promise<void> {
+  const parts = await opened.catch(() => null); // the database was still away
+  await Promise.allSettled([taken?.intake.stopped, parts?.idle(), parts?.derive?.stopped]);
+}
 
 type Writer<Verdict> = { append(body: Uint8Array, subject: string | null): Promise<Verdict> };
 
 /** One body that cannot be stored is its sender's loss alone, and is said so; the engine goes on. */
 async function kept<Verdict>(
   what: string,
-  { append }: Writer<Verdict>,
+  writer: Writer<Verdict> | undefined, // undefined: none runs here, and nobody should have sent anything
   { body, subject }: { body: Uint8Array; subject: string | null },
 ): Promise<Verdict | null> {
   try {
-    return await append(body, subject);
+    if (!writer) throw new Error('Cannot keep anything: no writer runs here');
+    return await writer.append(body, subject);
   } catch (error) {
     const reason =
       error instanceof DatabaseError

@@ -9,6 +9,7 @@ import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type FreshSlices, openNewSlices } from './new-slices.ts';
+import type { Pace } from './pace.ts';
 import { type GoesOn, type LooseSlice, prepareMemory } from './prepare-exchange.ts';
 import { openCall } from './prepare-turn.ts';
 import { previousCall } from './previous-call.ts';
@@ -32,6 +33,7 @@ type Deps = {
   signal: AbortSignal;
   stored?: () => void; // turns have come in
   freed?: (bytes: number) => void; // of the journal, deleted
+  rest?: Pace['rest'];
 };
 
 const BATCH = { entries: 256, bytes: 8_388_608 };
@@ -51,7 +53,17 @@ type Item = {
 };
 
 /** Runs until the signal; in a worker thread, since reading bodies takes its time. */
-export function runIntake({ database, journal, reader = builtIn, log, metrics, signal, stored, freed }: Deps): Intake {
+export function runIntake({
+  database,
+  journal,
+  reader = builtIn,
+  log,
+  metrics,
+  signal,
+  stored,
+  freed,
+  rest,
+}: Deps): Intake {
   const memory = prepareMemory(reader);
   const newSlices = openNewSlices(database);
   const bell = openBell(signal);
@@ -214,7 +226,9 @@ export function runIntake({ database, journal, reader = builtIn, log, metrics, s
         drainers = [...waiting, ...drainers];
         const from = performance.now();
         await store(await prepared(entries));
-        metrics.intakeBatch((performance.now() - from) / 1e3);
+        const workedMs = performance.now() - from;
+        metrics.intakeBatch(workedMs / 1e3);
+        await rest?.(workedMs);
       }
       await tidy();
       if (entries.length > 0) continue;

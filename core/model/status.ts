@@ -53,7 +53,7 @@ export const statusExample = {
       },
     ],
   },
-  journal: { bytes: 1_204_511 },
+  journal: { bytes: 1_204_511, oldest_seconds: 0.04 },
   coverage: { requests: 9_900, outcomes: { ...NONE, captured: 9_790, partial: 13, not_a_turn: 96, poison: 1 } },
   last_turn_at: '2026-07-27T09:59:57.310221Z',
 };
@@ -113,7 +113,15 @@ export const Status = z
       count: z.int(),
       newest: z.array(ParkedTurn).describe('at most 20, the newest first'),
     }),
-    journal: z.object({ bytes: z.int() }).optional().describe('on disk; absent where the process keeps none'),
+    journal: z
+      .object({
+        bytes: z.int().describe('on disk'),
+        oldest_seconds: z
+          .number()
+          .describe('how long the oldest call has waited that ended and is not in the database; 0: none waits'),
+      })
+      .optional()
+      .describe('absent where the process keeps none'),
     coverage: z.object({ requests: z.int(), outcomes: Outcomes }).describe('as in /v1/coverage, of all time'),
     last_turn_at: At.optional().describe('absent before the first'),
   })

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import autocannon from 'autocannon';
 import { buildService } from '../support/built-service.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
-import { emptyFolder, read, removeFolder, type Service, startService } from '../support/serve.ts';
+import { emptyFolder, read, removeFolder, startService } from '../support/serve.ts';
+import { startProxyAlone } from '../support/serve-proxy.ts';
 import { heading, ms, percentiles, perSecond, row } from './figures.ts';
 import { startNeighbours, startUpstream } from './peers.ts';
 import { atFixedRate, type Route } from './proxy-rate.ts';
@@ -30,7 +31,7 @@ export async function benchProxy(): Promise<void> {
     undo.unshift(upstream.stop);
     const neighbours = await startNeighbours(upstream.url);
     for (const { stop } of neighbours) undo.unshift(stop);
-    const service = await startOurs(upstream.url, '', undo);
+    const service = await startOurs(startService, { SVC_PROXY_UPSTREAMS_OPENAI: upstream.url }, undo);
     const ours = { name: 'svc, capture on', url: `${service.proxy}/openai${path}`, pid: service.pid };
     const routes = [...[upstream, ...neighbours].map((peer) => ({ ...peer, url: `${peer.url}${path}` })), ours];
     const busy = loadavg()[0] ?? 0;
@@ -45,28 +46,31 @@ export async function benchProxy(): Promise<void> {
   }
 }
 
-/** As it is installed: compiled. @param dsn '': on the embedded database, which lives in the same process */
-async function startOurs(upstream: string, dsn: string, undo: (() => Promise<unknown>)[]): Promise<Service> {
+type Started = { stop(): Promise<unknown> };
+
+/** As it is installed: compiled, in a folder of its own. */
+async function startOurs<T extends Started>(
+  start: (folder: string, env: Record<string, string>, program: readonly string[]) => Promise<T>,
+  env: Record<string, string>,
+  undo: (() => Promise<unknown>)[],
+): Promise<T> {
   const folder = await emptyFolder();
   undo.unshift(() => removeFolder(folder));
-  const env = {
-    SVC_PROXY_UPSTREAMS_OPENAI: upstream,
-    SVC_LOG_LEVEL: 'warn',
-    ...(dsn !== '' && { SVC_STORAGE_POSTGRES_DSN: dsn }),
-  };
-  const service = await startService(folder, env, [await buildService(join(folder, 'built'))]);
+  const program = [await buildService(join(folder, 'built'))];
+  const service = await start(folder, { SVC_LOG_LEVEL: 'warn', ...env }, program);
   undo.unshift(service.stop);
   return service;
 }
 
-/** For its memory, which is then without the database's. */
+/** The proxy by itself, for its memory: without the database's, and without what else runs in one process with it. */
 async function oursOnServer(upstream: string, undo: (() => Promise<unknown>)[]): Promise<Measured[]> {
   const cluster = process.env.SVC_TEST_DSN;
   if (!cluster) return [];
   const { dsn, drop } = await emptyServerDatabase(cluster);
   undo.unshift(drop);
-  const { proxy, pid } = await startOurs(upstream, dsn, undo);
-  return [{ name: 'svc, capture on, PostgreSQL', url: `${proxy}/openai${path}`, pid }];
+  const env = { SVC_PROXY_UPSTREAMS_OPENAI: upstream, SVC_STORAGE_POSTGRES_DSN: dsn };
+  const { proxy, pid } = await startOurs(startProxyAlone, env, undo);
+  return [{ name: 'svc serve proxy, PostgreSQL', url: `${proxy}/openai${path}`, pid }];
 }
 
 async function firstBytes(

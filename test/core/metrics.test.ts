@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type IngestStatus, type Metrics, openMetrics, REASONS } from '../../core/metrics.ts';
+import { type IngestStatus, type Metrics, openMetrics, REASONS, type Role } from '../../core/metrics.ts';
 import { Outcome } from '../../core/model/coverage.ts';
+import { ProviderId } from '../../core/model/provider.ts';
 import { type Json, testApi } from '../support/read-api.ts';
 
 const test = suite('metrics');
@@ -12,6 +13,7 @@ const NAMES = [
   'svc_capture_not_captured_total',
   'svc_proxy_added_ttfb_seconds',
   'svc_journal_bytes',
+  'svc_journal_oldest_seconds',
   'svc_intake_turns_total',
   'svc_intake_batch_seconds',
   'svc_derive_seconds',
@@ -51,7 +53,7 @@ const countAll = (metrics: Metrics, text: string) => {
   metrics.proxyRequest(text, text);
   metrics.notCaptured(text);
   metrics.addedTtfb(1);
-  metrics.journalBytes(1);
+  metrics.journal({ bytes: 1, oldestSeconds: 1 });
   metrics.intakeTurn(text);
   metrics.intakeBatch(1);
   metrics.derived(1);
@@ -141,10 +143,14 @@ test('a value outside its list opens no series of its own', async () => {
   const metrics = openMetrics('all', '1');
   for (const text of HOSTILE) countAll(metrics, text);
   for (let n = 0; n < 100; n++) countAll(metrics, `hostile-${n}`);
+  const more: Record<string, number> = {
+    svc_cassette_background_items: 2, // done, pending, failed
+    svc_proxy_requests_total: 3 * Outcome.options.length, // there from the start
+    svc_capture_not_captured_total: REASONS.length,
+  };
   for (const { name, values } of await families(metrics)) {
     const series = new Set(values.map(({ labels: { le: _, ...labels } }) => JSON.stringify(labels)));
-    const states = name === 'svc_cassette_background_items' ? 3 : 1; // done, pending, failed
-    assert.is(series.size, states, `${name}: ${[...series].slice(0, 3).join(' ')}`);
+    assert.is(series.size, 1 + (more[name] ?? 0), `${name}: ${[...series].slice(0, 3).join(' ')}`);
   }
   metrics.proxyRequest('anthropic', 'captured');
   const text = await metrics.text();
@@ -159,6 +165,27 @@ test('a value outside its list opens no series of its own', async () => {
     `svc_ingest_body_bytes_count{provider="unknown"} ${all}`,
   ])
     assert.ok(text.includes(`${series}\n`), series);
+});
+
+test('what the proxy counts is there from the start, with 0; where no proxy runs it is not', async () => {
+  const expected = [
+    ...ProviderId.options.flatMap((provider) =>
+      Outcome.options.map((outcome) => `svc_proxy_requests_total{provider="${provider}",outcome="${outcome}"} 0`),
+    ),
+    ...REASONS.map((reason) => `svc_capture_not_captured_total{reason="${reason}"} 0`),
+  ].sort();
+  const counted = async (role: Role) =>
+    (await openMetrics(role, '1').text())
+      .split('\n')
+      .filter((line) => /^svc_(proxy_requests|capture_not_captured)_total\{/.test(line))
+      .sort();
+  for (const role of ['all', 'proxy'] as const) {
+    assert.equal(await counted(role), expected, role);
+    const text = await openMetrics(role, '1').text();
+    for (const line of ['svc_journal_bytes 0', 'svc_journal_oldest_seconds 0', 'svc_proxy_added_ttfb_seconds_count 0'])
+      assert.match(text, `\n${line}\n`, role);
+  }
+  for (const role of ['ingest', 'engine'] as const) assert.equal(await counted(role), [], role);
 });
 
 test('the routes of the read API are a closed list, whatever is asked for', async () => {
@@ -206,7 +233,7 @@ test('the first bucket of the time that the proxy adds is a quarter of a millise
 
 test('the registries of a process and of its threads add up, and do not know of each other', async () => {
   const [main, engine] = [openMetrics('all', '1'), openMetrics('engine')];
-  main.journalBytes(7);
+  main.journal({ bytes: 7, oldestSeconds: 3 });
   engine.intakeTurn('captured');
   engine.derivePending({ lagSeconds: 2, queue: 3, parked: 1 });
   engine.derived(0.02);
@@ -214,6 +241,7 @@ test('the registries of a process and of its threads add up, and do not know of 
   const text = await main.text([snapshot, []]);
   assert.match(text, 'svc_build_info{version="1",role="all"} 1');
   assert.match(text, 'svc_journal_bytes 7');
+  assert.match(text, 'svc_journal_oldest_seconds 3');
   assert.match(text, 'svc_intake_turns_total{outcome="captured"} 1');
   assert.match(text, 'svc_derive_queue 3');
   assert.match(text, 'svc_derive_seconds_count 1');

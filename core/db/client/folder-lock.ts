@@ -32,7 +32,7 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
 const taken = (folder: string, { pid, since }: Claim) =>
   `Cannot use '${folder}': process ${pid} has used it since ${since}; stop that process, or start in another directory`;
 
-/** Whole or not at all, as a reader sees it. */
+/** Whole or not at all, as a reader sees it. @throws {OperatorError} the disk refuses */
 async function putDown(folder: string, name: string): Promise<void> {
   const claim: Claim = {
     pid: process.pid,
@@ -40,8 +40,14 @@ async function putDown(folder: string, name: string): Promise<void> {
     boot: bootId(),
     since: new Date().toISOString(),
   };
-  await writeFile(join(folder, `${name}.new`), JSON.stringify(claim), { mode: 0o600 });
-  await rename(join(folder, `${name}.new`), join(folder, name));
+  try {
+    await writeFile(join(folder, `${name}.new`), JSON.stringify(claim), { mode: 0o600 });
+    await rename(join(folder, `${name}.new`), join(folder, name));
+  } catch (error) {
+    await rm(join(folder, `${name}.new`), { force: true }).catch(() => {});
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(`Cannot use '${folder}': its lock cannot be written (${code})`, 1, { cause: error });
+  }
 }
 
 /** A living process's claim beside ours; those of dead processes are removed. */

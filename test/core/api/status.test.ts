@@ -45,12 +45,16 @@ databaseSuite('status of the read API', (test, database) => {
 
   test('uptime counts from when the API was made; the journal is told where there is one', async () => {
     let clock = Date.parse('2026-07-27T10:00:00Z');
-    const app = testApi({ ask: database().ask, now: () => clock, journalBytes: () => 4_711 });
+    const app = testApi({
+      ask: database().ask,
+      now: () => clock,
+      journal: () => ({ bytes: 4_711, oldest_seconds: 12.5 }),
+    });
     clock += 90_500;
     const status: Json = await (await app.request('/v1/admin/status')).json();
     strict(status);
     assert.is(status.uptime_seconds, 90.5);
-    assert.equal(status.journal, { bytes: 4_711 });
+    assert.equal(status.journal, { bytes: 4_711, oldest_seconds: 12.5 });
   });
 
   test('coverage adds up over days and providers', async () => {

@@ -1,0 +1,87 @@
+/** What do the listeners of a process share? They come up together and go down together, and what they count is told as one. */
+import type { Journal } from '../capture/journal.ts';
+import type { Environment } from '../config/environment.ts';
+import { parseListen } from '../config/listen.ts';
+import type { Config } from '../config/schema.ts';
+import type { DatabaseConnection } from '../db/client/connection.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Log } from '../log.ts';
+import type { Metrics, MetricsSnapshot } from '../metrics.ts';
+import type { Cassettes } from './cassettes.ts';
+
+/** What every role has. */
+export type Process = {
+  config: Config;
+  engine: Engine;
+  metrics: Metrics;
+  log: Log;
+  version: string;
+  env: Environment;
+  journal: Journal | null; // null: it keeps none
+  cassettes?: Cassettes;
+};
+
+/** What stands behind a role's listeners. */
+export type Backing = {
+  /** A fresh one for each thread. */
+  connection(): DatabaseConnection;
+  /** Whether the database may be away, or behind this version. (core/engine/engine.ts) */
+  reach: boolean;
+  /** Hears that the engine's thread has begun, each time. */
+  begun?: () => void;
+  /** Hears the installation's identity key, in hex; null: the database cannot be asked for now. */
+  identified?: (identity_key: string | null) => void;
+  /** @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
+  listen(parts: Process): Promise<Listeners>;
+};
+
+/** Addresses as `http://127.0.0.1:8080`, one for each host that is listened on; none for what does not run here. */
+export type Listeners = {
+  proxy: string[];
+  api: string[];
+  ingest: string[];
+  internal: string[];
+  close(graceMs: number): Promise<void>;
+};
+
+export type Opened = { addresses: string[]; close(graceMs: number): Promise<void> };
+export type Keep = <T extends Opened>(listener: T) => T;
+
+/** What is opened in turn is closed together, also when a later one cannot be opened. */
+export async function together(open: (kept: Keep) => Promise<Omit<Listeners, 'close'>>): Promise<Listeners> {
+  const opened: Opened[] = [];
+  const close = async (graceMs: number) => {
+    await Promise.all(opened.map((listener) => listener.close(graceMs)));
+  };
+  try {
+    const addresses = await open((listener) => {
+      opened.push(listener);
+      return listener;
+    });
+    return { ...addresses, close };
+  } catch (error) {
+    await close(0);
+    throw error;
+  }
+}
+
+/** Whoever may ask one of our listeners may name any of them. */
+export const hostsOf = (config: Config, sections: ('proxy' | 'api' | 'ingest')[]): string[] => [
+  ...config.allowed_hosts,
+  ...sections.flatMap((section) => parseListen(config[section].listen).hosts),
+];
+
+/** The whole process's metrics: this thread's, and the engine's. */
+export async function exposition({ metrics, journal, engine, cassettes }: Process): Promise<string> {
+  if (journal) metrics.journal({ bytes: journal.bytes(), oldestSeconds: engine.oldestSeconds() });
+  if (cassettes)
+    metrics.cassettes(
+      cassettes.host.installed().map(({ entry: { name }, state, liveness, progress }) => ({
+        name,
+        admitted: state === 'admitted',
+        restarts: liveness?.restarts ?? 0,
+        progress,
+      })),
+    );
+  return metrics.text([(await engine.metrics()) as MetricsSnapshot]);
+}

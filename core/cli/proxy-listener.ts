@@ -1,0 +1,56 @@
+/** What does the capture proxy need to listen? Its upstreams, the journal and a key, and no database, which may be away. */
+import type { Egress } from '../../proxy/egress.ts';
+import { startProxy } from '../../proxy/listen.ts';
+import { requestId } from '../../proxy/request-id.ts';
+import { openUpstreams } from '../../proxy/upstream.ts';
+import { instantNow } from '../capture/clock.ts';
+import type { Journal } from '../capture/journal.ts';
+import type { Environment } from '../config/environment.ts';
+import { parseListen } from '../config/listen.ts';
+import { refuseForeign } from '../http/guards.ts';
+import type { Outcome } from '../model/coverage.ts';
+import type { ProviderId } from '../model/provider.ts';
+import { formatOf } from '../provider/formats.ts';
+import type { Opened, Process } from './listening.ts';
+
+/** `identityKey` as it is known by now: it may change while the proxy runs. */
+export type ProxyParts = Process & { journal: Journal; identityKey: () => Uint8Array };
+
+/** Why a request is no turn, where nobody but the proxy can tell; the other reasons are counted by intake. */
+const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
+
+export async function openProxy(parts: ProxyParts, allowedHosts: string[]): Promise<Opened> {
+  const { config, journal, log, metrics, identityKey } = parts;
+  const upstreams = openUpstreams(egressOf(parts.env));
+  const at = parseListen(config.proxy.listen);
+  const deps = {
+    config,
+    upstreams,
+    journal,
+    formatOf,
+    get identityKey() {
+      return identityKey();
+    },
+    refuse: refuseForeign(allowedHosts),
+    count: (provider: ProviderId, outcome: Outcome) => {
+      metrics.proxyRequest(provider, outcome);
+      if (KNOWN_AT_THE_PROXY.includes(outcome)) metrics.notCaptured(outcome);
+    },
+    addedTtfb: metrics.addedTtfb,
+    now: instantNow,
+    newId: requestId,
+    log,
+  };
+  const shut = () => upstreams.close();
+  const { addresses, close } = await startProxy(deps, at).catch((error: unknown) => {
+    shut();
+    throw error;
+  });
+  return { addresses, close: (graceMs) => close(graceMs).finally(shut) };
+}
+
+const egressOf = (env: Environment): Egress => ({
+  httpProxy: env.HTTP_PROXY ?? env.http_proxy ?? '',
+  httpsProxy: env.HTTPS_PROXY ?? env.https_proxy ?? '',
+  noProxy: env.NO_PROXY ?? env.no_proxy ?? '',
+});

@@ -1,0 +1,40 @@
+/** What stands behind a role that asks the database for each answer? The database, opened first, and the cassettes where a journal is kept. */
+import type { Loaded } from '../config/load.ts';
+import { openDatabase } from '../db/open.ts';
+import type { Log } from '../log.ts';
+import type { Io } from './io.ts';
+import type { Backing } from './listening.ts';
+
+const CASSETTES_MS = 2_000; // for what they do besides answering, once nobody listens any more
+
+type Closing = (close: () => Promise<unknown>) => void;
+
+/** `closing` hears what is to be undone. @throws {OperatorError} the folder is in use, or the database cannot be reached */
+export async function withDatabase(loaded: Loaded, io: Io, log: Log, closing: Closing): Promise<Backing> {
+  const { config, folder } = loaded;
+  const { postgres_dsn: dsn, pooled } = config.storage;
+  const [database, { openListeners, openIngestListener }, { openCassettes }] = await Promise.all([
+    openDatabase({ dsn, pooled, folder, log }).then((opened) => {
+      closing(() => opened.close());
+      return opened;
+    }),
+    import('./listeners.ts'), // it is much to load, and the database takes its time
+    import('./cassettes.ts'),
+  ]);
+  return {
+    connection: () => database.connection(),
+    reach: false,
+    listen: async (parts) => {
+      const { journal } = parts;
+      if (!journal) return openIngestListener({ ...parts, database });
+      const cassettes = openCassettes({ config, database, folder, io, log });
+      closing(() => cassettes.close(CASSETTES_MS));
+      const listeners = await openListeners({ ...parts, database, journal, cassettes });
+      await cassettes.start().catch(async (error: unknown) => {
+        await listeners.close(0);
+        throw error;
+      });
+      return listeners;
+    },
+  };
+}
