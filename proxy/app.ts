@@ -4,8 +4,6 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Client, clientKey, credentialOf } from '../core/capture/client-key.ts';
 import type { Journal } from '../core/capture/journal.ts';
 import { redactHeaders, redactUrl } from '../core/capture/redact.ts';
@@ -44,21 +42,17 @@ export type ProxyDeps = {
   log: Log;
 };
 
-export type ProxyHandler = (request: Request | null, env: HttpBindings) => Promise<Response>;
-
-/** A fetch handler in shape: it reads and writes Node's own objects, and never looks at `request`. */
-export const proxyHandler = (deps: ProxyDeps): ProxyHandler => {
-  const answered = Promise.resolve(RESPONSE_ALREADY_SENT);
-  return (_request, { incoming, outgoing }) => {
+/** A listener of Node's own server. Each answer is written by what it starts. */
+export const proxyHandler =
+  (deps: ProxyDeps) =>
+  (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     try {
       passCall(deps, incoming, outgoing);
     } catch (error) {
       complain(deps, error);
       outgoing.destroy();
     }
-    return answered;
   };
-};
 
 /** Connections that are to change their protocol: passed as raw sockets. Of the protocols only the Responses socket is read. */
 export const proxyUpgrade =

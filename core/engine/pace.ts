@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks';
 
 const BUSY = { from: 0.7, until: 0.5 }; // share of its time in which the listeners' loop is at work
 const LOOK_MS = 100;
-const REST = { shares: 9, mostMs: 1_000 }; // of the time worked; the bound keeps turns readable within about a second
+const REST = { shares: 19, mostMs: 5_000 }; // of the time worked; never longer than the listeners have been busy by then
 
 /**
  * Watches the calling thread's event loop and tells when it begins and ceases to be busy. Never busy without room for what waits.
@@ -36,7 +36,7 @@ export type Pace = {
 };
 
 export function openPace(signal: AbortSignal): Pace {
-  let isBusy = false;
+  let busySince: number | null = null;
   const resting = new Set<() => void>();
   const wakeAll = () => {
     for (const wake of resting) wake();
@@ -44,18 +44,19 @@ export function openPace(signal: AbortSignal): Pace {
   signal.addEventListener('abort', wakeAll, { once: true });
   return {
     busy: (is) => {
-      isBusy = is;
+      busySince = is ? (busySince ?? performance.now()) : null;
       if (!is) wakeAll();
     },
     rest: (workedMs) =>
       new Promise((done) => {
-        if (!isBusy || signal.aborted) return done();
+        if (busySince === null || signal.aborted) return done();
+        const mostMs = Math.min(REST.mostMs, performance.now() - busySince);
         const wake = () => {
           clearTimeout(timer);
           resting.delete(wake);
           done();
         };
-        const timer = setTimeout(wake, Math.min(workedMs * REST.shares, REST.mostMs));
+        const timer = setTimeout(wake, Math.min(workedMs * REST.shares, mostMs));
         resting.add(wake);
       }),
   };
