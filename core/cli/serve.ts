@@ -17,7 +17,7 @@ import type { Role } from './program.ts';
 import { whereData } from './where-data.ts';
 
 const GRACE_MS = 10_000; // for streams under way when we are asked to stop
-const WAITING_SHARE = 0.25; // of the journal, up to which what is in it may wait for calls that pass
+const WAITING_SHARE = 0.5; // of the journal, up to which what is in it may wait for calls that pass
 const DRAIN_MS = 10_000; // for the journal to reach the database; what does not is taken in at the next start
 
 export type Serving = {
