@@ -45,6 +45,8 @@ export type Journal = {
   book(booked: CallBooked): void;
   /** On disk, of all runs. */
   bytes(): number;
+  /** Begun since the start. */
+  calls(): number;
   /** Resolves when all that was appended before is written, or when the disk has refused it once more. */
   flush(): Promise<void>;
   /**
@@ -312,6 +314,7 @@ export async function openJournal({
     open,
     book,
     bytes: onDisk,
+    calls: () => lastCall,
     flush,
     onWritten: (heard) => {
       heardBy.add(heard);

@@ -74,7 +74,7 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
     if (journal) {
       journal.onWritten(engine.written);
       const hasRoom = () => journal.bytes() < config.journal.max_bytes * WAITING_SHARE;
-      const unwatch = watchListeners(hasRoom, engine.busy);
+      const unwatch = watchListeners({ calls: journal.calls, hasRoom }, engine.busy);
       closing(async () => unwatch());
     }
 

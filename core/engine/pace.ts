@@ -1,26 +1,29 @@
 /**
- * How hard may the engine work? As hard as it can, but while the listeners have their hands full it mostly rests: what has passed is
- * safe in the journal and can wait a moment, a call that passes cannot. On few processors threads take time from each other, whatever
+ * How hard may the engine work? As hard as it can, but while a flood of calls keeps the listeners' hands full it mostly rests: what has
+ * passed is safe in the journal and can wait, a call that passes cannot. On few processors threads take time from each other, whatever
  * their priorities.
  */
 import { performance } from 'node:perf_hooks';
 
 const BUSY = { from: 0.7, until: 0.5 }; // share of its time in which the listeners' loop is at work
 const LOOK_MS = 100;
-const REST = { shares: 19, mostMs: 5_000 }; // of the time worked; never longer than the listeners have been busy by then
+const FLOOD = 200; // calls a second; a large answer of the read API keeps the loop at work too, and no turn is to wait for that
+const REST = { shares: 49, mostMs: 15_000 }; // of the time worked; never longer than the listeners have been busy by then
 
-/**
- * Watches the calling thread's event loop and tells when it begins and ceases to be busy. Never busy without room for what waits.
- * Returns the way to stop.
- */
-export function watchListeners(hasRoom: () => boolean, heard: (busy: boolean) => void): () => void {
+/** `calls`: how many have begun to pass by now. `hasRoom`: whether more of them may wait. */
+export type Passing = { calls(): number; hasRoom(): boolean };
+
+/** Watches the calling thread's event loop and tells when calls begin and cease to keep it busy. Returns the way to stop. */
+export function watchListeners({ calls, hasRoom }: Passing, heard: (busy: boolean) => void): () => void {
   let busy = false;
-  let last = performance.eventLoopUtilization();
+  const look = () => ({ loop: performance.eventLoopUtilization(), calls: calls(), at: performance.now() });
+  let last = look();
   const timer = setInterval(() => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, last);
+    const now = look();
+    const { utilization } = performance.eventLoopUtilization(now.loop, last.loop);
+    const isFlood = now.calls - last.calls >= (FLOOD * (now.at - last.at)) / 1000;
     last = now;
-    const is = utilization > (busy ? BUSY.until : BUSY.from) && hasRoom();
+    const is = isFlood && utilization > (busy ? BUSY.until : BUSY.from) && hasRoom();
     if (is === busy) return;
     busy = is;
     heard(busy);

@@ -2,7 +2,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { openPace, watchListeners } from '../../../core/engine/pace.ts';
+import { openPace, type Passing, watchListeners } from '../../../core/engine/pace.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const test = suite('pace');
@@ -43,12 +43,9 @@ test('who is asked to stop does not rest', async () => {
   assert.is(await stateOf(rest(HOUR_MS)), 'goes on');
 });
 
-test('a loop that is at work nearly all the time is busy, until it has time again', async () => {
-  const heard: boolean[] = [];
-  const unwatch = watchListeners(
-    () => true,
-    (busy) => heard.push(busy),
-  );
+test('a flood of calls that keeps the loop at work makes it busy, until there is time again', async () => {
+  const { passing, heard } = flood();
+  const unwatch = watchListeners(passing, (busy) => heard.push(busy));
   await workUntil(() => heard.length === 1);
   await eventually(() => heard.length === 2);
   assert.equal(heard, [true, false]);
@@ -56,18 +53,45 @@ test('a loop that is at work nearly all the time is busy, until it has time agai
 });
 
 test('without room for what waits nobody is spared', async () => {
-  const heard: boolean[] = [];
+  const { passing, heard } = flood();
   let room = true;
-  const unwatch = watchListeners(
-    () => room,
-    (busy) => heard.push(busy),
-  );
+  const unwatch = watchListeners({ ...passing, hasRoom: () => room }, (busy) => heard.push(busy));
   await workUntil(() => heard.length === 1);
   room = false;
   await workUntil(() => heard.length === 2);
   assert.equal(heard, [true, false]);
   unwatch();
 });
+
+test('work that is not of many calls lets no turn wait', async () => {
+  const { passing, heard } = flood();
+  let looks = 0;
+  const hasRoom = () => {
+    looks++; // asked only in a flood of calls
+    return true;
+  };
+  const unwatch = watchListeners({ calls: () => 1, hasRoom }, (busy) => heard.push(busy));
+  const also: boolean[] = [];
+  const unwatchFlood = watchListeners(passing, (busy) => also.push(busy));
+  await workUntil(() => also.length === 1);
+  assert.equal(heard, []);
+  assert.is(looks, 0);
+  unwatch();
+  unwatchFlood();
+});
+
+/** Calls without end, and room for them. */
+function flood() {
+  let calls = 0;
+  const passing: Passing = {
+    calls: () => {
+      calls += 100_000;
+      return calls;
+    },
+    hasRoom: () => true,
+  };
+  return { passing, heard: [] as boolean[] };
+}
 
 /** Keeps the loop at work without keeping its timers from running. */
 async function workUntil(done: () => boolean): Promise<void> {
