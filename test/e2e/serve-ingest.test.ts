@@ -14,8 +14,15 @@ import {
   toldSession,
   writesOf,
 } from '../support/post-turns.ts';
-import { emptyFolder, eventually, removeFolder, type Service, startService } from '../support/serve.ts';
-import { type IngestService, startIngest } from '../support/serve-ingest.ts';
+import {
+  emptyFolder,
+  eventually,
+  type IngestService,
+  removeFolder,
+  type Service,
+  startIngest,
+  startService,
+} from '../support/serve.ts';
 import { spansOf } from '../support/told-sessions.ts';
 
 async function freePort(): Promise<number> {

@@ -5,8 +5,17 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
-import { emptyFolder, eventually, read, removeFolder, type Service, startService, svc } from '../support/serve.ts';
-import { type ProxyService, startProxyAlone } from '../support/serve-proxy.ts';
+import {
+  emptyFolder,
+  eventually,
+  type ProxyService,
+  read,
+  removeFolder,
+  type Service,
+  startProxyAlone,
+  startService,
+  svc,
+} from '../support/serve.ts';
 import { type Relay, startRelay } from '../support/tcp-relay.ts';
 
 const INTERNAL = { SVC_INTERNAL_LISTEN: '127.0.0.1:0', SVC_INTERNAL_TOKEN: 'planted-internal-token' };

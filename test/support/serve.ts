@@ -30,27 +30,78 @@ const SVC = [
   join(root, 'core/cli/main.ts'),
 ];
 
+type Ended = Pick<Service, 'folder' | 'pid' | 'log' | 'banner' | 'stop' | 'kill'>;
+type Started = Ended & { address(listener: string): string };
+type Role = {
+  args: readonly string[];
+  env: Record<string, string>;
+  program: readonly string[];
+  /** What it prints last when everything listens. */
+  last: RegExp;
+};
+
 /**
  * Starts from the sources; `env` holds `SVC_*` variables. Nothing of the caller's environment but PATH is passed on.
  * @param program what Node runs instead: `svc` as it was built
+ * @throws {Error} with its exit status and all it said, when it ends instead
  */
 export async function startService(
   folder: string,
   env: Record<string, string> = {},
   program: readonly string[] = SVC,
 ): Promise<Service> {
-  const child = spawn(process.execPath, [...program, 'serve'], {
+  const listen = { SVC_PROXY_LISTEN: ':0', SVC_API_LISTEN: ':0', SVC_INGEST_LISTEN: ':0' };
+  const { address, ...ended } = await started(folder, {
+    args: [],
+    env: { ...listen, SVC_CASSETTES_BUILT_IN: 'false', ...env }, // what comes with the service has tests of its own
+    program,
+    last: /\/v1\/sessions\n/,
+  });
+  return {
+    proxy: address('capture proxy'),
+    api: address('read API'),
+    ingest: address('ingest API'),
+    internal: env.SVC_INTERNAL_LISTEN ? address('internal') : null,
+    ...ended,
+  };
+}
+
+export type IngestService = Pick<Service, 'ingest'> & Ended;
+
+/** `svc serve ingest`, the ingest API alone. */
+export async function startIngest(folder: string, env: Record<string, string> = {}): Promise<IngestService> {
+  const { address, ...ended } = await started(folder, {
+    args: ['ingest'],
+    env: { SVC_INGEST_LISTEN: ':0', ...env },
+    program: SVC,
+    last: /ingest API\s+http:\/\/\S+\n\s+data .*\n/,
+  });
+  return { ingest: address('ingest API'), ...ended };
+}
+
+export type ProxyService = Pick<Service, 'proxy' | 'internal'> & Ended;
+
+/** `svc serve proxy`, the capture proxy alone. */
+export async function startProxyAlone(
+  folder: string,
+  env: Record<string, string> = {},
+  program: readonly string[] = SVC,
+): Promise<ProxyService> {
+  const { address, ...ended } = await started(folder, {
+    args: ['proxy'],
+    env: { SVC_PROXY_LISTEN: ':0', ...env },
+    program,
+    last: /OLLAMA_HOST=.*\n/,
+  });
+  const internal = env.SVC_INTERNAL_LISTEN ? address('internal') : null;
+  return { proxy: address('capture proxy'), internal, ...ended };
+}
+
+async function started(folder: string, { args, env, program, last }: Role): Promise<Started> {
+  const name = ['svc serve', ...args].join(' ');
+  const child = spawn(process.execPath, [...program, 'serve', ...args], {
     cwd: folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      NO_COLOR: '1',
-      SVC_PROXY_LISTEN: ':0',
-      SVC_API_LISTEN: ':0',
-      SVC_INGEST_LISTEN: ':0',
-      SVC_CASSETTES_BUILT_IN: 'false', // what comes with the service has tests of its own
-      ...env,
-    },
+    env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';
@@ -62,21 +113,17 @@ export async function startService(
   await new Promise<void>((ready, fail) => {
     child.stdout.on('data', (chunk: Buffer) => {
       out += chunk.toString();
-      if (out.includes('/v1/sessions\n')) ready();
+      if (last.test(out)) ready();
     });
-    void exited.then((code) => fail(new Error(`svc serve ended with ${code}:\n${out}\n${log}`)));
-    setTimeout(() => fail(new Error(`svc serve did not start within 60 s:\n${out}\n${log}`)), 60_000).unref();
+    void exited.then((code) => fail(new Error(`${name} ended with ${code}:\n${out}\n${log}`)));
+    setTimeout(() => fail(new Error(`${name} did not start within 60 s:\n${out}\n${log}`)), 60_000).unref();
   });
-  const address = (name: string) => {
-    const found = new RegExp(`${name}\\s+(http://\\S+)`).exec(out)?.[1];
-    if (!found) throw new Error(`svc serve printed no address of the ${name}:\n${out}`);
-    return found;
-  };
   return {
-    proxy: address('capture proxy'),
-    api: address('read API'),
-    ingest: address('ingest API'),
-    internal: env.SVC_INTERNAL_LISTEN ? address('internal') : null,
+    address: (listener) => {
+      const found = new RegExp(`${listener}\\s+(http://\\S+)`).exec(out)?.[1];
+      if (!found) throw new Error(`${name} printed no address of the ${listener}:\n${out}`);
+      return found;
+    },
     folder,
     pid: pidOf(child),
     log: () => log,
