@@ -17,7 +17,8 @@ import type { Role } from './program.ts';
 import { whereData } from './where-data.ts';
 
 const GRACE_MS = 10_000; // for streams under way when we are asked to stop
-const WAITING_SHARE = 0.5; // of the journal, up to which what is in it may wait for calls that pass
+/** How much of the journal may wait for calls that pass: half, less what may come before anybody notices. A small one has nothing to spare. */
+const waitingBytes = (maxBytes: number) => maxBytes / 2 - 67_108_864;
 const DRAIN_MS = 10_000; // for the journal to reach the database; what does not is taken in at the next start
 
 export type Serving = {
@@ -73,7 +74,7 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
     closing(() => engine.stop());
     if (journal) {
       journal.onWritten(engine.written);
-      const hasRoom = () => journal.bytes() < config.journal.max_bytes * WAITING_SHARE;
+      const hasRoom = () => journal.bytes() < waitingBytes(config.journal.max_bytes);
       const unwatch = watchListeners({ calls: journal.calls, hasRoom }, engine.busy);
       closing(async () => unwatch());
     }
