@@ -29,15 +29,18 @@ else
         const answer = await replay(`${service.proxy}/anthropic`, call);
         assert.ok(answer.equals(call.response), 'the encoded answer reaches the client byte for byte');
       }
-      const session = await eventually('nine turns', async () => {
-        const { items } = await read<{ items: { id: string; harness_id: string; name?: string; cwd?: string }[] }>(
+      const sessions = () =>
+        read<{ items: { id: string; harness_id: string; name?: string; cwd?: string }[] }>(
           `${service.api}/v1/sessions`,
         );
-        const first = items[0];
-        if (!first) return null;
-        const { traces } = await read<Composite>(`${service.api}/v1/sessions/${first.id}/traces`);
+      const session = await eventually('nine turns', async () => {
+        const [found] = (await sessions()).items;
+        if (!found) return null;
+        const { traces } = await read<Composite>(`${service.api}/v1/sessions/${found.id}/traces`);
         const llm = traces.flatMap(({ spans }) => spans.filter((span) => span.kind === 'llm'));
-        return llm.length === calls.length ? { items, first, traces } : null;
+        if (llm.length < calls.length) return null;
+        const { items } = await sessions(); // once more: the calls may have come in between
+        return items[0] ? { items, first: items[0], traces } : null;
       });
       assert.is(session.items.length, 1, 'one session');
       assert.is(session.first.harness_id, 'claude');

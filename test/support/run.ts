@@ -10,8 +10,6 @@ import { failures, type Report, readReport } from './uvu-report.ts';
 const LIMIT_MS = 240_000; // for one file; a healthy one is far below, so it means a hang
 const PIPES_MS = 5_000; // between a file's end and that of its output
 const AT_ONCE = 2;
-/** What weighs a process, or counts what milliseconds decide, has the machine to itself. */
-const ALONE = ['cassette-streams', 'kill', 'lifecycle'].map((name) => `test/e2e/${name}.test.ts`);
 
 type Ended = { output: string; stdout: string; code: number | null; late: boolean };
 type Outcome = { report: Report; failed: number };
@@ -29,14 +27,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 const files = testFiles(process.argv.slice(2));
 const outcomes: Outcome[] = [];
+const wholeService = files.filter((file) => file.startsWith('test/e2e/'));
 await runAll(
-  files.filter((file) => !ALONE.includes(file)),
+  files.filter((file) => !wholeService.includes(file)),
   AT_ONCE,
 );
-await runAll(
-  files.filter((file) => ALONE.includes(file)),
-  1,
-);
+await runAll(wholeService, 1); // a service, its clients and its upstream have the machine to themselves
 if (files.length === 0) console.log(`No test file has ${process.argv.slice(2).join(' or ')} in its path`);
 printTotals(outcomes, Number(process.env.SVC_TEST_FAILED_BEFORE ?? 0) + (files.length === 0 ? 1 : 0));
 
