@@ -1,5 +1,5 @@
 /** How is a cassette asked for its document? Once, with a deadline and a bound, and where it says that it is. */
-import { aborted } from './aborted.ts';
+import { aborted } from '../aborted.ts';
 import { MOST_DOCUMENT_BYTES } from './document.ts';
 import { Rejection, type Running, type Step } from './running.ts';
 import { textOf } from './text-of.ts';

@@ -1,5 +1,6 @@
 /** How does a process that serves without its database come to it? It asks until the database answers and is of this version, and says why it waits. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { aborted } from '../aborted.ts';
 import { openPool, type Server } from '../db/client/server.ts';
 import { migrate, readMigrations } from '../db/migrate.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
@@ -49,9 +50,3 @@ async function refusalOf({ dsn, pooled }: Pick<Server, 'dsn' | 'pooled'>): Promi
     await pool.close();
   }
 }
-
-const aborted = (signal: AbortSignal) =>
-  new Promise<never>((_done, fail) => {
-    if (signal.aborted) fail(signal.reason);
-    else signal.addEventListener('abort', () => fail(signal.reason), { once: true });
-  });

@@ -1,7 +1,7 @@
 /** How does a cassette run in this process? Its entry is imported and its fetch called: for those that come with the service. */
 import { pathToFileURL } from 'node:url';
+import { aborted } from '../../aborted.ts';
 import { traceOf } from '../../http/failure.ts';
-import { aborted } from '../aborted.ts';
 import type { Cassette, Context, Env, Progress, ScheduledContext } from '../contract.ts';
 import { NO_PROGRESS, progressOf } from '../progress.ts';
 import { CassetteDown, type Confinement, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
