@@ -120,6 +120,16 @@ export function forward(exchange: Exchange): void {
   });
 }
 
+const SHORT_BYTES = 8_192;
+
+/**
+ * Writes on a piece of a body. What comes first and is short goes as Latin-1 text, a character for each byte: Node sends text in one piece
+ * with the head that it still holds back, and bytes as a second one, which costs the kernel more than the copy.
+ * @returns whether more may follow at once
+ */
+const pass = (to: ClientRequest | ServerResponse, bytes: Buffer, isFirst: boolean): boolean =>
+  isFirst && bytes.length <= SHORT_BYTES ? to.write(bytes.toString('latin1'), 'latin1') : to.write(bytes);
+
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 
@@ -127,8 +137,9 @@ function passRequestBody(incoming: IncomingMessage, request: ClientRequest, witn
   let began = false;
   const swept = sweeping();
   incoming.on('data', (bytes: Buffer) => {
+    const isFirst = !began;
     began = true;
-    if (!request.destroyed && !request.write(bytes)) incoming.pause();
+    if (!request.destroyed && !pass(request, bytes, isFirst)) incoming.pause();
     witness.asked(bytes);
     swept(bytes);
   });
@@ -158,8 +169,9 @@ function passAnswerBody(
   let whole = false;
   const swept = sweeping();
   answer.on('data', (bytes: Buffer) => {
+    const isFirst = !began;
     began = true;
-    if (!outgoing.write(bytes)) answer.pause();
+    if (!pass(outgoing, bytes, isFirst)) answer.pause();
     witness.replied(bytes);
     swept(bytes);
   });

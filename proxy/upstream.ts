@@ -6,7 +6,7 @@
 import { type AgentOptions, type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { bareHost, type Egress, forwardProxyOf, proxyAuthorization, tunnelAgent } from './egress.ts';
-import { dropEnded } from './idle-connections.ts';
+import { forOneUpstream } from './idle-connections.ts';
 
 /** `headers` is a raw list. `host` is what its `Host` must say, since the list is sent as it stands. */
 export type Upstream = {
@@ -23,8 +23,6 @@ export type Upstreams = {
 /** Of one answer; providers send long lists of limits. Node's 16 KiB would turn such an answer into a 502. */
 export const MAX_HEADER_BYTES = 131_072;
 
-const ONE_UPSTREAM = 'upstream'; // an agent has no other
-
 /** Below the 5 s after which common model servers hang up without a word; hosted ones wait a minute and TLS is dear. */
 const IDLE_MS = { 'http:': 4_000, 'https:': 30_000 };
 
@@ -37,8 +35,7 @@ export function openUpstreams(egress: Egress): Upstreams {
       const known = opened.get(address);
       if (known) return known;
       const { agent, upstream } = openUpstream(new URL(address), egress);
-      dropEnded(agent);
-      agent.getName = () => ONE_UPSTREAM; // Node would put a name together out of all options, four times in each call
+      forOneUpstream(agent);
       agents.push(agent);
       opened.set(address, upstream);
       return upstream;

@@ -12,7 +12,7 @@ import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { runFolder, runsIn, segmentsIn } from './journal-files.ts';
 import type { CallAnswered, CallBooked, CallClosed, CallOpened } from './journal-format.ts';
-import { KIND, type Kind, MAX_PAYLOAD_BYTES, RECORD_HEADER_BYTES, sealRecord } from './journal-record.ts';
+import { beginRecord, KIND, type Kind, MAX_PAYLOAD_BYTES, RECORD_HEADER_BYTES, sealRecords } from './journal-record.ts';
 import { openTail, type SegmentWrite, syncFolder, writeSegment } from './journal-tail.ts';
 
 const SEGMENTS_AT_LEAST = 8; // in a full journal: only whole ones are ever deleted, so a single one would keep it full for good
@@ -142,6 +142,7 @@ export async function openJournal({
 
   const sealFilling = () => {
     if (filling && filling.used > 0) {
+      sealRecords(filling.bytes, 0, filling.used);
       sealed.push(filling);
       filling = null;
     }
@@ -161,7 +162,7 @@ export async function openJournal({
     const at = block.used + RECORD_HEADER_BYTES;
     if (typeof payload === 'string') block.bytes.write(payload, at, 'utf8');
     else block.bytes.set(payload, at);
-    block.used = sealRecord(block.bytes, block.used, kind, call, payloadBytes);
+    block.used = beginRecord(block.bytes, block.used, kind, call, payloadBytes);
     block.ended ||= kind === KIND.closed || kind === KIND.booked;
     pending += bytes;
     appended += bytes;

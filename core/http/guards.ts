@@ -32,10 +32,16 @@ export function refusal({ host, origin, secFetchSite }: Asked, allowedHosts: rea
 }
 
 /** For listeners that work on Node's own objects. */
-export const refuseForeign =
-  (allowedHosts: readonly string[]) =>
-  (headers: IncomingHttpHeaders): Refused | null =>
-    refusal({ host: headers.host, origin: headers.origin, secFetchSite: one(headers['sec-fetch-site']) }, allowedHosts);
+export function refuseForeign(allowedHosts: readonly string[]): (headers: IncomingHttpHeaders) => Refused | null {
+  let letIn: string | null = null; // the Host that nearly every call names, with no page behind it
+  return ({ host, origin, 'sec-fetch-site': site }) => {
+    const isProgram = origin === undefined && site === undefined;
+    if (isProgram && host === letIn) return null;
+    const refused = refusal({ host, origin, secFetchSite: one(site) }, allowedHosts);
+    if (isProgram && refused === null) letIn = host ?? null;
+    return refused;
+  };
+}
 
 /** Said with every answer: not to be embedded or guessed at elsewhere, nor kept, unless a route says otherwise. */
 export const SHIELD = {
