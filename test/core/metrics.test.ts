@@ -231,6 +231,21 @@ test('the first bucket of the time that the proxy adds is a quarter of a millise
   assert.match(await metrics.text(), 'svc_proxy_added_ttfb_seconds_bucket{le="0.00025"} 1');
 });
 
+test('what every call counts is noted first, and none of it is lost or counted twice', async () => {
+  const metrics = openMetrics('proxy');
+  for (let call = 0; call < 2_500; call++) {
+    metrics.proxyRequest('openai', call % 5 === 0 ? 'partial' : 'captured');
+    metrics.addedTtfb(0.001);
+    if (call === 1_700) await metrics.text();
+  }
+  for (let asked = 0; asked < 2; asked++) {
+    const text = await metrics.text();
+    assert.match(text, 'svc_proxy_requests_total{provider="openai",outcome="captured"} 2000');
+    assert.match(text, 'svc_proxy_requests_total{provider="openai",outcome="partial"} 500');
+    assert.match(text, 'svc_proxy_added_ttfb_seconds_count 2500');
+  }
+});
+
 test('the registries of a process and of its threads add up, and do not know of each other', async () => {
   const [main, engine] = [openMetrics('all', '1'), openMetrics('engine')];
   main.journal({ bytes: 7, oldestSeconds: 3 });

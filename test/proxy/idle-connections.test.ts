@@ -1,6 +1,6 @@
 /** A connection that died while nobody used it: how often does a call meet one, and what becomes of that call? */
 import { subscribe } from 'node:diagnostics_channel';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
@@ -53,6 +53,27 @@ for (const [how, listen] of Object.entries(ends)) {
     }
   });
 }
+
+test('calls at once have a connection each; later ones share those, and the one last used is taken first', async () => {
+  const held: ServerResponse[] = [];
+  const used: (number | undefined)[] = []; // port of the connection, by call
+  const stand = await openStand(() => (_asked, answering, incoming) => {
+    used.push(incoming.socket.remotePort);
+    held.push(answering);
+    if (held.length >= 3 || used.length > 3) for (const waiting of held.splice(0)) waiting.end('ok;');
+  });
+  const clients = await Promise.all([ask, ask, ask].map((bytes) => rawClient(stand.port, bytes)));
+  for (const client of clients) await client.sees('ok;');
+  await stand.outcomes(3);
+  for (let later = 4; later <= 12; later++) {
+    clients[later % 3]?.write(ask);
+    await stand.outcomes(later);
+  }
+  assert.is(stand.upstream.connections(), 3);
+  assert.is(new Set(used.slice(0, 3)).size, 3);
+  assert.is(new Set(used.slice(3)).size, 1, 'whoever asks');
+  for (const client of clients) client.socket.destroy();
+});
 
 const hinting = (hint: string[]): Answer => ({ rawHeaders: [...hint, 'content-length', '2'], body: 'ok' });
 

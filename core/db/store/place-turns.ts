@@ -154,9 +154,7 @@ async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<Map<stri
     const chain = spine(nodes);
     const from = chain.findIndex(({ role }) => role === 'assistant');
     const deciding = from === -1 ? chain.slice(retry ? -1 : chain.length) : chain.slice(from);
-    for (const { node_hash } of nodes.answer ? [...deciding, nodes.answer] : deciding) {
-      wanted.set(`${client_key} ${node_hash}`, { client_key, node_hash });
-    }
+    for (const { node_hash } of deciding) wanted.set(`${client_key} ${node_hash}`, { client_key, node_hash });
   }
   if (wanted.size === 0) return clients;
   const asked = [...wanted.values()];

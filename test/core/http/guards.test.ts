@@ -102,4 +102,17 @@ test('the same rule reads the headers of Node', () => {
   assert.is(refuse({ host: 'localhost', 'sec-fetch-site': 'cross-site' })?.code, 'foreign-origin');
 });
 
+test('what one call was let in for lets in no other', () => {
+  const refuse = refuseForeign([]);
+  const codes = (headers: Record<string, string>) => refuse(headers)?.code ?? null;
+  const page = { host: 'localhost:1', origin: 'http://evil.example', 'sec-fetch-site': 'cross-site' };
+  for (let again = 0; again < 2; again++) {
+    assert.is(codes({ host: 'localhost:1' }), null);
+    assert.is(codes(page), 'foreign-origin');
+    assert.is(codes({ host: 'localhost:1', 'sec-fetch-site': 'cross-site' }), 'foreign-origin');
+    assert.is(codes({ host: 'evil.example' }), 'foreign-host');
+    assert.is(codes({}), 'foreign-host');
+  }
+});
+
 test.run();
