@@ -1,0 +1,43 @@
+/** What is asked of the database to find out to which session a turn belongs? No more than can decide. */
+import { PgDialect } from 'drizzle-orm/pg-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Sql } from '../../../../core/db/sql.ts';
+import { placeTurns, type Unplaced } from '../../../../core/db/store/place-turns.ts';
+import { prepareMemory } from '../../../../core/engine/prepare-exchange.ts';
+import { openCall } from '../../../../core/engine/prepare-turn.ts';
+import { capturedCall, chat, chatAnswer } from '../../../support/captured-calls.ts';
+
+const test = suite('placeTurns');
+
+/** The texts of its statements, over a database that knows nothing. */
+async function statementsFor(turn: Unplaced): Promise<string[]> {
+  const asked: string[] = [];
+  const refuse = () => Promise.reject(new Error('turns are placed in the transaction that stores them'));
+  const empty: Sql = {
+    kind: 'embedded',
+    rows: (statement) => {
+      asked.push(new PgDialect().sqlToQuery(statement).sql);
+      return Promise.resolve([]);
+    },
+    transaction: refuse,
+    script: refuse,
+  };
+  await placeTurns(empty, [turn]);
+  return asked;
+}
+
+function turnOf(...words: string[]): Unplaced {
+  const call = capturedCall({ n: 1, request: chat(...words), response: chatAnswer('the answer that all of them get') });
+  const made = openCall(call, prepareMemory()).prepared(null);
+  if (made.kind !== 'turn') throw new Error('a chat is a turn');
+  return made.turn;
+}
+
+test('a call without an answer in it looks for no messages of others, however many have got the same answer', async () => {
+  const messages = (statements: string[]) => statements.filter((text) => text.includes('svc.nodes')).length;
+  assert.is(messages(await statementsFor(turnOf('hi'))), 0);
+  assert.is(messages(await statementsFor(turnOf('hi', 'well', 'more'))), 1);
+});
+
+test.run();
