@@ -29,6 +29,7 @@ const { signal } = stopping;
 const reader: Reader = data.prices ? { ...builtIn, priceOf: pricesWith(data.prices, builtIn.priceOf) } : builtIn;
 
 const { busy, rest } = openPace(signal);
+busy(data.busy);
 
 let writtenUpTo = data.journal?.written ?? null;
 let taken: Awaited<ReturnType<typeof takeIn>> | null = null;

@@ -63,6 +63,7 @@ export function startEngine({ connection, journal, begun, identified, log, ...gi
   let worker: Worker | null = null;
   let stopped = false;
   let lastWritten: JournalToRead['written'] = null;
+  let busy = false; // the listeners, as last told
   let telling: NodeJS.Timeout | null = null;
   let delayMs = restartMs.first;
   let nextId = 1;
@@ -97,7 +98,7 @@ export function startEngine({ connection, journal, begun, identified, log, ...gi
     const own = connection();
     const toRead = journal && { folder: journal.folder, runId: journal.runId, written: lastWritten };
     const { reach, ingest, derive, prices, logLevel } = given;
-    const data: EngineData = { connection: own, journal: toRead, reach, ingest, derive, prices, logLevel };
+    const data: EngineData = { connection: own, journal: toRead, busy, reach, ingest, derive, prices, logLevel };
     const started = startWorker(
       'engine/engine-worker',
       data,
@@ -137,7 +138,10 @@ export function startEngine({ connection, journal, begun, identified, log, ...gi
       const oldest = age.oldest();
       return oldest === null ? 0 : Math.max(0, Date.now() - oldest) / 1000;
     },
-    busy: (listeners) => tell({ kind: 'busy', listeners }),
+    busy: (listeners) => {
+      busy = listeners;
+      tell({ kind: 'busy', listeners });
+    },
     ingest: async (body, subject) => {
       const message = await ask({ kind: 'ingest', body, subject }, INGEST_MS, [body.buffer]);
       if (message?.kind !== 'ingested')

@@ -8,6 +8,7 @@ export type EngineData = {
   connection: DatabaseConnection;
   reach: boolean; // whether the database may be away, or behind this version, when the engine starts
   journal: JournalToRead | null; // null: this process keeps none
+  busy: boolean; // whether the listeners have their hands full by now
   ingest: boolean; // whether bodies are taken in here
   derive: boolean; // whether sessions are derived here
   prices: PriceTable | null; // the operator's own

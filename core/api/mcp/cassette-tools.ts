@@ -1,4 +1,5 @@
 /** Which tools do cassettes add? Each is one of its operations, asked by POST with the arguments as they were given. */
+import { aborted } from '../../aborted.ts';
 import type { Installed } from '../../cassette/installed.ts';
 import type { ToolDeclaration } from '../../cassette/tool-declarations.ts';
 import { Refusal } from '../../errors.ts';
@@ -30,10 +31,7 @@ const cassetteTool = (cassette: string, tool: ToolDeclaration, ask: Ask, lateMs:
   async call(args, { signal }) {
     const late = AbortSignal.timeout(lateMs);
     const over = AbortSignal.any([signal, late]);
-    const ended = new Promise<never>((_, reject) => {
-      if (over.aborted) reject(over.reason);
-      else over.addEventListener('abort', () => reject(over.reason), { once: true });
-    });
+    const ended = aborted(over);
     ended.catch(() => {}); // it comes when nobody waits any more
     try {
       return await Promise.race([answerOf(cassette, tool, args, ask, over), ended]);
