@@ -79,16 +79,17 @@ export function openMetrics(role: Role, version = ''): Metrics {
     },
   });
   const notCaptured = counter('svc_capture_not_captured_total', 'Requests that are no turn', ['reason']);
-  let added: number[] = [];
+  const added: number[] = [];
   const addedTtfb = new Histogram({
     name: 'svc_proxy_added_ttfb_seconds',
     help: 'Time to first byte that the proxy adds',
     buckets: FINE,
     registers,
-    collect() {
-      for (const seconds of added.splice(0)) this.observe(seconds);
-    },
+    collect: () => observeAdded(),
   });
+  const observeAdded = () => {
+    for (const seconds of added.splice(0)) addedTtfb.observe(seconds);
+  };
   const journalBytes = gauge('svc_journal_bytes', 'Journal on disk');
   const journalOldest = gauge(
     'svc_journal_oldest_seconds',
@@ -138,9 +139,7 @@ export function openMetrics(role: Role, version = ''): Metrics {
     },
     notCaptured: (reason) => notCaptured.inc({ reason: known(reason, REASONS) }),
     addedTtfb: (seconds) => {
-      if (added.push(seconds) < MOST_NOTED) return;
-      for (const noted of added) addedTtfb.observe(noted);
-      added = [];
+      if (added.push(seconds) >= MOST_NOTED) observeAdded();
     },
     journal: ({ bytes, oldestSeconds }) => {
       journalBytes.set(bytes);

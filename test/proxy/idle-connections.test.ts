@@ -1,4 +1,4 @@
-/** A connection that died while nobody used it: how often does a call meet one, and what becomes of that call? */
+/** Which connection does a call get? One that died while nobody used it: how often does a call meet it, and what becomes of that call? */
 import { subscribe } from 'node:diagnostics_channel';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
