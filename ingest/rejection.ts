@@ -3,9 +3,9 @@ import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Failures } from '../core/http/answers.ts';
+import { lingering } from '../core/http/linger.ts';
 import type { Answer } from '../core/http/problem.ts';
 import type { HttpEnv } from '../core/http/routes.ts';
-import { lingering } from './linger.ts';
 
 export const Rejection = z
   .object({ error: z.string() })

@@ -5,6 +5,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { v7 } from 'uuid';
 import { OperatorError } from '../errors.ts';
 import { SHIELD } from './guards.ts';
+import { LINGER_BYTES, LINGER_MS, whenSent } from './linger.ts';
 import { PROBLEM_TYPE, problemOf } from './problem.ts';
 
 export type Served = {
@@ -90,7 +91,8 @@ export async function serveApp({
     if (incoming.rawHeaders.length <= 2 * HEADERS) return listener(incoming, outgoing);
     const { headers, body } = told(complaint, 431);
     outgoing.writeHead(431, { ...headers, connection: 'close' });
-    return outgoing.end(body);
+    outgoing.write(body);
+    return whenSent(incoming, () => outgoing.end());
   };
   const open = (): Server => {
     const server = createServer(
@@ -160,17 +162,28 @@ function openExchanges() {
   };
 }
 
-/** Answers bytes that are no request, or never become a whole one; the connection ends with that. */
-const complainer =
-  (complaint: Complaint, openOf: (socket: Socket) => Exchange[]) => (error: NodeJS.ErrnoException, socket: Socket) => {
+/**
+ * Answers bytes that are no request, or never become a whole one; the connection ends with that. A connection that is closed over
+ * bytes nobody has read is reset, and the reset may overtake the answer (RFC 9112, 9.6): so what still comes is dropped for a while.
+ * Node reports each further piece of it as one more error.
+ */
+const complainer = (complaint: Complaint, openOf: (socket: Socket) => Exchange[]) => {
+  const answeredAt = new WeakMap<Socket, number>(); // in bytes read by then
+  return (error: NodeJS.ErrnoException, socket: Socket) => {
+    const answered = answeredAt.get(socket);
+    if (answered !== undefined && socket.bytesRead - answered < LINGER_BYTES) return undefined;
     const due = openOf(socket).some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent);
     if (!socket.writable || due) return socket.destroy(); // else ours would be taken for an answer that is due or has begun
+    answeredAt.set(socket, socket.bytesRead);
+    const late = setTimeout(() => socket.destroy(), LINGER_MS);
+    socket.once('close', () => clearTimeout(late));
     const status = STATUS_OF[error.code ?? ''] ?? 400;
     const { headers, body } = told(complaint, status);
     const head = { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) };
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
     return socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
   };
+};
 
 type Bound = { host: string; server: Server };
 

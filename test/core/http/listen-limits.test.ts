@@ -115,6 +115,10 @@ test('a head past 32 KiB or 200 headers is 431', () =>
       const problem = problemOf(await said(port, `GET / HTTP/1.1\r\n${head}${LAST}`));
       assert.equal([problem.status, problem.code], [431, 'head-too-large'], note);
     }
+    const body = `content-length: 4000000\r\n${LAST}${'z'.repeat(4_000_000)}`;
+    const many = Array.from({ length: 201 }, (_, n) => `x-${n}: y\r\n`).join('');
+    const problem = problemOf(await said(port, `POST / HTTP/1.1\r\n${many}${body}`));
+    assert.is(problem.code, 'head-too-large', 'and whoever still sends its body reads it');
     const most = Array.from({ length: 198 }, (_, n) => `x-${n}: ${'y'.repeat(100)}\r\n`).join('');
     assert.match(await said(port, `GET / HTTP/1.1\r\n${most}${LAST}`), /^HTTP\/1.1 200 /);
     assert.is(

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { lingering } from '../../ingest/linger.ts';
+import { lingering } from '../../../core/http/linger.ts';
 
 const test = suite('lingering');
 
