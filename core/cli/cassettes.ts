@@ -5,6 +5,7 @@ import type { Env } from '../cassette/contract.ts';
 import { coreBinding } from '../cassette/core-binding.ts';
 import { coreSettings } from '../cassette/core-settings.ts';
 import { type CassetteHost, openHost } from '../cassette/host.ts';
+import { openSharedProcess } from '../cassette/isolation/shared.ts';
 import { listFiles } from '../cassette/read-list.ts';
 import { watchLists } from '../cassette/watch-lists.ts';
 import { readCredentials } from '../config/credentials.ts';
@@ -30,13 +31,14 @@ export function openCassettes({ config, database, folder, io, log }: Parts): Cas
   const databases = openCassetteDatabases({ database, dsn, pooled, log });
   const tmp = join(folder, 'run');
   let core: (request: Request) => Response | Promise<Response> = () => new Response(null, { status: 503 });
-  const CORE: NonNullable<Env['CORE']> = coreBinding((request) => core(request), config.api.token);
+  const CORE: NonNullable<Env['CORE']> = coreBinding((request) => core(request));
   const host = openHost({
     installed: join(folder, 'cassettes'),
     databases,
     core: CORE,
     environment: io.env,
     coreSettings: coreSettings(config, readCredentials(folder, io.env), folder),
+    shared: openSharedProcess({ log, environment: io.env, changes: (seen) => database.ask('changedSince', { seen }) }),
     tmp,
     log,
     now: Date.now,

@@ -93,6 +93,8 @@ async function permissionFor({ source, staged, from, options, lists }: Found, io
     installed: join(io.folder, 'cassettes'),
     name: staged ? basename(staged.folder) : '',
   });
+  // Before it runs: what leads out of its folder is refused by then.
+  const digest = found.kind === 'remote' ? null : await digestOf(found.folder);
   const isolation: Isolation = found.kind === 'remote' ? 'remote' : (options.isolation ?? 'process');
   const asked: Asked = await askSource(found, { isolation, name: options.name ?? '', folder: io.folder });
   const { manifest, openapi_digest } = asked.document;
@@ -110,8 +112,9 @@ async function permissionFor({ source, staged, from, options, lists }: Found, io
     name,
     source,
     from,
+    origin: staged?.origin ?? null,
     beside: staged?.beside ?? [],
-    digest: found.kind === 'remote' ? openapi_digest : await digestOf(found.folder),
+    digest: digest ?? openapi_digest,
     isolation,
     config: { ...kept, ...givenConfig(manifest, options.config, name) },
     fromEnvironment: manifest.config.flatMap(({ key }) => (environmentName(key) in given ? [key] : [])),

@@ -46,7 +46,7 @@ export async function askSource(source: Source, asking: Asking): Promise<Asked> 
       asking.isolation === 'inline'
         ? INLINE
         : confinementOf({
-            wall: (await findGround(tmp)).wall,
+            ...(await findGround(tmp)),
             network: manifest.bindings.network,
             memory_mb: MEMORY_MB,
           });

@@ -44,7 +44,7 @@ export async function checkCassette(
         token: '',
         now: Date.now,
       });
-      const core = coreBinding((request) => api.fetch(request), '');
+      const core = coreBinding((request) => api.fetch(request));
       const parts = {
         ...{ base: io.cwd, installed: folder, databases, core, environment: io.env },
         ...{ tmp: join(folder, 'run'), log },

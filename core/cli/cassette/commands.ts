@@ -109,5 +109,6 @@ The database comes from SVC_DATABASE_URL, the read API from SVC_CORE_URL (with S
 the cassette runs without. Its settings come from --config and SVC_CASSETTE_<NAME>_<KEY>.`;
 
 const NOTHING_RUNS = `
-npm installs it without running install scripts. To say what it asks for it is started apart, with nothing in its hands. What was
-installed is pinned: a cassette that is not what it was is not let in.`;
+npm installs it without running anything of it, and only if all that it depends on comes from a registry of your npm configuration,
+with a sha512, or lies inside its tarball. To say what it asks for it is started apart, with nothing in its hands. What was installed is
+pinned: a cassette that is not what it was is not let in.`;

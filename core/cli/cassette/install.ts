@@ -1,34 +1,38 @@
-/** How does a package come to lie under `.svc/cassettes`? The user's own npm puts it beside its place, without running anything of it. */
-import { type ChildProcess, spawn } from 'node:child_process';
+/** How does a package come to lie under `.svc/cassettes`? npm resolves it, its lock is checked, and what the lock says is put beside its place. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 import { OperatorError } from '../../errors.ts';
-import { plain } from '../units.ts';
+import { type CheckedLock, checkedLock, type Dependency } from './checked-lock.ts';
+import { type NpmParts, registriesOf, runNpm } from './npm.ts';
+import { putTarball } from './source-tarball.ts';
 
 /** `spec` is what npm is given. */
 export type Wanted = { kind: 'address'; address: string } | { kind: 'package'; spec: string; local: boolean };
 
-/** What was installed beside its place; `npm:<package>@<version>` is its source in a list, `beside` what it brought along. */
-export type Staged = { folder: string; source: string; beside: string[] };
+/** What was installed beside its place. */
+export type Staged = {
+  folder: string;
+  /** `npm:<package>@<version>`, as in a list. */
+  source: string;
+  /** Where that was taken from, when it was a registry. */
+  origin: string | null;
+  /** What it brought along. */
+  beside: Dependency[];
+};
 
 type Installing = { cassettes: string; env: Environment; signal: AbortSignal };
 
 const SPEC = /^((?:@[a-z0-9][a-z0-9._~-]*\/)?[a-z0-9][a-z0-9._~-]*)(?:@[^\s/:@]+)?$/;
 const TARBALL = /\.(?:tgz|tar\.gz)$/;
-const NPM_MS = 300_000;
-const SAID_MS = 1_000; // for its last words
-const KILL_MS = 3_000; // for npm to end by itself
 const STALE_MS = 24 * 3_600_000;
 const STAGING = '.adding-';
 
-/** Scripts are not run, and what only its developers need is left out. A folder is packed as for a registry. */
-const ARGUMENTS = [
-  ...['--ignore-scripts', '--install-links', '--omit=dev', '--save', '--no-global', '--no-package-lock'],
-  ...['--no-bin-links', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'],
-];
+/** The same on every machine, whatever the user has set; what only its developers need is left out. */
+const LAYOUT = ['--omit=dev', '--install-strategy=hoisted', '--no-install-links', '--no-bin-links'];
+const LOCK = ['--package-lock-only', '--lockfile-version=3', '--save', '--no-omit-lockfile-registry-resolved'];
 
 /** Which of a package, a folder, a tarball and an address is meant? @throws {OperatorError} none, or two of them */
 export async function wantedOf(asked: string, cwd: string): Promise<Wanted> {
@@ -62,28 +66,54 @@ export async function wantedOf(asked: string, cwd: string): Promise<Wanted> {
   return { kind: 'package', spec: path, local: true };
 }
 
-/** Beside its place; whoever calls this removes it or puts it there. @throws {OperatorError} npm failed, and what it said */
-export async function stage({ spec }: { spec: string }, { cassettes, env, signal }: Installing): Promise<Staged> {
+/**
+ * Beside its place; whoever calls this removes it or puts it there. Nothing of it is run. It is unpacked once every package in the
+ * lock is known to come from a registry of the user's or from inside another, and out of that lock alone.
+ * @throws {OperatorError} npm failed, and its output; or what would come from elsewhere
+ */
+export async function stage(
+  { spec, local }: Pick<Wanted & { kind: 'package' }, 'spec' | 'local'>,
+  { cassettes, env, signal }: Installing,
+): Promise<Staged> {
   await mkdir(cassettes, { recursive: true, mode: 0o700 });
   await removeStale(cassettes);
   const folder = join(cassettes, `${STAGING}${randomUUID().slice(0, 8)}`);
   await mkdir(folder);
   try {
+    const parts = { folder, env, signal };
     await writeFile(join(folder, 'package.json'), '{"private":true}');
-    await npm(['install', ...ARGUMENTS, '--prefix', folder, spec], { cwd: folder, env, signal });
-    const { dependencies = {} } = await described(folder);
-    const [name] = Object.keys(dependencies);
-    if (name === undefined) throw new OperatorError(`Cannot add '${spec}': npm has installed nothing`);
-    const { version } = await described(join(folder, 'node_modules', name));
-    const beside = await installedIn(folder, name);
-    // Both name places on this machine, and would make the digest another one elsewhere.
-    await rm(join(folder, 'package.json'));
+    const tarball = local ? await putTarball(spec, parts) : null;
+    const { root, dependencies } = await lockOf(tarball === null ? spec : `./${tarball}`, tarball, parts);
+    await runNpm(['ci', ...LAYOUT], parts);
+    const beside = await installedOf(dependencies, folder);
+    for (const name of await readdir(folder))
+      if (name !== 'node_modules') await rm(join(folder, name), { recursive: true });
+    // Names places on this machine, and would make the digest another one elsewhere.
     await rm(join(folder, 'node_modules/.package-lock.json'), { force: true });
-    return { folder, source: `npm:${name}@${version}`, beside };
+    const origin = local ? null : root.origin;
+    return { folder, source: `npm:${root.alias ?? root.name}@${root.version}`, origin, beside };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;
   }
+}
+
+async function lockOf(spec: string, tarball: string | null, parts: NpmParts): Promise<CheckedLock> {
+  await runNpm(['install', ...LOCK, ...LAYOUT, spec], parts);
+  const text = await readFile(join(parts.folder, 'package-lock.json'), 'utf8');
+  const registries = /"resolved": *"http/.test(text) ? await registriesOf(parts) : []; // each run of npm takes its time
+  return checkedLock(text, { registries, tarball });
+}
+
+/** Those that were installed: the lock has those of other platforms as well. @throws {OperatorError} something else was */
+async function installedOf(dependencies: readonly Dependency[], folder: string): Promise<Dependency[]> {
+  const read = async (path: string) =>
+    (JSON.parse(await readFile(join(folder, path), 'utf8')) as { packages?: Record<string, object> }).packages ?? {};
+  const [locked, installed] = [await read('package-lock.json'), await read('node_modules/.package-lock.json')];
+  const other = Object.keys(installed).filter((path) => !Object.hasOwn(locked, path));
+  if (other.length > 0)
+    throw new OperatorError(`Cannot install it: npm has installed what its lock does not name: ${other.join(', ')}`);
+  return dependencies.filter(({ path }) => Object.hasOwn(installed, path));
 }
 
 /** Takes the place of what was there. @returns `keep` when it stays, `undo` when it shall not */
@@ -123,79 +153,3 @@ async function removeStale(cassettes: string): Promise<void> {
     if (found && Date.now() - found.mtimeMs > STALE_MS) await rm(path, { recursive: true, force: true });
   }
 }
-
-type Described = { version?: string; dependencies?: Record<string, string> };
-
-/** Its dependencies, and theirs. */
-async function installedIn(folder: string, name: string): Promise<string[]> {
-  const lock = await readFile(join(folder, 'node_modules/.package-lock.json'), 'utf8').catch(() => '{}');
-  const { packages = {} } = JSON.parse(lock) as { packages?: Record<string, { version?: string }> };
-  return Object.entries(packages)
-    .map(([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 13)}@${version}`)
-    .filter((one) => !one.startsWith(`${name}@`))
-    .sort();
-}
-
-const described = async (folder: string): Promise<Described> =>
-  JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Described;
-
-/** With the user's registry and proxy, and none of our settings: some are secrets. */
-function npm(
-  args: string[],
-  { cwd, env, signal }: { cwd: string; env: Environment; signal: AbortSignal },
-): Promise<void> {
-  const passed = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SVC_')));
-  return new Promise((settle, fail) => {
-    const child = spawn('npm', args, { cwd, env: passed, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
-    const end = () => {
-      killGroup(child, 'SIGTERM');
-      setTimeout(killGroup, KILL_MS, child, 'SIGKILL').unref();
-    };
-    const tooLong = setTimeout(end, NPM_MS);
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
-    let said = '';
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said = (said + text).slice(0, 65_536);
-    });
-    const over = () => {
-      clearTimeout(tooLong);
-      signal.removeEventListener('abort', end);
-    };
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      over();
-      if (error.code !== 'ENOENT') fail(error);
-      else fail(new OperatorError("Cannot install it: there is no 'npm' on the PATH; it comes with Node"));
-    });
-    // Whatever it may have left behind holds the other end of this, and it would never close.
-    child.once('exit', () => setTimeout(() => child.stderr.destroy(), SAID_MS).unref());
-    child.once('close', (code) => {
-      over();
-      if (code === 0) settle();
-      else if (signal.aborted) fail(new OperatorError('Cannot install it: it was interrupted'));
-      else
-        fail(
-          new OperatorError(
-            `Cannot install it: npm failed${code === null ? ', or took too long' : ''}\n${excerpt(said)}`,
-          ),
-        );
-    });
-  });
-}
-
-/** npm and what it has started: it leads a group of its own. */
-function killGroup({ pid, exitCode, signalCode }: ChildProcess, how: NodeJS.Signals): void {
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  try {
-    process.kill(-pid, how);
-  } catch {} // it has just ended
-}
-
-/** What npm says first is why; stacks and where its log is come after. */
-const excerpt = (said: string): string =>
-  said
-    .split('\n')
-    .filter((line) => /^npm (?:error|ERR!)/.test(line) && !/ {4}at |complete log/.test(line))
-    .slice(0, 6)
-    .map((line) => `  ${plain(line)}`)
-    .join('\n');

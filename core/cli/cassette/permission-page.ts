@@ -8,6 +8,7 @@ import type { DeclaredSetting } from '../../cassette/setting-value.ts';
 import { shownSource } from '../../cassette/shown-source.ts';
 import { lasting, plain } from '../units.ts';
 import type { Asked } from './ask-source.ts';
+import type { Dependency } from './checked-lock.ts';
 
 export type Permission = Asked & {
   /** Installed name. */
@@ -16,8 +17,10 @@ export type Permission = Asked & {
   source: string;
   /** The folder or tarball that it was made of; null: it came from a registry or is an address. */
   from: string | null;
+  /** `from <host>` where that was a registry. */
+  origin: string | null;
   /** Packages that came with it. */
-  beside: readonly string[];
+  beside: readonly Dependency[];
   digest: string;
   isolation: Isolation;
   /** Settings that will stand in the list. */
@@ -34,17 +37,17 @@ const NAME = 15;
 
 /** Lines that end with a newline; the question comes after. */
 export function permissionPage(permission: Permission): string {
-  const { document, name, source, from, beside, digest } = permission;
+  const { document, name, digest } = permission;
   const { cassette } = document.manifest;
   const titled = cassette.display_name && cassette.display_name !== name ? ` (${said(cassette.display_name)})` : '';
-  const origin = [cassette.license, cassette.homepage].flatMap((text) => (text ? [said(text)] : []));
+  const claims = [cassette.license, cassette.homepage].flatMap((text) => (text ? [said(text)] : []));
   return [
     `${pc.bold(`${name} ${said(cassette.version)}`)}${titled}`,
     ...(cassette.description ? wrapped(said(cassette.description), 2) : []),
     '',
-    ...row('from', plain(from === null ? shownSource(source) : `${from}, as ${source}`)),
-    ...(beside.length > 0 ? row('with', named(beside)) : []),
-    ...(origin.length > 0 ? row('says', origin.join(', ')) : []),
+    ...row('from', plain(origin(permission))),
+    ...dependencies(permission),
+    ...(claims.length > 0 ? row('says', claims.join(', ')) : []),
     ...(cassette.name === name ? [] : row('calls itself', cassette.name)),
     ...row('digest', digest),
     ...replaced(permission),
@@ -62,10 +65,22 @@ export function permissionPage(permission: Permission): string {
   ].join('\n');
 }
 
-const MOST_NAMED = 12;
-const named = (packages: readonly string[]): string =>
-  said(packages.slice(0, MOST_NAMED).join(', ')) +
-  (packages.length > MOST_NAMED ? ` and ${packages.length - MOST_NAMED} more` : '');
+function origin({ source, origin, from }: Permission): string {
+  if (from !== null) return `${from}, as ${source}`;
+  return origin === null ? shownSource(source) : `${source}, ${origin}`;
+}
+
+/** Every one: what comes along runs with the same rights. */
+function dependencies({ beside }: Permission): string[] {
+  const origins = [...new Set(beside.map((one) => one.origin))].sort();
+  return origins.flatMap((origin, i) => {
+    const names = beside.filter((one) => one.origin === origin).map(named);
+    return row(i === 0 ? 'with' : '', plain(`${origin}: ${[...new Set(names)].sort().join(', ')}`));
+  });
+}
+
+const named = ({ name, version, alias }: Dependency): string =>
+  alias === null ? `${name}@${version}` : `${alias} (${name}@${version})`;
 
 /** Settings that it cannot come in without, and that nobody has given a value yet. */
 export const missingSettings = ({ document, config, fromEnvironment }: Permission): DeclaredSetting[] =>
@@ -110,7 +125,7 @@ function asks({ document, isolation, before }: Permission): string[] {
       : [],
     forward_auth: row(
       'is given',
-      `the credentials of who calls it (authorization and cookie), and their name${fresh('bindings', 'forward_auth')}`,
+      `the credentials of who calls it (authorization, cookies, keys), and their name${fresh('bindings', 'forward_auth')}`,
     ),
   };
   const lines = [

@@ -140,9 +140,11 @@ function coreAt(address: string, token: string) {
   const base = address.replace(/\/+$/, '');
   return coreBinding((request) => {
     const { pathname, search } = new URL(request.url);
-    const { method, headers, signal } = request;
+    const { method, signal } = request;
+    const headers = new Headers(request.headers);
+    if (token !== '') headers.set('authorization', `Bearer ${token}`);
     return fetch(`${base}${pathname}${search}`, { method, headers, signal, redirect: 'manual' });
-  }, token);
+  });
 }
 
 type Standing = {

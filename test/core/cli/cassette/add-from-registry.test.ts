@@ -1,13 +1,8 @@
 /** A registry of our own on this machine: `svc cassette add` takes a package by its name, with what it depends on, and runs nothing. */
-import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { digestOf } from '../../../../core/cassette/digest.ts';
@@ -16,48 +11,24 @@ import { listFiles, listTexts, readLists } from '../../../../core/cassette/read-
 import { addCassette } from '../../../../core/cli/cassette/add.ts';
 import { newCassette } from '../../../../core/cli/cassette/new.ts';
 import { OperatorError } from '../../../../core/errors.ts';
+import { type NpmRegistry, startRegistry } from '../../../support/npm-registry.ts';
 
 const test = suite('svc cassette add, from a registry');
 let cwd = '';
-let origin = '';
-let server: Server;
-/** By name: what `npm publish` would have sent. */
-const published = new Map<string, { described: Record<string, unknown>; tarball: Buffer }>();
+let registry: NpmRegistry;
 
-/** Packed by npm, with the scripts that must not run. */
-async function publish(folder: string, more: object = {}): Promise<void> {
-  const path = join(folder, 'package.json');
-  const scripts = Object.fromEntries(
-    ['preinstall', 'install', 'postinstall'].map((when) => [when, `echo > ${join(cwd, `ran-${when}`)}`]),
-  );
-  const described = { ...JSON.parse(await readFile(path, 'utf8')), scripts, ...more };
-  await writeFile(path, JSON.stringify(described));
-  const env = { PATH: process.env.PATH, HOME: cwd };
-  const { stdout } = await promisify(execFile)('npm', ['pack', '--ignore-scripts', '--json'], { cwd: folder, env });
-  const tarball = await readFile(join(folder, JSON.parse(stdout)[0].filename));
-  published.set(described.name, { described, tarball });
-}
+/** With the scripts that must not run. */
+const publish = (folder: string, more: object = {}): Promise<void> =>
+  registry.publish(folder, {
+    scripts: Object.fromEntries(
+      ['preinstall', 'install', 'postinstall'].map((when) => [when, `echo > ${join(cwd, `ran-${when}`)}`]),
+    ),
+    ...more,
+  });
 
 test.before(async () => {
   cwd = await mkdtemp(join(tmpdir(), 'svc-registry-'));
-  server = createServer((asked, answer) => {
-    const [name = '', file] = decodeURIComponent(asked.url ?? '')
-      .slice(1)
-      .split('/-/');
-    const found = published.get(name);
-    if (!found) return void answer.writeHead(404).end('{}');
-    if (file) return void answer.end(found.tarball);
-    const { described, tarball } = found;
-    const version = String(described.version);
-    const integrity = `sha512-${createHash('sha512').update(tarball).digest('base64')}`;
-    const dist = { tarball: `${origin}/${name}/-/${version}.tgz`, integrity };
-    const versions = { [version]: { ...described, dist } };
-    answer.setHeader('content-type', 'application/json');
-    answer.end(JSON.stringify({ name, 'dist-tags': { latest: version }, versions }));
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-
+  registry = await startRegistry(cwd);
   const dep = join(cwd, 'dep');
   await mkdir(dep);
   await writeFile(join(dep, 'package.json'), JSON.stringify({ name: 'dep-of-acme', version: '2.0.0' }));
@@ -66,14 +37,19 @@ test.before(async () => {
   await publish(join(cwd, 'tally'), { name: '@acme/tally', dependencies: { 'dep-of-acme': '^2.0.0' } });
 });
 test.after(async () => {
-  server.close();
+  registry.close();
   await rm(cwd, { recursive: true, force: true });
 });
 
 async function add(what: string, folder: string): Promise<{ out: string; entry: Entry | undefined }> {
   await mkdir(folder, { recursive: true });
   let out = '';
-  const env = { PATH: process.env.PATH, HOME: cwd, npm_config_registry: origin, npm_config_fetch_retries: '0' };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: cwd,
+    npm_config_registry: registry.origin,
+    npm_config_fetch_retries: '0',
+  };
   const io = { cwd: folder, home: cwd, folder, env, err: () => {}, confirm: null };
   const options = { name: null, yes: true, isolation: null, config: [] };
   assert.is(await addCassette(what, options, { ...io, out: (text) => (out += text) }), 0);
@@ -85,7 +61,7 @@ test('by its name the newest is taken, its version and all of its files are pinn
   const folder = join(cwd, 'one');
   const { out, entry } = await add('@acme/tally', folder);
   assert.match(out, /from +npm:@acme\/tally@0\.1\.0/);
-  assert.match(out, /with +dep-of-acme@2\.0\.0/);
+  assert.match(out, /with +from 127\.0\.0\.1:\d+: dep-of-acme@2\.0\.0/);
   assert.is(entry?.source, 'npm:@acme/tally@0.1.0');
   assert.is(entry?.name, 'tally');
   assert.is(entry?.digest, await digestOf(join(folder, 'cassettes/tally')));

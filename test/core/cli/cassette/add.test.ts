@@ -155,7 +155,7 @@ test('nothing of it is run by the installation: neither its scripts nor those of
     JSON.stringify({ ...described, scripts, dependencies: { dep: '1.0.0' }, bundleDependencies: ['dep'] }),
   );
   const { out } = await add('./tally');
-  assert.match(out, /^ {2}with +dep@1\.0\.0$/m);
+  assert.match(out, /^ {2}with +inside tally: dep@1\.0\.0$/m);
   assert.equal((await readdir(cwd)).sort(), ['.npm', '.svc', 'tally']); // npm's own cache
 });
 
@@ -280,7 +280,7 @@ test('an address is asked once, and nothing is installed; its document is what i
   const answer: RequestListener = (request, response) => {
     asked++;
     if (request.url === '/moved') response.writeHead(302, { location: '/openapi' }).end();
-    else if (request.url === '/large') response.end('x'.repeat(9 * 1024 * 1024));
+    else if (request.url === '/large') response.end('x'.repeat(2 * 1024 * 1024));
     else if (request.url === '/page') response.end('<html>');
     else response.end(document);
   };
@@ -298,7 +298,7 @@ test('an address is asked once, and nothing is installed; its document is what i
     assert.equal(await installed(), []);
 
     assert.match((await refusal(`${origin}/moved`)).message, 'it answered 302, and redirects are not followed');
-    assert.match((await refusal(`${origin}/large`)).message, 'it has more than 8 MiB');
+    assert.match((await refusal(`${origin}/large`)).message, 'it has more than 1 MiB');
     assert.match((await refusal(`${origin}/page`)).message, 'no JSON');
     const secret = await refusal(`${origin.replace('//', '//me:hunter2@')}/openapi`);
     assert.match(secret.message, 'its address holds a user or a password');

@@ -50,7 +50,7 @@ test('what a killed command has left is removed when it is old; without npm it i
   await put('.adding-new', '');
   await utimes(join(cassettes, '.adding-old'), 1, 1);
   const { signal } = new AbortController();
-  const failed = await stage({ spec: cassettes }, { cassettes, env: { PATH: '/nowhere' }, signal }).catch(
+  const failed = await stage({ spec: 'x', local: false }, { cassettes, env: { PATH: '/nowhere' }, signal }).catch(
     (error) => error,
   );
   assert.instance(failed, OperatorError);
@@ -60,7 +60,7 @@ test('what a killed command has left is removed when it is old; without npm it i
 
 test('an interruption ends npm and leaves nothing', async () => {
   const failed = await stage(
-    { spec: '@acme/never@1.0.0' },
+    { spec: '@acme/never@1.0.0', local: false },
     { cassettes, env: { PATH: process.env.PATH, HOME: cassettes }, signal: AbortSignal.timeout(50) },
   ).catch((error) => error);
   assert.is(failed.message, 'Cannot install it: it was interrupted');

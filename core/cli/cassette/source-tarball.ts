@@ -1,0 +1,113 @@
+/** A folder or tarball of this machine, put as one tarball where npm installs it from, without running or reading more than its files. */
+import { copyFile, mkdir, opendir, readdir, readFile, realpath, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { list } from 'tar';
+import { within } from '../../cassette/digest.ts';
+import { OperatorError } from '../../errors.ts';
+import { plain } from '../units.ts';
+import { type NpmParts, runNpm } from './npm.ts';
+
+const NAME = 'source.tgz';
+const MOST_BYTES = 1_048_576; // of a package.json
+
+type Described = Partial<Record<'dependencies' | 'optionalDependencies' | 'peerDependencies', unknown>> & {
+  bundleDependencies?: unknown;
+  bundledDependencies?: unknown;
+};
+
+/** @param source absolute @returns its name in the folder @throws {OperatorError} it would bring along what is not its own */
+export async function putTarball(source: string, parts: NpmParts): Promise<string> {
+  const tarball = join(parts.folder, NAME);
+  if ((await stat(source)).isDirectory()) {
+    const described = parsed(await readFile(join(source, 'package.json'), 'utf8'));
+    refuseElsewhere(source, described);
+    if (described.bundleDependencies || described.bundledDependencies) await refuseLinkedOut(source);
+    await pack(source, tarball, parts);
+  } else await copyFile(source, tarball);
+  refuseElsewhere(source, await describedIn(tarball)); // the one that is installed, whatever became of the other meanwhile
+  return NAME;
+}
+
+/** As for a registry, and with no script of it: npm runs in a folder of ours, and so reads no `.npmrc` of it. */
+async function pack(source: string, tarball: string, parts: NpmParts): Promise<void> {
+  const into = join(parts.folder, 'packed');
+  await mkdir(into);
+  await runNpm(['pack', '--pack-destination', into, source], parts);
+  const [packed] = await readdir(into);
+  if (packed === undefined) throw new OperatorError(`Cannot add '${source}': npm has packed nothing`);
+  await rename(join(into, packed), tarball);
+}
+
+/**
+ * What is neither a version of a registry nor an alias of one. npm would refuse these as well, or the lock does; here the refusal
+ * names them before npm looks at any of those places.
+ */
+function refuseElsewhere(source: string, described: Described): void {
+  const elsewhere = [described.dependencies, described.optionalDependencies, described.peerDependencies].flatMap(
+    (group) =>
+      typeof group === 'object' && group !== null
+        ? Object.entries(group).filter(([, spec]) => typeof spec !== 'string' || !isRegistrySpec(spec))
+        : [],
+  );
+  if (elsewhere.length > 0)
+    throw new OperatorError(
+      [
+        `Cannot add '${plain(source)}': not everything that it depends on comes from a registry`,
+        ...elsewhere.map(([name, spec]) => `  - ${plain(`${name} would come from ${String(spec)}`)}`),
+      ].join('\n'),
+    );
+}
+
+/** A range, a version or a tag has no `/` and no `:`; `npm:` stands before another name. */
+function isRegistrySpec(spec: string): boolean {
+  const range = spec.trim().replace(/^npm:(?:@[^/@:]+\/)?[^/@:]+(?:@|$)/, '');
+  return !/[/\\:]|^\.|^~$|\.(?:tgz|tar|tar\.gz)$/i.test(range);
+}
+
+/** npm packs what a link of a bundled dependency leads to, wherever that is. */
+async function refuseLinkedOut(source: string): Promise<void> {
+  const root = await realpath(source);
+  const look = async (folder: string): Promise<void> => {
+    const entries = await opendir(folder).catch(() => null);
+    if (!entries) return;
+    for await (const entry of entries) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) await look(path);
+      else if (entry.isSymbolicLink() && !within(root, await realpath(path).catch(() => root)))
+        throw new OperatorError(
+          `Cannot add '${plain(source)}': '${plain(path)}' is a symlink that leads out of the folder, and bundled dependencies are packed with what they link to`,
+        );
+    }
+  };
+  await look(join(root, 'node_modules'));
+}
+
+/** As npm unpacks it: what stands first in each path does not count, and of two the last does. */
+async function describedIn(tarball: string): Promise<Described> {
+  let text = '';
+  try {
+    await list({
+      file: tarball,
+      strict: true,
+      onReadEntry: (entry) => {
+        if (!/^(?:\.\/)?[^/]+\/package\.json$/.test(entry.path) || entry.size > MOST_BYTES) return;
+        text = '';
+        entry.on('data', (chunk: Buffer) => {
+          text += chunk.toString('latin1'); // a character may lie on two chunks
+        });
+      },
+    });
+  } catch (error) {
+    throw new OperatorError(`Cannot add it: its tarball cannot be read: ${plain((error as Error).message)}`);
+  }
+  return text === '' ? {} : parsed(Buffer.from(text, 'latin1').toString('utf8'));
+}
+
+function parsed(text: string): Described {
+  try {
+    const described: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
+    return typeof described === 'object' && described !== null ? described : {};
+  } catch {
+    throw new OperatorError('Cannot add it: its package.json is no JSON');
+  }
+}
