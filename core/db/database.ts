@@ -14,6 +14,8 @@ export type AskOptions = {
    * brought the database down, from all that were merely under way.
    */
   label?: string;
+  /** Of the embedded database: whose time it takes. Null: the service's own, which waits for nobody's. */
+  owner?: string | null;
 };
 
 export type Database = {

@@ -1,4 +1,5 @@
 /** How do values reach SQL the same way on both databases? As text: array literals for `unnest`, JSON without what jsonb refuses. */
+import { randomBytes } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../derive/storable.ts';
 
@@ -28,6 +29,17 @@ export function jsonText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
   // JSON.stringify escapes exactly these; an escaped backslash before `u0000` only costs the second pass
   return /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(value, (_key, member) => storableMember(member)) : text;
+}
+
+/**
+ * Text as a literal for statements that take no parameters, without NUL. Between dollar quotes of its own nothing is escaped, so it reads
+ * the same whatever the database's settings are, and megabytes cost nothing.
+ */
+export function quotedText(text: string): string {
+  for (;;) {
+    const quote = `$q${randomBytes(9).toString('hex')}$`;
+    if (!text.includes(quote)) return `${quote}${text}${quote}`;
+  }
 }
 
 /** An instant as `2026-11-21T09:30:00.123456Z`, which compares as text in the order of time. */

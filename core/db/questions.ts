@@ -48,7 +48,7 @@ import { readSpan } from './read/read-span.ts';
 import { readStats } from './read/read-stats.ts';
 import { readStatus } from './read/read-status.ts';
 import { readTrace } from './read/read-trace.ts';
-import { changesNow, sessionChanges } from './read/session-changes.ts';
+import { changedSince, changesNow, sessionChanges } from './read/session-changes.ts';
 import { sessionStart } from './read/session-start.ts';
 import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
 import { toolsOfTraces } from './read/tools-of-traces.ts';
@@ -107,6 +107,7 @@ export const questions = {
   readStats,
   readStatus,
   readTrace,
+  changedSince,
   changesNow,
   sessionChanges,
   sessionStart,

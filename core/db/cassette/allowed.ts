@@ -50,6 +50,8 @@ const HARMFUL = new RegExp(
     '(to_)?reg(class|collation|config|database|dictionary|namespace|oper|operator|proc|procedure|role|type)(in|out|recv|send|mod)?',
     '(any[a-z]*|array|domain|enum|multirange|range|record)_(in|out|recv|send)', // take any type by its number
     '(col|obj|shobj)_description|format_type|oidvectortypes|(make)?acl.*|current_query',
+    'has_.*_privilege|row_security_active|satisfies_hash_partition|amvalidate|postgresql_fdw_validator|txid_.*', // tell who and what else is there
+    'brin_(summarize|desummarize)_.*|gin_clean_pending_list',
     'inet_(client|server)_.*|binary_upgrade_.*|(fmgr|plpgsql)_.*|currtid2?',
   ]
     .map((pattern) => `^(${pattern})$`)

@@ -1,6 +1,6 @@
 /** How many rows are fetched at once? About a megabyte of them, told from those before. */
 
-const FIRST = 100;
+const FIRST = 20;
 const MOST = 5000;
 const BATCH_CHARS = 1024 * 1024;
 

@@ -6,8 +6,13 @@ import { sql } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 import { CALLS } from './names.ts';
 
-/** `count`: how many rows were changed, in one line. Else a line of JSON a row: an object, or its values in the order of columns. */
+/**
+ * `count`: how many rows were changed, in one text. Else the rows as JSON, each an object or its values in the order of columns: texts of
+ * some 64 KiB with commas between their rows, so that a million small rows are not a million texts.
+ */
 export type Shape = 'object' | 'array' | 'count';
+
+const TEXT_BYTES = 64 * 1024;
 
 /**
  * The text stands for itself in `for … in execute` (a cursor takes one statement that gives rows) or `execute` (which takes no COMMIT).
@@ -24,6 +29,8 @@ as $svc$
 declare
   found record;
   line text;
+  lines text[] := '{}';
+  pending bigint := 0;
   bytes bigint := 0;
   changed bigint;
 begin
@@ -43,12 +50,21 @@ begin
     else
       line := pg_catalog.to_json(found)::text;
     end if;
+    pending := pending + pg_catalog.octet_length(line);
     bytes := bytes + pg_catalog.octet_length(line);
     if bytes > most_bytes then
       raise exception 'its rows are larger than % MB: ask for fewer, or stream them', most_bytes >> 20 using errcode = '54000';
     end if;
-    return next line;
+    lines := pg_catalog.array_append(lines, line);
+    if pending >= ${TEXT_BYTES} then
+      return next pg_catalog.array_to_string(lines, ',');
+      lines := '{}';
+      pending := 0;
+    end if;
   end loop;
+  if pending > 0 then
+    return next pg_catalog.array_to_string(lines, ',');
+  end if;
 end $svc$`;
 
 /** @param path schemas in which its statements find what they do not qualify */

@@ -1,7 +1,7 @@
 /** What comes back from a cassette's statement? It runs as the cassette's role, in a transaction that leaves nothing of it behind. */
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
-import { pgArray } from '../literals.ts';
+import { pgArray, quotedText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import type { Shape } from './call-function.ts';
 import { CALLS } from './names.ts';
@@ -17,58 +17,85 @@ export type Call = {
 
 /** Of an answer that is held in memory as a whole. */
 const MOST_BYTES = 64 * 1024 * 1024;
+/** Of a stream on the embedded database, whose rows wait in a file until they are read. */
+const STREAM_BYTES = 256 * 1024 * 1024;
 const NO_LIMIT = 2 ** 53 - 1; // bytes
+/** Sorting takes files as well, and making a cursor holds its rows twice. PostgreSQL counts those of the whole session. */
+const FILE_MB = 768;
 
-/** Lines as the function gives them. (call-function.ts) */
+/** Rows as the function gives them. (call-function.ts) */
 export async function callCassette(db: Sql, call: Call): Promise<string[]> {
-  const lines = async (tx: Sql) => (await tx.rows<{ line: string }>(called(call))).map(({ line }) => line);
-  if (db.kind === 'server' && call.settings.length === 0) return lines(db);
-  return contained(db, call.settings, lines);
+  const texts = async (tx: Sql) => textsIn(await tx.rows<Line>(called(call)));
+  if (db.kind === 'server' && call.settings.length === 0) return texts(db);
+  return contained(db, call.settings, async (tx) => {
+    if (tx.kind === 'embedded') await limitFiles(tx);
+    return texts(tx);
+  });
 }
 
-/** `cursor`: null when the lines are all there are. */
-export type Opened = { lines: string[]; cursor: string | null };
+/** `cursor`: null when the texts are all there are. */
+export type Opened = { texts: string[]; cursor: string | null };
 
 /**
  * Runs a statement to its end, and keeps what it gave until it is read or let go of: beyond some memory in a temporary file of the
  * database's. The cursor outlives the transaction, which a reader's pace must not: the embedded database has but one connection.
  */
-export async function openCassetteCursor(db: Sql, call: Call & { cursor: string; count: number }): Promise<Opened> {
-  const { cursor, count } = call;
+export async function openCassetteCursor(
+  db: Sql,
+  call: Call & { cursor: string; unbounded: boolean },
+): Promise<Opened> {
+  const { cursor, unbounded } = call;
   return contained(db, call.settings, async (tx) => {
     const name = sql.identifier(cursor);
-    await tx.rows(sql`set local temp_file_limit = '4GB'`);
-    await tx.rows(sql`declare ${name} no scroll cursor with hold for ${calledInline(call)}`);
-    const lines = await fetched(tx, cursor, count); // the statement runs here, not at the commit, which is nobody's to catch
-    if (lines.length === count) return { lines, cursor };
+    if (!unbounded) await limitFiles(tx);
+    const rows = calledInline(call, unbounded ? NO_LIMIT : STREAM_BYTES);
+    await tx.rows(sql`declare ${name} no scroll cursor with hold for ${rows}`);
+    const { texts, ended } = await fetched(tx, cursor); // the statement runs here, not at the commit, which is nobody's to catch
+    if (!ended) return { texts, cursor };
     await tx.rows(sql`close ${name}`);
-    return { lines, cursor: null };
+    return { texts, cursor: null };
   });
 }
 
-/** Fewer than `count`: these were the last. */
-export const fetchCassetteCursor = (db: Sql, { cursor, count }: { cursor: string; count: number }): Promise<string[]> =>
-  fetched(db, cursor, count);
+/** What other streams hold is counted with what this statement may take. */
+const limitFiles = (tx: Sql) =>
+  tx.rows(sql`
+    select set_config('temp_file_limit', (${FILE_MB}::integer * (1 + count(*)))::text || 'MB', true)
+      from pg_cursors where is_holdable`);
+
+export const fetchCassetteCursor = (db: Sql, { cursor }: { cursor: string }): Promise<Fetched> => fetched(db, cursor);
 
 export async function closeCassetteCursor(db: Sql, { cursor }: { cursor: string }): Promise<void> {
   await db.rows(sql`close ${sql.identifier(cursor)}`);
 }
 
+type Line = { line: string };
+type Fetched = { texts: string[]; ended: boolean };
+
+/** So much is handed on at once, by texts of 64 KiB or one large row. */
+const BATCH_CHARS = 1024 * 1024;
+
+async function fetched(db: Sql, cursor: string): Promise<Fetched> {
+  const texts: string[] = [];
+  for (let chars = 0; chars < BATCH_CHARS; ) {
+    const [row] = await db.rows<Line>(sql`fetch 1 from ${sql.identifier(cursor)}`);
+    if (!row) return { texts, ended: true };
+    texts.push(row.line);
+    chars += row.line.length;
+  }
+  return { texts, ended: false };
+}
+
+const textsIn = (rows: readonly Line[]): string[] => rows.map(({ line }) => line);
+
 const called = ({ schema, text, shape }: Call) =>
   sql`select line from ${functionOf(schema)}(${text}, ${shape}, ${MOST_BYTES}::bigint) as line`;
 
 /** DECLARE takes no parameters. */
-const calledInline = ({ schema, text, shape }: Call) =>
-  sql`select line from ${functionOf(schema)}(${quoted(text)}, ${quoted(shape)}, ${sql.raw(String(NO_LIMIT))}) as line`;
+const calledInline = ({ schema, text, shape }: Call, mostBytes: number) =>
+  sql`select line from ${functionOf(schema)}(${sql.raw(quotedText(text))}, ${sql.raw(quotedText(shape))}, ${sql.raw(String(mostBytes))}) as line`;
 
 const functionOf = (schema: string) => sql`${sql.identifier(CALLS)}.${sql.identifier(schema)}`;
-
-const quoted = (text: string) => sql.raw(`E'${text.replace(/[\\']/g, '$&$&')}'`);
-
-const fetched = async (db: Sql, cursor: string, count: number): Promise<string[]> =>
-  (await db.rows<{ line: string }>(sql`fetch ${sql.raw(String(count))} from ${sql.identifier(cursor)}`)).map(
-    ({ line }) => line,
-  );
 
 /** On the embedded database the session is the core's own: whatever a statement left in it goes before anyone else is served. */
 async function contained<T>(db: Sql, settings: Call['settings'], work: (tx: Sql) => Promise<T>): Promise<T> {

@@ -3,9 +3,11 @@ import type { Log } from '../../log.ts';
 import type { OpenDatabase } from '../open.ts';
 import { type CassetteDb, cassetteDb, type DbOptions } from './cassette-db.ts';
 import { embeddedCalls } from './embedded-calls.ts';
-import { GrantsUnavailable, MigrationRefused } from './grants-unavailable.ts';
-import { readCassetteMigrations } from './migration-text.ts';
+import { GrantsUnavailable } from './grants-unavailable.ts';
+import { type Migration, runMigrations } from './migrations.ts';
 import { schemaOf } from './names.ts';
+import { openParser } from './parser-thread.ts';
+import { openQuota, type Quota } from './quota.ts';
 import { type ServerCalls, serverCalls } from './server-calls.ts';
 
 export type CassetteDatabases = {
@@ -20,7 +22,7 @@ export type CassetteDatabases = {
    * Applies what is missing, in order, as the role, each in a transaction; several processes may at once. None runs unless all
    * can be read. @throws {MigrationRefused} naming migration and reason
    */
-  migrate(name: string, migrations: readonly { name: string; sql: string }[]): Promise<void>;
+  migrate(name: string, migrations: readonly Migration[], options?: Pick<DbOptions, 'builtIn'>): Promise<void>;
   /** The binding. (core/cassette/contract.ts, `Db`) */
   db(name: string, options?: DbOptions): CassetteDb;
   /** Drops its schema and role, and what is kept about them. Nothing of it may run any more. */
@@ -34,12 +36,24 @@ export type CassetteDatabases = {
 
 type Deps = { database: OpenDatabase; dsn: string; pooled: boolean; log: Log };
 
+/** On the embedded database everybody waits while a statement runs. */
+const STATEMENT_MS = { embedded: 10_000, server: 30_000 };
+
 export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): CassetteDatabases {
+  const { kind } = database;
+  const parser = openParser();
+  const quotas = new Map<string, Quota>();
+  const quotaOf = (name: string, builtIn: boolean) => {
+    const quota = quotas.get(name) ?? openQuota({ name, kind, builtIn, log });
+    quotas.set(name, quota);
+    return quota;
+  };
   const opened = new Map<string, ServerCalls>();
-  const onServer = (name: string) => {
+  const onServer = (name: string, { statements } = quotaOf(name, false)) => {
     const known = opened.get(name);
     if (known) return known;
-    const calls = serverCalls({ name, dsn, pooled, login: () => database.ask('cassetteLogin', { name }) });
+    const login = () => database.ask('cassetteLogin', { name });
+    const calls = serverCalls({ dsn, pooled, login, statements });
     opened.set(name, calls);
     return calls;
   };
@@ -51,7 +65,7 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
   return {
     async provision(asked) {
       await database.ask('provisionCassette', asked);
-      if (database.kind === 'embedded') return;
+      if (kind === 'embedded') return;
       await forget(asked.name);
       await onServer(asked.name)
         .probe()
@@ -64,16 +78,19 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
         });
     },
     missingViews: (views) => database.ask('missingViews', { views }),
-    async migrate(name, migrations) {
-      const files = await readCassetteMigrations(schemaOf(name), migrations);
-      const { applied, refused } = await database.ask('migrateCassette', { name, migrations: files });
+    async migrate(name, migrations, { builtIn = false } = {}) {
+      const { troubles } = quotaOf(name, builtIn);
+      const applied = await runMigrations({ database, name, builtIn, parser, troubles }, migrations);
       if (applied.length > 0) log.info({ cassette: name, migrations: applied }, 'migrated the schema of a cassette');
-      if (refused) throw new MigrationRefused(refused.migration, refused.reason);
     },
     db(name, options = {}) {
-      const schema = schemaOf(name);
-      const calls = database.kind === 'embedded' ? embeddedCalls(database, name) : () => onServer(name);
-      return cassetteDb({ name, schema, calls: typeof calls === 'function' ? calls : () => calls, log }, options);
+      const { builtIn = false } = options;
+      const quota = quotaOf(name, builtIn);
+      const { statements } = quota;
+      const embedded = embeddedCalls({ database, name, builtIn, statements });
+      const calls = () => (kind === 'embedded' ? embedded : onServer(name, quota));
+      const statementMs = options.statementMs ?? STATEMENT_MS[kind];
+      return cassetteDb({ name, schema: schemaOf(name), calls, parser, quota, log }, { ...options, statementMs });
     },
     async remove(name) {
       await forget(name);
@@ -82,7 +99,7 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
     lease: (name, token, ms) => database.ask('leaseCassette', { name, token, ms }),
     release: (name, token) => database.ask('releaseCassette', { name, token }),
     async close() {
-      await Promise.all([...opened.keys()].map(forget));
+      await Promise.all([parser.close(), ...[...opened.keys()].map(forget)]);
     },
   };
 }

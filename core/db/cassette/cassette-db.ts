@@ -1,17 +1,18 @@
-/** What does a cassette ask its database through? Each statement is looked at, run as its role, and charged to it when it takes too long. */
+/** What does a cassette ask its database through? Each statement is judged, run as its role, and charged to it when it takes too long. */
 import { DatabaseError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Call } from './call.ts';
 import { withParameters } from './parameters.ts';
-import { isTooDeep } from './parser.ts';
+import type { Parser } from './parser-thread.ts';
+import type { Quota } from './quota.ts';
 import { refused } from './refused.ts';
 import { type CallSettings, checkedSettings } from './settings.ts';
-import { verdictOn } from './statement.ts';
+import { troubleIn } from './troubles.ts';
 
 export type CallOptions = { settings?: CallSettings; rows?: 'object' | 'array' };
 
-/** As core/cassette/contract.ts has it, which this room cannot see. */
-export type CassetteDb = {
+/** As core/cassette/contract.ts has it, which this room cannot see; and the same as text, for whoever only passes it on. */
+export type CassetteDb = RowTexts & {
   query<Row = Record<string, unknown>>(
     sql: string,
     parameters?: readonly unknown[],
@@ -24,45 +25,51 @@ export type CassetteDb = {
   ): AsyncIterable<Row>;
 };
 
+/** Rows as JSON, unread: each text holds one or more, with commas between them. `changed`: how many, of what gives no rows. */
+export type RowTexts = {
+  queryTexts(
+    sql: string,
+    parameters?: readonly unknown[],
+    options?: CallOptions,
+  ): Promise<{ texts: string[]; changed: number | null }>;
+  streamTexts(sql: string, parameters?: readonly unknown[], options?: CallOptions): AsyncIterable<string[]>;
+};
+
 export type DbOptions = {
-  /** What a statement may take; of a stream, what each batch of its rows may. Default 30 s. */
+  /** What a statement may take; of a stream, what each batch of its rows may. Default 10 s on the embedded database, else 30 s. */
   statementMs?: number;
   /** Hears that a statement was ended because it took too long, or brought the embedded database down. */
   onTrouble?: (what: string) => void;
+  /** It comes with the service: its time in the database is the service's own, and its streams are of any size. */
+  builtIn?: boolean;
 };
 
-/** How a call reaches the database: lines as the role's function gives them. (call-function.ts) */
+/** How a call reaches the database. `call` is made when it is its turn, so that few are in memory. Texts as of `RowTexts`. */
 export type Calls = {
   /** @throws {DatabaseError} `57014` it took too long */
-  run(call: Call, limitMs: number): Promise<string[]>;
-  /** Batches of lines. */
-  stream(call: Call, limitMs: number): AsyncGenerator<string[]>;
+  run(call: () => Call, limitMs: number): Promise<string[]>;
+  /** Batches of texts. */
+  stream(call: () => Call, limitMs: number): AsyncGenerator<string[]>;
 };
 
-const STATEMENT_MS = 30_000;
+type Deps = {
+  name: string;
+  schema: string;
+  calls: () => Calls;
+  parser: Pick<Parser, 'verdictOn'>;
+  quota: Quota;
+  log: Log;
+};
 
-/** So many within so long cost a cassette its database for a while: on the embedded one each stops everybody. */
-const TROUBLES = 3;
-const WITHIN_MS = 10 * 60_000;
-const PAUSE_MS = 60_000;
-
-type Deps = { name: string; schema: string; calls: () => Calls; log: Log; now?: () => number };
-
-export function cassetteDb({ name, schema, calls, log, now = Date.now }: Deps, options: DbOptions): CassetteDb {
-  const { statementMs = STATEMENT_MS, onTrouble } = options;
-  let troubles: number[] = [];
-  let pausedUntil = 0;
-
+export function cassetteDb(
+  { name, schema, calls, parser, quota, log }: Deps,
+  { statementMs = 30_000, onTrouble }: DbOptions,
+): CassetteDb {
+  const { troubles, streams } = quota;
   const charged = (error: unknown): unknown => {
     const trouble = troubleIn(error, statementMs);
-    if (!trouble) return error instanceof DatabaseError ? error : unexpected(error);
-    log.warn({ cassette: name, why: trouble.message }, 'a statement of a cassette was ended');
-    troubles = [...troubles.filter((at) => at > now() - WITHIN_MS), now()];
-    if (troubles.length >= TROUBLES) {
-      troubles = [];
-      pausedUntil = now() + PAUSE_MS;
-      log.error({ cassette: name, ms: PAUSE_MS }, 'the statements of a cassette are refused for a while');
-    }
+    if (!trouble) return error instanceof DatabaseError ? discreet(error, schema) : unexpected(error);
+    troubles.charge(trouble.message);
     onTrouble?.(trouble.message);
     return trouble;
   };
@@ -70,54 +77,67 @@ export function cassetteDb({ name, schema, calls, log, now = Date.now }: Deps, o
     log.error({ cassette: name, error: error instanceof Error ? error.name : typeof error }, 'a statement failed');
     return new DatabaseError('Cannot run a statement: it failed unexpectedly', '', false);
   };
-  const looked = async (sql: string, parameters: readonly unknown[], { settings, rows }: CallOptions) => {
-    if (pausedUntil > now()) {
-      const why = `${TROUBLES} statements of '${name}' took too long or broke the database within ${WITHIN_MS / 60_000} minutes`;
-      throw refused(`${why}; asked again after ${new Date(pausedUntil).toISOString()} it is run`);
-    }
-    const verdict = await verdictOn(String(sql), schema);
+  const judged = async (sql: string, parameters: readonly unknown[], { settings, rows }: CallOptions) => {
+    troubles.refusePaused();
+    const verdict = await parser.verdictOn(String(sql), schema);
     const shape = verdict.gives === 'count' ? 'count' : rows === 'array' ? 'array' : 'object';
-    const text = withParameters(sql, verdict, parameters);
-    return { verdict, call: { schema, text, shape, settings: checkedSettings(settings) } satisfies Call };
+    const filled = withParameters(sql, verdict, parameters);
+    const chosen = checkedSettings(settings);
+    const call = (): Call => {
+      troubles.refusePaused();
+      return { schema, text: filled(), shape, settings: chosen };
+    };
+    return { verdict, shape, call };
   };
 
-  return {
-    async query<Row>(sql: string, parameters: readonly unknown[] = [], options: CallOptions = {}) {
+  const db: CassetteDb = {
+    async queryTexts(sql, parameters = [], options = {}) {
       try {
-        const { call } = await looked(sql, parameters, options);
-        const lines = await calls().run(call, statementMs);
-        if (call.shape === 'count') return { rows: [], row_count: Number(lines[0] ?? 0) };
-        return { rows: lines.map((line) => JSON.parse(line) as Row), row_count: lines.length };
+        const { call, shape } = await judged(sql, parameters, options);
+        const texts = await calls().run(call, statementMs);
+        return shape === 'count' ? { texts: [], changed: Number(texts[0] ?? 0) } : { texts, changed: null };
       } catch (error) {
         throw charged(error);
       }
     },
-    async *stream<Row>(sql: string, parameters: readonly unknown[] = [], options: CallOptions = {}) {
+    async *streamTexts(sql, parameters = [], options = {}) {
       let batches: AsyncGenerator<string[]> | undefined;
+      let open = false;
       try {
-        const { call, verdict } = await looked(sql, parameters, options);
+        const { call, verdict } = await judged(sql, parameters, options);
         if (!verdict.reads) throw refused('only a SELECT that changes nothing can be streamed');
+        await streams.acquire();
+        open = true;
         batches = calls().stream(call, statementMs);
-        for (let next = await batches.next(); !next.done; next = await batches.next()) {
-          for (const line of next.value) yield JSON.parse(line) as Row;
-        }
+        for (let next = await batches.next(); !next.done; next = await batches.next()) yield next.value;
       } catch (error) {
         throw charged(error); // what a reader throws does not come here
       } finally {
-        await batches?.return([]);
+        if (open) await (batches?.return([]) ?? Promise.resolve()).finally(streams.release);
+      }
+    },
+    async query<Row>(sql: string, parameters: readonly unknown[] = [], options: CallOptions = {}) {
+      const { texts, changed } = await db.queryTexts(sql, parameters, options);
+      const rows = texts.flatMap((text) => rowsIn<Row>(text));
+      return { rows, row_count: changed ?? rows.length };
+    },
+    async *stream<Row>(sql: string, parameters: readonly unknown[] = [], options: CallOptions = {}) {
+      for await (const texts of db.streamTexts(sql, parameters, options)) {
+        for (const text of texts) yield* rowsIn<Row>(text);
       }
     },
   };
+  return db;
 }
 
-/** What counts against the cassette, as it hears it. */
-function troubleIn(error: unknown, statementMs: number): DatabaseError | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (error instanceof DatabaseError && error.sqlstate === '57014') {
-    return new DatabaseError(`Cannot run a statement: it took longer than ${statementMs / 1000} s`, '57014', false);
-  }
-  if (error.name === 'RuntimeError' || (error instanceof DatabaseError && error.sqlstate === 'XX000')) {
-    return new DatabaseError('Cannot run a statement: it broke the database', 'XX000', false);
-  }
-  return error instanceof DatabaseError && isTooDeep(error) ? error : undefined;
+/** Whether a schema is not there or not its own is the same to a cassette, and not for it to find out: names can come as values too. */
+function discreet(error: DatabaseError, own: string): DatabaseError {
+  const isMissing = /^(42704|42P01)$/.test(error.sqlstate);
+  const [, schema = own] = (isMissing && / "([^".]+)\.[^"]+" does not exist/.exec(error.message)) || [];
+  const isForeign = schema !== own && !/^(svc|pg_catalog)/.test(schema);
+  return isForeign || error.sqlstate === '3F000' || / for schema (?!svc)/.test(error.message)
+    ? new DatabaseError('Cannot run a statement: it names a schema that it has no part in (42501)', '42501', false)
+    : error;
 }
+
+const rowsIn = <Row>(text: string): Row[] => JSON.parse(`[${text}]`) as Row[];

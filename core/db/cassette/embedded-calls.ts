@@ -1,35 +1,55 @@
-/** How do a cassette's statements reach the embedded database? As questions to its thread, under the cassette's name. */
+/** How do a cassette's statements reach the embedded database? As questions to its thread, under the cassette's name, one at a time. */
+import { DatabaseError } from '../../errors.ts';
+import type { Semaphore } from '../../semaphore.ts';
 import type { OpenDatabase } from '../open.ts';
-import { nextCount } from './batches.ts';
 import type { Calls } from './cassette-db.ts';
 
 let asked = 0; // in this process, so that a label is used once
 
-export function embeddedCalls(database: OpenDatabase, name: string): Calls {
-  const labelled = (limitMs: number) => {
-    asked += 1;
-    return { limitMs, label: `cassette ${name} ${asked}` };
+type Deps = { database: OpenDatabase; name: string; builtIn: boolean; statements: Semaphore };
+
+/** What one of its questions is called, and whose time it takes. */
+export function labelled(name: string, builtIn: boolean, limitMs: number) {
+  asked += 1;
+  return { limitMs, label: `cassette ${name} ${asked}`, owner: builtIn ? null : name };
+}
+
+export function embeddedCalls({ database, name, builtIn, statements }: Deps): Calls {
+  const alone = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> => {
+    if (builtIn) return work();
+    await statements.acquire();
+    let owedMs = 0;
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof DatabaseError && error.sqlstate === '57014') owedMs = limitMs; // the thread that counts its time ended with it
+      throw error;
+    } finally {
+      if (owedMs === 0) statements.release();
+      else setTimeout(statements.release, owedMs).unref();
+    }
   };
   return {
-    run: (call, limitMs) => database.ask('callCassette', call, labelled(limitMs)),
+    run: (call, limitMs) =>
+      alone(limitMs, () => database.ask('callCassette', call(), labelled(name, builtIn, limitMs))),
     async *stream(call, limitMs) {
-      let count = nextCount([], 0);
       asked += 1;
-      const opening = { ...call, cursor: `cassette_rows_${asked}`, count };
-      const { lines: first, cursor } = await database.ask('openCassetteCursor', opening, labelled(limitMs));
-      if (cursor === null) {
-        yield first;
+      const cursor = `cassette_rows_${asked}`;
+      const opened = await alone(limitMs, () =>
+        database.ask('openCassetteCursor', { ...call(), cursor, unbounded: builtIn }, labelled(name, builtIn, limitMs)),
+      );
+      if (opened.cursor === null) {
+        yield opened.texts;
         return;
       }
-      let ended = false;
       try {
-        for (let lines = first; !ended; ) {
-          yield lines;
-          const wanted = nextCount(lines, count);
-          count = wanted;
-          lines = await database.ask('fetchCassetteCursor', { cursor, count }, labelled(limitMs));
-          ended = lines.length < wanted;
-          if (ended) yield lines;
+        let { texts, ended }: { texts: string[]; ended: boolean } = { ...opened, ended: false };
+        for (;;) {
+          yield texts;
+          if (ended) return;
+          ({ texts, ended } = await alone(limitMs, () =>
+            database.ask('fetchCassetteCursor', { cursor }, labelled(name, builtIn, limitMs)),
+          ));
         }
       } finally {
         await database.ask('closeCassetteCursor', { cursor }).catch(() => undefined); // it went with its thread

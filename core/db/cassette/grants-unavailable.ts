@@ -16,9 +16,16 @@ export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused';
   readonly migration: string;
   readonly reason: string;
-  constructor(migration: string, reason: string, options?: ErrorOptions) {
+  /** It was ended since it took too long or broke the database: the same again would be as dear. */
+  readonly final: boolean;
+  constructor(
+    migration: string,
+    reason: string,
+    { final = false, ...options }: ErrorOptions & { final?: boolean } = {},
+  ) {
     super(`Cannot migrate: ${migration === '' ? '' : `${migration}: `}${reason}`, options);
     this.migration = migration;
     this.reason = reason;
+    this.final = final;
   }
 }

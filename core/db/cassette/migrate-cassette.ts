@@ -7,8 +7,10 @@ import { CALLS, schemaOf } from './names.ts';
 /** One that has been looked at, statement by statement. */
 export type MigrationFile = { name: string; sha256: string; statements: readonly string[] };
 
-/** `refused`: why it does not go on, and at which; plain, since it crosses a thread's border. */
-export type Migrated = { applied: string[]; refused: { migration: string; reason: string } | null };
+/** Why it does not go on, and at which; plain, since it crosses a thread's border. `late`: a statement took too long. */
+type Refused = { migration: string; reason: string; late?: boolean };
+
+export type Migrated = { applied: string[]; refused: Refused | null };
 
 /** Any number of processes may ask at once: the lock is held by each migration's transaction. */
 export async function migrateCassette(
@@ -24,7 +26,7 @@ export async function migrateCassette(
   }
 }
 
-type Step = { applied?: string; refused?: { migration: string; reason: string } };
+type Step = { applied?: string; refused?: Refused };
 
 async function nextStep(db: Sql, name: string, migrations: readonly MigrationFile[]): Promise<Step> {
   let running = '';
@@ -44,10 +46,14 @@ async function nextStep(db: Sql, name: string, migrations: readonly MigrationFil
       return { applied: next.name };
     });
   } catch (error) {
-    if (running === '' || !(error instanceof DatabaseError) || error.transient) throw error;
+    if (running === '' || !(error instanceof DatabaseError)) throw error;
+    if (error.sqlstate === TOO_LATE) return { refused: { migration: running, reason: '', late: true } };
+    if (error.transient) throw error;
     return { refused: { migration: running, reason: error.message.replace(/^Cannot run a statement: /, '') } };
   }
 }
+
+const TOO_LATE = '57014'; // query_canceled
 
 type Applied = { name: string; sha256: string };
 
@@ -60,7 +66,7 @@ const ledger = (tx: Sql, name: string): Promise<Applied[]> =>
 function following(
   applied: readonly Applied[],
   migrations: readonly MigrationFile[],
-): { next?: MigrationFile; position?: number; refused?: { migration: string; reason: string } } {
+): { next?: MigrationFile; position?: number; refused?: Refused } {
   for (const [i, { name, sha256 }] of applied.entries()) {
     const file = migrations.find((migration) => migration.name === name);
     if (!file) {

@@ -1,10 +1,7 @@
 /** May a cassette's migration say this? Tables, indexes, sequences, types, views and rows of its own schema; nothing that runs code. */
-import { createHash } from 'node:crypto';
 import { DatabaseError } from '../../errors.ts';
 import { refuseReach } from './allowed.ts';
-import { MigrationRefused } from './grants-unavailable.ts';
 import { wordsFor } from './kinds.ts';
-import type { MigrationFile } from './migrate-cassette.ts';
 import { parsed } from './parser.ts';
 import { refused } from './refused.ts';
 import { nodesOf, type Seen, wordsOf } from './tree.ts';
@@ -37,45 +34,33 @@ const INSTEAD: Readonly<Record<string, string>> = {
   DefineStmt: 'of types only enumerations, composites and domains are possible',
 };
 
-/** Reads them all, before any runs. @param own the cassette's schema @throws {MigrationRefused} */
-export async function readCassetteMigrations(
-  own: string,
-  migrations: readonly { name: string; sql: string }[],
-): Promise<MigrationFile[]> {
-  const names = new Set<string>();
-  const files: MigrationFile[] = [];
-  for (const { name, sql } of migrations) {
-    if (!/^[a-z0-9_-]{1,100}$/.test(name)) {
-      throw new MigrationRefused('', `'${name.slice(0, 100)}' is no name: at most 100 of a-z, 0-9, _ and -`);
-    }
-    if (names.has(name)) throw new MigrationRefused(name, 'there are two of this name');
-    names.add(name);
-    files.push({
-      name,
-      sha256: createHash('sha256').update(sql).digest('hex'),
-      statements: await read(name, sql, own),
-    });
-  }
-  return files;
-}
+/** What one says, or why it may not, and in which line: 0 when that is unknown. Plain, since it crosses a thread's border. */
+export type MigrationText = { statements: string[] } | { why: string; line: number };
 
-async function read(name: string, text: string, own: string): Promise<string[]> {
-  let line = 0;
+/** In the parser thread. @param own the cassette's schema */
+export async function migrationText(text: string, own: string): Promise<MigrationText> {
+  let at: number | undefined;
   try {
     const { stmts = [] } = await parsed(text);
     const bytes = Buffer.from(text);
-    return stmts.map(({ stmt, stmt_location: start = 0, stmt_len: length = 0 }) => {
-      const end = length > 0 ? start + length : bytes.length;
-      const before = bytes.toString('utf8', 0, start) + (/^\s*/.exec(bytes.toString('utf8', start, end))?.[0] ?? '');
-      line = before.split('\n').length;
+    const statements = stmts.map(({ stmt, stmt_location: start = 0, stmt_len: length = 0 }) => {
+      at = start;
       refuseStatement(stmt, own);
-      return bytes.toString('utf8', start, end);
+      return bytes.toString('utf8', start, length > 0 ? start + length : bytes.length);
     });
+    return { statements };
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const why = error.message.replace(/^Cannot run a statement: /, '');
-    throw new MigrationRefused(name, line === 0 ? why : `line ${line}: ${why}`, { cause: error });
+    return { why, line: at === undefined ? 0 : lineAt(text, at) };
   }
+}
+
+/** Of what stands after the blanks at this byte. */
+function lineAt(text: string, at: number): number {
+  const bytes = Buffer.from(text);
+  const before = bytes.toString('utf8', 0, at) + (/^\s*/.exec(bytes.toString('utf8', at))?.[0] ?? '');
+  return before.split('\n').length;
 }
 
 function refuseStatement(statement: unknown, own: string): void {

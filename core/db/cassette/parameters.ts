@@ -1,32 +1,49 @@
 /** How do parameters come into a statement that is run as text? As quoted literals, each where the parser found its `$1`. */
+import { quotedText } from '../literals.ts';
 import { refused } from './refused.ts';
 import type { Verdict } from './statement.ts';
 
-/** The statement with its parameters in it. A literal's type is inferred where it stands, as a driver's parameter's would be. */
-export function withParameters(text: string, verdict: Verdict, parameters: readonly unknown[]): string {
+/** Of a statement with its parameters in it, in UTF-8. */
+const MOST_MIB = 16;
+
+/**
+ * The statement with its parameters in it, and how long it is in bytes. A literal's type is inferred where it stands, as a driver's
+ * parameter's would be. What it would be is added up before any of it is made: a parameter can be named any number of times.
+ */
+export function withParameters(text: string, verdict: Verdict, parameters: readonly unknown[]): () => string {
   const { start, end, places } = verdict;
-  const wanted = Math.max(0, ...places.map(({ parameter }) => parameter));
+  const wanted = places.reduce((most, { parameter }) => Math.max(most, parameter), 0);
   if (parameters.length !== wanted) {
     const has = wanted === 0 ? 'no parameters' : `parameters up to $${wanted}`;
     throw refused(`it has ${has}, and ${parameters.length} came`);
   }
-  const literals = parameters.map((value, i) => literal(value, i + 1));
-  const bytes = Buffer.from(text);
-  let at = start;
-  let filled = '';
-  for (const place of places) {
-    filled += `${bytes.toString('utf8', at, place.start)}(${literals[place.parameter - 1]})`;
-    at = place.end;
-  }
-  return filled + bytes.toString('utf8', at, end);
+  const texts = parameters.map((value, i) => checkedText(value, i + 1));
+  refuseLong(texts, verdict);
+  return () => {
+    const literals = texts.map((each) => (each === null ? 'null' : quotedText(each)));
+    const bytes = Buffer.from(text);
+    let at = start;
+    let filled = '';
+    for (const place of places) {
+      filled += `${bytes.toString('utf8', at, place.start)}(${literals[place.parameter - 1]})`;
+      at = place.end;
+    }
+    return filled + bytes.toString('utf8', at, end);
+  };
 }
 
-/** `E''` reads the same whatever the database's settings are. */
-function literal(value: unknown, number: number): string {
+function refuseLong(texts: readonly (string | null)[], { start, end, places }: Verdict): void {
+  const lengths = texts.map((each) => Buffer.byteLength(each ?? 'null'));
+  const bytes = places.reduce((sum, { parameter }) => sum + (lengths[parameter - 1] ?? 0), end - start);
+  if (bytes <= MOST_MIB * 1024 * 1024) return;
+  const has = `${Math.ceil(bytes / 1024 / 1024)} MiB`;
+  throw refused(`with its parameters in it, wherever they are named, it has ${has}; at most ${MOST_MIB} MiB are run`);
+}
+
+function checkedText(value: unknown, number: number): string | null {
   const text = parameterText(value, number);
-  if (text === null) return 'null';
-  if (text.includes('\0')) throw refused(`$${number} holds a NUL, which PostgreSQL's text cannot`, '22021');
-  return `E'${text.replace(/[\\']/g, '$&$&')}'`;
+  if (text?.includes('\0')) throw refused(`$${number} holds a NUL, which PostgreSQL's text cannot`, '22021');
+  return text;
 }
 
 function parameterText(value: unknown, number: number): string | null {

@@ -1,6 +1,6 @@
-/** What does PostgreSQL make of this text? Its own parser, compiled to WebAssembly, loaded when it is first needed. */
+/** PostgreSQL's own parser, compiled to WebAssembly, loaded when it is first needed. Runs in the parser thread only. (parser-thread.ts) */
 import type { ParseResult } from 'libpg-query';
-import { refused } from './refused.ts';
+import { refused, TOO_DEEP } from './refused.ts';
 
 /** Of what Emscripten made of the parser; `libpg-query`'s own wrapper cannot be begun anew. */
 type Engine = {
@@ -16,24 +16,22 @@ type Engine = {
 
 const ENGINE = 'libpg-query/wasm/libpg-query.js'; // without types of its own
 
-const MOST_CHARS = 2 * 1024 * 1024;
-
 let engine: Promise<Engine> | undefined;
 
-/** The parser's stack ran over. Each time costs tens of milliseconds, so a cassette that does it again and again is charged. */
-export const isTooDeep = (error: unknown): boolean => error instanceof Error && error.message.endsWith(TOO_DEEP);
-export const TOO_DEEP = 'it nests too deeply';
+const loaded = (): Promise<Engine> => {
+  engine ??= import(ENGINE).then((module: { default: () => Promise<Engine> }) => module.default());
+  return engine;
+};
+
+/** So that the first text need not wait for it. */
+export const loadParser = async (): Promise<void> => void (await loaded());
 
 /** The statements, with places as byte offsets into the text in UTF-8. @throws {DatabaseError} 42601 or a refusal */
 export async function parsed(text: string): Promise<ParseResult> {
   if (text.includes('\0')) throw refused('its text holds a NUL'); // the parser would see only what stands before it
-  if (text.length > MOST_CHARS) {
-    throw refused(`its text has ${text.length} characters, at most ${MOST_CHARS} are read: pass values as parameters`);
-  }
-  engine ??= import(ENGINE).then((module: { default: () => Promise<Engine> }) => module.default());
   let answer: { tree: string } | { error: string };
   try {
-    answer = run(await engine, text);
+    answer = run(await loaded(), text);
   } catch {
     engine = undefined; // a trap leaves it broken
     throw refused(TOO_DEEP);

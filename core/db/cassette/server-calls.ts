@@ -1,18 +1,17 @@
 /** How do a cassette's statements reach a server? As the role's own login, over connections of its own. */
 import { sql } from 'drizzle-orm';
+import type { Semaphore } from '../../semaphore.ts';
 import { openPool, type Pool } from '../client/server.ts';
 import type { Sql } from '../sql.ts';
 import { nextCount } from './batches.ts';
 import { type Call, callCassette } from './call.ts';
 import type { Calls } from './cassette-db.ts';
 import type { Login } from './names.ts';
-import { refused } from './refused.ts';
 
 /** Of one cassette in this process. */
 const CONNECTIONS = 4;
-const MOST_STREAMS = 8;
 
-type Deps = { name: string; dsn: string; pooled: boolean; login: () => Promise<Login> };
+type Deps = { dsn: string; pooled: boolean; login: () => Promise<Login>; statements: Semaphore };
 
 export type ServerCalls = Calls & {
   /** Logs in once. @throws {DatabaseError} */
@@ -20,7 +19,7 @@ export type ServerCalls = Calls & {
   close(): Promise<void>;
 };
 
-export function serverCalls({ name, dsn, pooled, login }: Deps): ServerCalls {
+export function serverCalls({ dsn, pooled, login, statements }: Deps): ServerCalls {
   let pool: Promise<Pool> | undefined;
   const streams = new Set<Pool>();
   const opened = async (size: number) => openPool({ dsn, pooled, size, login: await login() });
@@ -39,21 +38,27 @@ export function serverCalls({ name, dsn, pooled, login }: Deps): ServerCalls {
     async probe() {
       await (await shared()).sqlFor(10_000).rows(sql`select 1 as one`);
     },
-    run: async (call, limitMs) => callCassette((await shared()).sqlFor(limitMs), limited(call, limitMs)),
+    async run(call, limitMs) {
+      const pool = await shared();
+      await statements.acquire();
+      try {
+        return await callCassette(pool.sqlFor(limitMs), limited(call(), limitMs));
+      } finally {
+        statements.release();
+      }
+    },
     async *stream(call, limitMs) {
-      if (streams.size >= MOST_STREAMS)
-        throw refused(`'${name}' has ${MOST_STREAMS} streams open: read or leave one first`);
       const own = await opened(1); // one connection, so its statements follow each other
       streams.add(own);
       const db = own.sqlFor(limitMs);
       try {
         await db.script('begin');
-        await prepare(db, limited(call, limitMs));
+        await prepare(db, limited(call(), limitMs));
         let count = nextCount([], 0);
         for (let ended = false; !ended; ) {
           const lines = await fetched(db, count);
           ended = lines.length < count;
-          yield lines;
+          yield textsOf(lines);
           count = nextCount(lines, count);
         }
         await db.script('commit');
@@ -69,8 +74,26 @@ export function serverCalls({ name, dsn, pooled, login }: Deps): ServerCalls {
   };
 }
 
+/** Lines of a row each, as texts of some 64 KiB. */
+function textsOf(lines: readonly string[]): string[] {
+  const texts: string[] = [];
+  let pending: string[] = [];
+  let chars = 0;
+  for (const [i, line] of lines.entries()) {
+    pending.push(line);
+    chars += line.length;
+    if (chars < TEXT_CHARS && i < lines.length - 1) continue;
+    texts.push(pending.join(','));
+    pending = [];
+    chars = 0;
+  }
+  return texts;
+}
+
+const TEXT_CHARS = 64 * 1024;
+
 /** A reader may take its time between batches, while the server holds the statement's snapshot. */
-const IDLE_MS = 10 * 60_000;
+const IDLE_MS = 2 * 60_000;
 
 async function prepare(db: Sql, { text, shape, settings }: Call): Promise<void> {
   const chosen = [

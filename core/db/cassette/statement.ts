@@ -1,5 +1,4 @@
 /** May a cassette run this statement, and what comes back from it? One SELECT, INSERT, UPDATE, DELETE or MERGE, as the parser sees it. */
-import { LRUCache } from 'lru-cache';
 import { refuseReach } from './allowed.ts';
 import { wordsFor } from './kinds.ts';
 import { parsed } from './parser.ts';
@@ -23,23 +22,8 @@ export type Verdict = {
 const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
 const PASS = new Set(['SelectStmt', ...WRITES]);
 
-const verdicts = new LRUCache<string, Verdict>({ max: 2000, maxSize: 8 * 1024 * 1024, sizeCalculation: sizeOf });
-
-function sizeOf({ places }: Verdict, key: string): number {
-  return key.length + places.length * 32 + 100;
-}
-
-/** @param own the cassette's schema @throws {DatabaseError} it may not, and why; `42601` it cannot be read */
-export async function verdictOn(text: string, own: string): Promise<Verdict> {
-  const key = `${own} ${text}`;
-  const known = verdicts.get(key);
-  if (known) return known;
-  const verdict = await judged(text, own);
-  verdicts.set(key, verdict);
-  return verdict;
-}
-
-async function judged(text: string, own: string): Promise<Verdict> {
+/** In the parser thread. @param own the cassette's schema @throws {DatabaseError} it may not, and why; `42601` it cannot be read */
+export async function judged(text: string, own: string): Promise<Verdict> {
   const { stmts = [] } = await parsed(text);
   const [only] = stmts;
   if (!only?.stmt) throw refused('it is empty');

@@ -1,7 +1,5 @@
 /** What stands in a parsed statement? Every node of it, with what it holds and how deep it nests. */
-
-import { TOO_DEEP } from './parser.ts';
-import { refused } from './refused.ts';
+import { refused, TOO_DEEP } from './refused.ts';
 
 /** Of a node its kind; '' where the parser's output leaves it out, because the place allows one kind only. */
 export type Seen = { kind: string; node: Readonly<Record<string, unknown>> };

@@ -80,8 +80,12 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
 
   return {
     kind: 'embedded',
-    ask: <Name extends QuestionName>(name: Name, args: Args<Name>, { limitMs, label = name }: AskOptions = {}) =>
-      ask((ask) => ({ ask, name, args, limitMs: limitMs ?? patience[name] ?? askTimeoutMs, label })) as Promise<
+    ask: <Name extends QuestionName>(
+      name: Name,
+      args: Args<Name>,
+      { limitMs, label = name, owner = null }: AskOptions = {},
+    ) =>
+      ask((ask) => ({ ask, name, args, limitMs: limitMs ?? patience[name] ?? askTimeoutMs, label, owner })) as Promise<
         Answer<Name>
       >,
     async listen(channel, heard) {

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { PGlite, type Transaction } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { type SQL, sql as statement } from 'drizzle-orm';
+import { openFairQueue } from '../fair-queue.ts';
 import type { Sql } from '../sql.ts';
 import { dataFolder, isMade } from './data-folder.ts';
 import { databaseError } from './failure.ts';
@@ -11,8 +12,10 @@ import { durableFiles, flushTree } from './power-cut.ts';
 import { columnReaders, compiled } from './wire-text.ts';
 
 export type Embedded = {
-  /** The Sql of one question; `limitMs` is what each of its statements or transactions may take. */
-  sqlFor(question: string, limitMs: number): Sql;
+  /** The Sql of one question; `limitMs` is what each of its statements or transactions may take. @param owner whose time it takes */
+  sqlFor(question: string, limitMs: number, owner?: string | null): Sql;
+  /** What waits of owners is given up. */
+  refuseWaiting(error: Error): void;
   listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>;
   /** Waits for what is under way, then closes with everything on disk. */
   close(): Promise<void>;
@@ -42,28 +45,27 @@ export async function openEmbedded(
   Object.assign(pglite.parsers, columnReaders);
   for (const oid of Object.keys(pglite.serializers)) delete pglite.serializers[oid]; // parameters come in text format
 
-  let last: Promise<unknown> = Promise.resolve();
-  const alone = <T>(question: string, limitMs: number, work: () => Promise<T>): Promise<T> => {
-    const mine = last.then(async () => {
-      gauge.begin(question, limitMs);
-      try {
-        const answer = await work();
-        gauge.end();
-        return answer;
-      } catch (error) {
-        if (!(error instanceof WebAssembly.RuntimeError)) gauge.end(); // else the thread ends, and this says what it was doing
-        throw databaseError(error);
-      }
-    });
-    last = mine.catch(() => undefined);
-    return mine;
+  const queue = openFairQueue(FREE);
+  const sqlFor = (question: string, limitMs: number, owner: string | null = null): Sql => {
+    const alone = <T>(work: () => Promise<T>): Promise<T> =>
+      queue.run(owner, async () => {
+        gauge.begin(question, limitMs);
+        try {
+          const answer = await work();
+          gauge.end();
+          return answer;
+        } catch (error) {
+          if (!(error instanceof WebAssembly.RuntimeError)) gauge.end(); // else the thread ends, and this says what it was doing
+          throw databaseError(error);
+        }
+      });
+    return {
+      kind: 'embedded',
+      rows: (sql) => alone(() => rows(pglite, sql)),
+      script: (text) => alone(async () => void (await pglite.exec(text))),
+      transaction: (work) => alone(() => transaction(pglite, work)),
+    };
   };
-  const sqlFor = (question: string, limitMs: number): Sql => ({
-    kind: 'embedded',
-    rows: (sql) => alone(question, limitMs, () => rows(pglite, sql)),
-    script: (text) => alone(question, limitMs, async () => void (await pglite.exec(text))),
-    transaction: (work) => alone(question, limitMs, () => transaction(pglite, work)),
-  });
 
   await prepare(sqlFor('migrate', Number.MAX_SAFE_INTEGER));
   if (isNew) {
@@ -73,9 +75,10 @@ export async function openEmbedded(
   }
   return {
     sqlFor,
+    refuseWaiting: queue.refuseWaiting,
     listen: (channel, heard) => pglite.listen(channel, heard),
     async close() {
-      await last;
+      await queue.idle();
       await pglite.exec('checkpoint');
       await pglite.close();
       stop();
@@ -97,6 +100,9 @@ async function transaction<T>(pglite: PGlite, work: (tx: Sql) => Promise<T>): Pr
     throw broken ?? error;
   }
 }
+
+/** Of a cassette's statement or transaction; what goes beyond it pays for with waiting, so that about half of the time is left for storing. */
+const FREE = { freeMs: 200, mostMs: 10_000 };
 
 /** As PGlite starts, but with fsync on (power-cut.ts), through the one call that its file system hears. */
 const START = [...PGlite.defaultStartParams.filter((word) => word !== '-F'), '-c', 'wal_sync_method=fsync'];

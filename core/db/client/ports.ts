@@ -4,7 +4,7 @@ import type { Failure } from './failure.ts';
 
 /** Holder to database thread. */
 export type Wish =
-  | { ask: number; name: string; args: unknown; limitMs: number; label: string }
+  | { ask: number; name: string; args: unknown; limitMs: number; label: string; owner: string | null }
   | { ask: number; listen: string }
   | { ask: number; unlisten: string };
 

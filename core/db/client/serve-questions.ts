@@ -29,6 +29,7 @@ export async function serveQuestions(questions: Readonly<Record<string, Question
   const thread: Thread = { embedded, questions, underWay: new Set(), closing: false };
   const close = async () => {
     thread.closing = true;
+    embedded.refuseWaiting(lostConnection('it is closing'));
     while (thread.underWay.size > 0) await Promise.all(thread.underWay);
     await embedded.close();
     report({ closed: true });
@@ -56,10 +57,10 @@ function serveHolder(thread: Thread, port: MessagePort) {
     if (thread.closing) throw lostConnection('it is closing');
     if ('listen' in wish) return listen(wish.listen);
     if ('unlisten' in wish) return unlisten(wish.unlisten);
-    const { name, args, limitMs, label } = wish;
+    const { name, args, limitMs, label, owner } = wish;
     const question = Object.hasOwn(thread.questions, name) ? thread.questions[name] : undefined;
     if (!question) throw new Error(`Cannot answer '${name}': there is no such question`);
-    return question(thread.embedded.sqlFor(label, limitMs), args as never);
+    return question(thread.embedded.sqlFor(label, limitMs, owner), args as never);
   };
   const listen = async (channel: string) => {
     const started = listening.get(channel) ?? thread.embedded.listen(channel, (payload) => reply({ channel, payload }));

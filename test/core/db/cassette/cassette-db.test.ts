@@ -4,6 +4,8 @@ import * as assert from 'uvu/assert';
 import { DB_SETTINGS, type Db } from '../../../../core/cassette/contract.ts';
 import type { CassetteDatabases } from '../../../../core/db/cassette/cassette-databases.ts';
 import { type CassetteDb, cassetteDb } from '../../../../core/db/cassette/cassette-db.ts';
+import { openParser } from '../../../../core/db/cassette/parser-thread.ts';
+import { openQuota } from '../../../../core/db/cassette/quota.ts';
 import { settingNames } from '../../../../core/db/cassette/settings.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { cassettesOf, coreSession, furnished, refusal } from '../../../support/cassette-database.ts';
@@ -53,7 +55,22 @@ databaseSuite('cassette-db', (test, database) => {
   });
 
   test('parameters stand for themselves, whatever is in them', async () => {
-    const texts = ["'; drop table things; --", '\\', "\\'", '$1', '"', "E'\\''", 'ü€🎉', '', '(select 1)', "''", '\n'];
+    const texts = [
+      "'; drop table things; --",
+      '\\',
+      "\\'",
+      '$1',
+      '"',
+      "E'\\''",
+      'ü€🎉',
+      '',
+      '(select 1)',
+      "''",
+      '\n',
+      '$',
+      'a$$',
+      '$q$',
+    ];
     for (const text of texts) {
       assert.equal((await db.query('select $1::text as text', [text])).rows, [{ text }]);
       assert.equal(await read(db.stream('/* ü $1 */ select $1::text as text -- $1', [text])), [{ text }]);
@@ -187,8 +204,8 @@ databaseSuite('cassette-db', (test, database) => {
       `select ${'(select '.repeat(400)}1${')'.repeat(400)}`,
       `select ${'('.repeat(20_000)}1${')'.repeat(20_000)}`,
     ];
-    for (const text of texts) {
-      const own = cassettes.db('mine');
+    for (const [i, text] of texts.entries()) {
+      const own = await furnished(cassettes, `deep-${i}`); // three of them would pause it
       assert.match((await refusal(own.query(text))).message, /nests too deeply|memory exhausted/);
       assert.equal((await own.query(`select ${Array(500).fill('1').join('+')} as n`)).rows, [{ n: 500 }]);
     }
@@ -197,7 +214,8 @@ databaseSuite('cassette-db', (test, database) => {
   test('a 60 s query is ended, and the core goes on', async () => {
     const before = await coreSession(database());
     const troubles: string[] = [];
-    const slow = cassettes.db('mine', { statementMs: LIMIT_MS, onTrouble: (what) => troubles.push(what) });
+    await furnished(cassettes, 'slow');
+    const slow = cassettes.db('slow', { statementMs: LIMIT_MS, onTrouble: (what) => troubles.push(what) });
     for (const ask of [() => slow.query(ENDLESS), () => read(slow.stream(ENDLESS))]) {
       const asked = ask();
       const said = await refusal(asked);
@@ -213,7 +231,8 @@ databaseSuite('cassette-db', (test, database) => {
 
   test('of what was under way only the one that took too long is charged', async () => {
     if (database().kind === 'server') return;
-    const [slow, behind] = [cassettes.db('mine', { statementMs: LIMIT_MS }), cassettes.db('mine')];
+    await furnished(cassettes, 'late');
+    const [slow, behind] = [cassettes.db('late', { statementMs: LIMIT_MS }), cassettes.db('mine')];
     const first = slow.query(ENDLESS);
     await new Promise((resolve) => setTimeout(resolve, 200)); // until it runs
     const asked = [first, behind.query('select 1'), database().ask('ping', {})];
@@ -239,7 +258,9 @@ databaseSuite('cassette-db', (test, database) => {
       throw new DatabaseError('late', '57014', true);
     };
     const calls = { run: late, stream: late as never };
-    const own = cassetteDb({ name: 'mine', schema: 'cassette_mine', calls: () => calls, log, now: () => now }, {});
+    const quota = openQuota({ name: 'mine', kind: 'server', builtIn: false, log, now: () => now });
+    const parser = openParser();
+    const own = cassetteDb({ name: 'mine', schema: 'cassette_mine', calls: () => calls, parser, quota, log }, {});
     for (const at of [0, 599_000, 1_198_000, 1_198_500]) {
       now = at;
       assert.is((await refusal(own.query('select 1'))).sqlstate, '57014', String(at));
@@ -250,6 +271,7 @@ databaseSuite('cassette-db', (test, database) => {
     now += 60_001;
     assert.is((await refusal(own.query('select 1'))).sqlstate, '57014');
     assert.ok(lines.every(({ cassette }) => cassette === 'mine') && lines.length > 0);
+    await parser.close();
   });
 
   /** The embedded database's thread takes a moment to come back; what is asked meanwhile may be refused as transient. */

@@ -1,0 +1,47 @@
+/** What counts against a cassette: statements that were ended or broke something. Too many of them cost it its database for a while. */
+import { DatabaseError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { brokeParser, isTooDeep, refused } from './refused.ts';
+
+export type Troubles = {
+  /** @throws {DatabaseError} its statements are refused for now */
+  refusePaused(): void;
+  charge(why: string): void;
+};
+
+/** So many within so long cost a cassette its database for a while: on the embedded one each stops everybody. */
+const TROUBLES = 3;
+const WITHIN_MS = 10 * 60_000;
+const PAUSE_MS = 60_000;
+
+export function openTroubles({ name, log, now = Date.now }: { name: string; log: Log; now?: () => number }): Troubles {
+  let troubles: number[] = [];
+  let pausedUntil = 0;
+  return {
+    refusePaused() {
+      if (pausedUntil <= now()) return;
+      const why = `${TROUBLES} statements of '${name}' took too long or broke the database within ${WITHIN_MS / 60_000} minutes`;
+      throw refused(`${why}; asked again after ${new Date(pausedUntil).toISOString()} it is run`);
+    },
+    charge(why) {
+      log.warn({ cassette: name, why }, 'a statement of a cassette was ended');
+      troubles = [...troubles.filter((at) => at > now() - WITHIN_MS), now()];
+      if (troubles.length < TROUBLES) return;
+      troubles = [];
+      pausedUntil = now() + PAUSE_MS;
+      log.error({ cassette: name, ms: PAUSE_MS }, 'the statements of a cassette are refused for a while');
+    },
+  };
+}
+
+/** What counts against the cassette, in its author's words. */
+export function troubleIn(error: unknown, statementMs: number): DatabaseError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error instanceof DatabaseError && error.sqlstate === '57014') {
+    return new DatabaseError(`Cannot run a statement: it took longer than ${statementMs / 1000} s`, '57014', false);
+  }
+  if (error.name === 'RuntimeError' || (error instanceof DatabaseError && error.sqlstate === 'XX000')) {
+    return new DatabaseError('Cannot run a statement: it broke the database', 'XX000', false);
+  }
+  return error instanceof DatabaseError && (isTooDeep(error) || brokeParser(error)) ? error : undefined;
+}
