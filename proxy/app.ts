@@ -6,14 +6,14 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Duplex } from 'node:stream';
 import { type Client, clientKey, credentialOf } from '../core/capture/client-key.ts';
 import type { Journal } from '../core/capture/journal.ts';
-import { redactHeaders, redactUrl } from '../core/capture/redact.ts';
+import type { CallOpened } from '../core/capture/journal-format.ts';
+import { type RedactedHeaders, redactHeaders, redactTarget, withoutHeader } from '../core/capture/redact.ts';
 import type { Config } from '../core/config/schema.ts';
 import type { Log } from '../core/log.ts';
 import type { Outcome } from '../core/model/coverage.ts';
-import type { HeaderList } from '../core/model/headers.ts';
 import type { FormatId, ProviderId } from '../core/model/provider.ts';
 import type { WireFormat } from '../core/provider/format.ts';
-import { keepCopy, noCopy } from './copy.ts';
+import { keepCopy, noCopy, type RedactedCopy } from './copy.ts';
 import { failureBody, unreachable } from './failure.ts';
 import { forward, type Witness } from './forward.ts';
 import { pairs } from './headers.ts';
@@ -26,7 +26,8 @@ import { socketTurns } from './websocket-turns.ts';
 export type ProxyDeps = {
   config: Pick<Config, 'proxy' | 'capture' | 'api'>;
   upstreams: Upstreams;
-  journal: Pick<Journal, 'open' | 'book'>;
+  /** Takes no headers but redacted ones. */
+  journal: Pick<Journal, 'book'> & { open(opened: CallOpened & { headers: RedactedHeaders }): RedactedCopy | null };
   /** @param path without query and provider prefix; null: no turn in any of our formats */
   formatOf(method: string, path: string): Pick<WireFormat, 'id'> | null;
   /** Of this installation; the hash of a client's credential is made with it. */
@@ -148,7 +149,7 @@ function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): Witne
     provider,
     format,
     method,
-    url: redactUrl(originForm(url)),
+    url: redactTarget(originForm(url)),
     headers: believed(redactHeaders(rawHeaders), config.api.trust_caller_header),
     client_key: clientKeyOf(incoming, identityKey, config.proxy.project),
     project: config.proxy.project,
@@ -236,8 +237,8 @@ function clientKeyOf({ socket, headers }: IncomingMessage, identityKey: Uint8Arr
 }
 
 /** A caller's name is worth something only where a gateway sets it; anybody else could claim another's. It is not kept then. */
-const believed = (headers: HeaderList, trusted: boolean): HeaderList =>
-  trusted ? headers : headers.filter(([name]) => name.toLowerCase() !== 'x-svc-auth-subject');
+const believed = (headers: RedactedHeaders, trusted: boolean): RedactedHeaders =>
+  trusted ? headers : withoutHeader(headers, 'x-svc-auth-subject');
 
 /** The less of what the operator and the caller allow. */
 function keptOf(headers: IncomingHttpHeaders, mode: Config['capture']['mode']): Config['capture']['mode'] {

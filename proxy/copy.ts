@@ -1,7 +1,7 @@
 /** What is kept of a call as it passes? A bounded copy in the journal; when it cannot be whole, that is written down. */
 import type { CallCopy } from '../core/capture/journal.ts';
-import type { CallClosed } from '../core/capture/journal-format.ts';
-import { redactHeaders } from '../core/capture/redact.ts';
+import type { CallAnswered, CallClosed } from '../core/capture/journal-format.ts';
+import { type RedactedHeaders, redactHeaders } from '../core/capture/redact.ts';
 import type { Outcome } from '../core/model/coverage.ts';
 import type { Witness } from './forward.ts';
 
@@ -14,8 +14,13 @@ type Keeping = {
   booked: (outcome: Outcome) => void;
 };
 
+/** A copy that takes no headers but redacted ones. */
+export type RedactedCopy = Omit<CallCopy, 'answered'> & {
+  answered(head: CallAnswered & { headers: RedactedHeaders }): void;
+};
+
 /** The witness that writes into `copy`. */
-export function keepCopy(copy: CallCopy, { keep, maxBodyBytes, declaredBytes, now, booked }: Keeping): Witness {
+export function keepCopy(copy: RedactedCopy, { keep, maxBodyBytes, declaredBytes, now, booked }: Keeping): Witness {
   const full = keep === 'full';
   let requestBytes = 0;
   let responseBytes = 0;

@@ -220,6 +220,7 @@ function passInformation(
 }
 
 function answerFailure(outgoing: ServerResponse, body: string): void {
-  outgoing.writeHead(502, ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))]);
+  const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))];
+  outgoing.writeHead(502, 'Bad Gateway', headers); // named, since one that was refused before would be taken again
   outgoing.end(body);
 }

@@ -1,5 +1,5 @@
 /** How does a connection pass that changes its protocol, such as to WebSocket? As raw bytes, once both ends have agreed. */
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { endToEnd, pairs, towardsUpgrade } from './headers.ts';
@@ -39,7 +39,12 @@ export function tunnel({ incoming, socket, head, upstream, target, witness, fail
   request.on('response', (answer) => {
     answered = true;
     const outgoing = answerOn(incoming, socket);
-    outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+    try {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+    } catch (error) {
+      request.destroy();
+      return refuse(outgoing, 502, failure(error as Error));
+    }
     answer.on('error', () => socket.destroy());
     answer.pipe(outgoing);
   });
@@ -51,9 +56,14 @@ export function tunnel({ incoming, socket, head, upstream, target, witness, fail
 
 /** Says no to a client that asked for an upgrade, with a JSON document. */
 export function refuseTunnel(incoming: IncomingMessage, socket: Duplex, status: number, body: string): void {
+  refuse(answerOn(incoming, socket), status, body);
+}
+
+/** With the usual words for the status: those that were refused before would be taken again. */
+function refuse(outgoing: ServerResponse, status: number, body: string): void {
   const length = String(Buffer.byteLength(body));
-  answerOn(incoming, socket)
-    .writeHead(status, ['Content-Type', 'application/json', 'Content-Length', length])
+  outgoing
+    .writeHead(status, STATUS_CODES[status], ['Content-Type', 'application/json', 'Content-Length', length])
     .end(body);
 }
 
