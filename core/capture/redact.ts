@@ -1,124 +1,94 @@
-/** What is never written? Credentials in headers and queries; everything beside them keeps its bytes. */
+/** What is never written? Credentials in headers and addresses; everything beside them keeps its bytes. */
 import type { HeaderList } from '../model/headers.ts';
+import { redactJson } from '../redaction/json.ts';
+import { headerTelling, type Telling } from '../redaction/names.ts';
+import { looksRandom, REDACTED } from '../redaction/shapes.ts';
+import { redactText } from '../redaction/text.ts';
+import { redactUrl } from '../redaction/url.ts';
 
-export const REDACTED = '[redacted]';
+declare const redacted: unique symbol;
+/** Headers from which the credentials are gone; only `redactHeaders` makes them. */
+export type RedactedHeaders = HeaderList & { readonly [redacted]: true };
 
-const CREDENTIAL_HEADERS = new Set([
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
-  'cookie',
-  'set-cookie',
-  'x-paper-auth',
-  'sec-websocket-protocol', // browsers put keys here: 'openai-insecure-api-key.sk-…'
-]);
-const CREDENTIAL_NAME =
-  /token|secret|passw(or)?d|credential|authorization|signature|cookie|jwt|(api|access|auth|client|functions|private|session|subscription)[-_]?key|^x-auth$/i;
-/** How many tokens were or may be used, which opens no door: left out of a name before it is judged. */
-const COUNTER = /^(anthropic|x)-rate-?limit-[a-z-]*|(?<!(access|api|auth|bearer|refresh|security|session)[-_]?)tokens/i;
-/** Headers that carry an address, whose query or fragment may carry a key, and which may begin with a password. */
+const METADATA = 'x-svc-harness-metadata';
+
+/** A JSON object in base64url; what holds no credential keeps its bytes. */
+function redactMetadata(value: string): string {
+  try {
+    const metadata: unknown = JSON.parse(Buffer.from(value, 'base64url').toString('utf8'));
+    const left = JSON.stringify(redactJson(metadata));
+    return left === JSON.stringify(metadata) ? value : Buffer.from(left).toString('base64url');
+  } catch {
+    return redactText(value);
+  }
+}
+
+/** @param name in lower case */
+export const withoutHeader = (headers: RedactedHeaders, name: string): RedactedHeaders =>
+  headers.filter(([sent]) => sent.length !== name.length || sent.toLowerCase() !== name) as RedactedHeaders;
+
+/** Headers whose whole value is an address. In others an address ends where a blank, a quote or `>` stands. */
+const TARGET = ':path';
 const ADDRESS_HEADERS = new Set([
-  'location',
-  'content-location',
-  'referer',
-  'refresh',
-  'x-original-uri', // gateways' copies of the target
-  'x-original-url',
-  'x-rewrite-url',
-  'x-forwarded-uri',
+  TARGET, // as HTTP/2 has it
+  ...['location', 'content-location', 'referer', 'operation-location', 'azure-asyncoperation'],
+  ...['x-original-uri', 'x-original-url', 'x-rewrite-url', 'x-forwarded-uri'], // gateways' copies of the target
 ]);
-/** A name and password before a host, at the beginning of an address: alone, or behind `url=` as in `Refresh`. */
-const USER_INFO = /(^|[=\s'"])((?:[a-z][a-z0-9+.-]*:)?\/\/)[^/?#\s]*@/gi;
-
-const CREDENTIAL_PARAMETERS = new Set(['key', 'sig', 'code', 'auth', 'pwd', 'x-amz-security-token']);
 
 /**
- * The headers as they may be kept: names, order and repetition as on the wire, values of credentials replaced.
+ * The headers as they may be kept: names, order and repetition as on the wire, credentials replaced.
  * @param raw names and values in turn, as Node's `rawHeaders` has them
  */
-export function redactHeaders(raw: readonly string[]): HeaderList {
+export function redactHeaders(raw: readonly string[]): RedactedHeaders {
   const kept: HeaderList = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = raw[i] as string;
-    kept.push([name, redactedValue(name, raw[i + 1] as string)]);
+    kept.push([name, redactedHeader(name, raw[i + 1] as string)]);
+  }
+  return kept as RedactedHeaders;
+}
+
+/** The path and query of a request as they may be kept. */
+export const redactTarget = (target: string): string => redactedHeader(TARGET, target);
+
+/** What is known of a name: the same few come with every call, most of them with one of the same few values. */
+type Known = { telling: Telling; redact: (value: string) => string; clean: string[]; next: number };
+const known = new Map<string, Known>();
+const MAX_NAMES = 2000; // what strangers make up does not stay
+const MAX_NAME_CHARACTERS = 128;
+const MAX_CLEAN = 4; // values of each name, the newest; none that holds a credential is ever remembered
+const MAX_CLEAN_CHARACTERS = 1024;
+/** Longer ones that may be a credential are not looked through but are taken for one. */
+const MAX_HINTED_CHARACTERS = 8192;
+
+/** Numbers, ids in hex, those of requests, and instants: what changes with every call. No key has such a shape. */
+const PLAIN =
+  /^(?:[\d.a-f-]*(?:-[A-Z]{3})?|req_[A-Za-z\d]*|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)$/;
+
+/** @returns the value as it may be kept */
+export function redactedHeader(name: string, value: string): string {
+  const about = known.get(name) ?? remember(name);
+  if (about.telling === 'certain') return REDACTED;
+  for (let n = 0; n < about.clean.length; n++) if (about.clean[n] === value) return value;
+  if (about.telling === 'none' && PLAIN.test(value)) return value;
+  const kept = looked(about, value);
+  if (kept === value && value.length <= MAX_CLEAN_CHARACTERS) {
+    about.clean[about.next] = value;
+    about.next = (about.next + 1) % MAX_CLEAN;
   }
   return kept;
 }
 
-/** A path with its query as it may be kept: the values of parameters that are credentials are replaced. */
-export function redactUrl(url: string): string {
-  const query = url.indexOf('?');
-  if (query < 0) return url;
-  const parameters = url
-    .slice(query + 1)
-    .split('&')
-    .map(redactedParameter);
-  return `${url.slice(0, query + 1)}${parameters.join('&')}`;
+function looked({ telling, redact }: Known, value: string): string {
+  if (telling === 'possible' && (value.length > MAX_HINTED_CHARACTERS || looksRandom(value))) return REDACTED;
+  return redact(value);
 }
 
-function redactAddress(address: string): string {
-  const [place = '', ...fragments] = address.replace(USER_INFO, `$1$2${REDACTED}@`).split('#');
-  return [redactUrl(place), ...fragments.map((fragment) => redactUrl(`?${fragment}`).slice(1))].join('#');
-}
-
-function redactedValue(name: string, value: string): string {
-  switch (fateOf(name)) {
-    case 'kept':
-      return value;
-    case 'address':
-      return redactAddress(value);
-    case 'credential':
-      return REDACTED;
-  }
-}
-
-type Fate = 'kept' | 'address' | 'credential';
-
-/** The same few names come with every call; what strangers make up does not stay. */
-const fates = new Map<string, Fate>();
-const MAX_FATES = 2000;
-
-function fateOf(sent: string): Fate {
-  const known = fates.get(sent);
-  if (known) return known;
-  const name = sent.toLowerCase();
-  const credential = CREDENTIAL_HEADERS.has(name) || isCredentialName(name);
-  const fate = ADDRESS_HEADERS.has(name) ? 'address' : credential ? 'credential' : 'kept';
-  if (fates.size >= MAX_FATES) fates.clear();
-  fates.set(sent, fate);
-  return fate;
-}
-
-/** Two steps, since nearly every name passes the first. */
-const isCredentialName = (name: string) =>
-  CREDENTIAL_NAME.test(name) && CREDENTIAL_NAME.test(name.replace(COUNTER, ''));
-
-/** `;` separates parameters for some servers and is part of the value for others: from the first credential on, all goes. */
-function redactedParameter(parameter: string): string {
-  for (let from = 0; from >= 0 && from < parameter.length; ) {
-    const semicolon = parameter.indexOf(';', from);
-    const equals = parameter.indexOf('=', from);
-    if (equals < 0) return parameter;
-    if ((semicolon < 0 || equals < semicolon) && isCredentialParameter(parameter.slice(from, equals))) {
-      return `${parameter.slice(0, equals + 1)}${REDACTED}`;
-    }
-    from = semicolon < 0 ? -1 : semicolon + 1;
-  }
-  return parameter;
-}
-
-function isCredentialParameter(encoded: string): boolean {
-  const name = decoded(encoded).trim().toLowerCase();
-  return CREDENTIAL_PARAMETERS.has(name) || isCredentialName(name);
-}
-
-function decoded(text: string): string {
-  if (!text.includes('%') && !text.includes('+')) return text;
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return text;
-  }
+function remember(name: string): Known {
+  if (known.size >= MAX_NAMES) known.clear();
+  const lower = name.toLowerCase();
+  const redact = ADDRESS_HEADERS.has(lower) ? redactUrl : lower === METADATA ? redactMetadata : redactText;
+  const about: Known = { telling: headerTelling(name), redact, clean: [], next: 0 };
+  if (name.length <= MAX_NAME_CHARACTERS) known.set(name, about);
+  return about;
 }

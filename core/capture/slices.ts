@@ -1,5 +1,6 @@
 /** Where is a request body cut, so that what an agent re-sends is stored once? At the elements of its top-level arrays, to the byte. */
 import { Unreadable } from '../provider/format.ts';
+import { parseForeign } from '../provider/json.ts';
 import {
   afterMark,
   afterSpace,
@@ -27,13 +28,16 @@ export type Rejoin = (section: Section, at: number, before: readonly Piece[]) =>
 
 /** Deeper JSON is kept, but neither cut nor read: readers of it recurse. */
 const MAX_DEPTH = 512;
-type Kind = { sections: readonly Section[]; mostDepth: number };
+/** A body of more than `mostPieces` elements stays in one piece: a row for each would cost more than it saves. */
+type Kind = { sections: readonly Section[]; mostDepth: number; mostPieces: number };
 /** What a provider is asked: `records` in it are a member like any other. */
-const ASKED: Kind = { sections: ['messages', 'input', 'tools', 'system'], mostDepth: MAX_DEPTH };
+const ASKED: Kind = {
+  sections: ['messages', 'input', 'tools', 'system'],
+  mostDepth: MAX_DEPTH,
+  mostPieces: 32_768, // more messages than are read (read-turn.ts)
+};
 /** Each record is read by itself, so one that is nested too deep must not keep the others from being pieces. */
-const TRANSCRIPT: Kind = { sections: ['records'], mostDepth: Number.POSITIVE_INFINITY };
-/** A body of more elements stays in one piece: a row for each would cost more than it saves. */
-const MAX_PIECES = 65_536;
+const TRANSCRIPT: Kind = { sections: ['records'], mostDepth: Number.POSITIVE_INFINITY, mostPieces: 65_536 };
 
 /**
  * The pieces of a body in order; together they are the body, byte for byte. An element's piece holds the separator before it
@@ -78,14 +82,19 @@ export function skeletonOf(body: Uint8Array, pieces: readonly Piece[]): Record<s
 
 function parsed(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return parseForeign(bytes.toString('utf8'));
   } catch {
     throw new Unreadable('Cannot read the body: it is not JSON'); // the parser's own words quote the text
   }
 }
 
 /** null: not a JSON object, torn, nested too deep, or of too many elements. */
-function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null, { sections, mostDepth }: Kind): Cut | null {
+function scan(
+  body: Buffer,
+  pieces: Piece[],
+  rejoin: Rejoin | null,
+  { sections, mostDepth, mostPieces }: Kind,
+): Cut | null {
   let regular = true;
   let glueStart = 0;
   let at: number;
@@ -107,7 +116,7 @@ function scan(body: Buffer, pieces: Piece[], rejoin: Rejoin | null, { sections, 
         next = afterSpace(body, next + 1);
       }
       const end = afterValue(body, next, mostDepth);
-      if (end === -1 || pieces.length >= MAX_PIECES) return -1;
+      if (end === -1 || pieces.length >= mostPieces) return -1;
       pieces.push({ section, start: last, end });
       last = end;
       first = false;

@@ -1,0 +1,107 @@
+/** Credentials in a text of any kind: the value of a header, a line of a log, a piece of a URL. What is beside them keeps its bytes. */
+import { isCredentialMember, isCredentialParameter } from './names.ts';
+import { REDACTED, withoutKeys, withoutTokens } from './shapes.ts';
+
+/** A name and password before a host: behind a scheme anywhere, or behind `//` where an address can begin. */
+const USER_INFO =
+  /((?<![a-z\d+.-])[a-z][a-z\d+.-]{0,30}:\/\/|(?<=^|[=\s'"<(,;[])\/\/)[^/?#\s'"<>@]*(?:@[^/?#\s'"<>@]*)*@/gi;
+/** What stands between a name and its value, or in an address that has a password. */
+const SIGN = /[=:@%\s]/;
+/** What stands in a text in which a credential is named. */
+const NAMES =
+  /[@%]|a(?:uth|pi-?key|ssert)|basic|bearer|code|cookie|cred|csrf|dpop|hmac|jsession|jw[st]|key|negotiate|ntlm|otp|pa?ss|pin|pwd?|s(?:aml|as|ecret|essid|ig|plunk)|ticket|token|vk|xsrf/i;
+/** A name and the sign behind it. The text is read once: a name begins where none can go on, and is bounded. */
+const ASSIGNMENT = /(?<![\w.%+[\]-])([\w.%+[\]-]{1,256})(\\{0,7}["']?[ \t]{0,3}[=:][ \t]{0,3})(\\{0,7}["'])?/g;
+const BARE = /(?:[^\s&#<>"'`,;\\]|[,;](?!\s|$))*/y;
+/** Of several, with blanks between them. */
+const COOKIE = /cookie$/i;
+/** Words and short numbers behind a colon are prose and counts. */
+const NO_SECRET = /^(?:[a-z]*|\d{1,6})[^a-z\d]*$/i;
+
+/** The text without its credentials, as far as these can be told by shape or by the name that they are given to. */
+export function redactText(text: string): string {
+  const left = withoutKeys(text);
+  return SIGN.test(left) && NAMES.test(left) ? withoutEncoded(withoutNamed(left)) : left;
+}
+
+const withoutNamed = (text: string): string =>
+  withoutAssigned(withoutTokens(text.replace(USER_INFO, `$1${REDACTED}@`)));
+
+function withoutAssigned(text: string): string {
+  let kept = '';
+  let at = 0; // all before it is in `kept`
+  ASSIGNMENT.lastIndex = 0;
+  for (let found = ASSIGNMENT.exec(text); found; found = ASSIGNMENT.exec(text)) {
+    const [whole, name = '', sign = '', quote = ''] = found;
+    const from = found.index + whole.length;
+    if (!isNamed(text, found.index, name)) {
+      ASSIGNMENT.lastIndex = found.index + name.length + sign.length; // what is quoted may hold assignments of its own
+      continue;
+    }
+    const end =
+      quote !== '' ? endOf(text, from, quote) : COOKIE.test(name) ? endOf(text, from, '\n') : endOfBare(text, from);
+    const value = text.slice(from, end);
+    const isSecret = value !== '' && value !== REDACTED && !value.startsWith('(') && !value.startsWith('{');
+    if (isSecret && (quote !== '' || sign.includes('=') || !NO_SECRET.test(value))) {
+      kept += text.slice(at, from) + REDACTED;
+      at = end;
+    }
+    ASSIGNMENT.lastIndex = isSecret ? end : from;
+    if (ASSIGNMENT.lastIndex === found.index) ASSIGNMENT.lastIndex++;
+  }
+  ASSIGNMENT.lastIndex = 0;
+  return at === 0 ? text : kept + text.slice(at);
+}
+
+/** Whether what is assigned to that name is a credential: short names tell so only in a query or a fragment. */
+const isNamed = (text: string, index: number, name: string): boolean => {
+  const plain = decoded(name);
+  return /[?&#;]/.test(text.charAt(index - 1)) ? isCredentialParameter(plain) : isCredentialMember(plain);
+};
+
+function endOfBare(text: string, from: number): number {
+  BARE.lastIndex = from;
+  BARE.exec(text);
+  return Math.max(from, BARE.lastIndex);
+}
+
+function endOf(text: string, from: number, sign: string): number {
+  const end = text.indexOf(sign, from);
+  return end < 0 ? text.length : end;
+}
+
+const PIECES = /[^\s?&#;,<>"'`]+/g;
+const MOST_TIMES = 4;
+
+/** An address in an address: what only comes to light when it is decoded is replaced whole. */
+function withoutEncoded(text: string): string {
+  if (!/%[\da-f]{2}/i.test(text)) return text;
+  return text.replace(PIECES, (piece) => {
+    if (!piece.includes('%')) return piece;
+    const equals = piece.indexOf('=');
+    const value = piece.slice(equals + 1);
+    return holdsCredential(value) ? `${piece.slice(0, equals + 1)}${REDACTED}` : piece;
+  });
+}
+
+function holdsCredential(encoded: string): boolean {
+  let text = encoded;
+  for (let times = 0; times < MOST_TIMES; times++) {
+    const plain = decoded(text);
+    if (plain === text) return false;
+    if (withoutKeys(plain) !== plain || withoutNamed(plain) !== plain) return true;
+    text = plain;
+  }
+  return true; // nobody encodes what is readable so often
+}
+
+/** As a query is decoded; what cannot be decoded as a whole is, escape by escape, as far as it is ASCII. */
+export function decoded(text: string): string {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  const spaced = text.replaceAll('+', ' ');
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return spaced.replace(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  }
+}

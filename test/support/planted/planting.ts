@@ -1,0 +1,17 @@
+/** One place for a credential: where in a call, in words, and as it stands there. */
+
+/** A line of a head, a parameter of a query or fragment, the user part of an address, or members of an ingested document. */
+export type Planting = readonly [place: Place, where: string, lineOf: (secret: string) => string];
+export type Place =
+  | 'request'
+  | 'query'
+  | 'fragment'
+  | 'address'
+  | 'trailer'
+  | 'answer'
+  | 'answer-trailer'
+  | 'socket'
+  | 'settings'
+  | 'ingest-meta'
+  | 'ingest-session'
+  | 'ingest-turn';
