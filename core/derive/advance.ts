@@ -79,7 +79,7 @@ function withSteps(trace: LiveTrace, turn: CallTurn, { spans, llm, asked, spent 
     status: leads || !trace.led ? llm.status : trace.row.status,
     response_preview: said || trace.row.response_preview,
     span_count: trace.row.span_count + spans.length,
-    tool_calls: trace.row.tool_calls + asked.length,
+    tool_calls: trace.row.tool_calls + asked.length + llm.tool_calls_omitted,
   };
   return {
     ...trace,

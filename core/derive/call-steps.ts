@@ -10,14 +10,14 @@ import { verdictOf } from './shadow.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
 import type { FailedCall, PendingTool, SessionState } from './state.ts';
 import { termsOf } from './terms.ts';
-import { askedTools, broughtResults, type ToolResult } from './tools.ts';
+import { type AskedTool, askedTools, broughtResults, mostSteps, type ToolResult } from './tools.ts';
 import type { Spent } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 export type CallSteps = {
   spans: SpanRow[]; // in walk order: root, the thread's, context put in, the call, its tools
   llm: SpanRow;
-  asked: { span: SpanRow; result: ToolResult | null }[];
+  asked: AskedTool[];
   waiting: SpanRow[]; // of those the ones without a result
   brought: { tool: PendingTool; result: ToolResult }[];
   verdict: Verdict | null; // of a permission check
@@ -42,12 +42,19 @@ export function callSteps(state: SessionState, turn: CallTurn, place: Place, pri
     agent && !state.agents.includes(agent)
       ? [threadSpan(turn, { trace_id, parent_span_id: agent.parent_span_id, seq: seq++ }, agent)]
       : [];
-  const events = turn.fresh
-    .filter((message) => message.injected !== '')
+  const injected = turn.fresh.filter((message) => message.injected !== '');
+  const events = injected
+    .slice(0, mostSteps(turn))
     .map((message) => eventSpan(turn, { ...under, seq: seq++ }, message));
   const verdict = verdictOf(turn);
-  const llm = { ...llmSpan(turn, { ...under, seq: seq++ }, { kind, status: callStatus(turn), priced }), verdict };
-  const asked = askedTools(turn, under, seq);
+  const own = { ...under, seq: seq++ };
+  const { asked, omitted } = askedTools(turn, under, seq);
+  const llm = {
+    ...llmSpan(turn, own, { kind, status: callStatus(turn), priced }),
+    verdict,
+    tool_calls_omitted: omitted,
+    events_omitted: injected.length - events.length,
+  };
   const brought = broughtResults(turn, trace.n, state.pending);
   const retried = state.failed.findLast(({ tip, n }) => n === trace.n && tip === tipOf(turn));
   const steps = { llm, asked, brought, verdict, retried };

@@ -52,6 +52,8 @@ export type SpanRow = Usage & {
   input: ContentBlock[];
   output: ContentBlock[];
   verdict: unknown;
+  tool_calls_omitted: number; // of an answer, that have no span of their own
+  events_omitted: number; // put in with a call, the same
   usage_verbatim: unknown;
   cost_usd: Usd | null;
   price: { model: string; source: string; date: string } | null;

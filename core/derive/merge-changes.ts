@@ -46,6 +46,10 @@ export function addChanges(sum: ChangeSum, { traces, spans, patches, links, drop
   sum.rollup = rollup;
 }
 
+/** How many rows it would write. */
+export const rowsIn = ({ traces, spans, patches, links }: ChangeSum): number =>
+  traces.size + spans.size + patches.size + links.size;
+
 /** The sum as rows; null when nothing was added. */
 export const summed = ({ rollup, ...rows }: ChangeSum): Changes | null =>
   rollup && {

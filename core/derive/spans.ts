@@ -148,6 +148,8 @@ const blank = (turn: CallTurn, place: Place): Omit<SpanRow, 'span_id' | 'kind' |
   input: [],
   output: [],
   verdict: null,
+  tool_calls_omitted: 0,
+  events_omitted: 0,
   usage_verbatim: null,
   cost_usd: null,
   price: null,

@@ -20,29 +20,53 @@ export const unanswered: ToolResult & { verdict: null } = {
   verdict: null,
 };
 
+/** A tool that an answer asks for; `result` where the provider ran it itself. */
+export type AskedTool = { span: SpanRow; result: ToolResult | null };
+
 /**
- * A span for each tool that the answer asks for, in order. What the provider ran itself has its result in the same answer.
+ * A span for each tool that the answer asks for, in order, up to `mostSteps`; `omitted` counts the others. What the provider ran
+ * itself has its result in the same answer.
  * @param seq number in the trace of the first of them
  */
 export function askedTools(
   turn: CallTurn,
   place: { trace_id: string; parent_span_id: string | null },
   seq: number,
-): { span: SpanRow; result: ToolResult | null }[] {
+): { asked: AskedTool[]; omitted: number } {
   const content = turn.reply?.content ?? [];
   const uses = content.flatMap((block, index) => (isToolUse(block) ? [{ block, index }] : []));
+  const results = serverResults(content);
   const seen = new Set<string>();
-  return uses.map(({ block, index }, i) => {
+  const asked = uses.slice(0, mostSteps(turn)).map(({ block, index }, i) => {
     const id = block.tool_use_id ?? '';
     const ownId = id !== '' && !seen.has(id);
     seen.add(id);
     const span = toolSpan(turn, { ...place, seq: seq + i }, toolSpanId(turn.call_id, id, ownId ? '' : index), block);
-    const ranHere = ownId
-      ? content.find((other, at) => at > index && isServerResult(other) && other.tool_result_id === id)
-      : undefined;
+    const ranHere = ownId ? results.get(id)?.find(({ at }) => at > index)?.block : undefined;
     const result = ranHere ? toolResult(ranHere, span.started_at, answeredAt(turn)) : null;
     return { span: result ? { ...span, ...result } : span, result };
   });
+  return { asked, omitted: uses.length - asked.length };
+}
+
+const MOST_STEPS = 2_000;
+
+/**
+ * How many tools of one call are shown as steps, and how many messages put in; the call counts the others. A capture is a
+ * stranger's bytes: without a bound one answer would be any number of rows. A transcript tells as much as its file may hold.
+ */
+export const mostSteps = ({ source }: CallTurn): number => (source === 'wire' ? MOST_STEPS : Number.POSITIVE_INFINITY);
+
+/** The results in an answer by the id of their call, each with its place. */
+function serverResults(content: readonly ContentBlock[]): Map<string, { block: ContentBlock; at: number }[]> {
+  const results = new Map<string, { block: ContentBlock; at: number }[]>();
+  for (const [at, block] of content.entries()) {
+    if (block.tool_result_id === undefined || !isServerResult(block)) continue;
+    const known = results.get(block.tool_result_id);
+    if (known) known.push({ block, at });
+    else results.set(block.tool_result_id, [{ block, at }]);
+  }
+  return results;
 }
 
 /** Results that a call brings as fresh messages, each with the span that waited for it. The first result of a tool wins. */
@@ -51,15 +75,14 @@ export function broughtResults(
   n: number,
   pending: readonly PendingTool[],
 ): { tool: PendingTool; result: ToolResult }[] {
-  const waiting = new Set(pending);
+  const waiting = waitingTools(pending, { n, thread_id: turn.thread_id });
   return turn.fresh
     .filter((message) => message.injected === '')
     .flatMap(({ content }) => content)
     .flatMap((block) => {
       if (block.type !== 'tool_result') return [];
-      const tool = waitingFor(waiting, storable(block.tool_result_id ?? ''), { n, thread_id: turn.thread_id });
+      const tool = waiting.take(storable(block.tool_result_id ?? ''));
       if (!tool) return [];
-      waiting.delete(tool);
       return [{ tool, result: toolResult(block, tool.started_at, turn.requested_at) }];
     });
 }
@@ -82,19 +105,38 @@ function gitVerb(words: string[]): string {
 }
 
 /**
- * A result comes back to the thread that asked; in another one it is history. Some providers number their ids anew in each answer: the
- * trace's own tool is preferred, and the oldest among equals. Clients of Ollama name the function whose result they bring, though its
- * call had an id.
+ * The tools that may get a result, found by id. A result comes back to the thread that asked; in another one it is history. Some
+ * providers number their ids anew in each answer: the trace's own tool is preferred, and the oldest among equals. Clients of Ollama
+ * name the function whose result they bring, though its call had an id.
  */
-function waitingFor(
-  waiting: ReadonlySet<PendingTool>,
-  id: string,
-  { n, thread_id }: { n: number; thread_id: string },
-): PendingTool | undefined {
-  const own = [...waiting].filter((tool) => tool.thread_id === thread_id);
-  const byId = own.filter((tool) => tool.tool_use_id === id);
-  const found = byId.length > 0 ? byId : own.filter((tool) => id !== '' && tool.tool_name === id);
-  return found.find((tool) => tool.n === n) ?? found[0];
+function waitingTools(pending: readonly PendingTool[], { n, thread_id }: { n: number; thread_id: string }) {
+  const own = pending.filter((tool) => tool.thread_id === thread_id);
+  const byId = setsBy(own, ({ tool_use_id }) => tool_use_id);
+  const byName = setsBy(own, ({ tool_name }) => tool_name);
+  return {
+    take(id: string): PendingTool | undefined {
+      const named = id === '' ? undefined : byName.get(id);
+      const found = [...(byId.get(id) ?? named ?? [])];
+      const tool = found.find((one) => one.n === n) ?? found[0];
+      if (!tool) return undefined;
+      remove(byId, tool.tool_use_id, tool);
+      remove(byName, tool.tool_name, tool);
+      return tool;
+    },
+  };
+}
+
+function setsBy<T>(members: readonly T[], keyOf: (member: T) => string): Map<string, Set<T>> {
+  const sets = new Map<string, Set<T>>();
+  for (const member of members) sets.set(keyOf(member), (sets.get(keyOf(member)) ?? new Set<T>()).add(member));
+  return sets;
+}
+
+/** A set that has become empty goes too. */
+function remove<T>(sets: Map<string, Set<T>>, key: string, member: T): void {
+  const set = sets.get(key);
+  set?.delete(member);
+  if (set?.size === 0) sets.delete(key);
 }
 
 function toolResult(block: ContentBlock, started_at: string, brought_at: string): ToolResult {

@@ -3,13 +3,15 @@ import type { Database } from '../db/database.ts';
 import type { Lease } from '../db/derive/derive-queue.ts';
 import { type Checkpoint, keptCheckpoints, restoredRows } from '../derive/checkpoint.ts';
 import { fold } from '../derive/fold.ts';
-import { addChanges, noChanges, summed } from '../derive/merge-changes.ts';
+import { addChanges, noChanges, rowsIn, summed } from '../derive/merge-changes.ts';
 import { type CallKey, compareKeys, keyOf } from '../derive/order.ts';
 import { emptyState, type SessionState } from '../derive/state.ts';
 import type { CallTurn } from '../derive/turn.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
+import { openBreather } from './breather.ts';
 import { sessionEvidence } from './derive-evidence.ts';
 import { type LoadedTurns, loadTurns } from './load-turns.ts';
+import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Reader } from './reader.ts';
 import { rereadSession } from './reread-session.ts';
 
@@ -17,16 +19,22 @@ type Deps = {
   database: Database;
   reader: Reader;
   signal: AbortSignal;
+  precedence?: Precedence;
 };
 
-/** What one commit holds at most; a longer history is committed in several. */
+/** What one commit holds at most, but for the rows of its last call; a longer history is committed in several. */
 const COMMIT = { turns: 2_000, bytes: 32 * 1024 * 1024 };
+/** Rows of the projection. On the embedded database turns wait to be stored while they are written. */
+const COMMIT_ROWS = { added: 4_000, replaced: 8_000 };
 
 /** `lost`: somebody else has the lease. `again`: turns came in meanwhile. `stopped`: at the signal, between two commits. */
 export type DeriveEnd = { folded: number; end: 'done' | 'again' | 'lost' | 'stopped' };
 
 /** Derives what is new of a session. A late call makes the calls after it be folded again. @throws {DatabaseError} */
-export async function deriveSession({ database, reader, signal }: Deps, lease: Lease): Promise<DeriveEnd> {
+export async function deriveSession(
+  { database, reader, signal, precedence = openPrecedence(database) }: Deps,
+  lease: Lease,
+): Promise<DeriveEnd> {
   const { session_id, lease_token, mark } = lease;
   if (lease.from_scratch) await rereadSession(database, reader, session_id);
   const { evidence, differs, ...told } = await sessionEvidence(database, reader, session_id);
@@ -37,6 +45,8 @@ export async function deriveSession({ database, reader, signal }: Deps, lease: L
   let { commit: transcripts, retitled } = told;
   const transcriptCalls = transcripts || found.transcripts_follow ? await told.turns() : [];
   let folded = 0;
+  let loaded: LoadedTurns = { turns: [], more: true, bytes: 0 };
+  const breathe = openBreather();
 
   for (;;) {
     if (signal.aborted) return { folded, end: 'stopped' };
@@ -45,29 +55,40 @@ export async function deriveSession({ database, reader, signal }: Deps, lease: L
     if ((replace !== null && replace !== 'all') || (retitled && state.turns > 0))
       addChanges(sum, restoredRows(state, evidence));
     const taken = { turns: 0, bytes: 0 };
+    const mostRows = replace === null ? COMMIT_ROWS.added : COMMIT_ROWS.replaced;
     let more = true;
-    while (more && taken.turns < COMMIT.turns && taken.bytes < COMMIT.bytes) {
-      const page = await loadTurns(database, reader, { session_id, after: state.last, up_to_seq });
-      const merged = inOrder(page, transcriptCalls, state.last);
-      state = fold(state, merged.turns, { sum, checkpoints, priceOf: reader.priceOf, evidence });
-      taken.turns += merged.turns.length;
-      taken.bytes += merged.bytes;
-      more = merged.more;
+    while (more && taken.turns < COMMIT.turns && taken.bytes < COMMIT.bytes && rowsIn(sum) < mostRows) {
+      if (loaded.turns.length === 0) {
+        const page = await loadTurns(database, reader, { session_id, after: state.last, up_to_seq });
+        loaded = inOrder(page, transcriptCalls, state.last);
+        taken.bytes += loaded.bytes;
+      }
+      let next = 0;
+      for (; next < loaded.turns.length && rowsIn(sum) < mostRows; next++) {
+        const turns = loaded.turns.slice(next, next + 1);
+        state = fold(state, turns, { sum, checkpoints, priceOf: reader.priceOf, evidence });
+        await breathe();
+      }
+      taken.turns += next;
+      loaded = { ...loaded, turns: loaded.turns.slice(next) };
+      more = loaded.more || loaded.turns.length > 0;
     }
     folded += taken.turns;
-    const { committed, again } = await database.ask('commitDerive', {
-      session_id,
-      lease_token,
-      mark,
-      changes: summed(sum),
-      state: state.turns > 0 ? state : null,
-      folded_seq: up_to_seq,
-      checkpoints,
-      kept_checkpoints: keptCheckpoints(state.turns),
-      replace,
-      more,
-      transcripts,
-    });
+    const { committed, again } = await precedence.committing(() =>
+      database.ask('commitDerive', {
+        session_id,
+        lease_token,
+        mark,
+        changes: summed(sum),
+        state: state.turns > 0 ? state : null,
+        folded_seq: up_to_seq,
+        checkpoints,
+        kept_checkpoints: keptCheckpoints(state.turns),
+        replace,
+        more,
+        transcripts,
+      }),
+    );
     if (!committed) return { folded, end: 'lost' };
     if (!more) return { folded, end: again ? 'again' : 'done' };
     [replace, transcripts, retitled] = [null, null, false]; // the first commit has cleared what it replaces

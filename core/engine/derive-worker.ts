@@ -9,6 +9,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { deriveSession } from './derive-session.ts';
 import type { Pace } from './pace.ts';
+import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Reader } from './reader.ts';
 
 export type DeriveWorker = {
@@ -28,6 +29,7 @@ type Deps = {
   signal: AbortSignal;
   pollMs?: number;
   rest?: Pace['rest'];
+  precedence?: Precedence;
 };
 
 const LANES = 4;
@@ -43,6 +45,7 @@ export function runDeriveWorker({
   signal,
   pollMs = 1_000,
   rest: restAfter,
+  precedence = openPrecedence(database),
 }: Deps): DeriveWorker {
   /** By lease: a session that is marked from scratch while it is derived is taken a second time, and the first then commits nothing. */
   const active = new Map<string, { background: boolean; ended: Promise<void> }>();
@@ -86,7 +89,7 @@ export function runDeriveWorker({
       database.ask('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // the commit finds out
     }, LEASE_MS / 3);
     try {
-      const { folded, end } = await deriveSession({ database, reader, signal }, lease);
+      const { folded, end } = await deriveSession({ database, reader, signal, precedence }, lease);
       if (end === 'stopped') await database.ask('returnLease', { session_id, lease_token });
       if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
       interrupted = 0;

@@ -11,6 +11,7 @@ import { runIntake } from './intake.ts';
 import { toldReader } from './journal-age.ts';
 import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
 import { openPace } from './pace.ts';
+import { openPrecedence } from './precedence.ts';
 import { reachDatabase } from './reach-database.ts';
 import { builtIn, type Reader } from './reader.ts';
 import { runUpkeep } from './upkeep.ts';
@@ -29,6 +30,7 @@ const { signal } = stopping;
 const reader: Reader = data.prices ? { ...builtIn, priceOf: pricesWith(data.prices, builtIn.priceOf) } : builtIn;
 
 const { busy, rest } = openPace(signal);
+const precedence = openPrecedence(database);
 busy(data.busy);
 
 let writtenUpTo = data.journal?.written ?? null;
@@ -42,7 +44,7 @@ async function open() {
   const { identity_key } = await database.ask('installation', {});
   say({ kind: 'identity', identity_key });
   const derive = data.derive
-    ? (await import('./derive-worker.ts')).runDeriveWorker({ database, reader, log, metrics, signal, rest })
+    ? (await import('./derive-worker.ts')).runDeriveWorker({ database, reader, log, metrics, signal, rest, precedence })
     : null;
   const stored = () => derive?.poke();
   taken = data.journal && (await takeIn(data.journal, stored));
@@ -61,7 +63,8 @@ async function takeIn({ folder, runId }: JournalToRead, stored: () => void) {
   );
   if (writtenUpTo) journal.written(writtenUpTo.segment, writtenUpTo.byteOffset);
   const freed = (bytes: number) => say({ kind: 'freed', bytes });
-  return { journal, intake: runIntake({ database, journal, reader, log, metrics, signal, stored, freed, rest }) };
+  const intake = runIntake({ database, journal, reader, log, metrics, signal, stored, freed, rest, precedence });
+  return { journal, intake };
 }
 
 async function openWriters(identityKey: Uint8Array, committed: () => void) {
@@ -146,7 +149,7 @@ async function kept<Verdict>(
 ): Promise<Verdict | null> {
   try {
     if (!writer) throw new Error('Cannot keep anything: no writer runs here');
-    return await writer.append(body, subject);
+    return await precedence.storing(() => writer.append(body, subject));
   } catch (error) {
     const reason =
       error instanceof DatabaseError

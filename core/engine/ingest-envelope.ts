@@ -4,17 +4,19 @@ import { membersOf, type Range } from '../capture/json-members.ts';
 import { afterValue, bufferOf } from '../capture/json-scan.ts';
 import { storable } from '../derive/storable.ts';
 import { hasControlCharacter } from '../model/headers.ts';
-import { type Fields, isFields, text } from '../provider/json.ts';
+import { type Fields, fields, isFields, text } from '../provider/json.ts';
+import { redactJson } from '../redaction/json.ts';
+import { redactText } from '../redaction/text.ts';
 
 /** What a proxy reads from the headers of an envelope, in the sender's own words. */
 export const labelsOf = (session: Fields): Omit<Envelope, 'agent_name' | 'project' | 'auth_subject'> => ({
   harness_id: id(session.harness_id) || 'unknown',
   harness_session_id: id(session.harness_session_id),
-  harness_version: label(session.harness_version),
-  cwd: label(session.cwd),
-  session_name: label(session.name),
+  harness_version: redactText(label(session.harness_version)),
+  cwd: redactText(label(session.cwd)),
+  session_name: redactText(label(session.name)),
   parent_harness_session_id: id(session.parent_harness_session_id) || null,
-  harness_metadata: isFields(session.harness_metadata) ? session.harness_metadata : null,
+  harness_metadata: isFields(session.harness_metadata) ? fields(redactJson(session.harness_metadata)) : null,
 });
 
 /** As it comes back from the database, or a session would be named after an id that is not stored; `identityOf` bounds it. */

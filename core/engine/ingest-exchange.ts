@@ -2,14 +2,17 @@
 import { clientKey } from '../capture/client-key.ts';
 import { boundedId, identityOf } from '../capture/identity.ts';
 import { membersOf, type Range } from '../capture/json-members.ts';
+import { redactedHeader } from '../capture/redact.ts';
 import { storable } from '../derive/storable.ts';
 import type { HeaderList } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import { IngestTurn } from '../model/ingest.ts';
 import { type FormatId, ProviderId } from '../model/provider.ts';
-import { type Fields, fields, isFields, text } from '../provider/json.ts';
+import { type Fields, fields, isFields, parseForeign, text } from '../provider/json.ts';
 import { REDUCED_TYPE, saysNothing } from '../provider/reduced-reply.ts';
 import { bodyText } from '../provider/sse.ts';
+import { redactJson } from '../redaction/json.ts';
+import { redactText } from '../redaction/text.ts';
 import type { Exchange } from './exchange.ts';
 import { faultOf, id, isTooDeep, label, labelsOf, tooDeepMetadata } from './ingest-envelope.ts';
 import { ingestedFormat, ingestedUrl, keptPath } from './ingest-format.ts';
@@ -56,7 +59,7 @@ export function ingestExchange(body: Uint8Array, context: IngestContext): Ingest
   const agent_name = label(turn.agent_name);
   const session = fields(document.session);
   const auth_subject = boundedId(id(context.subject) || id(session.auth_subject));
-  const envelope = { ...labelsOf(session), agent_name, project: '', auth_subject };
+  const envelope = { ...labelsOf(session), agent_name: redactText(agent_name), project: '', auth_subject };
   const method = /^[\w!#$%&'*+.^`|~-]{1,32}$/.test(text(meta.method)) ? text(meta.method) : 'POST';
   const format = provider && ingestedFormat(provider, method, meta.path, fields(document.request));
   const request = bytesOf(body, members.get('request'));
@@ -71,7 +74,7 @@ export function ingestExchange(body: Uint8Array, context: IngestContext): Ingest
         userAgent: agent_name,
         project: '',
       }),
-      provider: provider ?? (printable(turn.provider).slice(0, 64) || 'unknown'),
+      provider: provider ?? (redactText(printable(turn.provider)).slice(0, 64) || 'unknown'),
       format,
       method,
       url: ingestedUrl(meta.path, format),
@@ -111,7 +114,7 @@ function unusable(
 /** undefined: it is no JSON. */
 function documentIn(body: Uint8Array): unknown {
   try {
-    return JSON.parse(bodyText(body));
+    return parseForeign(bodyText(body));
   } catch {
     return undefined; // the parser's own words quote the text
   }
@@ -141,7 +144,7 @@ function answerOf(body: Uint8Array, response: Range | undefined, document: Field
 
 const headerOf = (name: string, told: unknown): HeaderList => {
   const value = headerValue(told);
-  return value === '' ? [] : [[name, value]];
+  return value === '' ? [] : [[name, redactedHeader(name, value)]];
 };
 
 /** As a header can have it; '' for what none can. */
@@ -152,9 +155,9 @@ const headerValue = (told: unknown): string => {
 
 const printable = (told: string): string => told.replace(/[^\x20-\x7e]/g, '').trim();
 
-/** As it was sent, but for keys in the query of its path. */
+/** As it was sent, but for the credentials in it. */
 const keptMeta = (meta: Fields, withheld: boolean): Fields => ({
-  ...meta,
+  ...fields(redactJson(meta)),
   ...(typeof meta.path === 'string' && { path: keptPath(meta.path) }),
   ...(withheld && { raw_response_withheld: true }),
 });

@@ -1,12 +1,12 @@
 /** Which format is an ingested call in, and where was it sent? By its path, else by what its request looks like. */
-import { redactUrl } from '../capture/redact.ts';
 import type { FormatId, ProviderId } from '../model/provider.ts';
 import { formatOf } from '../provider/formats.ts';
 import type { Fields } from '../provider/json.ts';
+import { redactUrl } from '../redaction/url.ts';
 
 /** A path counts as far as the provider serves it: all serve OpenAI's formats, Ollama serves Anthropic's as well. */
 export function ingestedFormat(provider: ProviderId, method: string, path: unknown, request: Fields): FormatId {
-  const format = formatOf(method, originForm(path).replace(/[?#].*$/s, ''));
+  const format = formatOf(method, originForm(path).replace(/[?#].*/s, ''));
   const isServed = format?.provider === provider || format?.provider === 'openai';
   if (format && (isServed || (provider === 'ollama' && format.provider === 'anthropic'))) return format.id;
   const has = (key: string) => request[key] !== undefined && request[key] !== null;

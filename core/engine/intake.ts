@@ -1,5 +1,4 @@
 /** How do calls get out of the journal into the database? In batches, in their order, each once, whatever the database does meanwhile. */
-import { setImmediate as immediately } from 'node:timers/promises';
 import type { JournalCall, JournalPosition } from '../capture/journal-format.ts';
 import type { JournalEntry, JournalReader } from '../capture/journal-reader.ts';
 import type { Database } from '../db/database.ts';
@@ -8,8 +7,10 @@ import type { BookedRequest } from '../db/store/book-coverage.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { openBreather } from './breather.ts';
 import { type FreshSlices, openNewSlices } from './new-slices.ts';
 import type { Pace } from './pace.ts';
+import { openPrecedence, type Precedence } from './precedence.ts';
 import { type GoesOn, type LooseSlice, prepareMemory } from './prepare-exchange.ts';
 import { openCall } from './prepare-turn.ts';
 import { previousCall } from './previous-call.ts';
@@ -34,13 +35,13 @@ type Deps = {
   stored?: () => void; // turns have come in
   freed?: (bytes: number) => void; // of the journal, deleted
   rest?: Pace['rest'];
+  precedence?: Precedence;
 };
 
 const BATCH = { entries: 256, bytes: 8_388_608 };
 const IDLE_MS = 1_000;
 const TIDY_MS = { embedded: 2_000, server: 0 }; // between two deletions of what was read: the embedded database pays a checkpoint
 const PATIENCE_MS = { first: 100, most: 5_000 };
-const BREATH_MS = 20; // of reading, before the thread's other work gets its turn
 
 /** An entry of the journal, ready to be stored. `turn`, `booked` or neither; `broken` says why a call cannot be prepared. */
 type Item = {
@@ -63,6 +64,7 @@ export function runIntake({
   stored,
   freed,
   rest,
+  precedence = openPrecedence(database),
 }: Deps): Intake {
   const memory = prepareMemory(reader);
   const newSlices = openNewSlices(database);
@@ -94,12 +96,10 @@ export function runIntake({
 
   const prepared = async (entries: readonly JournalEntry[]): Promise<Item[]> => {
     const items: Item[] = [];
-    let since = performance.now();
+    const breathe = openBreather();
     for (const entry of entries) {
       items.push(await itemOf(entry, items));
-      if (performance.now() - since < BREATH_MS) continue;
-      await immediately();
-      since = performance.now();
+      await breathe();
     }
     return items;
   };
@@ -225,7 +225,7 @@ export function runIntake({
       if (entries.length > 0) {
         drainers = [...waiting, ...drainers];
         const from = performance.now();
-        await store(await prepared(entries));
+        await precedence.storing(async () => store(await prepared(entries)));
         const workedMs = performance.now() - from;
         metrics.intakeBatch(workedMs / 1e3);
         await rest?.(workedMs);

@@ -8,6 +8,7 @@ import type { CallTurn } from '../derive/turn.ts';
 import { Ending } from '../model/coverage.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import { FormatId } from '../model/provider.ts';
+import { openBreather } from './breather.ts';
 import { messageOf } from './message-of.ts';
 import { outcomeOf } from './outcome.ts';
 import { readAnswer } from './read-answer.ts';
@@ -36,7 +37,12 @@ export async function loadTurns(
     const found = template === null ? undefined : templates.get(template);
     return found ? headersFrom(found, values) : [];
   };
-  const turns = page.turns.map((stored) => callTurn(session_id, stored, headers, unpack, formatById));
+  const turns: CallTurn[] = [];
+  const breathe = openBreather();
+  for (const stored of page.turns) {
+    turns.push(callTurn(session_id, stored, headers, unpack, formatById));
+    await breathe();
+  }
   return { turns, more: page.more, bytes };
 }
 

@@ -148,10 +148,7 @@ export function requestHead(
   skeleton: Record<string, unknown>,
   { pieces }: Pick<CutRequest, 'pieces'>,
 ): RequestHead {
-  const count = (key: string) => {
-    const left = skeleton[key];
-    return pieces.filter(({ section }) => section === key).length + (Array.isArray(left) ? left.length : 0);
-  };
+  const count = (key: string) => countIn(key, skeleton, pieces);
   return format.requestHead(skeleton, {
     messages: format.messagesKey ? count(format.messagesKey) : 0,
     tools: count('tools'),
@@ -177,6 +174,7 @@ function readRequest(
 ): Asked {
   try {
     const skeleton = skeletonOf(body, pieces);
+    assertNotTooMany(format, skeleton, pieces);
     const outside = [...format.messagesOutside(skeleton), ...uncut(format, skeleton)].map(ownSlice);
     const elements = pieces.flatMap(({ section, start, end }, index): Slice[] =>
       section === null || section !== format.messagesKey ? [] : [{ slice_id: ids[index] ?? '', body, start, end }],
@@ -203,6 +201,25 @@ function readRequest(
     if (error instanceof Unreadable) return { ...nothing, unreadable: error.message };
     throw error;
   }
+}
+
+/** Each is a row and a slice, written while all other turns wait; no model reads as many. */
+const MOST_MESSAGES = 20_000;
+
+/** @throws {Unreadable} */
+function assertNotTooMany(
+  { messagesKey }: WireFormat,
+  skeleton: Record<string, unknown>,
+  pieces: readonly Piece[],
+): void {
+  if (messagesKey && countIn(messagesKey, skeleton, pieces) > MOST_MESSAGES)
+    throw new Unreadable(`Cannot read the request: it has more than ${MOST_MESSAGES} messages`);
+}
+
+/** How many elements a top-level array has, whether or not it was cut. */
+function countIn(key: string, skeleton: Record<string, unknown>, pieces: readonly Piece[]): number {
+  const left = skeleton[key];
+  return pieces.filter(({ section }) => section === key).length + (Array.isArray(left) ? left.length : 0);
 }
 
 /** Messages of a body that was left in one piece, since it has too many or names its array twice. */

@@ -2,7 +2,7 @@
 import { elementsOf } from '../capture/json-elements.ts';
 import { membersOf, type Range } from '../capture/json-members.ts';
 import { afterValue, bufferOf } from '../capture/json-scan.ts';
-import type { Fields } from '../provider/json.ts';
+import { type Fields, parseForeign } from '../provider/json.ts';
 import { bodyText } from '../provider/sse.ts';
 
 /** Where each member stands, and all of them parsed, but for the elements of `records`. */
@@ -18,7 +18,7 @@ export function uploadBody(body: Uint8Array): UploadBody | null {
     ? `${bodyText(body.subarray(0, records.start))}[]${bodyText(body.subarray(records.end))}`
     : bodyText(body);
   try {
-    return { members, document: JSON.parse(text) as Fields };
+    return { members, document: parseForeign(text) as Fields };
   } catch {
     return null; // the parser's own words quote the text
   }
@@ -37,7 +37,7 @@ export function* recordsIn(body: Uint8Array, { members }: UploadBody): Generator
   const bytes = bufferOf(body);
   for (const { start, end } of elementsOf(body, array)) {
     const text = bytes.toString('utf8', start, end);
-    const record: unknown = JSON.parse(text);
+    const record = parseForeign(text);
     yield typeof record === 'object' && afterValue(bytes, start, DEEPEST) === -1 ? text : record;
   }
 }

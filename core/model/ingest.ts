@@ -10,7 +10,7 @@ const text = z.string();
 const IngestMeta = z
   .looseObject({ request_id: text.nullish().describe('a turn is kept once for each; absent or empty: one is minted') })
   .describe(
-    'kept verbatim, credentials in path apart; nested 64 deep at most; read of it, where it is as expected: request_id, thread_id, method, path, content_type, content_encoding, upstream_status, ts_request, captured_at, elapsed_seconds',
+    'kept verbatim, credentials apart; nested 64 deep at most; read of it, where it is as expected: request_id, thread_id, method, path, content_type, content_encoding, upstream_status, ts_request, captured_at, elapsed_seconds',
   );
 
 /** Of what may be left out, null says the same: senders in some languages write it for what they do not know. */

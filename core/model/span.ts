@@ -81,6 +81,14 @@ export const Span = z
       .object({ model: z.string(), source: z.string(), date: z.string() })
       .optional()
       .describe('the price row that was used'),
+    tool_calls_omitted: z
+      .int()
+      .optional()
+      .describe('tool calls of the answer without a span: those after its first 2000'),
+    events_omitted: z
+      .int()
+      .optional()
+      .describe('messages that were put in with the call and have no span: those after the first 2000'),
     raw_turn_id: z.int().optional(),
     node_hash: z.string().optional(),
     payload: z.literal('preview').optional().describe('present when input and output are shortened'),

@@ -128,7 +128,7 @@ type Growing = { raw: Fields; json: string };
 /** The events build the document that a call without streaming would have sent; what follows is the same for both. */
 function streamed(answer: string): Reply {
   let head: Fields = {};
-  let usage: Fields | null = null;
+  const usage = latestFields();
   let stopped = false;
   let error: Reply['error'] = null;
   const blocks = new Map<number, Growing>();
@@ -142,7 +142,7 @@ function streamed(answer: string): Reply {
     switch (said.type) {
       case 'message_start':
         head = { ...fields(said.message) };
-        usage = merged(usage, head.usage);
+        usage.add(head.usage);
         break;
       case 'content_block_start':
         if (isFields(said.content_block)) blocks.set(indexOf(said), { raw: { ...said.content_block }, json: '' });
@@ -152,7 +152,7 @@ function streamed(answer: string): Reply {
         break;
       case 'message_delta':
         head.stop_reason = fields(said.delta).stop_reason ?? head.stop_reason;
-        usage = merged(usage, said.usage);
+        usage.add(said.usage);
         break;
       case 'message_stop':
         stopped = true;
@@ -163,7 +163,7 @@ function streamed(answer: string): Reply {
     }
   }
   const content = [...blocks].sort(([a], [b]) => a - b).map(([, { raw, json }]) => withInput(raw, json));
-  return { ...replyOf(head, content, usage), complete: stopped && error === null, error };
+  return { ...replyOf(head, content, usage.whole()), complete: stopped && error === null, error };
 }
 
 const withInput = (raw: Fields, json: string): Fields => (json === '' ? raw : { ...raw, input: toolInput(json) });
@@ -198,11 +198,17 @@ function grow(blocks: Map<number, Growing>, index: number, delta: Fields): void 
   }
 }
 
-/** Counts are cumulative, so the later one holds; a null says nothing. */
-function merged(before: Fields | null, later: unknown): Fields | null {
-  if (!isFields(later)) return before;
-  const told = Object.entries(later).filter(([key, value]) => value !== null || !Object.hasOwn(before ?? {}, key));
-  return { ...before, ...Object.fromEntries(told) };
+/** Counts are cumulative, so the later one holds; a null says nothing. Never copied: each event may bring a member of its own. */
+function latestFields() {
+  let latest: Map<string, unknown> | null = null;
+  return {
+    add(later: unknown): void {
+      if (!isFields(later)) return;
+      latest ??= new Map();
+      for (const [key, value] of Object.entries(later)) if (value !== null || !latest.has(key)) latest.set(key, value);
+    },
+    whole: (): Fields | null => latest && Object.fromEntries(latest),
+  };
 }
 
 function replyOf(head: Fields, content: readonly unknown[], usage: unknown): Reply {

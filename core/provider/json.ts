@@ -26,14 +26,52 @@ export const tokens = (value: unknown): number | null =>
 export const limit = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : null;
 
+/** The parser takes some 50 bytes for each level that is open, before it can tell that the text is no JSON. */
+const deepestParsed = 1_000_000;
+
+/** `JSON.parse` for a stranger's text: its memory is bounded. @throws {SyntaxError} no JSON, or nested more than a million deep */
+export function parseForeign(json: string): unknown {
+  if (nestsDeeper(json, deepestParsed)) throw new SyntaxError('Cannot parse JSON: it is nested too deep');
+  return JSON.parse(json);
+}
+
 /** The parsed text; undefined when it is no JSON or nested too deep. */
 export function parsed(json: string): unknown {
+  if (nestsDeeper(json, deepest)) return undefined;
   try {
-    const value: unknown = JSON.parse(json);
-    return isShallow(value) ? value : undefined;
+    return JSON.parse(json);
   } catch {
     return undefined;
   }
+}
+
+/** Whether so many brackets and more are open at some place of the text, those in strings apart. Reads it once, without recursion. */
+function nestsDeeper(json: string, most: number): boolean {
+  if (json.length <= most) return false;
+  let depth = 0;
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) {
+      at = closingQuote(json, at);
+      if (at === -1) return false;
+    } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      if (++depth > most) return true;
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--;
+  }
+  return false;
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Of the string that begins there; -1 when it does not end. */
+function closingQuote(json: string, at: number): number {
+  for (let quote = json.indexOf('"', at + 1); quote !== -1; quote = json.indexOf('"', quote + 1)) {
+    let before = quote - 1;
+    while (json.charCodeAt(before) === BACKSLASH) before--;
+    if ((quote - before) % 2 === 1) return quote;
+  }
+  return -1;
 }
 
 /**

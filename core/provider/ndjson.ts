@@ -1,5 +1,5 @@
 /** Which lines does a stream's copy hold? JSON, an object to a line, out of bytes that may end anywhere. */
-import { type Fields, isFields, parsed } from './json.ts';
+import { type Fields, isFields, parsed, parseForeign } from './json.ts';
 
 /** A line of a stream: its object, `'cut'` for the last one when it ends early, `'unreadable'` for one that is broken otherwise. */
 export type JsonLine = { json: Fields } | 'cut' | 'unreadable';
@@ -20,7 +20,7 @@ export function jsonLines(body: string): JsonLine[] {
 function endsEarly(json: string): boolean {
   if (!json.startsWith('{')) return false;
   try {
-    JSON.parse(json);
+    parseForeign(json);
     return false;
   } catch {
     return true;

@@ -22,7 +22,7 @@ const imagesIn = (images: unknown): ContentBlock[] =>
 
 /** Ollama takes bare base64; what its clients leave in front of it, as a data URL, is none of the image. */
 function image(raw: string): ContentBlock {
-  const head = /^data:([^;,]*)[^,]{0,200};base64,/i.exec(raw.slice(0, 400));
+  const head = /^data:([^;,]*)(?:;[^,]{0,199})?;base64,/i.exec(raw.slice(0, 400));
   const base64 = head ? raw.slice(head[0].length) : raw;
   const mediaType = mediaTypeOf(base64) || (head?.[1] ?? '');
   return { type: 'image', ...(mediaType !== '' && { media_type: mediaType }), image_base64: base64 };

@@ -14,7 +14,7 @@ export type StreamedResponse = {
 const endings = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 export function streamedResponse(events: readonly StreamEvent[]): StreamedResponse {
-  let response: Fields = {};
+  const latest = new Map<string, unknown>(); // of the response's members; never copied, since each event may bring another
   let ended = false;
   let unreadable = false;
   let error: Reply['error'] = null;
@@ -24,13 +24,14 @@ export function streamedResponse(events: readonly StreamEvent[]): StreamedRespon
     if (event === 'unreadable') unreadable = true;
     const said = fields(typeof event === 'string' ? null : event.json);
     const type = text(said.type);
-    if (isFields(said.response)) response = { ...response, ...said.response };
+    for (const [key, value] of Object.entries(fields(said.response))) latest.set(key, value);
     if (endings.has(type)) {
       ended = true;
-      response.status = text(fields(said.response).status) || type.slice('response.'.length);
+      latest.set('status', text(fields(said.response).status) || type.slice('response.'.length));
     } else if (type === 'error' || isFields(said.error)) error = eventError(said);
     else output.add(type, said);
   }
+  const response: Fields = Object.fromEntries(latest);
   const told = ended && Array.isArray(response.output) && response.output.length > 0;
   // what the terminal event tells whole cannot have been lost with an event before it
   if (unreadable && !told) {

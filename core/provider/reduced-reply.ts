@@ -3,7 +3,7 @@ import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
 import type { Usage } from '../model/usage.ts';
 import { Unreadable } from './format.ts';
-import { assertShallow, type Fields, fields, isFields, text, tokens } from './json.ts';
+import { assertShallow, type Fields, fields, isFields, parseForeign, text, tokens } from './json.ts';
 import { bodyText } from './sse.ts';
 
 /** The content type under which such an answer is stored, since no provider sends it. */
@@ -44,7 +44,7 @@ export function reducedReply(body: Uint8Array): Reply {
 function documentIn(body: Uint8Array): unknown {
   let document: unknown;
   try {
-    document = JSON.parse(bodyText(body));
+    document = parseForeign(bodyText(body));
   } catch {
     throw new Unreadable('Cannot read a reduced answer: it is no JSON'); // the parser's own words quote the text
   }

@@ -200,6 +200,8 @@ const SPAN: Columns<SpanRow> = {
   input: 'jsonb',
   output: 'jsonb',
   verdict: 'jsonb',
+  tool_calls_omitted: 'integer',
+  events_omitted: 'integer',
   input_tokens: 'bigint',
   output_tokens: 'bigint',
   cache_read_tokens: 'bigint',
@@ -256,8 +258,28 @@ const ROLLUP: Columns<Changes['rollup']> = {
   has_git_activity: 'boolean',
 };
 
-/** Writes rows over what stands, all in one statement; a row that stands just so is left alone. @returns how many were not */
+/** Rows of one statement: its parameter is in memory several times over. */
+const STATEMENT_ROWS = 2_000;
+
+const batchesOf = <Row>(rows: readonly Row[]): Row[][] =>
+  Array.from({ length: Math.ceil(rows.length / STATEMENT_ROWS) }, (_, i) =>
+    rows.slice(i * STATEMENT_ROWS, (i + 1) * STATEMENT_ROWS),
+  );
+
+/** Writes rows over what stands; a row that stands just so is left alone. @returns how many were not */
 async function upsert(
+  tx: Sql,
+  table: string,
+  key: string[],
+  columns: Record<string, string>,
+  rows: object[],
+): Promise<number> {
+  let written = 0;
+  for (const batch of batchesOf(rows)) written += await upsertBatch(tx, table, key, columns, batch);
+  return written;
+}
+
+async function upsertBatch(
   tx: Sql,
   table: string,
   key: string[],
@@ -284,6 +306,12 @@ async function upsert(
 
 /** A field that a patch does not name stays as it is; a null that it names is written. */
 async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<number> {
+  let patched = 0;
+  for (const batch of batchesOf(patches)) patched += await patchBatch(tx, batch);
+  return patched;
+}
+
+async function patchBatch(tx: Sql, patches: readonly SpanPatch[]): Promise<number> {
   const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
   const patched = await tx.rows(sql`
     update svc.spans s

@@ -67,6 +67,17 @@ export async function sessionChanges(
 const isChange = <Row extends { changed_by: string | null }>(row: Row): row is Row & { changed_by: string } =>
   row.changed_by !== null;
 
+/** Whether anything changed that the snapshot `seen` does not see, and the snapshot to ask with next. One look at an index. */
+export async function changedSince(db: Sql, { seen }: { seen: string }): Promise<{ seen: string; changed: boolean }> {
+  const before = sql`${seen}::pg_snapshot`;
+  const [row] = await db.rows<{ seen: string; changed: boolean }>(sql`
+    select pg_current_snapshot()::text as seen,
+           exists (select from svc.session_changes c
+                    where c.changed_by >= pg_snapshot_xmin(${before})
+                      and not pg_visible_in_snapshot(c.changed_by, ${before})) as changed`);
+  return row ?? { seen, changed: true };
+}
+
 /**
  * The place after every change of now. `life` names this very table: a database that was moved counts its transactions anew, so
  * places of its former life mean nothing. What such a life noted under transactions that are yet to come is noted again.

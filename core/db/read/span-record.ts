@@ -13,7 +13,7 @@ export const spanColumns: SQL = sql`
   ${instant(sql`p.started_at`)} as started_at, ${instant(sql`p.first_byte_at`)} as first_byte_at,
   ${instant(sql`p.ended_at`)} as ended_at, p.duration_ns, p.input, p.output, p.verdict, p.input_tokens, p.output_tokens,
   p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.reasoning_tokens, p.usage_verbatim,
-  p.cost_usd, p.price, p.raw_turn_id, encode(p.node_hash, 'hex') as node_hash`;
+  p.cost_usd, p.price, p.tool_calls_omitted, p.events_omitted, p.raw_turn_id, encode(p.node_hash, 'hex') as node_hash`;
 
 export type SpanColumns = {
   trace_id: string;
@@ -47,6 +47,8 @@ export type SpanColumns = {
   usage_verbatim: Record<string, unknown> | null;
   cost_usd: string | null;
   price: { model: string; source: string; date: string } | null;
+  tool_calls_omitted: number;
+  events_omitted: number;
   raw_turn_id: number | null;
   node_hash: string | null;
 };
@@ -86,6 +88,8 @@ export const spanRecord = (row: SpanColumns, payload: Payload): Span =>
     },
     usage_verbatim: row.usage_verbatim,
     price: row.price,
+    tool_calls_omitted: row.tool_calls_omitted || null,
+    events_omitted: row.events_omitted || null,
     raw_turn_id: row.raw_turn_id,
     node_hash: row.node_hash,
     payload: payload === 'preview' ? 'preview' : null,

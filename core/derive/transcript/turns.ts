@@ -48,7 +48,12 @@ export function transcriptTurns(
   });
 }
 
-type Placed = { message: FreshMessage; depth: number; position: number };
+type Placed = {
+  message: FreshMessage;
+  depth: number;
+  position: number;
+  spine: Placed | null; // the last message up to here that is not injected, this one included
+};
 type LinkedCall = { turn: CallTurn; added: Placed[]; answer: Placed | null };
 
 /** Each call on the history that it goes on from. The history is never copied: a long file costs as much as it holds. */
@@ -59,19 +64,21 @@ function linkedCalls(
   const format = formatById(reading.format);
   const history: Placed[] = [];
   const put = (message: Message, injected: string): Placed => {
-    const after = history.findLast((before) => before.message.injected === '') ?? null;
+    const after = history.at(-1)?.spine ?? null;
     const canonical = canonicalContent(echoed(format, message));
-    const spine = after && { hash: after.message.node_hash, depth: after.depth };
-    const [node] = chain([{ canonical, injected }], spine ?? undefined) as [ChainNode];
+    const parent = after && { hash: after.message.node_hash, depth: after.depth };
+    const [node] = chain([{ canonical, injected }], parent ?? undefined) as [ChainNode];
     const { node_hash, parent_hash, depth } = node;
-    const placed = { message: { ...message, node_hash, parent_hash, injected }, depth, position: history.length };
+    const linked = { ...message, node_hash, parent_hash, injected };
+    const placed: Placed = { message: linked, depth, position: history.length, spine: after };
+    if (injected === '') placed.spine = placed;
     history.push(placed);
     return placed;
   };
   return reading.calls.map((call) => {
     history.length = Math.min(history.length, call.keeps);
     const added = call.added.map(({ message, injected }) => put(message, injectedKind(message) || injected));
-    const tip = history.findLast(({ message }) => message.injected === '')?.message.node_hash ?? null;
+    const tip = history.at(-1)?.spine?.message.node_hash ?? null;
     const answer = put({ role: 'assistant', content: call.reply.content }, '');
     const turn = turnOf(call, {
       ...{ session_id, thread_id, raw_turn_id },

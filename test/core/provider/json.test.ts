@@ -1,6 +1,15 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { assertShallow, fields, limit, parsed, text, tokens, toolInput } from '../../../core/provider/json.ts';
+import {
+  assertShallow,
+  fields,
+  limit,
+  parsed,
+  parseForeign,
+  text,
+  tokens,
+  toolInput,
+} from '../../../core/provider/json.ts';
 
 const test = suite('json');
 
@@ -34,6 +43,17 @@ test('what is nested too deep is not read', () => {
   assert.is(parsed(nested(513)), undefined);
   assert.is(parsed(nested(200_000)), undefined);
   assert.throws(() => assertShallow(JSON.parse(nested(100_000)), 'it'), /Cannot read it/);
+});
+
+test('brackets are counted before they are parsed, those in strings apart', () => {
+  const before = process.resourceUsage().maxRSS;
+  assert.throws(() => parseForeign('['.repeat(14_000_000)), /nested too deep/);
+  const grownMb = (process.resourceUsage().maxRSS - before) / 1024;
+  assert.ok(grownMb < 200, `${grownMb} MB for 14 MB of brackets`); // the parser alone takes 700
+  const strings = JSON.stringify({ '[[\\"': '['.repeat(200_000), '\\': ['\\\\"[', '"'], a: '\\"'.repeat(1_000) });
+  assert.equal(parseForeign(strings), JSON.parse(strings));
+  assert.equal(parsed(strings), JSON.parse(strings));
+  assert.throws(() => parseForeign('{"a": "'), SyntaxError);
 });
 
 test.run();

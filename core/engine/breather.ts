@@ -1,0 +1,14 @@
+/** Long work on a thread that others share: it stops now and then, so that what waits for the thread runs. */
+import { setImmediate as immediately } from 'node:timers/promises';
+
+const WORK_MS = 20;
+
+/** To be awaited between the steps of the work. */
+export function openBreather(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < WORK_MS) return;
+    await immediately();
+    since = performance.now();
+  };
+}
