@@ -1,8 +1,8 @@
 /** The read API: which resources it joins, and what stands before all of them. */
 import { matchedRoutes } from 'hono/route';
-import { aggregate } from '../cassette/aggregate.ts';
 import type { CassetteHost } from '../cassette/host.ts';
 import type { Installed } from '../cassette/installed.ts';
+import { joinedDocument } from '../cassette/joined-document.ts';
 import { cassetteUnknown } from '../cassette/unknown.ts';
 import type { Database } from '../db/database.ts';
 import { callers } from '../http/caller.ts';
@@ -12,6 +12,7 @@ import { deadline } from '../http/deadline.ts';
 import { documentApp } from '../http/document.ts';
 import { onError } from '../http/failure.ts';
 import { guard } from '../http/guards.ts';
+import { refuseNul } from '../http/nul.ts';
 import { payloadPlaces, payloadReads } from '../http/payload-reads.ts';
 import { requestIds } from '../http/request-id.ts';
 import { barred, type HttpEnv, routes } from '../http/routes.ts';
@@ -107,6 +108,7 @@ export function readApi(parts: ReadApi) {
   app.use(guard(allowedHosts));
   app.use(bearer(token, OPEN));
   app.use(callers(parts.trustCallerHeader ?? false));
+  app.use('/v1/cassettes/*', refuseNul());
   const inTime = deadline(parts.readMs ?? READ_MS);
   app.use('/v1/*', (c, next) => (PATIENT.test(c.req.path) ? next() : inTime(c, next)));
   const takePlace = payloadPlaces(PAYLOAD_READS);
@@ -135,7 +137,7 @@ export function readApi(parts: ReadApi) {
   app.route(
     '/',
     documentApp(
-      () => aggregate(contractOf(app, { ...ABOUT, version }), documentsOf(cassettes.installed())),
+      () => joinedDocument(contractOf(app, { ...ABOUT, version }), documentsOf(cassettes.installed())),
       barred,
       cassettes.version,
     ),

@@ -1,7 +1,9 @@
 /** /v1/cassettes/{name}/…: whatever a cassette serves, under its installed name. Not in the contract: its own operations are. */
 import { Hono } from 'hono';
 import type { CassetteHost } from '../cassette/host.ts';
+import { Refusal } from '../errors.ts';
 import { callerOf } from '../http/caller.ts';
+import { isInProcess } from '../http/in-process.ts';
 import type { HttpEnv } from '../http/routes.ts';
 import type { Log } from '../log.ts';
 
@@ -11,6 +13,8 @@ export const cassetteMountApp = ({ cassettes, log }: { cassettes: Pick<CassetteH
   for (const path of ['/v1/cassettes/:name', '/v1/cassettes/:name/*'])
     app.all(path, async (c, next) => {
       if (/^\/v1\/cassettes\/[^/]+\/openapi\.json$/.test(c.req.path)) return next(); // ours, whatever the method
+      if (isInProcess(c.req.raw))
+        throw new Refusal('route-unknown', 'Cannot find the path: a cassette does not ask cassettes');
       const name = c.req.param('name') ?? '';
       const { outgoing } = c.env ?? {};
       const cut = (why: string) => {

@@ -20,13 +20,14 @@ const purge = createRoute({
   description:
     'What goes: the raw turns that count for the session as corrections have it (those that a correction gave to another session ' +
     'stay there), the pieces of their bytes that no other turn needs, traces, spans, nodes, rollup and name, and what cassettes keep ' +
-    'of the session in the same database by its `session_id`, such as embeddings. The session is hidden from then on. What stays: a ' +
+    'of the session in the same database by its `session_id`, such as embeddings, or made of it and nobody edited since, such as ' +
+    'generated skills. The session is hidden from then on. What stays: a ' +
     'tombstone for each turn, with its place in the chain, its hash, the reason and the time, by which `svc verify` explains the gap; ' +
     'the counts of coverage; and what other sessions hold of the same words, such as a fork of the conversation or a sub-agent, ' +
     'which are sessions of their own. A client that goes on with the conversation sends all of it again: end it first, or purge ' +
     'again afterwards. What a cassette keeps in another database (`vector_store.target`), or is making at that moment, goes with its ' +
-    'next background run. Not reached: what a cassette wrote of its own, such as a skill; backups, replicas and the write-ahead log ' +
-    'of a database server; turns that were set aside unread (svc.parked_turns); the piece of the journal that is being written, ' +
+    'next background run. Not reached: what people edited, such as a skill, which `made_of_it` names so that they can look into it; what ' +
+    'was copied by hand; backups, replicas and the write-ahead log of a database server; turns that were set aside unread (svc.parked_turns); the piece of the journal that is being written, ' +
     'which is deleted when it is full or after the next start.',
   middleware: optionalBody(),
   request: {

@@ -39,6 +39,7 @@ const readContract = (refusals: RouteConfig['responses']) =>
   });
 
 /**
+ * @param compile the document, or the text of it
  * @param refusals what the listener can answer besides, in its own envelope
  * @param version of what is compiled, looked at for each request: when it is another one, so is the contract
  */
@@ -50,11 +51,15 @@ export const documentApp = (
   const app = routes();
   const route = readContract(refusals);
   app.openAPIRegistry.registerPath(route); // beside a plain handler, which sends text that was made once
-  let made: (Made & { version: number | string }) | null = null;
-  app.get(route.path, (c) => {
+  let latest: { version: number | string; made: Promise<Made> } | null = null;
+  app.get(route.path, async (c) => {
     const now = version();
-    if (made?.version !== now) made = { ...madeOf(compile()), version: now };
-    return handedOut(c, made);
+    if (latest?.version !== now) latest = { version: now, made: compiled(compile) };
+    const { made } = latest;
+    made.catch(() => {
+      if (latest?.made === made) latest = null; // the next one who asks has it tried again
+    });
+    return handedOut(c, await made);
   });
   return app;
 };
@@ -62,8 +67,11 @@ export const documentApp = (
 /** A document as it is sent, under the tag that tells it from every other. */
 export type Made = { text: string; etag: string };
 
+const compiled = async (compile: () => unknown): Promise<Made> => madeOf(await compile());
+
+/** @param document text is taken as it is */
 export function madeOf(document: unknown): Made {
-  const text = JSON.stringify(document);
+  const text = typeof document === 'string' ? document : JSON.stringify(document);
   return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
 }
 

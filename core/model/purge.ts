@@ -22,6 +22,21 @@ export const Purged = z
       .describe('pieces that other sessions hold as well, or turns that came in meanwhile; they stay'),
     bytes: z.int().describe('that the pieces took, compressed'),
     tombstones: z.int().describe('that stand for the session now, one for each raw turn, with those of earlier purges'),
+    made_of_it: z
+      .array(
+        z.object({
+          cassette: z.string(),
+          table: z.string(),
+          id: z.string(),
+          name: z.string(),
+          removed: z
+            .boolean()
+            .describe(
+              'false: somebody edited it, or nothing says that nobody did; it stays and may hold what is to go',
+            ),
+        }),
+      )
+      .describe('what cassettes wrote of the session, such as skills that were generated from it'),
     rewritten: z
       .boolean()
       .describe(
@@ -38,6 +53,15 @@ export const Purged = z
         slices_shared: 14,
         bytes: 48_210,
         tombstones: 9,
+        made_of_it: [
+          {
+            cassette: 'skills',
+            table: 'skills',
+            id: '0b5e3d1c-9a57-4c0e-8f42-3f1d2e4a5b6c',
+            name: 'Test dates at the harbour',
+            removed: true,
+          },
+        ],
         rewritten: true,
       },
     ],

@@ -29,10 +29,10 @@ export const tablesOfCassettes = (db: Sql): Promise<{ name: string; bytes: numbe
   db.rows<{ name: string; bytes: number }>(sql`
     select ${quotedName} as name, pg_total_relation_size(c.oid) as bytes from ${cassetteTables} order by name`);
 
-const quotedName: SQL = sql`format('%I.%I', n.nspname, c.relname)`;
+export const quotedName: SQL = sql`format('%I.%I', n.nspname, c.relname)`;
 
 /** The function that a cassette's statements run in has the name of its schema. */
-const cassetteTables: SQL = sql`
+export const cassetteTables: SQL = sql`
   pg_class c
   join pg_namespace n on n.oid = c.relnamespace and c.relkind = 'r'
   join pg_proc p on p.proname = n.nspname and p.pronamespace = to_regnamespace(${CALLS})`;
@@ -40,6 +40,7 @@ const cassetteTables: SQL = sql`
 const FOREIGN_KEY = '23503';
 const FORBIDDEN = '42501';
 
-function tolerated(error: unknown): void {
+/** What a cassette's own rules refuse is no reason to stop. @throws anything else */
+export function tolerated(error: unknown): void {
   if (!(error instanceof DatabaseError) || ![FOREIGN_KEY, FORBIDDEN].includes(error.sqlstate)) throw error;
 }

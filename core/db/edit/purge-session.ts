@@ -6,13 +6,21 @@ import { noteChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';
 import { forgetInCassettes } from './forget-in-cassettes.ts';
+import { type MadeOfSession, removeMadeInCassettes } from './made-in-cassettes.ts';
 import { parts, sliceReferences } from './slice-references.ts';
 
 /** The turns up to `up_to` that the latest correction attributes to the session; those that come later are no part of the purge. */
 export type PurgeOpened = { up_to: number; raw_turns: number };
 
 /** What went. `bytes`: that the slices took. `tombstones`: that stand for the session now, with those of earlier purges. */
-export type Purged = { raw_turns: number; slices: number; slices_shared: number; bytes: number; tombstones: number };
+export type Purged = {
+  raw_turns: number;
+  slices: number;
+  slices_shared: number;
+  bytes: number;
+  tombstones: number;
+  made_of_it: MadeOfSession[];
+};
 
 /** null: there was never such a session. */
 export const openPurge = (db: Sql, { session_id }: { session_id: string }): Promise<PurgeOpened | null> =>
@@ -108,6 +116,7 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: Going, candidates
     const affected = [...new Set([...(await chainsOf(tx, going)), session_id])].sort();
     await removeProjections(tx, pgArray(affected));
     await forgetInCassettes(tx, session_id);
+    const made_of_it = await removeMadeInCassettes(tx, session_id);
     const raw_turns = await buryTurns(tx, { session_id, going, reason });
     await deriveAgain(tx, pgArray(affected));
     const corrected = pgArray(turns.filter((raw_turn_id) => !still.has(raw_turn_id)));
@@ -124,7 +133,7 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: Going, candidates
     if (raw_turns > 0 || hidden) await noteChange(tx, affected);
     const [stones] = await tx.rows<{ tombstones: number }>(sql`
       select count(*) as tombstones from svc.tombstones where purged_session_id = ${session_id}::uuid`);
-    return { raw_turns, slices, bytes, tombstones: stones?.tombstones ?? 0 };
+    return { raw_turns, slices, bytes, tombstones: stones?.tombstones ?? 0, made_of_it };
   });
 
 /** The sessions in whose chains the turns stand: not always the one that they count for. */

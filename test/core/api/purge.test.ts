@@ -1,5 +1,6 @@
 /** A secret that was pasted into a session leaves every table; what others need stays, and the chain says what is missing. */
 import * as assert from 'uvu/assert';
+import skills from '../../../cassettes/skills/cassette.ts';
 import { sessionId } from '../../../core/capture/identity.ts';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import { unpackSlice } from '../../../core/capture/slice-codec.ts';
@@ -10,10 +11,12 @@ import { Problem } from '../../../core/model/problem.ts';
 import { Purged } from '../../../core/model/purge.ts';
 import { capturedCall, chat, chatAnswer, takeIn } from '../../support/captured-calls.ts';
 import { cassettesOf, furnished } from '../../support/cassette-database.ts';
+import { standCassette } from '../../support/cassette-stand.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { startEmbedder } from '../../support/embedding-server.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
+import { recordsIn, startScriptedLlm } from '../../support/scripted-llm.ts';
 import { standSearch } from '../../support/search.ts';
 import { assertWhole } from '../../support/stored-bytes.ts';
 import { zstdStored } from '../../support/zstd-store.ts';
@@ -186,6 +189,59 @@ databaseSuite('purging a session', (test, database) => {
     } finally {
       await database().ask('removeCassette', { name: 'notes' });
       await cassettes.close();
+    }
+  });
+
+  test('a skill that was generated from the session goes with it, and one that somebody edited since is named', async () => {
+    const other = capturedCall({
+      ...{ n: 100, headers: of('other'), request: chat('Tell me about harbours and tides') },
+      response: chatAnswer('They turn twice a day'),
+    });
+    await takeIn(database(), [...conversation('leaky', 0, 2), other]);
+    await deriveAll(database());
+    const llm = await startScriptedLlm((asked) => {
+      const records = recordsIn(asked);
+      const { span = '', text = '' } = records.find((record) => record.text.includes(SECRET)) ?? records[0] ?? {};
+      const claim = { text: text.slice(0, 200), sources: [{ span, quote: text.slice(0, 200) }] };
+      return JSON.stringify({ name: 'Keys', sections: [{ heading: '', claims: [claim] }] });
+    });
+    const stand = await standCassette(database(), {
+      ...{ folder: 'skills', manifest: skills.manifest, config: { 'llm.base_url': llm.url } },
+      environment: { SVC_CASSETTE_SKILLS_LLM_API_KEY: 'sk-of-the-operator' },
+    });
+    const asked = async (method: string, path: string, body: object): Promise<Json> => {
+      const response = await stand.ask(path, { method, body: JSON.stringify(body) });
+      const json = (await response.json()) as Json;
+      assert.ok(response.ok, JSON.stringify(json));
+      return json;
+    };
+    const generated = (...names: string[]) => asked('POST', '/generate', { sessionIds: names.map(id) });
+    try {
+      const untouched = await generated('leaky');
+      assert.match(untouched.content, SECRET, 'which is what makes it dangerous');
+      await asked('POST', `/${untouched.id}/versions`, {});
+      const copy = await asked('POST', `/${untouched.id}/duplicate`, {});
+      const edited = await generated('leaky', 'other');
+      await asked('PUT', `/${edited.id}`, { content: `${edited.content} Mine` });
+      const copied = await asked('POST', `/${edited.id}/duplicate`, {});
+      const others = await generated('other');
+      const row = ({ id: one, name }: Json, removed: boolean) =>
+        ({ cassette: 'skills', table: 'skills', id: one, name, removed }) as Json;
+      const byId = (one: Json, other: Json) => (one.id < other.id ? -1 : 1);
+      const { made_of_it } = await purge('leaky');
+      assert.equal(
+        made_of_it.sort(byId),
+        [row(untouched, true), row(copy, true), row(edited, false), row(copied, false)].sort(byId),
+      );
+      const rows = rowsOf(await everything(database()), SECRET).filter((one) => one.startsWith('cassette_skills.'));
+      assert.equal([rows.length, rows.filter((one) => one.includes(edited.id)).length], [2, 2], 'nowhere else');
+      assert.is((await stand.ask(`/${others.id}`)).status, 200, 'what came of another session alone stays');
+      const again = (await purge('leaky')).made_of_it;
+      assert.equal(again.sort(byId), [row(edited, false), row(copied, false)].sort(byId), 'as long as they are there');
+    } finally {
+      await stand.close();
+      await llm.close();
+      await database().ask('removeCassette', { name: 'skills' });
     }
   });
 
