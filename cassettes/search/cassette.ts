@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { HTTPException } from 'hono/http-exception';
 import type { Cassette, Log } from '../../core/cassette/contract.ts';
 import { onError } from '../../core/http/failure.ts';
+import { refuseNul } from '../../core/http/nul.ts';
 import { problem } from '../../core/http/problem.ts';
 import { routes } from '../../core/http/routes.ts';
 import { unrouted } from '../../core/http/unrouted.ts';
@@ -20,6 +21,7 @@ app.use(async (c, next) => {
   c.set('requestId', c.req.header('x-request-id') ?? randomUUID());
   await next();
 });
+app.use(refuseNul());
 searchRoutes(app);
 
 app.get('/ping', (c) => {

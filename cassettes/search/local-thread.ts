@@ -1,13 +1,15 @@
 /** A thread that holds a local model: a text takes a core for a while, and whoever is recorded must not wait for that. */
-import { setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openLocalModel, type Place } from './local-model.ts';
 
 export type Asked = { text: string };
 export type Said = { ready: true } | { absent: string } | { vector: Float32Array } | { failed: string };
 
-/** On Linux a priority is a thread's own, and of those that it starts: capturing goes before embedding. */
-if (process.platform === 'linux') setPriority(0, 5);
+/** On Linux a priority is a thread's own, and of those that it starts: capturing goes before embedding. One that cannot be had is done without. */
+try {
+  if (process.platform === 'linux') setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
+} catch {}
 
 const say = (said: Said, moved: ArrayBuffer[] = []) => parentPort?.postMessage(said, moved);
 

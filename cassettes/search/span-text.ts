@@ -1,14 +1,36 @@
 /** What of a span is embedded? What was said in it, without what a harness put in, in pieces that a model can take in at once. */
 
-/** What harnesses wrap their own words in, inside of what a person said. */
-const HARNESS =
-  /<(system-reminder|environment_context|user_instructions|local-command-stdout|command-(?:name|message|args)|ide_(?:selection|opened_file))\b[^>]*>[\s\S]*?<\/\1>/gi;
+/** What harnesses wrap their own words in, inside of what a person said: where such a wrapping begins or ends. */
+const NAMES =
+  'system-reminder|environment_context|user_instructions|local-command-stdout|command-(?:name|message|args)|ide_(?:selection|opened_file)';
+const TAG = new RegExp(`<(?:(?<opened>${NAMES})\\b[^<>]*|/(?<closed>${NAMES}))>`, 'gi');
+
+/** A wrapping that never ends is none. In one pass over its marks, since a search from each for its end would be quadratic. */
+function withoutHarness(text: string): string {
+  const tags = [...text.matchAll(TAG)].map(({ 0: tag, index, groups }) => ({
+    ...{ begin: index, end: index + tag.length },
+    ...{ opened: groups?.opened?.toLowerCase(), closed: groups?.closed?.toLowerCase() },
+  }));
+  const lastEnd = new Map(tags.flatMap(({ closed, begin }) => (closed ? [[closed, begin] as const] : [])));
+  const kept: string[] = [];
+  let at = 0;
+  let within: string | undefined;
+  for (const { begin, end, opened, closed } of tags) {
+    if (within === undefined && opened !== undefined && (lastEnd.get(opened) ?? -1) > begin) {
+      kept.push(text.slice(at, begin));
+      within = opened;
+    } else if (within !== undefined && closed === within) {
+      at = end;
+      within = undefined;
+    }
+  }
+  return kept.length === 0 ? text : [...kept, text.slice(at)].join(' ');
+}
 
 export const spanText = (input: string, output: string): string =>
   [input, output]
     .map((text) =>
-      text
-        .replace(HARNESS, ' ')
+      withoutHarness(text)
         .replace(/[^\S\n]+/g, ' ')
         .replace(/ ?\n[ \n]*/g, '\n')
         .trim(),

@@ -2,6 +2,7 @@
 import { v7 } from 'uuid';
 import type { Cassette } from '../../core/cassette/contract.ts';
 import { contractOf } from '../../core/http/contract.ts';
+import { refuseNul } from '../../core/http/nul.ts';
 import { routes } from '../../core/http/routes.ts';
 import { unrouted } from '../../core/http/unrouted.ts';
 import { downloadApp } from './download.ts';
@@ -20,6 +21,7 @@ function skillsApp() {
     c.set('requestId', c.req.header('x-request-id') ?? v7());
     await next();
   });
+  app.use(refuseNul());
   for (const part of [listApp(), generateApp(), toolsApp(), headsApp(), versionsApp(), downloadApp()])
     app.route('/', part);
   let document: unknown = null;

@@ -17,6 +17,8 @@ export type Answer = z.infer<typeof Answer>;
 export type Drawn = { name: string; description: string; tags: string[]; claims: Claim[]; content: string };
 
 const MOST_CLAIMS = 200;
+/** That are looked at, of one claim: each is looked for in a step. */
+const MOST_SOURCES = 20;
 
 /** null: nothing of it holds. @param wanted name that the caller wants it to have */
 export function drawn(answer: Answer, steps: readonly Step[], wanted: string | undefined): Drawn | null {
@@ -49,19 +51,28 @@ function held(said: unknown, bySpan: ReadonlyMap<string, Step>): Claim | null {
   if (!read.success) return null;
   const text = line(read.data.text, 2_000);
   const steps = read.data.sources
+    .slice(0, MOST_SOURCES)
     .flatMap((source) => Source.safeParse(source).data ?? [])
     .flatMap(({ span, quote }) => {
       const step = bySpan.get(span.trim().toLowerCase());
       return step && says(step, quote) && supports(step, quote, text) ? [step] : [];
     });
-  if (text === '' || steps.length === 0 || !literals(text).every((one) => steps.some((step) => says(step, one))))
+  const own = [...new Set(steps)];
+  if (text === '' || own.length === 0 || !literals(text).every((one) => own.some((step) => says(step, one))))
     return null;
-  const spans = [...new Set(steps)].map(({ sessionId, traceId, spanId }) => ({ sessionId, traceId, spanId }));
+  const spans = own.map(({ sessionId, traceId, spanId }) => ({ sessionId, traceId, spanId }));
   return { text, spans };
 }
 
 const normal = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
-const wholeOf = ({ said }: Step): string => normal(said.map(({ text }) => text).join('\n'));
+const wholes = new WeakMap<Step, string>();
+
+/** All of a step in one form, made once. */
+function wholeOf(step: Step): string {
+  const whole = wholes.get(step) ?? normal(step.said.map(({ text }) => text).join('\n'));
+  wholes.set(step, whole);
+  return whole;
+}
 
 const SHORTEST_QUOTE = 8; // characters; a word alone stands everywhere
 

@@ -9,7 +9,7 @@ import type { SkillsHttp } from './manifest.ts';
 import { Generation, Skill } from './model.ts';
 import { promptFor } from './prompt.ts';
 import { SkillRefusal } from './refused.ts';
-import { createSkill } from './store.ts';
+import { createSkill, removeSkill } from './store.ts';
 import { findSession, type Step, stepsOf } from './transcript.ts';
 
 const generateSkill = createRoute({
@@ -79,5 +79,11 @@ export const generateApp = () =>
       ...{ name, description, claims, content, tags: hint.tags ?? tags, type: hint.type ?? 'workflow' },
       ...{ visibility: 'private', isAiGenerated: true, originatingSessionIds: ids, authorId: callerOf(c) },
     });
+    try {
+      for (const id of ids) await findSession(core, id, signal); // one may have been purged while the model wrote
+    } catch (error) {
+      await removeSkill(db, made.id);
+      throw error;
+    }
     return c.json(made, 201);
   });

@@ -29,18 +29,22 @@ const KEYS: readonly RegExp[] = [
   /\blin_api_\w{20,}/g, // Linear
   /\b(?:gsk|xai|fw|pplx|r8|nvapi|dckr_pat|glsa|ATATT)[_-]?[A-Za-z0-9_-]{28,}/g,
   /\b\d{8,10}:[A-Za-z0-9_-]{35}\b/g, // Telegram
-  /\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?/g, // JWT
   /(?<=\b(?:AccountKey|SharedAccessKey|sig)=)[A-Za-z0-9+/%=]{20,}/g, // Azure
 ];
 
 /** `scheme://user:password@host` */
 const ADDRESS = /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/'"]*:)[^\s@/'"]+(?=@)/gi;
-/** `Authorization: Bearer …` */
-const SCHEME = /(?<=\b(?:bearer|basic|digest|token)\s+)(?=[\w.~+/=-]*[\d+/=_-])[\w.~+/=-]{12,}/gi;
+/** `Authorization: Bearer …`; forwards from the name of the scheme, since a look back from each of many blanks would be quadratic. */
+const SCHEME = /(?<name>\b(?:bearer|basic|digest|token)\s+)(?=[a-z.~]*[\d+/=_-])[\w.~+/=-]{12,}/gi;
+/** A JWT from its first full stop on: what stands before that is looked at once for each of them. */
+const JWT_REST = /\.(?<=(?<head>\beyJ[\w-]{8,})\.)[\w-]{8,}(?:\.[\w-]*)?/g;
 
-/** A name and what is given to it, as code, shells, YAML, JSON (also inside a JSON text) and headers write it. */
+/**
+ * A name and what is given to it, as code, shells, YAML, JSON (also inside a JSON text) and headers write it. A name is read once,
+ * from where its run of characters begins.
+ */
 const ASSIGNMENT =
-  /(?<name>[A-Za-z_][\w.-]{0,80})(?<sign>\\?["']?[^\S\n]{0,3}(?:=>|:=|[:=])[^\S\n]{0,3})(?:(?<quote>\\?["'`])(?<quoted>(?:(?!\k<quote>)[^\n]){4,4000})|(?![\w.-]{1,80}(?::\s|:$|=[^=\s]|[^\S\n]{1,3}(?::=|=>|[:=])\s))(?<bare>[^\s"'`,;(){}<>[\]\\|&]{4,4000}))/g;
+  /(?<![\w.-])(?<lead>[\d.-]*)(?<name>[A-Za-z_][\w.-]*)(?<sign>\\?["']?[^\S\n]{0,3}(?:=>|:=|[:=])[^\S\n]{0,3})(?:(?<quote>\\?["'`])(?<quoted>(?:(?!\k<quote>)[^\n]){4,4000})|(?![\w.-]{1,80}(?::\s|:$|=[^=\s]|[^\S\n]{1,3}(?::=|=>|[:=])\s))(?<bare>[^\s"'`,;(){}<>[\]\\|&]{4,4000}))/g;
 /** `--password …` */
 const FLAG =
   /(?<=--?(?:password|passwd|passphrase|token|secret|api-?key|access-?key|auth|credentials?)[ =]['"]?)[^\s'"-][^\s'"]{3,}/gi;
@@ -51,26 +55,55 @@ const TELLING =
 const NO_SECRET =
   /^(?:\$|process\.|os\.|env[.[(]|<|%|\*+$|x+$|\.\.\.|true$|false$|null$|none$|undefined$|string$|number$|boolean$|required$|optional$|your[_-]|example|placeholder|changeme|\[masked])/i;
 
+/** Characters that are read of a text: of more its beginning and its end. Far more than a transcript keeps. */
+const LONGEST = 262_144;
+
 /**
  * The text with secrets replaced. What has no shape of a secret and is named as none is kept: hashes of commits, ids and paths are
- * what a transcript is about.
+ * what a transcript is about. Takes time in proportion to the text, whatever that is.
  */
 export function masked(text: string): string {
+  if (text.length <= LONGEST) return maskedWhole(text);
+  const half = LONGEST / 2;
+  const left = `[… ${text.length - LONGEST} characters left out …]`;
+  // half a key has no shape: what a cut may have torn goes
+  const [begin, end] = [text.slice(0, half).replace(TORN_END, ''), text.slice(-half).replace(TORN_BEGIN, '')];
+  return `${maskedWhole(begin)}\n${left}\n${maskedWhole(end)}`;
+}
+
+const TORN_END = /(?<=\s)\S*$/;
+const TORN_BEGIN = /^\S*/;
+
+function maskedWhole(text: string): string {
   let seen = text;
   for (const key of KEYS) seen = seen.replace(key, MASKED);
-  seen = seen.replace(ADDRESS, MASKED).replace(SCHEME, MASKED).replace(FLAG, MASKED);
+  seen = withoutJwts(seen).replace(ADDRESS, MASKED).replace(SCHEME, `$<name>${MASKED}`).replace(FLAG, MASKED);
   return assigned(seen);
+}
+
+function withoutJwts(text: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (const { 0: rest, index, groups } of text.matchAll(JWT_REST)) {
+    kept.push(text.slice(at, Math.max(at, index - (groups?.head?.length ?? 0))), MASKED);
+    at = index + rest.length;
+  }
+  return at === 0 ? text : kept.join('') + text.slice(at);
 }
 
 const DEEPEST = 8;
 
 function assigned(text: string, depth = 0): string {
   return text.replace(ASSIGNMENT, (_whole: string, ...rest: unknown[]) => {
-    const groups = rest.at(-1) as { name: string; sign: string; quote?: string; quoted?: string; bare?: string };
-    const { name, sign, quote = '', quoted, bare } = groups;
+    const groups = rest.at(-1) as Record<'lead' | 'name' | 'sign', string> & {
+      quote?: string;
+      quoted?: string;
+      bare?: string;
+    };
+    const { lead, name, sign, quote = '', quoted, bare } = groups;
     const value = quoted ?? bare ?? '';
     const secret = depth > DEEPEST || (!NO_SECRET.test(value) && (TELLING.test(name) || isRandom(value)));
-    return `${name}${sign}${quote}${secret ? MASKED : assigned(value, depth + 1)}`; // a command in quotes has assignments of its own
+    return `${lead}${name}${sign}${quote}${secret ? MASKED : assigned(value, depth + 1)}`; // a command in quotes has assignments of its own
   });
 }
 

@@ -46,4 +46,11 @@ create table skill_versions (
   unique (skill_id, idempotency_key)
 );`,
   },
+  {
+    // A purge of one of its sessions takes a generated skill along that nobody edited; of those before nobody knows.
+    name: '0002_edited_skills',
+    sql: `
+alter table skills add column edited boolean not null default false;
+update skills set edited = not is_ai_generated or parent_id is not null or updated_at > created_at;`,
+  },
 ];

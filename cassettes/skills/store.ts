@@ -46,8 +46,8 @@ export async function createSkill(db: Db, skill: NewSkill): Promise<Skill> {
   const { claims = [], isAiGenerated = false, originatingSessionIds = [] } = skill;
   const made = await db.query<Row>(
     `insert into skills (name, description, type, visibility, tags, content, claims, is_ai_generated,
-                         generated_from_session_ids, author_subject)
-     values ($1, $2, $3, $4, ${textsOf('$5')}, $6, $7::jsonb, $8::boolean, ${textsOf('$9')}, $10)
+                         generated_from_session_ids, author_subject, edited)
+     values ($1, $2, $3, $4, ${textsOf('$5')}, $6, $7::jsonb, $8::boolean, ${textsOf('$9')}, $10, not $8::boolean)
      returning ${SHOWN}`,
     [name, description, type, visibility, tags, content, claims, isAiGenerated, originatingSessionIds, authorId],
   );
@@ -67,7 +67,9 @@ export async function updateSkill(db: Db, id: string, update: SkillUpdate): Prom
               visibility = coalesce($5::text, visibility),
               tags = case when $6::jsonb is null then tags else ${textsOf('$6')} end,
               content = coalesce($7::text, content),
-              claims = case when $7::text is null then claims else ${keptClaims('$7::text')} end, updated_at = now()
+              claims = case when $7::text is null then claims else ${keptClaims('$7::text')} end,
+              edited = edited or $2::text is not null or $3::text is not null or $6::jsonb is not null or $7::text is not null,
+              updated_at = now()
         where id = $1::uuid
         returning ${SHOWN}`,
       [id, name, description, type, visibility, tags, content],
@@ -80,9 +82,9 @@ export const duplicateSkill = async (db: Db, id: string, authorId: string | null
   only(
     await db.query<Row>(
       `insert into skills (parent_id, name, description, type, tags, content, claims, is_ai_generated,
-                           generated_from_session_ids, author_subject)
+                           generated_from_session_ids, author_subject, edited)
        select id, left(name, 190) || ' (copy)', description, type, tags, content, claims, is_ai_generated,
-              generated_from_session_ids, $2::text
+              generated_from_session_ids, $2::text, edited
          from skills where id = $1::uuid
        returning ${SHOWN}`,
       [id, authorId],
@@ -107,6 +109,11 @@ export async function deleteSkill(
   const [row] = rows;
   if (row?.gone) return 'deleted';
   return row?.forbidden ? 'forbidden' : 'unknown';
+}
+
+/** Whoever made it. */
+export async function removeSkill(db: Db, id: string): Promise<void> {
+  await db.query('delete from skills where id = $1::uuid', [id]);
 }
 
 /** Counts it, in the same step. */

@@ -33,16 +33,16 @@ export async function stepsOf(core: Core, id: string, characters: number, signal
   let read = 0;
   for (let size = 0; read < traces.length && size < characters; read++) {
     const steps = await traceSteps(core, traces[read] as string, signal);
-    front.push(...steps);
+    for (const step of steps) front.push(step); // there may be more of them than a call takes arguments
     size += sizeOf(steps);
   }
-  const back: Step[] = [];
+  const back: Step[][] = [];
   for (let at = traces.length - 1, size = 0; at >= read && size < characters * TAIL; at--) {
     const steps = await traceSteps(core, traces[at] as string, signal);
-    back.unshift(...steps);
+    back.push(steps);
     size += sizeOf(steps);
   }
-  return fitting([...front, ...back], characters);
+  return fitting([...front, ...back.reverse().flat()], characters);
 }
 
 const TAIL = 0.4; // of the characters
@@ -140,15 +140,19 @@ function saidIn({ kind, call_kind, name, input, output }: Omit<Span, 'session_id
 }
 
 /** Values behind their names without the quotation of JSON, which would hide what they look like. */
-function plain(value: unknown): string {
+function plain(value: unknown, depth = 0): string {
   if (value === undefined || value === null) return '';
-  if (Array.isArray(value)) return value.map(plain).join('\n');
+  if (depth > DEEPEST) return '…';
+  if (Array.isArray(value)) return value.map((member) => plain(member, depth + 1)).join('\n');
   if (typeof value === 'object')
     return Object.entries(value)
-      .map(([key, member]) => `${key}: ${plain(member)}`)
+      .map(([key, member]) => `${key}: ${plain(member, depth + 1)}`)
       .join('\n');
   return String(value);
 }
+
+/** Nested deeper it is written for no reader, and each level costs its text once more. */
+const DEEPEST = 50;
 
 /** Its beginning and a little of its end. */
 function clipped(text: string, most: number): string {

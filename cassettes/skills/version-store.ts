@@ -36,7 +36,8 @@ with known as (
 ), head as (
   update skills
      set version_number = version_number + 1, content = coalesce($3::text, content),
-         claims = case when $3::text is null then claims else ${keptClaims('$3::text')} end, updated_at = now()
+         claims = case when $3::text is null then claims else ${keptClaims('$3::text')} end,
+         edited = edited or $3::text is not null, updated_at = now()
    where id = $1::uuid and not exists (select 1 from known)
    returning *
 ), made as (

@@ -1,4 +1,6 @@
 /** May a source come in? Its steps in order; the first that fails is the reason. (DESIGN section 9, 'Admission'.) */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { CassetteDatabases } from '../db/cassette/cassette-databases.ts';
 import { GrantsUnavailable, MigrationRefused } from '../db/cassette/grants-unavailable.ts';
 import { DatabaseError } from '../errors.ts';
@@ -14,6 +16,7 @@ import { type HealthPatience, untilHealthy } from './health.ts';
 import { startInline } from './isolation/inline.ts';
 import { startProcess } from './isolation/process.ts';
 import { startRemote } from './isolation/remote.ts';
+import type { SharedProcess } from './isolation/shared.ts';
 import type { Entry } from './list.ts';
 import { type DeclaredManifest, parseManifest, refuseOtherManifest } from './manifest.ts';
 import { type Handed, type Isolation, type Loaded, Rejection, type Running } from './running.ts';
@@ -32,6 +35,8 @@ export type AdmissionParts = {
   names?: () => readonly string[];
   /** Of the service itself, for those that come with it. (core-settings.ts) */
   coreSettings?: Readonly<Record<string, unknown>>;
+  /** Where those that come with the service run, unless their entry says otherwise. Absent: each is kept apart like any other. */
+  shared?: SharedProcess;
   /** A folder of ours for what a process needs while it runs. */
   tmp: string;
   log: OurLog;
@@ -67,13 +72,13 @@ export async function admit(entry: Entry, parts: AdmissionParts, signal: AbortSi
   const source = await resolveSource(entry.source, { ...parts, name: entry.name });
   const isolation = isolationOf(entry, source);
   const source_digest = source.kind === 'module' ? await digestOf(source.folder) : null;
-  if (source_digest !== null) refuseChanged(entry, source_digest);
+  if (source_digest !== null) refuseChanged(entry, source_digest, source);
 
-  const running = await start(entry, source, isolation, { ...parts, signal });
+  const running = await start(entry, source, isolation, { ...parts, source_digest, signal });
   try {
     const text = await documentOf(running, source, { ms: documentMs, signal });
     const document = await readDocument(text, { name: entry.name, isolation });
-    if (source.kind === 'remote') refuseChanged(entry, document.openapi_digest);
+    if (source.kind === 'remote') refuseChanged(entry, document.openapi_digest, source);
     const { manifest } = document;
     if (running.loaded) refuseOtherManifest(running.loaded.manifest, manifest);
     if (isolation === 'remote') refuseUngranted(manifest, entry.grants, ['forward_auth']);
@@ -84,6 +89,16 @@ export async function admit(entry: Entry, parts: AdmissionParts, signal: AbortSi
   } catch (error) {
     await running.close(0);
     throw error;
+  }
+}
+
+/** What stands there now; null when it cannot be read. */
+export async function digestOfSource(entry: Entry, parts: AdmissionParts): Promise<string | null> {
+  try {
+    const source = await resolveSource(entry.source, { ...parts, name: entry.name });
+    return source.kind === 'module' ? await digestOf(source.folder) : null;
+  } catch {
+    return null;
   }
 }
 
@@ -99,15 +114,29 @@ export function isolationOf({ isolation }: Pick<Entry, 'isolation'>, source: Pic
   return isolation ?? usual;
 }
 
-function refuseChanged({ digest }: Entry, found: string): void {
-  if (digest !== undefined && digest !== found)
+function refuseChanged({ digest }: Entry, found: string, source: Source): void {
+  if (digest === undefined || digest === found) return;
+  const git = source.kind === 'module' && existsSync(join(source.folder, '.git'));
+  throw new Rejection(
+    'digest',
+    `Cannot take it: it is not what was pinned (pinned ${digest}, found ${found}); install it again, or pin what is there${
+      git ? "; its '.git' counts too and changes with every use of git, so pin a copy without it" : ''
+    }`,
+  );
+}
+
+/** @param admitted its digest when it was admitted @throws {Rejection} digest */
+async function refuseOther(entry: Entry, source: Source & { kind: 'module' }, admitted: string | null): Promise<void> {
+  const found = await digestOf(source.folder);
+  refuseChanged(entry, found, source);
+  if (found !== admitted)
     throw new Rejection(
       'digest',
-      `Cannot take it: it is not what was pinned (pinned ${digest}, found ${found}); install it again, or pin what is there`,
+      `Cannot start it: its files have changed since they were looked at (found ${found}, before ${admitted})`,
     );
 }
 
-type StartParts = AdmissionParts & { signal: AbortSignal };
+type StartParts = AdmissionParts & { source_digest: string | null; signal: AbortSignal };
 
 function start(entry: Entry, source: Source, isolation: Isolation, parts: StartParts): Promise<Running> | Running {
   if (source.kind === 'remote') return startRemote({ address: source.address, name: entry.name });
@@ -118,9 +147,11 @@ function start(entry: Entry, source: Source, isolation: Isolation, parts: StartP
     beside: source.beside ?? [],
     handed: (loaded: Loaded) => handed(entry, loaded, parts),
     network: entry.grants.bindings.includes('network'),
+    unchanged: () => refuseOther(entry, source, parts.source_digest),
     log: cassetteLog(parts.log, entry.name),
   };
   const { loadMs } = parts.patience ?? PATIENCE;
+  if (parts.shared && entry.isolation === undefined && parts.base === packageRoot()) return parts.shared.start(module);
   return isolation === 'inline'
     ? startInline(module)
     : startProcess(module, { tmp: parts.tmp, loadMs, signal: parts.signal });
@@ -136,14 +167,19 @@ function handed(entry: Entry, loaded: Loaded, parts: AdmissionParts): Handed {
   return {
     LOG: cassetteLog(log, name),
     CONFIG: readSettings(manifest, given, settingsFromEnvironment(name, environment, names()), name),
-    DB: manifest.bindings.db && databases ? databases.db(name, { statementMs: STATEMENT_MS }) : null,
+    DB:
+      manifest.bindings.db && databases
+        ? databases.db(name, { statementMs: STATEMENT_MS, builtIn: isBuiltIn(parts) })
+        : null,
     CORE: manifest.bindings.core ? core : null,
   };
 }
 
+const isBuiltIn = ({ base }: Pick<AdmissionParts, 'base'>): boolean => base === packageRoot();
+
 /** Only what it declares, and only to what comes with the service: anybody could declare a key of ours. */
 const ofTheService = ({ config }: DeclaredManifest, { base, coreSettings = {} }: AdmissionParts) =>
-  base === packageRoot()
+  isBuiltIn({ base })
     ? Object.fromEntries(Object.entries(coreSettings).filter(([key]) => config.some((setting) => setting.key === key)))
     : {};
 
@@ -167,16 +203,16 @@ async function makeSchema(
   { name }: Entry,
   { depends }: DeclaredManifest,
   loaded: Loaded | null,
-  { databases }: AdmissionParts,
+  { databases, base }: AdmissionParts,
 ): Promise<void> {
   if (!databases) return; // it has no DB, and says so to whoever asks
   try {
     await databases.provision({ name, views: depends.views, extensions: depends.extensions });
-    await databases.migrate(name, migrationsOf(loaded));
+    await databases.migrate(name, migrationsOf(loaded), { builtIn: isBuiltIn({ base }) });
   } catch (error) {
     if (error instanceof GrantsUnavailable)
       throw new Rejection('migrate', `grants-unavailable: ${error.message}`, error.sql === '' ? [] : [error.sql]);
-    if (error instanceof MigrationRefused) throw new Rejection('migrate', error.message);
+    if (error instanceof MigrationRefused) throw new Rejection('migrate', error.message, [], { final: error.final });
     if (error instanceof DatabaseError)
       throw new Rejection(
         'migrate',

@@ -37,7 +37,11 @@ export function aggregate(core: Document, parts: readonly Part[]): Document {
     for (const [section, held] of Object.entries(components)) {
       if (section === 'securitySchemes' || !isNode(held)) continue;
       const theirs = Object.entries(held).map(([key, value]) => [naming.names.get(`${section} ${key}`) ?? key, value]);
-      whole.components[section] = { ...whole.components[section], ...Object.fromEntries(theirs) };
+      const named = Object.fromEntries(theirs) as Record<string, Node>;
+      whole.components[section] = {
+        ...whole.components[section],
+        ...(section === 'responses' ? withHeaders(named) : named),
+      };
     }
     const { title, description } = (document.info ?? {}) as { title?: string; description?: string };
     whole.tags = [...(whole.tags ?? []), { name: tag, description: description ?? title ?? name }];

@@ -143,7 +143,7 @@ function pathProblems({ paths }: OpenApi, prefix: string): string[] {
     if (!isBelow(path, prefix)) return [`${shown}: it is not below ${prefix}, which is all that a cassette serves`];
     if (path === `${prefix}/openapi.json`)
       return [`${shown}: where it is mounted, its document is served there; take another path`];
-    const shape = path.replaceAll(/\{[^}]*\}/g, '{}');
+    const shape = path.replaceAll(/\{[^{}]*\}/g, '{}');
     const same = shapes.get(shape);
     shapes.set(shape, path);
     return same === undefined ? [] : [`${shown}: it is the same path as ${same.slice(0, 200)}`];
@@ -177,7 +177,7 @@ function operationProblems(document: OpenApi): string[] {
 /** What stands in braces is declared, once, and nothing else is. */
 function parameterProblems(document: OpenApi): string[] {
   return Object.entries(document.paths).flatMap(([path, item]) => {
-    const named = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? '');
+    const named = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name ?? '');
     const shared = parametersOf(document, item);
     return METHODS.filter((method) => method in item).flatMap((method) => {
       const own = parametersOf(document, item[method] as Node);

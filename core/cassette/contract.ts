@@ -146,7 +146,7 @@ export type Manifest = {
     core?: boolean;
     /** Connections to other machines. Where processes can be kept from the network, one that does not ask for it has none. */
     network?: boolean;
-    /** The caller's `authorization` and `cookie`, and who the caller is (`x-svc-auth-subject`). */
+    /** The caller's credentials, in headers and in the query, and who the caller is (`x-svc-auth-subject`). */
     forward_auth?: boolean;
   };
   /** Names of the tables in its own schema, for whoever is asked to let it in. */

@@ -1,33 +1,55 @@
-/** What of the read API does a cassette see? What can be read: no actions, no other cassettes, and no credentials of its own. */
+/** What of the read API does a cassette see? The reads listed here: no actions, no other cassettes, and no credentials. */
+import { Hono } from 'hono';
+import { admitInProcess } from '../http/in-process.ts';
 import { PROBLEM_TYPE } from '../http/problem.ts';
 import type { Env } from './contract.ts';
 
-/** @param token the service's own, so that cassettes read also where callers are asked for one */
-export const coreBinding = (
-  fetch: (request: Request) => Response | Promise<Response>,
-  token: string,
-): NonNullable<Env['CORE']> => ({
-  fetch: async (input, init) => {
-    const asked = new Request(typeof input === 'string' ? new URL(input, HERE) : input, init);
-    const { pathname, search } = new URL(asked.url);
-    if (asked.method !== 'GET' && asked.method !== 'HEAD')
-      return refused(405, 'method-not-allowed', 'Cannot do that: a cassette reads the core and changes nothing in it');
-    if (!READABLE.test(pathname))
-      return refused(
-        404,
-        'route-unknown',
-        'Cannot find the path: a cassette reads /v1 apart from admin and cassette routes',
-      );
-    const headers = new Headers(asked.headers);
-    for (const name of [...headers.keys()]) if (name.startsWith('x-svc-') || LEFT_OUT.has(name)) headers.delete(name);
-    if (token !== '') headers.set('authorization', `Bearer ${token}`);
-    return fetch(new Request(`${HERE}${pathname}${search}`, { method: asked.method, headers, signal: asked.signal }));
-  },
-});
+/** Matched as the read API matches them, by the same router. */
+export const CORE_READS = [
+  ...['/ping', '/openapi', '/v1/stats', '/v1/coverage', '/v1/events', '/v1/browse/sessions'],
+  ...['/v1/sessions', '/v1/sessions/:id', '/v1/sessions/:id/traces', '/v1/sessions/:id/raw_turns'],
+  ...['/v1/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'],
+  ...['/v1/cassettes', '/v1/cassettes/:name/openapi.json'],
+];
+
+/** @param fetch answers without a token what `admitInProcess` was called for */
+export function coreBinding(fetch: (request: Request) => Response | Promise<Response>): NonNullable<Env['CORE']> {
+  const readable = new Hono();
+  readable.on('GET', CORE_READS, ({ req: { raw } }) => fetch(admitInProcess(ofOurs(raw))));
+  readable.notFound(unreadable);
+  readable.onError((error) => {
+    throw error; // its own to handle
+  });
+  return {
+    fetch: async (input, init) => {
+      const asked = new Request(typeof input === 'string' ? new URL(input, HERE) : input, init);
+      if (asked.method !== 'GET' && asked.method !== 'HEAD')
+        return refused(
+          405,
+          'method-not-allowed',
+          'Cannot do that: a cassette reads the core and changes nothing in it',
+        );
+      return PLAIN.test(new URL(asked.url).pathname) ? readable.fetch(asked) : unreadable();
+    },
+  };
+}
 
 const HERE = 'http://localhost';
-const READABLE = /^\/(?:ping|openapi|v1\/(?!admin(?:\/|$)|mcp(?:\/|$)|cassettes\/[^/]+\/(?!openapi\.json$)).*)$/;
-const LEFT_OUT = new Set(['authorization', 'cookie', 'host', 'origin', 'sec-fetch-site', 'connection']);
+/** No path of these needs an escape, and one without can be read in one way only. */
+const PLAIN = /^(?:\/[A-Za-z0-9._~-]+)+$/;
+const PASSED_ON = ['accept', 'accept-encoding', 'if-none-match', 'last-event-id', 'x-request-id'];
+
+function ofOurs({ url, method, headers, signal }: Request): Request {
+  const { pathname, search } = new URL(url);
+  const passed = PASSED_ON.flatMap((name): [string, string][] => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  return new Request(`${HERE}${pathname}${search}`, { method, headers: passed, signal });
+}
+
+const unreadable = (): Response =>
+  refused(404, 'route-unknown', 'Cannot find the path: a cassette reads /v1 apart from admin and cassette routes');
 
 const refused = (status: number, code: string, error: string): Response =>
   new Response(JSON.stringify({ type: 'about:blank', title: 'Refused', status, code, detail: error, error }), {

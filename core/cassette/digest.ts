@@ -9,7 +9,7 @@ const CHUNK_BYTES = 65_536;
 /**
  * `sha256:<hex>` over every file under the folder, dependencies included: path, content, whether it may be executed, and where a
  * symlink leads; not over times, owners and empty folders. It is the same on every machine, in whichever order its disk lists files.
- * The folder's own `.git` is left out. Nothing is held but the names in one folder and those above it.
+ * Nothing is left out: whatever is in the folder can be read and imported by what runs from it. Nothing is held but the names in one folder and those above it.
  * @throws {Rejection} digest: a symlink leads out of the folder or nowhere, or something in it is no file or cannot be read
  */
 export async function digestOf(folder: string): Promise<string> {
@@ -31,7 +31,6 @@ type Walk = { root: string; hash: Hash; chunk: Buffer };
 async function addFolder(walk: Walk, path: string): Promise<void> {
   const found: { name: string; kind: 'folder' | 'file' | 'link' }[] = [];
   for await (const entry of await opendir(join(walk.root, path))) {
-    if (path === '' && entry.name === '.git') continue;
     const kind = entry.isDirectory() ? 'folder' : entry.isFile() ? 'file' : entry.isSymbolicLink() ? 'link' : null;
     if (kind === null) throw refused(join(walk.root, path, entry.name), 'is neither a file nor a folder nor a symlink');
     found.push({ name: entry.name, kind });

@@ -26,7 +26,7 @@ export async function documentText(
     signal: signal ? AbortSignal.any([late, signal]) : late,
   });
   const why = (error: Error) => (late.aborted ? `it took longer than ${ms / 1000} s` : error.message);
-  const response = await running.fetch(request).catch((error: Error) => {
+  const response = await Promise.race([running.fetch(request), aborted(request.signal)]).catch((error: Error) => {
     throw new Rejection(step, `Cannot get its OpenAPI document at ${path}: ${why(error)}`);
   });
   if (response.status !== 200) {

@@ -11,12 +11,13 @@ export type CassetteDocument = CheckedDocument & {
   openapi_digest: string;
 };
 
-export const MOST_DOCUMENT_BYTES = 8 * 1024 * 1024;
-const SOON_BYTES = 131_072; // read within some tens of milliseconds, whatever stands in it
+export const MOST_DOCUMENT_BYTES = 1024 * 1024;
+const SOON_BYTES = 8_192; // read within a few tens of milliseconds, whatever stands in it
 const THREAD_MS = 30_000;
 
 /**
- * The document as it came from the cassette. A large one is read in a thread of its own, since its author may mean harm.
+ * The document as it came from the cassette, read in a thread of its own, since its author may mean harm: not where it is short, or
+ * where its author's code runs in the service anyway.
  * @throws {Rejection} manifest, openapi or tools
  */
 export async function readDocument(text: string, installing: Installing): Promise<CassetteDocument> {
@@ -27,7 +28,8 @@ export async function readDocument(text: string, installing: Installing): Promis
       `Cannot serve its OpenAPI document: it has ${bytes.length} bytes, and at most ${MOST_DOCUMENT_BYTES} are read`,
     );
   const openapi_digest = openapiDigest(bytes);
-  if (bytes.length > SOON_BYTES) return { ...(await checkedElsewhere(text, installing)), openapi_digest };
+  if (bytes.length > SOON_BYTES && installing.isolation !== 'inline')
+    return { ...(await checkedElsewhere(text, installing)), openapi_digest };
   const { checkedDocument } = await import('./checked-document.ts'); // with readers that a start has no use for
   return { ...(await checkedDocument(text, installing)), openapi_digest };
 }

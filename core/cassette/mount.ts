@@ -1,5 +1,8 @@
 /** How does a request reach a cassette, and its answer come back? As streams, without credentials, and bounded where a caller could hurt. */
+import { redactedHeader } from '../capture/redact.ts';
 import { Refusal } from '../errors.ts';
+import { REDACTED } from '../redaction/shapes.ts';
+import { redactUrl } from '../redaction/url.ts';
 import { type DeclaredManifest, ownPrefix } from './manifest.ts';
 import { CassetteDown, type Running } from './running.ts';
 
@@ -74,11 +77,12 @@ const tooLarge = (bytes: number) =>
   new Refusal('body-too-large', `Cannot take the body: a cassette gets at most ${bytes / 1024 / 1024} MiB`);
 
 /** `/v1/cassettes/<installed>/rest?query` as `/<prefix>/<its own name>/rest?query`. */
-function localAddress({ request, manifest }: Mounted): string {
+function localAddress({ request, manifest, forwardAuth }: Mounted): string {
   const { pathname, search } = new URL(request.url);
   const rest = pathname.split('/').slice(4).join('/');
   const base = ownPrefix(manifest);
-  return `http://cassette${base}${rest === '' && !pathname.endsWith('/') ? '' : `/${rest}`}${search}`;
+  const target = `${base}${rest === '' && !pathname.endsWith('/') ? '' : `/${rest}`}${search}`;
+  return `http://cassette${forwardAuth ? target : redactUrl(target)}`;
 }
 
 /** Of a connection, not of a message (RFC 9110, 7.6.1). */
@@ -86,15 +90,13 @@ const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['proxy-authenticate', 'proxy-authorization', 'expect', 'host', 'content-length'],
 ];
-const CREDENTIALS = ['authorization', 'cookie'];
-
 function inwards({ request, name, forwardAuth, caller, requestId, peer }: Mounted): Headers {
   const headers = new Headers(request.headers);
   dropHopByHop(headers);
   for (const header of [...headers.keys()])
     if (header.startsWith('x-svc-') || header.startsWith('x-forwarded-') || header === 'forwarded')
       headers.delete(header);
-  if (!forwardAuth) for (const header of CREDENTIALS) headers.delete(header);
+  if (!forwardAuth) dropCredentials(headers);
   const { host, protocol } = new URL(request.url);
   headers.set('x-forwarded-host', request.headers.get('host') ?? host);
   headers.set('x-forwarded-proto', protocol.slice(0, -1));
@@ -104,6 +106,15 @@ function inwards({ request, name, forwardAuth, caller, requestId, peer }: Mounte
   headers.set('x-svc-cassette', name);
   if (forwardAuth && caller !== null) headers.set('x-svc-auth-subject', caller);
   return headers;
+}
+
+/** Those that are credentials go; from others only what is one in their values. */
+function dropCredentials(headers: Headers): void {
+  for (const [name, value] of [...headers]) {
+    const left = redactedHeader(name, value);
+    if (left === REDACTED) headers.delete(name);
+    else if (left !== value) headers.set(name, left);
+  }
 }
 
 /**

@@ -1,4 +1,5 @@
 /** What runs of a source? The same shape whichever way it is kept apart: in this process, in one of its own, or elsewhere. */
+import type { RowTexts } from '../db/cassette/cassette-db.ts';
 import type { Env, Progress } from './contract.ts';
 
 export type Isolation = 'inline' | 'process' | 'remote';
@@ -14,7 +15,10 @@ export type Confinement = {
 export type Loaded = { manifest: unknown; migrations: unknown; scheduled: boolean };
 
 /** What is handed to it once its manifest was read; `null` members are bindings that it does not have. */
-export type Handed = Pick<Env, 'LOG' | 'CONFIG'> & { DB: Env['DB'] | null; CORE: Env['CORE'] | null };
+export type Handed = Pick<Env, 'LOG' | 'CONFIG'> & { DB: HandedDb | null; CORE: Env['CORE'] | null };
+
+/** A process of its own gets rows as they come from the database, unread. */
+export type HandedDb = NonNullable<Env['DB']> & RowTexts;
 
 /** `starting`: first start; `restarting`: it died and is started again after a while; `down`: given up; `up`. */
 export type Liveness = {
@@ -30,6 +34,8 @@ export type Running = {
   loaded: Loaded | null;
   confinement: Confinement;
   liveness(): Liveness;
+  /** Settles, and only then, when what lies there is not what was admitted, so that it is not started again. */
+  outdated?: Promise<Rejection>;
   /** Of its background work, as it told it last; null: it told none. */
   progress(): Progress | null;
   /**
@@ -59,10 +65,13 @@ export class Rejection extends Error {
   readonly step: Step;
   /** Every problem, where there are several. */
   readonly problems: readonly string[];
-  constructor(step: Step, message: string, problems: readonly string[] = []) {
+  /** It is not tried again by itself while its code is the same. */
+  readonly final: boolean;
+  constructor(step: Step, message: string, problems: readonly string[] = [], { final = false } = {}) {
     super(message);
     this.step = step;
     this.problems = problems;
+    this.final = final;
   }
 }
 
@@ -93,7 +102,9 @@ export type StartModule = {
   /** What else it may read: of those that come with the service, the code that they share. */
   beside?: readonly string[];
   handed(loaded: Loaded): Handed | Promise<Handed>;
-  /** The operator's grant. A process without it has no network, where the system allows that. */
+  /** The operator's grant. A process has a network if its manifest asks for it as well; else none, where the system allows that. */
   network: boolean;
+  /** Is it still what was admitted? Asked before it is started again, and each time after it has loaded. @throws {Rejection} digest */
+  unchanged?(): Promise<void>;
   log: Env['LOG'];
 };

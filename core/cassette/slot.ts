@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { traceOf } from '../http/failure.ts';
 import type { Log } from '../log.ts';
-import { type AdmissionParts, type Admitted, admit } from './admission.ts';
+import { type AdmissionParts, type Admitted, admit, digestOfSource } from './admission.ts';
 import type { Installed, State, Trouble } from './installed.ts';
 import type { Entry } from './list.ts';
 import { refreshed } from './refresh.ts';
@@ -58,10 +58,15 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
     if (!(error instanceof Rejection)) log.error(traceOf(error), 'a cassette could not be looked at');
     return { step, reason: message, problems, observed_at: instant() };
   };
-  const pause = (ms: number) => sleep(ms, undefined, { signal: leaving.signal, ref: false }).catch(() => {});
+  const pause = (ms: number, signal = leaving.signal) => sleep(ms, undefined, { signal, ref: false }).catch(() => {});
 
   const untilAdmitted = async (): Promise<void> => {
+    let dead: string | null = null; // the code that is not tried again
     for (let ms = retryMs.first; !leaving.signal.aborted; ms = Math.min(ms * 2, retryMs.most)) {
+      if (dead !== null && dead === (await digestOfSource(entry, parts))) {
+        await pause(ms);
+        continue;
+      }
       try {
         const taken = await admit(entry, parts, leaving.signal);
         if (leaving.signal.aborted) return taken.running.close(0);
@@ -73,14 +78,19 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
         if (leaving.signal.aborted) return;
         const why = troubleOf(error);
         enter(why.step === 'resolve' ? 'unresolved' : 'rejected', why);
+        dead = error instanceof Rejection && error.final ? await digestOfSource(entry, parts) : null;
       }
       await pause(ms);
     }
   };
-  const live = async () => {
+  /** @returns when it leaves, or has to be admitted anew */
+  const live = async (): Promise<void> => {
     await untilAdmitted();
     if (!admitted || leaving.signal.aborted) return;
     const { running, manifest } = admitted;
+    const outdated = new AbortController();
+    void running.outdated?.then((why) => outdated.abort(why));
+    const awake = AbortSignal.any([leaving.signal, outdated.signal]);
     const every = manifest.schedule?.every_seconds;
     if (running.loaded?.scheduled && every !== undefined)
       schedule = keepSchedule({
@@ -95,8 +105,9 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
         },
       });
     while (!leaving.signal.aborted) {
-      await pause(refreshMs);
+      await pause(refreshMs, awake);
       if (leaving.signal.aborted) return;
+      if (outdated.signal.aborted) return await leave(outdated.signal.reason as Rejection);
       try {
         const document = await refreshed(entry, admitted);
         if (document) admitted = { ...admitted, document };
@@ -106,7 +117,17 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
       }
     }
   };
-  const life = live();
+  const leave = async (why: Rejection): Promise<void> => {
+    const { running } = admitted as Admitted;
+    admitted = null;
+    enter('pending', troubleOf(why));
+    await Promise.all([schedule?.stop(), running.close(0)]);
+    schedule = null;
+  };
+  const untilWithdrawn = async () => {
+    while (!leaving.signal.aborted) await live();
+  };
+  const life = untilWithdrawn();
 
   return {
     entry,

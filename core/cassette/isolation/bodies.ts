@@ -67,9 +67,10 @@ export function wholeness(stream: Http2Stream): () => boolean {
 
 /**
  * Sends a body to the end, or until the other side has gone, which cancels its source. The stream waits for trailers.
- * @throws what the source throws
+ * @param idleMs so long may the reader take nothing of what is there for it
+ * @throws what the source throws, or that nobody reads
  */
-export async function sendBody(body: ReadableStream<Uint8Array>, stream: Http2Stream): Promise<void> {
+export async function sendBody(body: ReadableStream<Uint8Array>, stream: Http2Stream, idleMs?: number): Promise<void> {
   const reader = body.getReader();
   const gone = new AbortController();
   const leave = () => {
@@ -87,21 +88,38 @@ export async function sendBody(body: ReadableStream<Uint8Array>, stream: Http2St
         stream.end();
         return;
       }
-      if (!stream.write(value)) await drained(stream, gone.signal);
+      if (!stream.write(value)) await drained(stream, gone.signal, idleMs);
     }
+  } catch (error) {
+    leave();
+    throw error;
   } finally {
     stream.off('close', leave);
   }
 }
 
-/** When there is room again, or nobody who would make it. */
-export const drained = (stream: Http2Stream, gone: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const go = () => {
+/**
+ * When there is room again, or nobody who would make it.
+ * @throws {Error} there was none for so long: the reader takes nothing
+ */
+export const drained = (stream: Http2Stream, gone: AbortSignal, idleMs?: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const settle = () => {
+      clearTimeout(late);
       stream.off('drain', go);
       gone.removeEventListener('abort', go);
+    };
+    const go = () => {
+      settle();
       resolve();
     };
+    const late =
+      idleMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            settle();
+            reject(new Error('Cannot send an answer: its reader takes nothing'));
+          }, idleMs);
     if (gone.aborted) return go();
     stream.once('drain', go);
     gone.addEventListener('abort', go);
@@ -151,12 +169,18 @@ export function headersOf(headers: Headers): Record<string, string | string[]> {
   return cookies.length === 0 ? kept : { ...kept, 'set-cookie': cookies };
 }
 
-/** And back. */
-export function headersFrom(received: Record<string, string | string[] | undefined>): Headers {
-  const headers = new Headers();
+/** And back, name by name. */
+export function* pairsOf(
+  received: Record<string, string | string[] | undefined>,
+): Generator<[name: string, value: string]> {
   for (const [name, values] of Object.entries(received)) {
     if (name.startsWith(':') || name.startsWith('svc-')) continue;
-    for (const value of [values ?? []].flat()) headers.append(name, value);
+    for (const value of [values ?? []].flat()) yield [name, value];
   }
+}
+
+export function headersFrom(received: Record<string, string | string[] | undefined>): Headers {
+  const headers = new Headers();
+  for (const [name, value] of pairsOf(received)) headers.append(name, value);
   return headers;
 }

@@ -1,36 +1,40 @@
 /** How does a cassette's process get at its bindings? It asks over a channel of its own, and is answered only what it was handed. */
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { Db, Log, Progress } from '../contract.ts';
+import { openSemaphore, type Semaphore } from '../../semaphore.ts';
+import type { Log, Progress } from '../contract.ts';
 import { progressOf } from '../progress.ts';
 import type { Handed } from '../running.ts';
-import { bodyOf, drained, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.ts';
+import { bodyOf, headersFrom, headersOf, sendBody, wholeness } from './bodies.ts';
 import { CHANNEL } from './channel.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
-import { openTurns, type Turns } from './turns.ts';
+import { openRowAnswers, type RowAnswers } from './row-answers.ts';
 
 /** From now on, what it asks for is answered out of these. */
 export type Hand = (handed: Handed) => void;
 
 type Asked = IncomingHttpHeaders & { ':path'?: string | undefined; ':method'?: string | undefined };
 
-const STATEMENT_BYTES = 8_388_608;
-/** So many of these can be in memory at a time; those after them wait in the process that asks. */
-const STATEMENTS_AT_ONCE = 8;
-const ROWS_AT_ONCE_CHARS = 32_768;
+/** Requests to the read API under way, until their answers have been taken. */
+const CORE_AT_ONCE = 32;
+/** So long may an answer be there without anything of it being taken. */
+const IDLE_MS = 60_000;
 const LOG_LINE_CHARS = 20_000;
 
 type Options = {
   /** Bounds what it logs, together with what it prints. */
   gate: Gate;
   progressed(told: Progress): void;
+  idleMs?: number;
 };
 
-export function openBridge(socket: Socket, { gate, progressed }: Options): Hand {
+type Answers = { rows: RowAnswers; core: Semaphore; idleMs: number };
+
+export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS }: Options): Hand {
   let handed: Handed | undefined;
   const server = createServer({ ...CHANNEL, settings: { ...CHANNEL.settings, maxConcurrentStreams: 256 } });
   server.on('session', (session) => session.on('error', () => session.destroy()));
-  const statements = openTurns(STATEMENTS_AT_ONCE);
+  const answers: Answers = { rows: openRowAnswers({ idleMs, told }), core: openSemaphore(CORE_AT_ONCE), idleMs };
   let logs = false;
   server.on('stream', (stream, headers) => {
     stream.on('error', () => {}); // it has left
@@ -42,7 +46,7 @@ export function openBridge(socket: Socket, { gate, progressed }: Options): Hand 
       const told = progressIn(headers);
       if (told) progressed(told);
       stream.respond({ ':status': told ? 204 : 400 }, { endStream: true });
-    } else answer(stream, headers, handed, statements).catch((error) => refuse(stream, error));
+    } else answer(stream, headers, handed, answers).catch((error) => refuse(stream, error));
   });
   server.emit('connection', socket);
   return (bindings) => {
@@ -54,89 +58,24 @@ async function answer(
   stream: ServerHttp2Stream,
   headers: Asked,
   handed: Handed | undefined,
-  statements: Turns,
+  { rows, core, idleMs }: Answers,
 ): Promise<void> {
   const path = headers[':path'] ?? '';
-  if (path === '/query' && handed?.DB) return query(stream, handed.DB, statements);
-  if (path === '/stream' && handed?.DB) return sendRows(stream, await rowsOf(stream, handed.DB, statements));
-  if (path.startsWith('/core/') && handed?.CORE) return askCore(stream, headers, path.slice(5), handed.CORE);
+  if (path === '/query' && handed?.DB) return rows.query(stream, handed.DB);
+  if (path === '/stream' && handed?.DB) return rows.stream(stream, handed.DB);
+  if (path.startsWith('/core/') && handed?.CORE) {
+    await core.acquire();
+    return askCore(stream, headers, { path: path.slice(5), core: handed.CORE, idleMs }).finally(core.release);
+  }
   throw new Error('Cannot use a binding that was not granted');
-}
-
-async function query(stream: ServerHttp2Stream, db: Db, statements: Turns): Promise<void> {
-  await statements.take();
-  try {
-    const { sql, parameters, options } = await statementOf(stream);
-    const rows = JSON.stringify(await db.query(sql, parameters, options));
-    if (stream.closed) return;
-    stream.respond({ ':status': 200 });
-    stream.end(rows);
-  } finally {
-    statements.leave();
-  }
-}
-
-/** Its turn ends with its statement: one that asks for more while it reads rows would wait for itself. */
-async function rowsOf(stream: ServerHttp2Stream, db: Db, statements: Turns): Promise<AsyncIterable<unknown>> {
-  await statements.take();
-  try {
-    const { sql, parameters, options } = await statementOf(stream);
-    return db.stream(sql, parameters, options);
-  } finally {
-    statements.leave();
-  }
-}
-
-type Statement = { sql: string; parameters: unknown[]; options: object };
-
-async function statementOf(stream: ServerHttp2Stream): Promise<Statement> {
-  const asked = JSON.parse(await textOf(stream, STATEMENT_BYTES)) as Statement;
-  if (typeof asked.sql !== 'string' || !Array.isArray(asked.parameters)) throw new Error('Cannot read the statement');
-  return asked;
-}
-
-/** `r` and a row on each line, `e` and what went wrong, or `.` at the end: an answer without one broke off. */
-async function sendRows(stream: ServerHttp2Stream, rows: AsyncIterable<unknown>): Promise<void> {
-  const left = new AbortController();
-  stream.once('close', () => left.abort());
-  if (stream.closed) return;
-  stream.respond({ ':status': 200 });
-  let lines = '';
-  const flush = (): boolean => {
-    const written = lines === '' || stream.closed || stream.write(lines);
-    lines = '';
-    return written;
-  };
-  let soon: NodeJS.Immediate | undefined;
-  try {
-    for await (const row of rows) {
-      if (left.signal.aborted) return;
-      lines += `r${JSON.stringify(row)}\n`;
-      if (lines.length > ROWS_AT_ONCE_CHARS) {
-        if (!flush()) await drained(stream, left.signal);
-      } else {
-        soon ??= setImmediate(() => {
-          soon = undefined;
-          flush();
-        });
-      }
-    }
-    lines += '.\n';
-  } catch (error) {
-    lines += `e${JSON.stringify(told(error))}\n`;
-  } finally {
-    clearImmediate(soon);
-  }
-  flush();
-  stream.end();
 }
 
 async function askCore(
   stream: ServerHttp2Stream,
   headers: Asked,
-  path: string,
-  core: NonNullable<Handed['CORE']>,
+  { path, core, idleMs }: { path: string; core: NonNullable<Handed['CORE']>; idleMs: number },
 ): Promise<void> {
+  if (stream.closed) return;
   const left = new AbortController();
   const gone = () => new DOMException('The cassette has left', 'AbortError');
   let answered = false;
@@ -163,7 +102,7 @@ async function askCore(
     { endStream: empty, waitForTrailers: !empty },
   );
   if (empty) await response.body?.cancel();
-  else await sendBody(response.body, stream);
+  else await sendBody(response.body, stream, idleMs);
   answered = true;
 }
 

@@ -9,7 +9,8 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { CassetteDown } from '../running.ts';
-import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.ts';
+import { bodyOf, headersOf, pairsOf, sendBody, textOf, wholeness } from './bodies.ts';
+import { responseHead, UnusableHead } from './response-head.ts';
 
 /**
  * What both ends agree on; twin of child/limits.mjs. A stream is read so far ahead and no further, and one that nobody reads
@@ -148,8 +149,6 @@ async function answerOf(stream: ClientHttp2Stream, down: Down): Promise<unknown>
   }
 }
 
-const NO_BODY = [204, 205, 304];
-
 async function exchange(
   session: ClientHttp2Session,
   request: Request,
@@ -160,8 +159,8 @@ async function exchange(
   const url = new URL(request.url);
   const path = `${url.pathname}${url.search}`;
   const asked = { ':method': method, ':scheme': url.protocol.slice(0, -1), ':authority': url.host, ':path': path };
-  const headers = { ...headersOf(request.headers), ...asked, 'svc-ask': 'fetch' };
-  const stream = await open(session, headers, down, { endStream: body === null, waitForTrailers: body !== null });
+  const sent = { ...headersOf(request.headers), ...asked, 'svc-ask': 'fetch' };
+  const stream = await open(session, sent, down, { endStream: body === null, waitForTrailers: body !== null });
   const whole = wholeness(stream);
   const leave = () => stream.close(constants.NGHTTP2_CANCEL);
   signal.addEventListener('abort', leave, { once: true });
@@ -172,17 +171,18 @@ async function exchange(
   }
   try {
     const head = await headOf(stream, down);
-    const status = Number(head[':status']);
-    const empty = method === 'HEAD' || NO_BODY.includes(status);
+    const { status, headers, empty } = responseHead(method, Number(head[':status']), pairsOf(head));
     if (empty) stream.resume();
     const broken = () => (signal.aborted ? signal.reason : down());
     const over = new Promise<void>((resolve) => (stream.destroyed ? resolve() : stream.once('close', resolve)));
     const answer = empty ? null : bodyOf(stream, { whole, broken, unwanted: leave });
     return {
-      response: new Response(answer, { status, headers: headersFrom(head) }),
+      response: new Response(answer, { status, headers }),
       over,
     };
   } catch (error) {
-    throw signal.aborted ? signal.reason : error;
+    leave();
+    if (signal.aborted) throw signal.reason;
+    throw error instanceof UnusableHead ? await down(error.message) : error;
   }
 }

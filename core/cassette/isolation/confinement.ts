@@ -30,13 +30,16 @@ const PROBE_MS = 10_000;
 /** For buffers and what else lies beside JavaScript's heap. */
 const BESIDE_HEAP_MB = 128;
 
+/** When processors are short, whoever is recorded comes first: so much is added to the niceness of the service. */
+export const BELOW_SERVICE = 5;
+
 /**
  * Behind the service when processors are short: Linux weighs whole sessions against each other first (`autogroup`), then processes.
  * No cores, few files; `-d` counts what was made writable, not what was reserved, so V8's large reservations pass.
  */
 const LIMITED = `
 { echo 5 > /proc/self/autogroup; } 2>/dev/null
-ulimit -c 0; ulimit -n 1024; ulimit -d "$1" || exit 1; shift; exec nice -n 5 "$@"`;
+ulimit -c 0; ulimit -n 1024; ulimit -d "$1" || exit 1; shift; exec nice -n ${BELOW_SERVICE} "$@"`;
 
 /**
  * Makes the jail's root out of the files and folders up to `--`, then runs the rest in it as a user without any right. An own
@@ -62,8 +65,15 @@ exec env -i unshare --user --map-user=1000 --map-group=1000 --root="$root" --wd=
 /** From high to low. */
 export const WALLS: readonly Wall[] = ['jail', 'namespaces', 'limits', 'permissions'];
 
-/** What this system offers: the highest wall that stands, and what Node takes of memory before anything runs in it. */
-export type Ground = { wall: Wall; node_mb: number };
+/** What this system offers. */
+export type Ground = {
+  /** The highest that stands. */
+  wall: Wall;
+  /** What Node takes of memory before anything runs in it. */
+  node_mb: number;
+  /** Processors of which a process can be given one; empty: it cannot be bound to one. */
+  processors: readonly number[];
+};
 
 let found: Promise<Ground> | undefined;
 
@@ -74,12 +84,40 @@ export const findGround = (tmp: string): Promise<Ground> => {
 };
 
 async function probe(tmp: string): Promise<Ground> {
-  if (process.platform !== 'linux') return { wall: 'permissions', node_mb: 0 };
+  const nothing: Ground = { wall: 'permissions', node_mb: 0, processors: [] };
+  if (process.platform !== 'linux') return nothing;
   const status = await said({ file: process.execPath, args: ['-p', STATUS], env: {} });
   const node_mb = Math.ceil(Number(/^VmData:\s*(\d+) kB/m.exec(status)?.[1]) / 1024);
-  for (const wall of WALLS) if (await stands({ wall, node_mb }, tmp)) return { wall, node_mb };
-  return { wall: 'permissions', node_mb: 0 };
+  const processors = await bindable(processorsIn(/^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? ''));
+  for (const wall of WALLS) {
+    const ground = { wall, node_mb, processors };
+    if (await stands(ground, tmp)) return ground;
+  }
+  return nothing;
 }
+
+/** `0-2,5` is 0, 1, 2 and 5. */
+const processorsIn = (list: string): number[] =>
+  list.split(',').flatMap((range) => {
+    const [first = NaN, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last - first + 1 || 0 }, (_, i) => first + i);
+  });
+
+/** Tried with the first of them. */
+async function bindable(processors: readonly number[]): Promise<readonly number[]> {
+  const args = [...boundTo(processors[0] ?? 0), process.execPath, '-p', 'os.availableParallelism()'];
+  const seen = await said({ file: '/usr/bin/env', args, env: { PATH } });
+  return seen.trim() === '1' ? processors : [];
+}
+
+const boundTo = (processor: number): string[] => ['taskset', '-c', `${processor}`];
+
+/** All in turn, so that those who are busy seldom share one. */
+const nextOf = (processors: readonly number[]): string[] => {
+  const processor = processors[turn++ % processors.length];
+  return processor === undefined ? [] : boundTo(processor);
+};
+let turn = 0;
 
 /** From Node 24 on, V8 reserves its code range so that it counts as data: what a process starts with cannot be a constant. */
 const STATUS = "fs.readFileSync('/proc/self/status', 'utf8')";
@@ -108,7 +146,8 @@ const said = ({ file, args, env }: Command): Promise<string> =>
   });
 
 /** How its process is started behind that wall. Node's own permissions stand behind each of them. */
-export function commandFor({ wall, node_mb, network, root, readable, memory_mb, run }: Wanted): Command {
+export function commandFor(wanted: Wanted): Command {
+  const { wall, node_mb, processors, network, root, readable, memory_mb, run } = wanted;
   const node = [
     process.execPath,
     process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission',
@@ -120,7 +159,8 @@ export function commandFor({ wall, node_mb, network, root, readable, memory_mb, 
     ...run,
   ];
   if (wall === 'permissions') return { file: process.execPath, args: node.slice(1), env: {} };
-  const limited = ['-c', LIMITED, 'svc', `${(node_mb + memory_mb + BESIDE_HEAP_MB) * 1024}`, ...DIES_WITH_US];
+  const data_kb = (node_mb + memory_mb + BESIDE_HEAP_MB) * 1024;
+  const limited = ['-c', LIMITED, 'svc', `${data_kb}`, ...nextOf(processors), ...DIES_WITH_US];
   const env = { PATH };
   if (wall === 'limits') return { file: '/bin/sh', args: [...limited, 'env', '-i', ...node], env };
   const apart = ['unshare', '--user', '--map-root-user', '--pid', '--ipc', '--uts', ...(network ? [] : ['--net'])];
@@ -140,9 +180,10 @@ const NAMES = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf'];
 /** What that wall is worth, for whoever decides whether to let a cassette in. Each claim has its test. */
 export function confinementOf({
   wall,
+  processors,
   network,
   memory_mb,
-}: Pick<Wanted, 'wall' | 'network' | 'memory_mb'>): Confinement {
+}: Pick<Wanted, 'wall' | 'processors' | 'network' | 'memory_mb'>): Confinement {
   const apart = wall === 'jail' || wall === 'namespaces';
   const claims: [holds: boolean, stops: string, otherwise?: string][] = [
     [true, 'reading the environment of the service'],
@@ -168,6 +209,11 @@ export function confinementOf({
       wall !== 'permissions',
       `more memory than ${memory_mb + BESIDE_HEAP_MB} MB beside what Node itself takes`,
       `memory outside of the JavaScript heap, which is bounded to ${memory_mb} MB`,
+    ],
+    [
+      wall !== 'permissions' && processors.length > 0,
+      'keeping more than one processor busy',
+      'keeping several processors busy',
     ],
     [true, 'keeping other cassettes or the service from answering by a loop, a death or a flood of output'],
   ];

@@ -5,6 +5,7 @@ import { traceOf } from '../../http/failure.ts';
 import type { Cassette, Context, Env, Progress, ScheduledContext } from '../contract.ts';
 import { NO_PROGRESS, progressOf } from '../progress.ts';
 import { CassetteDown, type Confinement, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
+import { responseHead, UnusableHead } from './response-head.ts';
 
 const TRUSTED: Confinement = {
   level: 'none',
@@ -13,8 +14,9 @@ const TRUSTED: Confinement = {
 };
 
 /** @throws {Rejection} `start`: it does not load, or what `handed` throws */
-export async function startInline({ name, entry, handed, log }: StartModule): Promise<Running> {
+export async function startInline({ name, entry, handed, unchanged, log }: StartModule): Promise<Running> {
   const cassette = await importCassette(name, entry);
+  await unchanged?.();
   const { manifest, migrations, scheduled } = cassette;
   const loaded: Loaded = {
     manifest: manifest ?? null,
@@ -72,6 +74,12 @@ export async function startInline({ name, entry, handed, log }: StartModule): Pr
       // Not by instanceof: the server's adapter puts a Response of its own beside Node's.
       if (typeof response?.status !== 'number' || typeof response.headers?.get !== 'function') {
         throw down('broken', 'its fetch gave something that is no Response');
+      }
+      try {
+        responseHead(request.method, response.status, response.headers);
+      } catch (error) {
+        void Promise.resolve(response.body?.cancel()).catch(() => {}); // locked, perhaps: then it is not ours
+        throw down('broken', error instanceof UnusableHead ? error.message : 'its answer cannot be passed on', error);
       }
       return response;
     },

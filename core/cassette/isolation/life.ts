@@ -4,11 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { lowerPriority } from '../../yield-to-listeners.ts';
 import type { Log, Progress } from '../contract.ts';
 import type { Handed, Loaded } from '../running.ts';
 import { openBridge } from './bridge.ts';
 import { type Channel, openChannel } from './channel.ts';
-import { commandFor, type Ground } from './confinement.ts';
+import { BELOW_SERVICE, commandFor, type Ground } from './confinement.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 
 export type Life = {
@@ -60,6 +61,7 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
     detached: true, // a group of its own: a signal that it sends to its group reaches nobody else
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
   });
+  if (rest.ground.wall === 'permissions' && child.pid !== undefined) lowerPriority(child.pid, BELOW_SERVICE); // others do it themselves
 
   let why: string | undefined;
   const end = (reason: string) => {
@@ -136,7 +138,7 @@ const ENDINGS: Record<number, string> = {
   84: 'it ended since its channel to the service broke',
 };
 
-function reasonOf(code: number | null, signal: NodeJS.Signals | null, tail: string): string {
+export function reasonOf(code: number | null, signal: NodeJS.Signals | null, tail: string): string {
   if (/heap out of memory|OutOfMemory|Allocation failed|bad_alloc/i.test(tail)) return 'it ran out of memory';
   if (signal !== null) return `it was ended by ${signal}`;
   return ENDINGS[code ?? 0] ?? `it ended with code ${code}`;

@@ -3,10 +3,11 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../package-root.ts';
 import type { Progress } from '../contract.ts';
-import { CassetteDown, type Liveness, Rejection, type Running, type StartModule } from '../running.ts';
+import { CassetteDown, type Liveness, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
 import { confinementOf, findGround, type Wall } from './confinement.ts';
 import { type Life, loadedBy, startLife } from './life.ts';
 import { OUTPUT_LIMITS, openGate } from './output.ts';
+import { watch } from './watch.ts';
 
 export type ProcessOptions = {
   /** A private folder that the service owns. */
@@ -24,7 +25,7 @@ export type ProcessOptions = {
 
 /** @throws {Rejection} `start`: it does not load, or what `handed` throws */
 export async function startProcess(module: StartModule, options: ProcessOptions): Promise<Running> {
-  const { name, log, network } = module;
+  const { name, log } = module;
   const {
     memory_mb = 256,
     loadMs = 10_000,
@@ -45,7 +46,6 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     beside: [...new Set([...(module.beside ?? []), ...(await Promise.all((module.beside ?? []).map(real)))])],
     tmp: await real(options.tmp),
     ground,
-    network,
     memory_mb,
     log,
     gate,
@@ -58,12 +58,27 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   let newborn: Life | undefined;
   let closing: Promise<void> | undefined;
 
-  const live = async () => {
-    const life = await startLife(starting);
+  /** It was granted a network and has asked for it. What it asks for it says once it has loaded, which it first does without one. */
+  let network = false;
+
+  const live = async (): Promise<{ life: Life; loaded: Loaded }> => {
+    const life = await startLife({ ...starting, network });
     newborn = life;
     if (closing || options.signal?.aborted) life.end(CLOSED);
     try {
       const loaded = await loadedBy(life, loadMs);
+      // A file that changed before it was read is seen here, before anything is handed out. What is not seen: one that is changed
+      // and changed back within the load, and what is imported later, which the next start looks at.
+      await module.unchanged?.();
+      const asks = asksForNetwork(loaded);
+      if (network && !asks)
+        throw new Rejection('manifest', 'Cannot tell what it is: it asks for a network at times only');
+      if (module.network && asks && !network) {
+        network = true;
+        life.end('it is started again, with a network');
+        await life.ended;
+        return await live();
+      }
       await life.hand(await module.handed(loaded));
       return { life, loaded };
     } catch (error) {
@@ -80,13 +95,17 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   let attempt: Promise<void> | undefined;
   let current: Life | undefined;
   let failures = 0;
+  let outdate = (_why: Rejection): void => {};
+  const outdated = new Promise<Rejection>((resolve) => {
+    outdate = resolve;
+  });
 
   const leave = () => newborn?.end(CLOSED);
   options.signal?.addEventListener('abort', leave, { once: true });
   const { life: first, loaded } = await live().catch((error: unknown) => {
     gate.close();
     if (error instanceof Rejection) throw error;
-    throw new Rejection('start', `Cannot start "${name}": ${error instanceof Error ? error.message : 'it failed'}`);
+    throw new Rejection('start', `Cannot start "${name}": ${reasonIn(error)}`);
   });
   begin(first);
 
@@ -120,18 +139,28 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   async function rise(): Promise<void> {
     liveness = { ...liveness, restarts: liveness.restarts + 1 };
     try {
+      await module.unchanged?.();
       const { life } = await live();
       if (!closing) return begin(life);
       life.end(CLOSED);
       await life.ended;
     } catch (error) {
-      if (!closing) fall(error instanceof Error ? error.message : 'it failed');
+      if (closing) return;
+      if (!(error instanceof Rejection && error.step === 'digest')) return fall(reasonIn(error));
+      liveness = { ...liveness, state: 'down', reason: error.message };
+      outdate(error);
     }
   }
 
   const there = (): Life => {
     if (current) return current;
-    const why = liveness.state === 'closed' ? 'it was closed' : `it is started again, since ${liveness.reason}`;
+    const { state, reason } = liveness;
+    const why =
+      state === 'closed'
+        ? 'it was closed'
+        : state === 'down'
+          ? 'its files are not those that were admitted'
+          : `it is started again, since ${reason}`;
     throw new CassetteDown('unavailable', `Cannot ask "${name}": ${why}`);
   };
 
@@ -154,8 +183,9 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
 
   return {
     loaded,
-    confinement: confinementOf({ wall: ground.wall, network, memory_mb }),
+    confinement: confinementOf({ ...ground, network, memory_mb }),
     liveness: () => liveness,
+    outdated,
     progress: () => progress,
     fetch: async (request) => there().channel.fetch(request),
     scheduled: async (event) => there().channel.scheduled(event),
@@ -168,32 +198,13 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
 
 const CLOSED = 'the service closes it';
 
+const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : 'it failed');
+
+/** Its manifest is checked elsewhere, as a whole. */
+const asksForNetwork = ({ manifest }: Loaded): boolean =>
+  (manifest as { bindings?: { network?: unknown } | null } | null)?.bindings?.network === true;
+
 const instant = () => `${new Date().toISOString().slice(0, 19)}Z`;
 
 /** As the process will see it: behind a wall there are no links to follow, and what stands where one stood is what it led to. */
 const real = (path: string): Promise<string> => realpath(path).catch(() => path);
-
-/** Ends it when its event loop does not turn for too long. @returns stops watching */
-function watch(life: Life, { everyMs, withinMs }: { everyMs: number; withinMs: number }): () => void {
-  let late: NodeJS.Timeout | undefined;
-  let next: NodeJS.Timeout | undefined;
-  const beat = () => {
-    const reason = `it was ended: no answer to its heartbeat for ${withinMs / 1000} s`;
-    // In two steps: after a pause of our own event loop the first timer comes before the answer that waited, the second not.
-    late = setTimeout(() => {
-      late = setTimeout(life.end, withinMs / 2, reason);
-    }, withinMs / 2);
-    life.channel.beat().then(
-      () => {
-        clearTimeout(late);
-        next = setTimeout(beat, everyMs);
-      },
-      () => clearTimeout(late), // it ends, which is told elsewhere
-    );
-  };
-  next = setTimeout(beat, everyMs);
-  return () => {
-    clearTimeout(late);
-    clearTimeout(next);
-  };
-}

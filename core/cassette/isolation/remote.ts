@@ -4,6 +4,7 @@ import { Agent as HttpsAgent, request as overHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import { CassetteDown, type Confinement, type Liveness, type Running } from '../running.ts';
 import { bodyOf } from './bodies.ts';
+import { responseHead, UnusableHead } from './response-head.ts';
 
 const ELSEWHERE: Confinement = {
   level: 'none',
@@ -24,7 +25,6 @@ const CONNECTION = [
   'trailer',
   'host',
 ];
-const NO_BODY = [101, 204, 205, 304];
 
 /** @param address of its OpenAPI document, http or https; only the origin counts */
 export function startRemote({ address, name }: { address: URL; name: string }): Running {
@@ -63,14 +63,20 @@ export function startRemote({ address, name }: { address: URL; name: string }): 
       });
       asked.once('response', (answer) => {
         liveness = { ...liveness, reason: null };
-        resolve(responseOf(answer, request, () => down('broken', 'it broke off')));
+        try {
+          resolve(responseOf(answer, request, () => down('broken', 'it broke off')));
+        } catch (error) {
+          asked.destroy();
+          reject(down('broken', error instanceof UnusableHead ? error.message : 'its answer cannot be passed on'));
+        }
       });
-      asked.once('error', (error: NodeJS.ErrnoException) => {
+      asked.on('error', (error: NodeJS.ErrnoException) => {
         if (request.signal.aborted) return reject(request.signal.reason);
         const why = error.code === 'ECONNRESET' ? 'it closed the connection' : (error.code ?? error.message);
         if (!connected) liveness = { ...liveness, reason: why };
         reject(down(connected ? 'broken' : 'unavailable', why));
       });
+      asked.once('close', () => reject(down('broken', 'it gave no answer'))); // after a 101 nothing else is said
       if (request.body === null) asked.end();
       else
         Readable.fromWeb(request.body as import('node:stream/web').ReadableStream)
@@ -108,16 +114,12 @@ export function startRemote({ address, name }: { address: URL; name: string }): 
   };
 }
 
+/** @throws {UnusableHead} */
 function responseOf(answer: IncomingMessage, { method, signal }: Request, down: () => Error): Response {
-  const headers = new Headers();
-  for (let i = 0; i + 1 < answer.rawHeaders.length; i += 2) {
-    const [name = '', value = ''] = answer.rawHeaders.slice(i, i + 2);
-    if (!CONNECTION.includes(name.toLowerCase())) headers.append(name, value);
-  }
-  const status = answer.statusCode ?? 502;
-  if (NO_BODY.includes(status) || method === 'HEAD') {
+  const { status, headers, empty } = responseHead(method, answer.statusCode ?? 0, ownHeaders(answer));
+  if (empty) {
     answer.resume();
-    return new Response(null, { status: status === 101 ? 502 : status, headers });
+    return new Response(null, { status, headers });
   }
   const body = bodyOf(answer, {
     whole: () => answer.complete,
@@ -125,4 +127,11 @@ function responseOf(answer: IncomingMessage, { method, signal }: Request, down: 
     unwanted: () => answer.destroy(),
   });
   return new Response(body, { status, headers });
+}
+
+function* ownHeaders({ rawHeaders }: IncomingMessage): Generator<[name: string, value: string]> {
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(i, i + 2);
+    if (!CONNECTION.includes(name.toLowerCase())) yield [name, value];
+  }
 }

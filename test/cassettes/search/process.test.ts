@@ -5,10 +5,10 @@ import * as assert from 'uvu/assert';
 import { localEmbedder } from '../../../cassettes/search/local.ts';
 import { manifest } from '../../../cassettes/search/manifest.ts';
 import { migrations } from '../../../cassettes/search/migrations.ts';
-import type { Db, Progress } from '../../../core/cassette/contract.ts';
+import type { Progress } from '../../../core/cassette/contract.ts';
 import { startProcess } from '../../../core/cassette/isolation/process.ts';
 import { parseManifest } from '../../../core/cassette/manifest.ts';
-import type { Running } from '../../../core/cassette/running.ts';
+import type { HandedDb, Running } from '../../../core/cassette/running.ts';
 import { readSettings } from '../../../core/cassette/settings.ts';
 import { type CassetteDatabases, openCassetteDatabases } from '../../../core/db/cassette/cassette-databases.ts';
 import { openLog } from '../../../core/log.ts';
@@ -46,7 +46,7 @@ databaseSuite('search: in a process of its own', (test, database) => {
       {
         ...{ name: 'search', ...built, network, log },
         handed: () => ({
-          ...{ DB: databases.db('search') as Db, CORE: null, LOG: log },
+          ...{ DB: databases.db('search') as HandedDb, CORE: null, LOG: log },
           CONFIG: readSettings(parseManifest(manifest), { models_folder: '/no/such/folder', ...config }),
         }),
       },

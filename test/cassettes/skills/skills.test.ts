@@ -263,6 +263,38 @@ databaseSuite('skills', (test, database) => {
     assert.equal(Object.keys(json), ['items']);
     assert.equal((await ask('GET', '?session_id=other')).json, { items: [] });
   });
+  test('a NUL in any parameter is a 400, and so is one or half a character in a body', async () => {
+    const { id } = await created();
+    for (const [method, path] of [
+      ...['session_id', 'q', 'cursor', 'scope', 'sort', 'limit', 'other'].map((name) => ['GET', `?${name}=%00`]),
+      ...[
+        ['GET', '?q=a%00b'],
+        ['GET', '?%00=1'],
+        ['GET', '/%00'],
+        ['GET', `/${id}%00`],
+        ['PUT', '/a%00b'],
+      ],
+      ...[
+        ['DELETE', '/%00'],
+        ['GET', '/%00/versions'],
+        ['POST', '/%00/versions'],
+        ['GET', '/%00/skill.md'],
+      ],
+    ] as [string, string][])
+      refused(await ask(method, path, method === 'GET' || method === 'DELETE' ? undefined : {}), 400, 'bad-request');
+    for (const bad of ['\0', 'a\0b', '\ud800', '\udc00x'])
+      for (const [path, body] of [
+        ...['name', 'description', 'content', 'visibility', 'type'].map((name) => ['', { [name]: bad }]),
+        ...[
+          ['', { tags: [bad] }],
+          [`/${id}/versions`, { changelog: bad }],
+          ['/list', { q: bad }],
+          ['/get', { id: bad }],
+        ],
+        ...[['/generate', { sessionIds: [NOBODY], hint: { name: bad } }]],
+      ] as [string, object][])
+        refused(await ask('POST', path, body), 400, 'bad-request');
+  });
   test('GET list: 500 listing failure, GET versions: 500, and neither tells what the database said', async () => {
     const table = await tableOf(database(), 'skills');
     const versions = await tableOf(database(), 'skill_versions');

@@ -17,7 +17,7 @@ databaseSuite('skill versions', (test, database) => {
   let db: Db;
   test.before(async () => {
     cassettes = cassettesOf(database());
-    db = await furnished(cassettes, 'skills', { tables: skills.migrations[0]?.sql ?? '' });
+    db = await furnished(cassettes, 'skills', { tables: skills.migrations.map(({ sql }) => sql).join('\n') });
   });
   test.after(() => cassettes.close());
 

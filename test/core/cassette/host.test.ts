@@ -177,11 +177,11 @@ const REFUSED: [string, string, Made, object, RegExp][] = [
     /redirects are not followed/,
   ],
   [
-    'a document of 9 MiB',
+    'a document of 2 MiB',
     'openapi',
-    { before: "if (path === '/openapi') return new Response('x'.repeat(9 * 1024 * 1024));" },
+    { before: "if (path === '/openapi') return new Response('x'.repeat(2 * 1024 * 1024));" },
     {},
-    /8 MiB/,
+    /1 MiB/,
   ],
 ];
 for (const [what, step, cassette, more, reason] of REFUSED)

@@ -82,6 +82,29 @@ test('credentials stay outside unless they were granted, and whom nobody vouches
   assert.is(unknown.headers.get('x-svc-auth-subject'), null);
 });
 
+test('no credential arrives without forward_auth, by its name or its shape, in a header or the query', async () => {
+  const headers = {
+    'x-litellm-key': 'one',
+    'x-portkey-virtual-key': 'two',
+    'x-api-key': 'three',
+    'x-upstream': 'Bearer four',
+    referer: 'https://chat.example/?page=7&token=five',
+    'x-request-kind': 'plain',
+  };
+  const url = '/v1/cassettes/my-notes/x?limit=3&api_key=six&key[]=seven&q=sk-ant-oat01-Q7mZ2xLk9RtVb4NcYp8W';
+  const plain = await asked(url, { headers });
+  for (const name of ['x-litellm-key', 'x-portkey-virtual-key', 'x-api-key'])
+    assert.is(plain.headers.get(name), null, name);
+  assert.is(plain.headers.get('x-upstream'), 'Bearer [redacted]');
+  assert.is(plain.headers.get('referer'), 'https://chat.example/?page=7&token=[redacted]');
+  assert.is(plain.headers.get('x-request-kind'), 'plain');
+  assert.is(plain.url, 'http://cassette/api/notes/x?limit=3&api_key=[redacted]&key[]=[redacted]&q=[redacted]');
+
+  const granted = await asked(url, { headers }, { forwardAuth: true });
+  for (const [name, value] of Object.entries(headers)) assert.is(granted.headers.get(name), value, name);
+  assert.is(granted.url, url.replace('/v1/cassettes/my-notes', 'http://cassette/api/notes'));
+});
+
 test('forwarded headers tell where the caller asked, whatever the caller sent', async () => {
   const { headers } = await asked('/v1/cassettes/my-notes/x', {
     headers: {

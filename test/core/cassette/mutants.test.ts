@@ -140,10 +140,10 @@ const MUTANTS: Record<string, Mutant> = {
     says: /at \/openapi: it answered 302, and redirects are not followed/,
     made: openapiAnswers("return new Response(null, { status: 302, headers: { location: '/elsewhere' } })"),
   },
-  'a document of 9 MiB': {
+  'a document of 2 MiB': {
     step: 'openapi',
-    says: /at \/openapi: it has more than 8 MiB/,
-    made: openapiAnswers("return new Response('x'.repeat(9 * 1024 * 1024))"),
+    says: /at \/openapi: it has more than 1 MiB/,
+    made: openapiAnswers("return new Response('x'.repeat(2 * 1024 * 1024))"),
   },
 
   // Its tools

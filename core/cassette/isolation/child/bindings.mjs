@@ -3,6 +3,7 @@ import { connect, constants } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
 import { CHANNEL_BROKE, LIMITS } from './limits.mjs';
 import { teller } from './progress.mjs';
+import { statementBody } from './statement.mjs';
 
 const LOG_AHEAD_BYTES = 262_144;
 const LOG_LINE_CHARS = 16_000;
@@ -63,8 +64,9 @@ const exact = (_key, value) => (typeof value === 'bigint' ? String(value) : valu
 /** @param {Session} session */
 function database(session) {
   const ask = (path, sql, parameters = [], options = {}) => {
+    const body = statementBody(sql, parameters, options);
     const asked = session.request({ ':method': 'POST', ':path': path });
-    asked.end(JSON.stringify({ sql, parameters: Array.from(parameters, parameter), options }, exact));
+    asked.end(body);
     return asked;
   };
   return {
@@ -72,25 +74,47 @@ function database(session) {
       const asked = ask('/query', sql, parameters, options);
       const [headers, text] = await Promise.all([answered(asked), textOf(asked)]);
       if (headers[':status'] !== 200) throw failure(text);
-      return JSON.parse(text);
+      const { rows, changed } = JSON.parse(text);
+      return { rows, row_count: changed ?? rows.length };
     },
     async *stream(sql, parameters, options) {
       const asked = ask('/stream', sql, parameters, options);
-      await answered(asked);
-      asked.setEncoding('utf8');
-      let rest = '';
-      for await (const text of asked) {
-        const lines = (rest + text).split('\n');
-        rest = lines.pop() ?? '';
-        for (const told of lines) {
-          if (told[0] === '.') return;
-          if (told[0] === 'e') throw failure(told.slice(1));
-          yield JSON.parse(told.slice(1));
-        }
+      const headers = await answered(asked);
+      if (headers[':status'] !== 200) throw failure(await textOf(asked));
+      for await (const { kind, text } of parts(asked)) {
+        if (kind === '.') return;
+        if (kind === 'e') throw failure(text);
+        yield* JSON.parse(`[${text}]`);
       }
       throw failure(JSON.stringify(GONE));
     },
   };
+}
+
+/** What row-answers.ts sends of a stream: a kind and a length on a line, then as much text. */
+async function* parts(asked) {
+  asked.setEncoding('utf8');
+  let head = ''; // of a line that is not whole yet
+  let part = null;
+  for await (const chunk of asked) {
+    for (let at = 0; at < chunk.length || part?.left === 0; ) {
+      if (part === null) {
+        const end = chunk.indexOf('\n', at);
+        head += chunk.slice(at, end === -1 ? undefined : end);
+        at = end === -1 ? chunk.length : end + 1;
+        if (end === -1) continue;
+        part = { kind: head[0], left: Number(head.slice(1)), text: '' };
+        head = '';
+      }
+      const taken = chunk.slice(at, at + part.left);
+      part.text += taken;
+      part.left -= taken.length;
+      at += taken.length;
+      if (part.left > 0) continue;
+      yield part;
+      part = null;
+    }
+  }
 }
 
 const GONE = {
@@ -99,15 +123,6 @@ const GONE = {
   sqlstate: '',
   transient: true,
 };
-
-/** As text of the type that its place asks for. JSON would have no word for some. */
-function parameter(value) {
-  if (value === undefined) return null;
-  if (typeof value === 'bigint') return String(value);
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
-  return value;
-}
 
 function failure(text) {
   const { name, message, sqlstate, transient } = JSON.parse(text);

@@ -13,6 +13,3 @@ export const HEADER_BYTES = 60_000;
 export const UNCAUGHT = 82;
 export const UNHANDLED = 83;
 export const CHANNEL_BROKE = 84;
-
-/** Below the service and its threads; of 19. */
-export const NICE = 5;

@@ -101,6 +101,17 @@ for (const wall of walls) {
     assert.is(received, 0);
   });
 
+  test(`${wall}: a loop beside a full thread pool keeps one processor busy, where that is said`, async () => {
+    await withCassette('hostile.mjs', { wall }, async ({ running, told }) => {
+      const { seen, busy } = await told('/processors');
+      const { stops, does_not_stop } = running.confinement;
+      if (wall === 'permissions') return assert.ok(does_not_stop.includes('keeping several processors busy'));
+      assert.ok(stops.includes('keeping more than one processor busy'));
+      assert.is(seen, 1);
+      assert.ok(Number(busy) < 1.25, `it had ${busy} processors`);
+    });
+  });
+
   if (wall !== 'permissions') {
     test(`${wall}: memory beside the heap is bounded too`, async () => {
       await withCassette('hostile.mjs', { wall, memory_mb: 64 }, async ({ running, ask }) => {

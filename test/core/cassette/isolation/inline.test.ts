@@ -50,6 +50,15 @@ test('what it throws, and what is no Response, broke over this request only', as
   assert.is(await (await ask('/ping')).text(), 'pong');
 });
 
+test('an inline cassette that answers what no Response can have broke over this request', async () => {
+  const { ask } = await inline('hostile.mjs');
+  for (const path of ['/no-status', '/status-999', '/odd-length']) {
+    const error = await thrown(ask(path));
+    assert.instance(error, CassetteDown, path);
+    assert.match((error as Error).message, /^Cannot ask "tried": its answer has/);
+  }
+});
+
 test('a module that throws or has no fetch is refused at the step start', async () => {
   for (const [file, message] of [
     ['throws-at-import.mjs', 'Cannot start "tried": it throws when it is loaded: Error: no luck today'],

@@ -7,6 +7,7 @@ import type { Db } from '../../../../core/cassette/contract.ts';
 import { NO_PROGRESS } from '../../../../core/cassette/progress.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { withRowTexts } from '../../../support/row-texts.ts';
 import { emptyFolder, withCassette } from '../../../support/started-cassette.ts';
 
 const test = suite('process');
@@ -202,7 +203,7 @@ test('many statements at a time take turns, also within the reading of rows', as
       for (let n = 0; n < 3; n += 1) yield { n };
     },
   } as Db;
-  await withCassette('friendly.mjs', { handed: { DB } }, async ({ told }) => {
+  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ told }) => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => told('/rows-and-queries')));
     assert.ok(answers.every(({ queries }) => queries === 3));
     assert.ok(most > 1 && most <= 8, `${most} at a time`);
@@ -231,7 +232,7 @@ test('a statement, its parameters as text, its rows and its error travel', async
     },
     stream: noRows,
   } as Db;
-  await withCassette('friendly.mjs', { handed: { DB } }, async ({ ask }) => {
+  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ ask }) => {
     const post = (sql: string) =>
       ask('/query', { method: 'POST', body: JSON.stringify({ sql, parameters: [null, 'é'] }) });
     assert.equal(await (await post('select')).json(), { rows: [{ n: 1 }], row_count: 1 });
@@ -264,7 +265,7 @@ test('rows are streamed at the pace of the reader, and end when it stops or they
   } as Db;
   let rows = 50_000;
   let failAt = -1;
-  await withCassette('friendly.mjs', { handed: { DB } }, async ({ told }) => {
+  await withCassette('friendly.mjs', { handed: { DB: withRowTexts(DB) } }, async ({ told }) => {
     assert.equal(await told('/rows'), { taken: rows, sum: (rows * (rows - 1)) / 2 });
     assert.is(ended, 1);
     made = 0;

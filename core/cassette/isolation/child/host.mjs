@@ -1,0 +1,46 @@
+/** How does a module answer in a process apart from the service? Over one channel, out of what the service hands it over another. */
+import { createServer } from 'node:http2';
+import { Socket } from 'node:net';
+import { pathToFileURL } from 'node:url';
+import { describe, serve } from './answer.mjs';
+import { openBindings } from './bindings.mjs';
+import { CHANNEL_BROKE, LIMITS, UNCAUGHT, UNHANDLED } from './limits.mjs';
+
+const { exit } = process; // a cassette may put its own in place
+
+process.on('uncaughtException', (error, origin) => {
+  console.error(error);
+  exit(origin === 'unhandledRejection' ? UNHANDLED : UNCAUGHT);
+});
+
+const channel = (/** @type {number} */ fd) => {
+  const socket = new Socket({ fd, readable: true, writable: true });
+  socket.once('close', () => exit(CHANNEL_BROKE));
+  socket.on('error', () => exit(CHANNEL_BROKE));
+  return socket;
+};
+
+/**
+ * Loads a module, and answers for it. This process ends with the channel.
+ * @param {string} entry the module's file
+ * @param {number} fd of the channel on which it is asked; the next one is that of its bindings
+ */
+export function host(entry, fd) {
+  const asking = channel(fd);
+  const bindings = openBindings(channel(fd + 1));
+  const loaded = import(pathToFileURL(entry).href).then(describe, (error) => ({
+    failure: `it throws when it is loaded: ${reason(error)}`,
+  }));
+  const server = createServer(LIMITS);
+  server.on('session', (session) => {
+    session.on('error', () => exit(CHANNEL_BROKE));
+    session.once('close', () => exit(CHANNEL_BROKE));
+  });
+  server.on('stream', serve({ loaded, bindings }));
+  server.emit('connection', asking);
+}
+
+/** @param {unknown} error */
+function reason(error) {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

@@ -1,0 +1,139 @@
+/**
+ * Answers a cassette's process with rows. They go as the database gave them, unread; a statement counts as under way until its answer has
+ * been taken, and what nobody takes is given up after a while.
+ */
+import { constants, type ServerHttp2Stream } from 'node:http2';
+import { openSemaphore } from '../../semaphore.ts';
+import type { HandedDb } from '../running.ts';
+import { endText, type Pace, sendText } from './send-text.ts';
+import { statementOf } from './statement-body.ts';
+
+/** So many of these can be in memory at a time; those after them wait in the process that asks. */
+const STATEMENTS_AT_ONCE = 8;
+/** Of answers that are not taken yet; while it is more, no other statement begins. */
+const UNREAD_CHARS = 64 * 1024 * 1024;
+
+export type RowAnswers = {
+  query(stream: ServerHttp2Stream, db: HandedDb): Promise<void>;
+  stream(stream: ServerHttp2Stream, db: HandedDb): Promise<void>;
+};
+
+type Options = { idleMs: number; told: (error: unknown) => object };
+
+export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
+  const statements = openSemaphore(STATEMENTS_AT_ONCE);
+  const room = openRoom(UNREAD_CHARS);
+  const paceOf = (stream: ServerHttp2Stream): Pace => {
+    const left = new AbortController();
+    if (stream.closed) left.abort();
+    stream.once('close', () => left.abort());
+    return { gone: left.signal, idleMs };
+  };
+
+  return {
+    async query(stream, db) {
+      await statements.acquire();
+      let free = () => {};
+      try {
+        const { sql, parameters, options } = await statementOf(stream);
+        await room.some();
+        const { texts, changed } = await db.queryTexts(sql, parameters, options);
+        free = room.take(texts);
+        if (stream.closed) return;
+        stream.respond({ ':status': 200 });
+        await sendRows(stream, { texts, changed }, paceOf(stream));
+      } finally {
+        free();
+        statements.release();
+      }
+    },
+    /** Its turn ends with its statement: one that asks for more while it reads rows would wait for itself. */
+    async stream(stream, db) {
+      await statements.acquire();
+      let batches: AsyncIterable<string[]>;
+      try {
+        const { sql, parameters, options } = await statementOf(stream);
+        batches = db.streamTexts(sql, parameters, options);
+      } finally {
+        statements.release();
+      }
+      if (stream.closed) return;
+      stream.respond({ ':status': 200 });
+      await sendBatches(stream, batches, paceOf(stream), told);
+    },
+  };
+}
+
+type Room = {
+  /** When there is some. */
+  some(): Promise<void>;
+  /** @returns gives it back */
+  take(texts: readonly string[]): () => void;
+};
+
+function openRoom(most: number): Room {
+  let taken = 0;
+  let waiting: (() => void)[] = [];
+  return {
+    async some() {
+      while (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+    take(texts) {
+      const chars = texts.reduce((sum, text) => sum + text.length, 0);
+      taken += chars;
+      return () => {
+        taken -= chars;
+        const woken = waiting;
+        waiting = [];
+        for (const wake of woken) wake();
+      };
+    },
+  };
+}
+
+async function sendRows(
+  stream: ServerHttp2Stream,
+  { texts, changed }: { texts: readonly string[]; changed: number | null },
+  pace: Pace,
+): Promise<void> {
+  const last = `],"changed":${changed}}`;
+  let pending = '{"rows":[';
+  for (const [i, text] of texts.entries()) {
+    if (i > 0) {
+      await sendText(stream, pending, pace);
+      pending = ',';
+    }
+    pending += text;
+  }
+  await endText(stream, pending + last, pace);
+}
+
+/**
+ * Parts of a kind and a length in characters, on a line of their own before each: `r` rows with commas between them, `e` what went wrong,
+ * `.` the end. An answer without one of the last two broke off.
+ */
+async function sendBatches(
+  stream: ServerHttp2Stream,
+  batches: AsyncIterable<string[]>,
+  pace: Pace,
+  told: (error: unknown) => object,
+): Promise<void> {
+  let last = '.0\n';
+  const unread = new AbortController();
+  try {
+    for await (const texts of batches) {
+      for (const text of texts) {
+        await sendText(stream, `r${text.length}\n${text}`, pace).catch((error: unknown) => {
+          unread.abort();
+          throw error;
+        });
+      }
+      if (pace.gone.aborted) return;
+    }
+  } catch (error) {
+    if (unread.signal.aborted) return stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    const failure = JSON.stringify(told(error));
+    last = `e${failure.length}\n${failure}`;
+  }
+  await endText(stream, last, pace);
+}

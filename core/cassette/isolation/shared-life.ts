@@ -1,0 +1,109 @@
+/** One life of the process that cassettes of ours share: it has two channels for each, and all of the service's rights but its environment. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+import type { Log } from '../../log.ts';
+import { packageRoot } from '../../package-root.ts';
+import { lowerPriority } from '../../yield-to-listeners.ts';
+import type { Progress } from '../contract.ts';
+import type { Handed, StartModule } from '../running.ts';
+import { openBridge } from './bridge.ts';
+import { type Channel, openChannel } from './channel.ts';
+import { BELOW_SERVICE } from './confinement.ts';
+import { reasonOf } from './life.ts';
+import { OUTPUT_LIMITS, openGate, readOutput } from './output.ts';
+
+/** One of those that share it. `handed` is asked whenever the process starts. */
+export type Member = Pick<StartModule, 'name' | 'entry' | 'log'> & {
+  handed(): Handed | Promise<Handed>;
+  progressed(progress: Progress): void;
+};
+
+export type SharedLife = {
+  pid: number;
+  channels: ReadonlyMap<Member, Channel>;
+  /** When it has ended: why, as the end of a sentence that begins with 'it'. */
+  ended: Promise<string>;
+  end(reason: string): void;
+};
+
+type Options = { log: Log; environment: Readonly<Record<string, string | undefined>>; loadMs: number };
+
+const MEMORY_MB = 1024;
+/** What of the environment those need who ask other machines; no settings and no secrets of ours. */
+const NEEDED =
+  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_ALL|(?:https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|NODE_USE_ENV_PROXY|SSL_CERT_(?:FILE|DIR))$/i;
+const FROM_SOURCE = import.meta.url.endsWith('.ts');
+
+/** @throws {Error} it does not start, or one of them does not load */
+export async function startSharedLife(members: readonly Member[], options: Options): Promise<SharedLife> {
+  const { log, environment, loadMs } = options;
+  const [file = '', ...args] = commandFor(members.map(({ entry }) => entry));
+  const child = spawn(file, args, {
+    env: Object.fromEntries(Object.entries(environment).filter(([name]) => NEEDED.test(name))),
+    stdio: ['ignore', 'pipe', 'pipe', ...members.flatMap(() => ['pipe', 'pipe'] as const)],
+  });
+  if (child.pid !== undefined) lowerPriority(child.pid, BELOW_SERVICE);
+  let why: string | undefined;
+  const end = (reason: string) => {
+    why ??= reason;
+    child.kill('SIGKILL');
+  };
+  const sockets = child.stdio.slice(3).filter((stream) => stream instanceof Socket);
+  const gate = openGate(log, OUTPUT_LIMITS);
+  const [out, err] = ([child.stdout, child.stderr] as const).map((stream, i) =>
+    readOutput(stream ?? Readable.from([]), {
+      ...{ gate, limits: OUTPUT_LIMITS },
+      log: (line) => (i === 0 ? log.info({ output: 'stdout' }, line) : log.warn({ output: 'stderr' }, line)),
+    }),
+  );
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
+    child.once('exit', (code, signal) => {
+      out?.hurry();
+      err?.hurry();
+      for (const socket of sockets) socket.destroy();
+      resolve(why ?? reasonOf(code, signal, err?.tail() ?? ''));
+      gate.close();
+    });
+  });
+  const channels = new Map<Member, Channel>();
+  const hands = members.map((member, i) => {
+    const [asking, bindings] = sockets.slice(2 * i);
+    if (!asking || !bindings) throw new Error('its channels could not be opened');
+    for (const socket of [asking, bindings]) socket.on('error', () => {}); // told by the end of the process
+    const channel = openChannel(asking, { name: member.name, ended: () => ended });
+    channels.set(member, channel);
+    const answerOutOf = openBridge(bindings, { gate, progressed: member.progressed });
+    return async () => {
+      const { failure } = (await channel.hello()) as { failure?: unknown };
+      if (failure !== undefined) throw new Error(`"${member.name}": ${failure}`);
+      const handed = await member.handed();
+      answerOutOf(handed);
+      await channel.hand({ config: handed.CONFIG, db: handed.DB !== null, core: handed.CORE !== null });
+    };
+  });
+  const late = setTimeout(end, loadMs, `it has not loaded within ${loadMs / 1000} s`);
+  try {
+    await Promise.all(hands.map((hand) => hand()));
+  } catch (error) {
+    end('it could not be made ready');
+    throw new Error(error instanceof Error && why === 'it could not be made ready' ? error.message : await ended);
+  } finally {
+    clearTimeout(late);
+  }
+  return { pid: child.pid ?? 0, channels, ended, end };
+}
+
+/** Node alone; from source with what compiles TypeScript. Where the system can see to it, it dies with the service. */
+function commandFor(entries: readonly string[]): string[] {
+  const script = join(packageRoot(), 'core/cassette/isolation/child/shared.mjs');
+  const run = FROM_SOURCE ? [join(packageRoot(), 'core/worker-bootstrap.mjs'), pathToFileURL(script).href] : [script];
+  const node = [process.execPath, `--max-old-space-size=${MEMORY_MB}`, ...run, JSON.stringify(entries)];
+  return existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL', ...node] : node;
+}
+
+const SETPRIV = '/usr/bin/setpriv';

@@ -1,0 +1,221 @@
+/** How do cassettes of ours run beside the service? All in one process, started when one of them is needed, ended when none was for a while. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { aborted } from '../../aborted.ts';
+import type { Log } from '../../log.ts';
+import type { Progress } from '../contract.ts';
+import { parseManifest } from '../manifest.ts';
+import { CassetteDown, type Confinement, type Running, type StartModule } from '../running.ts';
+import type { Channel } from './channel.ts';
+import { type Changes, openDueWork } from './due-work.ts';
+import { startInline } from './inline.ts';
+import { type Member, type SharedLife, startSharedLife } from './shared-life.ts';
+import { watch } from './watch.ts';
+
+/** Those that come with the service: their manifest, document and health are read here, all else is done over there. */
+export type SharedProcess = {
+  /** @throws {Rejection} `start`: it does not load */
+  start(module: StartModule): Promise<Running>;
+  /** Of the process that runs now; null: none does. */
+  pid(): number | null;
+};
+
+type Options = {
+  log: Log;
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Absent: nothing is recorded, so there is no background work. */
+  changes?: Changes;
+  /** Without anything under way it ends after this. */
+  idleMs?: number;
+  loadMs?: number;
+  backOff?: { fromMs: number; toMs: number; forgetMs: number };
+};
+
+/** One process, from when it is started until it has ended. */
+type Lived = {
+  members: ReadonlySet<Member>;
+  started: Promise<SharedLife>;
+  life: SharedLife | null;
+  busy: number;
+  uses: number;
+  idle?: NodeJS.Timeout;
+};
+
+const TRUSTED: Confinement = {
+  level: 'none',
+  stops: ['keeping the service from answering by a loop, a death or its memory'],
+  does_not_stop: ['anything else: it runs with the rights of the service, in a process that cassettes of ours share'],
+};
+
+/** A request waits so long for a process that is to be started again; later ones are refused until it may. */
+const LONGEST_PAUSE_MS = 1_000;
+const HEARTBEAT = { everyMs: 10_000, withinMs: 60_000 };
+
+export function openSharedProcess({
+  log,
+  environment,
+  changes,
+  idleMs = 60_000,
+  loadMs = 20_000,
+  backOff = { fromMs: 200, toMs: 30_000, forgetMs: 60_000 },
+}: Options): SharedProcess {
+  const members = new Set<Member>();
+  const lives = new Set<Lived>();
+  let current: Lived | null = null;
+  let failures = 0;
+  let notBefore = 0;
+  let reason = '';
+  let restarts = 0;
+
+  function begin(): Lived {
+    const all = [...members];
+    const lived: Lived = {
+      members: new Set(all),
+      started: startSharedLife(all, { log, environment, loadMs }),
+      ...{ life: null, busy: 0, uses: 0 },
+    };
+    lives.add(lived);
+    lived.started.then(
+      (life) => follow(lived, life),
+      (error: Error) => fell(lived, error.message),
+    );
+    return lived;
+  }
+
+  function follow(lived: Lived, life: SharedLife): void {
+    const since = Date.now();
+    lived.life = life;
+    log.debug({ pid: life.pid }, 'the process of built-in cassettes runs');
+    const calm = watch({ channel: { beat: () => beatOf(life) }, end: (why) => life.end(why) }, HEARTBEAT);
+    rest(lived);
+    void life.ended.then((why) => {
+      calm();
+      if (Date.now() - since > backOff.forgetMs) failures = 0;
+      fell(lived, why);
+    });
+  }
+
+  function fell(lived: Lived, why: string): void {
+    clearTimeout(lived.idle);
+    lives.delete(lived);
+    if (current === lived) current = null;
+    if (why === IDLE) return;
+    const ms = Math.min(backOff.fromMs * 2 ** failures, backOff.toMs);
+    failures += 1;
+    restarts += 1;
+    reason = why;
+    notBefore = Date.now() + ms;
+    log.warn({ reason: why }, 'the process of built-in cassettes ended, and is started again when it is needed');
+  }
+
+  /** Whether it is wanted any more is asked when nothing was under way for a while: of what it has answered, a reader may be in the middle. */
+  function rest(lived: Lived): void {
+    clearTimeout(lived.idle);
+    if (lived.busy > 0) return;
+    lived.idle = setTimeout(() => void settle(lived), lived === current ? idleMs : 0).unref();
+  }
+
+  async function settle(lived: Lived): Promise<void> {
+    const { life, uses } = lived;
+    if (!life) return;
+    await Promise.all([...life.channels.values()].map((channel) => channel.rest())).catch(() => {});
+    if (lived.uses !== uses || lived.busy > 0) return;
+    if (current === lived) current = null;
+    life.end(IDLE);
+  }
+
+  /** One that has all who are there now; another one that lacks somebody ends when it has answered. */
+  function living(member: Member): Lived {
+    if (current?.members.has(member)) return current;
+    const former = current;
+    current = begin();
+    if (former) rest(former);
+    return current;
+  }
+
+  async function within<T>(member: Member, signal: AbortSignal, work: (channel: Channel) => Promise<T>): Promise<T> {
+    const down = (why: string) => new CassetteDown('unavailable', `Cannot ask "${member.name}": ${why}`);
+    const pause = current ? 0 : notBefore - Date.now();
+    if (pause > LONGEST_PAUSE_MS) throw down(`its process is started again, since ${reason}`);
+    if (pause > 0) await sleep(pause, undefined, { signal });
+    if (!members.has(member)) throw down('it was closed');
+    const lived = living(member);
+    lived.busy += 1;
+    lived.uses += 1;
+    try {
+      const starting = lived.started.catch((error: Error) => {
+        throw down(`its process does not start: ${error.message}`);
+      });
+      const life = await Promise.race([starting, aborted(signal)]);
+      const channel = life.channels.get(member);
+      if (!channel) throw down('its process does not have it');
+      return await work(channel);
+    } finally {
+      lived.busy -= 1;
+      rest(lived);
+    }
+  }
+
+  async function leave(member: Member, graceMs: number): Promise<void> {
+    members.delete(member);
+    const having = [...lives].filter((lived) => lived.members.has(member));
+    const resting = having.map(async ({ started }) => (await started).channels.get(member)?.rest());
+    if (graceMs > 0) await Promise.race([Promise.allSettled(resting), sleep(graceMs, undefined, { ref: false })]);
+    else for (const one of resting) one.catch(() => {});
+    if (members.size > 0) return;
+    for (const lived of lives) {
+      const life = await lived.started.catch(() => null);
+      life?.end(IDLE);
+      await life?.ended;
+    }
+  }
+
+  return {
+    pid: () => current?.life?.pid ?? null,
+    async start(module) {
+      const here = await startInline(module);
+      const { health, openapi } = parseManifest(here.loaded?.manifest).api;
+      let progress: Progress | null = null;
+      const member: Member = {
+        ...module,
+        handed: () => module.handed(here.loaded ?? { manifest: null, migrations: null, scheduled: false }),
+        progressed: (told) => {
+          progress = told;
+        },
+      };
+      members.add(member);
+      const whenDue = changes && openDueWork({ changes, progress: () => progress });
+      let closed: Promise<void> | undefined;
+      const refuseClosed = () => {
+        if (closed) throw new CassetteDown('unavailable', `Cannot ask "${module.name}": it was closed`);
+      };
+      return {
+        loaded: here.loaded,
+        confinement: TRUSTED,
+        liveness: () => ({ state: closed ? 'closed' : 'up', reason: null, restarts }), // idle is up: it can be asked
+        progress: () => progress,
+        async fetch(request) {
+          refuseClosed();
+          const { pathname } = new URL(request.url);
+          if (pathname === health || pathname === openapi) return here.fetch(request);
+          return within(member, request.signal, (channel) => channel.fetch(request));
+        },
+        async scheduled(event) {
+          refuseClosed();
+          await whenDue?.(() => within(member, event.signal, (channel) => channel.scheduled(event)));
+        },
+        close(graceMs) {
+          closed ??= Promise.all([here.close(graceMs), leave(member, graceMs)]).then(() => {});
+          return closed;
+        },
+      };
+    },
+  };
+}
+
+const IDLE = 'it was idle';
+
+/** All of its channels lead to one event loop. */
+function beatOf({ channels }: SharedLife): Promise<number> {
+  const [channel] = channels.values();
+  return channel ? channel.beat() : Promise.resolve(0);
+}

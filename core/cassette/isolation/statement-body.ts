@@ -1,0 +1,59 @@
+/**
+ * What a cassette's process asks of the database: a line of JSON, then the statement's text and its parameters as they are, one after the
+ * other. Only the line is parsed here, since reading megabytes of JSON from a stranger would hold everybody up. Twin of child/statement.mjs.
+ */
+import { constants, type ServerHttp2Stream } from 'node:http2';
+
+export type Statement = { sql: string; parameters: (string | null)[]; options: object };
+
+const MOST_CHARS = 8 * 1024 * 1024;
+const HEAD_CHARS = 256 * 1024;
+
+/** @throws {RangeError} it is longer than is read @throws {Error} it cannot be read */
+export async function statementOf(stream: ServerHttp2Stream): Promise<Statement> {
+  const text = await textOf(stream);
+  const lineEnd = text.indexOf('\n');
+  if (lineEnd > HEAD_CHARS)
+    throw new RangeError(`it has too many parameters: their lengths take ${lineEnd} characters`);
+  const { lengths, options } = headIn(text.slice(0, Math.max(0, lineEnd)));
+  let at = lineEnd + 1;
+  const [sql, ...parameters] = lengths.map((length) => {
+    if (length === null) return null;
+    at += length;
+    return text.slice(at - length, at);
+  });
+  if (typeof sql !== 'string' || at !== text.length) throw new Error('Cannot read the statement');
+  return { sql, parameters, options };
+}
+
+function headIn(line: string): { lengths: (number | null)[]; options: object } {
+  const { lengths, options } = (JSON.parse(line) ?? {}) as { lengths?: unknown; options?: unknown };
+  const isLength = (each: unknown) => each === null || (Number.isSafeInteger(each) && (each as number) >= 0);
+  if (!Array.isArray(lengths) || !lengths.every(isLength) || typeof options !== 'object' || options === null)
+    throw new Error('Cannot read the statement');
+  return { lengths, options };
+}
+
+/** Decoded as it comes, so that no turn of the loop has to decode all of it. */
+function textOf(stream: ServerHttp2Stream): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    let chars = 0;
+    stream.setEncoding('utf8');
+    stream.on('data', (chunk: string) => {
+      chars += chunk.length;
+      if (chars <= MOST_CHARS) {
+        text += chunk;
+        return;
+      }
+      text = '';
+      reject(new RangeError(`it is longer than ${MOST_CHARS} characters`)); // the rest is read and thrown away
+    });
+    stream.once('end', () => {
+      if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) resolve(text);
+    });
+    const broken = () => reject(new Error('it broke off'));
+    stream.once('error', broken);
+    stream.once('close', broken);
+  });
+}
