@@ -3,6 +3,7 @@
  * databases where SVC_TEST_DSN names a server. `npm run soak -- kills` for one part. Prints what was done; status 1 when a rule is broken.
  */
 import { join } from 'node:path';
+import { attacksBesideLoad } from '../support/attacks/beside-load.ts';
 import { buildService } from '../support/built-service.ts';
 import { diskFull } from '../support/faults/full-disk.ts';
 import { journalFull } from '../support/faults/full-journal.ts';
@@ -15,6 +16,7 @@ import { emptyFolder, removeFolder } from '../support/serve.ts';
 
 const MIB = 1_048_576;
 const GROWTH_MIB = 50; // of a process whose database is away
+const ATTACKED = { stallMs: 250, grownMib: 500 }; // at most: while proxy and APIs share a loop
 const OUTAGE = { warmMs: 20_000, awayMs: 300_000, afterMs: 5_000, perSecond: 50 };
 
 type Where = { cluster: string; program: string };
@@ -23,6 +25,20 @@ type Part = { databases: readonly ('embedded' | 'server')[]; run(where: Where): 
 const both = ['embedded', 'server'] as const;
 
 const parts: Record<string, Part> = {
+  attacks: {
+    databases: both,
+    run: async (where) => {
+      const figures = await attacksBesideLoad(
+        where,
+        { eachMs: 10_000, requestMs: 5_000, perSecond: 50 },
+        (attack, observed) => console.log(`      ${attack.padEnd(56)} ${written(observed)}`),
+      );
+      const { worstStallMs, peakMib, idleMib } = figures;
+      if (worstStallMs > ATTACKED.stallMs || peakMib > idleMib + ATTACKED.grownMib)
+        throw new Error(`Others waited too long, or it took too much memory: ${written(figures)}`);
+      return figures;
+    },
+  },
   kills: {
     databases: both,
     run: (where) => killsUnderLoad(where, { kills: where.cluster === '' ? 100 : 50, aliveMs: [30, 2_500] }),

@@ -7,6 +7,7 @@ import type { Manifest } from '../../core/cassette/contract.ts';
 import { coreBinding } from '../../core/cassette/core-binding.ts';
 import { grantsFor } from '../../core/cassette/grants.ts';
 import { openHost } from '../../core/cassette/host.ts';
+import { openSharedProcess } from '../../core/cassette/isolation/shared.ts';
 import { Entry } from '../../core/cassette/list.ts';
 import { parseManifest } from '../../core/cassette/manifest.ts';
 import { openCassetteDatabases } from '../../core/db/cassette/cassette-databases.ts';
@@ -26,6 +27,8 @@ type Given = {
   environment?: Record<string, string>;
   /** Whether `x-svc-auth-subject` is believed. */
   trustCallerHeader?: boolean;
+  /** In the process that those which come with the service share, which ends when it was idle for so long. */
+  shared?: { idleMs: number };
   /** false: the service has none. */
   withDatabase?: boolean;
 };
@@ -38,9 +41,16 @@ export async function standCassette(database: TestDatabase, given: Given) {
   const databases = withDatabase
     ? openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log })
     : null;
+  const shared =
+    given.shared &&
+    openSharedProcess({
+      ...{ log, environment: process.env, idleMs: given.shared.idleMs },
+      changes: (seen) => database.ask('changedSince', { seen }),
+    });
   const host = openHost({
+    ...(shared ? { shared } : {}),
     ...{ installed: tmp, tmp, databases, log, now: Date.now, environment: given.environment ?? {} },
-    core: coreBinding((request) => api.fetch(request), ''),
+    core: coreBinding((request) => api.fetch(request)),
     retryMs: { first: 50, most: 500 },
     refreshMs: 500,
   });
@@ -52,7 +62,8 @@ export async function standCassette(database: TestDatabase, given: Given) {
     cassettes: host,
   });
   const entry = Entry.parse({
-    ...{ name, source: join('cassettes', folder, 'cassette.ts'), isolation: 'inline', config: given.config ?? {} },
+    ...{ name, source: join('cassettes', folder, 'cassette.ts'), config: given.config ?? {} },
+    ...(shared ? {} : { isolation: 'inline' }),
     grants: grantsFor(parseManifest(manifest)),
   });
   void host.apply({ entries: [entry], loaded_at: '2026-11-21T09:00:00Z', problem: null, folderOf: packageRoot });
@@ -66,6 +77,8 @@ export async function standCassette(database: TestDatabase, given: Given) {
         ),
       ),
     shown: () => host.installed()[0],
+    /** Of the shared process; null: none runs. */
+    pid: () => shared?.pid() ?? null,
     async close() {
       await host.close(0);
       await databases?.close();

@@ -38,9 +38,10 @@ export const echoing: Talk = (socket, asked, number) => {
   for (const event of echoEvents(asked, number)) socket.send(JSON.stringify(event));
 };
 
-/** Answers an upgrade; `sockets` grows by each one taken. */
-export function socketProvider(talk: Talk, options: ServerOptions = {}) {
+/** Answers an upgrade; `sockets` grows by each one taken. @param head lines of the answer to each upgrade */
+export function socketProvider(talk: Talk, options: ServerOptions = {}, head: readonly string[] = []) {
   const server = new WebSocketServer({ noServer: true, ...options });
+  server.on('headers', (lines) => lines.push(...head));
   const sockets: WebSocket[] = [];
   return {
     sockets,

@@ -69,14 +69,18 @@ export async function withCassette(
   }
 }
 
-/** How many processes were told of this folder. (Linux) */
-export const processesOf = (folder: string): number =>
-  readdirSync('/proc').filter((pid) => {
-    try {
-      return (
-        /^\d+$/.test(pid) && pid !== `${process.pid}` && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder)
-      );
-    } catch {
-      return false; // gone meanwhile
-    }
-  }).length;
+/** The processes that have this folder in their command line. (Linux) */
+export const pidsOf = (folder: string): number[] =>
+  readdirSync('/proc')
+    .filter((pid) => {
+      try {
+        return (
+          /^\d+$/.test(pid) && pid !== `${process.pid}` && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder)
+        );
+      } catch {
+        return false; // gone meanwhile
+      }
+    })
+    .map(Number);
+
+export const processesOf = (folder: string): number => pidsOf(folder).length;

@@ -17,8 +17,8 @@ export type Stand = {
   start(): Promise<Service>;
 };
 
-/** Variables of the service besides those that say where its database and its providers are. */
-type Extra = Record<string, string>;
+/** Variables of the service besides those that say where its database and its providers are, and what has to stand for them. */
+type Extra = Record<string, string> | (() => Promise<{ env: Record<string, string>; close(): Promise<unknown> }>);
 
 /**
  * Declares a suite twice: `<name> (embedded)` and `<name> (server)`. Without SVC_TEST_DSN the second is skipped, and says so.
@@ -26,6 +26,11 @@ type Extra = Record<string, string>;
  */
 export function onEachDatabase(name: string, define: (test: Test<Stand>) => void, extra: Extra = {}): void {
   onEmbeddedDatabase(name, define, extra);
+  onServerDatabase(name, define, extra);
+}
+
+/** The second of these alone. */
+export function onServerDatabase(name: string, define: (test: Test<Stand>) => void, extra: Extra = {}): void {
   const cluster = process.env.SVC_TEST_DSN;
   if (cluster) declare(`${name} (server)`, define, () => emptyServerDatabase(cluster), extra);
   else console.log(`skip: ${name} (server): SVC_TEST_DSN is not set`);
@@ -51,6 +56,8 @@ function declare(
     undo.unshift(provider.close);
     const folder = await emptyFolder();
     undo.unshift(() => removeFolder(folder));
+    const beside = typeof extra === 'function' ? await extra() : { env: extra, close: async () => {} };
+    undo.unshift(beside.close);
     if (dsn === '') await cp(join(await templateFolder(), 'data'), join(folder, '.svc', 'data'), { recursive: true });
     const start = async () => {
       context.service = await startService(folder, {
@@ -58,7 +65,7 @@ function declare(
         SVC_PROXY_UPSTREAMS_OPENAI: provider.url,
         SVC_PROXY_UPSTREAMS_OLLAMA: provider.url,
         ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),
-        ...extra,
+        ...beside.env,
       });
       return context.service;
     };

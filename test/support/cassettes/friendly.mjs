@@ -25,6 +25,7 @@ const ndjson = (lines) =>
 
 const routes = {
   '/ping': () => new Response('pong'),
+  '/pid': () => Response.json({ pid: process.pid, environment: Object.keys(process.env) }),
   '/echo': async (request) =>
     new Response(request.body, { headers: { 'content-type': request.headers.get('content-type') ?? 'text/plain' } }),
   '/told': async (request) =>

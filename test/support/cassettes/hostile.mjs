@@ -1,6 +1,7 @@
 /** A cassette that tries what it should not: each path is an attempt, and its answer says what came of it. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { availableParallelism } from 'node:os';
 
 const attempt = async (work) => {
   try {
@@ -37,6 +38,15 @@ const attempts = {
   '/socket': ({ path }) => attempt(() => connected(path)),
   '/loop': () => {
     for (;;);
+  },
+  '/processors': async () => {
+    const { pbkdf2 } = await import('node:crypto');
+    const [cpu, wall] = [process.cpuUsage(), performance.now()];
+    const pool = Array.from({ length: 4 }, () => new Promise((done) => pbkdf2('x', 'y', 200_000, 64, 'sha512', done)));
+    while (performance.now() - wall < 300);
+    await Promise.all(pool);
+    const { user, system } = process.cpuUsage(cpu);
+    return Response.json({ seen: availableParallelism(), busy: (user + system) / 1000 / (performance.now() - wall) });
   },
   '/exhaust': () => {
     const kept = [];
@@ -81,6 +91,9 @@ const attempts = {
   },
   '/garbage': () => ({ ok: true }),
   '/nothing': () => undefined,
+  '/no-status': () => Response.error(),
+  '/status-999': () => ({ status: 999, headers: new Headers(), body: null }),
+  '/odd-length': () => new Response('hello', { headers: { 'content-length': 'five' } }),
   '/throw': () => {
     throw new TypeError('it cannot');
   },
@@ -116,7 +129,11 @@ const attempts = {
 };
 
 export default {
-  manifest: { kind: 'svc.cassette/v1', cassette: { name: 'hostile', version: '1.0.0' } },
+  manifest: {
+    kind: 'svc.cassette/v1',
+    cassette: { name: 'hostile', version: '1.0.0' },
+    bindings: { network: true }, // given where a test grants it
+  },
   fetch(request, env) {
     const { pathname, searchParams } = new URL(request.url);
     return attempts[pathname](Object.fromEntries(searchParams), env);

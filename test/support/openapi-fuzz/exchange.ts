@@ -9,8 +9,11 @@ export type Got = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 const STREAM = 'text/event-stream';
 const FIRST_BYTES_MS = 100; // of a stream that has no end, and perhaps nothing to say
 
-/** @throws when the connection fails */
-export const send = (base: string, agent: Agent, { method, path, headers, body }: Sent): Promise<Got> =>
+/**
+ * Once more on a connection of its own, when that of the agent was closed behind an earlier answer, such as a 413.
+ * @throws when the connection fails
+ */
+export const send = (base: string, agent: Agent | false, { method, path, headers, body }: Sent): Promise<Got> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(base);
     const bytes = body === null ? null : Buffer.from(body);
@@ -37,7 +40,10 @@ export const send = (base: string, agent: Agent, { method, path, headers, body }
       response.on('end', done);
       response.on('error', reject);
     });
-    asked.on('error', reject);
+    asked.on('error', (error: NodeJS.ErrnoException) => {
+      if (agent && error.code === 'ECONNRESET') resolve(send(base, false, { method, path, headers, body }));
+      else reject(error);
+    });
     asked.end(bytes ?? undefined);
   });
 

@@ -13,6 +13,8 @@ export type Furniture = {
   /** Ids of sessions that may be lost, and of those that have to stay. */
   spare: string[];
   sessions: string[];
+  /** Ids of skills, as above. */
+  skills: { spare: string[]; kept: string[] };
   traces: { trace_id: string; span_id: string }[];
   cursors: Record<string, string[]>; // by path of the list
 };
@@ -42,7 +44,30 @@ export async function furnish(service: Service, { spare }: { spare: number }): P
     traces.push(...spans.slice(0, 3).map(({ span_id }) => ({ trace_id, span_id })));
   }
   await eventually('the cassette is in', async () => (await fetch(`${api}/v1/cassettes/${CASSETTE}/hello`)).ok);
-  return { spare: accepted.map(({ session_id }) => session_id), sessions, traces, cursors: {} };
+  const skills = { spare: await madeSkills(api, 6), kept: await madeSkills(api, 4) };
+  return { spare: accepted.map(({ session_id }) => session_id), sessions, skills, traces, cursors: {} };
+}
+
+const BUILT_IN = ['export', 'search', 'skills'];
+
+/** Versions in the history of each, so that what reads them has something to read. */
+async function madeSkills(api: string, count: number): Promise<string[]> {
+  await eventually('the cassettes that come with the service', async () => {
+    const { cassettes } = await read<{ cassettes: { name: string; state: string }[] }>(`${api}/v1/cassettes`);
+    return BUILT_IN.every((one) => cassettes.some(({ name, state }) => name === one && state === 'admitted'));
+  });
+  const posted = async (path: string, body: object): Promise<{ id: string }> => {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${api}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await answer.json()) as { id: string };
+  };
+  const ids: string[] = [];
+  for (let made = 0; made < count; made++) {
+    const { id } = await posted('/v1/cassettes/skills', { name: `Skill ${made}`, content: '1. Look' });
+    await posted(`/v1/cassettes/skills/${id}/versions`, {});
+    ids.push(id);
+  }
+  return ids;
 }
 
 const sessionIds = async (api: string): Promise<string[]> =>
@@ -53,12 +78,17 @@ export const isDestructive = ({ method, path }: Operation): boolean => method ==
 
 /** What an operation can be asked about; a cursor is one that its own list gave. */
 export function knownTo(operation: Operation, furniture: Furniture): Known {
-  const { spare, sessions, traces, cursors } = furniture;
-  const ids = (isDestructive(operation) ? spare : sessions).map((id) => ({ id }));
+  const { spare, sessions, skills, traces, cursors } = furniture;
+  const [lost, kept] = operation.path.startsWith('/v1/cassettes/skills/')
+    ? [skills.spare, skills.kept]
+    : [spare, sessions];
+  const ids = (isDestructive(operation) ? lost : kept).map((id) => ({ id }));
   return {
     paths: pathsOf(operation, { traces, ids }),
     query: {
       session_id: sessions,
+      sessionIds: sessions,
+      ...(operation.path === '/v1/cassettes/skills/get' ? { id: skills.kept } : {}),
       cursor: cursors[operation.path] ?? [],
       limit: ['1', '3', '200', '500'],
       agent_name: ['claude', 'codex'],

@@ -8,8 +8,14 @@ export type Sent = { method: string; path: string; headers: Record<string, strin
 /** Values that lead somewhere, by parameter: a path's all together, since one belongs to the other. */
 export type Known = { paths: readonly Record<string, string>[]; query: Readonly<Record<string, readonly string[]>> };
 
-/** About half of the requests keep to the contract. */
-export function requestsOf(document: Document, operation: Operation, known: Known): fc.Arbitrary<Sent> {
+/** About half of the requests keep to the contract. @param manner of all of them */
+export function requestsOf(
+  document: Document,
+  operation: Operation,
+  known: Known,
+  manner?: Manner,
+): fc.Arbitrary<Sent> {
+  if (manner) return request(document, operation, known, manner);
   return fc.oneof(
     { weight: 5, arbitrary: request(document, operation, known, 'kept') },
     { weight: 4, arbitrary: request(document, operation, known, 'broken') },
@@ -17,7 +23,7 @@ export function requestsOf(document: Document, operation: Operation, known: Know
   );
 }
 
-type Manner = 'kept' | 'broken';
+export type Manner = 'kept' | 'broken';
 
 function request(document: Document, operation: Operation, known: Known, manner: Manner): fc.Arbitrary<Sent> {
   return fc
@@ -187,8 +193,10 @@ function withKnown(value: unknown, { query }: Known, at: number): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
-      const values = name === 'session_id' ? (query[name] ?? []) : [];
-      return [name, values.length > 0 ? values[at % values.length] : one];
+      const values = query[name] ?? [];
+      const known = values[at % values.length];
+      if (known === undefined || !['session_id', 'sessionIds', 'id'].includes(name)) return [name, one];
+      return [name, Array.isArray(one) ? [known] : known];
     }),
   );
 }

@@ -1,0 +1,121 @@
+/** What earlier builds left behind opens in this one: the same totals, every session, and nothing for `svc verify` to find. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { CassetteList } from '../../core/model/cassette.ts';
+import { emptyServerDatabase } from '../support/databases.ts';
+import { fixtureFolder } from '../support/fixtures.ts';
+import { restoreDump } from '../support/restore-dump.ts';
+import { emptyFolder, eventually, read, removeFolder, type Service, startService, svc } from '../support/serve.ts';
+
+/** What a build said of its database. */
+type Known = {
+  stats: Record<string, unknown>;
+  coverage: Record<string, number>;
+  sessions: Record<string, Record<string, unknown>>;
+};
+
+const databases = fixtureFolder('databases');
+const builds = databases === null ? [] : readdirSync(databases).filter((name) => !name.includes('.'));
+const cluster = process.env.SVC_TEST_DSN ?? '';
+const known = (build: string, kind: string): Known =>
+  JSON.parse(readFileSync(join(databases ?? '', build, `${kind}.json`), 'utf8'));
+
+const test = suite('databases of earlier builds');
+
+for (const build of builds) {
+  test(`the embedded one of ${build}`, async () => {
+    const folder = await emptyFolder();
+    try {
+      execFileSync('tar', ['xzf', join(databases ?? '', build, 'embedded.tar.gz'), '-C', folder]);
+      const service = await startService(folder, { SVC_CASSETTES_BUILT_IN: 'true' });
+      try {
+        await assertKept(service, known(build, 'embedded'));
+        await assertAdmitted(service);
+      } finally {
+        assert.is(await service.stop(), 0);
+      }
+      await assertVerified(folder);
+    } finally {
+      await removeFolder(folder);
+    }
+  });
+
+  if (cluster === '') console.log(`skip: the server database of ${build}: SVC_TEST_DSN is not set`);
+  else
+    test(`the server's of ${build}`, async () => {
+      const folder = await emptyFolder();
+      const { dsn, drop } = await emptyServerDatabase(cluster);
+      try {
+        await restoreDump(dsn, gunzipSync(readFileSync(join(databases ?? '', build, 'server.sql.gz'))).toString());
+        mkdirSync(join(folder, '.svc'));
+        const env = { SVC_STORAGE_POSTGRES_DSN: dsn, SVC_CASSETTES_BUILT_IN: 'true' };
+        const service = await startService(folder, env);
+        try {
+          await assertKept(service, known(build, 'server'));
+          await assertAdmitted(service);
+          await assertVerified(folder, env);
+        } finally {
+          assert.is(await service.stop(), 0);
+        }
+      } finally {
+        await drop();
+        await removeFolder(folder);
+      }
+    });
+}
+
+async function assertKept({ api }: Service, { stats, coverage, sessions }: Known): Promise<void> {
+  assert.equal(await read(`${api}/v1/stats`), stats);
+  assert.equal((await read<{ outcomes: unknown }>(`${api}/v1/coverage`)).outcomes, coverage);
+  const { items } = await read<{ items: { id: string }[] }>(`${api}/v1/sessions?limit=200`);
+  assert.equal(items.map(({ id }) => id).sort(), Object.keys(sessions).sort());
+  for (const [id, expected] of Object.entries(sessions)) assert.equal(await summaryOf(api, id), expected, id);
+}
+
+type Document = {
+  session: {
+    harness_session_id: string;
+    display_title: string;
+    raw_turn_count: number;
+    rollup: Record<string, unknown>;
+  };
+  traces: { spans: unknown[] }[];
+  links: unknown[];
+};
+
+async function summaryOf(api: string, id: string): Promise<Record<string, unknown>> {
+  const { session, traces, links } = await read<Document>(`${api}/v1/sessions/${id}/traces`);
+  return {
+    harness_session_id: session.harness_session_id,
+    display_title: session.display_title,
+    raw_turn_count: session.raw_turn_count,
+    usage: session.rollup.usage,
+    turn_count: session.rollup.turn_count,
+    traces: traces.length,
+    spans: traces.reduce((sum, { spans }) => sum + spans.length, 0),
+    links: links.length,
+  };
+}
+
+/** Their own migrations run over what they had. */
+const assertAdmitted = ({ api }: Service) =>
+  eventually('the cassettes to be admitted', async () => {
+    const { cassettes, problems } = await read<CassetteList>(`${api}/v1/cassettes`);
+    const refused = problems.filter(({ step }) => step === 'migrate');
+    assert.equal(refused, []);
+    return cassettes.length === 3 && cassettes.every(({ state }) => state === 'admitted');
+  });
+
+async function assertVerified(folder: string, env: Record<string, string> = {}): Promise<void> {
+  const { status, out, err } = await svc(folder, ['verify'], env);
+  assert.is(status, 0, out + err);
+}
+
+if (databases !== null) {
+  test('there is one', () => assert.ok(builds.length > 0 && existsSync(databases)));
+  test.run();
+}

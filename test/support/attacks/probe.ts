@@ -1,0 +1,54 @@
+/** How long a service keeps its callers waiting, and what it holds in memory, while something else goes on. */
+import { readFileSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import type { Service } from '../serve.ts';
+
+export type Observed = { stallMs: number; failures: number; peakMib: number };
+
+export type Probe = {
+  /** Since the last time. */
+  take(): Promise<Observed>;
+  stop(): Promise<void>;
+};
+
+const EVERY_MS = 10;
+const SAMPLE_MS = 50;
+const KIB_PER_MIB = 1024;
+
+/** @param url answered at once by the event loop that is watched */
+export function openProbe({ pid }: Service, url: string): Probe {
+  const thread = new Worker(new URL('./stall-probe.mjs', import.meta.url), {
+    workerData: { url, everyMs: EVERY_MS },
+    execArgv: [],
+  });
+  let peakMib = residentMib(pid);
+  const sampling = setInterval(() => {
+    peakMib = Math.max(peakMib, residentMib(pid));
+  }, SAMPLE_MS);
+  return {
+    async take() {
+      const reply = new Promise<{ worstMs: number; failures: number }>((resolve) => thread.once('message', resolve));
+      thread.postMessage('take');
+      const { worstMs, failures } = await reply;
+      const observed = { stallMs: Math.round(worstMs), failures, peakMib };
+      peakMib = residentMib(pid);
+      return observed;
+    },
+    async stop() {
+      clearInterval(sampling);
+      const ended = new Promise((resolve) => thread.once('exit', resolve));
+      thread.postMessage('stop');
+      await ended;
+    },
+  };
+}
+
+/** 0: it has ended. */
+export function residentMib(pid: number): number {
+  try {
+    const [, kib = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Math.round(Number(kib) / KIB_PER_MIB);
+  } catch {
+    return 0;
+  }
+}
