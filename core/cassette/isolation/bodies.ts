@@ -7,16 +7,16 @@ type Http2Stream = ClientHttp2Stream | ServerHttp2Stream;
 
 const AHEAD_BYTES = 65_536;
 
+type Told = { whole: () => boolean; broken: () => unknown; unwanted: () => void; gone?: AbortSignal };
+
 /**
  * What the other side sends, as a Web stream.
  * @param whole at its end: whether that was all
  * @param broken what its reader is told when the other side goes before the end; may take a moment to be known
  * @param unwanted its reader wants no more of it
+ * @param gone aborts when its reader has left: it is broken at once
  */
-export function bodyOf(
-  stream: Readable,
-  { whole, broken, unwanted }: { whole: () => boolean; broken: () => unknown; unwanted: () => void },
-): ReadableStream<Uint8Array> {
+export function bodyOf(stream: Readable, { whole, broken, unwanted, gone }: Told): ReadableStream<Uint8Array> {
   let over = false;
   return new ReadableStream<Uint8Array>(
     {
@@ -38,7 +38,11 @@ export function bodyOf(
           controller.close();
         });
         stream.once('error', fail);
-        stream.once('close', fail);
+        stream.once('close', () => {
+          gone?.removeEventListener('abort', fail);
+          fail();
+        });
+        gone?.addEventListener('abort', fail, { once: true });
         stream.pause();
       },
       pull() {

@@ -7,6 +7,7 @@ import { progressOf } from '../progress.ts';
 import type { Handed } from '../running.ts';
 import { bodyOf, headersFrom, headersOf, sendBody, wholeness } from './bodies.ts';
 import { CHANNEL } from './channel.ts';
+import { openStreams } from './leave.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 import { openRowAnswers, type RowAnswers } from './row-answers.ts';
 
@@ -36,8 +37,10 @@ export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS 
   server.on('session', (session) => session.on('error', () => session.destroy()));
   const answers: Answers = { rows: openRowAnswers({ idleMs, told }), core: openSemaphore(CORE_AT_ONCE), idleMs };
   let logs = false;
+  const streams = openStreams();
   server.on('stream', (stream, headers) => {
     stream.on('error', () => {}); // it has left
+    streams.add(stream);
     const path = headers[':path'];
     if (path === '/log' && handed && !logs) {
       logs = true;
@@ -46,7 +49,8 @@ export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS 
       const told = progressIn(headers);
       if (told) progressed(told);
       stream.respond({ ':status': told ? 204 : 400 }, { endStream: true });
-    } else answer(stream, headers, handed, answers).catch((error) => refuse(stream, error));
+    } else if (path === '/leave') streams.leave(stream, headers);
+    else answer(stream, headers, handed, answers).catch((error) => refuse(stream, error));
   });
   server.emit('connection', socket);
   return (bindings) => {

@@ -8,8 +8,10 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import { aborted } from '../../aborted.ts';
 import { CassetteDown } from '../running.ts';
 import { bodyOf, headersOf, pairsOf, sendBody, textOf, wholeness } from './bodies.ts';
+import { leave } from './leave.ts';
 import { responseHead, UnusableHead } from './response-head.ts';
 
 /**
@@ -162,26 +164,28 @@ async function exchange(
   const sent = { ...headersOf(request.headers), ...asked, 'svc-ask': 'fetch' };
   const stream = await open(session, sent, down, { endStream: body === null, waitForTrailers: body !== null });
   const whole = wholeness(stream);
-  const leave = () => stream.close(constants.NGHTTP2_CANCEL);
-  signal.addEventListener('abort', leave, { once: true });
-  stream.once('close', () => signal.removeEventListener('abort', leave));
+  const giveUp = () => leave(session, stream, { 'svc-ask': 'leave' });
+  signal.addEventListener('abort', giveUp, { once: true });
+  stream.once('close', () => signal.removeEventListener('abort', giveUp));
   if (body !== null) {
-    sendBody(body, stream).catch(leave);
-    stream.once('end', () => stream.close(constants.NGHTTP2_NO_ERROR)); // answered in full: it wants no more of the body
+    sendBody(body, stream).catch(giveUp);
+    stream.once('end', () => {
+      if (!stream.writableFinished) giveUp(); // answered in full: it wants no more of the body
+    });
   }
   try {
-    const head = await headOf(stream, down);
+    const head = await Promise.race([headOf(stream, down), aborted(signal)]);
     const { status, headers, empty } = responseHead(method, Number(head[':status']), pairsOf(head));
     if (empty) stream.resume();
     const broken = () => (signal.aborted ? signal.reason : down());
     const over = new Promise<void>((resolve) => (stream.destroyed ? resolve() : stream.once('close', resolve)));
-    const answer = empty ? null : bodyOf(stream, { whole, broken, unwanted: leave });
+    const answer = empty ? null : bodyOf(stream, { whole, broken, unwanted: giveUp, gone: signal });
     return {
       response: new Response(answer, { status, headers }),
       over,
     };
   } catch (error) {
-    leave();
+    giveUp();
     if (signal.aborted) throw signal.reason;
     throw error instanceof UnusableHead ? await down(error.message) : error;
   }

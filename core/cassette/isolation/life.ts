@@ -122,7 +122,7 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
 const LAST_WORDS_MS = 50;
 
 /** So long may pass between the end of its channel and its own, when it ends by itself. */
-const CLOSED_MS = 300;
+export const CLOSED_MS = 300;
 
 function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;

@@ -13,7 +13,7 @@ import type { Handed, StartModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
 import { type Channel, openChannel } from './channel.ts';
 import { BELOW_SERVICE } from './confinement.ts';
-import { reasonOf } from './life.ts';
+import { CLOSED_MS, reasonOf } from './life.ts';
 import { OUTPUT_LIMITS, openGate, readOutput } from './output.ts';
 
 /** One of those that share it. `handed` is asked whenever the process starts. */
@@ -74,7 +74,10 @@ export async function startSharedLife(members: readonly Member[], options: Optio
   const hands = members.map((member, i) => {
     const [asking, bindings] = sockets.slice(2 * i);
     if (!asking || !bindings) throw new Error('its channels could not be opened');
-    for (const socket of [asking, bindings]) socket.on('error', () => {}); // told by the end of the process
+    for (const socket of [asking, bindings]) {
+      socket.on('error', () => {});
+      socket.once('close', () => setTimeout(end, CLOSED_MS, 'it closed a channel to the service').unref());
+    }
     const channel = openChannel(asking, { name: member.name, ended: () => ended });
     channels.set(member, channel);
     const answerOutOf = openBridge(bindings, { gate, progressed: member.progressed });

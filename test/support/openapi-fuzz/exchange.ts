@@ -7,6 +7,7 @@ import type { Sent } from './requests.ts';
 export type Got = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 
 const STREAM = 'text/event-stream';
+const PATIENCE_MS = 30_000; // for the head of an answer, and for its body
 const FIRST_BYTES_MS = 100; // of a stream that has no end, and perhaps nothing to say
 
 /**
@@ -29,9 +30,10 @@ export const send = (base: string, agent: Agent | false, { method, path, headers
         asked.destroy();
       };
       const endless = bareType(response.headers['content-type'] ?? '') === STREAM;
-      const patience = setTimeout(
+      clearTimeout(patience);
+      patience = setTimeout(
         endless ? leave : () => asked.destroy(new Error('no end')),
-        endless ? FIRST_BYTES_MS : 60_000,
+        endless ? FIRST_BYTES_MS : PATIENCE_MS,
       );
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
@@ -40,7 +42,9 @@ export const send = (base: string, agent: Agent | false, { method, path, headers
       response.on('end', done);
       response.on('error', reject);
     });
+    let patience = setTimeout(() => asked.destroy(new Error('no answer')), PATIENCE_MS);
     asked.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(patience);
       if (agent && error.code === 'ECONNRESET') resolve(send(base, false, { method, path, headers, body }));
       else reject(error);
     });

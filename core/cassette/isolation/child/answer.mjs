@@ -1,6 +1,7 @@
 /** What does the service ask of a cassette's process? What it is, what it is handed, requests, background work, and to end. */
 import { constants } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
+import { openStreams } from './leave.mjs';
 import { HEADER_BYTES } from './limits.mjs';
 
 /**
@@ -27,6 +28,7 @@ export function describe(module) {
 export function serve({ loaded, bindings }) {
   /** @type {Set<Promise<unknown>>} */
   const underWay = new Set();
+  const streams = openStreams();
   /** @type {Record<string, any>} */
   let env = {};
   /** @type {any} */
@@ -92,6 +94,9 @@ export function serve({ loaded, bindings }) {
         send(stream, { failure: error instanceof Error ? error.message : String(error) });
       }
     },
+    async leave(stream, headers) {
+      streams.leave(stream, headers);
+    },
     async close(stream) {
       while (underWay.size > 0) await Promise.allSettled(underWay);
       send(stream, {});
@@ -101,6 +106,7 @@ export function serve({ loaded, bindings }) {
   return (stream, headers) => {
     const ask = String(headers['svc-ask']);
     stream.on('error', () => {}); // whoever asked has left
+    streams.add(stream);
     const work = asks[ask]?.(stream, headers) ?? Promise.resolve(refuse(stream, 'unknown'));
     if (ask === 'fetch') keep(work);
     work.catch((error) => {

@@ -1,6 +1,7 @@
 /** How does a cassette's process reach what it was handed? The database, the read API and the log, each asked of the service. */
-import { connect, constants } from 'node:http2';
+import { connect } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
+import { leave } from './leave.mjs';
 import { CHANNEL_BROKE, LIMITS } from './limits.mjs';
 import { teller } from './progress.mjs';
 import { statementBody } from './statement.mjs';
@@ -81,22 +82,31 @@ function database(session) {
       const asked = ask('/stream', sql, parameters, options);
       const headers = await answered(asked);
       if (headers[':status'] !== 200) throw failure(await textOf(asked));
-      for await (const { kind, text } of parts(asked)) {
-        if (kind === '.') return;
-        if (kind === 'e') throw failure(text);
-        yield* JSON.parse(`[${text}]`);
+      let whole = false;
+      try {
+        for await (const { kind, text } of parts(asked)) {
+          whole = kind !== 'r';
+          if (kind === '.') return;
+          if (kind === 'e') throw failure(text);
+          yield* JSON.parse(`[${text}]`);
+        }
+      } finally {
+        if (whole) asked.resume();
+        else leave(session, asked, LEAVE);
       }
       throw failure(JSON.stringify(GONE));
     },
   };
 }
 
+const LEAVE = { ':path': '/leave' };
+
 /** What row-answers.ts sends of a stream: a kind and a length on a line, then as much text. */
 async function* parts(asked) {
   asked.setEncoding('utf8');
   let head = ''; // of a line that is not whole yet
   let part = null;
-  for await (const chunk of asked) {
+  for await (const chunk of asked.iterator({ destroyOnReturn: false })) {
     for (let at = 0; at < chunk.length || part?.left === 0; ) {
       if (part === null) {
         const end = chunk.indexOf('\n', at);
@@ -140,10 +150,10 @@ const coreFetch = (session) => async (input, init) => {
   );
   const whole = wholeness(asked);
   asked.on('error', () => {});
-  const leave = () => asked.close(constants.NGHTTP2_CANCEL);
-  request.signal.addEventListener('abort', leave, { once: true });
-  asked.once('close', () => request.signal.removeEventListener('abort', leave));
-  if (request.body !== null) sendBody(request.body, asked).catch(leave);
+  const giveUp = () => leave(session, asked, LEAVE);
+  request.signal.addEventListener('abort', giveUp, { once: true });
+  asked.once('close', () => request.signal.removeEventListener('abort', giveUp));
+  if (request.body !== null) sendBody(request.body, asked).catch(giveUp);
   try {
     const headers = await answered(asked);
     const status = Number(headers[':status']);
@@ -152,7 +162,7 @@ const coreFetch = (session) => async (input, init) => {
       request.signal.aborted ? request.signal.reason : new TypeError('The read API broke off its answer');
     const empty = request.method === 'HEAD' || [204, 205, 304].includes(status);
     if (empty) asked.resume();
-    return new Response(empty ? null : bodyOf(asked, { whole, broken, unwanted: leave }), {
+    return new Response(empty ? null : bodyOf(asked, { whole, broken, unwanted: giveUp }), {
       status,
       headers: headersFrom(headers),
     });

@@ -90,6 +90,18 @@ test('when it is killed, what was under way is a 502, and the next request start
   });
 });
 
+for (const path of ['/scribble', '/close-server'])
+  test(`when a channel of it breaks (${path}), it is started again`, async () => {
+    await withShared({}, async (_shared, start) => {
+      const one = await start('friendly.mjs', 'one'); // its channel is the one that is scribbled on
+      const other = await start('hostile.mjs');
+      const pid = await pidOf(one);
+      await other.ask(path).catch(() => {});
+      await gone(pid);
+      assert.is.not(await pidOf(one), pid);
+    });
+  });
+
 test('one that dies again and again is refused until it may be started', async () => {
   await withShared({ backOff: { fromMs: 2_000, toMs: 60_000, forgetMs: 60_000 } }, async (_shared, start) => {
     const one = await start('hostile.mjs');
