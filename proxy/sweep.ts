@@ -3,12 +3,9 @@
  * Node's copy of them without the framing. V8 looks for such only at 32 MB, and while it frees those as many again come to be; so for
  * a large body it is asked to look earlier. That costs no speed: memory just freed is used again, which fresh memory has to be made for.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { type Collect, collector } from '../core/collect-garbage.ts';
 
 const SWEEP_BYTES = 4_194_304; // ordinary calls stay below it and never wait for a collection of ours
-
-type Collect = (how: { type: 'minor' }) => void;
 
 let collect: Collect | null = null;
 
@@ -22,12 +19,4 @@ export function sweeping(): (bytes: Buffer) => void {
     collect ??= collector();
     collect({ type: 'minor' });
   };
-}
-
-/** V8 hands out its collector to contexts that are made under this flag; ours is older, so one is made for that. */
-function collector(): Collect {
-  setFlagsFromString('--expose-gc');
-  const given: unknown = runInNewContext("typeof gc === 'function' ? gc : null");
-  setFlagsFromString('--no-expose-gc');
-  return typeof given === 'function' ? (given as Collect) : () => {};
 }

@@ -48,10 +48,11 @@ export function callSteps(state: SessionState, turn: CallTurn, place: Place, pri
     .map((message) => eventSpan(turn, { ...under, seq: seq++ }, message));
   const verdict = verdictOf(turn);
   const own = { ...under, seq: seq++ };
-  const { asked, omitted } = askedTools(turn, under, seq);
+  const { asked, omitted, output } = askedTools(turn, under, seq);
   const llm = {
     ...llmSpan(turn, own, { kind, status: callStatus(turn), priced }),
     verdict,
+    output,
     tool_calls_omitted: omitted,
     events_omitted: injected.length - events.length,
   };

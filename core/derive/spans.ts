@@ -33,7 +33,7 @@ export const threadSpan = (turn: CallTurn, place: Place, { span_id, thread_id, s
   name: 'subagent',
 });
 
-/** The call itself: what the conversation added on one side, the answer on the other. */
+/** The call itself, with what the conversation added; what it says is put in by whoever knows which of its tools have spans. */
 export function llmSpan(
   turn: CallTurn,
   place: Place,
@@ -57,7 +57,6 @@ export function llmSpan(
     ended_at: turn.last_byte_at,
     duration_ns: durationNs(turn.requested_at, turn.last_byte_at),
     input: turn.fresh.filter(isSaid).flatMap(({ content }) => content.filter((block) => block.type !== 'tool_result')),
-    output: turn.reply?.content ?? [],
     usage_verbatim: turn.reply?.usage_verbatim ?? null,
     cost_usd: priced?.usd ?? null,
     price: priced?.price ?? null,

@@ -23,16 +23,19 @@ export const unanswered: ToolResult & { verdict: null } = {
 /** A tool that an answer asks for; `result` where the provider ran it itself. */
 export type AskedTool = { span: SpanRow; result: ToolResult | null };
 
+/** `output`: what the answer says, without the tools that have no span, which `omitted` counts. */
+export type Asked = { asked: AskedTool[]; omitted: number; output: ContentBlock[] };
+
 /**
- * A span for each tool that the answer asks for, in order, up to `mostSteps`; `omitted` counts the others. What the provider ran
- * itself has its result in the same answer.
+ * A span for each tool that the answer asks for, in order, up to `mostSteps`. What the provider ran itself has its result in the
+ * same answer.
  * @param seq number in the trace of the first of them
  */
 export function askedTools(
   turn: CallTurn,
   place: { trace_id: string; parent_span_id: string | null },
   seq: number,
-): { asked: AskedTool[]; omitted: number } {
+): Asked {
   const content = turn.reply?.content ?? [];
   const uses = content.flatMap((block, index) => (isToolUse(block) ? [{ block, index }] : []));
   const results = serverResults(content);
@@ -46,7 +49,9 @@ export function askedTools(
     const result = ranHere ? toolResult(ranHere, span.started_at, answeredAt(turn)) : null;
     return { span: result ? { ...span, ...result } : span, result };
   });
-  return { asked, omitted: uses.length - asked.length };
+  const omitted = new Set(uses.slice(asked.length).map(({ index }) => index));
+  const output = omitted.size === 0 ? content : content.filter((_, index) => !omitted.has(index));
+  return { asked, omitted: omitted.size, output };
 }
 
 const MOST_STEPS = 2_000;

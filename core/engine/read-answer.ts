@@ -1,9 +1,13 @@
 /** What was answered? An answer's bytes as they came, decoded and reduced; whatever they hold, there is an outcome. */
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
+import { leftBehind } from '../collect-garbage.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { Reply } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';
+
+/** Ten megabytes of JSON are a hundred of objects, and all dead a moment later. */
+const answerRead = leftBehind({ large: 1_048_576, enough: 8_388_608, afterMs: 0 });
 
 /** An answer's bytes as they came. */
 export type Answer = { bytes: Uint8Array; headers: HeaderList };
@@ -18,6 +22,7 @@ export function readAnswer(
     const { bytes, salvaged } = decodeBodySync(answer.bytes, headerOf(answer.headers, 'content-encoding'));
     const type = headerOf(answer.headers, 'content-type') ?? '';
     const reply = type === REDUCED_TYPE ? reducedReply(bytes) : format.reply(bytes, type);
+    answerRead(bytes.byteLength);
     return { reply: salvaged ? { ...reply, complete: false } : reply, unreadable: null };
   } catch (error) {
     if (error instanceof Unreadable || error instanceof Undecodable) return { reply: null, unreadable: error.message };

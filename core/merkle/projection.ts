@@ -35,8 +35,9 @@ export const harnessTags = [
  * (Reference section 5.)
  */
 export function canonicalContent(message: Message): string {
-  const content = message.content.filter(saysSomething).map(projected);
-  return canonicalJson({ content, role: message.role, type: 'message' });
+  // block by block: what writing one leaves behind is dead when the next is written, and there may be a hundred thousand
+  const blocks = message.content.filter(saysSomething).map((block) => canonicalJson(projected(block)));
+  return `{"content":[${blocks.join(',')}],"role":${canonicalJson(message.role)},"type":"message"}`;
 }
 
 const saysSomething = (block: ContentBlock) => block.type !== 'text' || projectedText(block.text ?? '') !== '';

@@ -84,7 +84,7 @@ export const Span = z
     tool_calls_omitted: z
       .int()
       .optional()
-      .describe('tool calls of the answer without a span: those after its first 2000'),
+      .describe('tool calls of the answer that are neither in `output` nor a span: those after its first 2000'),
     events_omitted: z
       .int()
       .optional()

@@ -17,7 +17,10 @@ const PATIENCE_MS = 2_000;
 export function leave(session: ClientHttp2Session, stream: ClientHttp2Stream, ask: Record<string, string>): void {
   if (stream.closed) return;
   const reset = () => stream.close(constants.NGHTTP2_CANCEL);
-  if (stream.id === undefined || session.closed || session.destroyed) return reset();
+  if (stream.id === undefined || session.closed || session.destroyed) {
+    reset();
+    return;
+  }
   const late = setTimeout(reset, PATIENCE_MS).unref();
   stream.once('close', () => clearTimeout(late));
   stream.resume(); // what still comes is nobody's

@@ -3,15 +3,16 @@
  * been taken, and what nobody takes is given up after a while.
  */
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import { openSemaphore } from '../../semaphore.ts';
+import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import type { HandedDb } from '../running.ts';
+import { openAnswerRoom, type Reserved } from './answer-room.ts';
 import { endText, type Pace, sendText } from './send-text.ts';
 import { statementOf } from './statement-body.ts';
 
 /** So many of these can be in memory at a time; those after them wait in the process that asks. */
 const STATEMENTS_AT_ONCE = 8;
-/** Of answers that are not taken yet; while it is more, no other statement begins. */
-const UNREAD_CHARS = 64 * 1024 * 1024;
+/** Of them so many run, unless the database says less. */
+const RUNNING_AT_ONCE = 4;
 
 export type RowAnswers = {
   query(stream: ServerHttp2Stream, db: HandedDb): Promise<void>;
@@ -22,7 +23,8 @@ type Options = { idleMs: number; told: (error: unknown) => object };
 
 export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
   const statements = openSemaphore(STATEMENTS_AT_ONCE);
-  const room = openRoom(UNREAD_CHARS);
+  const room = openAnswerRoom();
+  let running: Semaphore | undefined;
   const paceOf = (stream: ServerHttp2Stream): Pace => {
     const left = new AbortController();
     if (stream.closed) left.abort();
@@ -33,17 +35,24 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
   return {
     async query(stream, db) {
       await statements.acquire();
-      let free = () => {};
+      let reserved: Reserved | undefined;
       try {
         const { sql, parameters, options } = await statementOf(stream);
-        await room.some();
-        const { texts, changed } = await db.queryTexts(sql, parameters, options);
-        free = room.take(texts);
+        running ??= openSemaphore(db.atOnce ?? RUNNING_AT_ONCE);
+        await running.acquire();
+        const answer = await room
+          .reserve()
+          .then((own) => {
+            reserved = own;
+            return db.queryTexts(sql, parameters, options);
+          })
+          .finally(running.release);
+        reserved?.holds(answer.texts);
         if (stream.closed) return;
         stream.respond({ ':status': 200 });
-        await sendRows(stream, { texts, changed }, paceOf(stream));
+        await sendRows(stream, answer, paceOf(stream));
       } finally {
-        free();
+        reserved?.free();
         statements.release();
       }
     },
@@ -60,33 +69,6 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
       if (stream.closed) return;
       stream.respond({ ':status': 200 });
       await sendBatches(stream, batches, paceOf(stream), told);
-    },
-  };
-}
-
-type Room = {
-  /** When there is some. */
-  some(): Promise<void>;
-  /** @returns gives it back */
-  take(texts: readonly string[]): () => void;
-};
-
-function openRoom(most: number): Room {
-  let taken = 0;
-  let waiting: (() => void)[] = [];
-  return {
-    async some() {
-      while (taken >= most) await new Promise<void>((resolve) => waiting.push(resolve));
-    },
-    take(texts) {
-      const chars = texts.reduce((sum, text) => sum + text.length, 0);
-      taken += chars;
-      return () => {
-        taken -= chars;
-        const woken = waiting;
-        waiting = [];
-        for (const wake of woken) wake();
-      };
     },
   };
 }

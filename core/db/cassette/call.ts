@@ -1,5 +1,6 @@
 /** What comes back from a cassette's statement? It runs as the cassette's role, in a transaction that leaves nothing of it behind. */
 import { sql } from 'drizzle-orm';
+import { leftBehind } from '../../collect-garbage.ts';
 import { DatabaseError } from '../../errors.ts';
 import { pgArray, quotedText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
@@ -28,10 +29,16 @@ export async function callCassette(db: Sql, call: Call): Promise<string[]> {
   const texts = async (tx: Sql) => textsIn(await tx.rows<Line>(called(call)));
   if (db.kind === 'server' && call.settings.length === 0) return texts(db);
   return contained(db, call.settings, async (tx) => {
-    if (tx.kind === 'embedded') await limitFiles(tx);
-    return texts(tx);
+    if (tx.kind === 'server') return texts(tx);
+    await limitFiles(tx);
+    const lines = await texts(tx);
+    leave(lines.reduce((sum, line) => sum + line.length, 0));
+    return lines;
   });
 }
+
+/** In the thread of the embedded database, which hands on a copy. */
+const leave = leftBehind({ large: 1024 * 1024, enough: 16 * 1024 * 1024, afterMs: 100 });
 
 /** `cursor`: null when the texts are all there are. */
 export type Opened = { texts: string[]; cursor: string | null };

@@ -27,6 +27,8 @@ export type CassetteDb = RowTexts & {
 
 /** Rows as JSON, unread: each text holds one or more, with commas between them. `changed`: how many, of what gives no rows. */
 export type RowTexts = {
+  /** So many statements run at a time; those after them wait. */
+  atOnce?: number;
   queryTexts(
     sql: string,
     parameters?: readonly unknown[],
@@ -91,6 +93,7 @@ export function cassetteDb(
   };
 
   const db: CassetteDb = {
+    atOnce: quota.atOnce,
     async queryTexts(sql, parameters = [], options = {}) {
       try {
         const { call, shape } = await judged(sql, parameters, options);

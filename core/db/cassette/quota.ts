@@ -5,6 +5,8 @@ import { busy } from './refused.ts';
 import { openTroubles, type Troubles } from './troubles.ts';
 
 export type Quota = {
+  /** Statements. */
+  atOnce: number;
   statements: Semaphore;
   streams: Semaphore;
   troubles: Troubles;
@@ -22,6 +24,7 @@ type Deps = { name: string; kind: 'embedded' | 'server'; builtIn: boolean; log: 
 export function openQuota({ name, kind, builtIn, log, now = Date.now }: Deps): Quota {
   const full = (what: string) => () => busy(`${MOST_WAITING} other ${what} of '${name}' wait`);
   return {
+    atOnce: STATEMENTS[kind],
     statements: openSemaphore(STATEMENTS[kind], MOST_WAITING, full('statements')),
     streams: openSemaphore(builtIn ? BUILT_IN_STREAMS : STREAMS, MOST_WAITING, full('streams')),
     troubles: openTroubles({ name, log, now }),

@@ -7,6 +7,7 @@ import type { SessionState } from '../../derive/state.ts';
 import { jsonText, pgArray } from '../literals.ts';
 import { noteDerived } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
+import { jsonBatches } from './json-batches.ts';
 import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
 
 export type DeriveCommit = {
@@ -258,14 +259,6 @@ const ROLLUP: Columns<Changes['rollup']> = {
   has_git_activity: 'boolean',
 };
 
-/** Rows of one statement: its parameter is in memory several times over. */
-const STATEMENT_ROWS = 2_000;
-
-const batchesOf = <Row>(rows: readonly Row[]): Row[][] =>
-  Array.from({ length: Math.ceil(rows.length / STATEMENT_ROWS) }, (_, i) =>
-    rows.slice(i * STATEMENT_ROWS, (i + 1) * STATEMENT_ROWS),
-  );
-
 /** Writes rows over what stands; a row that stands just so is left alone. @returns how many were not */
 async function upsert(
   tx: Sql,
@@ -275,7 +268,7 @@ async function upsert(
   rows: object[],
 ): Promise<number> {
   let written = 0;
-  for (const batch of batchesOf(rows)) written += await upsertBatch(tx, table, key, columns, batch);
+  for (const batch of jsonBatches(rows)) written += await upsertBatch(tx, table, key, columns, batch);
   return written;
 }
 
@@ -284,7 +277,7 @@ async function upsertBatch(
   table: string,
   key: string[],
   columns: Record<string, string>,
-  rows: object[],
+  rows: string,
 ): Promise<number> {
   const names = Object.keys(columns);
   const others = names.filter((name) => !key.includes(name));
@@ -292,7 +285,7 @@ async function upsertBatch(
   const written = await tx.rows(sql`
     insert into ${sql.raw(table)} as t (${list(names)})
     select ${list(names, 'r.')}
-      from json_to_recordset(${jsonText(rows)}::json)
+      from json_to_recordset(${rows}::json)
         as r (${sql.raw(
           Object.entries(columns)
             .map(([name, type]) => `${name} ${type}`)
@@ -307,17 +300,17 @@ async function upsertBatch(
 /** A field that a patch does not name stays as it is; a null that it names is written. */
 async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<number> {
   let patched = 0;
-  for (const batch of batchesOf(patches)) patched += await patchBatch(tx, batch);
+  const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
+  for (const batch of jsonBatches(rows)) patched += await patchBatch(tx, batch);
   return patched;
 }
 
-async function patchBatch(tx: Sql, patches: readonly SpanPatch[]): Promise<number> {
-  const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
+async function patchBatch(tx: Sql, rows: string): Promise<number> {
   const patched = await tx.rows(sql`
     update svc.spans s
        set parent_span_id = n.parent_span_id, status = n.status, error_type = n.error_type, ended_at = n.ended_at,
            duration_ns = n.duration_ns, input = n.input, output = n.output, verdict = n.verdict
-      from json_to_recordset(${jsonText(rows)}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
+      from json_to_recordset(${rows}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
       join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
      cross join lateral (
        select coalesce((r.patch ->> 'parent_span_id')::uuid, o.parent_span_id) as parent_span_id,

@@ -151,7 +151,7 @@ databaseSuite('many tool calls', (test, database) => {
       assert.equal(counted, {
         tool_calls_omitted: count - 2_000,
         tool_calls: count,
-        blocks: count,
+        blocks: 2_000,
         in_node: count,
       });
     });

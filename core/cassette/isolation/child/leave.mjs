@@ -11,7 +11,10 @@ const PATIENCE_MS = 2_000;
 export function leave(session, stream, ask) {
   if (stream.closed) return;
   const reset = () => stream.close(constants.NGHTTP2_CANCEL);
-  if (stream.id === undefined || session.closed || session.destroyed) return reset();
+  if (stream.id === undefined || session.closed || session.destroyed) {
+    reset();
+    return;
+  }
   const late = setTimeout(reset, PATIENCE_MS).unref();
   stream.once('close', () => clearTimeout(late));
   stream.resume();
