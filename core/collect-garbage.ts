@@ -29,12 +29,13 @@ type Options = {
 export function leftBehind({ large, enough, afterMs }: Options): (size: number) => void {
   let collect: Collect | undefined;
   let since = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let due = false;
   return (size) => {
     if (size >= large) since += size;
-    if (since < enough) return;
-    timer ??= setTimeout(() => {
-      timer = undefined;
+    if (due || since < enough) return;
+    due = true;
+    setTimeout(() => {
+      due = false;
       since = 0;
       collect ??= collector();
       collect();
