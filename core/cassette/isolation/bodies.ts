@@ -7,7 +7,7 @@ type Http2Stream = ClientHttp2Stream | ServerHttp2Stream;
 
 const AHEAD_BYTES = 65_536;
 
-type Told = { whole: () => boolean; broken: () => unknown; unwanted: () => void; gone?: AbortSignal };
+type BodyEvents = { whole: () => boolean; broken: () => unknown; unwanted: () => void; gone?: AbortSignal };
 
 /**
  * What the other side sends, as a Web stream.
@@ -16,7 +16,7 @@ type Told = { whole: () => boolean; broken: () => unknown; unwanted: () => void;
  * @param unwanted its reader wants no more of it
  * @param gone aborts when its reader has left: it is broken at once
  */
-export function bodyOf(stream: Readable, { whole, broken, unwanted, gone }: Told): ReadableStream<Uint8Array> {
+export function bodyOf(stream: Readable, { whole, broken, unwanted, gone }: BodyEvents): ReadableStream<Uint8Array> {
   let over = false;
   return new ReadableStream<Uint8Array>(
     {

@@ -6,9 +6,9 @@ const PATIENCE_MS = 2_000;
 /**
  * @param {import('node:http2').ClientHttp2Session} session
  * @param {import('node:http2').ClientHttp2Stream} stream
- * @param {Record<string, string>} ask
+ * @param {Record<string, string>} head
  */
-export function leave(session, stream, ask) {
+export function leave(session, stream, head) {
   if (stream.closed) return;
   const reset = () => stream.close(constants.NGHTTP2_CANCEL);
   if (stream.id === undefined || session.closed || session.destroyed) {
@@ -18,9 +18,9 @@ export function leave(session, stream, ask) {
   const late = setTimeout(reset, PATIENCE_MS).unref();
   stream.once('close', () => clearTimeout(late));
   stream.resume();
-  const asked = session.request({ ':method': 'POST', ...ask, 'svc-stream': `${stream.id}` }, { endStream: true });
-  asked.on('error', () => {});
-  asked.resume();
+  const request = session.request({ ':method': 'POST', ...head, 'svc-stream': `${stream.id}` }, { endStream: true });
+  request.on('error', () => {});
+  request.resume();
 }
 
 /** Those that can be left. */
@@ -36,12 +36,12 @@ export function openStreams() {
       stream.once('close', () => streams.delete(id));
     },
     /**
-     * @param {import('node:http2').ServerHttp2Stream} asked
+     * @param {import('node:http2').ServerHttp2Stream} request
      * @param {import('node:http2').IncomingHttpHeaders} headers
      */
-    leave(asked, headers) {
+    leave(request, headers) {
       streams.get(Number(headers['svc-stream']))?.close(constants.NGHTTP2_CANCEL);
-      if (!asked.closed) asked.respond({ ':status': 204 }, { endStream: true, sendDate: false });
+      if (!request.closed) request.respond({ ':status': 204 }, { endStream: true, sendDate: false });
     },
   };
 }
