@@ -17,8 +17,8 @@ const MOST = 64 * 1024 * 1024;
 /** Of a statement that runs, whose answer may be as large as all of it. */
 const IN_ADVANCE = 32 * 1024 * 1024;
 
-/** Each time the loop stands still for some 40 ms. */
-const leave = leftBehind({ large: 1024 * 1024, enough: 32 * 1024 * 1024, afterMs: 2_000 });
+/** Of large statements and answers that are over. Each time the loop stands still for some 40 ms. */
+export const leave = leftBehind({ large: 1024 * 1024, enough: 32 * 1024 * 1024, afterMs: 2_000 });
 
 export function openAnswerRoom(): AnswerRoom {
   let taken = 0;

@@ -5,7 +5,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import type { HandedDb } from '../running.ts';
-import { openAnswerRoom, type Reserved } from './answer-room.ts';
+import { leave, openAnswerRoom, type Reserved } from './answer-room.ts';
 import { endText, type Pace, sendText } from './send-text.ts';
 import { statementOf } from './statement-body.ts';
 
@@ -36,8 +36,10 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
     async query(stream, db) {
       await statements.acquire();
       let reserved: Reserved | undefined;
+      let chars = 0;
       try {
         const { sql, parameters, options } = await statementOf(stream);
+        chars = parameters.reduce((sum, each) => sum + (each?.length ?? 0), sql.length);
         running ??= openSemaphore(db.atOnce ?? RUNNING_AT_ONCE);
         await running.acquire();
         const answer = await room
@@ -53,6 +55,7 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
         await sendRows(stream, answer, paceOf(stream));
       } finally {
         reserved?.free();
+        leave(chars);
         statements.release();
       }
     },
