@@ -83,7 +83,7 @@ function callTurn(
     kind: stored.kind,
     judged: stored.judged,
     outcome: outcomeOf({
-      ...{ ending, status, whole, reply },
+      ...{ ending, status, whole, reply, streamed: stream },
       keep: kept ? 'full' : 'metadata',
       unreadable: unreadable === '' ? null : unreadable,
     }),

@@ -9,6 +9,7 @@ type Ended = {
   keep: 'full' | 'metadata';
   unreadable: string | null; // why the request cannot be read
   reply: Reply | null; // null: none, or it cannot be read
+  streamed: boolean; // as the request wanted it
 };
 
 /** Follows from the bytes and from how well we can read them: a mended reader may find another one in the same call. */
@@ -19,8 +20,10 @@ export function outcomeOf({
   keep,
   unreadable,
   reply,
+  streamed,
 }: Ended): Outcome & ('captured' | 'partial' | 'undecodable') {
-  if (ending !== 'complete' || !whole || status === null) return 'partial';
+  const heardOut = streamed && ending === 'client_closed' && reply?.complete === true; // who has the last event may hang up, as Codex does
+  if (!(ending === 'complete' || heardOut) || !whole || status === null) return 'partial';
   if (keep === 'metadata') return 'captured';
   if (unreadable !== null) return 'undecodable';
   const succeeded = status >= 200 && status < 300;

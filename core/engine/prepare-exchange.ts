@@ -155,7 +155,7 @@ function turnOf(exchange: Exchange, identity: Identity, cut: KeptCut | null, rea
     retry: Number(headerOf(exchange.request_headers, 'x-stainless-retry-count')) > 0,
     requested_at: exchange.requested_at,
     nodes,
-    outcome: outcomeOf({ ...exchange, ...read }),
+    outcome: outcomeOf({ ...exchange, ...read, streamed: read.call.stream }),
     ending: exchange.ending,
     provider: exchange.provider,
     format: exchange.format ?? '',

@@ -98,8 +98,26 @@ const counting = ({ document, stream }: ReturnType<Format['answer']>): ReturnTyp
   }),
 });
 
+/** Where a request without a client of its own goes, and what it is. */
+const bare: Record<string, [format: Format, path: string, body: (question: string) => object]> = {
+  'Anthropic Messages': [
+    anthropic,
+    '/anthropic/v1/messages',
+    (q) => ({ model: 'claude-sonnet-4-6', max_tokens: 500, messages: asks(q), stream: true }),
+  ],
+  'Chat Completions': [
+    openaiChat,
+    '/openai/v1/chat/completions',
+    (q) => ({ model: 'gpt-4o-mini', messages: asks(q), stream: true }),
+  ],
+  Responses: [openaiResponses()[0], '/openai/v1/responses', (q) => ({ model: 'gpt-5-mini', input: q, stream: true })],
+  'Ollama’s chat': [ollamaChat, '/ollama/api/chat', (q) => ({ model: 'llama3.2', messages: asks(q) })],
+  'Ollama’s generate': [ollamaGenerate, '/ollama/api/generate', (q) => ({ model: 'llama3.2', prompt: q })],
+};
+
 let format: Format = anthropic; // of the call that comes next
 let silent = false; // before the first byte of the answer
+let whole = false; // the answer comes to its last event, though not to its end
 const upstream = await startUpstream(() => async (asked, answering) => {
   await asked.whole;
   if (silent) return;
@@ -107,7 +125,7 @@ const upstream = await startUpstream(() => async (asked, answering) => {
   answering.writeHead(200, { 'content-type': format.streamType });
   for (const event of stream) {
     answering.write(event);
-    if (event.includes(HEARD.slice(-7))) return; // and nothing more, however long it takes
+    if (!whole && event.includes(HEARD.slice(-7))) return; // and nothing more, however long it takes
   }
 });
 let databases = 0; // that are still to be tried
@@ -144,6 +162,37 @@ onEachDatabase(
         assert.equal(
           items.map(({ outcome, ending }) => [outcome, ending]),
           [['partial', 'client_closed']],
+        );
+      });
+    }
+
+    for (const [name, [spoken, path, body]] of Object.entries(bare)) {
+      test(`${name}: who hangs up once the last event has come has heard all of it`, async ({ service }) => {
+        format = spoken;
+        whole = true;
+        const question = `Was that all? (${name})`;
+        const headers = { 'content-type': 'application/json', authorization: 'Bearer k', 'x-api-key': 'k' };
+        const leaving = new AbortController();
+        const { signal } = leaving;
+        const asked = JSON.stringify(body(question));
+        const last = format.answer(JSON.parse(asked), { says: SAID, callsTool: false }, 'one').stream.at(-1) ?? '';
+        const answer = await fetch(`${service.proxy}${path}`, { method: 'POST', headers, body: asked, signal });
+        let heard = '';
+        for await (const piece of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+          heard += piece;
+          if (heard.endsWith(last.trimEnd()) || heard.endsWith(last)) break;
+        }
+        leaving.abort();
+        whole = false;
+        const session = await recorded(service, question, 1);
+        const [call] = callsOf(session);
+        assert.equal([call?.status, call?.error_type, textOf(call)], ['ok', undefined, SAID]);
+        const { items } = await read<{ items: { outcome: string; ending: string }[] }>(
+          `${service.api}/v1/sessions/${session.session.id}/raw_turns`,
+        );
+        assert.equal(
+          items.map(({ outcome, ending }) => [outcome, ending]),
+          [['captured', 'client_closed']],
         );
       });
     }

@@ -8,6 +8,7 @@ import { readRecipe } from '../../../core/capture/recipe.ts';
 import { sliceId } from '../../../core/capture/slice-codec.ts';
 import { type Prepared, type PrepareMemory, prepareMemory } from '../../../core/engine/prepare-exchange.ts';
 import { openCall } from '../../../core/engine/prepare-turn.ts';
+import type { HeaderList } from '../../../core/model/headers.ts';
 import { type CallLike, capturedCall, chat, chatAnswer, recordedJournalCalls } from '../../support/captured-calls.ts';
 
 /** A call that goes on from no other by the provider's word. */
@@ -22,6 +23,11 @@ const ended = (like: Omit<CallLike, 'n'>): string => {
 
 const test = suite('prepareTurn');
 const request = chat('hi');
+const left = { closed: { ending: 'client_closed' as const } };
+const streamed = (finish_reason: string | null) => ({
+  response: `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason }] })}\n\n`,
+  responseHeaders: [['content-type', 'text/event-stream']] as HeaderList,
+});
 
 test('outcomes', () => {
   const cases: [string, Omit<CallLike, 'n'>][] = [
@@ -39,6 +45,8 @@ test('outcomes', () => {
     ],
     ['turn partial complete', { request, response: null, status: 200 }],
     ['turn partial client_closed', { request, closed: { ending: 'client_closed' } }],
+    ['turn captured client_closed', { request: { ...request, stream: true }, ...streamed('stop'), ...left }],
+    ['turn partial client_closed', { request: { ...request, stream: true }, ...streamed(null), ...left }],
     ['turn partial upstream_error', { request, response: null, closed: { ending: 'upstream_error' } }],
     ['turn partial complete', { request, closed: { cut: 'response' } }],
     ['turn partial overflow', { request, closed: { cut: 'request', ending: 'overflow' } }],
