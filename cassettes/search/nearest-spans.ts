@@ -87,7 +87,7 @@ async function nearest(store: VectorStore, { model, vector }: Asked, { candidate
 /** Those that are still there, as they are told. */
 async function told(db: Db, { spans, turns }: Relations, near: readonly Near[], top_k: number): Promise<SpanHit[]> {
   const { rows } = await db.query<SpanHit>(
-    `select s.session_id, s.trace_id, s.span_id, 1 - n.distance as score, t.user_prompt as prompt, n.snippet, s.model,
+    `select s.session_id, s.trace_id, s.span_id, 1 - n.distance as score, t.user_prompt, n.snippet, s.model,
             to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as started_at
        from jsonb_to_recordset($1::jsonb) as n (trace_id uuid, span_id uuid, snippet text, distance double precision)
        join ${spans} s on s.trace_id = n.trace_id and s.span_id = n.span_id

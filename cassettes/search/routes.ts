@@ -56,7 +56,7 @@ const askForSpans = createRoute({
   summary: 'Search recorded conversations',
   description: [
     'Finds calls of past conversations with language models by meaning, not by words: what was asked, what was answered.',
-    'Each result is one span with its session_id and trace_id, the prompt it began with, and where the nearest passage begins.',
+    'Each result is one span with its session_id and trace_id, the user_prompt it began with, and where the nearest passage begins.',
   ].join(' '),
   request: { body: { ...json(SpanQuestion, 'What is looked for'), required: true } },
   responses: {

@@ -62,7 +62,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
     await say('ships', 'how do ships float', 'on water', 10);
     assert.is((await search.status()).pending, 1);
     assert.equal(await newTexts(() => search.pass()), ['how do ships float\non water']);
-    assert.is((await search.find('ships')).results[0].prompt, 'how do ships float');
+    assert.is((await search.find('ships')).results[0].user_prompt, 'how do ships float');
   });
 
   test('a span whose words changed is embedded again, and its old chunks go', async () => {
@@ -85,8 +85,8 @@ databaseSuite('search: embedding in the background', (test, database) => {
     const { chunks, failed, pending, shortened } = await search.status();
     assert.ok(chunks - before > 60 && chunks - before <= 101, String(chunks - before));
     assert.equal([failed, pending, shortened], [0, 0, 1]);
-    assert.is((await search.find('brief', 1)).results[0].prompt, 'brief numbers');
-    assert.is((await search.find('endless', 1)).results[0].prompt, 'endless numbers');
+    assert.is((await search.find('brief', 1)).results[0].user_prompt, 'brief numbers');
+    assert.is((await search.find('endless', 1)).results[0].user_prompt, 'endless numbers');
   });
 
   test('a span that changed in other ways costs no embedding', async () => {
@@ -113,7 +113,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
     await search.pass();
     const { results } = await search.find('secret roses', 1);
     const { session_id, span_id } = results[0];
-    assert.is(results[0].prompt, 'the secret garden');
+    assert.is(results[0].user_prompt, 'the secret garden');
     const deleted = await search.ask(`/v1/sessions/${session_id}`, { method: 'DELETE' });
     assert.is(deleted.status, 204);
     assert.not.ok((await search.find('secret roses', 100)).results.some((hit: Json) => hit.span_id === span_id));
@@ -167,7 +167,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
     assert.is(failures[0].reason, 'Cannot embed: ollama answered 400');
     assert.is(failures[0].attempts, 1);
     assert.is(failures[0].retry_at, null);
-    assert.is((await search.find('water', 1)).results[0].prompt, 'this is water');
+    assert.is((await search.find('water', 1)).results[0].user_prompt, 'this is water');
     assert.equal(await newTexts(() => search.pass()), []);
   });
 
@@ -205,7 +205,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
     refuse = () => 200;
     await search.pass();
     assert.is((await search.status()).pending, 0);
-    assert.is((await search.find('virtue', 1)).results[0].prompt, 'patience is a virtue');
+    assert.is((await search.find('virtue', 1)).results[0].user_prompt, 'patience is a virtue');
   });
 
   test('another model embeds everything again, beside the vectors of the one before, which serve until it is done', async () => {
@@ -218,14 +218,14 @@ databaseSuite('search: embedding in the background', (test, database) => {
     const other = { 'embedding.model': 'another', 'embedding.dimensions': 256 };
     const texts = await newTexts(() => search.pass(other));
     assert.ok(texts.length >= before.embedded);
-    assert.is((await during).results[0].prompt, 'how do apples grow');
+    assert.is((await during).results[0].user_prompt, 'how do apples grow');
     const rows = await own(
       `select model, dimensions, count(distinct span_id)::int as spans from cassette_search.span_embeddings group by 1, 2`,
     );
     assert.equal(rows, [{ model: 'ollama/another@256', dimensions: 256, spans: before.embedded + 1 }]); // the curse is lifted
     const asked = await standSearch(database(), { config: { ...ollama(), ...other }, name: 'search' });
     try {
-      assert.is((await asked.find('apples', 1)).results[0].prompt, 'how do apples grow');
+      assert.is((await asked.find('apples', 1)).results[0].user_prompt, 'how do apples grow');
       assert.equal((await asked.status()).other_models, []);
     } finally {
       await asked.close();

@@ -74,7 +74,7 @@ databaseSuite('search: in a process of its own', (test, database) => {
     assert.equal(running.progress(), { done: 2, pending: 0, failed: 0 } satisfies Progress);
     const response = await find('vessels at sea');
     assert.is(response.status, 200, await response.clone().text());
-    assert.is(((await response.json()) as Json).results[0].prompt, 'how do ships float');
+    assert.is(((await response.json()) as Json).results[0].user_prompt, 'how do ships float');
     assert.is(running.liveness().restarts, 0);
   });
 
@@ -102,7 +102,7 @@ databaseSuite('search: in a process of its own', (test, database) => {
       await other.scheduled({ scheduled_at: 0, signal: new AbortController().signal });
       const response = await find('vessels at sea', other);
       assert.is(response.status, 200, await response.clone().text());
-      assert.is(((await response.json()) as Json).results[0].prompt, 'how do ships float');
+      assert.is(((await response.json()) as Json).results[0].user_prompt, 'how do ships float');
     } finally {
       await other.close(0);
       await own.drop();

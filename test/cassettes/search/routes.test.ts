@@ -76,13 +76,13 @@ databaseSuite('search: routes', (test, database) => {
       assert.equal(first, {
         ...span,
         score: first.score,
-        prompt: 'how do apples grow',
+        user_prompt: 'how do apples grow',
         snippet: 'how do apples grow apples grow on trees',
         model: 'claude-sonnet-4-5',
         started_at: '2026-11-21T09:00:00.000000Z',
       });
       assert.ok(first.score > second.score && second.score > third.score && first.score <= 1);
-      assert.is(second.prompt, 'where do apples and pears come from');
+      assert.is(second.user_prompt, 'where do apples and pears come from');
     });
   });
 
