@@ -26,7 +26,8 @@ export function identityOf(
     harness_id,
     harness_session_id: boundedId(envelope.harness_session_id || (harness?.harness_session_id ?? '')),
     thread_id: boundedId(thread_id),
-    parent_harness_session_id: envelope.parent_harness_session_id && boundedId(envelope.parent_harness_session_id),
+    parent_harness_session_id:
+      boundedId(envelope.parent_harness_session_id ?? (harness?.parent_harness_session_id || '')) || null,
     parent_thread_id: boundedId(harness?.parent_thread_id ?? ''),
     harness_version: envelope.harness_version || (harness?.harness_version ?? ''),
     cwd: envelope.cwd,

@@ -6,7 +6,7 @@ import { fields, isFields, parsed, text } from '../provider/json.ts';
 import { readCodexTranscript } from './codex-transcript.ts';
 import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Task } from './harness.ts';
 import { resultText, wordsOf } from './said.ts';
-import { idOf, objectIn } from './signs.ts';
+import { idOf, noSigns, objectIn } from './signs.ts';
 import { wholeList } from './tasks.ts';
 
 export const codex: Harness = {
@@ -60,6 +60,7 @@ function signs(headers: HeaderList): HarnessSigns | null {
   };
   const known = Object.entries(metadata).filter(([, value]) => value !== '');
   return {
+    ...noSigns,
     harness_id: 'codex',
     harness_session_id,
     harness_version,

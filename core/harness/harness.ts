@@ -49,6 +49,7 @@ export type HarnessSigns = {
   harness_id: string;
   harness_session_id: string;
   harness_version: string;
+  parent_harness_session_id: string; // of whose session this one is a sub-agent's
   parent_thread_id: string;
   harness_metadata: Record<string, unknown> | null;
 };

@@ -13,7 +13,10 @@ export const opencode: Harness = {
   signs: (headers) => {
     const harness_version = versionIn(wordOf(headers, 'user-agent'), 'opencode');
     if (!harness_version) return null;
-    return { ...noSigns, harness_id: 'opencode', harness_session_id: wordOf(headers, 'x-session-id'), harness_version };
+    const harness_session_id = wordOf(headers, 'x-session-id');
+    const parent = wordOf(headers, 'x-parent-session-id');
+    const parent_harness_session_id = parent === harness_session_id ? '' : parent;
+    return { ...noSigns, harness_id: 'opencode', harness_session_id, parent_harness_session_id, harness_version };
   },
   threadOf: () => '',
   injectedKind: () => '',

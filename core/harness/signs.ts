@@ -5,6 +5,7 @@ import type { HarnessSigns } from './harness.ts';
 export const noSigns: Omit<HarnessSigns, 'harness_id'> = {
   harness_session_id: '',
   harness_version: '',
+  parent_harness_session_id: '',
   parent_thread_id: '',
   harness_metadata: null,
 };

@@ -48,6 +48,19 @@ test('the envelope outranks the harness, field by field', () => {
   assert.is(identity.project, 'atlas');
 });
 
+test('a sub-agent of opencode names the session that it works for; the envelope outranks it, and nobody is his own parent', () => {
+  const sent: HeaderList = [
+    ['user-agent', 'opencode/1.18.33'],
+    ['x-session-id', 'ses_child'],
+    ['x-parent-session-id', 'ses_parent'],
+  ];
+  const parentOf = (headers: HeaderList) => of(headers).parent_harness_session_id;
+  assert.is(parentOf(sent), 'ses_parent');
+  assert.is(parentOf([...sent, ['x-svc-parent-harness-session-id', 'told']]), 'told');
+  assert.is(parentOf([...sent.slice(0, 2), ['x-parent-session-id', 'ses_child']]), null);
+  assert.is(parentOf(sent.slice(0, 2)), null);
+});
+
 test('Claude Code names its session in the body where it sends no header, in its two spellings', () => {
   const session = '0da8130a-6766-43e5-9b6b-c0dd0a747305';
   for (const user_id of [
