@@ -44,6 +44,11 @@ export function itemMessage(item: Fields): Message {
   }
 }
 
+/** The blocks of an item that is a call or the answer to one; null: it is neither. */
+export function callBlocks(type: string, item: Fields): ContentBlock[] | null {
+  return toolCall(type, item) ?? (type.endsWith('_output') ? toolAnswer(type, item).content : null);
+}
+
 function typeOf(item: Fields): string {
   if (typeof item.type === 'string' && item.type !== '') return item.type;
   if (item.role !== undefined) return 'message';

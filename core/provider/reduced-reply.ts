@@ -4,6 +4,7 @@ import type { Reply } from '../model/reply.ts';
 import type { Usage } from '../model/usage.ts';
 import { Unreadable } from './format.ts';
 import { assertShallow, type Fields, fields, isFields, parseForeign, text, tokens } from './json.ts';
+import { callBlocks } from './openai-responses-items.ts';
 import { bodyText } from './sse.ts';
 
 /** The content type under which such an answer is stored, since no provider sends it. */
@@ -58,8 +59,15 @@ const isBlank = (value: unknown): boolean =>
 function blocksIn(content: unknown): ContentBlock[] {
   if (isBlank(content)) return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  if (Array.isArray(content)) return content.map(block);
+  if (Array.isArray(content)) return content.flatMap(blocks);
   throw new Unreadable('Cannot read a reduced answer: its content is neither text nor blocks');
+}
+
+/** Items of OpenAI's Responses that a sender did not know it passes on whole, as `content`. What they call is said by them alone. */
+function blocks(raw: unknown): ContentBlock[] {
+  const own = block(raw);
+  const item = isFields(own.content) && own.tool_use_id === undefined ? callBlocks(own.type, own.content) : null;
+  return item ?? [own];
 }
 
 const TEXTS = [

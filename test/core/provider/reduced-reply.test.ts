@@ -38,6 +38,35 @@ const said = {
 
 const test = suite('reduced reply');
 
+test('a call that was passed on whole is a tool call, and its answer a result; other whole items stay as they are', () => {
+  const blocksOf = (...content: object[]) => read({ ...said, message: { role: 'assistant', content } }).content;
+  const item = {
+    type: 'custom_tool_call',
+    id: 'ctc_1',
+    status: 'completed',
+    call_id: 'c1',
+    name: 'apply_patch',
+    input: '*** Begin',
+  };
+  assert.equal(blocksOf({ type: 'custom_tool_call', content: item }), [
+    { type: 'tool_use', tool_use_id: 'c1', tool_name: 'apply_patch', tool_input: '*** Begin' },
+  ]);
+  assert.equal(blocksOf({ type: 'custom_tool_call_output', content: { call_id: 'c1', output: 'Done' } }), [
+    { type: 'tool_result', tool_result_id: 'c1', tool_output: 'Done' },
+  ]);
+  assert.equal(
+    blocksOf({ type: 'web_search_call', content: { id: 'ws', status: 'completed', action: { query: 'q' } } }).map(
+      ({ type }) => type,
+    ),
+    ['server_tool_use', 'web_search_tool_result'],
+  );
+  const others = [
+    { type: 'compaction', content: { encrypted_content: 'x' } },
+    { type: 'web_search_tool_result', tool_result_id: 't2', content: [{ url: 'u' }] },
+  ];
+  assert.equal(blocksOf(...others), others);
+});
+
 test('every part of the shape is read', () => {
   const usage = {
     prompt_tokens: 100,
