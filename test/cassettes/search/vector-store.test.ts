@@ -73,7 +73,10 @@ else
         const { embedded, chunks } = await search.embedded();
         assert.equal([embedded, chunks], [2, 2]);
         const { results } = await search.find('ships', 1);
-        assert.equal([results[0].user_prompt, results[0].snippet], ['how do ships float', 'how do ships float on water']);
+        assert.equal(
+          [results[0].user_prompt, results[0].snippet],
+          ['how do ships float', 'how do ships float on water'],
+        );
         assert.equal(await there('select count(*)::integer as n from search.span_embeddings'), [{ n: 2 }]);
         assert.equal(await database().sql('select 1 from cassette_search.embedded_spans'), []);
       }));
