@@ -22,14 +22,14 @@ export function coreBinding(fetch: (request: Request) => Response | Promise<Resp
   });
   return {
     fetch: async (input, init) => {
-      const asked = new Request(typeof input === 'string' ? new URL(input, HERE) : input, init);
-      if (asked.method !== 'GET' && asked.method !== 'HEAD')
+      const request = new Request(typeof input === 'string' ? new URL(input, HERE) : input, init);
+      if (request.method !== 'GET' && request.method !== 'HEAD')
         return refused(
           405,
           'method-not-allowed',
           'Cannot do that: a cassette reads the core and changes nothing in it',
         );
-      return PLAIN.test(new URL(asked.url).pathname) ? readable.fetch(asked) : unreadable();
+      return PLAIN.test(new URL(request.url).pathname) ? readable.fetch(request) : unreadable();
     },
   };
 }

@@ -174,9 +174,9 @@ onEachDatabase(
         const headers = { 'content-type': 'application/json', authorization: 'Bearer k', 'x-api-key': 'k' };
         const leaving = new AbortController();
         const { signal } = leaving;
-        const asked = JSON.stringify(body(question));
-        const last = format.answer(JSON.parse(asked), { says: SAID, callsTool: false }, 'one').stream.at(-1) ?? '';
-        const answer = await fetch(`${service.proxy}${path}`, { method: 'POST', headers, body: asked, signal });
+        const request = JSON.stringify(body(question));
+        const last = format.answer(JSON.parse(request), { says: SAID, callsTool: false }, 'one').stream.at(-1) ?? '';
+        const answer = await fetch(`${service.proxy}${path}`, { method: 'POST', headers, body: request, signal });
         let heard = '';
         for await (const piece of answer.body?.pipeThrough(new TextDecoderStream()) ?? []) {
           heard += piece;

@@ -1,30 +1,11 @@
 /** What if an upstream answers with a status that is none, or a head that Node will not write? A number passes, the rest is a clean 502. */
-import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { withRawServer } from '../support/raw-server.ts';
 import { answerTo, closeStands, openStand, readAnswer } from './stand.ts';
 
 const test = suite('proxy: odd statuses');
 test.after.each(closeStands);
-
-/** An upstream that says these bytes to whatever comes. */
-async function upstreamSaying(bytes: string, use: (port: number) => Promise<void>): Promise<void> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.once('data', () => socket.end(bytes, 'latin1'));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  try {
-    await use(typeof address === 'object' && address !== null ? address.port : 0);
-  } finally {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  }
-}
 
 const CALL = 'POST /v1/messages HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}';
 const UPGRADE =
@@ -44,7 +25,7 @@ for (const [what, request] of [
 ] as const)
   test(`an upstream's status 999, 600, 000 or 099 to ${what} passes or is a 502, and the proxy goes on`, async () => {
     for (const [head, status] of EXPECTED)
-      await upstreamSaying(`HTTP/1.1 ${head}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok`, async (port) => {
+      await withRawServer(`HTTP/1.1 ${head}\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok`, async (port) => {
         const stand = await openStand([], { upstreamUrl: `http://127.0.0.1:${port}` });
         const answer = readAnswer(await answerTo(stand.port, request));
         assert.match(answer.status, status, JSON.stringify(head));

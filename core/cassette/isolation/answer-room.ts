@@ -31,7 +31,7 @@ export function openAnswerRoom(): AnswerRoom {
 
   return {
     async reserve() {
-      while (taken + IN_ADVANCE > MOST && taken > 0) await new Promise<void>((resolve) => waiting.push(resolve));
+      while (taken + IN_ADVANCE > MOST) await new Promise<void>((resolve) => waiting.push(resolve));
       let own = IN_ADVANCE;
       taken += own;
       const becomes = (chars: number) => {

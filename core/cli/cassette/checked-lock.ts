@@ -45,9 +45,9 @@ const FOLDER = 'node_modules/';
 /** @throws {OperatorError} every one that is refused, by its name, with where it would come from */
 export function checkedLock(text: string, parts: LockParts): CheckedLock {
   const packages = packagesIn(text);
-  const asked = Object.keys(dependenciesOf(packages[''])).map((name) => `${FOLDER}${name}`);
-  const [root] = asked;
-  if (root === undefined || asked.length > 1 || !packages[root])
+  const direct = Object.keys(dependenciesOf(packages[''])).map((name) => `${FOLDER}${name}`);
+  const [root] = direct;
+  if (root === undefined || direct.length > 1 || !packages[root])
     throw new OperatorError('Cannot install it: npm has found no package in it');
   const entries = Object.entries(packages).filter(([path]) => path !== '');
   const problems = entries.flatMap(([path, locked]) => problemOf(path, locked, { ...parts, packages, root }) ?? []);

@@ -1,36 +1,19 @@
 /** What if a cassette answers with a head that no Response can have? It broke over this request, whichever way it is asked. */
 import { once } from 'node:events';
-import { createServer, connect as dial, type Socket } from 'node:net';
+import { createServer, connect as dial } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openChannel } from '../../../../core/cassette/isolation/channel.ts';
 import { startRemote } from '../../../../core/cassette/isolation/remote.ts';
 import { mounted } from '../../../../core/cassette/mount.ts';
 import { CassetteDown, type Running } from '../../../../core/cassette/running.ts';
+import { withRawServer } from '../../../support/raw-server.ts';
 import { runningCassette } from '../../../support/running-cassette.ts';
 
 const test = suite('answers with an odd head');
 
-/** A server that says these bytes to whatever comes. */
-async function saying(bytes: string, use: (port: number) => Promise<void>): Promise<void> {
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    socket.once('data', () => socket.end(bytes, 'latin1'));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  try {
-    await use(typeof address === 'object' && address !== null ? address.port : 0);
-  } finally {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  }
-}
-
 const remotely = (bytes: string, use: (running: Running) => Promise<void>): Promise<void> =>
-  saying(bytes, async (port) => {
+  withRawServer(bytes, async (port) => {
     const running = startRemote({ address: new URL(`http://127.0.0.1:${port}/openapi`), name: 'far' });
     try {
       await use(running);
