@@ -4,7 +4,7 @@ import type { Cassette } from '../../core/cassette/contract.ts';
 import { contractOf } from '../../core/http/contract.ts';
 import { refuseNul } from '../../core/http/nul.ts';
 import { routes } from '../../core/http/routes.ts';
-import { unrouted } from '../../core/http/unrouted.ts';
+import { literalFirst, unrouted } from '../../core/http/unrouted.ts';
 import { downloadApp } from './download.ts';
 import { generateApp } from './generate.ts';
 import { headsApp } from './heads.ts';
@@ -22,6 +22,7 @@ function skillsApp() {
     await next();
   });
   app.use(refuseNul());
+  app.use(literalFirst(app));
   for (const part of [listApp(), generateApp(), toolsApp(), headsApp(), versionsApp(), downloadApp()])
     app.route('/', part);
   let document: unknown = null;

@@ -1,14 +1,23 @@
 /** /v1/cassettes/{name}/…: whatever a cassette serves, under its installed name. Not in the contract: its own operations are. */
 import { Hono } from 'hono';
 import type { CassetteHost } from '../cassette/host.ts';
+import { methodsAt } from '../cassette/methods-at.ts';
+import { cassetteUnknown } from '../cassette/unknown.ts';
 import { Refusal } from '../errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { isInProcess } from '../http/in-process.ts';
 import type { HttpEnv } from '../http/routes.ts';
+import { refuseMethod } from '../http/unrouted.ts';
 import type { Log } from '../log.ts';
 
 /** Any method; the answer streams, so nothing on its way may hold it. */
-export const cassetteMountApp = ({ cassettes, log }: { cassettes: Pick<CassetteHost, 'answer'>; log: Log }) => {
+export const cassetteMountApp = ({
+  cassettes,
+  log,
+}: {
+  cassettes: Pick<CassetteHost, 'answer' | 'installed'>;
+  log: Log;
+}) => {
   const app = new Hono<HttpEnv>();
   for (const path of ['/v1/cassettes/:name', '/v1/cassettes/:name/*'])
     app.all(path, async (c, next) => {
@@ -16,6 +25,12 @@ export const cassetteMountApp = ({ cassettes, log }: { cassettes: Pick<CassetteH
       if (isInProcess(c.req.raw))
         throw new Refusal('route-unknown', 'Cannot find the path: a cassette does not ask cassettes');
       const name = c.req.param('name') ?? '';
+      if (c.req.method === 'TRACE') {
+        // never passed on: it shows a caller what was added on the way
+        const installed = cassettes.installed().find(({ entry }) => entry.name === name);
+        if (!installed) throw cassetteUnknown();
+        return refuseMethod(c, installed.document ? methodsAt(installed.document.document, c.req.path) : []);
+      }
       const { outgoing } = c.env ?? {};
       const cut = (why: string) => {
         log.warn({ request_id: c.get('requestId'), cassette: name, reason: why }, 'the answer of a cassette was cut');

@@ -29,10 +29,9 @@ export type Mounted = {
 export type Limits = { requestBytes: number; idleMs: number };
 export const LIMITS: Limits = { requestBytes: 32 * 1024 * 1024, idleMs: 120_000 };
 
-/** @throws {Refusal} route-unknown, body-too-large, cassette-unavailable, cassette-broken, cassette-late */
+/** @param mount of any method but TRACE, which no cassette is asked for @throws {Refusal} body-too-large, cassette-unavailable, cassette-broken, cassette-late */
 export async function mounted(mount: Mounted, { requestBytes, idleMs }: Limits = LIMITS): Promise<Response> {
   const { request, name, running, gone } = mount;
-  if (request.method === 'TRACE') throw new Refusal('route-unknown', 'Cannot TRACE here: it is not passed on');
   if (Number(request.headers.get('content-length') ?? 0) > requestBytes) throw tooLarge(requestBytes);
   const ending = new AbortController();
   const signal = AbortSignal.any([request.signal, gone, ending.signal]);

@@ -65,7 +65,14 @@ const ask = async (path: string, { method = 'GET', body = '', headers = {} } = {
 
 const REFUSED: [what: string, status: number, code: string, path: string, init?: object][] = [
   ['a name that nobody has', 404, 'cassette-unknown', '/nobody/hello'],
-  ['TRACE, which shows a caller what was added on the way', 404, 'route-unknown', '/notes/hello', { method: 'TRACE' }],
+  [
+    'TRACE, which shows a caller what was added on the way,',
+    405,
+    'method-not-allowed',
+    '/notes/hello',
+    { method: 'TRACE' },
+  ],
+  ['TRACE of what is not served', 404, 'route-unknown', '/notes/nothing', { method: 'TRACE' }],
   [
     'more than is passed on',
     413,
@@ -88,6 +95,7 @@ for (const [what, status, code, path, init] of REFUSED)
     assert.ok(title.length > 0);
     assert.is(request_id, headers['x-request-id']);
     assert.is(headers['retry-after'], status === 503 ? '1' : undefined);
+    assert.is(headers.allow, status === 405 ? 'GET, HEAD' : undefined);
   });
 
 test('what can come of the way to it stands in the contract of each of its operations', async () => {
