@@ -18,10 +18,11 @@ const list = createRoute({
   request: { query: ListQuery },
   responses: {
     200: json(SkillPage, 'One page of skills'),
-    400: json(Failure, 'The cursor is malformed, or belongs to another sort, scope or search', [
-      'bad-request',
-      'Cannot read the page: the cursor is broken',
-    ]),
+    400: json(
+      Failure,
+      'The limit is no positive whole number, or the cursor is malformed or of another sort, scope or search',
+      ['bad-request', 'Cannot read the page: the cursor is broken'],
+    ),
     ...broken,
   },
 });

@@ -145,13 +145,20 @@ export const SkillPage = z
     examples: [{ items: [skillExample], next_cursor: cursorExample, counts: { all: 31, mine: 4, team: 9 } }],
   });
 
-/** Whatever it says, a list is answered: what is no such word or number counts as left out. */
+const MOST_ITEMS = 100;
+const ITEMS = 24;
+
+/**
+ * A scope or sort that is no such word counts as left out. A limit that is no number is refused, as on every list of the service,
+ * though the seed names only a malformed cursor: a client that asks for a page it cannot mean would not notice otherwise.
+ */
 export const ListQuery = z.object({
   limit: z
     .string()
-    .optional()
-    .transform((digits) => limitOf(Number(digits)))
-    .openapi({ type: 'integer', default: 24, description: 'items in a page; above 100 it is 100' }),
+    .regex(/^0*[1-9]\d*$/, 'must be a positive whole number')
+    .default(String(ITEMS))
+    .transform((digits) => Math.min(Number(digits), MOST_ITEMS))
+    .openapi({ type: 'integer', minimum: 1, default: ITEMS, description: 'items in a page; above 100 it is 100' }),
   cursor: z
     .string()
     .max(2048)
@@ -174,10 +181,6 @@ export const ListQuery = z.object({
     .openapi({ description: 'only skills generated from this session, all of them on one page' }),
 });
 
-const MOST_ITEMS = 100;
-const ITEMS = 24;
-export const limitOf = (asked: number): number =>
-  Number.isInteger(asked) && asked > 0 ? Math.min(asked, MOST_ITEMS) : ITEMS;
 export type Scope = 'all' | 'mine' | 'team';
 export function scopeOf(word: string | undefined): Scope {
   return word === 'mine' || word === 'team' ? word : 'all';

@@ -190,13 +190,17 @@ databaseSuite('skills', (test, database) => {
   const many = async (count: number) => {
     for (let i = 0; i < count; i++) await created({ name: `s${String(i).padStart(3, '0')}` });
   };
-  test('limit: 24 by default, 100 at most, and what is no number is as if it were left out', async () => {
+  test('limit: 24 by default, 100 at most, and what is no positive whole number is 400', async () => {
     await many(103);
     const count = async (query: string) => (await ask('GET', query)).json.items.length;
     assert.is(await count(''), 24);
     assert.is(await count('?limit=5'), 5);
     assert.is(await count('?limit=1000'), 100);
-    for (const bad of ['0', '-1', 'x', '1.5']) assert.is(await count(`?limit=${bad}`), 24);
+    for (const bad of ['0', '-1', 'AAA', '1.5', '']) {
+      const answer = await ask('GET', `?limit=${bad}`);
+      refused(answer, 400, 'bad-request');
+      assert.is(answer.json.error, 'Cannot read the query: "limit" must be a positive whole number');
+    }
   });
   test('cursor: next_cursor leads through everything once, and is absent on the last page', async () => {
     await many(25);
@@ -222,6 +226,16 @@ databaseSuite('skills', (test, database) => {
     const { next_cursor } = (await ask('GET', '?limit=1')).json;
     assert.is((await ask('GET', `?limit=1&cursor=${next_cursor}`)).status, 200);
     refused(await ask('GET', `?limit=1&sort=downloads&cursor=${next_cursor}`), 400, 'bad-request');
+  });
+  test('a path with a name of its own is no skill: 405 with the method that would do', async () => {
+    for (const name of ['list', 'get', 'generate'])
+      for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
+        const answer = await ask(method, `/${name}`);
+        refused(answer, 405, 'method-not-allowed');
+        assert.is(answer.headers.get('allow'), 'POST', `${method} ${name}`);
+      }
+    const answer = await ask('PATCH', `/${NOBODY}`);
+    assert.is(answer.headers.get('allow'), 'DELETE, GET, HEAD, PUT');
   });
   test('q: searches name, description and tags, and takes its wildcards as they are', async () => {
     await created({ name: 'Alpha 100%' });
