@@ -51,7 +51,7 @@ const appendTranscript = createRoute({
   },
   responses: {
     202: json(AppendedTranscript, 'It is kept'),
-    400: json(Rejection, 'The body is malformed; nothing is kept'),
+    400: json(Rejection, 'The body is malformed, or part.index is not below part.count; nothing is kept'),
     403: json(Rejection, 'Asked for under a foreign host name, or by a foreign web page'),
     413: json(Rejection, 'The body exceeds the size limit; it was not read'),
     415: json(Rejection, 'The body is no JSON by its content type, or has a content coding'),

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
 import { Failure, guardedRead, json, routes } from '../http/routes.ts';
 import type { Log } from '../log.ts';
-import { Event, EventStream } from '../model/event.ts';
+import { StreamedEvent } from '../model/event.ts';
 import { type EventFeed, eventFeed } from './event-feed.ts';
 import { isKnownPlace, readEventId } from './event-id.ts';
 
@@ -22,7 +22,7 @@ const readEvents = createRoute({
     'changes several times in a row may be told once, as it came to be. Without an id the stream begins now, with a `ping`. With ' +
     'the id of the last event heard, as `Last-Event-ID` (clients of Server-Sent Events send it by themselves when they connect ' +
     'again) or as `after`, it goes on where that one ended: nothing is left out, and nothing told again. The id `0` tells every ' +
-    'session there is. `EventStream` is the body as a whole, `Event` one event of it.',
+    'session there is. The schema is that of one event.',
   request: {
     headers: z.object({ 'last-event-id': Resume.describe('goes before `after`') }),
     query: z.object({ after: Resume.describe('the id of an event, or 0, where no header can be set') }),
@@ -30,7 +30,7 @@ const readEvents = createRoute({
   responses: {
     200: {
       description: 'Events, until the client leaves or the service stops',
-      content: { 'text/event-stream': { schema: EventStream } },
+      content: { 'text/event-stream': { schema: StreamedEvent } },
       headers: {
         'x-accel-buffering': {
           schema: { const: 'no' },
@@ -55,7 +55,6 @@ type Deps = { ask: Database['ask']; now: () => number; log: Log; stopping?: Abor
 export const eventsApp = (deps: Deps & { feed?: EventFeed }) => {
   const { ask, feed = eventFeed(deps) } = deps;
   const app = routes();
-  app.openAPIRegistry.register('Event', Event); // the stream is text: no schema leads to what it tells
   return app.openapi(readEvents, async (c) => {
     const id = c.req.valid('header')['last-event-id'] || c.req.valid('query').after;
     const wanted = id === undefined ? null : readEventId(id);

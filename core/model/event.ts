@@ -6,40 +6,58 @@ const idExample = '16384.17012/48120:48120:';
 
 const EventId = z.string().describe('opaque; sent back as Last-Event-ID it resumes after this event');
 const Nothing = z.strictObject({});
+const GoneSession = z.object({ session_id: z.uuid() });
 
-/** One event as a client of Server-Sent Events hears it; `data` is JSON on one line. */
-export const Event = z
-  .discriminatedUnion('event', [
+const toldAs = <Session extends z.ZodType, Gone extends z.ZodType, None extends z.ZodType>(
+  session: Session,
+  gone: Gone,
+  none: None,
+) =>
+  z.discriminatedUnion('event', [
     z.object({
       event: z.literal('session').describe('a session is new or reads differently: this is how it reads now'),
       id: EventId,
-      data: SessionAnswer,
+      data: session,
     }),
-    z.object({
-      event: z.literal('session_deleted').describe('a session is gone'),
-      id: EventId,
-      data: z.object({ session_id: z.uuid() }),
-    }),
+    z.object({ event: z.literal('session_deleted').describe('a session is gone'), id: EventId, data: gone }),
     z.object({
       event: z.literal('reset').describe('what was told before does not lead here: read everything again'),
       id: EventId,
-      data: Nothing,
+      data: none,
     }),
     z.object({
       event: z.literal('ping').describe('first of all, and whenever nothing was told for 15 seconds'),
       id: EventId,
-      data: Nothing,
+      data: none,
     }),
-  ])
-  .openapi('Event', {
-    examples: [
-      { event: 'session', id: idExample, data: { session: sessionExample } },
-      { event: 'session_deleted', id: idExample, data: { session_id: sessionExample.id } },
-      { event: 'reset', id: idExample, data: {} },
-      { event: 'ping', id: idExample, data: {} },
-    ],
-  });
+  ]);
+
+/** One event as a client reads it, once it has parsed its `data`. */
+export const Event = toldAs(SessionAnswer, GoneSession, Nothing);
 export type Event = z.infer<typeof Event>;
+
+/** A line of JSON. @param contentSchema of what it says */
+const jsonText = (contentSchema: object) =>
+  z.string().openapi({ contentMediaType: 'application/json', contentSchema } as object);
+
+/** One event of the stream, field by field as Server-Sent Events have them; OpenAPI 3.1 has no other place for what an item is. */
+export const StreamedEvent = toldAs(
+  jsonText({ $ref: '#/components/schemas/SessionAnswer' }),
+  jsonText({
+    type: 'object',
+    properties: { session_id: { type: 'string', format: 'uuid' } },
+    required: ['session_id'],
+  }),
+  jsonText({ type: 'object', additionalProperties: false }),
+).openapi('Event', {
+  description: 'One event of the stream, and not the stream as a whole',
+  examples: [
+    { event: 'session', id: idExample, data: JSON.stringify({ session: sessionExample }) },
+    { event: 'session_deleted', id: idExample, data: JSON.stringify({ session_id: sessionExample.id }) },
+    { event: 'reset', id: idExample, data: '{}' },
+    { event: 'ping', id: idExample, data: '{}' },
+  ],
+});
 
 /** As it goes over the wire. (WHATWG HTML, 'Server-sent events'.) */
 export const eventText = ({ event, id, data }: Event): string =>
@@ -47,10 +65,3 @@ export const eventText = ({ event, id, data }: Event): string =>
 
 /** What a client waits before it connects again. */
 export const RETRY = 'retry: 1000\n';
-
-/** The body as a whole. */
-export const EventStream = z.string().openapi('EventStream', {
-  examples: [
-    `${RETRY}${eventText({ event: 'ping', id: idExample, data: {} })}${eventText({ event: 'session_deleted', id: idExample, data: { session_id: sessionExample.id } })}`,
-  ],
-});

@@ -15,7 +15,7 @@ export const Bound = z
   .string()
   .optional()
   .transform((stamp, context) => {
-    if (!stamp) return null;
+    if (stamp === undefined) return null;
     const instant = instantAfter(stamp);
     if (instant !== null) return instant;
     context.addIssue(

@@ -51,6 +51,12 @@ export const IngestTurn = z
     session: IngestSession.nullish(),
   })
   .openapi('IngestTurn', {
+    description: 'With an answer, as its bytes or reduced',
+    // of the contract alone: a turn without one is kept all the same, and answered 422
+    anyOf: [
+      { required: ['raw_response'], properties: { raw_response: { type: 'string', minLength: 1 } } },
+      { required: ['response'], properties: { response: { not: { type: 'null' } } } },
+    ],
     examples: [
       {
         provider: 'anthropic',

@@ -10,7 +10,10 @@ const Sha256 = z.string().regex(/^[0-9A-Fa-f]{64}$/);
 
 export const TranscriptPart = z
   .object({
-    index: z.int().nonnegative().describe('0 is the first'),
+    index: z
+      .int()
+      .nonnegative()
+      .describe('0 is the first; below count, which no schema can say: else it is refused (400)'),
     count: z.int().positive(),
     file_sha256: Sha256.describe('of the whole file, in hex: parts that name the same are of one version'),
     from_line: z.int().nonnegative().describe('place in the file of the first of these records'),

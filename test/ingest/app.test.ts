@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { DatabaseError } from '../../core/errors.ts';
 import { type IngestVerdict, MAX_INGEST_BYTES } from '../../core/model/ingest.ts';
 import { ingestContract } from '../../ingest/app.ts';
-import { operationsOf } from '../support/openapi-fuzz/document.ts';
+import { operationsOf, schemaCheck } from '../support/openapi-fuzz/document.ts';
 import type { Json } from '../support/read-api.ts';
 import { KEPT, post, SIZE_ANSWER, standIngest, writes } from './stand.ts';
 
@@ -269,6 +269,26 @@ test('the contract of /v1/ingest names its body and all its answers', () => {
       `#/components/schemas/${status === '202' ? 'AppendedTurn' : 'Rejection'}`,
     );
   assert.equal(Object.keys(components.schemas.Rejection.properties), ['error']);
+});
+
+test('the contract says that a turn has an answer, and that a part stands within its file', () => {
+  const contract = ingestContract('0') as Json;
+  const check = schemaCheck(contract);
+  const { IngestTurn, TranscriptPart } = contract.components.schemas;
+  const turn = { provider: 'openai', request: {} };
+  for (const [answer, isOne] of [
+    [{}, false],
+    [{ response: null }, false],
+    [{ raw_response: '' }, false],
+    [{ raw_response: null, response: null }, false],
+    [{ raw_response_withheld: true }, false],
+    [{ raw_response: 'e30=' }, true],
+    [{ raw_response: null, response: { stop_reason: 'stop' } }, true],
+  ] as const)
+    assert.is(check(IngestTurn, { ...turn, ...answer }) === null, isOne, JSON.stringify(answer));
+  assert.match(TranscriptPart.properties.index.description, /below count/);
+  const { responses } = operationsOf(contract).find(({ path }) => path === '/v1/ingest/transcript') as Json;
+  assert.match(responses[400].description, 'part.index is not below part.count');
 });
 
 test('/metrics are there', async () => {

@@ -60,10 +60,7 @@ databaseSuite('browsing sessions', (test, database) => {
   });
 
   test('an empty filter is an absent one', async () => {
-    assert.equal(
-      await found('?text=&project=&agent_name=&model=&provider=&harness_id=&status=&since=&until='),
-      [3, 2, 1],
-    );
+    assert.equal(await found('?text=&project=&agent_name=&model=&provider=&harness_id=&status='), [3, 2, 1]);
   });
 
   test('a value that cannot be is refused in a sentence that names what can', async () => {
@@ -76,6 +73,7 @@ databaseSuite('browsing sessions', (test, database) => {
     assert.match(await refusal('?status=done'), 'completed, failed, abandoned, unknown');
     assert.match(await refusal('?status=failed,'), 'completed, failed, abandoned, unknown');
     assert.match(await refusal('?since=yesterday'), 'RFC 3339');
+    assert.match(await refusal('?until='), 'RFC 3339');
     assert.match(await refusal('?text=%2B%2B'), 'between 1 and 16 words');
     assert.match(await refusal(`?text=${Array.from({ length: 17 }, (_, n) => `w${n}`).join('+')}`), 'between 1 and 16');
     assert.match(await refusal(`?text=${'x'.repeat(501)}`), 'at most 500 characters');

@@ -1,6 +1,6 @@
 /** GET /v1/events over a socket: what is told, to whom, for how long, and what it costs when nobody listens. */
 import * as assert from 'uvu/assert';
-import type { ReadApi } from '../../../core/api/app.ts';
+import { type ReadApi, readContract } from '../../../core/api/app.ts';
 import { type EventFeed, eventFeed } from '../../../core/api/event-feed.ts';
 import { eventsApp } from '../../../core/api/events.ts';
 import type { Database } from '../../../core/db/database.ts';
@@ -14,6 +14,7 @@ import { Problem } from '../../../core/model/problem.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { type EventReader, readEvents } from '../../support/event-reader.ts';
 import { eventually } from '../../support/eventually.ts';
+import { type Document, operationsOf, resolved, schemaCheck } from '../../support/openapi-fuzz/document.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
 
 const log = openLog('silent');
@@ -102,6 +103,37 @@ databaseSuite('GET /v1/events', (test, database) => {
       reader.leave();
       await served.close(0);
     }
+  });
+
+  test('each event is what the schema of the stream says of one', async () => {
+    const document = readContract('0') as unknown as Document;
+    const { schema } = operationsOf(document).find(({ operationId }) => operationId === 'readEvents')?.responses[200]
+      ?.content?.['text/event-stream'] ?? { schema: undefined };
+    const described = resolved(document, schema ?? {}).oneOf as Json[];
+    const check = schemaCheck(document);
+    await serving(database().ask, async ({ hear }) => {
+      const reader = await hear();
+      await change(database(), 1);
+      const told = [await reader.nextOfAny(), await reader.next()];
+      await database().sql('insert into svc.session_edits (session_id, deleted_at) values ($1, now())', [sessionId(1)]);
+      await change(database(), 1);
+      told.push(await reader.next());
+      assert.equal(
+        told.map((event) => event?.event),
+        ['ping', 'session', 'session_deleted'],
+      );
+      for (const event of told) {
+        const { data, ...rest } = event as Event;
+        assert.is(check(schema ?? {}, { ...rest, data: JSON.stringify(data) }), null, event?.event);
+        const one = described.find(({ properties }) =>
+          [properties.event.enum, properties.event.const].flat().includes(rest.event),
+        );
+        assert.is(one.properties.data.contentMediaType, 'application/json');
+        assert.is(check(one.properties.data.contentSchema, data), null, event?.event);
+        assert.is.not(check(one.properties.data.contentSchema, 7), null, event?.event);
+      }
+      reader.leave();
+    });
   });
 
   test('renaming, deleting and purging a session are told', async () => {

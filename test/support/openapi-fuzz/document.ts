@@ -122,7 +122,7 @@ const closed = (schema: unknown, part = false): Schema => {
           key,
           Object.fromEntries(Object.entries(value as Schema).map(([name, one]) => [name, rewrite(one, false)])),
         ];
-      return [key, rewrite(value, key === 'allOf')];
+      return [key, rewrite(value, key === 'allOf' || (key === 'anyOf' && 'properties' in node))]; // narrows its neighbours
     });
     const made: Schema = Object.fromEntries(entries);
     if (!composed && made.properties !== undefined && made.additionalProperties === undefined)

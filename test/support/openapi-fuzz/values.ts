@@ -17,6 +17,8 @@ function generated(document: Pick<Document, 'components'>, schema: Schema, depth
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
   if ('const' in schema) return fc.constant(schema.const);
   const branches = (schema.anyOf ?? schema.oneOf) as unknown[] | undefined;
+  if (Array.isArray(schema.anyOf) && schema.properties)
+    return fc.oneof(...schema.anyOf.map((one) => generated(document, narrowed(schema, one), depth)));
   if (branches) return fc.oneof(...branches.map(inner));
   if (Array.isArray(schema.allOf)) return inner(schema.allOf[0]);
   const types = [schema.type].flat();
@@ -24,6 +26,12 @@ function generated(document: Pick<Document, 'components'>, schema: Schema, depth
   const value = ofType(type, schema, inner, depth);
   return types.includes('null') ? fc.option(value, { freq: 4 }) : value;
 }
+
+/** An object whose branches only ask for more of its members. */
+const narrowed = ({ anyOf: _, ...schema }: Schema, branch: unknown): Schema => ({
+  ...schema,
+  required: [...((schema.required ?? []) as string[]), ...((branch as Schema).required as string[])],
+});
 
 function ofType(
   type: unknown,
