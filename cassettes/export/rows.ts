@@ -128,6 +128,7 @@ const spanOf = (row: SpanRow): Omit<Span, Payload> =>
     thread_id: row.thread_id,
     status: row.status,
     error_type: row.error_type,
+    error_message: row.error_message,
     model: row.model,
     provider: row.provider,
     stop_reason: row.stop_reason,

@@ -39,7 +39,8 @@ const traces = (which: string) => `
 /** Of `svc_v1.spans p`; what went in and out as text. @param traceAt when its trace started */
 const spanColumns = (traceAt: string) => `
   ${at(traceAt)} as trace_started_at, p.trace_id, p.span_id, p.session_id, p.parent_span_id, p.seq, p.kind, p.call_kind, p.name, p.thread_id, p.status,
-  nullif(p.error_type, '') as error_type, p.model, p.provider, p.stop_reason, nullif(p.external_id, '') as external_id,
+  nullif(p.error_type, '') as error_type, nullif(p.error_message, '') as error_message, p.model, p.provider,
+  p.stop_reason, nullif(p.external_id, '') as external_id,
   ${at('p.started_at')} as started_at, ${at('p.ended_at')} as ended_at, p.duration_ns, p.input::text as input,
   p.output::text as output, p.verdict, p.usage as usage_verbatim, p.input_tokens, p.output_tokens,
   p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.reasoning_tokens, p.cost_usd, p.raw_turn_id,

@@ -66,7 +66,7 @@ async function embedTold(
   const known: Entry[] = [];
   const work: Work[] = [];
   for (const span of told) {
-    const text = spanText(span.input, span.output);
+    const text = spanText(span);
     const hash = createHash('sha256').update(`${embedder.chunkLength}\n${text}`).digest('hex');
     const entry = { ...keyOf(span), content_hash: hash };
     const chunks = chunksOf(text, embedder.chunkLength);

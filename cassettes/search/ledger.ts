@@ -20,6 +20,8 @@ export type Told = Due & {
   /** What was said, as it was captured. */
   input: string;
   output: string;
+  /** What the provider said of its failure; ''. */
+  error_message: string;
 };
 
 /** Less was read of it than was said. */
@@ -91,7 +93,7 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
       const rows = await asked<Omit<Told, keyof Due> & Key>(
         db.query.bind(db),
         `select l.trace_id, l.span_id, l.session_id, l.fingerprint,
-                ${said('l.input')} as input, ${said('l.output')} as output
+                ${said('l.input')} as input, ${said('l.output')} as output, l.error_message
            from unnest($1::uuid[], $2::uuid[]) as asked (trace_id, span_id)
            join (${listedSpans(relations.spans)}) l on l.trace_id = asked.trace_id and l.span_id = asked.span_id`,
         [literal(due.map(({ trace_id }) => trace_id)), literal(due.map(({ span_id }) => span_id))],

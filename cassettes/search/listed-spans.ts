@@ -1,13 +1,15 @@
 /** Which spans can be found, and how is it told that one changed? */
 
 /** In the fingerprints: another one has all texts looked at again. */
-const RECIPE = 1;
+const RECIPE = 2;
 
 /** Told without reading the payloads: the node is named by its content. Where there is none, they are read. */
 const FINGERPRINT = `concat_ws('/', '${RECIPE}', pg_column_size(s.input), pg_column_size(s.output),
-  coalesce(s.node_hash, md5(s.input::text || s.output::text)))`;
+  coalesce(s.node_hash, md5(s.input::text || s.output::text)),
+  case when s.error_message <> '' then md5(s.error_message) end)`;
 
 /** Calls of the main conversation. @param spans the view, as it stands in a statement */
 export const listedSpans = (spans: string): string => `
-  select s.trace_id, s.span_id, s.session_id, s.started_at, ${FINGERPRINT} as fingerprint, s.input, s.output
+  select s.trace_id, s.span_id, s.session_id, s.started_at, ${FINGERPRINT} as fingerprint, s.input, s.output,
+         s.error_message
     from ${spans} s where s.kind = 'llm' and s.call_kind = 'main'`;

@@ -3,6 +3,8 @@
 /** What harnesses wrap their own words in, inside of what a person said: where such a wrapping begins or ends. */
 const NAMES =
   'system-reminder|environment_context|user_instructions|local-command-stdout|command-(?:name|message|args)|ide_(?:selection|opened_file)';
+type Said = { input: string; output: string; error_message?: string };
+
 const TAG = new RegExp(`<(?:(?<opened>${NAMES})\\b[^<>]*|/(?<closed>${NAMES}))>`, 'gi');
 
 /** A wrapping that never ends is none. In one pass over its marks, since a search from each for its end would be quadratic. */
@@ -27,8 +29,9 @@ function withoutHarness(text: string): string {
   return kept.length === 0 ? text : [...kept, text.slice(at)].join(' ');
 }
 
-export const spanText = (input: string, output: string): string =>
-  [input, output]
+/** What was asked, what was answered, and what the provider said where it failed. */
+export const spanText = ({ input, output, error_message = '' }: Said): string =>
+  [input, output, error_message]
     .map((text) =>
       withoutHarness(text)
         .replace(/[^\S\n]+/g, ' ')

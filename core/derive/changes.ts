@@ -41,6 +41,7 @@ export type SpanRow = Usage & {
   thread_id: string;
   status: 'ok' | 'error' | 'partial';
   error_type: string;
+  error_message: string; // the provider's own sentence; ''
   model: string;
   provider: string;
   stop_reason: string;

@@ -44,6 +44,7 @@ export function llmSpan(
     ...blank(turn, place),
     ...(turn.reply?.usage ?? noUsage),
     ...status,
+    error_message: errorMessage(turn),
     span_id: llmSpanId(turn.call_id),
     kind: 'llm',
     call_kind: kind,
@@ -111,6 +112,12 @@ export const modelOf = ({ reply, model }: CallTurn): string => storable(reply?.m
 /** When the answer was whole; a clock that went backwards does not put a tool before its call. */
 export const answeredAt = (turn: CallTurn): string => later(turn.requested_at, turn.last_byte_at) ?? turn.requested_at;
 
+const LONGEST_MESSAGE = 4096;
+
+/** What the provider said of its failure. */
+const errorMessage = ({ reply }: CallTurn): string =>
+  storable((reply?.error?.message ?? '').slice(0, LONGEST_MESSAGE).trim());
+
 const SHELLS = new Set(['exec', 'exec_command', 'shell', 'shell_command', 'local_shell']);
 
 /** Shells of all harnesses are shown by one name. */
@@ -137,6 +144,7 @@ const blank = (turn: CallTurn, place: Place): Omit<SpanRow, 'span_id' | 'kind' |
   thread_id: turn.thread_id,
   status: 'ok',
   error_type: '',
+  error_message: '',
   model: '',
   provider: '',
   stop_reason: '',

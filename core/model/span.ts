@@ -64,6 +64,7 @@ export const Span = z
     thread_id: z.string().describe('"" is the main thread'),
     status: z.enum(['ok', 'error', 'partial']),
     error_type: z.string().optional(),
+    error_message: z.string().optional().describe("the provider's own sentence"),
     model: z.string(),
     provider: z.string(),
     stop_reason: z.string().describe("the provider's word"),

@@ -39,7 +39,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'stepOf a tool': (text) =>
     stepOf({ ...span, kind: 'tool', input: [{ type: 'x', tool_input: { text } }], output: [] }),
   drawn: drawnFrom,
-  spanText: (text) => spanText(text, ''),
+  spanText: (text) => spanText({ input: text, output: '' }),
   chunksOf: (text) => chunksOf(text, 1_000),
   snippetOf,
   blocksText: (text) => blocksText(blocks(text), true),

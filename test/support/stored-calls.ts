@@ -71,7 +71,8 @@ const headersOf = (session: string, thread_id: string, { identity, retry_count }
 ];
 
 function answered({ answers, model }: Call, status: number): unknown {
-  if (!answers || status >= 400) return { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+  const overloaded = { type: 'overloaded_error', message: 'Overloaded' };
+  if (!answers || status >= 400) return { type: 'error', error: answers?.error ?? overloaded };
   return {
     id: 'msg_1',
     type: 'message',

@@ -190,6 +190,7 @@ const SPAN: Columns<SpanRow> = {
   thread_id: 'text',
   status: 'text',
   error_type: 'text',
+  error_message: 'text',
   model: 'text',
   provider: 'text',
   stop_reason: 'text',

@@ -9,7 +9,8 @@ import { present, usd } from './present.ts';
 /** Of `svc.spans p`. */
 export const spanColumns: SQL = sql`
   p.trace_id, p.span_id, p.session_id, p.parent_span_id, p.seq, p.kind, p.call_kind, p.name, p.thread_id, p.status,
-  nullif(p.error_type, '') as error_type, p.model, p.provider, p.stop_reason, nullif(p.external_id, '') as external_id,
+  nullif(p.error_type, '') as error_type, nullif(p.error_message, '') as error_message, p.model, p.provider,
+  p.stop_reason, nullif(p.external_id, '') as external_id,
   ${instant(sql`p.started_at`)} as started_at, ${instant(sql`p.first_byte_at`)} as first_byte_at,
   ${instant(sql`p.ended_at`)} as ended_at, p.duration_ns, p.input, p.output, p.verdict, p.input_tokens, p.output_tokens,
   p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.reasoning_tokens, p.usage_verbatim,
@@ -27,6 +28,7 @@ export type SpanColumns = {
   thread_id: string;
   status: 'ok' | 'error' | 'partial';
   error_type: string | null;
+  error_message: string | null;
   model: string;
   provider: string;
   stop_reason: string;
@@ -66,6 +68,7 @@ export const spanRecord = (row: SpanColumns, payload: Payload): Span =>
     thread_id: row.thread_id,
     status: row.status,
     error_type: row.error_type,
+    error_message: row.error_message,
     model: row.model,
     provider: row.provider,
     stop_reason: row.stop_reason,

@@ -100,6 +100,17 @@ databaseSuite('search: embedding in the background', (test, database) => {
     assert.is((await search.find('nothing', 1)).count, 1);
   });
 
+  test("the provider's error sentence is found by search", async () => {
+    const call = {
+      ...{ at: 28, says: [user('pour the whole archive in')], status: 400 },
+      answers: { content: [], usage: null, error: { type: 'invalid_request_error', message: 'the vessel overflows' } },
+    };
+    await storeCalls(database(), [journalCall('overflowing', call)]);
+    await deriveAll(database());
+    assert.equal(await newTexts(() => search.pass()), ['pour the whole archive in\nthe vessel overflows']);
+    assert.is((await search.find('vessel overflows', 1)).results[0].user_prompt, 'pour the whole archive in');
+  });
+
   test('a span in which nothing was said is told as empty, and asked of no embedder', async () => {
     const call = { at: 30, says: [user(toolUse('t1'))], answers: answer(toolUse('t2')) };
     await storeCalls(database(), [journalCall('silent', call)]);

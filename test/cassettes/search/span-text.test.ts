@@ -5,18 +5,23 @@ import { chunksOf, snippetOf, spanText } from '../../../cassettes/search/span-te
 const test = suite('search: what of a span is embedded');
 
 test('what was asked comes before what was answered, and empty parts leave no line', () => {
-  assert.is(spanText('why?', 'because'), 'why?\nbecause');
-  assert.is(spanText('', 'because'), 'because');
-  assert.is(spanText(' \n ', ''), '');
+  assert.is(spanText({ input: 'why?', output: 'because' }), 'why?\nbecause');
+  assert.is(spanText({ input: '', output: 'because' }), 'because');
+  assert.is(spanText({ input: ' \n ', output: '' }), '');
 });
 
 test('what a harness wrapped in its own tags is left out', () => {
   const input = 'before <system-reminder>\nnever\n</system-reminder> after<command-name>/x</command-name>';
-  assert.is(spanText(input, '<b>kept</b>'), 'before after\n<b>kept</b>');
+  assert.is(spanText({ input: input, output: '<b>kept</b>' }), 'before after\n<b>kept</b>');
+});
+
+test('a provider’s error sentence is found like an answer', () => {
+  const said = { input: 'why?', output: '', error_message: 'prompt is too long' };
+  assert.is(spanText(said), 'why?\nprompt is too long');
 });
 
 test('white space is one space, and lines stay lines', () => {
-  assert.is(spanText('a \t b \n\n \n c', ''), 'a b\nc');
+  assert.is(spanText({ input: 'a \t b \n\n \n c', output: '' }), 'a b\nc');
 });
 
 test('a text that fits is one chunk, an empty one none', () => {

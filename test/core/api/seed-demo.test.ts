@@ -178,6 +178,7 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
     const leak = await get(`/v1/sessions/${named('notification-memory')}/traces`);
     const last = leak.traces.at(-1).spans.findLast(({ kind }: Json) => kind === 'llm');
     assert.equal([last.status, last.error_type], ['error', 'invalid_request_error']);
+    assert.match(last.error_message, /\w+ \w+ \w+/, 'what the provider said');
   });
 
   test('every trace ends with what its model said last, and no tool is left without a result', async () => {

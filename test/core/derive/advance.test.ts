@@ -184,6 +184,26 @@ test('a failed call is an error step; the retry that succeeds is linked and make
   assert.is(rows.rollup.status, 'completed');
 });
 
+test('a failed call tells what its provider said, and no other span does', () => {
+  const rows = projection({
+    at: 0,
+    says: [user('Go')],
+    answers: {
+      content: [],
+      usage: null,
+      error: { type: 'invalid_request_error', message: ' prompt is too\u0000long \n' },
+    },
+    status: 400,
+  });
+  assert.equal(
+    rows.spans.map(({ kind, error_message }) => [kind, error_message]),
+    [
+      ['agent', ''],
+      ['llm', 'prompt is too\uFFFDlong'],
+    ],
+  );
+});
+
 test('how a call ended decides its status', () => {
   const says = [user('Go')];
   const statusOf = (call: Partial<Call>) => {
