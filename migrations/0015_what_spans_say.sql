@@ -9,3 +9,8 @@ select p.trace_id, p.span_id, p.parent_span_id, p.session_id, p.kind, p.name, p.
        encode(p.node_hash, 'hex') as node_hash, p.seq, p.verdict, p.error_message
   from svc.spans p
  where not exists (select 1 from svc.session_edits e where e.session_id = p.session_id and e.deleted_at is not null);
+
+-- A session whose last answer its reader broke off.
+alter table svc.session_rollups drop constraint session_rollups_status_check;
+alter table svc.session_rollups add constraint session_rollups_status_check
+  check (status in ('completed', 'failed', 'abandoned', 'interrupted', 'unknown'));

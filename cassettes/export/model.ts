@@ -46,7 +46,7 @@ const Session = z
     last_seen_at: At,
     ended_at: At.optional(),
     rollup: z.object({
-      status: z.enum(['completed', 'failed', 'abandoned', 'unknown']),
+      status: z.enum(['completed', 'failed', 'abandoned', 'interrupted', 'unknown']),
       title: z.string().optional(),
       preview: z.string().optional().describe('the beginning of the first prompt'),
       turn_count: z.int().describe('traces'),

@@ -27,27 +27,24 @@ const failure = (status: number | null, ending: string) =>
 export type Leaf = CallStatus & { stop_reason: string };
 
 const CUT_SHORT = new Set(['length', 'max_tokens', 'max_output_tokens', 'content_filter', 'refusal']);
-const DONE = new Set([
-  'stop',
-  'end_turn',
-  'end-turn',
-  'eos',
-  'stop_sequence',
-  'tool_use',
-  'tool_use_response',
-  'tool_calls',
-  'function_call',
-]);
+/** The model's own last word: commands that failed on the way to it are part of the work. */
+const ENDED_WELL = new Set(['stop', 'end_turn', 'end-turn', 'eos', 'stop_sequence']);
+/** It asked for more, and nobody went on. */
+const ASKED_FOR_MORE = new Set(['tool_use', 'tool_use_response', 'tool_calls', 'function_call']);
 
-/** `abandoned`: the client left before there was an answer. */
+/**
+ * `abandoned`: the client left before there was an answer; `interrupted`: while there was one, as with Ctrl-C. Of a session that
+ * stopped before the model had its last word, tools that mostly failed make a failure.
+ */
 export function sessionStatus(
   leaf: Leaf | null,
   { results, errors, git }: { results: number; errors: number; git: boolean },
 ): RollupRow['status'] {
   if (leaf === null) return 'unknown';
   if (leaf.status === 'error') return leaf.error_type === 'client_closed' ? 'abandoned' : 'failed';
+  if (leaf.status === 'partial' && leaf.error_type === 'client_closed') return 'interrupted';
   if (CUT_SHORT.has(leaf.stop_reason) || leaf.stop_reason.includes('error')) return 'failed';
-  if (git) return 'completed';
+  if (git || ENDED_WELL.has(leaf.stop_reason)) return 'completed';
   if (errors * 2 > results) return 'failed';
-  return DONE.has(leaf.stop_reason) ? 'completed' : 'unknown';
+  return ASKED_FOR_MORE.has(leaf.stop_reason) ? 'completed' : 'unknown';
 }

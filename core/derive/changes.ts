@@ -120,7 +120,7 @@ export type RollupRow = {
   harness_metadata: Record<string, unknown> | null;
   agent_name: string;
   project: string;
-  status: 'completed' | 'failed' | 'abandoned' | 'unknown';
+  status: 'completed' | 'failed' | 'abandoned' | 'interrupted' | 'unknown';
   title: string | null;
   preview: string | null;
   model: string;

@@ -13,7 +13,7 @@ const ModelUse = z.object({
 });
 
 const Rollup = z.object({
-  status: z.enum(['completed', 'failed', 'abandoned', 'unknown']),
+  status: z.enum(['completed', 'failed', 'abandoned', 'interrupted', 'unknown']),
   title: z.string().optional(),
   preview: z.string().optional().describe('the beginning of the first prompt'),
   turn_count: z.int().describe('traces'),

@@ -153,6 +153,7 @@ onEachDatabase(
         const session = await recorded(service, question, 1);
         const [call] = callsOf(session);
         assert.equal([call?.status, call?.error_type], ['partial', 'client_closed']);
+        assert.is(session.session.rollup.status, 'interrupted');
         assert.is(textOf(call), HEARD);
         assert.equal([call?.usage.input_tokens, call?.usage.output_tokens], client.tokens);
         assert.is(session.traces[0]?.trace.response_preview, HEARD);

@@ -121,7 +121,13 @@ export type Session = {
   harness_id: string;
   harness_session_id: string;
   fork_of_session_id?: string;
-  rollup: { preview?: string; turn_count: number; kind_counts: Record<string, number>; usage: Usage };
+  rollup: {
+    status: string;
+    preview?: string;
+    turn_count: number;
+    kind_counts: Record<string, number>;
+    usage: Usage;
+  };
 };
 export type Recorded = {
   session: Session;

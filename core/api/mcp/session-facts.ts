@@ -11,7 +11,7 @@ export const SessionFacts = z.object({
   harness: z.string(),
   project: z.string().optional(),
   cwd: z.string().optional(),
-  status: z.enum(['completed', 'failed', 'abandoned', 'unknown']),
+  status: z.enum(['completed', 'failed', 'abandoned', 'interrupted', 'unknown']),
   turns: z.int(),
   model: z.string().optional().describe('used most'),
   input_tokens: z.int(),

@@ -21,7 +21,7 @@ const Input = z.strictObject({
   agent_name: z.string().optional().describe('exact'),
   harness: z.string().optional().describe('exact, such as claude or codex'),
   model: z.string().optional().describe('exact, any that was used'),
-  status: z.enum(['completed', 'failed', 'abandoned', 'unknown']).optional(),
+  status: z.enum(['completed', 'failed', 'abandoned', 'interrupted', 'unknown']).optional(),
   since: z.string().optional().describe('RFC 3339, such as 2026-07-27T00:00:00Z; seen then or later'),
   until: z.string().optional().describe('RFC 3339; started before'),
   limit: z.int().min(1).max(50).default(10),

@@ -41,7 +41,7 @@ export type SessionRow = {
   harness_metadata: Record<string, unknown> | null;
   agent_name: string | null;
   project: string | null;
-  status: 'completed' | 'failed' | 'abandoned' | 'unknown';
+  status: 'completed' | 'failed' | 'abandoned' | 'interrupted' | 'unknown';
   title: string | null;
   preview: string | null;
   model: string | null;

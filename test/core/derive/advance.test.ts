@@ -222,20 +222,24 @@ test('how a call ended decides its status', () => {
   assert.is(statusOf({ answers: null }), 'ok', 'bodies that were not kept say nothing of failure');
 });
 
-test('the session is abandoned, failed or completed by its last main call', () => {
+test('the session is abandoned, interrupted, failed or completed by its last main call', () => {
   const last = (call: Partial<Call>) =>
     projection({ at: 0, says: [user('Go')], answers: answer('Ok'), ...call }).rollup.status;
   assert.is(last({}), 'completed');
   assert.is(last({ answers: { ...answer('Ok'), stop_reason: 'max_tokens' } }), 'failed');
   assert.is(last({ answers: { ...answer('Ok'), stop_reason: 'pause' } }), 'unknown');
   assert.is(last({ answers: null, ending: 'client_closed', outcome: 'partial' }), 'abandoned');
+  const halfHeard = { ...answer('Half an ans'), stop_reason: '', complete: false };
+  assert.is(last({ answers: halfHeard, ending: 'client_closed', outcome: 'partial' }), 'interrupted');
+  assert.is(last({ answers: halfHeard, ending: 'upstream_cut', outcome: 'partial' }), 'unknown');
   assert.is(last({ answers: null, status: 500 }), 'failed');
   assert.is(last({ thread_id: 'sub' }), 'unknown');
-  assert.is(
-    projection(asks, { ...brings, says: [...(brings.says ?? []).slice(0, 2), user(toolResult('t1', 'no', true))] })
-      .rollup.status,
-    'failed',
-  );
+});
+
+test('failed commands make no failure of a session that ended well; one that stopped among them failed', () => {
+  const fails = { ...brings, says: [...(brings.says ?? []).slice(0, 2), user(toolResult('t1', 'no', true))] };
+  assert.is(projection(asks, fails).rollup.status, 'completed');
+  assert.is(projection(asks, { ...fails, answers: answer(toolUse('t2')) }).rollup.status, 'failed');
 });
 
 test('a failed tool is an error with its output, and the first result wins', () => {

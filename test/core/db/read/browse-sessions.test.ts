@@ -60,7 +60,7 @@ const stored: fc.Arbitrary<Stored> = fc.record({
       preview: name,
       project: one('', 'atlas', 'engine'),
       agent_name: one('', 'ada', 'bob'),
-      status: one('completed', 'failed', 'abandoned', 'unknown'),
+      status: one('completed', 'failed', 'abandoned', 'interrupted', 'unknown'),
       turns: fc.nat(3),
       tokens: fc.constantFrom<[number, number][]>([0, 0], [1, 2], [2, 1], [5_000_000_000, 7]),
       cost: fc.option(one('0', '0.5', '0.50', '0.000000001', '12')),
@@ -102,7 +102,7 @@ const filters: { [Name in keyof SessionFilter]: fc.Arbitrary<NonNullable<Session
   provider: one('anthropic', 'ollama', 'none'),
   harness_id: one('claude-code', 'codex', 'none'),
   status: fc
-    .subarray(['completed', 'failed', 'abandoned', 'unknown'] as const, { minLength: 1 })
+    .subarray(['completed', 'failed', 'abandoned', 'interrupted', 'unknown'] as const, { minLength: 1 })
     .map((some) => [...some]),
   since: fc.nat(24).map(instantAt),
   until: fc.nat(24).map(instantAt),
