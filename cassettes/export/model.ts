@@ -104,6 +104,8 @@ const Block = z
   })
   .openapi('ExportedBlock');
 
+const AgentTotals = UsageTotals.extend({ calls: z.int(), tool_calls: z.int() });
+
 const Span = z
   .object({
     trace_id: z.guid(),
@@ -140,6 +142,8 @@ const Span = z
     usage_verbatim: z.record(z.string(), z.unknown()).optional().describe('as the provider reported it'),
     raw_turn_id: z.int().optional(),
     node_hash: z.string().optional(),
+    description: z.string().optional().describe('of a sub-agent: what it was sent out for'),
+    totals: AgentTotals.optional().describe("of an agent's own calls; those of the agents below it are theirs"),
   })
   .openapi('ExportedSpan');
 export type Span = z.infer<typeof Span>;

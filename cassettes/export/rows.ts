@@ -149,6 +149,8 @@ const spanOf = (row: SpanRow): Omit<Span, Payload> =>
     usage_verbatim: row.usage_verbatim,
     raw_turn_id: row.raw_turn_id,
     node_hash: row.node_hash,
+    description: row.description,
+    totals: row.totals,
   });
 
 export const linkOf = (row: LinkRow): Link => present<Link>(row);

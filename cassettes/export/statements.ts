@@ -44,7 +44,7 @@ const spanColumns = (traceAt: string) => `
   ${at('p.started_at')} as started_at, ${at('p.ended_at')} as ended_at, p.duration_ns, p.input::text as input,
   p.output::text as output, p.verdict, p.usage as usage_verbatim, p.input_tokens, p.output_tokens,
   p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.reasoning_tokens, p.cost_usd, p.raw_turn_id,
-  p.node_hash`;
+  p.node_hash, nullif(p.description, '') as description, p.totals`;
 
 /** Of `svc_v1.span_links l`. */
 const LINK_COLUMNS = `

@@ -1,5 +1,6 @@
 /** What does one more call change? The fold of derivation: pure, and of the same cost at the thousandth call as at the first. */
 
+import { agentTotalsWith } from './agent-totals.ts';
 import { type CallSteps, callSteps, standing } from './call-steps.ts';
 import type { Changes, SpanPatch } from './changes.ts';
 import { type Evidence, noEvidence } from './evidence.ts';
@@ -29,7 +30,7 @@ export function advance(
   const { turn, guessed } = attributed(state, given, evidence);
   const place = placeCall(state, turn, evidence);
   const steps = callSteps(state, turn, place, priceOf);
-  const own = withResults(withSteps(place.trace, turn, steps), steps.brought);
+  const own = withResults(withSteps(place.trace, turn, steps, place.agent === null), steps.brought);
   // A result may come for a tool of another trace: that one lasts until here too.
   const others = state.live.filter(({ n }) => n !== own.n);
   const completed = others.map((trace) => withResults(trace, steps.brought));
@@ -69,7 +70,12 @@ const verdictPatch = (
  * The call's trace with the call's own steps. Its status is that of the conversation's last call in it, so a failure that a retry
  * made good is none, and neither is one beside the conversation.
  */
-function withSteps(trace: LiveTrace, turn: CallTurn, { spans, llm, asked, spent }: CallSteps): LiveTrace {
+function withSteps(
+  trace: LiveTrace,
+  turn: CallTurn,
+  { spans, llm, asked, spent, tool_calls }: CallSteps,
+  ofRoot: boolean,
+): LiveTrace {
   const ends = [llm, ...asked.map(({ span }) => span)].map(({ ended_at }) => ended_at);
   const leads = turn.kind === 'main' && turn.thread_id === '';
   const said = leads ? preview(textOf(llm.output).trim()) : '';
@@ -79,12 +85,13 @@ function withSteps(trace: LiveTrace, turn: CallTurn, { spans, llm, asked, spent 
     status: leads || !trace.led ? llm.status : trace.row.status,
     response_preview: said || trace.row.response_preview,
     span_count: trace.row.span_count + spans.length,
-    tool_calls: trace.row.tool_calls + asked.length + llm.tool_calls_omitted,
+    tool_calls: trace.row.tool_calls + tool_calls,
   };
   return {
     ...trace,
     led: trace.led || leads,
     next_seq: trace.next_seq + spans.length,
+    totals: ofRoot ? agentTotalsWith(trace.totals, spent, tool_calls) : trace.totals,
     row: lasting(row, ends.reduce(later, null)),
   };
 }

@@ -18,6 +18,7 @@ export type CallSteps = {
   spans: SpanRow[]; // in walk order: root, the thread's, context put in, the call, its tools
   llm: SpanRow;
   asked: AskedTool[];
+  tool_calls: number; // those that have no span included
   waiting: SpanRow[]; // of those the ones without a result
   brought: { tool: PendingTool; result: ToolResult }[];
   verdict: Verdict | null; // of a permission check
@@ -62,6 +63,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: Place, pri
   return {
     ...steps,
     spans: [...root, ...thread, ...events, llm, ...asked.map(({ span }) => span)],
+    tool_calls: asked.length + omitted,
     waiting: asked.flatMap(({ span, result }) => (result === null ? [span] : [])),
     links: linksOf(state, turn, place, { ...steps, tool: tool && verdict && tool }),
     spent: { kind, model: model || 'unknown', usage, cost_usd: priced?.usd ?? null, price: priced?.price ?? null },

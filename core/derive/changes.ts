@@ -55,6 +55,8 @@ export type SpanRow = Usage & {
   verdict: unknown;
   tool_calls_omitted: number; // of an answer, that have no span of their own
   events_omitted: number; // put in with a call, the same
+  description: string; // of a sub-agent: what it was sent out for; ''
+  totals: AgentTotals | null; // of an agent
   usage_verbatim: unknown;
   cost_usd: Usd | null;
   price: { model: string; source: string; date: string } | null;
@@ -62,6 +64,19 @@ export type SpanRow = Usage & {
   call_id: string; // of a transcript, which holds many calls; '' of a call over the wire, which its raw turn names
   node_hash: string | null;
 };
+
+/** Of an agent's own calls; those of the agents below it are theirs, and what is made beside the conversation is the main one's. */
+export type AgentTotals = Pick<
+  TraceRow,
+  | 'tool_calls'
+  | 'input_tokens'
+  | 'output_tokens'
+  | 'cache_read_tokens'
+  | 'cache_write_tokens'
+  | 'reasoning_tokens'
+  | 'cost_usd'
+  | 'unpriced_models'
+> & { calls: number };
 
 export type LinkKind = 'emits' | 'feeds' | 'rejoin' | 'verdict' | 'compaction-seam' | 'retry-of' | 'fork-of';
 export type LinkRow = {
@@ -77,26 +92,27 @@ export type LinkRow = {
 
 /**
  * A later event's effect on a span written before: its end, for a tool its result and what judged it, for a thread's span where it
- * turned out to belong. `labels` are keys of a tool's input object, null for those that it does not have.
+ * turned out to belong, who it is and what its calls add up to.
  */
 export type SpanPatch = Pick<SpanRow, 'trace_id' | 'span_id'> &
   Partial<
-    Pick<SpanRow, 'parent_span_id' | 'status' | 'error_type' | 'ended_at' | 'duration_ns' | 'output' | 'verdict'>
-  > & { labels?: Record<string, string | null> };
+    Pick<
+      SpanRow,
+      | 'parent_span_id'
+      | 'name'
+      | 'description'
+      | 'status'
+      | 'error_type'
+      | 'ended_at'
+      | 'duration_ns'
+      | 'output'
+      | 'verdict'
+      | 'totals'
+    >
+  >;
 
 /** The span as a patch leaves it. */
-export function patched(span: SpanRow, { labels, ...patch }: SpanPatch): SpanRow {
-  return { ...span, ...patch, ...(labels && { input: labelled(span.input, labels) }) };
-}
-
-function labelled(input: ContentBlock[], labels: Record<string, string | null>): ContentBlock[] {
-  const [block, ...others] = input;
-  const asked = block?.tool_input;
-  if (typeof asked !== 'object' || asked === null || Array.isArray(asked)) return input;
-  const bare = Object.entries(asked).filter(([key]) => !Object.hasOwn(labels, key));
-  const shown = Object.entries(labels).filter(([, label]) => label !== null);
-  return [{ ...block, type: block?.type ?? '', tool_input: Object.fromEntries([...bare, ...shown]) }, ...others];
-}
+export const patched = (span: SpanRow, patch: SpanPatch): SpanRow => ({ ...span, ...patch });
 
 /** Links that are not there: all of a kind that go out from a span, but for those that are written with it. */
 export type DroppedLinks = Pick<LinkRow, 'kind' | 'from_trace_id' | 'from_span_id'>;

@@ -3,7 +3,6 @@ import type { Changes } from './changes.ts';
 import { type Evidence, noEvidence } from './evidence.ts';
 import { rootPatch } from './live-trace.ts';
 import { type CallKey, keyOf } from './order.ts';
-import { labelsPatch } from './spawns.ts';
 import type { SessionState } from './state.ts';
 import { agentPatch } from './threads.ts';
 import { unanswered } from './tools.ts';
@@ -36,11 +35,11 @@ export function keptCheckpoints(turns: number): number[] {
 
 /**
  * Puts rows back to what they were at a checkpoint, given that the steps of later calls are gone. Later calls change earlier
- * rows in these ways only, and only while the state remembers them: a live trace and its root span, a tool that waits, one that
- * starts a thread, a thread's span and its way back to that tool.
+ * rows in these ways only, and only while the state remembers them: a live trace and its root span, a tool that waits, a
+ * thread's span and its way back to the tool that started it.
  */
 export function restoredRows(state: SessionState, evidence: Evidence = noEvidence): Changes {
-  const { live, pending, spawns, agents } = state;
+  const { live, pending, agents } = state;
   const traceIds = new Map(live.map(({ n, row }) => [n, row.trace_id]));
   const traceOf = ({ n }: { n: number }): string => traceIds.get(n) ?? '';
   return {
@@ -53,7 +52,6 @@ export function restoredRows(state: SessionState, evidence: Evidence = noEvidenc
         ...unanswered,
         verdict: tool.verdict,
       })),
-      ...spawns.flatMap((spawn) => labelsPatch(spawn, traceOf(spawn)) ?? []),
       ...agents.map((agent) => agentPatch(agent, traceOf(agent))),
     ],
     links: [],

@@ -1,4 +1,5 @@
 /** How does a trace grow? Its row is kept in the state while later calls may still change it. */
+import { noAgentTotals } from './agent-totals.ts';
 import type { SpanPatch, TraceRow } from './changes.ts';
 import { agentSpanId, traceId } from './ids.ts';
 import { durationNs, later } from './instants.ts';
@@ -18,6 +19,7 @@ export const openedTrace = (
   next_seq: 0,
   led: false,
   forgot_agents: false,
+  totals: noAgentTotals,
   row: {
     trace_id: traceId(turn.call_id),
     session_id: turn.session_id,
@@ -60,10 +62,11 @@ export function withResults(
 }
 
 /** The root span lasts as long as its trace and ends as it does. */
-export const rootPatch = ({ root_span_id, row }: LiveTrace): SpanPatch => ({
+export const rootPatch = ({ root_span_id, row, totals }: LiveTrace): SpanPatch => ({
   trace_id: row.trace_id,
   span_id: root_span_id,
   status: row.status,
+  totals,
   ended_at: row.ended_at,
   duration_ns: row.duration_ns,
 });

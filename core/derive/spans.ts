@@ -26,11 +26,23 @@ export const agentSpan = (turn: CallTurn, place: Place): SpanRow => ({
 });
 
 /** A sub-agent at work in a trace, for as long as its calls last. */
-export const threadSpan = (turn: CallTurn, place: Place, { span_id, thread_id, started_at }: Agent): SpanRow => ({
+export const threadSpan = (turn: CallTurn, place: Place, agent: Agent): SpanRow => ({
   ...blank(turn, place),
-  ...{ span_id, thread_id, started_at },
+  span_id: agent.span_id,
+  thread_id: agent.thread_id,
+  started_at: agent.started_at,
   kind: 'agent',
-  name: 'subagent',
+  ...agentWords(agent),
+});
+
+/** Who a sub-agent is, and what for. Its path in the tree of agents says that too where nothing else does. */
+export const agentWords = ({
+  label,
+  description,
+  path,
+}: Pick<Agent, 'label' | 'description' | 'path'>): Pick<SpanRow, 'name' | 'description'> => ({
+  name: label || (path.split('/').at(-1) ?? '') || 'subagent',
+  description: description || path,
 });
 
 /** The call itself, with what the conversation added; what it says is put in by whoever knows which of its tools have spans. */
@@ -157,6 +169,8 @@ const blank = (turn: CallTurn, place: Place): Omit<SpanRow, 'span_id' | 'kind' |
   verdict: null,
   tool_calls_omitted: 0,
   events_omitted: 0,
+  description: '',
+  totals: null,
   usage_verbatim: null,
   cost_usd: null,
   price: null,

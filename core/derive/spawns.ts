@@ -1,9 +1,9 @@
 /** Which tool call started a thread? What is remembered of the calls that start threads, and how a thread finds its own. */
 import { spawnedNames, spawnIn } from '../harness/harnesses.ts';
-import type { SpanPatch, SpanRow } from './changes.ts';
+import type { SpanRow } from './changes.ts';
 import type { Anchor } from './evidence.ts';
 import { firstWords, wordsKey } from './first-words.ts';
-import type { Agent, Spawn, SpawnLabels } from './state.ts';
+import type { Agent, Spawn } from './state.ts';
 import { storable } from './storable.ts';
 import type { ToolResult } from './tools.ts';
 import type { CallTurn } from './turn.ts';
@@ -24,16 +24,9 @@ export const askedSpawns = (turn: CallTurn, spans: readonly SpanRow[], n: number
       prompt: wordsKey(firstWords(asked.prompt)),
       label: shortText(asked.label),
       description: shortText(asked.description),
-      lacks: lacking(tool_input),
-      labels: { subagent_type: null, description: null },
       ...{ names: [], done: false, claimed: '' },
     };
   });
-
-const lacking = (input: unknown): (keyof SpawnLabels)[] =>
-  typeof input === 'object' && input !== null && !Array.isArray(input)
-    ? (['subagent_type', 'description'] as const).filter((key) => !Object.hasOwn(input, key))
-    : [];
 
 /** The calls that start threads, once results are here. */
 export const answeredSpawns = (
@@ -74,19 +67,6 @@ export function spawnOf(
 
 const endsIn = (path: string, name: string): boolean => path.endsWith(`/${name.replace(/^\/+/, '')}`);
 
-/** The call with the thread that it started. The first one that is found is shown. */
-export const claimedBy = (spawn: Spawn, { thread_id, label, description, path }: Agent): Spawn =>
-  spawn.claimed !== ''
-    ? spawn
-    : {
-        ...spawn,
-        claimed: thread_id,
-        labels: {
-          subagent_type: label || spawn.label || null,
-          description: description || spawn.description || path || null,
-        },
-      };
-
-/** What the tool's span shows of the thread; null when its input has it all, so that nothing of ours is ever in it. */
-export const labelsPatch = ({ span_id, lacks, labels }: Spawn, trace_id: string): SpanPatch | null =>
-  lacks.length === 0 ? null : { trace_id, span_id, labels: Object.fromEntries(lacks.map((key) => [key, labels[key]])) };
+/** The call with the thread that it started; the first one that is found. */
+export const claimedBy = (spawn: Spawn, { thread_id }: Pick<Agent, 'thread_id'>): Spawn =>
+  spawn.claimed !== '' ? spawn : { ...spawn, claimed: thread_id };

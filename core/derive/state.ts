@@ -2,7 +2,7 @@
 import type { Task, Verdict } from '../harness/harness.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
 import type { Leaf } from './call-status.ts';
-import type { ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
+import type { AgentTotals, ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
 import type { CallKey } from './order.ts';
 import { DERIVE_VERSION } from './version.ts';
 
@@ -16,6 +16,7 @@ export type LiveTrace = {
   next_seq: number;
   led: boolean;
   forgot_agents: boolean;
+  totals: AgentTotals; // of its root: of all calls that are no sub-agent's
   row: TraceRow;
 };
 
@@ -58,13 +59,10 @@ export type Spawn = {
   prompt: string; // by `wordsKey`
   label: string;
   description: string;
-  lacks: (keyof SpawnLabels)[]; // what its input leaves open
-  labels: SpawnLabels; // shown in it: of whom it has started
   names: string[]; // that its result gives the new thread
   done: boolean; // its result is here
   claimed: string; // the thread that it has started; ''
 };
-export type SpawnLabels = { subagent_type: string | null; description: string | null };
 
 /** A thread's span in a trace, while its calls may still change it. `tool` is the span that started it; '' when not known. */
 export type Agent = {
@@ -79,6 +77,7 @@ export type Agent = {
   started_at: string;
   ended_at: string | null;
   status: SpanRow['status'];
+  totals: AgentTotals;
   rejoined: boolean;
 };
 

@@ -1,5 +1,6 @@
 /** Where do a sub-agent's calls stand? Under a span of its own, below the tool call that started it where that is known. */
 import { threadIn } from '../harness/harnesses.ts';
+import { agentTotalsWith, noAgentTotals } from './agent-totals.ts';
 import type { LinkRow, SpanPatch, SpanRow } from './changes.ts';
 import type { Evidence } from './evidence.ts';
 import { firstWords, wordsKey } from './first-words.ts';
@@ -7,10 +8,11 @@ import { headOf } from './heads.ts';
 import { threadSpanId } from './ids.ts';
 import { durationNs, later } from './instants.ts';
 import { genuinePrompts } from './prompt.ts';
-import { link } from './spans.ts';
-import { answeredSpawns, askedSpawns, claimedBy, labelsPatch, shortText, spawnOf } from './spawns.ts';
+import { agentWords, link } from './spans.ts';
+import { answeredSpawns, askedSpawns, claimedBy, shortText, spawnOf } from './spawns.ts';
 import type { Agent, LiveTrace, SessionState, Spawn } from './state.ts';
 import type { ToolResult } from './tools.ts';
+import type { Spent } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 /**
@@ -68,7 +70,7 @@ export const newAgent = (
   { n, root_span_id, forgot_agents }: LiveTrace,
   spawn: Spawn | null,
 ): Agent => ({
-  ...who,
+  ...toldBy(who, spawn),
   n,
   span_id: threadSpanId(who.thread_id, forgot_agents ? call_id : ''),
   parent_span_id: spawn?.span_id ?? root_span_id,
@@ -76,16 +78,25 @@ export const newAgent = (
   started_at: requested_at,
   ended_at: null,
   status: 'ok',
+  totals: noAgentTotals,
   rejoined: false,
 });
 
-export const agentPatch = (
-  { span_id, parent_span_id, started_at, ended_at, status }: Agent,
-  trace_id: string,
-): SpanPatch => ({
-  ...{ trace_id, span_id, parent_span_id, status, ended_at },
-  duration_ns: durationNs(started_at, ended_at),
+/** The call that sent a thread out says who it is and what for, where the thread itself does not. */
+const toldBy = <Who extends Pick<Agent, 'label' | 'description'>>(who: Who, spawn: Spawn | null): Who => ({
+  ...who,
+  label: who.label || (spawn?.label ?? ''),
+  description: who.description || (spawn?.description ?? ''),
 });
+
+export const agentPatch = (agent: Agent, trace_id: string): SpanPatch => {
+  const { span_id, parent_span_id, started_at, ended_at, status, totals } = agent;
+  return {
+    ...{ trace_id, span_id, parent_span_id, status, ended_at, totals },
+    ...agentWords(agent),
+    duration_ns: durationNs(started_at, ended_at),
+  };
+};
 
 export type ThreadsAfter = { agents: Agent[]; spawns: Spawn[]; patches: SpanPatch[]; links: LinkRow[] };
 
@@ -131,12 +142,7 @@ export function threadsAfter(
   return {
     agents: back,
     spawns: [...spawns, ...(turn.kind === 'main' ? askedSpawns(turn, steps.waiting, trace.n) : [])],
-    patches: [
-      ...changed.map((agent) => agentPatch(agent, idOf(agent.n))),
-      ...spawns.flatMap((spawn, i) =>
-        spawn.claimed === state.spawns[i]?.claimed ? [] : (labelsPatch(spawn, idOf(spawn.n)) ?? []),
-      ),
-    ],
+    patches: changed.map((agent) => agentPatch(agent, idOf(agent.n))),
     links: back
       .filter((agent, i) => agent.rejoined && !before[i]?.rejoined)
       .map(({ n, span_id, tool }) =>
@@ -156,13 +162,16 @@ export type ThreadSteps = {
   asked: { span: SpanRow; result: ToolResult | null }[];
   waiting: SpanRow[]; // the tools without a result
   brought: { tool: { n: number; span_id: string }; result: ToolResult }[];
+  tool_calls: number;
+  spent: Spent;
 };
 
 const isStartOf = (spawn: Spawn, { n, tool }: Agent): boolean => spawn.n === n && spawn.span_id === tool;
 
-function goneOn(agent: Agent, { llm, asked }: ThreadSteps): Agent {
+function goneOn(agent: Agent, { llm, asked, spent, tool_calls }: ThreadSteps): Agent {
   const ends = [llm, ...asked.map(({ span }) => span)].map(({ ended_at }) => ended_at);
-  return { ...agent, status: llm.status, ended_at: ends.reduce(later, agent.ended_at) };
+  const totals = agentTotalsWith(agent.totals, spent, tool_calls);
+  return { ...agent, status: llm.status, totals, ended_at: ends.reduce(later, agent.ended_at) };
 }
 
 /** An agent under the tool that has turned out to have started it, if that stands in the same trace and not below the agent itself. */
@@ -170,7 +179,7 @@ function movedAgent(agent: Agent, agents: readonly Agent[], spawns: readonly Spa
   if (agent.tool !== '') return agent;
   const spawn = spawnOf(spawns, agent, { anchor: undefined, words: [] });
   if (!spawn || spawn.n !== agent.n || !isAbove(spawn, agent, agents, spawns)) return agent;
-  return { ...agent, tool: spawn.span_id, parent_span_id: spawn.span_id };
+  return { ...toldBy(agent, spawn), tool: spawn.span_id, parent_span_id: spawn.span_id };
 }
 
 /** Walks up from a tool to the main thread. What is no longer remembered may stand anywhere. */

@@ -2,10 +2,13 @@
 import { z } from '@hono/zod-openapi';
 import { ContentBlock } from './content-block.ts';
 import { At } from './page.ts';
+import { UsageTotals } from './usage-totals.ts';
 
 const Block = ContentBlock.openapi('ContentBlock', {
   examples: [{ type: 'text', text: 'The carry is now passed on.' }],
 });
+
+const AgentTotals = UsageTotals.extend({ calls: z.int(), tool_calls: z.int() });
 
 const SpanUsage = z.object({
   input_tokens: z.int().describe('cache reads and writes included'),
@@ -90,6 +93,8 @@ export const Span = z
       .int()
       .optional()
       .describe('messages that were put in with the call and have no span: those after the first 2000'),
+    description: z.string().optional().describe('of a sub-agent: what it was sent out for'),
+    totals: AgentTotals.optional().describe("of an agent's own calls; those of the agents below it are theirs"),
     raw_turn_id: z.int().optional(),
     node_hash: z.string().optional(),
     payload: z.literal('preview').optional().describe('present when input and output are shortened'),

@@ -39,7 +39,7 @@ function declare(kind: string, captures: readonly Capture[], makeDatabase: MakeD
       for (const { session, traces, links } of files) {
         const { tool, below } = NESTED[session.harness_id] ?? { tool: '', below: [] };
         const spans: Json[] = traces.flatMap((one: Json) => one.spans);
-        const agent = spans.find(({ name }) => name === 'subagent');
+        const agent = spans.find(({ kind, thread_id }) => kind === 'agent' && thread_id !== '');
         const parent = spans.find(({ span_id }) => span_id === agent?.parent_span_id);
         assert.equal([parent?.kind, parent?.external_id], ['tool', tool], session.harness_id);
         const own = spans.filter(({ parent_span_id }) => parent_span_id === agent?.span_id);

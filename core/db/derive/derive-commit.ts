@@ -204,6 +204,8 @@ const SPAN: Columns<SpanRow> = {
   verdict: 'jsonb',
   tool_calls_omitted: 'integer',
   events_omitted: 'integer',
+  description: 'text',
+  totals: 'jsonb',
   input_tokens: 'bigint',
   output_tokens: 'bigint',
   cache_read_tokens: 'bigint',
@@ -310,7 +312,8 @@ async function patchBatch(tx: Sql, rows: string): Promise<number> {
   const patched = await tx.rows(sql`
     update svc.spans s
        set parent_span_id = n.parent_span_id, status = n.status, error_type = n.error_type, ended_at = n.ended_at,
-           duration_ns = n.duration_ns, input = n.input, output = n.output, verdict = n.verdict
+           duration_ns = n.duration_ns, name = n.name, description = n.description, output = n.output,
+           verdict = n.verdict, totals = n.totals
       from json_to_recordset(${rows}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
       join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
      cross join lateral (
@@ -320,18 +323,18 @@ async function patchBatch(tx: Sql, rows: string): Promise<number> {
               case when jsonb_exists(r.patch, 'ended_at') then (r.patch ->> 'ended_at')::timestamptz else o.ended_at end as ended_at,
               case when jsonb_exists(r.patch, 'duration_ns') then (r.patch ->> 'duration_ns')::bigint else o.duration_ns end
                 as duration_ns,
-              case when jsonb_typeof(r.patch -> 'labels') = 'object' and jsonb_typeof(o.input #> '{0,tool_input}') = 'object'
-                   then jsonb_set(o.input, '{0,tool_input}',
-                     (o.input #> '{0,tool_input}') - array(select jsonb_object_keys(r.patch -> 'labels'))
-                       || jsonb_strip_nulls(r.patch -> 'labels'))
-                   else o.input end as input,
+              coalesce(r.patch ->> 'name', o.name) as name,
+              coalesce(r.patch ->> 'description', o.description) as description,
+              coalesce(r.patch -> 'totals', o.totals) as totals,
               coalesce(r.patch -> 'output', o.output) as output,
               case when jsonb_exists(r.patch, 'verdict') then nullif(r.patch -> 'verdict', 'null'::jsonb) else o.verdict end
                 as verdict) n
      where s.trace_id = o.trace_id and s.span_id = o.span_id
-       and (o.parent_span_id, o.status, o.error_type, o.ended_at, o.duration_ns, o.input, o.output, o.verdict)
+       and (o.parent_span_id, o.status, o.error_type, o.ended_at, o.duration_ns, o.name, o.description, o.output, o.verdict,
+            o.totals)
            is distinct from
-           (n.parent_span_id, n.status, n.error_type, n.ended_at, n.duration_ns, n.input, n.output, n.verdict)
+           (n.parent_span_id, n.status, n.error_type, n.ended_at, n.duration_ns, n.name, n.description, n.output, n.verdict,
+            n.totals)
     returning 1`);
   return patched.length;
 }

@@ -1,5 +1,6 @@
 /** How is a span read out of its table, whole or shortened? */
 import { type SQL, sql } from 'drizzle-orm';
+import type { AgentTotals } from '../../derive/changes.ts';
 import type { ContentBlock } from '../../model/content-block.ts';
 import type { Payload } from '../../model/page.ts';
 import type { Span } from '../../model/span.ts';
@@ -14,7 +15,8 @@ export const spanColumns: SQL = sql`
   ${instant(sql`p.started_at`)} as started_at, ${instant(sql`p.first_byte_at`)} as first_byte_at,
   ${instant(sql`p.ended_at`)} as ended_at, p.duration_ns, p.input, p.output, p.verdict, p.input_tokens, p.output_tokens,
   p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.reasoning_tokens, p.usage_verbatim,
-  p.cost_usd, p.price, p.tool_calls_omitted, p.events_omitted, p.raw_turn_id, encode(p.node_hash, 'hex') as node_hash`;
+  p.cost_usd, p.price, p.tool_calls_omitted, p.events_omitted, nullif(p.description, '') as description, p.totals,
+  p.raw_turn_id, encode(p.node_hash, 'hex') as node_hash`;
 
 export type SpanColumns = {
   trace_id: string;
@@ -51,6 +53,8 @@ export type SpanColumns = {
   price: { model: string; source: string; date: string } | null;
   tool_calls_omitted: number;
   events_omitted: number;
+  description: string | null;
+  totals: AgentTotals | null;
   raw_turn_id: number | null;
   node_hash: string | null;
 };
@@ -93,6 +97,8 @@ export const spanRecord = (row: SpanColumns, payload: Payload): Span =>
     price: row.price,
     tool_calls_omitted: row.tool_calls_omitted || null,
     events_omitted: row.events_omitted || null,
+    description: row.description,
+    totals: row.totals && { ...row.totals, cost_usd: usd(row.totals.cost_usd) },
     raw_turn_id: row.raw_turn_id,
     node_hash: row.node_hash,
     payload: payload === 'preview' ? 'preview' : null,

@@ -104,7 +104,7 @@ test('a compaction with a thread is a main call of that thread', () => {
   ]);
   assert.equal(rows.rollup.kind_counts, { main: 3 });
   assert.equal([rows.traces.length, linksOf(rows, 'compaction-seam').length], [2, 0]);
-  assert.is(parentOf(rows, spansOf(rows, 'llm')[1])?.name, 'subagent');
+  assert.is(parentOf(rows, spansOf(rows, 'llm')[1])?.kind, 'agent');
 });
 
 test('a capture that consists only of compactions forms a seam into the transcript that goes on', () => {

@@ -33,7 +33,7 @@ function projection(calls: Call[], evidence: Evidence = noEvidence): Changes {
 }
 const spanOf = ({ spans }: Changes, id: string | null | undefined) => spans.find(({ span_id }) => span_id === id);
 const agentsOf = ({ spans }: Changes): SpanRow[] =>
-  spans.filter(({ name, kind }) => kind === 'agent' && name === 'subagent');
+  spans.filter(({ parent_span_id, kind }) => kind === 'agent' && parent_span_id !== null);
 const links = (rows: Changes, kind: string) => rows.links.filter((link) => link.kind === kind);
 const root = ({ spans }: Changes) => spans.find(({ parent_span_id }) => parent_span_id === null);
 
@@ -152,18 +152,79 @@ test("a grandchild stands under the child's tool call", () => {
   assert.equal([tool?.external_id, tool?.parent_span_id], ['b', child?.span_id]);
 });
 
-test('a spawning tool shows whom it started, where its input does not say so, and the answer stays as it was', () => {
+test('a sub-agent has the name that is known of it, and its tool shows the input that the model sent and no more', () => {
   const tools = [agentTool('a', 'Count'), agentTool('b', 'Weigh', { subagent_type: 'scale', description: 'Weighing' })];
   const rows = projection(
     [spawns(...tools), works(1, 'w', 'Count'), works(2, 'v', 'Weigh')],
     anchor('w', { label: 'counter', description: 'Counting' }),
   );
   const inputs = rows.spans.filter(({ kind }) => kind === 'tool').map(({ input }) => input[0]?.tool_input);
-  assert.equal(inputs, [
-    { prompt: 'Count', subagent_type: 'counter', description: 'Counting' },
-    { prompt: 'Weigh', subagent_type: 'scale', description: 'Weighing' },
+  assert.equal(inputs, [{ prompt: 'Count' }, { prompt: 'Weigh', subagent_type: 'scale', description: 'Weighing' }]);
+  assert.equal(
+    agentsOf(rows).map(({ name, description }) => [name, description]),
+    [
+      ['counter', 'Counting'],
+      ['scale', 'Weighing'],
+    ],
+  );
+  const [nobody] = agentsOf(projection([spawns(), works(1, 'w', 'Count')]));
+  assert.equal([nobody?.name, nobody?.description], ['subagent', '']);
+});
+
+test('a sub-agent that is found out late gets its name with its place', () => {
+  const tools = [agentTool('a', 'Count'), agentTool('b', 'Count', { subagent_type: 'scale', description: 'Weighing' })];
+  const calls = [spawns(...tools), works(1, 'w', 'Count')];
+  assert.is(agentsOf(projection(calls))[0]?.name, 'subagent');
+  const [agent] = agentsOf(projection([...calls, brings(4, tools, toolResult('b', 'Seven\nagentId: w'))]));
+  assert.equal([agent?.name, agent?.description], ['scale', 'Weighing']);
+});
+
+test("an agent has the totals of its own calls, and those of a trace's agents together are the trace's", () => {
+  const tool = agentTool('a', 'Count');
+  const rows = projection([
+    spawns(tool, toolUse('x')),
+    works(1, 'w', 'Count', toolUse('r', 'Read'), toolUse('s', 'Read')),
+    { ...works(2, 'w', 'Count'), says: [user('Count'), user('And more')] },
+    { at: 3, says: [user('Title?')], kind: 'offshoot:title-gen', answers: answer('T') },
+    brings(5, [tool], toolResult('a', 'Seven')),
   ]);
-  assert.equal(rows.spans.find(({ kind }) => kind === 'llm')?.output, tools);
+  const [trace] = rows.traces;
+  const totals = rows.spans.flatMap((span) => (span.totals ? [span.totals] : []));
+  assert.equal(
+    rows.spans.filter((span) => span.totals !== null).map(({ kind, thread_id }) => [kind, thread_id]),
+    [
+      ['agent', ''],
+      ['agent', 'w'],
+    ],
+  );
+  assert.equal(
+    totals.map(({ calls, tool_calls, input_tokens, output_tokens }) => [
+      calls,
+      tool_calls,
+      input_tokens,
+      output_tokens,
+    ]),
+    [
+      [3, 2, 300, 30],
+      [2, 2, 200, 20],
+    ],
+  );
+  for (const key of ['tool_calls', 'input_tokens', 'output_tokens', 'cache_read_tokens', 'reasoning_tokens'] as const)
+    assert.is(
+      totals.reduce((sum, one) => sum + one[key], 0),
+      trace?.[key],
+      key,
+    );
+  assert.equal(
+    totals.map(({ cost_usd }) => cost_usd),
+    ['0.00135', '0.0009'],
+  );
+  assert.is(trace?.cost_usd, '0.00225');
+  assert.is(
+    rows.spans.reduce((sum, span) => sum + span.input_tokens, 0),
+    trace?.input_tokens,
+    'a sum over all spans counts each token once',
+  );
 });
 
 test('a thread before any call of the main one is in a trace that the next main call adopts', () => {

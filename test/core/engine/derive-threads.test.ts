@@ -22,10 +22,10 @@ const rows = async (database: TestDatabase): Promise<unknown[][]> =>
 
 const agent = async (database: TestDatabase) => {
   const [found] = await database.sql(`
-    select p.name as parent, p.input #> '{0,tool_input}' as asked, p.verdict is null as unjudged,
+    select a.name, p.name as parent, p.input #> '{0,tool_input}' as asked, p.verdict is null as unjudged,
            (select count(*)::int from svc.span_links l where l.kind = 'rejoin' and l.from_span_id = a.span_id) as rejoins
       from svc.spans a join svc.spans p on p.trace_id = a.trace_id and p.span_id = a.parent_span_id
-     where a.name = 'subagent'`);
+     where a.kind = 'agent' and a.thread_id <> ''`);
   return found;
 };
 
@@ -54,8 +54,9 @@ databaseSuite('threads in the database', (test, database) => {
     );
     await deriveOnce(database());
     assert.equal(await agent(database()), {
+      name: 'count',
       parent: 'spawn_agent',
-      asked: { message: 'Count', task_name: 'count', subagent_type: 'count' },
+      asked: { message: 'Count', task_name: 'count' },
       unjudged: true,
       rejoins: 1,
     });
@@ -63,11 +64,7 @@ databaseSuite('threads in the database', (test, database) => {
     await storeCalls(database(), [journalCall('s', late)]);
     await deriveOnce(database());
     const moved = await agent(database());
-    assert.equal([moved?.parent, moved?.rejoins], ['main', 0]);
-    const [labelled] = await database().sql(
-      `select count(*)::int as n from svc.spans where kind = 'tool' and jsonb_exists(input #> '{0,tool_input}', 'subagent_type')`,
-    );
-    assert.is(labelled?.n, 0);
+    assert.equal([moved?.name, moved?.parent, moved?.rejoins], ['subagent', 'main', 0]);
 
     const before = await rows(database());
     await database().sql('truncate svc.traces, svc.spans, svc.span_links, svc.session_rollups, svc.derive_states');

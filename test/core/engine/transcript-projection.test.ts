@@ -121,7 +121,7 @@ databaseSuite('transcript projection', (test, database) => {
       const [row] = await database().sql('select session_id from svc.sessions');
       const lines = await structureOf(database(), String(row?.session_id));
       assert.is(lines.length, STRUCTURES[harness].length);
-      assert.is(lines.filter((line) => line.includes('agent subagent')).length, 1);
+      assert.is(lines.filter((line) => /^ +agent /.test(line)).length, 1);
     });
   }
 
@@ -413,7 +413,7 @@ const STRUCTURES = {
     'agent main',
     '  llm claude-opus-4-8 12+20',
     '  tool Agent toolu_fakeagent1',
-    '    agent subagent',
+    '    agent general-purpose',
     '      llm claude-opus-4-8 12+20',
     '      tool Bash toolu_fake1',
     '      llm claude-opus-4-8 12+6',
@@ -423,7 +423,7 @@ const STRUCTURES = {
     'agent main',
     '  llm fake-model 15+6',
     '  tool spawn_agent call_spawn1',
-    '    agent subagent',
+    '    agent Leibniz',
     '      llm fake-model 15+6',
     '      tool Bash call_fake1',
     '      llm fake-model 15+6',

@@ -1,0 +1,40 @@
+/** What do an agent's calls add up to? Those of a trace's agents together are the trace. */
+import type { AgentTotals, Usd } from './changes.ts';
+import { addUsd } from './money.ts';
+import type { Spent } from './totals.ts';
+
+export const noAgentTotals: AgentTotals = {
+  calls: 0,
+  tool_calls: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_read_tokens: 0,
+  cache_write_tokens: 0,
+  reasoning_tokens: 0,
+  cost_usd: null,
+  unpriced_models: [],
+};
+
+/** With one more call. @param tool_calls that it asked for */
+export function agentTotalsWith(
+  totals: AgentTotals,
+  { model, usage, cost_usd }: Spent,
+  tool_calls: number,
+): AgentTotals {
+  const counted = { ...totals, calls: totals.calls + 1, tool_calls: totals.tool_calls + tool_calls };
+  if (usage === null) return counted;
+  return {
+    ...counted,
+    input_tokens: totals.input_tokens + usage.input_tokens,
+    output_tokens: totals.output_tokens + usage.output_tokens,
+    cache_read_tokens: totals.cache_read_tokens + usage.cache_read_tokens,
+    cache_write_tokens: totals.cache_write_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
+    reasoning_tokens: totals.reasoning_tokens + usage.reasoning_tokens,
+    cost_usd: cost_usd === null ? totals.cost_usd : paid(totals.cost_usd, cost_usd),
+    unpriced_models: cost_usd === null ? withName(totals.unpriced_models, model) : totals.unpriced_models,
+  };
+}
+
+const paid = (before: Usd | null, cost: Usd): Usd => addUsd(before ?? '0', cost);
+
+const withName = (names: string[], name: string) => (names.includes(name) ? names : [...names, name].sort());
