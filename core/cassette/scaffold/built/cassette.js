@@ -28,7 +28,7 @@ const routes = {
     'GET /ping': () => new Response('pong'),
     'GET /openapi': () => Response.json({ ...openapi, 'x-svc-cassette': manifest }),
     // Rows go out as they come in: no session count is too large, and a reader who leaves ends the query.
-    'GET /api/my-cassette/sessions': (_request, env) => ndjson(database(env).stream(`select id, display_name, derived_title, turn_count, total_cost_usd
+    'GET /api/my-cassette/sessions': (_request, env) => ndjson(database(env).stream(`select id, display_title, turn_count, total_cost_usd
            from svc_v1.sessions where turn_count >= $1 order by started_at`, [env.CONFIG.min_turns])),
     // A tool for agents, because of `x-svc-mcp` in openapi.ts: its arguments are the body, its result is the answer.
     'POST /api/my-cassette/longest': async (request, env) => {
@@ -36,7 +36,7 @@ const routes = {
         const limit = asked?.limit ?? 5;
         if (!asked || !Number.isInteger(limit) || limit < 1 || limit > 50)
             return problem(422, 'Send {"limit": 1 to 50}');
-        const { rows } = await database(env).query(`select id, coalesce(display_name, derived_title) as title, turn_count as turns
+        const { rows } = await database(env).query(`select id, display_title as title, turn_count as turns
          from svc_v1.sessions where turn_count >= $1 order by turn_count desc, id limit $2`, [env.CONFIG.min_turns, limit]);
         return Response.json({ sessions: rows });
     },

@@ -15,10 +15,9 @@ const session = {
     type: 'object',
     properties: {
         id: { type: 'string', format: 'uuid' },
-        display_name: { type: ['string', 'null'] },
-        derived_title: { type: ['string', 'null'] },
+        display_title: { type: 'string' },
         turn_count: { type: 'integer' },
-        total_cost_usd: { type: 'number' },
+        total_cost_usd: { type: ['number', 'null'] },
     },
 };
 const count = {

@@ -42,7 +42,7 @@ const routes: Record<string, Answer> = {
   'GET /api/my-cassette/sessions': (_request, env) =>
     ndjson(
       database(env).stream(
-        `select id, display_name, derived_title, turn_count, total_cost_usd
+        `select id, display_title, turn_count, total_cost_usd
            from svc_v1.sessions where turn_count >= $1 order by started_at`,
         [env.CONFIG.min_turns],
       ),
@@ -54,7 +54,7 @@ const routes: Record<string, Answer> = {
     const limit = asked?.limit ?? 5;
     if (!asked || !Number.isInteger(limit) || limit < 1 || limit > 50) return problem(422, 'Send {"limit": 1 to 50}');
     const { rows } = await database(env).query(
-      `select id, coalesce(display_name, derived_title) as title, turn_count as turns
+      `select id, display_title as title, turn_count as turns
          from svc_v1.sessions where turn_count >= $1 order by turn_count desc, id limit $2`,
       [env.CONFIG.min_turns, limit],
     );
