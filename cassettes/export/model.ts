@@ -39,6 +39,7 @@ const Session = z
     parent_session_id: z.guid().optional(),
     auth_subject: z.string().optional(),
     cwd: z.string().optional(),
+    git_branch: z.string().optional(),
     name: z.string().optional().describe('given by the harness'),
     display_name: z.string().optional().describe('given by a person'),
     display_title: z.string(),

@@ -44,6 +44,7 @@ export const sessionOf = (row: SessionRow): Session =>
     parent_session_id: row.parent_session_id,
     auth_subject: row.auth_subject,
     cwd: row.cwd,
+    git_branch: row.git_branch,
     name: row.name,
     display_name: row.display_name,
     display_title: displayTitle(row),

@@ -9,7 +9,8 @@ const STORED = `pg_column_size(p.input) + pg_column_size(p.output) + coalesce(pg
 /** Of `svc_v1.sessions s`. */
 const SESSION_COLUMNS = `
   s.id, s.harness_id, s.harness_session_id, nullif(s.harness_version, '') as harness_version, s.harness_metadata,
-  s.parent_session_id, nullif(s.auth_subject, '') as auth_subject, nullif(s.cwd, '') as cwd, nullif(s.name, '') as name,
+  s.parent_session_id, nullif(s.auth_subject, '') as auth_subject, nullif(s.cwd, '') as cwd, nullif(s.git_branch, '') as git_branch,
+  nullif(s.name, '') as name,
   nullif(s.display_name, '') as display_name, ${at('s.started_at')} as started_at, ${at('s.last_seen_at')} as last_seen_at,
   ${at('s.ended_at')} as ended_at, s.derived_status as status, nullif(s.derived_title, '') as title,
   (select left(t.user_prompt, 120) from svc_v1.span_turns t

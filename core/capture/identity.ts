@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { v5 } from 'uuid';
 import { harnessOf, threadOf } from '../harness/harnesses.ts';
+import { libraryOf } from '../harness/libraries.ts';
 import type { HeaderList } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import { type Envelope, envelopeOf } from './envelope.ts';
@@ -22,6 +23,7 @@ export function identityOf(
   const harness_id = boundedId(
     envelope.harness_id === 'unknown' ? (harness?.harness_id ?? 'unknown') : envelope.harness_id,
   );
+  const library = harness_id === 'unknown' ? libraryOf(headers) : null;
   return {
     harness_id,
     harness_session_id: boundedId(envelope.harness_session_id || (harness?.harness_session_id ?? '')),
@@ -29,11 +31,11 @@ export function identityOf(
     parent_harness_session_id:
       boundedId(envelope.parent_harness_session_id ?? (harness?.parent_harness_session_id || '')) || null,
     parent_thread_id: boundedId(harness?.parent_thread_id ?? ''),
-    harness_version: envelope.harness_version || (harness?.harness_version ?? ''),
+    harness_version: envelope.harness_version || (harness?.harness_version ?? library?.version ?? ''),
     cwd: envelope.cwd,
     session_name: envelope.session_name,
     harness_metadata: envelope.harness_metadata ?? harness?.harness_metadata ?? null,
-    agent_name: envelope.agent_name || (harness_id === 'unknown' ? '' : harness_id),
+    agent_name: envelope.agent_name || (harness_id === 'unknown' ? (library?.name ?? '') : harness_id),
     project: envelope.project || project,
     auth_subject: envelope.auth_subject,
   };

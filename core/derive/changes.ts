@@ -132,6 +132,7 @@ export type RollupRow = {
   parent_session_id: string | null;
   name: string | null;
   cwd: string | null;
+  git_branch: string | null;
   harness_version: string | null;
   harness_metadata: Record<string, unknown> | null;
   agent_name: string;

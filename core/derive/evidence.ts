@@ -14,6 +14,12 @@ export type Evidence = {
   /** Threads by the first words they were given (`first-words.ts`), for calls that do not name their thread. */
   prompts: ReadonlyMap<string, string>;
   title: string | null; // of a transcript; a title that was asked for over the wire goes before it
+  /** Of the main thread, where calls over the wire do not say it. */
+  cwd: string | null;
+  git_branch: string | null;
+  harness_version: string | null;
 };
 
-export const noEvidence: Evidence = { anchors: new Map(), prompts: new Map(), title: null };
+const nowhere = { cwd: null, git_branch: null, harness_version: null };
+
+export const noEvidence: Evidence = { anchors: new Map(), prompts: new Map(), title: null, ...nowhere };

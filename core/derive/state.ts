@@ -108,7 +108,14 @@ export type Totals = {
 /** What the latest call that tells it says. */
 export type Told = Pick<
   RollupRow,
-  'name' | 'cwd' | 'harness_version' | 'harness_metadata' | 'agent_name' | 'project' | 'parent_session_id'
+  | 'name'
+  | 'cwd'
+  | 'git_branch'
+  | 'harness_version'
+  | 'harness_metadata'
+  | 'agent_name'
+  | 'project'
+  | 'parent_session_id'
 >;
 
 export type SessionState = {
@@ -165,6 +172,7 @@ export const emptyState = (session_id: string): SessionState => ({
   told: {
     name: null,
     cwd: null,
+    git_branch: null,
     harness_version: null,
     harness_metadata: null,
     agent_name: '',

@@ -1,5 +1,6 @@
 /** What do a session's calls add up to? Each call counts once; sums are exact; an unknown price is named, never 0. */
 import { sessionId } from '../capture/identity.ts';
+import { agentName } from '../harness/libraries.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { Identity } from '../model/identity.ts';
 import type { Usage } from '../model/usage.ts';
@@ -63,12 +64,13 @@ export const withTools = (totals: Totals, spans: readonly SpanRow[], results: re
 });
 
 /** What the latest call that tells it says of the session; silence changes nothing. */
-export const toldBy = (told: Told, { identity, session_id }: CallTurn): Told => ({
+export const toldBy = (told: Told, { identity, session_id, surroundings, thread_id }: CallTurn): Told => ({
   name: identity.session_name || told.name,
-  cwd: identity.cwd || told.cwd,
+  cwd: identity.cwd || (thread_id === '' ? surroundings.cwd : '') || told.cwd, // a sub-agent may work elsewhere
+  git_branch: (thread_id === '' ? surroundings.git_branch : '') || told.git_branch,
   harness_version: identity.harness_version || told.harness_version,
   harness_metadata: identity.harness_metadata ?? told.harness_metadata,
-  agent_name: identity.agent_name || told.agent_name,
+  agent_name: agentName(identity.agent_name, surroundings.agent_name) || told.agent_name,
   project: identity.project || told.project,
   parent_session_id: parentOf(identity, session_id) ?? told.parent_session_id,
 });
@@ -79,7 +81,7 @@ function parentOf({ harness_id, parent_harness_session_id }: Identity, own: stri
   return parent === own ? null : parent;
 }
 
-/** The session's row as of its last folded call. A title that was asked for over the wire goes before a transcript's. */
+/** The session's row as of its last folded call. What came over the wire goes before what a transcript says. */
 export function rollupOf(state: SessionState, evidence: Evidence = noEvidence): RollupRow {
   const { version, session_id, totals, told, leaf, preview, title, tasks } = state;
   const { usage, model_usage, model_calls, ...counts } = totals;
@@ -87,6 +89,9 @@ export function rollupOf(state: SessionState, evidence: Evidence = noEvidence): 
     session_id,
     derive_version: version,
     ...told,
+    cwd: told.cwd ?? evidence.cwd,
+    git_branch: told.git_branch ?? evidence.git_branch,
+    harness_version: told.harness_version ?? evidence.harness_version,
     status: statusOf(leaf, totals),
     title: title ?? evidence.title,
     preview,

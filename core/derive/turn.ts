@@ -1,4 +1,5 @@
 /** What does derivation read? A captured call in the words of the model, with what it adds to its session. */
+import type { Surroundings } from '../harness/harness.ts';
 import type { Message } from '../model/bucket.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { Ending, Outcome } from '../model/coverage.ts';
@@ -21,6 +22,7 @@ export type CallTurn = {
   kind: CallKind;
   judged: string; // the action that a permission check judges; ''
   identity: Identity;
+  surroundings: Surroundings;
   outcome: Outcome;
   ending: Ending;
   status: number | null;

@@ -10,6 +10,7 @@ import {
   evidenceFrom,
   evidenceIn,
   evidenceText,
+  tellsOfSession,
 } from '../derive/transcript/evidence.ts';
 import { type TranscriptTurn, transcriptTurns, turnDigest } from '../derive/transcript/turns.ts';
 import type { CallTurn } from '../derive/turn.ts';
@@ -22,7 +23,7 @@ export type SessionEvidence = {
   evidence: Evidence;
   /** From where on the fold differs from what stands because of what transcripts say; null: nowhere. */
   differs: CallKey | null;
-  retitled: boolean; // the session has another title than stands
+  retitled: boolean; // the session has another title than stands, or works elsewhere
   commit: TranscriptCommit | null; // null: what has been read stands
   /** The calls of transcripts that are folded, in order. Asking reads the files, if that has not been done yet. */
   turns(): Promise<readonly CallTurn[]>;
@@ -105,7 +106,7 @@ async function newEvidence(
   return {
     evidence,
     differs: [...gone, ...changed.map(({ turn }) => keyOf(turn)), ...moved].reduce<CallKey | null>(first, null),
-    retitled: before.title !== evidence.title,
+    retitled: tellsOfSession(evidence, before),
     commit: {
       reading:
         state.newest === null

@@ -82,6 +82,7 @@ function callTurn(
     source: 'wire',
     kind: stored.kind,
     judged: stored.judged,
+    surroundings: { cwd: stored.cwd, git_branch: stored.git_branch, agent_name: stored.agent_name },
     outcome: outcomeOf({
       ...{ ending, status, whole, reply, streamed: stream },
       keep: kept ? 'full' : 'metadata',

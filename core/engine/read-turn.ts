@@ -6,7 +6,9 @@ import { sliceId } from '../capture/slice-codec.ts';
 import { type Piece, skeletonOf } from '../capture/slices.ts';
 import { termsOf } from '../derive/terms.ts';
 import type { CallSaid } from '../harness/harness.ts';
-import { callPurpose, injectedKind } from '../harness/harnesses.ts';
+import { callPurpose, injectedKind, surroundingsOf } from '../harness/harnesses.ts';
+import { agentName } from '../harness/libraries.ts';
+import { noSurroundings } from '../harness/surroundings.ts';
 import { chain } from '../merkle/chain.ts';
 import { canonicalContent } from '../merkle/projection.ts';
 import type { Message, Role } from '../model/bucket.ts';
@@ -91,7 +93,9 @@ export function readTurn(
   const model = reply?.model || (head?.model ?? '');
   const usage = reply?.usage ?? null;
   const { harness_id } = facts;
-  const { kind, judged } = head ? callPurpose({ harness_id, ...head, ...asked.said, reply }) : noPurpose;
+  const said = head && { harness_id, ...head, ...asked.said, reply };
+  const { kind, judged } = said ? callPurpose(said) : noPurpose;
+  const surroundings = said && kind === 'main' ? surroundingsOf(said) : noSurroundings;
   return {
     call: {
       tip_hash: tip?.node_hash ?? null,
@@ -106,13 +110,14 @@ export function readTurn(
       unreadable: unreadable ?? '',
       kind,
       judged,
+      ...surroundings,
     },
     messages: asked.messages,
     answer: leaf,
     call_id: facts.call_id,
     model,
     provider: facts.provider,
-    agent_name: facts.agent_name,
+    agent_name: agentName(facts.agent_name, surroundings.agent_name),
     project: facts.project,
     stop_reason: reply?.stop_reason ?? '',
     usage: usage ?? noUsage,

@@ -32,6 +32,7 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
     format: 'anthropic.messages',
     harness_version: latestText(path, 'version'),
     cwd: latestText(path, 'cwd'),
+    git_branch: branchOf(latestText(path, 'gitBranch')),
     calls: told.calls,
     spawn: main
       ? null
@@ -244,6 +245,9 @@ function tallyRest(
   else if (titleIn(record) === null) omit(tally, Object.hasOwn(TITLES, type) ? `malformed:${type}` : type);
   else tally.projected++;
 }
+
+/** Where there is no branch, or no repository, it says so. */
+const branchOf = (told: string): string => (told === 'HEAD' ? '' : told);
 
 const latestText = (path: readonly ClaudeRecord[], key: string): string =>
   path.map(({ raw }) => text(raw[key])).findLast((value) => value !== '') ?? '';

@@ -4,8 +4,10 @@ import { fields } from '../provider/json.ts';
 import { CONTINUATION, callKind, judgedAction, titleIn, verdict } from './claude-calls.ts';
 import { spawn, spawned, tasksAfter } from './claude-tools.ts';
 import { readClaudeTranscript } from './claude-transcript.ts';
-import type { Harness, HarnessSigns } from './harness.ts';
+import type { CallSaid, Harness, HarnessSigns, Surroundings } from './harness.ts';
+import { wordsOf } from './said.ts';
 import { idOf, noSigns, objectIn, versionIn } from './signs.ts';
+import { lineAfter } from './surroundings.ts';
 
 export const claude: Harness = {
   id: 'claude',
@@ -37,6 +39,7 @@ export const claude: Harness = {
   spawn,
   spawned,
   thread: () => ({ path: '', label: '' }), // the agent's id is all that a call tells
+  surroundings,
   tasksAfter,
   titleIn,
   readTranscript: readClaudeTranscript,
@@ -76,4 +79,20 @@ function sessionInUserId(userId: unknown): string {
   if (typeof userId !== 'string') return '';
   const old = /_session_([0-9a-f-]{36})$/i.exec(userId)?.[1];
   return old ?? idOf(fields(objectIn(userId)).session_id);
+}
+
+/** The system prompt says where it works; the state of git stands there too, or in what comes before the first prompt. */
+function surroundings({ system, first }: CallSaid): Surroundings | null {
+  const said = system();
+  const cwd = lineAfter(said, 'Primary working directory: ') || lineAfter(said, 'Working directory: ');
+  if (!OWN_WORDS.test(said) || cwd === '') return null;
+  return { cwd, git_branch: branchIn(said) || branchIn(wordsOf(first())), agent_name: 'claude' };
+}
+
+const OWN_WORDS = /You are (?:Claude Code|a Claude agent|an interactive (?:CLI tool|agent) that helps users)/;
+const STATUS_LENGTH = 600;
+
+function branchIn(said: string): string {
+  const at = said.search(/(?:^|\n)(?:# )?gitStatus\b/);
+  return at < 0 ? '' : lineAfter(said.slice(at, at + STATUS_LENGTH), 'Current branch: ');
 }

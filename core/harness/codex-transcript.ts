@@ -36,6 +36,7 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
     format: 'openai.responses',
     harness_version: text(meta.cli_version),
     cwd: text(meta.cwd),
+    git_branch: text(fields(meta.git).branch),
     calls: reading.told.calls,
     spawn: main ? null : { ...threadSpawn(meta), prompt: reading.firstWords },
     spawned: records.flatMap(spawnedIn),

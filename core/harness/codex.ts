@@ -4,9 +4,10 @@ import type { ContentBlock } from '../model/content-block.ts';
 import { type HeaderList, wordOf } from '../model/headers.ts';
 import { fields, isFields, parsed, text } from '../provider/json.ts';
 import { readCodexTranscript } from './codex-transcript.ts';
-import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Task } from './harness.ts';
+import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Surroundings, Task } from './harness.ts';
 import { resultText, wordsOf } from './said.ts';
 import { idOf, noSigns, objectIn } from './signs.ts';
+import { between } from './surroundings.ts';
 import { wholeList } from './tasks.ts';
 
 export const codex: Harness = {
@@ -33,6 +34,7 @@ export const codex: Harness = {
   spawn,
   spawned,
   thread,
+  surroundings,
   tasksAfter,
   titleIn: () => '',
   readTranscript: readCodexTranscript,
@@ -148,3 +150,18 @@ function tasksAfter(
   if (tool_name !== 'update_plan') return null;
   return (result.is_error ? null : wholeList(fields(tool_input).plan, 'step')) ?? [...tasks];
 }
+
+/** It says where it works before the first prompt, and before a later one where that has changed. */
+function surroundings({ first, last }: CallSaid): Surroundings | null {
+  const said = [last(1), first()].map(wordsOf).find(isContext);
+  if (said === undefined) return null;
+  const cwd = between(said, '<cwd>', '</cwd>', said.indexOf('<environment_context>'));
+  return cwd === '' ? null : { cwd: unescaped(cwd), git_branch: '', agent_name: 'codex' };
+}
+
+/** The folder's own instructions may stand before it in the same message. */
+const isContext = (words: string): boolean =>
+  words.startsWith('<environment_context>') ||
+  (/^(?:# AGENTS\.md instructions|<user_instructions>)/.test(words) && words.includes('<environment_context>'));
+
+const unescaped = (xml: string): string => xml.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');

@@ -32,6 +32,8 @@ export type Harness = {
   spawned(result: ContentBlock): string[];
   /** What the call's identity tells of where its thread comes from. */
   thread(metadata: Record<string, unknown> | null): { path: string; label: string };
+  /** Where it runs, as the call's own words have it; null: they are not this harness's. */
+  surroundings(call: CallSaid): Surroundings | null;
   /** The session's tasks after one of its task tools has run; null: the tool is none of them. */
   tasksAfter(
     tasks: readonly Task[],
@@ -66,6 +68,9 @@ export type CallSaid = {
   reply: Reply | null;
 };
 
+/** '' is not told. `agent_name`: who makes the call. */
+export type Surroundings = { cwd: string; git_branch: string; agent_name: string };
+
 export type Verdict = { disposition: 'ALLOW' | 'BLOCK'; stage: 1 | 2; reasoned: boolean };
 
 /** `prompt`: the new thread's first words, where the tool call holds them; `label` and `description` for people. */
@@ -93,6 +98,7 @@ export type TranscriptReading = {
   format: FormatId;
   harness_version: string; // ''
   cwd: string; // ''
+  git_branch: string; // ''
   calls: TranscriptCall[]; // of the active path, in order
   /** What the file says of how its thread came to be. */
   spawn: SpawnTold | null;

@@ -7,12 +7,14 @@ import type { HeaderList } from '../model/headers.ts';
 import { normalAction } from './action.ts';
 import { claude } from './claude.ts';
 import { codex } from './codex.ts';
-import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Task, Verdict } from './harness.ts';
+import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Surroundings, Task, Verdict } from './harness.ts';
 import { opencode } from './opencode.ts';
+import { pi } from './pi.ts';
 import { isProbe } from './said.ts';
+import { noSurroundings } from './surroundings.ts';
 
 /** The first that recognises something decides. */
-export const harnesses: readonly Harness[] = [claude, codex, opencode];
+export const harnesses: readonly Harness[] = [claude, codex, opencode, pi];
 
 /** null: none that we know. */
 export const harnessById = (id: string): Harness | null => harnesses.find((harness) => harness.id === id) ?? null;
@@ -83,6 +85,10 @@ export const threadIn = (
     const told = harness.thread(metadata);
     return told.path || told.label ? told : null;
   }) ?? { path: '', label: '' };
+
+/** Where a call's harness runs, as its own words have it. */
+export const surroundingsOf = (call: CallSaid): Surroundings =>
+  firstOf(heard(call.harness_id), (harness) => harness.surroundings(call)) ?? noSurroundings;
 
 /** The session's tasks after one of its task tools has run; null: the tool is none of them. */
 export const tasksAfter = (

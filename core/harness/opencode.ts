@@ -6,6 +6,7 @@ import { fields } from '../provider/json.ts';
 import type { CallSaid, Harness } from './harness.ts';
 import { textOf } from './said.ts';
 import { noSigns, versionIn } from './signs.ts';
+import { lineAfter } from './surroundings.ts';
 import { wholeList } from './tasks.ts';
 
 export const opencode: Harness = {
@@ -28,6 +29,11 @@ export const opencode: Harness = {
   spawn: () => null,
   spawned: () => [],
   thread: () => ({ path: '', label: '' }),
+  surroundings: ({ harness_id, system }) => {
+    const said = system();
+    if (harness_id !== 'opencode' && !said.startsWith('You are opencode')) return null;
+    return { cwd: lineAfter(said, 'Working directory: '), git_branch: '', agent_name: 'opencode' };
+  },
   tasksAfter: (tasks, { tool_name, tool_input }, result) => {
     if (tool_name !== 'todowrite') return null;
     return (result.is_error ? null : wholeList(fields(tool_input).todos, 'content')) ?? [...tasks];

@@ -46,6 +46,9 @@ export type CallRow = {
   unreadable: string; // why the request cannot be read; ''
   kind: CallKind;
   judged: string; // the action that a permission check judges; ''
+  cwd: string; // as the call's own words have it; ''
+  git_branch: string; // the same
+  agent_name: string; // the same
 };
 
 /** What was read in one call: its row, its messages in order, and what its nodes have in common. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { compareKeys } from '../../core/derive/order.ts';
 import type { CallTurn, FreshMessage } from '../../core/derive/turn.ts';
+import { noSurroundings } from '../../core/harness/surroundings.ts';
 import type { Role } from '../../core/model/bucket.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import type { Reply } from '../../core/model/reply.ts';
@@ -83,6 +84,7 @@ function hashed(
     kind: 'main',
     judged: '',
     identity: { ...nobody, ...identity },
+    surroundings: noSurroundings,
     outcome: 'captured',
     ending: 'complete',
     status: 200,

@@ -67,6 +67,7 @@ function callTurn({ id, provider, raw_request, response, meta, session_envelope 
   return {
     ...{ raw_turn_id: id, call_id: turn.call_id, session_id: SESSION, thread_id: turn.identity.thread_id },
     ...{ source: 'wire', kind: call.kind, judged: call.judged, identity: turn.identity },
+    surroundings: { cwd: call.cwd, git_branch: call.git_branch, agent_name: call.agent_name },
     ...{ outcome: turn.outcome, ending: turn.ending, status: turn.status },
     ...{ provider: turn.provider, format: turn.format, model: call.model, stream: call.stream },
     ...{ max_tokens: call.max_tokens, tool_count: call.tool_count, retry_count: 0 },

@@ -1,6 +1,6 @@
 /** Sessions of agents that start agents: threads that overlap, calls beside the conversation, compactions, results that come late; for property tests. */
 import * as fc from 'fast-check';
-import type { Anchor, Evidence } from '../../core/derive/evidence.ts';
+import { type Anchor, type Evidence, noEvidence } from '../../core/derive/evidence.ts';
 import { firstWords } from '../../core/derive/first-words.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import { type Answer, answer, assistant, type Call, type Said, toolResult, toolUse, user } from './call-turn.ts';
@@ -164,7 +164,7 @@ function sessionOf(steps: readonly Step[], told: readonly string[]): GeneratedSe
   };
   return {
     calls: steps.map(callOf),
-    evidence: { anchors, prompts, title: steps.length % 2 === 0 ? 'Told by a file' : null },
+    evidence: { ...noEvidence, anchors, prompts, title: steps.length % 2 === 0 ? 'Told by a file' : null },
   };
 }
 

@@ -238,6 +238,7 @@ const ROLLUP: Columns<Changes['rollup']> = {
   parent_session_id: 'uuid',
   name: 'text',
   cwd: 'text',
+  git_branch: 'text',
   harness_version: 'text',
   harness_metadata: 'jsonb',
   agent_name: 'text',

@@ -110,6 +110,9 @@ export type StoredTurn = {
   tool_count: number;
   kind: CallKind;
   judged: string;
+  cwd: string;
+  git_branch: string;
+  agent_name: string;
   fresh: StoredMessage[]; // in the order of the request
 };
 export type PackedBytes = { codec: 0 | 1; bytes: Uint8Array };
@@ -228,7 +231,8 @@ function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof 
            encode(c.tip_hash, 'hex') as tip_hash, encode(c.leaf_hash, 'hex') as leaf_hash,
            coalesce(c.model, '') as model, coalesce(c.stream, false) as stream, c.max_tokens,
            coalesce(c.tool_count, 0) as tool_count, coalesce(c.kind, 'main') as kind,
-           coalesce(c.judged, '') as judged,
+           coalesce(c.judged, '') as judged, coalesce(c.cwd, '') as cwd, coalesce(c.git_branch, '') as git_branch,
+           coalesce(c.agent_name, '') as agent_name,
            (sum(t.bytes) over (order by t.requested_at, t.call_id collate "C") - t.bytes)::bigint as bytes_before
       from sized t
       join svc.sessions s on s.session_id = ${session_id}

@@ -19,6 +19,7 @@ const CALL = {
   ...{ session_id: 'uuid', tip_hash: 'bytea', leaf_hash: 'bytea', model: 'text', stream: 'boolean' },
   ...{ max_tokens: 'integer', tool_count: 'integer', response_id: 'text', previous_response_id: 'text' },
   ...{ conversation_id: 'text', unreadable: 'text', kind: 'text', judged: 'text' },
+  ...{ cwd: 'text', git_branch: 'text', agent_name: 'text' },
 } satisfies Partial<Record<keyof PlacedRow, string>>;
 
 /** The hashes of those among a session's nodes that stand. */

@@ -11,7 +11,7 @@ export const sessionColumns: SQL = sql`
   s.fork_of_session_id, s.turn_count + s.moved_turns as raw_turn_count,
   ${instant(sql`s.started_at`)} as started_at, ${instant(sql`s.last_seen_at`)} as last_seen_at,
   ${instant(sql`s.ended_at`)} as ended_at,
-  r.parent_session_id, nullif(r.name, '') as name, nullif(r.cwd, '') as cwd,
+  r.parent_session_id, nullif(r.name, '') as name, nullif(r.cwd, '') as cwd, nullif(r.git_branch, '') as git_branch,
   nullif(r.harness_version, '') as harness_version, r.harness_metadata,
   nullif(r.agent_name, '') as agent_name, nullif(r.project, '') as project,
   coalesce(r.status, 'unknown') as status, nullif(r.title, '') as title, nullif(r.preview, '') as preview,
@@ -37,6 +37,7 @@ export type SessionRow = {
   parent_session_id: string | null;
   name: string | null;
   cwd: string | null;
+  git_branch: string | null;
   harness_version: string | null;
   harness_metadata: Record<string, unknown> | null;
   agent_name: string | null;
@@ -75,6 +76,7 @@ export const sessionRecord = (row: SessionRow): SessionRecord =>
     agent_name: row.agent_name,
     project: row.project,
     cwd: row.cwd,
+    git_branch: row.git_branch,
     name: row.name,
     display_name: row.display_name,
     started_at: row.started_at,

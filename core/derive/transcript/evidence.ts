@@ -1,7 +1,7 @@
 /** What do a session's transcripts tell of its threads? Which tool call each came from, its first words, the session's title. (Reference section 4.7.) */
 import { isDeepStrictEqual } from 'node:util';
 import type { SpawnTold, TranscriptReading } from '../../harness/harness.ts';
-import type { Anchor, Evidence } from '../evidence.ts';
+import { type Anchor, type Evidence, noEvidence } from '../evidence.ts';
 import { firstWords } from '../first-words.ts';
 import { cutBytes } from '../prompt.ts';
 import { shortText } from '../spawns.ts';
@@ -28,6 +28,7 @@ export function evidenceIn(files: readonly ThreadFile[]): Evidence {
     anchors: new Map([...told].map(([thread_id, spawn]) => [thread_id, anchorOf(thread_id, spawn)])),
     prompts: promptsIn(told),
     title: titleIn(files),
+    ...placeIn(files),
   };
 }
 
@@ -72,20 +73,39 @@ function titleIn(files: readonly ThreadFile[]): string | null {
   return cutBytes(storable(title), TITLE_BYTES) || null;
 }
 
-/** How it is kept: as plain JSON. */
-export type EvidenceText = { anchors: Anchor[]; prompts: [words: string, thread_id: string][]; title: string | null };
+/** Where the main thread works, and under which version of its harness. */
+function placeIn(files: readonly ThreadFile[]): Pick<Evidence, 'cwd' | 'git_branch' | 'harness_version'> {
+  const told = files.find(({ thread_id }) => thread_id === '')?.reading;
+  const short = (words = '') => storable(words.slice(0, LONGEST_PLACE)) || null;
+  return { cwd: short(told?.cwd), git_branch: short(told?.git_branch), harness_version: short(told?.harness_version) };
+}
 
-export const evidenceText = ({ anchors, prompts, title }: Evidence): EvidenceText => ({
+const LONGEST_PLACE = 4096;
+
+/** How it is kept: as plain JSON. */
+export type EvidenceText = Omit<Evidence, 'anchors' | 'prompts'> & {
+  anchors: Anchor[];
+  prompts: [words: string, thread_id: string][];
+};
+
+export const evidenceText = ({ anchors, prompts, ...session }: Evidence): EvidenceText => ({
+  ...session,
   anchors: [...anchors.values()],
   prompts: [...prompts],
-  title,
 });
 
-export const evidenceFrom = ({ anchors, prompts, title }: EvidenceText): Evidence => ({
+export const evidenceFrom = ({ anchors, prompts, ...session }: EvidenceText): Evidence => ({
+  ...noEvidence, // older builds kept less
+  ...session,
   anchors: new Map(anchors.map((anchor) => [anchor.thread_id, anchor])),
   prompts: new Map(prompts),
-  title,
 });
+
+/** Whether one tells otherwise than another what a session is called and where it works. */
+export const tellsOfSession = ({ anchors: _a, prompts: _p, ...one }: Evidence, other: Evidence): boolean => {
+  const { anchors: _b, prompts: _q, ...before } = other;
+  return !isDeepStrictEqual(one, before);
+};
 
 /** The threads of which one evidence tells otherwise than another. */
 export const changedThreads = (one: Evidence, other: Evidence): string[] =>

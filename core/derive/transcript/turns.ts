@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { TranscriptCall, TranscriptReading } from '../../harness/harness.ts';
 import { injectedKind } from '../../harness/harnesses.ts';
+import { noSurroundings } from '../../harness/surroundings.ts';
 import { type ChainNode, chain } from '../../merkle/chain.ts';
 import { canonicalContent } from '../../merkle/projection.ts';
 import type { Message } from '../../model/bucket.ts';
@@ -83,13 +84,17 @@ function linkedCalls(
     const turn = turnOf(call, {
       ...{ session_id, thread_id, raw_turn_id },
       identity: { ...identity, cwd: identity.cwd || reading.cwd },
+      surroundings: { ...noSurroundings, git_branch: reading.git_branch },
       ...{ format: reading.format, provider: format.provider },
     });
     return { turn: { ...turn, tip_hash: tip, leaf_hash: answer.message.node_hash }, added, answer };
   });
 }
 
-type Told = Pick<CallTurn, 'session_id' | 'thread_id' | 'raw_turn_id' | 'identity' | 'format' | 'provider'>;
+type Told = Pick<
+  CallTurn,
+  'session_id' | 'thread_id' | 'raw_turn_id' | 'identity' | 'surroundings' | 'format' | 'provider'
+>;
 
 const turnOf = (call: TranscriptCall, told: Told): CallTurn => ({
   ...told,

@@ -30,6 +30,33 @@ test('a call that says nothing is nobody’s', () => {
   });
 });
 
+test('a library that no harness signs for is named by its user-agent, with its version', () => {
+  const agents: Record<string, [name: string, version: string]> = {
+    'OpenAI/JS 6.49.0': ['openai-js', '6.49.0'],
+    'AsyncOpenAI/Python 3.54.0': ['openai-python', '3.54.0'],
+    'OpenAI/Python 3.54.0': ['openai-python', '3.54.0'],
+    'AsyncAzureOpenAI/Python 3.54.0': ['openai-python', '3.54.0'],
+    'Anthropic/JS 1.11.0': ['anthropic-js', '1.11.0'],
+    'AsyncAnthropic/Python 2.12.0': ['anthropic-python', '2.12.0'],
+    'Anthropic/Python 2.12.0': ['anthropic-python', '2.12.0'],
+    'ollama-js/0.6.4 (x64 linux Node.js/v20.20.2)': ['ollama-js', '0.6.4'],
+    'ollama-python/0.6.3 (x86_64 linux) Python/3.11.2': ['ollama-python', '0.6.3'],
+    'ai/6.0.326 ai-sdk/openai/3.0.141 ai-sdk/provider-utils/4.0.66 runtime/node.js/20': ['ai-sdk', '6.0.326'],
+    'ai-sdk/anthropic/3.0.1 ai-sdk/provider-utils/4.0.66 runtime/node.js/20': ['ai-sdk', '3.0.1'],
+    'langchainjs-openai/1.5.8 (node)OpenAI/JS 6.49.0': ['langchain-js', '1.5.8'],
+    'langchain-partner-python-azure-openai': ['langchain-python', ''],
+    'litellm/1.109.1': ['litellm', '1.109.1'],
+    'pydantic-ai/2.68.0': ['pydantic-ai', '2.68.0'],
+    'my-openai/JS 6': ['', ''],
+    'python-httpx/0.28.1': ['', ''],
+  };
+  for (const [agent, [name, version]] of Object.entries(agents)) {
+    const { harness_id, agent_name, harness_version } = of([['User-Agent', agent]]);
+    assert.equal([harness_id, agent_name, harness_version], ['unknown', name, version], agent);
+  }
+  assert.is(of([['user-agent', 'opencode/1.18.33 ai-sdk/provider-utils/4.0.23']]).agent_name, 'opencode');
+});
+
 test('the envelope outranks the harness, field by field', () => {
   const identity = of(
     [

@@ -1,6 +1,7 @@
 /** Calls beside the conversation: they stand with what they judge or serve, and are not the conversation. (Reference sections 4.5 and 4.6.) */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { noEvidence } from '../../../core/derive/evidence.ts';
 import { normalAction } from '../../../core/harness/action.ts';
 import type { CallKind } from '../../../core/model/call-kind.ts';
 import type { ContentBlock } from '../../../core/model/content-block.ts';
@@ -193,7 +194,7 @@ test('a call beside the conversation opens no trace, moves no conversation and i
 test('the latest title that was asked for is the title; a transcript tells one only where none was', () => {
   const title = (at: number, name: unknown) =>
     beside(at, 'offshoot:title-gen', { answers: answer(JSON.stringify({ title: name })) });
-  const told = { anchors: new Map(), prompts: new Map(), title: 'From a file' };
+  const told = { ...noEvidence, title: 'From a file' };
   assert.is(
     projected([asks(), title(1, 'First'), title(2, 'Second'), { ...title(3, 'Third'), answers: null }], told).rollup
       .title,

@@ -85,6 +85,7 @@ test('messages hang on each other, and the answer on the last', () => {
     unreadable: '',
     kind: 'main',
     judged: '',
+    ...{ cwd: '', git_branch: '', agent_name: '' },
   });
   assert.is(model, 'gpt-4o-mini-2024');
   assert.is(usage.input_tokens, 10);

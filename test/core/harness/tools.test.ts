@@ -46,7 +46,7 @@ test('Codex: the result names the new thread by id or by path', () => {
 
 test('a session whose harness nobody told is looked at with the eyes of all', () => {
   assert.ok(spawn('unknown', 'Agent', { prompt: 'Look' }));
-  assert.ok(spawn('pi', 'spawn_agent', { message: 'Look' }));
+  assert.ok(spawn('my-agent', 'spawn_agent', { message: 'Look' }));
   assert.equal(spawnedNames('unknown', result('{"agent_id":"01a1"}')), ['01a1']);
 });
 

@@ -1,0 +1,35 @@
+/** Which library made a call that no harness signs? Its `user-agent` says so. */
+import { type HeaderList, wordOf } from '../model/headers.ts';
+
+/** The first that is found decides: a framework stands before the SDK that it uses. `$1` is the version. */
+const libraries: readonly (readonly [name: string, sign: RegExp])[] = [
+  ['langchain-js', /^langchainjs[\w-]*\/([\w.+-]+)/],
+  ['langchain-python', /^langchain[\w-]*(?:\/([\w.+-]+))?/],
+  ['pydantic-ai', /^pydantic-ai\/([\w.+-]+)/],
+  ['litellm', /^litellm\/([\w.+-]+)/],
+  ['ai-sdk', /^ai\/([\w.+-]+)/],
+  ['ai-sdk', /^ai-sdk\/[\w-]+\/([\w.+-]+)/],
+  ['openai-js', /^(?:Azure)?OpenAI\/JS ([\w.+-]+)/],
+  ['openai-python', /^(?:Async)?(?:Azure)?OpenAI\/Python ([\w.+-]+)/],
+  ['anthropic-js', /^Anthropic\w{0,20}\/JS ([\w.+-]+)/],
+  ['anthropic-python', /^(?:Async)?Anthropic\w{0,20}\/Python ([\w.+-]+)/],
+  ['ollama-js', /^ollama-js\/([\w.+-]+)/],
+  ['ollama-python', /^ollama-python\/([\w.+-]+)/],
+];
+
+const LONGEST = 512;
+
+/** null: none that we know. */
+export function libraryOf(headers: HeaderList): { name: string; version: string } | null {
+  const agent = wordOf(headers, 'user-agent').slice(0, LONGEST);
+  for (const [name, sign] of libraries) {
+    const found = sign.exec(agent);
+    if (found) return { name, version: found[1] ?? '' };
+  }
+  return null;
+}
+
+const NAMES = new Set(libraries.map(([name]) => name));
+
+/** Who makes a call, once its own words have been read: a harness behind a library goes before it. */
+export const agentName = (told: string, said: string): string => (told === '' || NAMES.has(told) ? said || told : told);
