@@ -32,6 +32,6 @@ async function logged(tx: Sql, turn: TurnRecord, slices: readonly PackedSlice[])
   const { harness_id, harness_session_id } = turn.identity;
   const session_id = sessionId(harness_id, harness_session_id);
   const place = { session_id, harness_id, harness_session_id, fork: null };
-  const ids = await logTurns(tx, [{ ...turn, source: 'transcript', place }], slices);
+  const { ids } = await logTurns(tx, [{ ...turn, source: 'transcript', place }], slices);
   return { session_id, raw_turn_id: ids.get(turn.call_id) ?? 0 };
 }

@@ -7,6 +7,7 @@ import { type BookedRequest, bookCoverage } from './book-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
 import { logTurns, type TurnRecord } from './log-turns.ts';
 import { markDirty, tellDirty } from './mark-dirty.ts';
+import { noteNamedForks } from './named-forks.ts';
 import { type Placement, placeTurns, type Unplaced } from './place-turns.ts';
 import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
@@ -63,12 +64,13 @@ async function storeTurns(
     source: 'wire' as const,
     place: placements[index] as Placement,
   }));
-  const ids = await logTurns(tx, placed, slices);
+  const { ids, opened } = await logTurns(tx, placed, slices);
   const stored = placed.map(({ call_id, outcome, nodes, place: { session_id } }) => {
     const raw_turn_id = ids.get(call_id) ?? 0;
     return { raw_turn_id, call_id, session_id, outcome, nodes };
   });
   await writeNodes(tx, stored);
+  await noteNamedForks(tx, placed, opened);
   const awaited = new Set(placements.flatMap((place) => (place.awaited ? place.session_id : [])));
   await markDirty(tx, [...new Set(stored.map(({ session_id }) => session_id))], awaited);
   return stored.map(({ nodes: _, ...turn }) => turn);

@@ -40,19 +40,20 @@ export type LoggedTurn = TurnRecord & {
 
 /**
  * Stores turns that are not stored yet, in the order given, with their slices; sessions widen to hold them.
- * @returns raw_turn_id by call id
+ * @returns raw_turn_id by call id, and the sessions that had no turn before
  */
 export async function logTurns(
   tx: Sql,
   turns: readonly LoggedTurn[],
   slices: readonly PackedSlice[],
-): Promise<Map<string, number>> {
+): Promise<{ ids: Map<string, number>; opened: Set<string> }> {
   const heads = await upsertSessions(tx, turns);
+  const opened = new Set([...heads].flatMap(([session_id, { turn_count }]) => (turn_count === 0 ? session_id : [])));
   const rows = turns.map((turn) => chained(turn, heads));
   await putSlices(tx, slices);
   const ids = await insertRawTurns(tx, rows);
   await advanceChains(tx, heads);
-  return ids;
+  return { ids, opened };
 }
 
 type ChainHead = { turn_count: number; head_turn_hash: string | null };
