@@ -22,6 +22,7 @@ import { deriveState, turnsToDerive } from './derive/derive-turns.ts';
 import { markedPending, markFromScratch } from './derive/mark-from-scratch.ts';
 import { replaceNodes } from './derive/replace-nodes.ts';
 import { lastCorrection, turnsToRead } from './derive/session-turns.ts';
+import { claimCalls, standingClaims } from './derive/transcript-claims.ts';
 import { newestTranscript, transcriptVersions } from './derive/transcript-files.ts';
 import {
   firstCalls,
@@ -85,6 +86,8 @@ export const questions = {
   replaceNodes,
   transcriptState,
   standingTranscriptCalls,
+  claimCalls,
+  standingClaims,
   transcriptUploads,
   firstCalls,
   previousAnswers,

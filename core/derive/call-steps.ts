@@ -1,6 +1,7 @@
 /** Which steps does one call add to its trace? The rows that are its own, and those of earlier steps that it completes. */
 
 import type { Verdict } from '../harness/harness.ts';
+import { noUsage } from '../model/usage.ts';
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
 import { forkedFrom, headHash } from './heads.ts';
@@ -36,6 +37,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: Place, pri
   const model = modelOf(turn);
   const usage = reply?.usage ?? null;
   const priced = reply && usage && priceOf(turn.provider, model, turn.requested_at, usage, termsOf(reply));
+  const counts = turn.inherited_from === undefined;
 
   let seq = trace.next_seq;
   const root = trace.next_seq === 0 ? [agentSpan(turn, { trace_id, parent_span_id: null, seq: seq++ })] : [];
@@ -52,6 +54,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: Place, pri
   const { asked, omitted, output } = askedTools(turn, under, seq);
   const llm = {
     ...llmSpan(turn, own, { kind, status: callStatus(turn), priced }),
+    ...(counts ? {} : countedElsewhere),
     verdict,
     output,
     tool_calls_omitted: omitted,
@@ -66,9 +69,15 @@ export function callSteps(state: SessionState, turn: CallTurn, place: Place, pri
     tool_calls: asked.length + omitted,
     waiting: asked.flatMap(({ span, result }) => (result === null ? [span] : [])),
     links: linksOf(state, turn, place, { ...steps, tool: tool && verdict && tool }),
-    spent: { kind, model: model || 'unknown', usage, cost_usd: priced?.usd ?? null, price: priced?.price ?? null },
+    spent: {
+      ...{ kind, model: model || 'unknown', usage, cost_usd: priced?.usd ?? null, price: priced?.price ?? null },
+      inherited_from: turn.inherited_from ?? null,
+    },
   };
 }
+
+/** Sums over spans count each call once; the provider's own word stays. */
+const countedElsewhere = { ...noUsage, cost_usd: null, price: null };
 
 function linksOf(
   state: SessionState,

@@ -63,6 +63,7 @@ export type SpanRow = Usage & {
   raw_turn_id: number | null;
   call_id: string; // of a transcript, which holds many calls; '' of a call over the wire, which its raw turn names
   node_hash: string | null;
+  inherited_from: string | null; // the session in which the call counts; null: this one
 };
 
 /** Of an agent's own calls; those of the agents below it are theirs, and what is made beside the conversation is the main one's. */
@@ -130,6 +131,7 @@ export type RollupRow = {
   session_id: string;
   derive_version: number;
   parent_session_id: string | null;
+  fork_of_session_id: string | null;
   name: string | null;
   cwd: string | null;
   git_branch: string | null;
@@ -153,6 +155,8 @@ export type RollupRow = {
   kind_counts: Record<string, number>;
   tool_result_count: number;
   tool_error_count: number;
+  inherited_calls: number;
+  inherited_cost_usd: Usd | null;
   tasks: unknown[];
   has_git_activity: boolean;
 };

@@ -64,12 +64,19 @@ export function remembering(state: SessionState, turn: CallTurn, folded: Folded)
       LIMITS.tasks_asked,
     ),
     told: toldBy(state.told, turn),
+    fork_of: leads ? (inheritedFrom(turn) ?? state.fork_of) : state.fork_of,
     totals: {
-      ...withTools(totalsWith(state.totals, spent), steps.spans, results),
+      ...(turn.inherited_from === undefined
+        ? withTools(totalsWith(state.totals, spent), steps.spans, results)
+        : totalsWith(state.totals, spent)),
       trace_count: Math.max(own.n, state.totals.trace_count),
     },
   };
 }
+
+/** Another session; what two files of this one hold is no history. */
+const inheritedFrom = ({ session_id, inherited_from }: CallTurn): string | null =>
+  inherited_from === undefined || inherited_from === session_id ? null : inherited_from;
 
 /** Nothing is brought back to a call beside the conversation, so its tools wait for nothing. */
 function waitingAfter(

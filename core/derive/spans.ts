@@ -177,4 +177,5 @@ const blank = (turn: CallTurn, place: Place): Omit<SpanRow, 'span_id' | 'kind' |
   raw_turn_id: turn.raw_turn_id,
   call_id: turn.source === 'transcript' ? turn.call_id : '',
   node_hash: null,
+  inherited_from: turn.inherited_from ?? null,
 });

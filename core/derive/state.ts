@@ -103,6 +103,8 @@ export type Totals = {
   tool_result_count: number;
   tool_error_count: number;
   has_git_activity: boolean;
+  inherited_calls: number; // that are shown here and count in another session; in none of the other totals
+  inherited_cost_usd: Usd | null; // null: none of them has a price
 };
 
 /** What the latest call that tells it says. */
@@ -137,6 +139,7 @@ export type SessionState = {
   tasks: Task[];
   tasks_asked: TaskAsked[]; // oldest first
   told: Told;
+  fork_of: string | null; // the session in which the last call counts that was brought along
   totals: Totals;
 };
 
@@ -179,6 +182,7 @@ export const emptyState = (session_id: string): SessionState => ({
     project: '',
     parent_session_id: null,
   },
+  fork_of: null,
   totals: {
     trace_count: 0,
     usage: noUsage,
@@ -190,6 +194,8 @@ export const emptyState = (session_id: string): SessionState => ({
     tool_result_count: 0,
     tool_error_count: 0,
     has_git_activity: false,
+    inherited_calls: 0,
+    inherited_cost_usd: null,
   },
 });
 

@@ -18,11 +18,12 @@ export type Spent = {
   usage: Usage | null;
   cost_usd: Usd | null;
   price: SpanRow['price'];
+  inherited_from: string | null; // the session in which it counts; null: this one
 };
 
 /** A trace with one more call's tokens and money. */
-export const traceWith = (row: TraceRow, { kind, model, usage, cost_usd }: Spent): TraceRow =>
-  usage === null
+export const traceWith = (row: TraceRow, { kind, model, usage, cost_usd, inherited_from }: Spent): TraceRow =>
+  usage === null || inherited_from !== null
     ? row
     : {
         ...row,
@@ -40,6 +41,7 @@ export const traceWith = (row: TraceRow, { kind, model, usage, cost_usd }: Spent
 /** The session's totals with one more call. */
 export function totalsWith(totals: Totals, spent: Spent): Totals {
   const { kind, model, usage, cost_usd } = spent;
+  if (spent.inherited_from !== null) return withInherited(totals, spent);
   const counted: Totals = {
     ...totals,
     kind_counts: { ...totals.kind_counts, [kind]: (totals.kind_counts[kind] ?? 0) + 1 },
@@ -54,6 +56,13 @@ export function totalsWith(totals: Totals, spent: Spent): Totals {
     model_usage: modelUsageWith(totals.model_usage, spent, usage),
   };
 }
+
+const withInherited = (totals: Totals, { cost_usd }: Spent): Totals => ({
+  ...totals,
+  inherited_calls: totals.inherited_calls + 1,
+  inherited_cost_usd:
+    cost_usd === null ? totals.inherited_cost_usd : addUsd(totals.inherited_cost_usd ?? '0', cost_usd),
+});
 
 /** The session's totals with the tools that a call asked for and the results that it brought. */
 export const withTools = (totals: Totals, spans: readonly SpanRow[], results: readonly ToolResult[]): Totals => ({
@@ -83,12 +92,13 @@ function parentOf({ harness_id, parent_harness_session_id }: Identity, own: stri
 
 /** The session's row as of its last folded call. What came over the wire goes before what a transcript says. */
 export function rollupOf(state: SessionState, evidence: Evidence = noEvidence): RollupRow {
-  const { version, session_id, totals, told, leaf, preview, title, tasks } = state;
+  const { version, session_id, totals, told, leaf, preview, title, tasks, fork_of } = state;
   const { usage, model_usage, model_calls, ...counts } = totals;
   return {
     session_id,
     derive_version: version,
     ...told,
+    fork_of_session_id: fork_of,
     cwd: told.cwd ?? evidence.cwd,
     git_branch: told.git_branch ?? evidence.git_branch,
     harness_version: told.harness_version ?? evidence.harness_version,
@@ -108,6 +118,8 @@ export function rollupOf(state: SessionState, evidence: Evidence = noEvidence): 
     kind_counts: counts.kind_counts,
     tool_result_count: counts.tool_result_count,
     tool_error_count: counts.tool_error_count,
+    inherited_calls: counts.inherited_calls,
+    inherited_cost_usd: counts.inherited_cost_usd,
     tasks,
     has_git_activity: counts.has_git_activity,
   };

@@ -40,4 +40,6 @@ export type CallTurn = {
   tip_hash: string | null; // last conversation message of the request; null when the request cannot be read
   leaf_hash: string | null; // the answer; null when none can be read
   reply: Reply | null;
+  /** The session in which the call counts; absent: this one. What is inherited is shown, and counted there. */
+  inherited_from?: string;
 };

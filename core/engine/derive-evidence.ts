@@ -1,5 +1,6 @@
 /** What do a session's transcripts say to its fold? Read only when there is something new in them, or their calls are to be folded. */
 import type { Database } from '../db/database.ts';
+import type { Claimed } from '../db/derive/transcript-claims.ts';
 import type { TranscriptCommit, TranscriptState } from '../db/derive/transcript-readings.ts';
 import type { PlacedNode } from '../db/store/put-nodes.ts';
 import { type Evidence, noEvidence } from '../derive/evidence.ts';
@@ -12,7 +13,14 @@ import {
   evidenceText,
   tellsOfSession,
 } from '../derive/transcript/evidence.ts';
-import { type TranscriptTurn, transcriptTurns, turnDigest } from '../derive/transcript/turns.ts';
+import {
+  type CountedTurn,
+  countedOnce,
+  type Inherited,
+  type TranscriptTurn,
+  transcriptTurns,
+  turnDigest,
+} from '../derive/transcript/turns.ts';
 import type { CallTurn } from '../derive/turn.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
 import { type ReadTranscripts, readTranscripts } from './read-transcript-files.ts';
@@ -57,6 +65,7 @@ const isProjected = ({ newest, has_main }: TranscriptState): boolean => newest !
 
 const isCurrent = (state: TranscriptState): boolean =>
   state.reading?.read_up_to === state.newest &&
+  state.reading?.claim_mark === state.claim_mark &&
   state.reading?.read_version === DERIVE_VERSION &&
   state.reading.projected === isProjected(state);
 
@@ -65,20 +74,25 @@ export async function projectedTurns(
   database: Pick<Database, 'ask'>,
   { priceOf }: Pick<Reader, 'priceOf'>,
   session_id: string,
-): Promise<TranscriptTurn[]> {
-  return transcriptTurns(session_id, (await readTranscripts(database, session_id)).sources, priceOf);
+): Promise<CountedTurn[]> {
+  const told = transcriptTurns(session_id, (await readTranscripts(database, session_id)).sources, priceOf);
+  return countedOnce(session_id, told, inheritedIn(await database.ask('standingClaims', { session_id })));
 }
 
-/** The nodes of the calls that stand. `waits`: something is new that has not been read yet. */
+const inheritedIn = ({ inherited }: Claimed): Inherited =>
+  new Map(inherited.map(({ call_key, session_id }) => [call_key, session_id]));
+
+/** The nodes of the calls that stand; `elsewhere` those that others hang on and another session holds. `waits`: something is new that has not been read yet. */
 export async function standingTranscripts(
   { ask }: Pick<Database, 'ask'>,
   reader: Pick<Reader, 'priceOf'>,
   session_id: string,
-): Promise<{ nodes: PlacedNode[]; read_up_to: number; waits: boolean }> {
+): Promise<{ nodes: PlacedNode[]; elsewhere: string[]; read_up_to: number; waits: boolean }> {
   const state = await ask('transcriptState', { session_id });
   const waits = (state.newest !== null || state.reading !== null) && !isCurrent(state);
   const told = state.reading?.projected ? await projectedTurns({ ask }, reader, session_id) : [];
-  return { nodes: placedNodes(session_id, told), read_up_to: state.reading?.read_up_to ?? 0, waits };
+  const elsewhere = told.flatMap((call) => call.elsewhere.map(({ node_hash }) => node_hash));
+  return { nodes: placedNodes(session_id, told), elsewhere, read_up_to: state.reading?.read_up_to ?? 0, waits };
 }
 
 const placedNodes = (session_id: string, told: readonly TranscriptTurn[]): PlacedNode[] =>
@@ -92,7 +106,9 @@ async function newEvidence(
 ): Promise<SessionEvidence> {
   const projected = isProjected(state);
   const read = await readTranscripts(database, session_id);
-  const told = projected ? transcriptTurns(session_id, read.sources, reader.priceOf) : [];
+  const held = projected ? transcriptTurns(session_id, read.sources, reader.priceOf) : [];
+  const claimed = await database.ask('claimCalls', { session_id, claims: held.map(({ claim }) => claim) });
+  const told = countedOnce(session_id, held, inheritedIn(claimed));
   const { gone, changed } = await differences(database, session_id, told);
   if (gone.length > 0 && state.has_calls) {
     // What calls over the wire hold may have stood as a transcript's: all are read again, and then nothing stands of either.
@@ -115,6 +131,7 @@ async function newEvidence(
               read_up_to: state.newest,
               read_version: DERIVE_VERSION,
               projected,
+              claim_mark: claimed.mark,
               evidence: evidenceText(evidence),
               report: { ...read.report, suppressed_by_wire: projected ? 0 : read.sources.length },
             },

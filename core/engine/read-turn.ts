@@ -4,6 +4,7 @@ import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { boundedId } from '../capture/identity.ts';
 import { sliceId } from '../capture/slice-codec.ts';
 import { type Piece, skeletonOf } from '../capture/slices.ts';
+import { providerKey } from '../derive/call-key.ts';
 import { termsOf } from '../derive/terms.ts';
 import type { CallSaid } from '../harness/harness.ts';
 import { callPurpose, injectedKind, surroundingsOf } from '../harness/harnesses.ts';
@@ -104,6 +105,7 @@ export function readTurn(
       stream: head?.stream ?? false,
       max_tokens: head?.max_tokens ?? null,
       tool_count: head?.tool_count ?? 0,
+      call_key: reply && facts.format && providerKey(facts.format, { ...reply, request_id: requestIdOf(answer) }),
       response_id: boundedId(reply?.response_id ?? ''),
       previous_response_id: boundedId(head?.previous_response_id ?? ''),
       conversation_id: boundedId(head?.conversation_id ?? ''),
@@ -132,6 +134,9 @@ export function readTurn(
     own_slices: asked.own_slices,
   };
 }
+
+/** Anthropic's own word for the request; whatever a proxy between calls it stays out of it. */
+const requestIdOf = (answer: Answer | null): string => (answer && headerOf(answer.headers, 'request-id')) ?? '';
 
 /** The body under its content coding; null, with the reason, when it cannot be decoded whole. */
 export function decodedRequest(

@@ -46,8 +46,8 @@ export async function verifyNodes(
 /** `certain`: no reading of the turn, of whatever version, leaves it so. */
 type Difference = Pick<Break, 'check' | 'node_hash' | 'what'> & { raw_turn_id: number; certain: boolean };
 
-/** `waits`: transcripts have come of which nothing has been derived yet. */
-type Reading = NewReading & { waits: boolean };
+/** `waits`: transcripts have come of which nothing has been derived yet. `elsewhere`: nodes of history that another session holds. */
+type Reading = NewReading & { waits: boolean; elsewhere: ReadonlySet<string> };
 
 /**
  * What reading the session again would put in place. It asks as a rebuild does, so that both read alike; but bytes come from slices
@@ -80,7 +80,7 @@ async function readingOf(
     if (!wire || ownsAnswer(node, wire)) nodes.set(node.node_hash, node);
   }
   const read_up_to = Math.max(reading.read_up_to, told.read_up_to);
-  return { ...reading, read_up_to, nodes: [...nodes.values()], waits: told.waits };
+  return { ...reading, read_up_to, nodes: [...nodes.values()], waits: told.waits, elsewhere: new Set(told.elsewhere) };
 }
 
 /** As nodes are written (put-nodes.ts): what the wire only repeats of an answer stays with the call that it was billed for. */
@@ -90,7 +90,7 @@ type Compared = { nodes: number; differences: Difference[]; missing: ReadonlySet
 
 async function compareNodes(
   { ask }: Pick<Database, 'ask'>,
-  { session_id, read_up_to, nodes }: NewReading,
+  { session_id, read_up_to, nodes, elsewhere }: Omit<Reading, 'waits'>,
   slices: CheckedSlices,
 ): Promise<Compared> {
   const wanted = new Map(nodes.map((node) => [node.node_hash, node]));
@@ -103,7 +103,7 @@ async function compareNodes(
       missing.delete(node.node_hash);
       if (node.turn_counts && node.raw_turn_id > read_up_to) continue;
       count += 1;
-      const found = differenceOf(node, wanted.get(node.node_hash)) ?? (await badSlice(node, slices));
+      const found = differenceOf(node, wanted.get(node.node_hash), elsewhere) ?? (await badSlice(node, slices));
       const { node_hash, raw_turn_id } = node;
       if (found) differences.push({ check: 'node', node_hash, raw_turn_id, ...found });
     }
@@ -119,8 +119,9 @@ async function compareNodes(
 
 type Wrong = Pick<Difference, 'what' | 'certain'>;
 
-function differenceOf(node: StandingNode, again: PlacedNode | undefined): Wrong | null {
-  if (!node.parent_stands) return { what: 'the node that it hangs on is gone', certain: true };
+function differenceOf(node: StandingNode, again: PlacedNode | undefined, elsewhere: ReadonlySet<string>): Wrong | null {
+  if (!node.parent_stands && !elsewhere.has(node.parent_hash ?? ''))
+    return { what: 'the node that it hangs on is gone', certain: true };
   if (!again) return { what: 'no turn says it', certain: false };
   const column = NODE_COLUMNS.find((name) => node[name] !== stored(again[name]));
   return column ? { what: `its ${column} is not what the turn says`, certain: false } : null;
@@ -205,6 +206,6 @@ const NODE_COLUMNS = [
 ];
 
 const CALL_COLUMNS = [
-  ...(['tip_hash', 'leaf_hash', 'model', 'stream', 'max_tokens', 'tool_count', 'response_id'] as const),
-  ...(['previous_response_id', 'conversation_id', 'unreadable'] as const),
+  ...(['tip_hash', 'leaf_hash', 'model', 'stream', 'max_tokens', 'tool_count', 'call_key'] as const),
+  ...(['response_id', 'previous_response_id', 'conversation_id', 'unreadable'] as const),
 ];

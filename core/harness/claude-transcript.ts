@@ -21,8 +21,8 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
   const path = activePath(tree, main);
   const told = story(received_at, { joined: true });
   const at = (record: ClaudeRecord) => recordTime(record.raw, received_at);
-  const isOwn = ownRecords(file, path);
-  const firstWords = tellPath(path, told, { at, isOwn, tally });
+  const made = madeIn(file);
+  const firstWords = tellPath(path, told, { at, made, tally });
 
   const active = new Set(path.map(({ raw }) => raw));
   const titles = titlesOf(records);
@@ -47,19 +47,19 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
   };
 }
 
-/** A session that was forked or resumed into another brings along records of the first: history, whose calls were made there. */
-function ownRecords({ harness_session_id }: TranscriptFile, path: readonly ClaudeRecord[]) {
-  const named = (record: ClaudeRecord) => text(record.raw.sessionId);
-  const own = path.some((record) => named(record) === harness_session_id)
-    ? harness_session_id
-    : (path.map(named).findLast((id) => id !== '') ?? '');
-  return (record: ClaudeRecord) => !isFields(record.raw.forkedFrom) && (named(record) === '' || named(record) === own);
+/** A session that was forked or resumed into another brings along records of the first, which say so or say nothing of it. */
+function madeIn({ harness_session_id, main, agent_id }: TranscriptFile) {
+  const agent = main ? '' : ` ${agent_id}`;
+  return ({ raw }: ClaudeRecord) => {
+    const session = text(fields(raw.forkedFrom).sessionId) || text(raw.sessionId) || harness_session_id;
+    return { thread: `${session}${agent}`, is_own: session === harness_session_id };
+  };
 }
 
-type Telling = { at(record: ClaudeRecord): string | null; isOwn(record: ClaudeRecord): boolean; tally: Tally };
+type Telling = { at(record: ClaudeRecord): string | null; made: ReturnType<typeof madeIn>; tally: Tally };
 
 /** @returns the first words that were said to the thread */
-function tellPath(path: readonly ClaudeRecord[], told: Story, { at, isOwn, tally }: Telling): string {
+function tellPath(path: readonly ClaudeRecord[], told: Story, { at, made, tally }: Telling): string {
   let firstWords = '';
   for (let i = 0; i < path.length; i++) {
     const record = path[i];
@@ -70,13 +70,12 @@ function tellPath(path: readonly ClaudeRecord[], told: Story, { at, isOwn, tally
         pieces.push(next);
         i++;
       }
-      tellAnswer(pieces, told, { at, isOwn, tally });
+      tellAnswer(pieces, told, { at, made, tally });
     } else if (SPOKEN.has(record.type)) {
       const said = saidIn(record);
       if (record.raw.subtype === 'compact_boundary') told.shrink(0);
       else if (typeof said === 'string') omit(tally, said);
-      else if (isOwn(record)) told.say({ ...said, at: at(record) });
-      else told.recall(said.message);
+      else told.say({ ...said, at: at(record) });
       if (typeof said !== 'string') tally.projected++;
       if (typeof said !== 'string' && firstWords === '' && said.injected === '') firstWords = wordsOf(said.message);
       if (record.type === 'user' && text(record.raw.promptId) !== '') told.turn(text(record.raw.promptId));
@@ -85,7 +84,7 @@ function tellPath(path: readonly ClaudeRecord[], told: Story, { at, isOwn, tally
   return firstWords;
 }
 
-function tellAnswer(pieces: readonly ClaudeRecord[], told: Story, { at, isOwn, tally }: Telling): void {
+function tellAnswer(pieces: readonly ClaudeRecord[], told: Story, { at, made, tally }: Telling): void {
   const [first] = pieces;
   if (!first) return;
   const reply = replyOf(pieces);
@@ -95,15 +94,14 @@ function tellAnswer(pieces: readonly ClaudeRecord[], told: Story, { at, isOwn, t
   }
   tally.projected += pieces.length;
   const times = pieces.map(at).filter((time) => time !== null);
-  if (!isOwn(first)) told.recall({ role: 'assistant', content: reply.content });
-  else {
-    told.answer({
-      local_id: first.answer || first.uuid,
-      reply,
-      from: times[0] ?? null,
-      until: times.reduce<string | null>((one, other) => latest(other, one), null),
-    });
-  }
+  told.answer({
+    local_id: first.answer || first.uuid,
+    request_id: text(first.raw.requestId),
+    ...made(first),
+    reply,
+    from: times[0] ?? null,
+    until: times.reduce<string | null>((one, other) => latest(other, one), null),
+  });
 }
 
 /** The document that the provider would have sent in one piece, read as such; else why nothing is made of it. */

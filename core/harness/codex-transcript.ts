@@ -19,7 +19,8 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
     ...{
       told: story(received_at, { joined: false }),
       tally: noTally(),
-      thread: text(meta.id),
+      ...{ thread: text(meta.id), origin: text(meta.forked_from_id), main },
+      isOwnFile: !main || text(meta.id) === file.harness_session_id,
       model: '',
       firstWords: '',
       title: null,
@@ -54,6 +55,9 @@ type Reading = {
   told: Story;
   tally: Tally;
   thread: string; // of the file; ''
+  origin: string; // of which it was forked; ''
+  main: boolean; // the main thread's file
+  isOwnFile: boolean; // false: it lies under another session's name
   model: string;
   firstWords: string;
   title: TranscriptReading['title'];
@@ -151,7 +155,7 @@ function wordsOf({ content }: Message): string {
 
 /** Ends the answer that is open. @param used what the provider billed for it, and under which id */
 function close(reading: Reading, used: (CodexUsage & { thread: string }) | null): void {
-  const { open, told, model, thread } = reading;
+  const { open, told, model, thread, origin, main, isOwnFile } = reading;
   if (!open) return;
   reading.open = null;
   const reply = readable(() => codexReply(open.items, model, used));
@@ -160,12 +164,18 @@ function close(reading: Reading, used: (CodexUsage & { thread: string }) | null)
     reading.tally.projected -= open.items.length;
     return;
   }
-  // A thread that was forked off another brings along what was answered there.
-  if (used && used.thread !== '' && thread !== '' && used.thread !== thread) {
+  // A thread that was forked off another brings along what was answered there. A sub-agent's is in the file of its session's main thread.
+  const isElsewhere = used !== null && used.thread !== '' && thread !== '' && used.thread !== thread;
+  if (isElsewhere && !main) {
     told.recall({ role: 'assistant', content: reply.content });
     return;
   }
-  told.answer({ ...open, local_id: used?.response_id || open.local_id, reply });
+  const { items: _, ...times } = open;
+  told.answer({
+    ...{ ...times, local_id: used?.response_id || open.local_id, reply, request_id: '' },
+    // Without a word of its thread an answer may be one that the file's origin gave: it is named as it was there.
+    ...{ thread: used?.thread || origin || thread, is_own: !isElsewhere && isOwnFile },
+  });
   reading.lacking = reply.usage ? null : (told.calls.at(-1) ?? null);
 }
 

@@ -87,6 +87,10 @@ export type TranscriptCall = {
   /** Of the history before this call, how many messages it goes on from: fewer than there are after a compaction or on another branch. */
   keeps: number;
   added: { message: Message; injected: string }[]; // to that history, before the answer
+  request_id: string; // the provider's id of the request; ''
+  /** Where the harness says that it was made: in which of its threads, as the how many-th answer there, 0 first. */
+  made: { thread: string; position: number };
+  is_own: boolean; // false: brought along from another session, or under another session's name
   reply: Reply; // a transcript says what its harness was told: `usage` is null where it does not say
 };
 

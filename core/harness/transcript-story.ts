@@ -5,13 +5,22 @@ import type { TranscriptCall } from './harness.ts';
 import { justAfter } from './record-time.ts';
 
 export type StoryMessage = { message: Message; injected: string; at: string | null };
-export type StoryAnswer = { local_id: string; reply: Reply; from: string | null; until: string | null };
+/** `thread`: as the harness names where it was made. */
+export type StoryAnswer = {
+  local_id: string;
+  request_id: string;
+  thread: string;
+  is_own: boolean;
+  reply: Reply;
+  from: string | null;
+  until: string | null;
+};
 
 /** The story so far: what was said since the last answer waits for the next one; without an answer there is no call. */
 export type Story = {
   calls: TranscriptCall[];
   say(said: StoryMessage): void;
-  /** What was said and answered elsewhere, and goes before what this thread says. */
+  /** What was said or answered before this thread began, and goes before what it says. */
   recall(message: Message): void;
   answer(answer: StoryAnswer): void;
   /** The history has shrunk to its first messages: the next call goes on from them. */
@@ -29,6 +38,7 @@ export function story(fallback: string, { joined }: { joined: boolean }): Story 
   let added: (StoryMessage & { recalled: boolean })[] = [];
   let turn_id = '';
   let last: { requested_at: string } | null = null;
+  const answers = new Map<string, number>(); // by the thread that gave them
 
   const put = (said: StoryMessage & { recalled: boolean }) => {
     const before = added.at(-1);
@@ -50,12 +60,14 @@ export function story(fallback: string, { joined }: { joined: boolean }): Story 
     turn: (id) => {
       turn_id = id;
     },
-    answer({ local_id, reply, from, until }) {
+    answer({ local_id, request_id, thread, is_own, reply, from, until }) {
       const asked = added.reduce<string | null>((at, said) => earlier(at, said.at), null) ?? from;
       const floor: string | null = last && justAfter(last.requested_at);
       const requested_at = latest(asked ?? floor ?? fallback, floor);
       const times = seen.get(local_id) ?? 0;
       seen.set(local_id, times + 1);
+      const position = answers.get(thread) ?? 0;
+      answers.set(thread, position + 1);
       calls.push({
         local_id: times === 0 ? local_id : `${local_id}#${times}`, // some runners give all answers one id
         turn_id,
@@ -63,6 +75,9 @@ export function story(fallback: string, { joined }: { joined: boolean }): Story 
         ended_at: latest(until ?? requested_at, requested_at),
         keeps,
         added: added.map(({ message, injected }) => ({ message, injected })),
+        request_id,
+        made: { thread, position },
+        is_own,
         reply,
       });
       last = { requested_at };

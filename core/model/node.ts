@@ -40,6 +40,7 @@ export type CallRow = {
   stream: boolean;
   max_tokens: number | null;
   tool_count: number;
+  call_key: string | null; // what names the call wherever it is recorded, in hex: derive/call-key.ts
   response_id: string; // the provider's own id of the answer; '' when it gives none
   previous_response_id: string; // of the answer that the request goes on from; ''
   conversation_id: string; // the provider's own id of the conversation; ''

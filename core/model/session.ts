@@ -24,7 +24,17 @@ const Rollup = z.object({
   tool_error_count: z.int(),
   has_git_activity: z.boolean(),
   tasks: z.array(z.unknown()),
-  usage: UsageTotals,
+  usage: UsageTotals.describe('of the calls that were made in this session: each call counts in one'),
+  inherited_calls: z
+    .int()
+    .optional()
+    .describe(
+      'calls that this session shows as its history and that count in another, or came twice; in no other number',
+    ),
+  inherited_cost_usd: z
+    .number()
+    .optional()
+    .describe('what those cost where they count; absent: none has a known price'),
 });
 
 export const sessionExample = {
@@ -79,7 +89,7 @@ export const Session = z
     harness_version: z.string().optional(),
     harness_metadata: z.record(z.string(), z.unknown()).optional(),
     parent_session_id: z.uuid().optional(),
-    fork_of_session_id: z.uuid().optional(),
+    fork_of_session_id: z.uuid().optional().describe('whose history it goes on from'),
     auth_subject: z.string().optional(),
     agent_name: z.string().optional().describe('the harness or library that made the calls'),
     project: z.string().optional(),

@@ -97,6 +97,10 @@ export const Span = z
     totals: AgentTotals.optional().describe("of an agent's own calls; those of the agents below it are theirs"),
     raw_turn_id: z.int().optional(),
     node_hash: z.string().optional(),
+    inherited_from_session_id: z
+      .uuid()
+      .optional()
+      .describe('history: the call counts in that session, and its tokens and cost are told there'),
     payload: z.literal('preview').optional().describe('present when input and output are shortened'),
   })
   .openapi('Span', { examples: [spanExample] });

@@ -3,15 +3,17 @@ import type { JournalCall } from '../../core/capture/journal-format.ts';
 import { capturedCall } from './captured-calls.ts';
 import { SESSION_ID } from './transcript-records.ts';
 
+type WireWords = { system?: string; words: string[]; answer: string; message_id?: string; request_id?: string };
+
 /** A call of Claude Code's over the wire in the session of the files, so many seconds after its first record. */
 export function wireCall(
   second: number,
-  { system = '', words, answer }: { system?: string; words: string[]; answer: string },
+  { system = '', words, answer, message_id = `msg_w${second}`, request_id = `req_w${second}` }: WireWords,
 ): JournalCall {
   const messages = words.map((content, i) => ({ role: i % 2 === 0 ? 'user' : 'assistant', content }));
   const response = JSON.stringify({
     ...{
-      id: `msg_w${second}`,
+      id: message_id,
       type: 'message',
       role: 'assistant',
       model: 'claude-sonnet-4-5',
@@ -34,7 +36,11 @@ export function wireCall(
   return {
     ...call,
     opened: { ...call.opened, project: '', requested_at: at(0) },
-    answered: call.answered && { ...call.answered, first_byte_at: at(100) },
+    answered: call.answered && {
+      ...call.answered,
+      first_byte_at: at(100),
+      headers: [...call.answered.headers, ['request-id', request_id]],
+    },
     closed: call.closed && { ...call.closed, last_byte_at: at(200) },
   };
 }

@@ -218,6 +218,7 @@ const SPAN: Columns<SpanRow> = {
   raw_turn_id: 'bigint',
   call_id: 'text',
   node_hash: 'bytea',
+  inherited_from: 'uuid',
 };
 
 const LINK: Columns<LinkRow> = {
@@ -236,6 +237,7 @@ const ROLLUP: Columns<Changes['rollup']> = {
   session_id: 'uuid',
   derive_version: 'integer',
   parent_session_id: 'uuid',
+  fork_of_session_id: 'uuid',
   name: 'text',
   cwd: 'text',
   git_branch: 'text',
@@ -259,6 +261,8 @@ const ROLLUP: Columns<Changes['rollup']> = {
   kind_counts: 'jsonb',
   tool_result_count: 'integer',
   tool_error_count: 'integer',
+  inherited_calls: 'integer',
+  inherited_cost_usd: 'numeric',
   tasks: 'jsonb',
   has_git_activity: 'boolean',
 };

@@ -4,6 +4,7 @@ import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { DatabaseError } from '../../errors.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { holdSlices } from '../store/purge-count.ts';
 import { insertCalls, insertNodes, type PlacedNode, type PlacedRow } from '../store/put-nodes.ts';
 import { putSlices } from '../store/put-slices.ts';
@@ -76,11 +77,15 @@ async function putCalls(tx: Sql, session_id: string, calls: readonly PlacedRow[]
   const kept = new Set<number>();
   for (const rows of parts(calls)) for (const id of await standingCalls(tx, rows)) kept.add(id);
   const read = pgArray(calls.map(({ raw_turn_id }) => raw_turn_id));
-  await tx.rows(sql`
+  const gone = await tx.rows<{ call_key: string | null }>(sql`
     delete from svc.calls
      where (session_id = ${session_id} or raw_turn_id = any(${read}::bigint[]))
-       and raw_turn_id <> all(${pgArray([...kept])}::bigint[])`);
+       and raw_turn_id <> all(${pgArray([...kept])}::bigint[])
+    returning encode(call_key, 'hex') as call_key`);
   for (const rows of parts(calls.filter(({ raw_turn_id }) => !kept.has(raw_turn_id)))) await insertCalls(tx, rows);
+  const call_keys = gone.flatMap(({ call_key }) => call_key ?? []);
+  if (call_keys.length > 0) await lockClaims(tx, 'to look');
+  await settleOwners(tx, call_keys, null);
 }
 
 function* parts<T>(rows: readonly T[]): Generator<T[]> {

@@ -17,8 +17,8 @@ const NODE = {
 /** Of calls, by their raw turn. */
 const CALL = {
   ...{ session_id: 'uuid', tip_hash: 'bytea', leaf_hash: 'bytea', model: 'text', stream: 'boolean' },
-  ...{ max_tokens: 'integer', tool_count: 'integer', response_id: 'text', previous_response_id: 'text' },
-  ...{ conversation_id: 'text', unreadable: 'text', kind: 'text', judged: 'text' },
+  ...{ max_tokens: 'integer', tool_count: 'integer', call_key: 'bytea', response_id: 'text' },
+  ...{ previous_response_id: 'text', conversation_id: 'text', unreadable: 'text', kind: 'text', judged: 'text' },
   ...{ cwd: 'text', git_branch: 'text', agent_name: 'text' },
 } satisfies Partial<Record<keyof PlacedRow, string>>;
 
@@ -37,8 +37,8 @@ export async function standingNodes(tx: Sql, session_id: string, nodes: readonly
 
 /** The raw turns of those among the calls that stand. */
 export async function standingCalls(tx: Sql, calls: readonly PlacedRow[]): Promise<number[]> {
-  const rows = calls.map(({ tip_hash, leaf_hash, ...row }) => ({
-    ...{ ...row, tip_hash: bytea(tip_hash), leaf_hash: bytea(leaf_hash) },
+  const rows = calls.map(({ tip_hash, leaf_hash, call_key, ...row }) => ({
+    ...{ ...row, tip_hash: bytea(tip_hash), leaf_hash: bytea(leaf_hash), call_key: bytea(call_key) },
   }));
   const found = await tx.rows<{ raw_turn_id: number }>(sql`
     select c.raw_turn_id

@@ -8,6 +8,7 @@ import { instant, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { insertNodes, type PlacedNode } from '../store/put-nodes.ts';
 import { effectiveIdentity } from './effective-identity.ts';
+import { claimMark } from './transcript-claims.ts';
 import { newestTranscript } from './transcript-files.ts';
 
 /** `projected`: its transcripts' calls stand in the projection, since no main call with an answer came over the wire. */
@@ -15,6 +16,7 @@ export type StandingReading = {
   read_up_to: number;
   read_version: number;
   projected: boolean;
+  claim_mark: number; // of the claims that it was read with
   evidence: EvidenceText;
 };
 
@@ -23,6 +25,7 @@ export type TranscriptState = {
   newest: number | null;
   has_calls: boolean;
   has_main: boolean;
+  claim_mark: number; // as of now
   reading: StandingReading | null;
 };
 
@@ -32,18 +35,26 @@ export async function transcriptState(db: Sql, { session_id }: { session_id: str
     select exists (select from svc.raw_turns t where t.session_id = ${session_id}::uuid and t.source = 'transcript')
            or exists (select from svc.transcript_readings x where x.session_id = ${session_id}::uuid)
            or exists (select from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as is_told`);
-  if (!any?.is_told) return { newest: null, has_calls: false, has_main: false, reading: null };
+  if (!any?.is_told) return untold;
   const newest = await newestTranscript(db, { session_id });
   const [reading] = await db.rows<StandingReading>(sql`
-    select read_up_to, read_version, projected, evidence from svc.transcript_readings where session_id = ${session_id}`);
-  if (newest === null && !reading) return { newest, has_calls: false, has_main: false, reading: null };
+    select read_up_to, read_version, projected, claim_mark, evidence from svc.transcript_readings where session_id = ${session_id}`);
+  if (newest === null && !reading) return untold;
   const [calls] = await db.rows<{ has_calls: boolean; has_main: boolean }>(sql`
     select exists (select from svc.calls c where c.session_id = ${session_id}) as has_calls,
            exists (
              select from svc.calls c
               where c.session_id = ${session_id} and c.kind = 'main' and c.leaf_hash is not null) as has_main`);
-  return { newest, has_calls: calls?.has_calls ?? false, has_main: calls?.has_main ?? false, reading: reading ?? null };
+  return {
+    newest,
+    has_calls: calls?.has_calls ?? false,
+    has_main: calls?.has_main ?? false,
+    claim_mark: await claimMark(db, session_id),
+    reading: reading ?? null,
+  };
 }
+
+const untold: TranscriptState = { newest: null, has_calls: false, has_main: false, claim_mark: 0, reading: null };
 
 /** A call of a transcript that stands. `digest` in hex. */
 export type StandingTranscriptCall = CallKey & { digest: string };
@@ -127,13 +138,14 @@ export async function writeTranscripts(
     await tx.rows(sql`delete from svc.transcript_readings where session_id = ${session_id}`);
     return;
   }
-  const { read_up_to, read_version, projected, evidence, report } = reading;
+  const { read_up_to, read_version, projected, claim_mark, evidence, report } = reading;
   await tx.rows(sql`
-    insert into svc.transcript_readings (session_id, read_up_to, read_version, projected, evidence, report)
-    values (${session_id}, ${read_up_to}, ${read_version}, ${projected}, ${jsonText(evidence)}::jsonb, ${jsonText(report)}::jsonb)
+    insert into svc.transcript_readings (session_id, read_up_to, read_version, projected, claim_mark, evidence, report)
+    values (${session_id}, ${read_up_to}, ${read_version}, ${projected}, ${claim_mark}, ${jsonText(evidence)}::jsonb,
+            ${jsonText(report)}::jsonb)
     on conflict (session_id) do update set
       read_up_to = excluded.read_up_to, read_version = excluded.read_version, projected = excluded.projected,
-      evidence = excluded.evidence, report = excluded.report`);
+      claim_mark = excluded.claim_mark, evidence = excluded.evidence, report = excluded.report`);
 }
 
 /** The nodes that these had hung on. */

@@ -4,6 +4,7 @@ import { DatabaseError } from '../../errors.ts';
 import { hexArray, pgArray } from '../literals.ts';
 import { noteChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
+import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';
 import { forgetInCassettes } from './forget-in-cassettes.ts';
 import { type MadeOfSession, removeMadeInCassettes } from './made-in-cassettes.ts';
@@ -158,7 +159,18 @@ export async function removeProjections(tx: Sql, session_ids: string): Promise<v
   await tx.rows(sql`delete from svc.transcript_readings where ${theirs}`);
   await tx.rows(sql`delete from svc.transcript_calls where ${theirs}`);
   await tx.rows(sql`delete from svc.nodes where ${theirs}`);
-  await tx.rows(sql`delete from svc.calls where ${theirs}`);
+  await lockClaims(tx, 'to claim');
+  const freed = await tx.rows<{ call_key: string }>(sql`
+    with calls as (delete from svc.calls where ${theirs} returning call_key),
+         claims as (delete from svc.transcript_claims where ${theirs} returning call_key)
+    select encode(call_key, 'hex') as call_key from calls where call_key is not null
+     union select encode(call_key, 'hex') from claims`);
+  await tx.rows(sql`delete from svc.transcript_claim_marks where ${theirs}`);
+  await settleOwners(
+    tx,
+    freed.map(({ call_key }) => call_key),
+    null,
+  );
 }
 
 /** A tombstone stands in the chain in which the turn stood. @returns how many went */

@@ -8,7 +8,7 @@ import { present, usd } from './present.ts';
 /** Of `svc.sessions s`, `svc.session_rollups r` and `svc.session_edits e`, both left joins. */
 export const sessionColumns: SQL = sql`
   s.session_id as id, s.harness_id, s.harness_session_id, nullif(s.auth_subject, '') as auth_subject,
-  s.fork_of_session_id, s.turn_count + s.moved_turns as raw_turn_count,
+  coalesce(s.fork_of_session_id, r.fork_of_session_id) as fork_of_session_id, s.turn_count + s.moved_turns as raw_turn_count,
   ${instant(sql`s.started_at`)} as started_at, ${instant(sql`s.last_seen_at`)} as last_seen_at,
   ${instant(sql`s.ended_at`)} as ended_at,
   r.parent_session_id, nullif(r.name, '') as name, nullif(r.cwd, '') as cwd, nullif(r.git_branch, '') as git_branch,
@@ -21,7 +21,8 @@ export const sessionColumns: SQL = sql`
   coalesce(r.reasoning_tokens, 0) as reasoning_tokens, r.cost_usd,
   coalesce(r.unpriced_models, '{}') as unpriced_models, coalesce(r.model_usage, '[]') as model_usage,
   coalesce(r.kind_counts, '{}') as kind_counts, coalesce(r.tool_result_count, 0) as tool_result_count,
-  coalesce(r.tool_error_count, 0) as tool_error_count, coalesce(r.tasks, '[]') as tasks,
+  coalesce(r.tool_error_count, 0) as tool_error_count, coalesce(r.inherited_calls, 0) as inherited_calls,
+  r.inherited_cost_usd, coalesce(r.tasks, '[]') as tasks,
   coalesce(r.has_git_activity, false) as has_git_activity, nullif(e.display_name, '') as display_name`;
 
 export type SessionRow = {
@@ -58,6 +59,8 @@ export type SessionRow = {
   kind_counts: Record<string, number>;
   tool_result_count: number;
   tool_error_count: number;
+  inherited_calls: number;
+  inherited_cost_usd: string | null;
   tasks: unknown[];
   has_git_activity: boolean;
   display_name: string | null;
@@ -104,6 +107,8 @@ export const sessionRecord = (row: SessionRow): SessionRecord =>
         cost_usd: row.model_usage.some((use) => use.cost_usd !== null) ? usd(row.cost_usd) : null,
         unpriced_models: row.unpriced_models,
       },
+      inherited_calls: row.inherited_calls || null,
+      inherited_cost_usd: usd(row.inherited_cost_usd),
     }),
   });
 

@@ -16,7 +16,7 @@ export const spanColumns: SQL = sql`
   ${instant(sql`p.ended_at`)} as ended_at, p.duration_ns, p.input, p.output, p.verdict, p.input_tokens, p.output_tokens,
   p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.reasoning_tokens, p.usage_verbatim,
   p.cost_usd, p.price, p.tool_calls_omitted, p.events_omitted, nullif(p.description, '') as description, p.totals,
-  p.raw_turn_id, encode(p.node_hash, 'hex') as node_hash`;
+  p.raw_turn_id, encode(p.node_hash, 'hex') as node_hash, p.inherited_from`;
 
 export type SpanColumns = {
   trace_id: string;
@@ -57,6 +57,7 @@ export type SpanColumns = {
   totals: AgentTotals | null;
   raw_turn_id: number | null;
   node_hash: string | null;
+  inherited_from: string | null;
 };
 
 export const spanRecord = (row: SpanColumns, payload: Payload): Span =>
@@ -101,6 +102,7 @@ export const spanRecord = (row: SpanColumns, payload: Payload): Span =>
     totals: row.totals && { ...row.totals, cost_usd: usd(row.totals.cost_usd) },
     raw_turn_id: row.raw_turn_id,
     node_hash: row.node_hash,
+    inherited_from_session_id: row.inherited_from,
     payload: payload === 'preview' ? 'preview' : null,
   });
 

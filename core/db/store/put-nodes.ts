@@ -4,6 +4,7 @@ import type { CallNodes, CallRow, LinkedMessage, NodeRow } from '../../model/nod
 import { noUsage } from '../../model/usage.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { lockClaims, settleOwners } from './call-owners.ts';
 
 /** A call with the turn it was read in and the session it counts for. */
 export type PlacedCall = { raw_turn_id: number; session_id: string; nodes: CallNodes };
@@ -167,15 +168,18 @@ export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promis
 export type PlacedRow = CallRow & { raw_turn_id: number; session_id: string };
 
 export async function insertCalls(tx: Sql, rows: readonly PlacedRow[]): Promise<void> {
+  const call_keys = rows.flatMap(({ call_key }) => call_key ?? []);
+  if (call_keys.length > 0) await lockClaims(tx, 'to look');
   await tx.rows(sql`
-    insert into svc.calls (raw_turn_id, session_id, tip_hash, leaf_hash, model, stream, max_tokens, tool_count, response_id,
+    insert into svc.calls (raw_turn_id, session_id, tip_hash, leaf_hash, model, stream, max_tokens, tool_count, call_key, response_id,
                            previous_response_id, conversation_id, unreadable, kind, judged, cwd, git_branch, agent_name)
     select r.raw_turn_id, r.session_id, decode(r.tip_hash, 'hex'), decode(r.leaf_hash, 'hex'), r.model, r.stream, r.max_tokens,
-           r.tool_count, r.response_id, r.previous_response_id, r.conversation_id, r.unreadable,
+           r.tool_count, decode(r.call_key, 'hex'), r.response_id, r.previous_response_id, r.conversation_id, r.unreadable,
            r.kind, r.judged, r.cwd, r.git_branch, r.agent_name
       from json_to_recordset(${jsonText(rows)}::json) as r (
              raw_turn_id bigint, session_id uuid, tip_hash text, leaf_hash text, model text, stream boolean,
-             max_tokens integer, tool_count integer, response_id text, previous_response_id text,
+             max_tokens integer, tool_count integer, call_key text, response_id text, previous_response_id text,
              conversation_id text, unreadable text, kind text, judged text, cwd text, git_branch text, agent_name text)
     on conflict (raw_turn_id) do nothing`);
+  await settleOwners(tx, call_keys, null);
 }

@@ -11,6 +11,7 @@ import type { NodeRow } from '../../model/node.ts';
 import { noUsage } from '../../model/usage.ts';
 import { echoed } from '../../provider/echoed.ts';
 import { formatById } from '../../provider/formats.ts';
+import { transcriptKey } from '../call-key.ts';
 import { compareKeys, keyOf } from '../order.ts';
 import type { PriceOf } from '../prices.ts';
 import { storable } from '../storable.ts';
@@ -25,8 +26,37 @@ export type TranscriptSource = {
   identity: Identity; // of the session that it is uploaded for
 };
 
+/** That a session holds a call: by which name, and how good its claim is to have made it. */
+export type Claim = {
+  call_key: string; // derive/call-key.ts
+  call_id: string;
+  is_own: boolean; // the file says that its session made the call
+  file_ended_at: string; // its latest record: a copy of the file goes on for longer
+};
+
 /** A call with the nodes that no call before it holds. */
-export type TranscriptTurn = { turn: CallTurn; nodes: NodeRow[] };
+export type TranscriptTurn = { turn: CallTurn; nodes: NodeRow[]; claim: Claim };
+
+/** `elsewhere`: nodes of a call that counts in another session, where they stand. */
+export type CountedTurn = TranscriptTurn & { elsewhere: NodeRow[] };
+
+/** By its key: the session in which a call counts, where that is not as a transcript of this session holds it. */
+export type Inherited = ReadonlyMap<string, string>;
+
+/**
+ * The calls as they count. Of those that count elsewhere no nodes are stored: they stand there. A call that two files of the session
+ * hold counts where it comes first.
+ */
+export function countedOnce(session_id: string, told: readonly TranscriptTurn[], inherited: Inherited): CountedTurn[] {
+  const seen = new Set<string>();
+  return told.map((call) => {
+    const { call_key } = call.claim;
+    const from = inherited.get(call_key) ?? (seen.has(call_key) ? session_id : undefined);
+    seen.add(call_key);
+    if (from === undefined) return { ...call, elsewhere: [] };
+    return { ...call, turn: { ...call.turn, inherited_from: from }, nodes: [], elsewhere: call.nodes };
+  });
+}
 
 /** The prefix tells a transcript's calls from those of the wire wherever only the id is known. */
 const PREFIX = 'tx:';
@@ -41,11 +71,11 @@ export function transcriptTurns(
   told.sort((one, other) => compareKeys(keyOf(one.turn), keyOf(other.turn)));
   const seen = new Set<string>();
   const unseen = (hash: string) => !seen.has(hash) && seen.add(hash) !== undefined;
-  return told.map(({ turn, added, answer }) => {
+  return told.map(({ turn, added, answer, claim }) => {
     const fresh = added.filter(({ message }) => unseen(message.node_hash));
     const nodes = fresh.map((one) => nodeOf(turn, one.message, one));
     if (answer && unseen(answer.message.node_hash)) nodes.push(answerNode(turn, answer, priceOf));
-    return { turn: { ...turn, fresh: fresh.map(({ message }) => message) }, nodes };
+    return { turn: { ...turn, fresh: fresh.map(({ message }) => message) }, nodes, claim };
   });
 }
 
@@ -55,7 +85,7 @@ type Placed = {
   position: number;
   spine: Placed | null; // the last message up to here that is not injected, this one included
 };
-type LinkedCall = { turn: CallTurn; added: Placed[]; answer: Placed | null };
+type LinkedCall = { turn: CallTurn; added: Placed[]; answer: Placed | null; claim: Claim };
 
 /** Each call on the history that it goes on from. The history is never copied: a long file costs as much as it holds. */
 function linkedCalls(
@@ -87,7 +117,19 @@ function linkedCalls(
       surroundings: { ...noSurroundings, git_branch: reading.git_branch },
       ...{ format: reading.format, provider: format.provider },
     });
-    return { turn: { ...turn, tip_hash: tip, leaf_hash: answer.message.node_hash }, added, answer };
+    const { request_id, made, is_own, reply } = call;
+    const ids = { response_id: reply.response_id, request_id };
+    const place = { harness_id: identity.harness_id, ...made, usage: reply.usage };
+    return {
+      turn: { ...turn, tip_hash: tip, leaf_hash: answer.message.node_hash },
+      ...{ added, answer },
+      claim: {
+        call_key: transcriptKey(reading.format, ids, place),
+        call_id: turn.call_id,
+        is_own,
+        file_ended_at: reading.last_at ?? turn.requested_at,
+      },
+    };
   });
 }
 

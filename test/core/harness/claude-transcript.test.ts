@@ -9,6 +9,7 @@ import {
   claudeChat,
   type Edge,
   resulted,
+  SESSION_ID,
   said,
   transcriptFile,
   uses,
@@ -153,14 +154,24 @@ test('what the harness puts in is context, and what is asked without an answer i
   assert.equal(reading.omitted, { attachment: 1 });
 });
 
-test('records that were brought along from another session are history, not calls of this one', () => {
+test('records that were brought along from another session are calls of that one', () => {
   const elsewhere = claudeChat(1).map((record) => ({ ...record, forkedFrom: { sessionId: 'other' } }));
   const reading = read([
     ...elsewhere,
     asked(['a1', 'u2'], 10, 'Here'),
     answeredBy(['u2', 'a2'], 12, 'msg_2', [said('Now')]),
   ]);
-  assert.equal(story(reading), [[0, ['user: Question 1', 'assistant: Answer 1', 'user: Here'], 'Now']]);
+  assert.equal(story(reading), [
+    [0, ['user: Question 1'], 'Answer 1'],
+    [2, ['user: Here'], 'Now'],
+  ]);
+  assert.equal(
+    reading.calls.map(({ is_own, made, request_id }) => [is_own, made.thread, made.position, request_id]),
+    [
+      [false, 'other', 0, 'req_msg_1'],
+      [true, SESSION_ID, 0, 'req_msg_2'],
+    ],
+  );
 });
 
 test('unknown types, other roles and malformed records are counted and cost the others nothing', () => {

@@ -122,8 +122,8 @@ test('a compaction puts another history in place, a rollback takes turns away', 
   ]);
 });
 
-test('what a forked thread brings along was answered elsewhere', () => {
-  const reading = read([
+test('what a forked thread brings along are calls of the thread that made them; of a sub-agent it is history', () => {
+  const records = [
     line('session_meta', 0, { id: 'child' }),
     model,
     userItem(1, 'Before'),
@@ -140,8 +140,21 @@ test('what a forked thread brings along was answered elsewhere', () => {
       response_id: 'resp_2',
       usage: { input_tokens: 6, output_tokens: 6 },
     }),
+  ];
+  const forked = read(records, { harness_session_id: 'child' });
+  assert.equal(story(forked), [
+    [0, ['user: Before'], 'There'],
+    [2, ['user: Here'], 'Now'],
   ]);
-  assert.equal(story(reading), [[0, ['user: Before', 'assistant: There', 'user: Here'], 'Now']]);
+  assert.equal(
+    forked.calls.map(({ is_own, made }) => [is_own, made.thread]),
+    [
+      [false, 'parent'],
+      [true, 'child'],
+    ],
+  );
+  const agents = read(records, { main: false, agent_id: 'child' });
+  assert.equal(story(agents), [[0, ['user: Before', 'assistant: There', 'user: Here'], 'Now']]);
 });
 
 test('a note of an activity names the tool call and the thread; only a start is evidence of a spawn', () => {

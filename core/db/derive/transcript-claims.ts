@@ -1,0 +1,62 @@
+/** Which calls does a session hold by its transcripts, and which of them count elsewhere? */
+import { sql } from 'drizzle-orm';
+import type { Claim } from '../../derive/transcript/turns.ts';
+import { jsonText } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+import { lockClaims, settleOwners } from '../store/call-owners.ts';
+import { tellDirty } from '../store/mark-dirty.ts';
+
+/** `inherited`: the session in which a call counts, where that is not as this one's transcript holds it. `mark`: of the last change. */
+export type Claimed = { mark: number; inherited: { call_key: string; session_id: string }[] };
+
+/**
+ * Puts these claims in place of the session's former ones, and settles where all of those calls count; other sessions of which that
+ * changes something are derived again. What the session has claimed before keeps the moment at which it did.
+ */
+export const claimCalls = (
+  db: Sql,
+  { session_id, claims }: { session_id: string; claims: readonly Claim[] },
+): Promise<Claimed> =>
+  db.transaction(async (tx) => {
+    await lockClaims(tx, 'to claim');
+    const first = new Map([...claims].reverse().map((claim) => [claim.call_key, claim]));
+    const rows = jsonText([...first.values()]);
+    const changed = await tx.rows<{ call_key: string }>(sql`
+      with claimed as (
+        select decode(r.call_key, 'hex') as call_key, r.call_id, r.is_own, r.file_ended_at
+          from json_to_recordset(${rows}::json)
+            as r (call_key text, call_id text, is_own boolean, file_ended_at timestamptz)),
+      gone as (
+        delete from svc.transcript_claims t
+         where t.session_id = ${session_id}::uuid and not exists (select from claimed c where c.call_key = t.call_key)
+        returning t.call_key),
+      written as (
+        insert into svc.transcript_claims as t (session_id, call_key, call_id, is_own, file_ended_at)
+        select ${session_id}::uuid, c.call_key, c.call_id, c.is_own, c.file_ended_at from claimed c
+        on conflict (session_id, call_key) do update set call_id = excluded.call_id, is_own = excluded.is_own
+         where (t.call_id, t.is_own) is distinct from (excluded.call_id, excluded.is_own)
+        returning t.call_key)
+      select encode(call_key, 'hex') as call_key from gone union select encode(call_key, 'hex') from written`);
+    await settleOwners(
+      tx,
+      changed.map(({ call_key }) => call_key),
+      session_id,
+    );
+    if (changed.length > 0) await tellDirty(tx);
+    return standingClaims(tx, { session_id });
+  });
+
+/** As they stand. */
+export async function standingClaims(db: Sql, { session_id }: { session_id: string }): Promise<Claimed> {
+  const inherited = await db.rows<Claimed['inherited'][number]>(sql`
+    select encode(t.call_key, 'hex') as call_key, t.owner_session_id as session_id
+      from svc.transcript_claims t
+     where t.session_id = ${session_id}::uuid and (t.owner_session_id <> t.session_id or t.owner_turn_id is not null)`);
+  return { mark: await claimMark(db, session_id), inherited };
+}
+
+export async function claimMark(db: Sql, session_id: string): Promise<number> {
+  const [row] = await db.rows<{ mark: number }>(sql`
+    select mark from svc.transcript_claim_marks where session_id = ${session_id}::uuid`);
+  return row?.mark ?? 0;
+}
