@@ -30,7 +30,8 @@ export async function readTranscripts(database: Pick<Database, 'ask'>, session_i
     const upload = uploads.find(
       ({ main, agent_id }) => main === identity.main && (main || agent_id === identity.agent_id),
     );
-    if (spoken && upload) out.sources.push(sourceOf(spoken, thread_id, upload));
+    if (spoken && upload) out.sources.push(...sourcesOf(spoken, thread_id, upload));
+    if (spoken) out.threads.push(...threadsBeside(spoken));
   }
   return out;
 }
@@ -76,8 +77,29 @@ const threadOf = ({ reading, file }: Read, thread_id: string): ThreadFile => ({
   ...{ agent_type: file.agent_type, description: file.description, tool_use_id: file.tool_use_id },
 });
 
+/** The active path goes first: what it shares with a branch that was left is told there. */
+const sourcesOf = ({ reading }: Read, thread_id: string, upload: TranscriptUploads): TranscriptSource[] => [
+  sourceOf(reading, thread_id, upload),
+  ...reading.beside.map(({ calls, ...beside }) =>
+    sourceOf({ ...reading, calls }, beside.thread_id || thread_id, upload),
+  ),
+];
+
+/** Sub-agents that have no file of their own. */
+const threadsBeside = ({ reading, file }: Read): ThreadFile[] =>
+  reading.beside
+    .filter(({ thread_id }) => thread_id !== '')
+    .map(({ thread_id, prompt }) => {
+      const spawn = { tool_use_id: '', path: '', label: '', description: '', prompt };
+      return {
+        ...threadOf({ reading: { ...reading, spawn, spawned: [], title: null }, file, records: 0 }, thread_id),
+        ...unnamed,
+      };
+    });
+const unnamed = { agent_type: '', description: '', tool_use_id: '' };
+
 const sourceOf = (
-  { reading }: Read,
+  reading: TranscriptReading,
   thread_id: string,
   { first_id, identity }: TranscriptUploads,
 ): TranscriptSource => ({

@@ -38,8 +38,40 @@ const answerOf = (raw: Fields): string => {
  * The active path in the order of the conversation, with the pieces of each answer next to each other. Pieces and results of tools
  * that ran beside each other hang where the path does not pass: they belong to it all the same. Linear in the records.
  */
-export function activePath(tree: ClaudeTree, main: boolean): ClaudeRecord[] {
-  const path = pathTo(activeLeaf(tree, main), tree.byId);
+export const activePath = (tree: ClaudeTree, main: boolean): ClaudeRecord[] => wholePath(tree, activeLeaf(tree, main));
+
+/** A path with answers that the active one does not hold: a branch that was left, or a sub-agent in the file of the main thread. */
+export type OtherPath = { path: ClaudeRecord[]; root: ClaudeRecord; is_side: boolean };
+
+/** Each is as long as a file may be; what a person goes back from is few. The newest are taken. */
+const MOST_PATHS = 64;
+
+/** In the order of their leaves. A sub-agent's path is without the records of the main thread that it may hang on. */
+export function otherPaths(tree: ClaudeTree, active: readonly ClaudeRecord[], main: boolean): OtherPath[] {
+  const seen = new Set(active);
+  const answered = new Set(active.map(({ answer, uuid }) => answer || uuid));
+  const parents = new Set([...tree.byId.values()].map(({ parent }) => parent));
+  const leaves: ClaudeRecord[] = [];
+  for (const end of [...tree.byId.values()].filter(({ uuid }) => !parents.has(uuid)).reverse()) {
+    let says = false;
+    for (let at: ClaudeRecord | undefined = end; at && !seen.has(at); at = tree.byId.get(at.parent)) {
+      seen.add(at);
+      const answer = at.answer || at.uuid;
+      if (at.type === 'assistant' && !answered.has(answer)) says = true;
+      if (at.type === 'assistant') answered.add(answer);
+    }
+    if (says && leaves.length < MOST_PATHS) leaves.push(end);
+  }
+  return leaves.reverse().flatMap((leaf) => {
+    const is_side = main && leaf.side;
+    const path = wholePath(tree, leaf).filter(({ side }) => !is_side || side);
+    const [root] = path;
+    return root ? [{ path, root, is_side }] : [];
+  });
+}
+
+function wholePath(tree: ClaudeTree, leaf: ClaudeRecord | undefined): ClaudeRecord[] {
+  const path = pathTo(leaf, tree.byId);
   const pieces = new Map<string, ClaudeRecord[]>();
   const results = new Map<string, ClaudeRecord[]>();
   for (const record of tree.byId.values()) {

@@ -4,7 +4,14 @@ import type { Reply } from '../model/reply.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
 import { anthropicMessages } from '../provider/anthropic-messages.ts';
 import { assertShallow, type Fields, fields, isFields, text } from '../provider/json.ts';
-import { activePath, type ClaudeRecord, type ClaudeTree, claudeTree } from './claude-path.ts';
+import {
+  activePath,
+  type ClaudeRecord,
+  type ClaudeTree,
+  claudeTree,
+  type OtherPath,
+  otherPaths,
+} from './claude-path.ts';
 import type { TranscriptReading } from './harness.ts';
 import { noTally, omit, type Tally } from './omitted.ts';
 import { recordTime } from './record-time.ts';
@@ -25,6 +32,13 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
   const firstWords = tellPath(path, told, { at, made, tally });
 
   const active = new Set(path.map(({ raw }) => raw));
+  const beside = otherPaths(tree, path, main).map((other) => {
+    for (const { raw } of other.path) {
+      if (!active.has(raw)) tally.projected++;
+      active.add(raw);
+    }
+    return besideIn(other, file, { at });
+  });
   const titles = titlesOf(records);
   for (const record of records) tallyRest(record, { active, tree, tally });
   const times = records.map((record) => recordTime(record, received_at)).filter((time) => time !== null);
@@ -34,6 +48,7 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
     cwd: latestText(path, 'cwd'),
     git_branch: branchOf(latestText(path, 'gitBranch')),
     calls: told.calls,
+    beside,
     spawn: main
       ? null
       : { tool_use_id: '', path: '', label: latestText(path, 'attributionAgent'), description: '', prompt: firstWords },
@@ -45,6 +60,19 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
     projected_records: tally.projected,
     omitted: tally.omitted,
   };
+}
+
+/** A branch of the file's own thread, or a sub-agent, which is told by the record that it begins with. */
+function besideIn(
+  { path, root, is_side }: OtherPath,
+  file: TranscriptFile,
+  { at }: Pick<Telling, 'at'>,
+): TranscriptReading['beside'][number] {
+  const thread_id = is_side ? `sidechain-${root.uuid}` : '';
+  const own = is_side ? { ...file, main: false, agent_id: thread_id } : file;
+  const told = story(file.received_at, { joined: true });
+  const prompt = tellPath(path, told, { at, made: madeIn(own), tally: noTally() });
+  return { thread_id, prompt, calls: told.calls };
 }
 
 /** A session that was forked or resumed into another brings along records of the first, which say so or say nothing of it. */

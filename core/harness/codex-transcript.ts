@@ -39,6 +39,7 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
     cwd: text(meta.cwd),
     git_branch: text(fields(meta.git).branch),
     calls: reading.told.calls,
+    beside: [],
     spawn: main ? null : { ...threadSpawn(meta), prompt: reading.firstWords },
     spawned: records.flatMap(spawnedIn),
     is_spawn_evidence: isSpawnEvidence(records),

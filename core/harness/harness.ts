@@ -104,6 +104,8 @@ export type TranscriptReading = {
   cwd: string; // ''
   git_branch: string; // ''
   calls: TranscriptCall[]; // of the active path, in order
+  /** What was answered beside it: on branches that were left, and by sub-agents that have no file of their own. */
+  beside: { thread_id: string; prompt: string; calls: TranscriptCall[] }[]; // `thread_id` '': the file's own
   /** What the file says of how its thread came to be. */
   spawn: SpawnTold | null;
   /** What it says of how others came to be; the first word about a thread holds. */

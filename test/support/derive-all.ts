@@ -2,14 +2,14 @@
 import * as assert from 'uvu/assert';
 import type { Database } from '../../core/db/database.ts';
 import { runDeriveWorker } from '../../core/engine/derive-worker.ts';
-import { builtIn } from '../../core/engine/reader.ts';
+import { builtIn, type Reader } from '../../core/engine/reader.ts';
 import { openLog } from '../../core/log.ts';
 
-export async function deriveAll(database: Database): Promise<void> {
+export async function deriveAll(database: Database, reader: Reader = builtIn): Promise<void> {
   const stopping = new AbortController();
   const worker = runDeriveWorker({
     database,
-    reader: builtIn,
+    reader,
     log: openLog('silent'),
     metrics: { derived: () => {}, derivePending: () => {} },
     signal: stopping.signal,

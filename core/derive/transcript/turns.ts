@@ -67,7 +67,11 @@ export function transcriptTurns(
   sources: readonly TranscriptSource[],
   priceOf: PriceOf,
 ): TranscriptTurn[] {
-  const told = sources.flatMap((source) => linkedCalls(session_id, source));
+  const first = new Map<string, LinkedCall>(); // what branches share is told once
+  for (const source of sources)
+    for (const call of linkedCalls(session_id, source))
+      if (!first.has(call.turn.call_id)) first.set(call.turn.call_id, call);
+  const told = [...first.values()];
   told.sort((one, other) => compareKeys(keyOf(one.turn), keyOf(other.turn)));
   const seen = new Set<string>();
   const unseen = (hash: string) => !seen.has(hash) && seen.add(hash) !== undefined;

@@ -84,7 +84,7 @@ test('tools that ran beside each other bring back all their results, although th
   assert.equal(reading.omitted, {});
 });
 
-test('the newest usable record of a prompt names the leaf; a later descendant goes on, other branches are left out', () => {
+test('the newest usable record of a prompt names the leaf; a later descendant goes on, what other branches answered stands beside it', () => {
   const branches = [
     asked(['', 'u1'], 0, 'Start'),
     answeredBy(['u1', 'a1'], 1, 'msg_1', [said('Started')]),
@@ -97,7 +97,22 @@ test('the newest usable record of a prompt names the leaf; a later descendant go
   assert.equal(answers(branches), ['Started', 'Gone right'], 'the latest leaf');
   const named = [...branches, { type: 'last-prompt', leafUuid: 'u2' }, { type: 'last-prompt', leafUuid: 'nowhere' }];
   assert.equal(answers(named), ['Started', 'Gone left']);
-  assert.equal(read(named).omitted, { 'inactive-branch': 2, 'last-prompt': 1 });
+  const { omitted, beside } = read(named);
+  assert.equal(omitted, { 'last-prompt': 1 });
+  assert.equal(
+    beside.map(({ thread_id, calls }) => [thread_id, calls.map(({ local_id }) => local_id)]),
+    [['', ['msg_1 req_msg_1', 'msg_3 req_msg_3']]],
+  );
+});
+
+test('a branch without an answer of its own is left out', () => {
+  const { omitted, beside, calls } = read([
+    ...claudeChat(1),
+    asked(['a1', 'u2'], 10, 'Never mind'),
+    asked(['a1', 'u3'], 11, 'This'),
+    answeredBy(['u3', 'a3'], 12, 'msg_3', [said('Done')]),
+  ]);
+  assert.equal([calls.length, beside.length, omitted], [2, 0, { 'inactive-branch': 1 }]);
 });
 
 test('a main file prefers the main thread, an agent file its own', () => {
@@ -107,7 +122,15 @@ test('a main file prefers the main thread, an agent file its own', () => {
     { ...asked(['', 's1'], 2, 'Side'), isSidechain: true },
     { ...answeredBy(['s1', 's2'], 3, 'msg_2', [said('Side answer')]), isSidechain: true },
   ];
-  assert.equal(story(read(records)), [[0, ['user: Main'], 'Main answer']]);
+  const main = read(records);
+  assert.equal(story(main), [[0, ['user: Main'], 'Main answer']]);
+  const [side, ...others] = main.beside;
+  assert.equal(side && [side.thread_id, side.prompt, story({ ...main, calls: side.calls })], [
+    'sidechain-s1',
+    'Side',
+    [[0, ['user: Side'], 'Side answer']],
+  ]);
+  assert.equal(others, []);
   const agent = read(records, { main: false, agent_id: 'a' });
   assert.equal(story(agent), [[0, ['user: Side'], 'Side answer']]);
   assert.is(agent.spawn?.prompt, 'Side');
