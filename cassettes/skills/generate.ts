@@ -65,9 +65,9 @@ export const generateApp = () =>
     const key = keyFor(config);
     if (key === '')
       throw new SkillRefusal('no-llm-key', 'Cannot generate the skill: no LLM key is configured; set "llm.api_key"');
-    const share = Math.floor(config['transcript.max_characters'] / ids.length);
+    const characters = Math.floor(config['transcript.max_characters'] / ids.length);
     const steps: Step[] = [];
-    for (const id of ids) steps.push(...(await stepsOf(core, id, share, signal)));
+    for (const id of ids) steps.push(...(await stepsOf(core, id, { characters, sources: new Set(ids), signal })));
     const nothing = (why: string) => new SkillRefusal('nothing-usable', `Cannot generate the skill: ${why}`);
     if (steps.length === 0) throw nothing('the sessions hold no conversation');
     const fence = randomUUID().replaceAll('-', '').slice(0, 16);

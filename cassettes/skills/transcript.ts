@@ -23,22 +23,25 @@ export async function findSession(core: Core, id: string, signal: AbortSignal): 
   if ((await askCore(core, `/v1/sessions/${id}`, signal)) === null) throw unknown();
 }
 
+/** `sources`: all sessions that are read. A step that counts in one of them is read there, and not where it was brought along. */
+export type Reading = { characters: number; sources: ReadonlySet<string>; signal: AbortSignal };
+
 /**
  * The steps of a session in their order, as many as have that many characters together: its beginning and its end when all are more,
  * since the one says what was asked for and the other what it came to.
  */
-export async function stepsOf(core: Core, id: string, characters: number, signal: AbortSignal): Promise<Step[]> {
+export async function stepsOf(core: Core, id: string, { characters, sources, signal }: Reading): Promise<Step[]> {
   const traces = await tracesOf(core, id, signal);
   const front: Step[] = [];
   let read = 0;
   for (let size = 0; read < traces.length && size < characters; read++) {
-    const steps = await traceSteps(core, traces[read] as string, signal);
+    const steps = await traceSteps(core, traces[read] as string, sources, signal);
     for (const step of steps) front.push(step); // there may be more of them than a call takes arguments
     size += sizeOf(steps);
   }
   const back: Step[][] = [];
   for (let at = traces.length - 1, size = 0; at >= read && size < characters * TAIL; at--) {
-    const steps = await traceSteps(core, traces[at] as string, signal);
+    const steps = await traceSteps(core, traces[at] as string, sources, signal);
     back.push(steps);
     size += sizeOf(steps);
   }
@@ -107,11 +110,15 @@ type Span = {
   name: string;
   input: Block[];
   output: Block[];
+  inherited_from_session_id?: string;
 };
 
-async function traceSteps(core: Core, id: string, signal: AbortSignal): Promise<Step[]> {
+async function traceSteps(core: Core, id: string, sources: Reading['sources'], signal: AbortSignal): Promise<Step[]> {
   const read = (await askCore(core, `/v1/traces/${id}`, signal)) as { spans: Span[] } | null;
-  return (read?.spans ?? []).map(stepOf).filter(({ said }) => said.length > 0);
+  const spans = (read?.spans ?? []).filter(
+    ({ inherited_from_session_id: from }) => from === undefined || !sources.has(from),
+  );
+  return spans.map(stepOf).filter(({ said }) => said.length > 0);
 }
 
 /** Exported for tests of what is said. */

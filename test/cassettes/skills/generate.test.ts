@@ -7,11 +7,14 @@ import { skillProblems } from '../../support/agent-skills.ts';
 import { standCassette } from '../../support/cassette-stand.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { demoApi } from '../../support/demo-api.ts';
+import { deriveAll } from '../../support/derive-all.ts';
 import { PLANTED } from '../../support/planted-secrets.ts';
 import { idOf, insertSessions, insertSpans, insertTraces } from '../../support/projection-rows.ts';
 import type { Json } from '../../support/read-api.ts';
 import { recordedSession } from '../../support/recorded-session.ts';
 import { type LlmAsked, recordsIn, type Shown, startScriptedLlm } from '../../support/scripted-llm.ts';
+import { claudeChat } from '../../support/transcript-records.ts';
+import { testTranscripts, upload } from '../../support/transcript-uploads.ts';
 
 type Stand = Awaited<ReturnType<typeof standCassette>>;
 type Llm = Awaited<ReturnType<typeof startScriptedLlm>>;
@@ -91,6 +94,32 @@ databaseSuite('skills that are generated', (test, database) => {
         assert.ok(plain(await span.text()).includes(plain(quote)), `${quote} is said there`);
       }
     }
+  });
+
+  test('what one source brought along from another is shown to the model once', async () => {
+    llm.says(learning());
+    const file = (harness_session_id: string, questions: number) => ({
+      session: { harness_id: 'claude', harness_session_id },
+      records: claudeChat(questions).map((record) => ({ ...record, sessionId: harness_session_id })),
+    });
+    const kept = await upload(testTranscripts(database()), file('earlier', 3), file('resumed', 5));
+    await deriveAll(database());
+    const [earlier, resumed] = kept.map(({ session_id }) => session_id);
+    const answersIn = async (...sessionIds: unknown[]) => {
+      await generate({ sessionIds });
+      return recordsIn(llm.asked.at(-1) as LlmAsked)
+        .map(({ text }) => text)
+        .filter((text) => text.startsWith('Answer '))
+        .sort();
+    };
+    assert.equal(
+      await answersIn(earlier, resumed),
+      [1, 2, 3, 4, 5].map((n) => `Answer ${n}`),
+    );
+    assert.equal(
+      await answersIn(resumed),
+      [1, 2, 3, 4, 5].map((n) => `Answer ${n}`),
+    );
   });
 
   test('a claim without a link that is true is dropped, and nothing else of an answer gets into the skill', async () => {
