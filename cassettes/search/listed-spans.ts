@@ -8,8 +8,8 @@ const FINGERPRINT = `concat_ws('/', '${RECIPE}', pg_column_size(s.input), pg_col
   coalesce(s.node_hash, md5(s.input::text || s.output::text)),
   case when s.error_message <> '' then md5(s.error_message) end)`;
 
-/** Calls of the main conversation. @param spans the view, as it stands in a statement */
+/** Calls of the main conversation; what a session brought along from another is found there. @param spans the view, as it stands in a statement */
 export const listedSpans = (spans: string): string => `
   select s.trace_id, s.span_id, s.session_id, s.started_at, ${FINGERPRINT} as fingerprint, s.input, s.output,
          s.error_message
-    from ${spans} s where s.kind = 'llm' and s.call_kind = 'main'`;
+    from ${spans} s where s.kind = 'llm' and s.call_kind = 'main' and s.inherited_from_session_id is null`;

@@ -15,12 +15,13 @@ export const noAgentTotals: AgentTotals = {
   unpriced_models: [],
 };
 
-/** With one more call. @param tool_calls that it asked for */
+/** With one more call, if it counts in this session. @param tool_calls that it asked for */
 export function agentTotalsWith(
   totals: AgentTotals,
-  { model, usage, cost_usd }: Spent,
+  { model, usage, cost_usd, inherited_from }: Spent,
   tool_calls: number,
 ): AgentTotals {
+  if (inherited_from !== null) return totals;
   const counted = { ...totals, calls: totals.calls + 1, tool_calls: totals.tool_calls + tool_calls };
   if (usage === null) return counted;
   return {
