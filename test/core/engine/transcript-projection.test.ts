@@ -264,7 +264,7 @@ databaseSuite('transcript projection', (test, database) => {
     assert.is(first?.user_prompt, 'Question 1');
   });
 
-  test('another branch of the same file takes the place of the first, nodes included', async () => {
+  test('another branch of the same file stands beside the first, as it does over the wire: what was left was paid for', async () => {
     const base = claudeChat(2);
     const id = await uploaded({ session, records: base });
     await deriveAll(database());
@@ -279,10 +279,10 @@ databaseSuite('transcript projection', (test, database) => {
     await deriveAll(database());
     assert.equal(
       (await traces()).map(({ user_prompt }) => user_prompt),
-      ['Question 1', 'Another way'],
+      ['Question 1', 'Question 2', 'Another way'],
     );
-    assert.equal(await tokens(), [17, 17, 17]);
-    assert.equal((await database().sql('select 1 from svc.nodes where is_head')).length, 1);
+    assert.equal(await tokens(), [32, 32, 32]);
+    assert.equal((await database().sql('select 1 from svc.nodes where is_head')).length, 2);
     const now = await rows();
     await database().ask('markFromScratch', { session_id: id });
     await deriveAll(database());
