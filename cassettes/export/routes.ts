@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import type { Env } from '../../core/cassette/contract.ts';
 import { contractOf } from '../../core/http/contract.ts';
 import { documentApp } from '../../core/http/document.ts';
+import { knownQuery } from '../../core/http/known-query.ts';
 import { refuseNul } from '../../core/http/nul.ts';
 import { problem } from '../../core/http/problem.ts';
 import { requestIds } from '../../core/http/request-id.ts';
@@ -41,6 +42,7 @@ export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
   });
   app.use(requestIds());
   app.use(refuseNul());
+  app.use(knownQuery(app));
   app.openAPIRegistry.register('ExportLine', ExportLine); // the stream is text: no schema leads to what it tells
 
   app.openapi(ping, (c) => c.json({ status: 'ok' as const, cassette: manifest.cassette.name }, 200));

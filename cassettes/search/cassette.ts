@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { HTTPException } from 'hono/http-exception';
 import type { Cassette, Log } from '../../core/cassette/contract.ts';
 import { onError } from '../../core/http/failure.ts';
+import { knownQuery } from '../../core/http/known-query.ts';
 import { refuseNul } from '../../core/http/nul.ts';
 import { problem } from '../../core/http/problem.ts';
 import { routes } from '../../core/http/routes.ts';
@@ -22,6 +23,7 @@ app.use(async (c, next) => {
   await next();
 });
 app.use(refuseNul());
+app.use(knownQuery(app));
 searchRoutes(app);
 
 app.get('/ping', (c) => {

@@ -2,6 +2,7 @@
 import { v7 } from 'uuid';
 import type { Cassette } from '../../core/cassette/contract.ts';
 import { contractOf } from '../../core/http/contract.ts';
+import { knownQuery } from '../../core/http/known-query.ts';
 import { refuseNul } from '../../core/http/nul.ts';
 import { routes } from '../../core/http/routes.ts';
 import { literalFirst, unrouted } from '../../core/http/unrouted.ts';
@@ -23,6 +24,7 @@ function skillsApp() {
   });
   app.use(refuseNul());
   app.use(literalFirst(app));
+  app.use(knownQuery(app));
   for (const part of [listApp(), generateApp(), toolsApp(), headsApp(), versionsApp(), downloadApp()])
     app.route('/', part);
   let document: unknown = null;

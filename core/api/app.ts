@@ -12,6 +12,7 @@ import { deadline } from '../http/deadline.ts';
 import { documentApp } from '../http/document.ts';
 import { onError } from '../http/failure.ts';
 import { guard } from '../http/guards.ts';
+import { knownQuery } from '../http/known-query.ts';
 import { refuseNul } from '../http/nul.ts';
 import { payloadPlaces, payloadReads } from '../http/payload-reads.ts';
 import { requestIds } from '../http/request-id.ts';
@@ -40,7 +41,7 @@ import { sessionEditsApp } from './session-edits.ts';
 import { sessionsApp } from './sessions.ts';
 import { statsApp } from './stats.ts';
 import { statusApp } from './status.ts';
-import { swaggerApp } from './swagger.ts';
+import { SWAGGER_PATHS, swaggerApp } from './swagger.ts';
 import { tracesApp } from './traces.ts';
 
 export type ReadApi = {
@@ -68,8 +69,8 @@ export type ReadApi = {
   cassettes?: Cassettes;
 };
 
-/** Told to nobody before it is asked for: what a probe and a scraper need. */
-const OPEN = ['/ping', '/metrics'];
+/** Answered without a token: what a probe and a scraper need, and the page that asks for one. */
+const OPEN = ['/ping', '/metrics', ...SWAGGER_PATHS];
 
 /** Routes whose answers hold payloads as they are; the list of raw turns does when it is asked to. */
 const PAYLOADS = ['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'];
@@ -109,6 +110,7 @@ export function readApi(parts: ReadApi) {
   app.use(bearer(token, OPEN));
   app.use(callers(parts.trustCallerHeader ?? false));
   app.use('/v1/cassettes/*', refuseNul());
+  app.use('/v1/*', knownQuery(app, { '/v1/sessions': '/v1/browse/sessions' }));
   const inTime = deadline(parts.readMs ?? READ_MS);
   app.use('/v1/*', (c, next) => (PATIENT.test(c.req.path) ? next() : inTime(c, next)));
   const takePlace = payloadPlaces(PAYLOAD_READS);

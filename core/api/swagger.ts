@@ -5,6 +5,9 @@ import { dirname, join } from 'node:path';
 import { createRoute, z } from '@hono/zod-openapi';
 import { barred, Failure, json, routes } from '../http/routes.ts';
 
+/** The page is the same for everybody, and has to come before somebody can put a token into it. */
+const { 401: _, ...open } = barred;
+
 const PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -12,13 +15,52 @@ const PAGE = `<!doctype html>
 <title>svc: read API</title>
 <link rel="icon" href="swagger/favicon-32x32.png">
 <link rel="stylesheet" href="swagger/swagger-ui.css">
+<form id="token" hidden>
+<label>The token of this service, kept for this tab: <input type="password" autocomplete="off" required></label>
+<button>Show the contract</button>
+</form>
 <div id="contract"></div>
 <script src="swagger/swagger-ui-bundle.js"></script>
 <script src="swagger/start.js"></script>
 </html>
 `;
 
-const START = `SwaggerUIBundle({ url: 'openapi', dom_id: '#contract', deepLinking: true, validatorUrl: null });
+/** Where the service wants a token it is asked for once, kept for the tab, and sent to this service alone. */
+const START = `const KEPT = 'svc-token';
+const form = document.querySelector('#token');
+
+function show(spec, token) {
+  form.hidden = true;
+  SwaggerUIBundle({
+    url: 'openapi',
+    spec,
+    dom_id: '#contract',
+    deepLinking: true,
+    validatorUrl: null,
+    requestInterceptor: (request) => {
+      const ours = new URL(request.url, location.href).origin === location.origin;
+      if (token && ours && !request.headers.Authorization) request.headers.Authorization = 'Bearer ' + token;
+      return request;
+    },
+  });
+}
+
+async function start() {
+  const token = sessionStorage.getItem(KEPT) || '';
+  const answer = await fetch('openapi', { headers: token ? { Authorization: 'Bearer ' + token } : {} });
+  const said = await answer.json();
+  if (answer.status !== 401) return show(said, token);
+  form.hidden = false;
+  form.querySelector('input').focus();
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  sessionStorage.setItem(KEPT, form.querySelector('input').value.trim());
+  form.reset();
+  start();
+});
+start();
 `;
 
 /** Nothing but our own files may be loaded, and nobody else may frame the page. */
@@ -48,7 +90,8 @@ const readPage = createRoute({
   path: '/swagger',
   operationId: 'readContractPage',
   tags: ['service'],
-  summary: 'This contract as a page, to look at and try out',
+  summary: 'This contract as a page, to look at and try out; asks for the token where one is wanted',
+  security: [],
   responses: {
     200: {
       description: 'The page',
@@ -61,7 +104,7 @@ const readPage = createRoute({
         },
       },
     },
-    ...barred,
+    ...open,
   },
 });
 
@@ -71,6 +114,7 @@ const readPageFile = createRoute({
   operationId: 'readContractPageFile',
   tags: ['service'],
   summary: 'What the page of the contract is made of',
+  security: [],
   request: { params: z.object({ file: z.enum(Object.keys(TYPES) as [File, ...File[]]) }) },
   responses: {
     200: {
@@ -82,9 +126,12 @@ const readPageFile = createRoute({
       },
     },
     404: json(Failure, 'No such file', ['route-unknown', 'Cannot find what the path names: a segment of it is no id']),
-    ...barred,
+    ...open,
   },
 });
+
+/** Paths that are answered without a token. */
+export const SWAGGER_PATHS: readonly string[] = ['/swagger', ...Object.keys(TYPES).map((file) => `/swagger/${file}`)];
 
 export const swaggerApp = () =>
   routes()

@@ -14,6 +14,6 @@ function leadsTo(template: string, path: string): boolean {
   if (parts.length !== segments.length) return false;
   return parts.every((part, index) => {
     const segment = segments[index] ?? '';
-    return part === segment || (/\{[^}]+\}/.test(part) && segment !== '');
+    return part === segment || (part.includes('{') && segment !== '');
   });
 }

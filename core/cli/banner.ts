@@ -5,13 +5,14 @@ export type Running = {
   version: string;
   proxy: string; // http://localhost:8080
   api: string;
+  wantsToken: boolean; // of the read API
   ingest: string;
   internal?: string | undefined; // undefined: there is none
   data: string; // where the turns are kept, without credentials
   provider: string; // of the proxy's bare paths
 };
 
-export const banner = ({ version, proxy, api, ingest, internal, data, provider }: Running): string =>
+export const banner = ({ version, proxy, api, wantsToken, ingest, internal, data, provider }: Running): string =>
   [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',
@@ -24,7 +25,7 @@ export const banner = ({ version, proxy, api, ingest, internal, data, provider }
     ...clients(proxy),
     '',
     'Read the conversation back:',
-    row('sessions', `curl ${api}/v1/sessions`),
+    row('sessions', `curl ${wantsToken ? TOKEN : ''}${api}/v1/sessions`),
     '',
   ].join('\n');
 
@@ -33,7 +34,13 @@ export const ingestBanner = ({ version, ingest, data }: Pick<Running, 'version' 
   [`${pc.bold(`svc ${version}`)} takes turns in`, '', row('ingest API', ingest), row('data', data), ''].join('\n');
 
 /** Of the capture proxy alone. */
-export const proxyBanner = ({ version, proxy, internal, data, provider }: Omit<Running, 'api' | 'ingest'>): string =>
+export const proxyBanner = ({
+  version,
+  proxy,
+  internal,
+  data,
+  provider,
+}: Omit<Running, 'api' | 'wantsToken' | 'ingest'>): string =>
   [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',
@@ -44,6 +51,9 @@ export const proxyBanner = ({ version, proxy, internal, data, provider }: Omit<R
     ...clients(proxy),
     '',
   ].join('\n');
+
+/** By its name, so that it stands on no screen and in no scrollback. */
+const TOKEN = '-H "authorization: Bearer $SVC_API_TOKEN" ';
 
 const passing = (proxy: string, provider: string) =>
   row('capture proxy', `${proxy}   ${pc.dim(`bare paths go to ${provider}`)}`);

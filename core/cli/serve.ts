@@ -125,7 +125,9 @@ function welcome({ proxy, api, ingest, internal }: Listeners, { config, folder }
     internal: internal.length > 0 ? shown(internal) : undefined,
     provider: config.proxy.provider,
   };
-  return api.length === 0 ? proxyBanner(passing) : banner({ ...passing, api: shown(api) });
+  return api.length === 0
+    ? proxyBanner(passing)
+    : banner({ ...passing, api: shown(api), wantsToken: config.api.token !== '' });
 }
 
 /** What the journal holds is brought into the database; what cannot be is still there at the next start. */

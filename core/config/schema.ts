@@ -117,7 +117,7 @@ export const Config = z.strictObject({
       web_ui: z.boolean().default(false).describe('serve the browser UI at /'),
       token: text((value) => (/^[\x21-\x7e]*$/.test(value) ? null : 'must be printable ASCII without spaces'))
         .default('')
-        .describe('bearer token for everything but /ping and /metrics; prefer SVC_API_TOKEN')
+        .describe('bearer token for everything but /ping, /metrics and /swagger; prefer SVC_API_TOKEN')
         .meta(SECRET),
       trust_caller_header: z
         .boolean()

@@ -1,6 +1,6 @@
 /** How are sessions found? By words, attributes and a window of time, in one of six orders. */
 import { z } from '@hono/zod-openapi';
-import { Attribute, Bound } from './filter.ts';
+import { Attribute, Bound, boundSchema } from './filter.ts';
 import { Cursor, Limit } from './page.ts';
 import { Session } from './session.ts';
 
@@ -64,8 +64,8 @@ const filters = {
     param: { style: 'form', explode: false },
     description: 'any of these, with commas between',
   }),
-  since: Bound.openapi({ type: 'string', format: 'date-time', description: 'seen then or later; RFC 3339' }),
-  until: Bound.openapi({ type: 'string', format: 'date-time', description: 'started before; RFC 3339' }),
+  since: Bound.openapi(boundSchema('seen then or later')),
+  until: Bound.openapi(boundSchema('started before')),
 };
 
 /** All that is not null must hold. */

@@ -10,19 +10,46 @@ export const Attribute = z
 const STAMP =
   /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:\.(\d{1,9}))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/i;
 
-/** One side of a window, as `instantAfter` has it; null: open. */
-export const Bound = z
-  .string()
-  .optional()
-  .transform((stamp, context) => {
-    if (stamp === undefined) return null;
-    const instant = instantAfter(stamp);
-    if (instant !== null) return instant;
-    context.addIssue(
-      'must be an RFC 3339 timestamp such as 2026-07-27T09:30:00Z or 2026-07-27T11:30:00%2B02:00 ("+" written as %2B)',
-    );
-    return z.NEVER;
-  });
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const DAYS_AGO: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
+
+/** What a side of a window may be, where "+" stands for itself. */
+export const BOUND =
+  'must be an RFC 3339 timestamp such as 2026-07-27T09:30:00Z or 2026-07-27T11:30:00+02:00, a day in UTC such as 2026-07-27, today or yesterday';
+const BOUND_IN_ADDRESS = BOUND.replace('+02:00', '%2B02:00 ("+" written as %2B)');
+
+/** One side of a window, as `instantAfter` has it; null: open. A day is its first moment in UTC. @param now milliseconds since 1970 */
+export const boundAt = (now: () => number) =>
+  z
+    .string()
+    .optional()
+    .transform((stamp, context) => {
+      if (stamp === undefined) return null;
+      const instant = instantAfter(momentOf(stamp, now));
+      if (instant !== null) return instant;
+      context.addIssue(BOUND_IN_ADDRESS);
+      return z.NEVER;
+    });
+export const Bound = boundAt(Date.now);
+
+/** A day as its first moment; anything else as it is. */
+function momentOf(stamp: string, now: () => number): string {
+  const ago = Object.hasOwn(DAYS_AGO, stamp) ? DAYS_AGO[stamp] : undefined;
+  const day = ago === undefined ? stamp : new Date(now() - ago * DAY_MS).toISOString().slice(0, 10);
+  return DAY.test(day) ? `${day}T00:00:00Z` : stamp;
+}
+const DAY_MS = 86_400_000;
+
+/** Of such a parameter, for the contract. */
+export const boundSchema = (description: string) => ({
+  type: 'string' as const,
+  anyOf: [
+    { type: 'string' as const, format: 'date-time' },
+    { type: 'string' as const, format: 'date' },
+    { enum: Object.keys(DAYS_AGO) },
+  ],
+  description: `${description}; RFC 3339, a day, today or yesterday (UTC, from its first moment on)`,
+});
 
 const MINUTE_MS = 60_000;
 const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');

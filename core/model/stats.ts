@@ -1,14 +1,14 @@
 /** What do the stored messages come to? Counts and sums over those that a filter matches. (Seed, 'Stats aggregate'.) */
 import { z } from '@hono/zod-openapi';
-import { Attribute, Bound } from './filter.ts';
+import { Attribute, Bound, boundSchema } from './filter.ts';
 
 export const StatsQuery = z.object({
   project: Attribute.openapi({ type: 'string', description: 'messages of this project' }),
   agent_name: Attribute.openapi({ type: 'string', description: 'messages of calls by this agent' }),
   model: Attribute.openapi({ type: 'string', description: 'messages of calls to this model, as the answer names it' }),
   provider: Attribute.openapi({ type: 'string', description: 'messages of calls to this provider' }),
-  since: Bound.openapi({ type: 'string', format: 'date-time', description: 'messages made then or later; RFC 3339' }),
-  until: Bound.openapi({ type: 'string', format: 'date-time', description: 'messages made before; RFC 3339' }),
+  since: Bound.openapi(boundSchema('messages made then or later')),
+  until: Bound.openapi(boundSchema('messages made before')),
 });
 
 /** All that is not null must hold. `since` is within the window, `until` is not; both as `Bound` has them. */

@@ -69,5 +69,44 @@ test('it shows every operation, and asks nobody but us', async () => {
   }
 });
 
+test('where the service wants a token the page asks for it, keeps it for its tab, and sends it along', async () => {
+  const app = testApi({ token: 'open-sesame-1' });
+  const { addresses, close } = await serveApp({ fetch: app.fetch, hosts: ['127.0.0.1'], port: 0, what: 'read API' });
+  const base = addresses[0] ?? '';
+  const profile = await mkdtemp(join(tmpdir(), 'svc-chromium-'));
+  const browser = await chromium.launchPersistentContext(profile, { executablePath: CHROMIUM, args: ARGS });
+  try {
+    const page = await browser.newPage();
+    await page.goto(`${base}/swagger`);
+    await page.waitForSelector('#token input', { state: 'visible' });
+    await page.fill('#token input', 'a wrong one');
+    await page.click('#token button');
+    await page.waitForSelector('#token input', { state: 'visible' });
+    assert.is(await page.locator('.opblock').count(), 0);
+    await page.fill('#token input', 'open-sesame-1');
+    await page.click('#token button');
+    await page.waitForSelector('.opblock');
+    assert.is(await page.locator('#token').isVisible(), false);
+    assert.is(page.url(), `${base}/swagger`, 'the token is in no address');
+
+    const cassettes = '#operations-cassettes-listCassettes';
+    await page.click(`${cassettes} .opblock-summary-control`);
+    await page.click(`${cassettes} .try-out__btn`);
+    await page.click(`${cassettes} .execute`);
+    await page.waitForSelector(`${cassettes} .live-responses-table .response`);
+    assert.match(await page.locator(`${cassettes} .live-responses-table`).innerText(), '"cassettes"');
+
+    await page.reload();
+    await page.waitForSelector('.opblock');
+    const other = await browser.newPage();
+    await other.goto(`${base}/swagger`);
+    await other.waitForSelector('#token input', { state: 'visible' });
+  } finally {
+    await browser.close();
+    await close(0);
+    await rm(profile, { recursive: true, force: true });
+  }
+});
+
 if (!existsSync(CHROMIUM)) console.log(`skip: the page of the contract: there is no ${CHROMIUM}`);
 else test.run();

@@ -33,10 +33,16 @@ test('every setting stands in the table as the schema has it, and no other', () 
 
 test('what npm start prints stands there line by line', () => {
   const [proxy, api, ingest] = ['http://localhost:8080', 'http://localhost:8081', 'http://localhost:8082'];
-  const printed = banner({ version, proxy, api, ingest, data: '.svc/data', provider: 'ollama' });
+  const printed = banner({ version, proxy, api, wantsToken: false, ingest, data: '.svc/data', provider: 'ollama' });
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with an escape character
   const plain = printed.replace(/\u001b\[[0-9;]*m/g, '').trimEnd();
   assert.ok(readme.includes(plain), `README.md must show what the service prints at its start:\n${plain}`);
+});
+
+test('where the read API wants a token, the line to paste sends it by its name, and it is not shown', () => {
+  const at = { version, proxy: 'http://localhost:8080', api: 'http://localhost:8081', ingest: 'http://localhost:8082' };
+  const printed = banner({ ...at, wantsToken: true, data: '.svc/data', provider: 'ollama' });
+  assert.match(printed, 'curl -H "authorization: Bearer $SVC_API_TOKEN" http://localhost:8081/v1/sessions');
 });
 
 test('every npm command that it names exists', () => {

@@ -22,8 +22,11 @@ const Input = z.strictObject({
   harness: z.string().optional().describe('exact, such as claude or codex'),
   model: z.string().optional().describe('exact, any that was used'),
   status: z.enum(['completed', 'failed', 'abandoned', 'interrupted', 'unknown']).optional(),
-  since: z.string().optional().describe('RFC 3339, such as 2026-07-27T00:00:00Z; seen then or later'),
-  until: z.string().optional().describe('RFC 3339; started before'),
+  since: z
+    .string()
+    .optional()
+    .describe('RFC 3339, such as 2026-07-27T00:00:00Z, a day, today or yesterday (UTC); seen then or later'),
+  until: z.string().optional().describe('as since; started before'),
   limit: z.int().min(1).max(50).default(10),
   cursor: z.string().max(2048).optional().describe('next_cursor of the page before, with the same other arguments'),
 });

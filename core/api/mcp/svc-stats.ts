@@ -11,8 +11,11 @@ const Input = z.strictObject({
   agent_name: z.string().optional().describe('only calls by this agent'),
   model: z.string().optional().describe('only this model, by its full name'),
   provider: z.string().optional().describe('anthropic, openai or ollama'),
-  since: z.string().optional().describe('RFC 3339, such as 2026-07-27T00:00:00Z; then or later'),
-  until: z.string().optional().describe('RFC 3339; before that'),
+  since: z
+    .string()
+    .optional()
+    .describe('RFC 3339, such as 2026-07-27T00:00:00Z, a day, today or yesterday (UTC); then or later'),
+  until: z.string().optional().describe('as since; before that'),
 });
 
 const MOST_MODELS = 50; // clients make their names up

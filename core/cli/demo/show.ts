@@ -34,7 +34,7 @@ export async function showDemo({ version, proxy, api, token, out }: Shown): Prom
   );
 
   const curl = (path: string) =>
-    `curl ${token === '' ? '' : '-H "Authorization: Bearer $SVC_API_TOKEN" '}'${api}${path}'`;
+    `curl ${token === '' ? '' : '-H "authorization: Bearer $SVC_API_TOKEN" '}'${api}${path}'`;
   line('sessions', curl('/v1/sessions'));
   line('this one', curl(`/v1/sessions/${id}/traces`));
   line('a bug', curl(`/v1/sessions/${sessionId('claude', 'demo-flaky-midnight-test')}/traces`));

@@ -156,6 +156,14 @@ databaseSuite('export routes', (test, database) => {
       assert.match(await refused(`/sessions?${query}`, 400, 'bad-request'), /^Cannot read the query: "(since|until)" /);
   });
 
+  test('400: a parameter that the route has not, with the one that was meant', async () => {
+    assert.is(
+      await refused('/sessions?detial=traces', 400, 'bad-request'),
+      'Cannot read the query: "detial" is no parameter here; did you mean "detail"?',
+    );
+    assert.match(await refused(`${SINGLE}?since=${day(1)}`, 400, 'bad-request'), '; there are detail');
+  });
+
   test('400: an unrecognised detail, on both routes', async () => {
     for (const path of ['/sessions', SINGLE])
       for (const detail of ['full', 'SPANS', ''])

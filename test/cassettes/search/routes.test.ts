@@ -164,6 +164,7 @@ databaseSuite('search: routes', (test, database) => {
     'top_k=-1': 'query=a&top_k=-1',
     'top_k=2.5': 'query=a&top_k=2.5',
     'top_k=many': 'query=a&top_k=many',
+    'a parameter that it has not': 'query=a&topk=3',
     'an empty top_k': 'query=a&top_k=',
     'top_k given twice': 'query=a&top_k=1&top_k=2',
   };

@@ -237,6 +237,11 @@ databaseSuite('skills', (test, database) => {
     const answer = await ask('PATCH', `/${NOBODY}`);
     assert.is(answer.headers.get('allow'), 'DELETE, GET, HEAD, PUT');
   });
+  test('a parameter that the list has not is 400, and names the one that was meant', async () => {
+    const answer = await ask('GET', '?limt=5');
+    refused(answer, 400, 'bad-request');
+    assert.is(answer.json.error, 'Cannot read the query: "limt" is no parameter here; did you mean "limit"?');
+  });
   test('q: searches name, description and tags, and takes its wildcards as they are', async () => {
     await created({ name: 'Alpha 100%' });
     await created({ name: 'b', description: 'about ALPHA' });

@@ -91,7 +91,7 @@ const JSON_RPC = new Set(['callMcp']);
 const GUARDS = new Set(['401', '403', '408', '431', '500']);
 /** HTTP's own, in the envelope of the listener, and what the protocol makes of a body. */
 const EITHER = '400';
-const PROBES = new Set(['ping']); // nobody is asked for a token
+const PROBES = new Set(['ping', 'readContractPage', 'readContractPageFile']); // nobody is asked for a token
 
 for (const { name, served, compiled, failure, always } of CONTRACTS) {
   const test = suite(`contract of the ${name}`);

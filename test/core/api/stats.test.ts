@@ -6,6 +6,7 @@ import type { Database } from '../../../core/db/database.ts';
 import { parsePriceTable, pricesWith } from '../../../core/derive/price-file.ts';
 import { prepareMemory } from '../../../core/engine/prepare-exchange.ts';
 import { builtIn } from '../../../core/engine/reader.ts';
+import { boundAt } from '../../../core/model/filter.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { Stats } from '../../../core/model/stats.ts';
 import { type CallLike, capturedCall, takeIn } from '../../support/captured-calls.ts';
@@ -299,11 +300,11 @@ databaseSuite('stats of the read API', (test, database) => {
       assert.equal(await get(`?${none}`), ZEROS, none);
   });
 
-  test('an empty parameter is an absent one, and what is no parameter is not looked at', async () => {
+  test('an empty parameter is an absent one', async () => {
     await store(call(0, 'one', [user('Hello')], replied('Hi')));
     const all = await get();
     assert.is(all.turn_count, 2);
-    for (const query of ['?', '?project=&agent_name=&model=&provider=', '?model', '?limit=0&cursor=x&session_id=y'])
+    for (const query of ['?', '?project=&agent_name=&model=&provider=', '?model', '?'])
       assert.equal(await get(query), all, query);
   });
 
@@ -325,6 +326,29 @@ databaseSuite('stats of the read API', (test, database) => {
       ['until=2016-12-31T23:59:60Z', 0],
     ] as const)
       assert.is(await turns(query), count, query);
+  });
+
+  test('a day is its first moment in UTC, and so are today and yesterday', async () => {
+    await store(call(0, 'one', [user('Hello')], replied('Hi')));
+    const turns = async (query: string) => (await get(`?${query}`)).turn_count;
+    for (const [query, count] of [
+      ['since=2026-11-21', 2],
+      ['since=2026-11-22', 0],
+      ['until=2026-11-21', 0],
+      ['until=2026-11-22', 2],
+      ['since=2026-11-21&until=2026-11-22', 2],
+    ] as const)
+      assert.is(await turns(query), count, query);
+    assert.is(await turns('until=today'), 2);
+    assert.is(
+      await turns('since=yesterday'),
+      await turns(`since=${new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)}`),
+    );
+    const bound = boundAt(() => Date.parse('2026-03-01T00:00:00.000Z'));
+    assert.equal(
+      ['today', 'yesterday', '2026-11-21', '2026-11-21T02:00:00+02:00'].map((stamp) => bound.parse(stamp)),
+      ['2026-03-01', '2026-02-28', '2026-11-21', '2026-11-21'].map((day) => `${day}T00:00:00.000000Z`),
+    );
   });
 
   test('a window that holds nothing is zeros', async () => {
@@ -362,7 +386,19 @@ databaseSuite('stats of the read API', (test, database) => {
 
   test('a timestamp that is none is refused by name, and the database is not asked', async () => {
     const instants = [
-      ...['', 'now', '2026-11-21', '2026-11-21T09:00:00', '2026-11-21T09:00Z', '2026-11-21%2009:00:00Z', '1795251600'],
+      ...[
+        '',
+        'now',
+        'Yesterday',
+        'tomorrow',
+        '2026-11-2',
+        '2026-02-30',
+        '20261121',
+        '2026-11-21T09:00:00',
+        '2026-11-21T09:00Z',
+        '2026-11-21%2009:00:00Z',
+        '1795251600',
+      ],
       ...['2026-02-30T09:00:00Z', '2026-13-01T09:00:00Z', '2026-11-21T24:00:00Z', '2026-11-21T09:60:00Z'],
       ...['2026-11-21T09:00:61Z', '2026-11-21T09:00:00.Z', '2026-11-21T09:00:00.0000000001Z', '2026-11-21T09:00:00,5Z'],
       ...['2026-11-21T09:00:00%2B2:00', '2026-11-21T09:00:00%2B24:00', '2026-11-21T09:00:00%2B0200', 'infinity', '%00'],

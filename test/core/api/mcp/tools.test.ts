@@ -235,7 +235,7 @@ databaseSuite('MCP tools', (test, database) => {
     const [{ trace_id }] = (await told('svc_session', { session_id: id })).turns;
     assert.match(await refused('svc_trace', { trace_id, span_id: NOBODY }), 'the trace has none with this span_id');
     for (const name of ['svc_sessions', 'svc_stats'])
-      assert.match(await refused(name, { since: 'yesterday' }), '"since" must be an RFC 3339 timestamp');
+      assert.match(await refused(name, { since: 'lately' }), '"since" must be an RFC 3339 timestamp');
     assert.match(await refused('svc_sessions', { query: 'x' }), 'no argument "query", only text, project');
     for (const [name, args] of [
       ['svc_sessions', { limit: 0 }],
