@@ -7,6 +7,7 @@ import { guard } from '../core/http/guards.ts';
 import type { Complaint } from '../core/http/listen.ts';
 import { requestIds } from '../core/http/request-id.ts';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';
+import { strayCalls } from '../core/http/stray-calls.ts';
 import { unrouted } from '../core/http/unrouted.ts';
 import { type Log, openLog } from '../core/log.ts';
 import { METRICS_TYPE, type Metrics } from '../core/metrics.ts';
@@ -27,6 +28,8 @@ export type IngestApi = {
   allowedHosts: readonly string[];
   /** Whether the header `x-svc-auth-subject` is believed. */
   trustCallerHeader: boolean;
+  /** Of the capture proxy, for clients that were pointed here. Absent: there is none. */
+  proxyPort?: () => number | null;
 };
 
 /** Bodies that are held at once, over all requests, from their first byte to their answer. */
@@ -57,6 +60,13 @@ export function ingestApi(parts: IngestApi) {
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(guard(allowedHosts));
+  app.use(
+    strayCalls({
+      what: 'ingest API',
+      proxyPort: parts.proxyPort ?? (() => null),
+      answer: (c, message) => rejection(c, 404, 'route-unknown', message),
+    }),
+  );
   app.use(sizeLimit({ log, metrics }));
   app.openapi(ping, (c) => c.json({ status: 'ok' } as const, 200));
   app.route('/', turnsApp({ ...taking, append }));

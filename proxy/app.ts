@@ -12,11 +12,13 @@ import type { Config } from '../core/config/schema.ts';
 import type { Log } from '../core/log.ts';
 import type { Outcome } from '../core/model/coverage.ts';
 import type { FormatId, ProviderId } from '../core/model/provider.ts';
+import { errorBody } from '../core/provider/error-body.ts';
 import type { WireFormat } from '../core/provider/format.ts';
 import { keepCopy, noCopy, type RedactedCopy } from './copy.ts';
-import { failureBody, unreachable } from './failure.ts';
+import { unreachable } from './failure.ts';
 import { forward, type Witness } from './forward.ts';
 import { pairs } from './headers.ts';
+import { betterAddress, misdirected, nameOf, speakerOf } from './misdirected.ts';
 import { originForm, outcomeWithoutFormat, type Route, routeOf } from './routes.ts';
 import { refuseTunnel, type TunnelWitness, tunnel } from './tunnel.ts';
 import type { Upstreams } from './upstream.ts';
@@ -70,9 +72,9 @@ export const proxyUpgrade =
 function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const route = routeOf(incoming.url ?? '/', deps.config.proxy);
   const { provider, upstream, target } = route;
-  const refusal = deps.refuse(incoming.headers);
+  const refusal = refusalOf(deps, route, incoming);
   if (refusal) {
-    refuseTunnel(incoming, socket, refusal.status, failureBody(provider, refusal.message));
+    refuseTunnel(incoming, socket, refusal.status, refusal.body);
     return;
   }
   const socketFormat = socketFormatOf(deps, route, incoming);
@@ -94,17 +96,18 @@ function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex,
         return null;
       }
     },
-    failure: failureOf(deps, provider),
+    failure: failureOf(deps, route, incoming),
   });
 }
 
 function passCall(deps: ProxyDeps, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const route = routeOf(incoming.url ?? '/', deps.config.proxy);
-  const refusal = deps.refuse(incoming.headers);
+  const refusal = refusalOf(deps, route, incoming);
   if (refusal) {
-    const body = failureBody(route.provider, refusal.message);
-    const length = String(Buffer.byteLength(body));
-    outgoing.writeHead(refusal.status, ['Content-Type', 'application/json', 'Content-Length', length]).end(body);
+    const length = String(Buffer.byteLength(refusal.body));
+    outgoing
+      .writeHead(refusal.status, ['Content-Type', 'application/json', 'Content-Length', length])
+      .end(refusal.body);
     return;
   }
   forward({
@@ -113,7 +116,7 @@ function passCall(deps: ProxyDeps, incoming: IncomingMessage, outgoing: ServerRe
     upstream: deps.upstreams.at(route.upstream),
     target: route.target,
     witness: witnessOf(deps, route, incoming),
-    failure: failureOf(deps, route.provider),
+    failure: failureOf(deps, route, incoming),
     addedMs: (ms) => deps.addedTtfb(ms / 1000),
   });
 }
@@ -261,8 +264,20 @@ const complain = ({ log }: ProxyDeps, error: unknown) =>
     'Cannot pass a call: internal error',
   );
 
-const failureOf = (deps: ProxyDeps, provider: ProviderId) => (error: Error) => {
-  const message = unreachable(error);
+/** What we say in the upstream's place to a call that goes to none; null: it goes. One that has lost its way is booked, as no turn. */
+function refusalOf(deps: ProxyDeps, route: Route, incoming: IncomingMessage): { status: number; body: string } | null {
+  const barred = deps.refuse(incoming.headers);
+  if (barred) return { status: barred.status, body: errorBody(speakerOf(route), barred.status, barred.message) };
+  const lost = misdirected(route, incoming, deps.config.proxy);
+  if (!lost) return null;
+  const { status, provider, message } = lost;
   deps.log.warn({ provider }, message);
-  return failureBody(provider, message);
+  bookOnly(deps, provider, 'not_a_turn');
+  return { status, body: errorBody(provider, status, message) };
+}
+
+const failureOf = (deps: ProxyDeps, route: Route, incoming: IncomingMessage) => (error: Error) => {
+  const message = unreachable(error, nameOf(route.upstream));
+  deps.log.warn({ provider: route.provider }, message);
+  return errorBody(speakerOf(route), 502, `${message}${betterAddress(route, incoming)}`);
 };

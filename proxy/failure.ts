@@ -1,24 +1,11 @@
-/** What does a client read when we cannot reach its provider? An error in the provider's own shape, so that its SDK understands. */
-import type { ProviderId } from '../core/model/provider.ts';
+/** Why was a provider not reached? In a sentence that its client may read. */
 
-/** An error document in the shape of `provider`. */
-export function failureBody(provider: ProviderId, message: string): string {
-  switch (provider) {
-    case 'anthropic':
-      return JSON.stringify({ type: 'error', error: { type: 'api_error', message } });
-    case 'openai':
-      return JSON.stringify({ error: { message, type: 'upstream_error', code: null, param: null } });
-    case 'ollama':
-      return JSON.stringify({ error: message });
-  }
-}
-
-/** Why an upstream could not be reached, by the system's own code: an error's text may hold addresses and headers. */
-export function unreachable(error: Error): string {
+/** Why an upstream could not be reached, by the system's own code: an error's text may hold addresses and headers. @param upstream without secrets */
+export function unreachable(error: Error, upstream: string): string {
   const code = (error as NodeJS.ErrnoException).code ?? firstCode(error);
-  if (code === undefined) return 'Cannot reach the upstream: the connection failed';
+  if (code === undefined) return `Cannot reach the upstream ${upstream}: the connection failed`;
   const reason = REASONS[code];
-  return `Cannot reach the upstream: ${reason ? `${reason} (${code})` : code}`;
+  return `Cannot reach the upstream ${upstream}: ${reason ? `${reason} (${code})` : code}`;
 }
 
 const UNTRUSTED =

@@ -3,8 +3,8 @@ import type { Config } from '../core/config/schema.ts';
 import type { Outcome } from '../core/model/coverage.ts';
 import type { ProviderId } from '../core/model/provider.ts';
 
-/** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. */
-export type Route = { provider: ProviderId; upstream: string; target: string; path: string };
+/** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. `bare`: it had none. */
+export type Route = { provider: ProviderId; bare: boolean; upstream: string; target: string; path: string };
 
 type Proxy = Pick<Config['proxy'], 'provider' | 'upstream' | 'upstreams'>;
 
@@ -22,7 +22,7 @@ export function routeOf(url: string, proxy: Proxy): Route {
   const upstream = named || proxy.upstream === '' ? proxy.upstreams[provider] : proxy.upstream;
   const rest = named ? whole.slice(named.length + 1) : whole;
   const target = rest === '*' || rest.startsWith('/') ? rest : `/${rest}`;
-  return { provider, upstream, target, path: target.split('?', 1)[0] as string };
+  return { provider, bare: !named, upstream, target, path: target.split('?', 1)[0] as string };
 }
 
 /** The target without scheme and host, which clients send to what they take for a forward proxy. */

@@ -17,6 +17,7 @@ import { refuseNul } from '../http/nul.ts';
 import { payloadPlaces, payloadReads } from '../http/payload-reads.ts';
 import { requestIds } from '../http/request-id.ts';
 import { barred, type HttpEnv, routes } from '../http/routes.ts';
+import { strayCalls } from '../http/stray-calls.ts';
 import { bearer } from '../http/token.ts';
 import { unrouted } from '../http/unrouted.ts';
 import { type Log, openLog } from '../log.ts';
@@ -63,6 +64,8 @@ export type ReadApi = {
   append: (body: Uint8Array<ArrayBuffer>) => Promise<IngestVerdict>;
   /** How the journal of this process does. Absent: it keeps none. */
   journal?: () => Status['journal'];
+  /** Of the capture proxy, for clients that were pointed here. Absent: there is none. */
+  proxyPort?: () => number | null;
   /** Ends what would otherwise be told for ever. */
   stopping?: AbortSignal;
   /** Absent: there are none, as in the contract that is sealed. */
@@ -107,6 +110,7 @@ export function readApi(parts: ReadApi) {
   });
   app.use(compress());
   app.use(guard(allowedHosts));
+  app.use(strayCalls({ what: 'read API', proxyPort: parts.proxyPort ?? (() => null) }));
   app.use(bearer(token, OPEN));
   app.use(callers(parts.trustCallerHeader ?? false));
   app.use('/v1/cassettes/*', refuseNul());

@@ -13,20 +13,21 @@ import { internalOf } from './internal-listen.ts';
 import { exposition, hostsOf, type Keep, type Listeners, type Opened, type Process, together } from './listening.ts';
 import { openProxy } from './proxy-listener.ts';
 
-type Parts = Process & { database: Database };
+type Parts = Process & { database: Database; proxyPort?: () => number | null };
 /** A process that runs them all keeps a journal, and serves cassettes. */
 type AllParts = Parts & { journal: Journal; cassettes: Cassettes };
 
 /** Capture proxy, read API and ingest API, and the internal listener where it is asked for. @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
-export const openListeners = (parts: AllParts): Promise<Listeners> =>
+export const openListeners = (all: AllParts): Promise<Listeners> =>
   together(async (kept) => {
-    const hosts = hostsOf(parts.config, ['proxy', 'api', 'ingest']);
-    return {
-      api: kept(await openApi(parts, hosts)).addresses,
-      ingest: kept(await openIngest(parts, hosts)).addresses,
-      internal: await openInternal(parts, kept),
-      proxy: kept(await openProxy({ ...parts, identityKey: await identityKeyOf(parts) }, hosts)).addresses,
-    };
+    const hosts = hostsOf(all.config, ['proxy', 'api', 'ingest']);
+    let proxy: string[] = [];
+    const parts = { ...all, proxyPort: () => (proxy[0] ? Number(new URL(proxy[0]).port) : null) };
+    const api = kept(await openApi(parts, hosts)).addresses;
+    const ingest = kept(await openIngest(parts, hosts)).addresses;
+    const internal = await openInternal(parts, kept);
+    proxy = kept(await openProxy({ ...parts, identityKey: await identityKeyOf(parts) }, hosts)).addresses;
+    return { api, ingest, internal, proxy };
   });
 
 /** The ingest API alone. @throws {OperatorError} its address is taken or is not this machine's */
@@ -59,6 +60,7 @@ async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened>
     journal: () => ({ bytes: journal.bytes(), oldest_seconds: engine.oldestSeconds() }),
     stopping: stopping.signal,
     cassettes: cassettes.host,
+    ...(parts.proxyPort && { proxyPort: parts.proxyPort }),
   });
   cassettes.connect((request) => api.fetch(request));
   const served = await serveApp({ fetch: api.fetch, ...at, what: 'read API' });
@@ -93,6 +95,7 @@ function openIngest(parts: Parts, allowedHosts: string[]): Promise<Opened> {
     version,
     allowedHosts,
     trustCallerHeader: config.api.trust_caller_header,
+    ...(parts.proxyPort && { proxyPort: parts.proxyPort }),
   });
   const at = parseListen(config.ingest.listen);
   return serveApp({ fetch: ingest.fetch, ...at, what: 'ingest API', complaint, asksForBodies: true });

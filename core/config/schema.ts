@@ -40,6 +40,13 @@ const dsn = () =>
 /** Marks a key whose value is shown to nobody. */
 const SECRET = { secret: true };
 
+/** Where each provider is unless somebody says otherwise. */
+export const UPSTREAMS: Readonly<Record<ProviderId, string>> = {
+  anthropic: 'https://api.anthropic.com',
+  openai: 'https://api.openai.com',
+  ollama: 'http://localhost:11434',
+};
+
 /**
  * `.svc/config.toml` with environment and flags laid over it. An unknown key is a typo, so it is refused.
  * Strict at every level; each leaf is a string, boolean, integer, choice, or list of strings.
@@ -80,9 +87,9 @@ export const Config = z.strictObject({
         .describe('where the bare paths go; empty: the address of proxy.upstreams for the provider'),
       upstreams: z
         .strictObject({
-          anthropic: address().default('https://api.anthropic.com').describe('where /anthropic/… goes'),
-          openai: address().default('https://api.openai.com').describe('where /openai/… goes'),
-          ollama: address().default('http://localhost:11434').describe('where /ollama/… goes'),
+          anthropic: address().default(UPSTREAMS.anthropic).describe('where /anthropic/… goes'),
+          openai: address().default(UPSTREAMS.openai).describe('where /openai/… goes'),
+          ollama: address().default(UPSTREAMS.ollama).describe('where /ollama/… goes'),
         })
         .prefault({}),
       listen: listen(':8080', 'capture proxy'),

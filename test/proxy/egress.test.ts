@@ -100,12 +100,12 @@ test('https: straight and through a tunnel, by an authority of one’s own; an u
     assert.is(await askSecurely(`https://localhost:${port}`, {}, extra), '200 secure');
     assert.match(
       await askSecurely(`https://localhost:${port}`, {}, ''),
-      /^Cannot reach the upstream: nobody .* NODE_EXTRA_CA_CERTS .*\(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
+      /^Cannot reach the upstream https:\/\/localhost:\d+: nobody .* NODE_EXTRA_CA_CERTS .*\(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
     );
     assert.is(await askSecurely('https://provider.example/v1', { httpsProxy }, extra), '200 secure');
     assert.is(
       await askSecurely('https://forbidden.example', { httpsProxy }, extra),
-      'Cannot reach the upstream: the forward proxy in between refused the tunnel (EPROXY)',
+      'Cannot reach the upstream https://forbidden.example: the forward proxy in between refused the tunnel (EPROXY)',
     );
     assert.equal(asked, [`localhost:${port}/path?q`, 'provider.example/v1/path?q']);
     assert.equal(tunnels, ['provider.example:443', 'Basic bWU6cHc=', 'forbidden.example:443', 'Basic bWU6cHc=']);

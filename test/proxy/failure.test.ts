@@ -77,7 +77,7 @@ for (const [what, { script, reason, ...options }] of Object.entries(failures)) {
       const { message, ...told } = await thrownBy(client, `http://127.0.0.1:${stand.port}`);
       assert.equal(told, expected, client);
       assert.match(message, reason, client);
-      assert.match(message, /^Cannot reach the upstream: /, client);
+      assert.match(message, /^Cannot reach the upstream https?:\/\/[\w.-]+(:\d+)?: /, client);
     }
   });
 }

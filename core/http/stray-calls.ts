@@ -1,0 +1,35 @@
+/** What if a provider's client was pointed at this listener? It reads the address of the capture proxy, in an error that it understands. */
+import type { Context, MiddlewareHandler } from 'hono';
+import type { ProviderId } from '../model/provider.ts';
+import { errorBody } from '../provider/error-body.ts';
+import { baseAt, prefixIn, providerOfPath } from '../provider/whose-call.ts';
+
+type Deps = {
+  /** What this is: 'read API'. */
+  what: string;
+  /** Of the capture proxy beside it; null: none runs in this process. */
+  proxyPort: () => number | null;
+  /** Default: as the provider says that something is not there. */
+  answer?: (c: Context, message: string) => Response;
+};
+
+/** Stands before the routes, none of which has such a path, and before the token, which a provider's client does not know. */
+export const strayCalls =
+  ({ what, proxyPort, answer }: Deps): MiddlewareHandler =>
+  async (c, next) => {
+    const provider = calledFor(c);
+    const port = provider && proxyPort();
+    if (!provider || !port) return next();
+    const { hostname } = new URL(c.req.url);
+    const address = baseAt(`http://${hostname}:${port}`, provider);
+    const message = `Cannot answer: this is the ${what} of svc; calls to ${provider} go to ${address}`;
+    if (answer) return answer(c, message);
+    return c.body(errorBody(provider, 404, message), 404, { 'content-type': 'application/json' });
+  };
+
+function calledFor({ req }: Context): ProviderId | null {
+  const prefixed = prefixIn(req.path);
+  if (prefixed) return prefixed.provider;
+  const provider = providerOfPath(req.path);
+  return provider === 'openai' && req.header('anthropic-version') ? 'anthropic' : provider; // both list their models alike
+}

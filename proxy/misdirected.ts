@@ -1,0 +1,52 @@
+/** Which calls have lost their way? Those that no upstream of theirs could serve: they read the right address instead. */
+import type { IncomingMessage } from 'node:http';
+import { type Config, UPSTREAMS } from '../core/config/schema.ts';
+import type { ProviderId } from '../core/model/provider.ts';
+import { baseAt, prefixIn, providerOfKey, providerOfPath } from '../core/provider/whose-call.ts';
+import type { Route } from './routes.ts';
+
+export type Misdirected = { status: 404 | 421; provider: ProviderId; message: string };
+
+type Proxy = Pick<Config['proxy'], 'provider' | 'upstream' | 'upstreams'>;
+
+/**
+ * Null: it goes to its upstream as it is. That is so of every path under a prefix, and of every bare one whose upstream is local or was
+ * set, since such an upstream may serve any path. Else a bare path may begin with a prefix that is misspelt, or a call may bring the
+ * key of another hosted provider, which must not reach this one.
+ */
+export function misdirected(route: Route, incoming: IncomingMessage, proxy: Proxy): Misdirected | null {
+  const { bare, path, upstream } = route;
+  if (!bare || proxy.upstream !== '' || upstream !== UPSTREAMS[proxy.provider]) return null;
+  const prefix = prefixIn(path);
+  if (prefix) {
+    const address = baseAt(originOf(incoming), prefix.provider);
+    const message = `Cannot pass the call on: nothing is at this path; calls to ${prefix.provider} go to ${address}`;
+    return { status: 404, provider: prefix.provider, message };
+  }
+  const owner = providerOfKey(incoming.headers);
+  if (proxy.provider === 'ollama' || owner === null || owner === proxy.provider) return null;
+  const address = baseAt(originOf(incoming), owner);
+  const message = `Cannot pass the call on to ${nameOf(upstream)}: its key is of ${owner}; calls to ${owner} go to ${address}`;
+  return { status: 421, provider: owner, message };
+}
+
+/** Whose error a client understands: of a bare path the path tells it. */
+export const speakerOf = ({ provider, bare, path }: Route): ProviderId =>
+  (bare ? providerOfPath(path) : null) ?? provider;
+
+/** Where the client of a bare path should have called, when its path is of another provider than the upstream's; '' else. */
+export function betterAddress(route: Route, incoming: IncomingMessage): string {
+  const speaker = speakerOf(route);
+  if (!route.bare || speaker === route.provider) return '';
+  return `; calls to ${speaker} go to ${baseAt(originOf(incoming), speaker)}`;
+}
+
+/** An upstream as it may be told: its address may hold a password before the host, or a key in its path. */
+export function nameOf(upstream: string): string {
+  const { protocol, host } = new URL(upstream);
+  return `${protocol}//${host}`;
+}
+
+/** Of this proxy, as the client has it. */
+const originOf = ({ headers, socket }: IncomingMessage): string =>
+  `http://${headers.host ?? `localhost:${socket.localPort}`}`;
