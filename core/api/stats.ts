@@ -15,7 +15,9 @@ const readStats = createRoute({
     'history is one message; it counts for the project, agent, model and provider of the first call that held it.',
     'Tokens and cost stand on the answer of a call. Calls of one session that asked the same and were answered the',
     'same share that answer: stats count it once although each call was billed, where sessions, traces and spans',
-    'count each. Tokens of a call whose answer is empty count there and not here.',
+    'count each. Tokens of a call whose answer is empty count there and not here. So `turn_count` is messages, where that of a',
+    'session is traces, and `total_duration_ns` is the time from the first message to the last of all sessions together, idle or',
+    'not, where the durations of traces and spans are those of calls.',
   ].join(' '),
   request: { query: StatsQuery },
   responses: {

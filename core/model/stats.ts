@@ -17,7 +17,9 @@ export type StatsFilter = z.infer<typeof StatsQuery>;
 export const Stats = z
   .object({
     session_count: z.int().describe('sessions with a matching head: a message that none of the conversation follows'),
-    turn_count: z.int().describe('matching messages, each stored once in its session'),
+    turn_count: z
+      .int()
+      .describe('matching messages, each stored once in its session; `turn_count` of a session counts its traces'),
     root_count: z.int().describe('matching messages with which a conversation begins'),
     completed_count: z
       .int()
@@ -27,7 +29,11 @@ export const Stats = z
     output_tokens: z.int().describe('of the matching answers; reasoning included'),
     total_duration_ns: z
       .number() // `z.int()` ends at 2^53, which is 104 days; every whole microsecond above is told apart all the same
-      .openapi({ type: 'integer', description: 'from the first matching message to the last' }),
+      .openapi({
+        type: 'integer',
+        description:
+          'from the first matching message to the last, over all sessions and what lies between them: no time that was worked',
+      }),
     tool_calls: z.int().describe('tool calls in matching messages'),
     unpriced_models: z.array(z.string()).describe('models with tokens that have no price, so are not in total_cost'),
   })

@@ -11,6 +11,7 @@ import { Problem } from '../../../core/model/problem.ts';
 import { Stats } from '../../../core/model/stats.ts';
 import { type CallLike, capturedCall, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
+import { demoApi } from '../../support/demo-api.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
 
 type Reply = { stop?: string; tokens?: [input: number, output: number]; tools?: number; model?: string };
@@ -414,6 +415,25 @@ databaseSuite('stats of the read API', (test, database) => {
       }
     for (const twice of ['model=a&model=b', 'since=2026-11-21T09:00:00Z&since=2026-11-21T09:00:00Z'])
       assert.is((await testApi().request(`/v1/stats?${twice}`)).status, 400, twice);
+  });
+
+  test('turn_count and total_duration_ns are other numbers than those of sessions, and the contract says which', async () => {
+    const app = await demoApi(database());
+    const ask = async (path: string): Promise<Json> => (await app.request(path)).json();
+    const stats = await ask('/v1/stats');
+    const { items } = await ask('/v1/sessions?limit=200');
+    const traces = items.reduce((sum: number, { rollup }: Json) => sum + rollup.turn_count, 0);
+    assert.ok(traces > 0 && stats.turn_count > 2 * traces, `${stats.turn_count} messages of ${traces} traces`);
+    const worked = (await ask('/v1/traces?limit=200')).items.reduce(
+      (sum: number, { duration_ns = 0 }: Json) => sum + duration_ns,
+      0,
+    );
+    assert.ok(stats.total_duration_ns > worked, 'what lies between sessions counts');
+    const { paths, components } = readContract('0') as Json;
+    const { turn_count, total_duration_ns } = components.schemas.Stats.properties;
+    assert.match(turn_count.description, 'of a session counts its traces');
+    assert.match(total_duration_ns.description, 'what lies between them');
+    assert.match(paths['/v1/stats'].get.description, 'where that of a session is traces');
   });
 
   test('the contract names the parameters of the route and no more, and its example is what it promises', () => {
