@@ -45,7 +45,7 @@ export async function sessionEvidence(
 ): Promise<SessionEvidence> {
   const state = await database.ask('transcriptState', { session_id });
   const { reading } = state;
-  if (state.newest === null && !reading) return nothing;
+  if (state.newest === null && !reading && !state.has_claims) return nothing;
   const projected = isProjected(state);
   if (!reading || !isCurrent(state)) return newEvidence(database, reader, session_id, state);
   return {

@@ -55,6 +55,11 @@ export async function standingClaims(db: Sql, { session_id }: { session_id: stri
   return { mark: await claimMark(db, session_id), inherited };
 }
 
+export async function hasClaims(db: Sql, session_id: string): Promise<boolean> {
+  const found = await db.rows(sql`select from svc.transcript_claims where session_id = ${session_id}::uuid limit 1`);
+  return found.length > 0;
+}
+
 export async function claimMark(db: Sql, session_id: string): Promise<number> {
   const [row] = await db.rows<{ mark: number }>(sql`
     select mark from svc.transcript_claim_marks where session_id = ${session_id}::uuid`);

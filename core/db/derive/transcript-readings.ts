@@ -8,7 +8,7 @@ import { instant, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { insertNodes, type PlacedNode } from '../store/put-nodes.ts';
 import { effectiveIdentity } from './effective-identity.ts';
-import { claimMark } from './transcript-claims.ts';
+import { claimMark, hasClaims } from './transcript-claims.ts';
 import { newestTranscript } from './transcript-files.ts';
 
 /** `projected`: its transcripts' calls stand in the projection, since no main call with an answer came over the wire. */
@@ -26,6 +26,7 @@ export type TranscriptState = {
   has_calls: boolean;
   has_main: boolean;
   claim_mark: number; // as of now
+  has_claims: boolean; // of former readings, where there is none that stands
   reading: StandingReading | null;
 };
 
@@ -39,7 +40,8 @@ export async function transcriptState(db: Sql, { session_id }: { session_id: str
   const newest = await newestTranscript(db, { session_id });
   const [reading] = await db.rows<StandingReading>(sql`
     select read_up_to, read_version, projected, claim_mark, evidence from svc.transcript_readings where session_id = ${session_id}`);
-  if (newest === null && !reading) return untold;
+  const has_claims = await hasClaims(db, session_id);
+  if (newest === null && !reading && !has_claims) return untold;
   const [calls] = await db.rows<{ has_calls: boolean; has_main: boolean }>(sql`
     select exists (select from svc.calls c where c.session_id = ${session_id}) as has_calls,
            exists (
@@ -50,11 +52,15 @@ export async function transcriptState(db: Sql, { session_id }: { session_id: str
     has_calls: calls?.has_calls ?? false,
     has_main: calls?.has_main ?? false,
     claim_mark: await claimMark(db, session_id),
+    has_claims,
     reading: reading ?? null,
   };
 }
 
-const untold: TranscriptState = { newest: null, has_calls: false, has_main: false, claim_mark: 0, reading: null };
+const untold: TranscriptState = {
+  ...{ newest: null, has_calls: false, has_main: false },
+  ...{ claim_mark: 0, has_claims: false, reading: null },
+};
 
 /** A call of a transcript that stands. `digest` in hex. */
 export type StandingTranscriptCall = CallKey & { digest: string };

@@ -10,7 +10,16 @@ import { wireCall } from '../../support/claude-wire.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { permutations } from '../../support/permutations.ts';
-import { answeredBy, asked, claudeChat, said } from '../../support/transcript-records.ts';
+import {
+  answeredBy,
+  answerItem,
+  asked,
+  claudeChat,
+  line,
+  said,
+  tokens,
+  userItem,
+} from '../../support/transcript-records.ts';
 import { type Said, testTranscripts, upload } from '../../support/transcript-uploads.ts';
 
 const NO_FILTER = { since: null, until: null, project: null, agent_name: null, model: null, provider: null };
@@ -167,6 +176,54 @@ databaseSuite('counted once', (test, database) => {
     await deriveAll(database());
     assert.equal(await counted(), { resumed: [5, 5, 5 * CALL, 0, ''] });
     assert.equal(await tokensIn(), Array(7).fill(5 * CALL));
+  });
+
+  for (const ids of [
+    'by the ids of its responses',
+    'by thread, place and what was used, where an older file has no ids',
+  ])
+    test(`a Codex thread that was forked counts what it brought along in its origin: ${ids}`, async () => {
+      const used = (second: number, thread_id: string, total: number) =>
+        ids.startsWith('by the ids')
+          ? line('token_usage_record', second, {
+              ...{ thread_id, response_id: `resp_${second}` },
+              usage: { input_tokens: 10, cached_input_tokens: 4, output_tokens: 5 },
+            })
+          : line('event_msg', second, tokens(10, 5, total));
+      const before = (thread: string) => [
+        ...[userItem(1, 'Before'), answerItem(2, 'There'), used(2, thread, 10)],
+        ...[userItem(3, 'And'), answerItem(4, 'There too'), used(4, thread, 20)],
+      ];
+      const rollout = (harness_session_id: string, meta: object, records: object[]): Said => ({
+        session: { harness_id: 'codex', harness_session_id },
+        records: [
+          line('session_meta', 0, { id: harness_session_id, ...meta }),
+          line('turn_context', 0, { model: 'gpt-5-codex' }),
+          ...records,
+        ],
+      });
+      const forked = [...before('origin'), userItem(9, 'Here'), answerItem(10, 'Now'), used(10, 'fork', 30)];
+      const files = [rollout('origin', {}, before('origin')), rollout('fork', { forked_from_id: 'origin' }, forked)];
+      for (const order of permutations(files)) {
+        await database().reset();
+        for (const one of order) await uploaded(one);
+        assert.equal(await counted(), { origin: [2, 2, 2 * CALL, 0, ''], fork: [3, 1, CALL, 2, 'origin'] });
+      }
+    });
+
+  test('a transcript that is moved to another session counts there alone', async () => {
+    await uploaded(file('wrong', claudeChat(3)));
+    const [turn] = await database().sql('select raw_turn_id from svc.raw_turns');
+    await database().ask('repairAttribution', {
+      ...{ raw_turn_id: Number(turn?.raw_turn_id), svc_proxy_request_id: null, reason: 'it is of another session' },
+      ...{ harness_id: 'claude', harness_session_id: 'right', thread_id: '', parent_harness_session_id: null },
+    });
+    await deriveAll(database());
+    assert.equal((await counted()).right, [3, 3, 3 * CALL, 0, '']);
+    assert.equal(await tokensIn(), Array(7).fill(3 * CALL));
+    assert.equal(await database().sql('select distinct session_id from svc.transcript_claims'), [
+      { session_id: id('right') },
+    ]);
   });
 
   test('a rebuild changes nothing, and what is stored is what the files say', async () => {
