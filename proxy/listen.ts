@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { OperatorError } from '../core/errors.ts';
+import { answerUnread } from '../core/http/answer-unread.ts';
 import { type ProxyDeps, proxyHandler, proxyUpgrade } from './app.ts';
 import { MAX_HEADER_BYTES } from './upstream.ts';
 
@@ -81,7 +82,9 @@ const SERVER_OPTIONS: ServerOptions = {
 function proxyServer(deps: ProxyDeps, tunnels: Set<Duplex>): Server {
   const handle = proxyHandler(deps);
   const upgrade = proxyUpgrade(deps);
+  const latest = new WeakMap<Socket, ServerResponse>();
   const server = createServer(SERVER_OPTIONS, (incoming, outgoing) => {
+    latest.set(incoming.socket, outgoing);
     if (!server.listening) outgoing.shouldKeepAlive = false; // closing: this answer is the connection's last
     handle(incoming, outgoing);
   });
@@ -89,6 +92,16 @@ function proxyServer(deps: ProxyDeps, tunnels: Set<Duplex>): Server {
   const asRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => server.emit('request', incoming, outgoing);
   server.on('checkContinue', asRequest); // the upstream says whether to continue
   server.on('checkExpectation', asRequest);
+  server.on(
+    'clientError',
+    answerUnread(
+      () => ({ headers: {}, body: '' }), // whose client it is nobody can tell
+      (socket) => {
+        const last = latest.get(socket);
+        return last !== undefined && !last.writableFinished && (last.req.complete || last.headersSent);
+      },
+    ),
+  );
   server.on('upgrade', (incoming, socket, head) => {
     if (staysHttp(incoming)) {
       serveWithoutUpgrade(server, incoming, socket, head);

@@ -1,11 +1,12 @@
 /** How is a fetch handler put on the network? A server for each host on one port, with limits on what a caller may hold open. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { v7 } from 'uuid';
 import { OperatorError } from '../errors.ts';
+import { answerUnread } from './answer-unread.ts';
 import { SHIELD } from './guards.ts';
-import { LINGER_BYTES, LINGER_MS, whenSent } from './linger.ts';
+import { whenSent } from './linger.ts';
 import { PROBLEM_TYPE, problemOf } from './problem.ts';
 
 export type Served = {
@@ -111,7 +112,10 @@ export async function serveApp({
     server.setTimeout(idleMs);
     server.on('checkExpectation', serve); // Node's own answer would be an empty 417
     if (asksForBodies) server.on('checkContinue', serve);
-    server.on('clientError', complainer(complaint, exchanges.of));
+    server.on(
+      'clientError',
+      answerUnread((status) => told(complaint, status), exchanges.isDue),
+    );
     return server;
   };
 
@@ -141,11 +145,6 @@ const told = (complaint: Complaint, status: number) => {
   return { headers: { ...SHIELD, 'x-request-id': requestId, 'content-type': type }, body };
 };
 
-const STATUS_OF: Record<string, number> = {
-  HPE_HEADER_OVERFLOW: 431,
-  ERR_HTTP_REQUEST_TIMEOUT: 408,
-};
-
 type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse };
 
 /** Which exchanges of a connection are not over yet; a client may send the next request before it was answered. */
@@ -158,32 +157,11 @@ function openExchanges() {
       open.set(socket, those.add(exchange));
       exchange.outgoing.on('close', () => those.delete(exchange));
     },
-    of: (socket: Socket) => [...(open.get(socket) ?? [])],
+    /** Whether an answer has begun, or is waited for by a request that was sent before. */
+    isDue: (socket: Socket) =>
+      [...(open.get(socket) ?? [])].some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent),
   };
 }
-
-/**
- * Answers bytes that are no request, or never become a whole one; the connection ends with that. A connection that is closed over
- * bytes nobody has read is reset, and the reset may overtake the answer (RFC 9112, 9.6): so what still comes is dropped for a while.
- * Node reports each further piece of it as one more error.
- */
-const complainer = (complaint: Complaint, openOf: (socket: Socket) => Exchange[]) => {
-  const answeredAt = new WeakMap<Socket, number>(); // in bytes read by then
-  return (error: NodeJS.ErrnoException, socket: Socket) => {
-    const answered = answeredAt.get(socket);
-    if (answered !== undefined && socket.bytesRead - answered < LINGER_BYTES) return undefined;
-    const due = openOf(socket).some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent);
-    if (!socket.writable || due) return socket.destroy(); // else ours would be taken for an answer that is due or has begun
-    answeredAt.set(socket, socket.bytesRead);
-    const late = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once('close', () => clearTimeout(late));
-    const status = STATUS_OF[error.code ?? ''] ?? 400;
-    const { headers, body } = told(complaint, status);
-    const head = { ...headers, connection: 'close', 'content-length': Buffer.byteLength(body) };
-    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
-    return socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
-  };
-};
 
 type Bound = { host: string; server: Server };
 

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -257,6 +258,24 @@ test('connections are used again on both sides, and pipelined requests answered 
   assert.ok(client.received().indexOf('/p1') < client.received().indexOf('/p2'));
   client.socket.destroy();
   await until(() => stand.counted.length === 7);
+});
+
+test('whoever still writes a head beyond reason reads 431, and is not cut over it', async () => {
+  const stand = await openStand([{}]);
+  const socket = connect({ port: stand.port, host: '127.0.0.1', noDelay: true });
+  const failed: string[] = [];
+  let answer = '';
+  socket.on('error', (error: NodeJS.ErrnoException) => failed.push(error.code ?? error.message));
+  socket.on('data', (bytes) => {
+    answer += bytes.toString('latin1');
+  });
+  const closed = new Promise((resolve) => socket.on('close', resolve));
+  socket.write(`GET /v1/models HTTP/1.1\r\nHost: h\r\nX: ${'y'.repeat(4_000_000)}\r\n\r\n`);
+  await closed;
+  assert.match(answer, /^HTTP\/1\.1 431 /);
+  assert.match(answer, /\r\nconnection: close\r\n/i);
+  assert.equal(failed, []);
+  assert.is(stand.upstream.asked.length, 0);
 });
 
 test('large heads pass; one beyond reason is refused with 431', async () => {
