@@ -1,6 +1,7 @@
 /** What happened in a session? Read from the core turn by turn, as steps that a model can be shown, without their secrets. */
 import { setTimeout } from 'node:timers/promises';
 import type { Env } from '../../core/cassette/contract.ts';
+import { parseJson } from '../../core/parse-json.ts';
 import { masked } from './mask.ts';
 import { SkillRefusal } from './refused.ts';
 
@@ -196,5 +197,5 @@ async function read({ body }: Response): Promise<unknown> {
     if (bytes > MOST_BYTES) return { spans: [] }; // a turn that no model could read either
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  return parseJson(Buffer.concat(chunks).toString('utf8'));
 }

@@ -1,6 +1,7 @@
 /** What do the `x-svc-*` headers say of a call's session? The envelope that a wrapper or gateway puts around it. */
 
 import { type HeaderList, hasControlCharacter, headerOf, wordOf } from '../model/headers.ts';
+import { parseJson } from '../parse-json.ts';
 
 /**
  * A field is '' or null when it was not sent or is malformed: a proxy refuses no call for its labels. `harness_id` is 'unknown' when
@@ -53,7 +54,7 @@ function percentDecoded(value: string): string | null {
 function decodedObject(value: string): Record<string, unknown> | null {
   if (value === '' || !/^[\w-]+$/.test(value) || value.length % 4 === 1) return null;
   try {
-    const object: unknown = JSON.parse(Buffer.from(value, 'base64url').toString('utf8'));
+    const object: unknown = parseJson(Buffer.from(value, 'base64url').toString('utf8'));
     const isObject = typeof object === 'object' && object !== null && !Array.isArray(object);
     return isObject && isShallow(object) ? (object as Record<string, unknown>) : null;
   } catch {

@@ -19,6 +19,7 @@ import { unlink } from 'node:fs/promises';
 import { setImmediate as immediately } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { Log } from '../log.ts';
+import { parseJson } from '../parse-json.ts';
 import { carry, heldUpTo } from './journal-carry.ts';
 import { carriagePath, runFolder, runsIn, type SegmentFile, segmentsIn } from './journal-files.ts';
 import {
@@ -127,7 +128,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
   ): z.infer<Schema> | null => {
     try {
       const { buffer, byteOffset, byteLength } = record.payload;
-      return schema.parse(JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString('utf8')));
+      return schema.parse(parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8')));
     } catch {
       const place = { run_id: run.run_id, segment: record.segment, byte_offset: record.start };
       log.warn({ ...place, record_kind: record.kind }, 'Cannot understand a journal record: it is not of its kind');

@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Log } from '../log.ts';
+import { parseJson } from '../parse-json.ts';
 import { type SegmentFile, segmentPath, segmentsIn } from './journal-files.ts';
 import {
   Continues,
@@ -341,7 +342,7 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
 
 const parsed = (json: Buffer): unknown => {
   try {
-    return JSON.parse(json.toString('utf8'));
+    return parseJson(json.toString('utf8'));
   } catch {
     return null;
   }

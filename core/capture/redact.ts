@@ -1,5 +1,6 @@
 /** What is never written? Credentials in headers and addresses; everything beside them keeps its bytes. */
 import type { HeaderList } from '../model/headers.ts';
+import { parseJson } from '../parse-json.ts';
 import { redactJson } from '../redaction/json.ts';
 import { headerTelling, type Telling } from '../redaction/names.ts';
 import { looksRandom, REDACTED } from '../redaction/shapes.ts';
@@ -15,7 +16,7 @@ const METADATA = 'x-svc-harness-metadata';
 /** A JSON object in base64url; what holds no credential keeps its bytes. */
 function redactMetadata(value: string): string {
   try {
-    const metadata: unknown = JSON.parse(Buffer.from(value, 'base64url').toString('utf8'));
+    const metadata: unknown = parseJson(Buffer.from(value, 'base64url').toString('utf8'));
     const left = JSON.stringify(redactJson(metadata));
     return left === JSON.stringify(metadata) ? value : Buffer.from(left).toString('base64url');
   } catch {

@@ -1,5 +1,6 @@
 /** Where do a cassette's own lines go? Into the service's log, under its name, no longer than a line should be. */
 import type { Log as OurLog } from '../log.ts';
+import { parseJson } from '../parse-json.ts';
 import type { Log } from './contract.ts';
 
 const MOST_CHARACTERS = 4_096;
@@ -17,7 +18,7 @@ function bounded(fields: unknown): Record<string, unknown> {
   try {
     const text = JSON.stringify(fields ?? {});
     if (text.length > MOST_CHARACTERS) return { fields_left_out: `${text.length} characters` };
-    return { fields: JSON.parse(text) as unknown };
+    return { fields: parseJson(text) };
   } catch {
     return { fields_left_out: 'they are no JSON' };
   }

@@ -1,4 +1,5 @@
 /** Where in a JSON text does each value stand? So that a message can name a line, and an edit leaves the rest as it was. */
+import { parseJson } from '../parse-json.ts';
 
 /** Offsets into the text, `end` behind the last character; `key`: where the member's name begins, in an object. */
 export type Place = { start: number; end: number; key: number | null };
@@ -86,7 +87,7 @@ export function placedJson(text: string): PlacedJson {
   token(SPACE);
   if (at < text.length) throw new NoJson('the text must end here', at);
   return {
-    value: JSON.parse(text.replace(/^\uFEFF/, '')) as unknown,
+    value: parseJson(text.replace(/^\uFEFF/, '')),
     place: (path) => places.get(JSON.stringify(path)),
     repeated,
   };

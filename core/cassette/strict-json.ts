@@ -1,4 +1,5 @@
 /** Is a text JSON that everybody reads alike? Readers differ over a key that stands twice, and few walk what nests without end. */
+import { parseJson } from '../parse-json.ts';
 
 export class UnreadableJson extends Error {
   override readonly name = 'UnreadableJson';
@@ -22,7 +23,7 @@ export function strictJson(text: string): unknown {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     const at = / at position (\d+)/.exec((error as Error).message)?.[1]; // the rest of the message quotes the text
     if (at === undefined)

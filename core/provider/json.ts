@@ -1,4 +1,6 @@
 /** How is a stranger's JSON read without trusting it? Narrowing that never throws, for all wire formats. */
+
+import { parseJson } from '../parse-json.ts';
 import { Unreadable } from './format.ts';
 
 export type Fields = Record<string, unknown>;
@@ -29,17 +31,17 @@ export const limit = (value: unknown): number | null =>
 /** The parser takes some 50 bytes for each level that is open, before it can tell that the text is no JSON. */
 const deepestParsed = 1_000_000;
 
-/** `JSON.parse` for a stranger's text: its memory is bounded. @throws {SyntaxError} no JSON, or nested more than a million deep */
+/** `parseJson` for a stranger's text: its memory is bounded. @throws {SyntaxError} no JSON, or nested more than a million deep */
 export function parseForeign(json: string): unknown {
   if (nestsDeeper(json, deepestParsed)) throw new SyntaxError('Cannot parse JSON: it is nested too deep');
-  return JSON.parse(json);
+  return parseJson(json);
 }
 
 /** The parsed text; undefined when it is no JSON or nested too deep. */
 export function parsed(json: string): unknown {
   if (nestsDeeper(json, deepest)) return undefined;
   try {
-    return JSON.parse(json);
+    return parseJson(json);
   } catch {
     return undefined;
   }

@@ -1,4 +1,6 @@
 /** Credentials in a JSON value: in its texts, and whole where a member is named for one, as headers are written in JSON. */
+
+import { parseJson } from '../parse-json.ts';
 import { isCredentialMember } from './names.ts';
 import { REDACTED } from './shapes.ts';
 import { redactText } from './text.ts';
@@ -36,7 +38,7 @@ function replaced(value: unknown): unknown {
 /** A line of JSON, such as of a log; what is none is a text. */
 export function redactLine(line: string): string {
   try {
-    return `${JSON.stringify(redactJson(JSON.parse(line)))}\n`;
+    return `${JSON.stringify(redactJson(parseJson(line)))}\n`;
   } catch {
     return redactText(line);
   }

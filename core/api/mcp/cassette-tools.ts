@@ -3,6 +3,7 @@ import { aborted } from '../../aborted.ts';
 import type { Installed } from '../../cassette/installed.ts';
 import type { ToolDeclaration } from '../../cassette/tool-declarations.ts';
 import { Refusal } from '../../errors.ts';
+import { parseJson } from '../../parse-json.ts';
 import type { Told, Tool } from './tool.ts';
 
 const LATE_MS = 30_000;
@@ -76,7 +77,7 @@ async function answerOf(
 
 const parsed = (text: string): unknown => {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

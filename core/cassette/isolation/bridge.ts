@@ -1,6 +1,7 @@
 /** How does a cassette's process get at its bindings? It asks over a channel of its own, and is answered only what it was handed. */
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
+import { parseJson } from '../../parse-json.ts';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import type { Log, Progress } from '../contract.ts';
 import { progressOf } from '../progress.ts';
@@ -130,7 +131,11 @@ function readLog(stream: ServerHttp2Stream, log: Log, gate: Gate): void {
 
 function logLine(line: string, log: Log): void {
   try {
-    const { level, fields, message } = JSON.parse(line);
+    const { level, fields, message } = parseJson(line) as {
+      level: unknown;
+      fields: Record<string, unknown> | null;
+      message: unknown;
+    };
     const known = LEVELS.find((name) => name === level) ?? 'info';
     log[known](typeof fields === 'object' && fields !== null ? fields : {}, `${message}`);
   } catch {

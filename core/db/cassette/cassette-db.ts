@@ -1,6 +1,7 @@
 /** What does a cassette ask its database through? Each statement is judged, run as its role, and charged to it when it takes too long. */
 import { DatabaseError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { parseJson } from '../../parse-json.ts';
 import type { Call } from './call.ts';
 import { withParameters } from './parameters.ts';
 import type { Parser } from './parser-thread.ts';
@@ -143,4 +144,4 @@ function discreet(error: DatabaseError, own: string): DatabaseError {
     : error;
 }
 
-const rowsIn = <Row>(text: string): Row[] => JSON.parse(`[${text}]`) as Row[];
+const rowsIn = <Row>(text: string): Row[] => parseJson(`[${text}]`) as Row[];

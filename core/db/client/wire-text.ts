@@ -1,6 +1,7 @@
 /** How do values cross to PostgreSQL and back, the same way on both databases? As PostgreSQL's text format, read by one table. */
 import type { SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
+import { parseJson } from '../../parse-json.ts';
 
 export type Statement = { text: string; parameters: (string | null)[] };
 
@@ -20,8 +21,8 @@ export const columnReaders: Readonly<Record<number, (text: string) => unknown>> 
   26: Number,
   700: Number,
   701: Number,
-  114: (text) => JSON.parse(text) as unknown,
-  3802: (text) => JSON.parse(text) as unknown,
+  114: parseJson,
+  3802: parseJson,
   1000: (text) => arrayOf(text, (element) => element === 't'),
   1001: (text) => arrayOf(text, bytes),
   1005: (text) => arrayOf(text, Number),
@@ -29,8 +30,8 @@ export const columnReaders: Readonly<Record<number, (text: string) => unknown>> 
   1016: (text) => arrayOf(text, Number),
   1021: (text) => arrayOf(text, Number),
   1022: (text) => arrayOf(text, Number),
-  199: (text) => arrayOf(text, (element) => JSON.parse(element) as unknown),
-  3807: (text) => arrayOf(text, (element) => JSON.parse(element) as unknown),
+  199: (text) => arrayOf(text, parseJson),
+  3807: (text) => arrayOf(text, parseJson),
   1002: (text) => arrayOf(text, String), // "char"
   1003: (text) => arrayOf(text, String), // name
   1009: (text) => arrayOf(text, String), // text

@@ -4,6 +4,7 @@ import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { type TurnFacts, turnHash } from '../../merkle/turn-chain.ts';
 import type { Ending, Outcome } from '../../model/coverage.ts';
 import type { Identity } from '../../model/identity.ts';
+import { parseJson } from '../../parse-json.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import type { Placement } from './place-turns.ts';
@@ -169,7 +170,7 @@ function chained(turn: LoggedTurn, heads: Map<string, ChainHead>) {
   };
 }
 
-const storable = <Value>(value: Value): Value => JSON.parse(jsonText(value)) as Value;
+const storable = <Value>(value: Value): Value => parseJson(jsonText(value)) as Value;
 
 /** @returns raw_turn_id by call id; the ids grow in the order of the rows */
 async function insertRawTurns(tx: Sql, rows: readonly ReturnType<typeof chained>[]): Promise<Map<string, number>> {

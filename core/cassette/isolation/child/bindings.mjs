@@ -3,6 +3,7 @@ import { connect } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
 import { leave } from './leave.mjs';
 import { CHANNEL_BROKE, LIMITS } from './limits.mjs';
+import { parseJson } from './parse-json.mjs';
 import { teller } from './progress.mjs';
 import { statementBody } from './statement.mjs';
 
@@ -75,7 +76,7 @@ function database(session) {
       const asked = ask('/query', sql, parameters, options);
       const [headers, text] = await Promise.all([answered(asked), textOf(asked)]);
       if (headers[':status'] !== 200) throw failure(text);
-      const { rows, changed } = JSON.parse(text);
+      const { rows, changed } = parseJson(text);
       return { rows, row_count: changed ?? rows.length };
     },
     async *stream(sql, parameters, options) {
@@ -88,7 +89,7 @@ function database(session) {
           whole = kind !== 'r';
           if (kind === '.') return;
           if (kind === 'e') throw failure(text);
-          yield* JSON.parse(`[${text}]`);
+          yield* parseJson(`[${text}]`);
         }
       } finally {
         if (whole) asked.resume();
