@@ -1,5 +1,5 @@
 /** Do the tests pass? Each file in a process of its own, two at a time; `npm test -- derive` runs the files with that in their path.
- *  The last line is always `N passed, N failed`, where SVC_TEST_FAILED_BEFORE adds what failed before the tests.
+ *  The last line is always `N passed, N failed`, where SVC_TEST_PASSED_BEFORE and SVC_TEST_FAILED_BEFORE add what ran before the tests.
  *  With CI set, what could not be tested has failed. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -39,7 +39,11 @@ await runAll(
 await runAll(wholeService, 1); // a service, its clients and its upstream have the machine to themselves
 built?.remove();
 if (files.length === 0) console.log(`No test file has ${process.argv.slice(2).join(' or ')} in its path`);
-printTotals(outcomes, Number(process.env.SVC_TEST_FAILED_BEFORE ?? 0) + (files.length === 0 ? 1 : 0));
+const before = {
+  passed: Number(process.env.SVC_TEST_PASSED_BEFORE ?? 0),
+  failed: Number(process.env.SVC_TEST_FAILED_BEFORE ?? 0) + (files.length === 0 ? 1 : 0),
+};
+printTotals(outcomes, before);
 
 /** `svc` as it is installed, which the tests start instead of the sources. (serve.ts) */
 async function builtProgram(): Promise<{ path: string; remove(): void }> {
@@ -139,7 +143,7 @@ function endGroup(pid: number): void {
   }
 }
 
-function printTotals(all: readonly Outcome[], failedBefore: number): void {
+function printTotals(all: readonly Outcome[], before: { passed: number; failed: number }): void {
   const suites = all.flatMap(({ report }) => report.suites);
   console.log('');
   for (const database of ['embedded', 'server']) {
@@ -149,8 +153,8 @@ function printTotals(all: readonly Outcome[], failedBefore: number): void {
     if (total > 0) console.log(`${database} database: ${passed} of ${total} passed`);
   }
   for (const line of all.flatMap(({ report }) => report.skips)) console.log(line);
-  const passed = all.reduce((sum, { report }) => sum + report.passed, 0);
-  const failed = all.reduce((sum, outcome) => sum + outcome.failed, failedBefore);
+  const passed = all.reduce((sum, { report }) => sum + report.passed, before.passed);
+  const failed = all.reduce((sum, outcome) => sum + outcome.failed, before.failed);
   console.log(`${passed} passed, ${failed} failed`);
   process.exitCode = failed > 0 ? 1 : 0;
 }
