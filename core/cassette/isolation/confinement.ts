@@ -145,6 +145,9 @@ const said = ({ file, args, env }: Command): Promise<string> =>
     child.once('close', (code) => resolve(code === 0 ? printed : ''));
   });
 
+/** Whether its permissions cover sockets, as from Node 25 on: also those in the file system. */
+const NODE_GUARDS_NETWORK = process.allowedNodeEnvironmentFlags.has('--allow-net');
+
 /** How its process is started behind that wall. Node's own permissions stand behind each of them. */
 export function commandFor(wanted: Wanted): Command {
   const { wall, node_mb, processors, network, root, readable, memory_mb, run } = wanted;
@@ -154,6 +157,7 @@ export function commandFor(wanted: Wanted): Command {
     '--disable-warning=ExperimentalWarning',
     '--disable-warning=SecurityWarning',
     ...readable.map((path) => `--allow-fs-read=${path}`),
+    ...(network && NODE_GUARDS_NETWORK ? ['--allow-net'] : []),
     `--max-old-space-size=${memory_mb}`,
     '--no-addons',
     ...run,
@@ -195,12 +199,12 @@ export function confinementOf({
       'reading files that symbolic links in its folder point to, or that a weakness of the permissions of Node opens',
     ],
     [
-      apart && !network,
+      (apart || NODE_GUARDS_NETWORK) && !network,
       'connections to other machines and to ports of this one',
       'connections to other machines and to ports of this one, those of the service included',
     ],
     [
-      wall === 'jail',
+      wall === 'jail' || (NODE_GUARDS_NETWORK && !network),
       'connections to sockets in the file system',
       'connections to sockets in the file system, such as those of a database or of a container engine',
     ],

@@ -116,7 +116,8 @@ for (const wall of walls) {
     test(`${wall}: memory beside the heap is bounded too`, async () => {
       await withCassette('hostile.mjs', { wall, memory_mb: 64 }, async ({ running, ask }) => {
         assert.ok(running.confinement.stops.includes('more memory than 192 MB beside what Node itself takes'));
-        assert.match(`${await ask('/exhaust-buffers').catch(String)}`, 'it ran out of memory');
+        const ended = `${await ask('/exhaust-buffers').catch(String)}`;
+        assert.match(ended, /it ran out of memory|its fetch threw/); // from Node 26 on, a buffer may be refused instead
       });
     });
   }
