@@ -1,0 +1,130 @@
+/**
+ * What does the tarball of svc hold? What runs, and every package that it needs, as they were tested: npm heeds the `overrides` and the lock
+ * of the folder that it installs for and of nobody else, so whoever installs a tarball would get other packages, and what those fetch.
+ */
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+
+const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
+const WHOLE = ['README.md', 'LICENSE', 'cassette.manifest.json', 'migrations', 'core/cassette/scaffold'];
+/** Compilers, and what starts workers from source. */
+const NOT_RUN = ['core/build', 'core/deploy', 'core/cassette/scaffold', 'core/worker-bootstrap.mjs'];
+
+/** What svc loads nothing of, and what fetches, or reports, when it is installed: each by the package that asks for it. */
+const LEFT_OUT: Readonly<Record<string, string>> = { sharp: '@xenova/transformers', '@scarf/scarf': 'swagger-ui-dist' };
+
+type Described = {
+  name: string;
+  version: string;
+  license?: string;
+  dependencies?: Record<string, string>;
+};
+type Locked = { dev?: boolean; devOptional?: boolean };
+
+/**
+ * Lays the package out in `to`, which is made.
+ * @param root the project, with its packages installed @param dist what it was compiled to
+ */
+export async function stagePackage({ root, dist, to }: { root: string; dist: string; to: string }): Promise<void> {
+  await mkdir(to, { recursive: true });
+  for (const path of WHOLE) await cp(join(root, path), join(to, path), { recursive: true });
+  for (const room of ROOMS) {
+    await copyRun(dist, room, join(to, 'dist'), () => true);
+    await copyRun(root, room, to, (path) => !path.endsWith('.ts'));
+  }
+  const packages = await packagesOf(root);
+  for (const path of packages.keys())
+    await cp(join(root, path), join(to, path), {
+      recursive: true,
+      filter: (source) => isNeeded(path, relative(join(root, path), source)),
+    });
+  for (const [name, asker] of Object.entries(LEFT_OUT)) await writeStandIn(to, name, packages.get(pathOf(asker)));
+  await writeFile(join(to, 'THIRD-PARTY.md'), thirdParties(packages));
+  await writeFile(join(to, 'package.json'), JSON.stringify(await manifestOf(root, packages), null, 2));
+}
+
+const pathOf = (name: string) => `node_modules/${name}`;
+
+const copyRun = (from: string, room: string, to: string, takes: (path: string) => boolean) =>
+  cp(join(from, room), join(to, room), {
+    recursive: true,
+    filter: (source) => {
+      const path = relative(from, source);
+      return !NOT_RUN.includes(path) && !path.endsWith('.map') && (takes(path) || !/\.\w+$/.test(path));
+    },
+  });
+
+/** What is loaded of some that have much more: the tokenizers of a build for browsers, and the runtime as Node finds it. */
+const LOADED: Readonly<Record<string, RegExp>> = {
+  '@xenova/transformers': /^(?!dist\/)|^dist\/transformers\.min\.js$/,
+  'onnxruntime-web': /^(?!dist\/)|^dist\/ort-(web\.node\.js|wasm)/,
+};
+
+/** Not the packages within, which are listed themselves; nor what is for compilers and debuggers. */
+function isNeeded(path: string, inside: string): boolean {
+  if (/(^|\/)node_modules$|\.(map|[cm]?ts)$/.test(inside)) return false;
+  return LOADED[nameAt(path)]?.test(inside) ?? true;
+}
+
+const nameAt = (path: string) => path.replace(/^.*node_modules\//, '');
+
+/** All that are installed for svc to run, by path, in the order of the lock; without those that are left out. */
+async function packagesOf(root: string): Promise<Map<string, Described>> {
+  const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Locked>;
+  };
+  const found = new Map<string, Described>();
+  for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
+    const name = nameAt(path);
+    if (path === '' || dev || devOptional || name in LEFT_OUT || name.startsWith('@img/')) continue;
+    const described = join(root, path, 'package.json');
+    if (existsSync(described)) found.set(path, JSON.parse(await readFile(described, 'utf8')));
+  }
+  return found;
+}
+
+/** A package of that name with nothing in it, in the version that is asked for: npm would go and fetch one of another. */
+async function writeStandIn(to: string, name: string, asker: Described | undefined): Promise<void> {
+  const folder = join(to, pathOf(name));
+  const version = asker?.dependencies?.[name]?.replace(/^[^\d]+/, '');
+  if (version === undefined) throw new Error(`Cannot pack: nothing asks for ${name} any more`);
+  const description = `Nothing: svc needs no ${name}, which ${asker?.name} asks for`;
+  const described = { name, version, description, license: 'Apache-2.0', main: 'index.js' };
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'package.json'), JSON.stringify(described, null, 2));
+  await writeFile(join(folder, 'index.js'), 'module.exports = {};\n');
+}
+
+/** Of the project's, what whoever installs it needs; the dependencies in the versions that lie beside it. */
+async function manifestOf(root: string, packages: ReadonlyMap<string, Described>): Promise<object> {
+  const project = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Record<string, unknown> & Described;
+  const { name, version, description, license, type, engines, bin } = project;
+  const names = Object.keys(project.dependencies ?? {});
+  const dependencies = Object.fromEntries(names.map((each) => [each, packages.get(pathOf(each))?.version]));
+  return {
+    name,
+    version,
+    description,
+    license,
+    private: true,
+    type,
+    engines,
+    bin,
+    dependencies,
+    bundleDependencies: names,
+  };
+}
+
+const thirdParties = (packages: ReadonlyMap<string, Described>): string =>
+  [
+    '# Packages of others that come with svc',
+    '',
+    'Each lies in `node_modules` as its authors published it, with its licence, but for files that svc never loads (types, source',
+    'maps, builds for browsers). `sharp` and `@scarf/scarf` are empty packages of ours in the place of those.',
+    '',
+    ...[...packages.values()].map(
+      ({ name, version, license }) => `- ${name} ${version}: ${license ?? 'see its files'}`,
+    ),
+    '',
+  ].join('\n');

@@ -1,0 +1,132 @@
+/** Can svc be installed from one file, on a machine without the web and with an empty cache of npm? And does what is installed work? */
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { list } from 'tar';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { writeTarball } from '../../core/deploy/write-tarball.ts';
+import { packageRoot } from '../../core/package-root.ts';
+import { buildService } from '../support/built-service.ts';
+import type { Json } from '../support/read-api.ts';
+import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
+
+type Stand = { folder: string; tarball: string; files: string[]; web: Server; asked: string[]; app: string };
+const test = suite<Stand>('the tarball');
+const run = promisify(execFile);
+
+test.before(async (context) => {
+  const folder = await emptyFolder();
+  const asked: string[] = [];
+  const web = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    response.writeHead(500).end();
+  });
+  web.on('connect', (request, socket) => {
+    asked.push(`CONNECT ${request.url}`);
+    socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+  });
+  await new Promise<void>((listening) => web.listen(0, '127.0.0.1', listening));
+  const program = process.env.SVC_TEST_PROGRAM ?? (await buildService(join(folder, 'svc'))); // a whole run has built one
+  const tarball = join(folder, 'svc.tgz');
+  await writeTarball({ root: packageRoot(), dist: resolve(program, '../../..') }, tarball, 1);
+  const files: string[] = [];
+  await list({ file: tarball, onReadEntry: ({ type, path }) => void (type === 'File' && files.push(path)) });
+  Object.assign(context, { folder, tarball, files, web, asked, app: join(folder, 'app') });
+});
+test.after(async ({ folder, web }) => {
+  web.close();
+  await removeFolder(folder);
+});
+
+test('it holds what runs, the packages that this needs, and their licences; no tests, no sources, no tools', ({
+  files,
+}) => {
+  const ours = files.filter((path) => !path.startsWith('package/node_modules/'));
+  const tops = new Set(ours.map((path) => path.split('/')[1]));
+  assert.equal(
+    [...tops].sort(),
+    [
+      ...['LICENSE', 'README.md', 'THIRD-PARTY.md', 'cassette.manifest.json', 'cassettes', 'core', 'dist', 'ingest'],
+      ...['migrations', 'package.json'],
+    ].sort(),
+  );
+  const odd = ours.filter((path) => /\.(ts|map)$/.test(path) && !path.includes('/scaffold/'));
+  assert.equal(odd, []);
+  assert.ok(ours.length < 800, `${ours.length} files of ours`);
+  for (const tool of [
+    'typescript',
+    'tsx',
+    '@biomejs/biome',
+    '@img/sharp-linux-x64',
+    'sharp/lib',
+    '@scarf/scarf/report.js',
+  ])
+    assert.not.ok(
+      files.some((path) => path.startsWith(`package/node_modules/${tool}`)),
+      tool,
+    );
+  for (const name of ['@xenova/transformers', 'swagger-ui-dist', 'hono', 'zod'])
+    assert.ok(files.includes(`package/node_modules/${name}/LICENSE`), name);
+});
+
+test('npm installs it offline, on an empty cache, and nothing is fetched', async ({
+  folder,
+  tarball,
+  asked,
+  web,
+  app,
+}) => {
+  await mkdir(app);
+  await writeFile(join(app, 'package.json'), '{"private":true}');
+  const way = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  const env = {
+    ...{ PATH: process.env.PATH, HOME: folder, npm_config_cache: join(folder, 'cache'), npm_config_registry: way },
+    npm_config_update_notifier: 'false', // else npm looks whether there is a newer npm
+    ...{ HTTP_PROXY: way, HTTPS_PROXY: way, http_proxy: way, https_proxy: way, npm_config_proxy: way },
+  };
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: app, env });
+  assert.equal(asked, []);
+  const installed = await readFile(join(app, 'node_modules/.package-lock.json'), 'utf8');
+  const { packages } = JSON.parse(installed) as { packages: Record<string, { resolved?: string }> };
+  for (const [path, { resolved = '' }] of Object.entries(packages)) assert.not.match(resolved, /^https?:/, path);
+});
+
+test('the command says its version', async ({ app, folder }) => {
+  const { version } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+  const env = { PATH: process.env.PATH, HOME: folder };
+  const { stdout } = await run(join(app, 'node_modules/.bin/svc'), ['--version'], { cwd: folder, env });
+  assert.is(stdout.trim(), version);
+});
+
+test('what was installed serves, shows its contract, and searches by meaning', async ({ app, folder }) => {
+  const { name } = JSON.parse(await readFile(join(packageRoot(), 'package.json'), 'utf8')) as { name: string };
+  const program = join(app, 'node_modules', name, 'dist/core/cli/main.js');
+  const service = await startService(join(folder, 'app'), { SVC_CASSETTES_BUILT_IN: 'true' }, [program]);
+  try {
+    assert.is((await fetch(`${service.api}/swagger`)).status, 200);
+    assert.is((await fetch(`${service.api}/v1/admin/seed/demo`, { method: 'POST' })).status, 200);
+    await eventually(
+      'three hits',
+      async () => {
+        const response = await fetch(`${service.api}/v1/cassettes/search/spans?query=time%20zone%20test&top_k=3`);
+        return response.ok && ((await response.json()) as Json).count === 3;
+      },
+      90_000,
+    );
+    assert.is((await read<Json>(`${service.api}/v1/cassettes`)).problems.length, 0);
+  } finally {
+    assert.is(await service.stop(), 0, service.log());
+  }
+});
+
+test('npm pack, whose tarball would fetch, says what to use instead', async () => {
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+  const failed = await run('npm', ['pack', '--dry-run'], { cwd: packageRoot(), env }).catch((error: Error) => error);
+  assert.match(String((failed as { stderr?: string }).stderr), 'npm run tarball');
+});
+
+test.run();
