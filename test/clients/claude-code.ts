@@ -4,7 +4,8 @@ import { read, type Service } from '../support/serve.ts';
 import { callsOf, onEachDatabase, recorded } from '../support/whole-service.ts';
 import { booked, coverage } from './ledger.ts';
 import { type Ran, runClient, withHome } from './run-client.ts';
-import { ANSWER, COMMAND, PRINTED, startShellProvider } from './shell-provider.ts';
+import { startShellProvider } from './shell-provider.ts';
+import { ANSWER, COMMAND, PRINTED } from './shell-words.ts';
 
 const PROMPT = 'What is six times seven? Ask the shell.';
 

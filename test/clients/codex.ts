@@ -6,7 +6,8 @@ import type { Service } from '../support/serve.ts';
 import { callsOf, onEachDatabase, recorded } from '../support/whole-service.ts';
 import { booked, coverage } from './ledger.ts';
 import { type Ran, runClient, withHome } from './run-client.ts';
-import { ANSWER, COMMAND, PRINTED, startShellProvider } from './shell-provider.ts';
+import { startShellProvider } from './shell-provider.ts';
+import { ANSWER, COMMAND, PRINTED } from './shell-words.ts';
 
 const provider = await startShellProvider();
 let databases = 0; // that are still to be tried

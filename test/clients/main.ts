@@ -1,15 +1,17 @@
-/** Do real Claude Code and Codex work through the proxy? `npm run test:clients` installs them into this folder and runs what asks that. */
+/** Do real Claude Code, Codex, opencode and pi work through the proxy? `npm run test:clients` installs them into this folder and runs what asks that. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const INSTALL_MS = 300_000; // half a gigabyte comes down
+const INSTALL_MS = 300_000; // a gigabyte comes down
 const SUITE_MS = 300_000;
 
 /** Each in a process of its own: this file again, with its name. */
 const suites: Record<string, () => Promise<unknown>> = {
   'claude-code': () => import('./claude-code.ts'),
   codex: () => import('./codex.ts'),
+  opencode: () => import('./opencode.ts'),
+  pi: () => import('./pi.ts'),
 };
 
 const here = import.meta.dirname;

@@ -10,7 +10,11 @@ const LIMIT_MS = 120_000; // a healthy run takes seconds
 const STARTS = {
   claude: '@anthropic-ai/claude-code/cli-wrapper.cjs', // its `bin` is put in place by an install script, and none is run
   codex: '@openai/codex/bin/codex.js',
+  pi: '@mariozechner/pi-coding-agent/dist/cli.js',
 };
+
+/** No script of Node's: the compiled program itself, which an install script would have put in the place of its `bin`. */
+const PROGRAMS = { opencode: `opencode-${process.platform}-${process.arch}/bin/opencode` };
 
 export type Ran = { status: number | null; out: string; err: string };
 
@@ -19,11 +23,16 @@ export type Ran = { status: number | null; out: string; err: string };
  * @param way where its requests to anywhere but this machine go: a proxy, as such clients see it
  */
 export async function runClient(
-  name: keyof typeof STARTS,
+  name: keyof typeof STARTS | keyof typeof PROGRAMS,
   args: readonly string[],
   { home, way, env }: { home: string; way: string; env: Record<string, string> },
 ): Promise<Ran> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'node_modules', STARTS[name]), ...args], {
+  const at = (path: string) => join(import.meta.dirname, 'node_modules', path);
+  const [program, ...first] =
+    name in PROGRAMS
+      ? [at(PROGRAMS[name as keyof typeof PROGRAMS])]
+      : [process.execPath, at(STARTS[name as keyof typeof STARTS])];
+  const child = spawn(program, [...first, ...args], {
     cwd: home,
     env: {
       PATH: process.env.PATH,

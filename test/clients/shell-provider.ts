@@ -8,12 +8,8 @@ import type { Duplex } from 'node:stream';
 import { namedEvents } from '../support/provider-streams.ts';
 import { socketProvider } from '../support/responses-socket.ts';
 import { type ResponseDocument, responseEvents } from '../support/responses-streams.ts';
-
-/** What the shell is asked to do. Only a shell can tell what it prints: the product stands in no request. */
-export const COMMAND = 'echo "made of $((6 * 7))"';
-export const PRINTED = 'made of 42';
-/** The answer to a shell that said so. */
-export const ANSWER = `The shell says: ${PRINTED}.`;
+import { type ChatAsked, chatAnswer } from './chat-answers.ts';
+import { COMMAND } from './shell-words.ts';
 
 export type ShellProvider = {
   url: string;
@@ -46,6 +42,8 @@ export async function startShellProvider(): Promise<ShellProvider> {
     const id = `${Date.now()}_${provider.asked.length}`;
     if (method === 'POST' && path.endsWith('/messages')) anthropicAnswer(response, parsed(chunks), id);
     else if (method === 'POST' && path.endsWith('/responses')) openaiAnswer(response, parsed(chunks), id);
+    else if (method === 'POST' && path.endsWith('/chat/completions'))
+      chatAnswer(response, parsed(chunks) as ChatAsked, id);
     else response.writeHead(method === 'HEAD' ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
   });
   server.on('upgrade', (request, socket: Duplex, head: Buffer) => {
