@@ -1,6 +1,6 @@
 /** How do spans come to their vectors? In passes over what is new or changed, each taking up where the last one ended. */
 import { createHash } from 'node:crypto';
-import type { Env, ScheduledContext, ScheduledEvent } from '../../core/cassette/contract.ts';
+import type { Env, Progress, ScheduledContext, ScheduledEvent } from '../../core/cassette/contract.ts';
 import { embedderOf } from './configured.ts';
 import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { type Entry, isCut, type Ledger, ledgerOf, type Told } from './ledger.ts';
@@ -8,6 +8,13 @@ import type { Config } from './manifest.ts';
 import { relationsOf } from './relations.ts';
 import { chunksOf, snippetOf, spanText } from './span-text.ts';
 import { vectorStoreOf } from './vector-store.ts';
+
+/** How far embedding had come when it last told, by what it is set to. */
+const reached = new Map<string, Progress>();
+
+/** null: it has not run in this process. */
+export const embeddingReached = ({ CONFIG }: Pick<Env<Config>, 'CONFIG'>): Progress | null =>
+  reached.get(JSON.stringify(CONFIG)) ?? null;
 
 const KEYS_AT_ONCE = 2000;
 const SPANS_AT_ONCE = 16;
@@ -22,9 +29,13 @@ const pauseAfter = (attempts: number) => (attempts >= MOST_ATTEMPTS ? null : 60 
 export async function embedSpans(
   env: Env<Config>,
   { signal }: Pick<ScheduledEvent, 'signal'>,
-  { progress }: Pick<ScheduledContext, 'progress'>,
+  { progress: report }: Pick<ScheduledContext, 'progress'>,
 ): Promise<void> {
   if (!env.DB) return; // nothing was captured either
+  const progress = (counts: Progress) => {
+    reached.set(JSON.stringify(env.CONFIG), counts);
+    report(counts);
+  };
   const relations = relationsOf(env.CONFIG);
   const store = await vectorStoreOf(env);
   await ledgerOf(env.DB, store, relations, '').prune(); // what is deleted goes, whether or not there is an embedder

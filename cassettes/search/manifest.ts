@@ -23,7 +23,7 @@ export const manifest: Manifest = {
     version: '1.0.0',
     display_name: 'Search',
     description:
-      'Finds spans by what they mean: calls of a model are embedded in the background and compared with a question',
+      'Finds calls of a model by what they mean: what was asked and answered in them is embedded in the background and compared with a question',
     license: 'Apache-2.0',
   },
   depends: { core: 'v1', views: ['spans', 'span_turns'], extensions: ['vector'] },
@@ -63,5 +63,5 @@ export const manifest: Manifest = {
       description: 'the view that prompts are read from',
     },
   ],
-  schedule: { every_seconds: 30 },
+  schedule: { every_seconds: 30, on_change: true },
 };

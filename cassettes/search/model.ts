@@ -58,8 +58,24 @@ const SpanHit = z
 export type SpanHit = z.infer<typeof SpanHit>;
 
 export const SpanHits = z
-  .object({ query: z.string(), results: z.array(SpanHit).describe('the nearest first'), count: z.int() })
-  .openapi('SpanHits', { examples: [{ query: QUESTION, results: [hitExample], count: 1 }] });
+  .object({
+    query: z.string(),
+    results: z.array(SpanHit).describe('the nearest first'),
+    count: z.int(),
+    coverage: z
+      .object({
+        embedded: z.int().describe('calls of the main conversation that can be found, or in which nothing was said'),
+        pending: z.int().describe('that are still to be embedded'),
+        failed: z.int(),
+      })
+      .optional()
+      .describe('how far embedding has come; absent where another process embeds, whose status knows'),
+  })
+  .openapi('SpanHits', {
+    examples: [
+      { query: QUESTION, results: [hitExample], count: 1, coverage: { embedded: 1197, pending: 7, failed: 0 } },
+    ],
+  });
 
 const Failed = z.object({
   session_id: z.uuid(),

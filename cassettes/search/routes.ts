@@ -4,7 +4,7 @@ import type { Env } from '../../core/cassette/contract.ts';
 import { problemOf } from '../../core/http/problem.ts';
 import { Failure, json } from '../../core/http/routes.ts';
 import { embedderOf } from './configured.ts';
-import { embedQuestion } from './embed-spans.ts';
+import { embeddingReached, embedQuestion } from './embed-spans.ts';
 import { ledgerOf } from './ledger.ts';
 import type { Config } from './manifest.ts';
 import { SearchStatus, SpanHits, SpanQuery, SpanQuestion } from './model.ts';
@@ -55,7 +55,8 @@ const askForSpans = createRoute({
   tags: ['search'],
   summary: 'Search recorded conversations',
   description: [
-    'Finds calls of past conversations with language models by meaning, not by words: what was asked, what was answered.',
+    'Finds calls of past conversations with language models by meaning, not by words: what a person asked, what was answered,',
+    'and what a provider said of a failure; not what tools were given or gave back.',
     'Each result is one span with its session_id and trace_id, the user_prompt it began with, and where the nearest passage begins.',
   ].join(' '),
   request: { body: { ...json(SpanQuestion, 'What is looked for'), required: true } },
@@ -91,5 +92,7 @@ async function found(env: Env<Config>, { query, top_k }: { query: string; top_k:
   const db = databaseOf(env);
   const [{ model, vector }, store] = await Promise.all([embedQuestion(env, query), vectorStoreOf(env)]);
   const results = await nearestSpans(db, store, relationsOf(env.CONFIG), { model, vector, top_k });
-  return { query, results, count: results.length };
+  const reached = embeddingReached(env);
+  const coverage = reached && { embedded: reached.done, pending: reached.pending, failed: reached.failed };
+  return { query, results, count: results.length, ...(coverage && { coverage }) };
 }

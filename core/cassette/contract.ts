@@ -155,6 +155,8 @@ export type Manifest = {
   schedule?: {
     /** Between the beginnings of two runs: at least 1. */
     every_seconds: number;
+    /** Also soon after a session has changed: in a second, or as long as four of its runs take. */
+    on_change?: boolean;
   };
 };
 

@@ -175,6 +175,7 @@ export const Manifest = z.strictObject({
         .min(1, 'must be at least 1')
         .max(31_536_000, 'must be at most a year')
         .describe('between the beginnings of two runs'),
+      on_change: z.boolean().optional().describe('also soon after a session has changed'),
     })
     .optional(),
 });

@@ -98,6 +98,7 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
         everyMs: every * 1000,
         run: (event) => running.scheduled(event),
         databases: parts.databases,
+        changed: manifest.schedule?.on_change ? (parts.databases?.changes ?? null) : null,
         now,
         ran: (run) => {
           lastRun = run;

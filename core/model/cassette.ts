@@ -60,7 +60,10 @@ export const CassetteInfo = z.object({
     .describe('what it asked for'),
   tables: z.array(z.string()).optional().describe('its own, with their schema'),
   config: z.array(Setting).optional(),
-  schedule: z.object({ every_seconds: z.int() }).optional().describe('absent: it has no background work'),
+  schedule: z
+    .object({ every_seconds: z.int(), on_change: z.boolean().optional() })
+    .optional()
+    .describe('absent: it has no background work'),
   last_run: z
     .object({ scheduled_at: Instant, ended_at: Instant.optional(), error: z.string().optional() })
     .optional()

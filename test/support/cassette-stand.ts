@@ -29,6 +29,8 @@ type Given = {
   trustCallerHeader?: boolean;
   /** In the process that those which come with the service share, which ends when it was idle for so long. */
   shared?: { idleMs: number };
+  /** Its background work runs soon after a change too, where it asks for that; false: at its interval, so that a test knows when. */
+  onChange?: boolean;
   /** false: the service has none. */
   withDatabase?: boolean;
 };
@@ -38,9 +40,9 @@ export async function standCassette(database: TestDatabase, given: Given) {
   const { folder, manifest, name = folder, withDatabase = true } = given;
   const log = openLog('silent');
   const tmp = await mkdtemp(join(tmpdir(), 'svc-stand-'));
-  const databases = withDatabase
-    ? openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log })
-    : null;
+  const opened = withDatabase ? openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log }) : null;
+  const quiet = { changes: async (seen: string) => ({ seen, changed: false }) };
+  const databases = opened && { ...opened, ...(given.onChange ? {} : quiet) };
   const shared =
     given.shared &&
     openSharedProcess({

@@ -22,6 +22,7 @@ type Given = {
   environment?: Record<string, string>;
   name?: string;
   withDatabase?: boolean;
+  onChange?: boolean;
 };
 
 export async function standSearch(database: TestDatabase, { config = {}, ...given }: Given = {}) {

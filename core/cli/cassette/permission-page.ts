@@ -136,7 +136,7 @@ function asks({ document, isolation, before }: Permission): string[] {
     ...(local
       ? extensions.flatMap((name) => row('needs', `the PostgreSQL extension ${name}${fresh('extensions', name)}`))
       : []),
-    ...(local && manifest.schedule ? row('runs', `by itself every ${lasting(manifest.schedule.every_seconds)}`) : []),
+    ...(local && manifest.schedule ? row('runs', whenItRuns(manifest.schedule)) : []),
   ];
   return lines.length > 0 ? ['It asks for this, and is handed nothing else:', ...lines] : ['It asks for nothing.'];
 }
@@ -216,3 +216,6 @@ function wrapped(text: string, indent: number): string[] {
   }
   return lines;
 }
+
+const whenItRuns = ({ every_seconds, on_change }: { every_seconds: number; on_change?: boolean | undefined }): string =>
+  `by itself every ${lasting(every_seconds)}${on_change ? ', and when a session has changed' : ''}`;

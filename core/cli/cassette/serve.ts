@@ -71,6 +71,7 @@ export async function serveCassette(
     if (running.loaded?.scheduled && every !== undefined) {
       const schedule = keepSchedule({
         ...{ name: entry.name, everyMs: every * 1000, databases, now: Date.now },
+        changed: manifest.schedule?.on_change ? (databases?.changes ?? null) : null,
         run: (event) => running.scheduled(event),
         ran: ({ error }) => {
           if (error !== null) log.warn({ reason: error }, 'its background work failed');

@@ -30,6 +30,8 @@ export type CassetteDatabases = {
   /** Takes or renews the lease of its background work. True: it is ours for so long. */
   lease(name: string, token: string, ms: number): Promise<boolean>;
   release(name: string, token: string): Promise<void>;
+  /** Whether any session has changed that the snapshot `seen` does not see, and the snapshot to ask with next. */
+  changes(seen: string): Promise<{ seen: string; changed: boolean }>;
   /** Ends what this opened; the database itself stays open. */
   close(): Promise<void>;
 };
@@ -98,6 +100,7 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
     },
     lease: (name, token, ms) => database.ask('leaseCassette', { name, token, ms }),
     release: (name, token) => database.ask('releaseCassette', { name, token }),
+    changes: (seen) => database.ask('changedSince', { seen }),
     async close() {
       await Promise.all([parser.close(), ...[...opened.keys()].map(forget)]);
     },

@@ -31,6 +31,7 @@ test('one replica works, never twice at once; when it stops the other takes over
       name: 'notes',
       everyMs: 5,
       databases,
+      changed: null,
       now: Date.now,
       ran: () => {},
       run: async () => {
@@ -59,6 +60,7 @@ test('a run that throws is told with its reason, and the next one comes all the 
     name: 'notes',
     everyMs: 5,
     databases: null,
+    changed: null,
     now: Date.now,
     ran: (run) => told.push(run),
     run: async () => {
@@ -71,12 +73,35 @@ test('a run that throws is told with its reason, and the next one comes all the 
   assert.ok(told.every(({ scheduled_at }) => /^\d{4}-.*Z$/.test(scheduled_at)));
 });
 
+test('what changes makes work due long before its interval is over, also what changed while it ran', async () => {
+  let last = 0;
+  const saw: number[] = [];
+  const schedule = keepSchedule({
+    name: 'notes',
+    everyMs: 3_600_000,
+    databases: null,
+    changed: async (seen) => ({ seen: String(last), changed: seen !== String(last) }),
+    now: Date.now,
+    ran: () => {},
+    run: async () => {
+      saw.push(last);
+      if (saw.length === 1) last = 1; // once it has looked
+    },
+  });
+  while (saw.length < 2) await soon();
+  last = 2;
+  while (saw.length < 3) await soon();
+  await schedule.stop();
+  assert.equal(saw, [0, 1, 2]);
+});
+
 test('to stop is to abort the run under way, and to wait for it', async () => {
   let aborted = false;
   const schedule = keepSchedule({
     name: 'notes',
     everyMs: 1000,
     databases: null,
+    changed: null,
     now: Date.now,
     ran: () => {},
     run: ({ signal }) =>
