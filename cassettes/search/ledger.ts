@@ -17,7 +17,7 @@ export type Due = Key & {
 export type Told = Due & {
   session_id: string;
   fingerprint: string;
-  /** What was said, as it was captured. */
+  /** What a person said, and what was answered, as it was captured. */
   input: string;
   output: string;
   /** What the provider said of its failure; ''. */
@@ -51,11 +51,15 @@ const LONGEST_TEXT = 262_144;
 const DUE = '(e.span_id is null or e.fingerprint <> l.fingerprint or coalesce(e.retry_at <= now(), false))';
 const KNOWN = 'e.model = $1 and e.trace_id = l.trace_id and e.span_id = l.span_id';
 
-const said = (column: string) => `left(coalesce((
+/** @param which of the blocks */
+const said = (column: string, which = 'true') => `left(coalesce((
   select string_agg(left(b.block ->> 'text', ${LONGEST_TEXT}), E'\\n' order by b.place)
     from jsonb_array_elements(case jsonb_typeof(${column}) when 'array' then ${column} else '[]' end)
          with ordinality as b (block, place)
-   where b.block ->> 'type' = 'text'), ''), ${LONGEST_TEXT})`;
+   where b.block ->> 'type' = 'text' and ${which}), ''), ${LONGEST_TEXT})`;
+
+/** Of those that went in: until a span is derived anew nobody knows which they are. */
+const BY_A_PERSON = '(l.said_blocks is null or b.place - 1 = any(l.said_blocks))';
 
 /** @param db that spans are read from */
 export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model: string) {
@@ -93,7 +97,7 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
       const rows = await asked<Omit<Told, keyof Due> & Key>(
         db.query.bind(db),
         `select l.trace_id, l.span_id, l.session_id, l.fingerprint,
-                ${said('l.input')} as input, ${said('l.output')} as output, l.error_message
+                ${said('l.input', BY_A_PERSON)} as input, ${said('l.output')} as output, l.error_message
            from unnest($1::uuid[], $2::uuid[]) as asked (trace_id, span_id)
            join (${listedSpans(relations.spans)}) l on l.trace_id = asked.trace_id and l.span_id = asked.span_id`,
         [literal(due.map(({ trace_id }) => trace_id)), literal(due.map(({ span_id }) => span_id))],

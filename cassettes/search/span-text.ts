@@ -1,8 +1,14 @@
 /** What of a span is embedded? What was said in it, without what a harness put in, in pieces that a model can take in at once. */
 
 /** What harnesses wrap their own words in, inside of what a person said: where such a wrapping begins or ends. */
-const NAMES =
-  'system-reminder|environment_context|user_instructions|local-command-stdout|command-(?:name|message|args)|ide_(?:selection|opened_file)';
+const NAMES = [
+  'system-reminder|environment_context|user_instructions|skills_instructions|permissions|multi_agent_mode',
+  'recommended_plugins|subagent_notification|turn_aborted|user_shell_command|local-command-(?:stdout|stderr|caveat)',
+  'command-(?:name|message|contents)|ide_(?:selection|opened_file)|bash-(?:input|stdout|stderr)|new-diagnostics',
+  'task-notification|user_claude_md|user-prompt-submit-hook',
+].join('|');
+/** Only the tags go: what they hold was said by a person. */
+const UNWRAPPED = /<\/?command-args>/g;
 type Said = { input: string; output: string; error_message?: string };
 
 const TAG = new RegExp(`<(?:(?<opened>${NAMES})\\b[^<>]*|/(?<closed>${NAMES}))>`, 'gi');
@@ -31,9 +37,9 @@ function withoutHarness(text: string): string {
 
 /** What was asked, what was answered, and what the provider said where it failed. */
 export const spanText = ({ input, output, error_message = '' }: Said): string =>
-  [input, output, error_message]
+  [withoutHarness(input).replace(UNWRAPPED, ' '), output, error_message]
     .map((text) =>
-      withoutHarness(text)
+      text
         .replace(/[^\S\n]+/g, ' ')
         .replace(/ ?\n[ \n]*/g, '\n')
         .trim(),

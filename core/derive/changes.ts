@@ -52,6 +52,7 @@ export type SpanRow = Usage & {
   duration_ns: number | null;
   input: ContentBlock[];
   output: ContentBlock[];
+  said_blocks: number[]; // of a call's `input`: places of those that a person said, 0 first
   verdict: unknown;
   tool_calls_omitted: number; // of an answer, that have no span of their own
   events_omitted: number; // put in with a call, the same

@@ -57,6 +57,10 @@ const isGenuine = ({ role, content, injected }: FreshMessage) =>
   content.every((block) => block.type !== 'tool_result') &&
   (content.some((block) => block.type !== 'text') || isSpoken(promptText(content)));
 
+/** Whether a block of a message holds a person's words: not the system's, nor a harness's alone. */
+export const isSpokenIn = ({ role, injected }: FreshMessage, block: ContentBlock): boolean =>
+  role === 'user' && injected === '' && block.type === 'text' && isSpoken(promptText([block]));
+
 const isSpoken = (text: string) => text !== '' && !isHarnessSpeaking(text);
 
 /** A cut between the halves of a surrogate pair would leave half a character. */

@@ -8,6 +8,7 @@ import type { LinkKind, LinkRow, SpanRow } from './changes.ts';
 import { agentSpanId, eventSpanId, llmSpanId } from './ids.ts';
 import { durationNs, later } from './instants.ts';
 import type { Priced } from './prices.ts';
+import { isSpokenIn } from './prompt.ts';
 import type { Agent } from './state.ts';
 import { storable } from './storable.ts';
 import type { CallTurn, FreshMessage } from './turn.ts';
@@ -52,6 +53,11 @@ export function llmSpan(
   { kind, status, priced }: { kind: CallKind; status: CallStatus; priced: Priced | null },
 ): SpanRow {
   const model = modelOf(turn);
+  const said = turn.fresh
+    .filter(isSaid)
+    .flatMap((message) =>
+      message.content.filter(({ type }) => type !== 'tool_result').map((block) => ({ message, block })),
+    );
   return {
     ...blank(turn, place),
     ...(turn.reply?.usage ?? noUsage),
@@ -69,7 +75,8 @@ export function llmSpan(
     first_byte_at: turn.first_byte_at,
     ended_at: turn.last_byte_at,
     duration_ns: durationNs(turn.requested_at, turn.last_byte_at),
-    input: turn.fresh.filter(isSaid).flatMap(({ content }) => content.filter((block) => block.type !== 'tool_result')),
+    input: said.map(({ block }) => block),
+    said_blocks: said.flatMap(({ message, block }, place) => (isSpokenIn(message, block) ? place : [])),
     usage_verbatim: turn.reply?.usage_verbatim ?? null,
     cost_usd: priced?.usd ?? null,
     price: priced?.price ?? null,
@@ -166,6 +173,7 @@ const blank = (turn: CallTurn, place: Place): Omit<SpanRow, 'span_id' | 'kind' |
   duration_ns: null,
   input: [],
   output: [],
+  said_blocks: [],
   verdict: null,
   tool_calls_omitted: 0,
   events_omitted: 0,

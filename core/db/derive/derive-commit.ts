@@ -201,6 +201,7 @@ const SPAN: Columns<SpanRow> = {
   duration_ns: 'bigint',
   input: 'jsonb',
   output: 'jsonb',
+  said_blocks: 'integer[]',
   verdict: 'jsonb',
   tool_calls_omitted: 'integer',
   events_omitted: 'integer',

@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import { answer, toolUse, user } from '../../support/call-turn.ts';
+import { answer, system, toolUse, user } from '../../support/call-turn.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { startEmbedder } from '../../support/embedding-server.ts';
@@ -109,6 +109,19 @@ databaseSuite('search: embedding in the background', (test, database) => {
     await deriveAll(database());
     assert.equal(await newTexts(() => search.pass()), ['pour the whole archive in\nthe vessel overflows']);
     assert.is((await search.find('vessel overflows', 1)).results[0].user_prompt, 'pour the whole archive in');
+  });
+
+  test('what a harness and a system prompt say is nothing that a person said', async () => {
+    const says = [
+      system('You are a coding agent'),
+      user('# AGENTS.md instructions for /a\n\n<INSTRUCTIONS>\nBe brief\n</INSTRUCTIONS>'),
+      user('<environment_context>\n  <cwd>/a</cwd>\n</environment_context>'),
+      user('<system-reminder>Mind the date</system-reminder>', 'count the sheep'),
+    ];
+    await storeCalls(database(), [journalCall('sheep', { at: 29, says, answers: answer('seven') })]);
+    await deriveAll(database());
+    assert.equal(await newTexts(() => search.pass()), ['count the sheep\nseven']);
+    assert.is((await search.find('sheep', 1)).results[0].user_prompt, 'count the sheep');
   });
 
   test('a span in which nothing was said is told as empty, and asked of no embedder', async () => {

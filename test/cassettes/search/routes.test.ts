@@ -52,7 +52,8 @@ databaseSuite('search: routes', (test, database) => {
     stood({}, async (search) => {
       for (const response of await bothAsked(search)) {
         assert.is(response.status, 200);
-        assert.equal(await response.json(), { query: 'apples', results: [], count: 0 });
+        const { coverage: _, ...told } = (await response.json()) as Json; // there once embedding has begun
+        assert.equal(told, { query: 'apples', results: [], count: 0 });
       }
     }));
 

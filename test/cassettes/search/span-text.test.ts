@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chunksOf, snippetOf, spanText } from '../../../cassettes/search/span-text.ts';
+import { WRAPPERS } from '../../../core/harness/harnesses.ts';
 
 const test = suite('search: what of a span is embedded');
 
@@ -13,6 +14,12 @@ test('what was asked comes before what was answered, and empty parts leave no li
 test('what a harness wrapped in its own tags is left out', () => {
   const input = 'before <system-reminder>\nnever\n</system-reminder> after<command-name>/x</command-name>';
   assert.is(spanText({ input: input, output: '<b>kept</b>' }), 'before after\n<b>kept</b>');
+});
+
+test('every wrapper of a harness goes with what it holds, and the arguments of a command stay', () => {
+  for (const tag of WRAPPERS)
+    assert.is(spanText({ input: `before <${tag}>never</${tag}> after`, output: '' }), 'before after', tag);
+  assert.is(spanText({ input: '<command-args>the carry</command-args>', output: '' }), 'the carry');
 });
 
 test('a provider’s error sentence is found like an answer', () => {

@@ -148,6 +148,26 @@ test('a system message is said once, by the call that brings it', () => {
   assert.is(rows.traces[0]?.user_prompt, 'Hi');
 });
 
+test('what a person said is told from what system and harness put into the same call', () => {
+  const rows = projection({
+    at: 0,
+    says: [
+      system('You are a helper'),
+      user('# AGENTS.md instructions for /a\n\n<INSTRUCTIONS>\nBe brief\n</INSTRUCTIONS>'),
+      user('<environment_context>\n  <cwd>/a</cwd>\n</environment_context>'),
+      user('<system-reminder>Mind the date</system-reminder>', 'Count the sheep'),
+    ],
+    answers: answer('Seven'),
+  });
+  const llm = span(rows, 'llm');
+  assert.is(llm.input.length, 5, 'nothing is left out');
+  assert.equal(
+    llm.said_blocks.map((place) => llm.input[place]?.text),
+    ['Count the sheep'],
+  );
+  assert.equal([rows.traces[0]?.user_prompt, rows.rollup.preview], ['Count the sheep', 'Count the sheep']);
+});
+
 test('a failed call is an error step; the retry that succeeds is linked and makes the trace ok', () => {
   const failed: Call = {
     at: 0,
