@@ -72,6 +72,7 @@ select r.session_id, r.fork_of_session_id, 'fork-of', a.trace_id, a.span_id, '',
   join svc.spans b on b.session_id = c.owner_session_id and b.kind = 'llm' and b.call_id = c.owner_call_id
                   and (c.owner_turn_id is null or b.raw_turn_id = c.owner_turn_id)
  where r.fork_of_session_id is not null and r.fork_of_session_id <> r.session_id
+   and not exists (select from svc.sessions f where f.session_id = r.session_id and f.fork_of_session_id is not null)
    and not exists (
      select 1 from svc.session_edits e
       where e.session_id in (r.session_id, r.fork_of_session_id) and e.deleted_at is not null);
