@@ -1,0 +1,60 @@
+/** How does `dist` come to hold what the sources say? Only what changed is compiled; a file whose source is gone goes. Types are checked
+ *  by `npm run check`. Plain JavaScript, and for any Node: nothing is compiled yet when this runs, and nobody has looked at the version. */
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
+const QUIET_MS = 1_000; // what takes no longer needs no word
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const dist = join(root, 'dist');
+const memory = join(dist, 'tsconfig.tsbuildinfo'); // of the compiler: which source has which output
+
+const tsc = compiler();
+const began = Date.now();
+let said = false;
+const alarm = setTimeout(() => {
+  said = true;
+  process.stderr.write('Compiling svc: all of it the first time, and then what changed …\n');
+}, QUIET_MS);
+
+removeStale();
+const child = spawn(process.execPath, [tsc, '-b', join(root, 'core/build')], { stdio: 'inherit' });
+child.once('close', (code) => {
+  clearTimeout(alarm);
+  if (code === 0 && said) process.stderr.write(`Compiled in ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
+  process.exitCode = code ?? 1;
+});
+
+function compiler() {
+  try {
+    return join(createRequire(import.meta.url).resolve('typescript/package.json'), '../bin/tsc');
+  } catch {
+    process.stderr.write("Cannot compile svc: its packages are not here; run 'npm ci' first\n");
+    process.exit(1);
+  }
+}
+
+/** What has no source any more; and what the compiler takes for done, where some of it is not there. */
+function removeStale() {
+  if (!existsSync(dist)) return;
+  for (const name of readdirSync(dist))
+    if (!ROOMS.includes(name) && join(dist, name) !== memory) rmSync(join(dist, name), { recursive: true });
+  const sources = new Set(ROOMS.flatMap((room) => filesIn(root, room, '.ts').map((path) => path.slice(0, -3))));
+  const outputs = ROOMS.flatMap((room) => filesIn(dist, room, ''));
+  for (const path of outputs) if (!sources.has(path.replace(/\.js(?:\.map)?$/, ''))) rmSync(join(dist, path));
+  const there = new Set(outputs);
+  if ([...sources].some((path) => !there.has(`${path}.js`))) rmSync(memory, { force: true });
+}
+
+/** Paths from `base`, as deep as it goes; without what `svc cassette new` writes, which stands on its own. */
+function filesIn(base, folder, ending) {
+  if (!existsSync(join(base, folder)) || folder === join('core', 'cassette', 'scaffold')) return [];
+  return readdirSync(join(base, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesIn(base, path, ending);
+    return path.endsWith(ending) ? [path] : [];
+  });
+}
