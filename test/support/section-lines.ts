@@ -1,0 +1,143 @@
+/** Do the shell lines of a document's sections work, one after the other, as a reader would type them? */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import * as assert from 'uvu/assert';
+import { emptyFolder, removeFolder } from './serve.ts';
+import { freshClone, openShell, type Shell, type Staying, shellBlocks } from './shell-lines.ts';
+import { answeredBy, asked } from './transcript-records.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const CLIENTS = join(root, 'test/clients/node_modules/.bin');
+
+export type Sections = {
+  /** From the project's root. */
+  file: string;
+  /** Which of its sections, by their headings. */
+  of: (section: string) => boolean;
+  /** What each line shows when it worked, in the order of the lines. */
+  lines: readonly (readonly [line: RegExp, shows: RegExp])[];
+};
+
+/** Those that stay, with what they print last. */
+const STAYS: [RegExp, RegExp][] = [
+  [/^npm start\b/, /\/v1\/sessions\n/],
+  [/^npm run demo\b/, /Ctrl-C stops it/],
+];
+/** What opens the embedded database itself. */
+const ALONE = /^svc verify/;
+/** What is worked out in the background is there in a while. */
+const LATER = /\/v1\/cassettes\/|cassette list/;
+/** What the lines are run beside. */
+const START = 'npm start';
+const LINE_MS = 120_000;
+/** What a reader has done before, in the sections above. */
+const BEFORE = /^alias svc=|\/v1\/admin\/seed\/demo/;
+
+/** @throws {Error} a line has no row, fails, or shows something else */
+export async function linesWork({ file, of, lines }: Sections): Promise<void> {
+  const all = shellBlocks(readFileSync(join(root, file), 'utf8'));
+  const blocks = all.filter(({ section }) => of(section)).map(({ commands }) => commands);
+  assert.equal(
+    blocks.flat().filter((line, i) => !lines[i]?.[0].test(line)),
+    [],
+    `each line of ${file} has its row in this test`,
+  );
+  assert.is(blocks.flat().length, lines.length, 'and no row is left over');
+  const [clone, home] = await Promise.all([freshClone(), emptyFolder()]);
+  await writeTranscript(home);
+  const env = {
+    ...{ PATH: `${process.env.PATH}:${CLIENTS}`, HOME: home, TERM: 'dumb', NO_COLOR: '1', LANG: 'C.UTF-8' },
+    npm_config_cache: execFileSync('npm', ['config', 'get', 'cache']).toString().trim(),
+  };
+  const installs = blocks.flat().some((line) => isInstall(line));
+  if (!installs) await symlink(join(root, 'node_modules'), join(clone, 'node_modules'));
+  const shell = await openShell(clone, env);
+  const reader = readerAt(shell, clone);
+  try {
+    const before = all.flatMap(({ commands }) => commands).filter((line) => BEFORE.test(line));
+    for (const line of installs ? [] : before) await reader.read(line);
+    for (const block of blocks) {
+      await shell.run(`cd '${clone}'`); // and has a terminal in the clone
+      for (const line of block) {
+        const shows = lines.find(([pattern]) => pattern.test(line))?.[1] ?? /^$/;
+        if (!isThere(line)) {
+          console.log(`skip: a line of ${file}, '${line}': 'npm run test:clients' installs what it needs`);
+          continue;
+        }
+        const shown = isInstall(line) ? installed(line, clone, env) : await reader.read(line);
+        assert.ok(shows.test(shown), `${line} shows this, and not ${shows}:\n${shown.slice(0, 4_000)}`);
+      }
+    }
+    await reader.stop();
+  } finally {
+    await shell.close();
+    await Promise.all([clone, home].map(removeFolder));
+  }
+}
+
+const isInstall = (line: string) => /^npm ci\b/.test(line);
+
+/** Of the clients of others only those that are here. */
+function isThere(line: string): boolean {
+  const [, client] = /^(claude|codex) /.exec(line) ?? [];
+  return client === undefined || existsSync(join(CLIENTS, client));
+}
+
+/** Packages are all that comes from elsewhere. */
+const installed = (line: string, cwd: string, env: Record<string, string | undefined>): string =>
+  execFileSync('bash', ['-c', line], {
+    cwd,
+    env: { ...env, npm_config_prefer_offline: 'true' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  }).toString();
+
+/** Has svc running, started as the README says, whenever a line needs it. */
+function readerAt(shell: Shell, clone: string) {
+  let staying: Staying | null = null;
+  const stop = async () => {
+    await staying?.interrupt();
+    staying = null;
+  };
+  const start = async (line: string): Promise<string> => {
+    const last = STAYS.find(([pattern]) => pattern.test(line))?.[1] ?? /^$/;
+    const command = await shell.start(`cd '${clone}'\n${line}`, last);
+    const output = await command.output();
+    if (line.startsWith(START)) staying = command;
+    else await command.interrupt();
+    return output;
+  };
+  const succeed = async (line: string): Promise<string> => {
+    const end = Date.now() + (LATER.test(line) ? 90_000 : 0);
+    for (;;) {
+      const { status, output } = await shell.run(line, LINE_MS);
+      const there = status === 0 && !/"count":0\b|pending/.test(output);
+      if (there || Date.now() > end) {
+        assert.is(status, 0, `${line}\n${output}`);
+        return output;
+      }
+    }
+  };
+  return {
+    stop,
+    async read(line: string): Promise<string> {
+      if (STAYS.some(([pattern]) => pattern.test(line))) return start(line);
+      if (ALONE.test(line)) await stop();
+      else if (staying === null) await start(START);
+      return succeed(line);
+    },
+  };
+}
+
+/** As Claude Code leaves one behind. */
+async function writeTranscript(home: string): Promise<void> {
+  const folder = join(home, '.claude/projects/-home-dev-atlas');
+  await mkdir(folder, { recursive: true });
+  const records = [
+    asked(['', 'a'], 0, 'Which ports does the gateway use?'),
+    answeredBy(['a', 'b'], 2, 'msg_ports', [{ type: 'text', text: 'It uses 8080.' }]),
+  ];
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`);
+  await writeFile(join(folder, '5d0f8f2e-1f4a-4a35-9d3e-0f6a0c1b2d3e.jsonl'), lines.join(''));
+}
