@@ -66,6 +66,8 @@ export type ReadApi = {
   journal?: () => Status['journal'];
   /** Of the capture proxy, for clients that were pointed here. Absent: there is none. */
   proxyPort?: () => number | null;
+  /** What this process tells of itself. Absent: nothing. */
+  service?: () => Status['service'];
   /** Ends what would otherwise be told for ever. */
   stopping?: AbortSignal;
   /** Absent: there are none, as in the contract that is sealed. */
@@ -93,7 +95,18 @@ const NO_CASSETTES: Cassettes = {
 };
 
 export function readApi(parts: ReadApi) {
-  const { ask, append, log, metrics, version, allowedHosts, token, now, journal = () => undefined } = parts;
+  const {
+    ask,
+    append,
+    log,
+    metrics,
+    version,
+    allowedHosts,
+    token,
+    now,
+    journal = () => undefined,
+    service = () => undefined,
+  } = parts;
   const { cassettes = NO_CASSETTES } = parts;
   const app = routes<HttpEnv>();
   app.use(requestIds());
@@ -134,7 +147,7 @@ export function readApi(parts: ReadApi) {
   app.route('/', cassetteMountApp({ cassettes, log }));
   const joined = () => cassetteTools(cassettes.installed(), cassettes.ask);
   app.route('/', mcpApp({ tools: coreTools({ ask, now, takePlace }), joined, version, log }));
-  app.route('/', statusApp({ ask, version, journal, startedAt: now(), now }));
+  app.route('/', statusApp({ ask, version, journal, service, startedAt: now(), now }));
   app.route('/', deriveRunApp({ ask }));
   app.route('/', purgeApp({ ask }));
   app.route('/', attributionRepairApp({ ask, log }));

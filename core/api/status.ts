@@ -20,6 +20,8 @@ export type StatusDeps = {
   version: string;
   /** How the journal of this process does; undefined where it keeps none. */
   journal: () => Status['journal'];
+  /** What this process tells of itself; undefined where it has nothing to tell. */
+  service: () => Status['service'];
   /** Milliseconds since 1970, as `now` gives them. */
   startedAt: number;
   now: () => number;
@@ -28,7 +30,7 @@ export type StatusDeps = {
 /** Above that a table is estimated: at 64 MB a count takes some tens of milliseconds. */
 const COUNTED_BYTES = 67_108_864;
 
-export const statusApp = ({ ask, version, journal, startedAt, now }: StatusDeps) =>
+export const statusApp = ({ ask, version, journal, service, startedAt, now }: StatusDeps) =>
   routes().openapi(readStatus, async (c) => {
     const [{ last_turn_at, ...stored }, { queued, parked, oldest_seconds }, { ever }] = await Promise.all([
       ask('readStatus', { counted_bytes: COUNTED_BYTES }),
@@ -36,6 +38,7 @@ export const statusApp = ({ ask, version, journal, startedAt, now }: StatusDeps)
       ask('readCoverage', {}),
     ]);
     const kept = journal();
+    const about = service();
     const outcomes = Object.fromEntries(
       Outcome.options.map((name) => [name, total(ever.filter(({ outcome }) => outcome === name))]),
     ) as Record<Outcome, number>;
@@ -48,6 +51,7 @@ export const statusApp = ({ ask, version, journal, startedAt, now }: StatusDeps)
         ...(kept === undefined ? {} : { journal: kept }),
         coverage: { requests: total(ever), outcomes },
         ...(last_turn_at === null ? {} : { last_turn_at }),
+        ...(about === undefined ? {} : { service: about }),
       },
       200,
     );

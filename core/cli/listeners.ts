@@ -7,6 +7,7 @@ import { evidenceOf } from '../cassette/evidence.ts';
 import { parseListen } from '../config/listen.ts';
 import type { Database } from '../db/database.ts';
 import { serveApp } from '../http/listen.ts';
+import type { Service } from '../model/status.ts';
 import type { Cassettes } from './cassettes.ts';
 import { instanceOf } from './instance.ts';
 import { internalOf } from './internal-listen.ts';
@@ -15,20 +16,23 @@ import { openProxy } from './proxy-listener.ts';
 
 type Parts = Process & { database: Database; proxyPort?: () => number | null };
 /** A process that runs them all keeps a journal, and serves cassettes. */
-type AllParts = Parts & { journal: Journal; cassettes: Cassettes };
+type AllParts = Parts & { journal: Journal; cassettes: Cassettes; about: Omit<Service, 'listeners'> };
 
 /** Capture proxy, read API and ingest API, and the internal listener where it is asked for. @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
 export const openListeners = (all: AllParts): Promise<Listeners> =>
   together(async (kept) => {
     const hosts = hostsOf(all.config, ['proxy', 'api', 'ingest']);
-    let proxy: string[] = [];
-    const parts = { ...all, proxyPort: () => (proxy[0] ? Number(new URL(proxy[0]).port) : null) };
-    const api = kept(await openApi(parts, hosts)).addresses;
-    const ingest = kept(await openIngest(parts, hosts)).addresses;
+    const bound: Service['listeners'] = { proxy: [], api: [], ingest: [] }; // told to others once they are known
+    const parts = { ...all, proxyPort: () => portOf(bound.proxy[0]) };
+    const service = () => ({ ...all.about, listeners: bound });
+    bound.api = kept(await openApi(parts, hosts, service)).addresses;
+    bound.ingest = kept(await openIngest(parts, hosts)).addresses;
     const internal = await openInternal(parts, kept);
-    proxy = kept(await openProxy({ ...parts, identityKey: await identityKeyOf(parts) }, hosts)).addresses;
-    return { api, ingest, internal, proxy };
+    bound.proxy = kept(await openProxy({ ...parts, identityKey: await identityKeyOf(parts) }, hosts)).addresses;
+    return { ...bound, internal };
   });
+
+const portOf = (address: string | undefined): number | null => (address ? Number(new URL(address).port) : null);
 
 /** The ingest API alone. @throws {OperatorError} its address is taken or is not this machine's */
 export const openIngestListener = (parts: Parts): Promise<Listeners> =>
@@ -37,7 +41,7 @@ export const openIngestListener = (parts: Parts): Promise<Listeners> =>
     return { api: [], proxy: [], internal: [], ingest: kept(await openIngest(parts, hosts)).addresses };
   });
 
-async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened> {
+async function openApi(parts: AllParts, allowedHosts: string[], service: () => Service): Promise<Opened> {
   const { config, database, engine, journal, cassettes, log, version } = parts;
   const at = parseListen(config.api.listen);
   const { token } = config.api;
@@ -58,6 +62,7 @@ async function openApi(parts: AllParts, allowedHosts: string[]): Promise<Opened>
     trustCallerHeader: config.api.trust_caller_header,
     now: Date.now,
     journal: () => ({ bytes: journal.bytes(), oldest_seconds: engine.oldestSeconds() }),
+    service,
     stopping: stopping.signal,
     cassettes: cassettes.host,
     ...(parts.proxyPort && { proxyPort: parts.proxyPort }),

@@ -2,6 +2,8 @@
 import { parseListen } from '../config/listen.ts';
 import type { Loaded } from '../config/load.ts';
 import { getJson, type NoReply, type Reply } from './ask-api.ts';
+import { publishedAddresses, type ServiceAddresses } from './running-service.ts';
+import { shownAddress } from './shown-address.ts';
 import type { Listener, State } from './status-page.ts';
 
 export const PATIENCE_MS = 2_000;
@@ -49,16 +51,21 @@ function whyNot(reply: Reply | NoReply, token: string, what: string): string {
     : `the service answers with ${reply.status}; its log says why`;
 }
 
-type Addresses = { proxy: string | null; api: string | null; ingest: string | null };
-
-/** Where client commands are sent to, if anybody said so; else where the service of this configuration listens. */
-export function addresses({ config, source }: Loaded): Addresses {
-  const told = (key: string, target: string, listen: string) =>
-    (source[key] ?? 'default') === 'default' ? addressOf(listen) : target;
+/**
+ * Where client commands are sent to, if anybody said so. Else where a flag or the environment says that it listens; else where the
+ * service that runs in this folder does; else where one of this configuration would.
+ */
+export function addresses({ config, source, folder }: Loaded): ServiceAddresses {
+  const running = publishedAddresses(folder);
+  const isSaid = (key: string) => (source[key] ?? 'default') !== 'default';
+  const at = (name: 'proxy' | 'api' | 'ingest') =>
+    running === null || ['flag', 'environment'].includes(source[`${name}.listen`] ?? '')
+      ? addressOf(config[name].listen)
+      : running[name] && shownAddress(running[name]);
   return {
-    proxy: told('client.proxy_target', config.client.proxy_target, config.proxy.listen),
-    api: told('client.api_target', config.client.api_target, config.api.listen),
-    ingest: addressOf(config.ingest.listen),
+    proxy: isSaid('client.proxy_target') ? config.client.proxy_target : at('proxy'),
+    api: isSaid('client.api_target') ? config.client.api_target : at('api'),
+    ingest: at('ingest'),
   };
 }
 

@@ -14,6 +14,8 @@ import { internalOf } from './internal-listen.ts';
 import type { Io } from './io.ts';
 import type { Listeners } from './listening.ts';
 import type { Role } from './program.ts';
+import { publishAddresses } from './running-service.ts';
+import { shownAddress } from './shown-address.ts';
 import { whereData } from './where-data.ts';
 
 const GRACE_MS = 10_000; // for streams under way when we are asked to stop
@@ -81,6 +83,7 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
 
     const listeners = await backing.listen({ config, engine, metrics, log, version, env: io.env, journal });
     closing(() => listeners.close(0));
+    if (role !== 'ingest') closing(await publishAddresses(folder, listeners)); // that one has no folder of its own
     if (running) await Promise.race([running(listeners), stopped.first]);
     else io.out(welcome(listeners, loaded, version));
 
@@ -156,6 +159,4 @@ function signalled(): { first: Promise<string>; second: Promise<void>; forget():
   };
 }
 
-/** An address to paste: loopback by its name. */
-const shown = (addresses: readonly string[]) =>
-  (addresses[0] ?? '').replace('//127.0.0.1:', '//localhost:').replace('//[::1]:', '//localhost:');
+const shown = (addresses: readonly string[]) => shownAddress(addresses[0] ?? '');

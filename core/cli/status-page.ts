@@ -3,30 +3,29 @@ import pc from 'picocolors';
 import type { CassetteList } from '../model/cassette.ts';
 import { Outcome } from '../model/coverage.ts';
 import type { ParkedSession, Status } from '../model/status.ts';
+import type { Setting } from './changed-settings.ts';
 import { counted, lasting, plain, several, sized } from './units.ts';
 
 /** foreign: another program answers; silent: connected, and no answer in time; unknown: the address is not ours to know. */
 export type State = 'up' | 'down' | 'foreign' | 'silent' | 'unknown';
 export type Listener = { address: string | null; state: State };
 
-/** A setting that is not at its default. `from`: the flag, variable or file that says so. */
-export type Setting = { key: string; value: unknown; from: string };
-
 export type Report = {
   version: string; // of this command
   listeners: { proxy: Listener; api: Listener; ingest: Listener };
+  folder: { service: string; own: string } | null; // the `.svc` of the service that answers, where it is not this command's own
   data: string; // where the turns lie, without credentials
   journal_bytes: number | null; // on this machine's disk; null: it may not be read
   journal_max_bytes: number;
   status: Status | null; // null: the read API is down, or will not tell
   cassettes: CassetteList | null; // null: as above
   remarks: string[]; // what an operator should know besides
-  settings: Setting[];
+  settings: Setting[]; // of the service where it tells them, else of this command
 };
 
 /** @param now milliseconds since 1970 */
 export function statusPage(report: Report, now: number): string {
-  const { listeners, status, cassettes, remarks, settings, data } = report;
+  const { listeners, status, cassettes, remarks, settings, folder, data } = report;
   const { proxy, api, ingest } = listeners;
   return [
     heading(report),
@@ -34,7 +33,8 @@ export function statusPage(report: Report, now: number): string {
     row('capture proxy', listener(proxy, proxy.state === 'up' ? 'takes connections' : null)),
     row('read API', listener(api, status && `up for ${lasting(status.uptime_seconds)}`)),
     row('ingest API', listener(ingest, null)),
-    row('data', data),
+    ...(folder ? [row('folder', `${plain(folder.service)}, not ${plain(folder.own)}`)] : []),
+    row('data', plain(data)),
     row('journal', journal(report)),
     ...remarks.flatMap((remark) => ['', pc.yellow(plain(remark))]),
     ...(status ? figures(status, now) : []),

@@ -1,15 +1,19 @@
 /** `svc status`: is it up, is anything wrong, and which settings are in effect? Loads no server and no database, so it answers at once. */
 import { join } from 'node:path';
 import { runsIn, segmentsIn } from '../capture/journal-files.ts';
-import { keys, redacted, valueAt } from '../config/keys.ts';
+import { keyOf, redacted } from '../config/keys.ts';
 import type { Loaded } from '../config/load.ts';
 import type { CassetteList } from '../model/cassette.ts';
-import type { Status } from '../model/status.ts';
+import type { Service, Status } from '../model/status.ts';
 import { getJson, type Reply, takesConnections } from './ask-api.ts';
 import { isCassetteList } from './cassette/is-list.ts';
+import { changedSettings } from './changed-settings.ts';
 import type { Io } from './io.ts';
+import { isStatus } from './is-status.ts';
 import { addresses, askReadApi, PATIENCE_MS, stateOf } from './read-api.ts';
-import { type Listener, type Report, type Setting, type State, statusPage } from './status-page.ts';
+import { runsHere, type ServiceAddresses } from './running-service.ts';
+import { shownAddress } from './shown-address.ts';
+import { type Listener, type Report, type State, statusPage } from './status-page.ts';
 import { whereData } from './where-data.ts';
 
 /** 0 when the read API gave its status, else 1. `json` prints one document instead of a page. */
@@ -26,27 +30,43 @@ export async function printStatus(
 
 async function statusReport(loaded: Loaded, version: string): Promise<Report> {
   const { config, folder } = loaded;
-  const at = addresses(loaded);
-  const [proxy, api, ingest] = await Promise.all([
+  const own = addresses(loaded);
+  const api = await askReadApi(loaded, { path: '/v1/admin/status', is: isStatus, what: 'status' });
+  const { answer: status, remarks, ...listener } = api;
+  const service = status?.service;
+  const at = service && runsHere(service) ? boundBy(service) : own;
+  const [proxy, ingest] = await Promise.all([
     reach(at.proxy, async (address) => ((await takesConnections(address, PATIENCE_MS)) ? 'up' : 'down')),
-    askReadApi(loaded, { path: '/v1/admin/status', is: isStatus, what: 'status' }),
     reach(at.ingest, async (address) =>
       stateOf(await getJson({ address, path: '/ping', timeoutMs: PATIENCE_MS }), isHealth),
     ),
   ]);
-  const { answer: status, remarks, ...listener } = api;
   return {
     version,
     listeners: { proxy, api: listener, ingest },
-    data: whereData(config.storage.postgres_dsn, folder),
+    folder: service && service.folder !== folder ? { service: service.folder, own: folder } : null,
+    data: service?.data ?? whereData(config.storage.postgres_dsn, folder),
     journal_bytes: journalOnDisk(folder),
-    journal_max_bytes: config.journal.max_bytes,
+    journal_max_bytes: service ? limitOf(service) : config.journal.max_bytes,
     status,
     cassettes: status && (await cassettesAt(api.address, config.api.token)),
     remarks: [...remarks, ...(status ? mismatches(status, config.storage.postgres_dsn, version) : [])],
-    settings: settingsOf(loaded),
+    settings: service?.settings ?? changedSettings(loaded),
   };
 }
+
+/** Where a service that runs on this machine says that it listens. */
+const boundBy = ({ listeners: { proxy, ingest } }: Service): Pick<ServiceAddresses, 'proxy' | 'ingest'> => ({
+  proxy: shownAddress(proxy[0] ?? '') || null,
+  ingest: shownAddress(ingest[0] ?? '') || null,
+});
+
+/** Of its journal, in bytes. */
+function limitOf({ settings }: Service): number {
+  const value = settings.find(({ key }) => key === LIMIT)?.value ?? keyOf(LIMIT)?.default;
+  return typeof value === 'number' ? value : Number.NaN;
+}
+const LIMIT = 'journal.max_bytes';
 
 /** Of a service that has told its status. */
 async function cassettesAt(address: string | null, token: string): Promise<CassetteList | null> {
@@ -55,7 +75,7 @@ async function cassettesAt(address: string | null, token: string): Promise<Casse
   return typeof reply === 'object' && reply.status === 200 && isCassetteList(reply.body) ? reply.body : null;
 }
 
-const document = ({ listeners, settings, ...rest }: Report, { config, folder, file }: Loaded) => ({
+const document = ({ listeners, settings: _, folder: __, ...rest }: Report, loaded: Loaded) => ({
   up: {
     proxy: listeners.proxy.state === 'up',
     api: listeners.api.state === 'up',
@@ -63,10 +83,10 @@ const document = ({ listeners, settings, ...rest }: Report, { config, folder, fi
   },
   listeners,
   ...rest,
-  config: redacted(config),
-  config_from: Object.fromEntries(settings.map(({ key, from }) => [key, from])),
-  folder,
-  file,
+  config: redacted(loaded.config),
+  config_from: Object.fromEntries(changedSettings(loaded).map(({ key, from }) => [key, from])),
+  folder: loaded.folder,
+  file: loaded.file,
 });
 
 const reach = async (address: string | null, ask: (address: string) => Promise<State>): Promise<Listener> => ({
@@ -75,20 +95,6 @@ const reach = async (address: string | null, ask: (address: string) => Promise<S
 });
 
 const isHealth = ({ status, body }: Reply) => status === 200 && (body as { status?: unknown } | null)?.status === 'ok';
-/** What the page walks through. The schema itself would bring half of the server along. */
-const isStatus = (body: unknown): body is Status => {
-  const members = body as Partial<Record<keyof Status, unknown>> | null | undefined;
-  return (
-    typeof members?.version === 'string' &&
-    typeof members.uptime_seconds === 'number' &&
-    [members.database, members.counts, members.derive, members.parked_turns, members.coverage].every(
-      (member) => typeof member === 'object' && member !== null,
-    ) &&
-    Array.isArray(members.parked_sessions) &&
-    Array.isArray(members.estimated)
-  );
-};
-
 /** Where the service that answers is not the one that this configuration would start. */
 function mismatches({ version, database }: Status, dsn: string, mine: string): string[] {
   const kind = dsn === '' ? 'embedded' : 'server';
@@ -110,14 +116,4 @@ function journalOnDisk(folder: string): number | null {
   } catch {
     return null;
   }
-}
-
-function settingsOf({ config, source, file }: Loaded): Setting[] {
-  const shown = redacted(config);
-  return keys
-    .filter((key) => JSON.stringify(valueAt(config, key.path)) !== JSON.stringify(key.default))
-    .map(({ path, flag, env }) => {
-      const from = { flag, environment: env, file, default: null }[source[path] ?? 'default'];
-      return { key: path, value: valueAt(shown, path), from: from ?? '' };
-    });
 }

@@ -1,9 +1,12 @@
 /** What stands behind a role that asks the database for each answer? The database, opened first, and the cassettes where a journal is kept. */
 import type { Loaded } from '../config/load.ts';
+import { isMade } from '../db/client/data-folder.ts';
 import { openDatabase } from '../db/open.ts';
 import type { Log } from '../log.ts';
+import { aboutService } from './about-service.ts';
 import type { Io } from './io.ts';
 import type { Backing } from './listening.ts';
+import { whereData } from './where-data.ts';
 
 const CASSETTES_MS = 2_000; // for what they do besides answering, once nobody listens any more
 
@@ -13,6 +16,7 @@ type Closing = (close: () => Promise<unknown>) => void;
 export async function withDatabase(loaded: Loaded, io: Io, log: Log, closing: Closing): Promise<Backing> {
   const { config, folder } = loaded;
   const { postgres_dsn: dsn, pooled } = config.storage;
+  if (dsn === '' && !isMade(folder)) io.out(`Making a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
   const [database, { openListeners, openIngestListener }, { openCassettes }] = await Promise.all([
     openDatabase({ dsn, pooled, folder, log }).then((opened) => {
       closing(() => opened.close());
@@ -29,7 +33,10 @@ export async function withDatabase(loaded: Loaded, io: Io, log: Log, closing: Cl
       if (!journal) return openIngestListener({ ...parts, database });
       const cassettes = openCassettes({ config, database, folder, io, log });
       closing(() => cassettes.close(CASSETTES_MS));
-      const listeners = await openListeners({ ...parts, database, journal, cassettes });
+      const listeners = await openListeners({
+        ...{ ...parts, database, journal, cassettes },
+        about: aboutService(loaded, io),
+      });
       await cassettes.start().catch(async (error: unknown) => {
         await listeners.close(0);
         throw error;

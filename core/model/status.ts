@@ -56,6 +56,18 @@ export const statusExample = {
   journal: { bytes: 1_204_511, oldest_seconds: 0.04 },
   coverage: { requests: 9_900, outcomes: { ...NONE, captured: 9_790, partial: 13, not_a_turn: 96, poison: 1 } },
   last_turn_at: '2026-07-27T09:59:57.310221Z',
+  service: {
+    pid: 4711,
+    folder: '/home/ada/.svc',
+    data: '/home/ada/.svc/data',
+    cassette_lists: ['/home/ada/cassette.manifest.json', '/home/ada/.svc/cassette.manifest.json'],
+    listeners: {
+      proxy: ['http://127.0.0.1:8080'],
+      api: ['http://127.0.0.1:8081'],
+      ingest: ['http://127.0.0.1:8082'],
+    },
+    settings: [{ key: 'proxy.provider', value: 'anthropic', from: '/home/ada/.svc/config.toml' }],
+  },
 };
 
 export const ParkedSession = z.object({
@@ -75,6 +87,25 @@ export const ParkedTurn = z.object({
   bytes: z.int().describe('of request and answer, both kept in svc.parked_turns'),
 });
 export type ParkedTurn = z.infer<typeof ParkedTurn>;
+
+const Addresses = z.array(z.string());
+
+/** What a command beside it has to know. */
+const Service = z
+  .object({
+    pid: z.int(),
+    folder: z.string().describe('the `.svc` that it uses'),
+    data: z.string().describe('where the turns lie, without credentials'),
+    cassette_lists: z
+      .array(z.string())
+      .describe('where its list of cassettes is looked for: the first that is there counts'),
+    listeners: z.object({ proxy: Addresses, api: Addresses, ingest: Addresses }),
+    settings: z
+      .array(z.object({ key: z.string(), value: z.unknown(), from: z.string() }))
+      .describe('those that are not at their defaults, secrets as [redacted]'),
+  })
+  .describe('the process that answers');
+export type Service = z.infer<typeof Service>;
 
 export const Status = z
   .object({
@@ -124,6 +155,7 @@ export const Status = z
       .describe('absent where the process keeps none'),
     coverage: z.object({ requests: z.int(), outcomes: Outcomes }).describe('as in /v1/coverage, of all time'),
     last_turn_at: At.optional().describe('absent before the first'),
+    service: Service.optional(),
   })
   .openapi('Status', {
     examples: [statusExample],

@@ -1,6 +1,6 @@
 /** Who uses this folder? One process at a time: PGlite has no lock of its own, and two on one folder destroy the database. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError } from '../../errors.ts';
@@ -28,6 +28,18 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** attempt)); // two that withdrew at once
   }
 }
+
+/** The process that uses the folder, looking only. Null: none of this machine, or nobody may look. */
+export function holderOf(folder: string): number | null {
+  try {
+    const claims = readdirSync(folder).filter((name) => CLAIM.test(name));
+    return claims.map((name) => parsed(readFileSync(join(folder, name), 'utf8'))).find(isHeld)?.pid ?? null;
+  } catch {
+    return null;
+  }
+}
+
+const isHeld = (claim: Claim | undefined): claim is Claim => claim !== undefined && isAlive(claim);
 
 const taken = (folder: string, { pid, since }: Claim) =>
   `Cannot use '${folder}': process ${pid} has used it since ${since}; stop that process, or start in another directory`;
@@ -62,10 +74,14 @@ async function otherClaim(folder: string, mine: string): Promise<Claim | undefin
 }
 
 async function readClaim(path: string): Promise<Claim | undefined> {
+  return readFile(path, 'utf8').then(parsed, () => undefined); // given back meanwhile
+}
+
+function parsed(text: string): Claim | undefined {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Claim;
+    return JSON.parse(text) as Claim;
   } catch {
-    return undefined; // given back meanwhile, or cut by a power loss
+    return undefined; // cut by a power loss
   }
 }
 

@@ -1,5 +1,5 @@
 /** `svc status` as an operator meets it: with the service up, down, locked, or with somebody else on its ports. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
@@ -92,12 +92,13 @@ test('no secret is ever printed, on the page or in the document, up or down', as
   const planted = (path: string) =>
     path === 'api.token' ? TOKEN : 'postgres://somebody:planted-word@db.internal:5432/turns';
   const env = Object.fromEntries(secrets.flatMap(({ env, path }) => (env ? [[env, planted(path)]] : [])));
-  for (const flags of [{}, there()])
+  const nowhere = {};
+  for (const flags of [nowhere, there()])
     for (const json of [false, true]) {
       const { out } = await status({ flags, env, json });
       assert.not.match(out, 'planted');
       assert.match(out, '[redacted]');
-      assert.match(out, 'PostgreSQL at db.internal:5432/turns');
+      if (flags === nowhere) assert.match(out, 'PostgreSQL at db.internal:5432/turns');
     }
 });
 
@@ -105,6 +106,45 @@ test('a service that was started with other settings is told apart', async () =>
   const env = { SVC_API_TOKEN: TOKEN, SVC_STORAGE_POSTGRES_DSN: 'postgres://svc@db.internal/turns' };
   const { out } = await status({ flags: there(), env });
   assert.match(out, 'it uses the embedded database, these say a PostgreSQL server');
+});
+
+test('from the folder of a service on other ports, that service is found without a word about them', async () => {
+  const loaded = loadConfig({ flags: {}, env: { SVC_API_TOKEN: TOKEN }, cwd: folder, home: folder });
+  let out = '';
+  assert.is(await printStatus(loaded, { json: false }, { out: (text) => (out += text) }, '0.1.0'), 0);
+  const page = stripVTControlCharacters(out);
+  for (const address of [service.proxy, service.api, service.ingest]) assert.match(page, address);
+  assert.not.match(page, 'down');
+});
+
+test('from another folder, the service that answers is described: its folder, data, listeners and settings', async () => {
+  const cwd = await emptyFolder();
+  mkdirSync(join(cwd, '.svc'));
+  writeFileSync(join(cwd, '.svc', 'config.toml'), '[proxy]\nproject = "apollo"\n[journal]\nmax_bytes = 268435456\n');
+  const flags = { 'client.api_target': service.api };
+  const { code, out } = await status({ cwd, flags, env: { SVC_API_TOKEN: TOKEN } });
+  assert.is(code, 0, out);
+  assert.match(out, `folder          ${join(folder, '.svc')}, not ${join(cwd, '.svc')}\n`);
+  assert.match(out, `data            ${join(folder, '.svc', 'data')}\n`);
+  assert.match(out, `capture proxy   ${service.proxy} `);
+  assert.match(out, new RegExp(`ingest API +${service.ingest} +up\n`));
+  assert.match(out, 'of at most 1.1 GB');
+  const settings = out.slice(out.indexOf('Settings'));
+  assert.match(settings, /api\.listen +:0 +SVC_API_LISTEN\n/);
+  assert.not.match(settings, 'apollo');
+  await removeFolder(cwd);
+});
+
+test('where a service that was killed has listened is not asked any more', async () => {
+  const cwd = await emptyFolder();
+  const killed = await startService(cwd);
+  await killed.kill();
+  assert.ok(existsSync(join(cwd, '.svc', 'service.json')));
+  assert.match((await status({ cwd })).out, /read API +http:\/\/localhost:2 +down/);
+  const again = await startService(cwd);
+  assert.is(await again.stop(), 0);
+  assert.not.ok(existsSync(join(cwd, '.svc', 'service.json')), 'and one that stops takes it back');
+  await removeFolder(cwd);
 });
 
 test('down: not running, where the data lie, and what waits in the journal', async () => {
