@@ -21,6 +21,8 @@ export type At = {
 
 /** What stands for a cassette in a folder that does not say it, in this order. */
 const ENTRIES = ['cassette.js', 'cassette.mjs', 'index.js', 'index.mjs'];
+/** Where our own code lies; beside it, in a clone, may lie somebody's own. */
+const OURS = ['cassettes', 'core'];
 const NPM = /^npm:((?:@[a-z0-9][a-z0-9._~-]*\/)?[a-z0-9][a-z0-9._~-]*)(?:@(.+))?$/;
 const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 const BUILT = import.meta.url.endsWith('.js');
@@ -36,7 +38,8 @@ export async function resolveSource(source: string, at: At): Promise<Source> {
     );
   const path = resolve(at.base, source);
   const found = await stat(path).catch(() => null);
-  if (at.base === packageRoot()) return resolveOurs(path, found?.isDirectory() ?? false);
+  if (at.base === packageRoot() && OURS.some((room) => within(join(packageRoot(), room), path)))
+    return resolveOurs(path, found?.isDirectory() ?? false);
   if (!found) throw refused(`there is no '${path}'`);
   if (found.isDirectory()) return { kind: 'module', folder: path, entry: await entryOf(path) };
   if (!found.isFile()) throw refused(`'${path}' is neither a folder nor a file`);

@@ -5,6 +5,14 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
+// Older ones end in a stack of some package, if they can read the code at all.
+const OLDEST = [20, 19] as const;
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
+  process.stderr.write(`Cannot start on Node ${process.versions.node}: svc needs ${OLDEST.join('.')} or later\n`);
+  process.exit(1);
+}
+
 // Without a handler this signal opens Node's inspector: a door to every byte that passes, for whoever may signal us.
 process.on('SIGUSR1', () => {});
 
@@ -35,14 +43,20 @@ process.exitCode = await runProgram(
     demo: async (loaded, io) => (await import('./demo.ts')).runDemo(loaded, io, version),
     verify: async (loaded, options, io) => (await import('./verify.ts')).printVerification(loaded, options, io),
     cassette: {
-      add: async (what, options, { folder }, io) => {
+      add: async (what, options, loaded, io) => {
         const { terminalConfirm } = await import('./cassette/confirm.ts');
         const { addCassette } = await import('./cassette/add.ts');
-        return addCassette(what, options, { ...io, folder, confirm: terminalConfirm() });
+        const target = await (await import('./cassette/target.ts')).targetOf(loaded, io);
+        return addCassette(what, options, { ...io, ...target, confirm: terminalConfirm() });
       },
-      remove: async (name, options, loaded, io) =>
-        (await import('./cassette/remove.ts')).removeCassette(name, options, loaded, io),
-      list: async (options, loaded, io) => (await import('./cassette/list.ts')).listCassettes(loaded, options, io),
+      remove: async (name, options, loaded, io) => {
+        const target = await (await import('./cassette/target.ts')).targetOf(loaded, io);
+        return (await import('./cassette/remove.ts')).removeCassette(name, options, loaded, { ...io, target });
+      },
+      list: async (options, loaded, io) => {
+        const target = await (await import('./cassette/target.ts')).targetOf(loaded, io);
+        return (await import('./cassette/list.ts')).listCassettes(loaded, options, { ...io, target });
+      },
       check: async (what, options, io) =>
         (await import('./cassette/check.ts')).checkCassette(what, options, io, version),
       serve: async (what, options, loaded, io) =>

@@ -9,7 +9,11 @@ import { freshClone, openShell, type Shell, type Staying, shellBlocks } from './
 import { answeredBy, asked } from './transcript-records.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const CLIENTS = join(root, 'test/clients/node_modules/.bin');
+/** Clients of others, where `npm run test:clients` has installed them. (test/clients/run-client.ts) */
+const CLIENTS: Record<string, string> = {
+  claude: join(root, 'test/clients/node_modules/@anthropic-ai/claude-code/cli-wrapper.cjs'),
+  codex: join(root, 'test/clients/node_modules/@openai/codex/bin/codex.js'),
+};
 
 export type Sections = {
   /** From the project's root. */
@@ -48,7 +52,7 @@ export async function linesWork({ file, of, lines }: Sections): Promise<void> {
   const [clone, home] = await Promise.all([freshClone(), emptyFolder()]);
   await writeTranscript(home);
   const env = {
-    ...{ PATH: `${process.env.PATH}:${CLIENTS}`, HOME: home, TERM: 'dumb', NO_COLOR: '1', LANG: 'C.UTF-8' },
+    ...{ PATH: process.env.PATH, HOME: home, TERM: 'dumb', NO_COLOR: '1', LANG: 'C.UTF-8' },
     npm_config_cache: execFileSync('npm', ['config', 'get', 'cache']).toString().trim(),
   };
   const installs = blocks.flat().some((line) => isInstall(line));
@@ -56,8 +60,9 @@ export async function linesWork({ file, of, lines }: Sections): Promise<void> {
   const shell = await openShell(clone, env);
   const reader = readerAt(shell, clone);
   try {
+    for (const [name, path] of Object.entries(CLIENTS)) await shell.run(`${name}() { node '${path}' "$@"; }`);
     const before = all.flatMap(({ commands }) => commands).filter((line) => BEFORE.test(line));
-    for (const line of installs ? [] : before) await reader.read(line);
+    for (const line of installs ? [] : before) await reader.read(line, /^/);
     for (const block of blocks) {
       await shell.run(`cd '${clone}'`); // and has a terminal in the clone
       for (const line of block) {
@@ -66,7 +71,7 @@ export async function linesWork({ file, of, lines }: Sections): Promise<void> {
           console.log(`skip: a line of ${file}, '${line}': 'npm run test:clients' installs what it needs`);
           continue;
         }
-        const shown = isInstall(line) ? installed(line, clone, env) : await reader.read(line);
+        const shown = isInstall(line) ? installed(line, clone, env) : await reader.read(line, shows);
         assert.ok(shows.test(shown), `${line} shows this, and not ${shows}:\n${shown.slice(0, 4_000)}`);
       }
     }
@@ -82,7 +87,7 @@ const isInstall = (line: string) => /^npm ci\b/.test(line);
 /** Of the clients of others only those that are here. */
 function isThere(line: string): boolean {
   const [, client] = /^(claude|codex) /.exec(line) ?? [];
-  return client === undefined || existsSync(join(CLIENTS, client));
+  return client === undefined || existsSync(CLIENTS[client] ?? '');
 }
 
 /** Packages are all that comes from elsewhere. */
@@ -108,12 +113,11 @@ function readerAt(shell: Shell, clone: string) {
     else await command.interrupt();
     return output;
   };
-  const succeed = async (line: string): Promise<string> => {
+  const succeed = async (line: string, shows: RegExp): Promise<string> => {
     const end = Date.now() + (LATER.test(line) ? 90_000 : 0);
     for (;;) {
       const { status, output } = await shell.run(line, LINE_MS);
-      const there = status === 0 && !/"count":0\b|pending/.test(output);
-      if (there || Date.now() > end) {
+      if ((status === 0 && shows.test(output)) || Date.now() > end) {
         assert.is(status, 0, `${line}\n${output}`);
         return output;
       }
@@ -121,11 +125,11 @@ function readerAt(shell: Shell, clone: string) {
   };
   return {
     stop,
-    async read(line: string): Promise<string> {
+    async read(line: string, shows: RegExp): Promise<string> {
       if (STAYS.some(([pattern]) => pattern.test(line))) return start(line);
       if (ALONE.test(line)) await stop();
       else if (staying === null) await start(START);
-      return succeed(line);
+      return succeed(line, shows);
     },
   };
 }

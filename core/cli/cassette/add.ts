@@ -6,7 +6,7 @@ import { schemaFrom, usersList, type WrittenEntry, withEntry, writeList } from '
 import { grantsFor } from '../../cassette/grants.ts';
 import { CassetteName, type Grants } from '../../cassette/list.ts';
 import { environmentName } from '../../cassette/manifest.ts';
-import { BadList, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/read-list.ts';
+import { BadList, type ListFiles, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/read-list.ts';
 import { type Isolation, Rejection } from '../../cassette/running.ts';
 import { settingsFromEnvironment } from '../../cassette/settings.ts';
 import { shownSource } from '../../cassette/shown-source.ts';
@@ -31,6 +31,10 @@ export type AddOptions = {
 type Adding = Io & {
   /** The `.svc` in effect. */
   folder: string;
+  /** The list, where it is not that of `cwd` and `folder`. */
+  files?: ListFiles;
+  /** Whose list that is. (target.ts) Absent: nobody has asked. */
+  reader?: string;
   /** null: nobody can be asked. */
   confirm: ((question: string, signal: AbortSignal) => Promise<boolean>) | null;
 };
@@ -63,6 +67,7 @@ export async function addCassette(asked: string, options: AddOptions, io: Adding
     const permission = await permissionFor({ source, staged, from, options, lists }, io);
     signal.throwIfAborted();
     io.out(permissionPage(permission));
+    if (io.reader !== undefined) io.out(`It goes onto the list ${io.reader}\n\n`);
     const question = `Add ${permission.name}? [y/N] `;
     if (!options.yes && !(await io.confirm?.(question, signal))) {
       io.out('Nothing was added\n');
@@ -82,8 +87,9 @@ export async function addCassette(asked: string, options: AddOptions, io: Adding
   }
 }
 
-const listsIn = async ({ cwd, folder }: Adding): Promise<ReadLists> =>
-  readLists(await listTexts(listFiles({ cwd, folder })));
+const filesOf = ({ cwd, folder, files }: Adding): ListFiles => files ?? listFiles({ cwd, folder });
+
+const listsIn = async (io: Adding): Promise<ReadLists> => readLists(await listTexts(filesOf(io)));
 
 type Found = { source: string; staged: Staged | null; from: string | null; options: AddOptions; lists: ReadLists };
 
@@ -127,8 +133,9 @@ const known = (config: Readonly<Record<string, unknown>>, settings: readonly { k
   Object.fromEntries(Object.entries(config).filter(([key]) => settings.some((setting) => setting.key === key)));
 
 /** @returns the list's file */
-async function place(permission: Permission, staged: Staged | null, { cwd, folder }: Adding): Promise<string> {
-  const { file, text } = await usersList(listFiles({ cwd, folder }).candidates);
+async function place(permission: Permission, staged: Staged | null, io: Adding): Promise<string> {
+  const { folder } = io;
+  const { file, text } = await usersList(filesOf(io).candidates);
   const written = withEntry(text, entryOf(permission), schemaFrom(file)); // before anything moves
   const home = join(folder, 'cassettes', permission.name);
   const placed = staged ? await putInPlace(staged.folder, home) : null;

@@ -9,6 +9,7 @@ import type { Io } from '../io.ts';
 import { askReadApi } from '../read-api.ts';
 import { lasting, plain } from '../units.ts';
 import { isCassetteList } from './is-list.ts';
+import type { Target } from './target.ts';
 
 type Row = {
   name: string;
@@ -23,8 +24,10 @@ type Row = {
 
 type Listing = { running: boolean; file: string | null; problem: string | null; remarks: string[]; cassettes: Row[] };
 
+type Listed = Io & { target?: Target };
+
 /** 0, or 1 when the list cannot be used. */
-export async function listCassettes(loaded: Loaded, { json }: { json: boolean }, io: Io): Promise<0 | 1> {
+export async function listCassettes(loaded: Loaded, { json }: { json: boolean }, io: Listed): Promise<0 | 1> {
   const [read, asked] = await Promise.all([
     listsIn(loaded, io),
     askReadApi(loaded, { path: '/v1/cassettes', is: isCassetteList, what: 'list of cassettes' }),
@@ -43,11 +46,13 @@ export async function listCassettes(loaded: Loaded, { json }: { json: boolean },
 
 async function listsIn(
   { folder, config }: Loaded,
-  { cwd }: Io,
+  { cwd, target }: Listed,
 ): Promise<{ lists: ReadLists | null; problem: string | null }> {
   try {
     return {
-      lists: readLists(await listTexts(listFiles({ cwd, folder, built_in: config.cassettes.built_in }))),
+      lists: readLists(
+        await listTexts(target?.files ?? listFiles({ cwd, folder, built_in: config.cassettes.built_in })),
+      ),
       problem: null,
     };
   } catch (error) {

@@ -14,13 +14,14 @@ import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
 import { askReadApi } from '../read-api.ts';
 import { isCassetteList } from './is-list.ts';
+import type { Target } from './target.ts';
 
 const WITHDRAWN_MS = 15_000;
 
-type Removing = Pick<Io, 'out' | 'cwd'> & { files?: ListFiles };
+type Removing = Pick<Io, 'out' | 'cwd'> & { files?: ListFiles; target?: Target };
 
-const filesOf = ({ folder, config }: Loaded, { cwd, files }: Removing): ListFiles =>
-  files ?? listFiles({ cwd, folder, built_in: config.cassettes.built_in });
+const filesOf = ({ folder, config }: Loaded, { cwd, files, target }: Removing): ListFiles =>
+  target?.files ?? files ?? listFiles({ cwd, folder, built_in: config.cassettes.built_in });
 
 /** @throws {OperatorError} it is on no list, or its database is in use: then nothing was removed */
 export async function removeCassette(
@@ -31,6 +32,11 @@ export async function removeCassette(
 ): Promise<void> {
   if (!CassetteName.safeParse(name).success)
     throw new OperatorError(`Cannot remove '${name}': no cassette can have that name`, 2);
+  if (purge && io.target?.isOwn === false)
+    throw new OperatorError(
+      `Cannot purge '${name}' from here: the list is ${io.target.reader}; run this command in the folder where that was started`,
+      2,
+    );
   const wanted = await wantedIn(loaded, io);
   const { entry, builtIn } = wanted.find(name);
   if (!entry && !purge) {
@@ -45,7 +51,7 @@ export async function removeCassette(
   const database = purge ? await openForPurge(name, loaded) : null;
   try {
     if (entry) io.out(await takeOut(name, builtIn, loaded, io));
-    await rm(join(loaded.folder, 'cassettes', name), { recursive: true, force: true });
+    await rm(join(io.target?.folder ?? loaded.folder, 'cassettes', name), { recursive: true, force: true });
     if (database) {
       await withdrawn(name, loaded);
       await purged(name, database, loaded);

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Rejection } from '../../../core/cassette/running.ts';
@@ -143,6 +143,15 @@ test('a file of ours is found from source where our list says', async () => {
     name: 'x',
   });
   assert.is(source.kind === 'module' && source.entry, join(packageRoot(), 'core/cassette/contract.ts'));
+});
+
+test('beside ours, in a clone, a path leads where it says', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-source-'));
+  await writeFile(join(folder, 'index.js'), 'export default {};\n');
+  const source = `./${relative(packageRoot(), folder)}`;
+  const found = await resolveSource(source, { base: packageRoot(), installed: folder, name: '' });
+  assert.equal(found, { kind: 'module', folder, entry: join(folder, 'index.js') });
+  await rm(folder, { recursive: true });
 });
 
 test.run();

@@ -1,0 +1,49 @@
+/** Which list does a command act on? That of the service which runs, wherever the command was called; else that of this folder. */
+import { type ListFiles, listFiles } from '../../cassette/read-list.ts';
+import type { Loaded } from '../../config/load.ts';
+import { OperatorError } from '../../errors.ts';
+import type { Status } from '../../model/status.ts';
+import type { Io } from '../io.ts';
+import { isStatus } from '../is-status.ts';
+import { askReadApi } from '../read-api.ts';
+import { runsHere } from '../running-service.ts';
+
+export type Target = {
+  /** The `.svc` where its cassettes are installed. */
+  folder: string;
+  files: ListFiles;
+  /** Who reads that list, in a sentence's end. */
+  reader: string;
+  /** Whether it is what this command's own configuration says. */
+  isOwn: boolean;
+};
+
+/** @throws {OperatorError} 2: `client.api_target` names a service whose list cannot be reached from here */
+export async function targetOf(loaded: Loaded, { cwd }: Pick<Io, 'cwd'>): Promise<Target> {
+  const { config, folder, source } = loaded;
+  const { answer, address, state, remarks } = await askReadApi<Status>(loaded, {
+    ...{ path: '/v1/admin/status', is: isStatus, what: 'status' },
+  });
+  const files = listFiles({ cwd, folder, built_in: config.cassettes.built_in });
+  const own = (reader: string): Target => ({ folder, files, reader, isOwn: true });
+  if (state !== 'up') return own(`of this folder: no service answers at ${address ?? 'an address that is known'}`);
+  const service = answer?.service;
+  if (!service)
+    return own(`of this folder; whether the service at ${address} reads it is not known. ${remarks.join('. ')}`);
+  if (runsHere(service)) {
+    const builtIn = service.settings.some(({ key, value }) => key === 'cassettes.built_in' && value === false);
+    const { builtIn: ours } = listFiles({ cwd, folder, built_in: !builtIn });
+    return {
+      folder: service.folder,
+      files: { builtIn: ours, candidates: service.cassette_lists },
+      reader: `of the service at ${address}, which runs in ${service.folder}`,
+      isOwn: service.folder === folder,
+    };
+  }
+  if ((source['client.api_target'] ?? 'default') !== 'default')
+    throw new OperatorError(
+      `Cannot reach the list of the service at ${address}: it runs on another machine, in a container or as another user; run this command there`,
+      2,
+    );
+  return own(`of this folder; the service at ${address} runs elsewhere and reads another`);
+}
