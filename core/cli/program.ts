@@ -5,6 +5,7 @@ import { OperatorError } from '../errors.ts';
 import { addCassetteCommands, type CassetteCommands } from './cassette/commands.ts';
 import type { Io } from './io.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
+import { systemProblem } from './system-error.ts';
 import type { VerifyOptions } from './verify.ts';
 
 export type Commands = {
@@ -39,6 +40,11 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
     if (error instanceof OperatorError) {
       io.err(`${error.message}\n`);
       return error.exitCode;
+    }
+    const problem = systemProblem(error);
+    if (problem !== null) {
+      io.err(`${problem}\n`);
+      return 1;
     }
     io.err(`${error instanceof Error ? error.stack : String(error)}\n`);
     return 1;

@@ -13,6 +13,7 @@ import { banner, ingestBanner, proxyBanner } from './banner.ts';
 import { internalOf } from './internal-listen.ts';
 import type { Io } from './io.ts';
 import type { Listeners } from './listening.ts';
+import { refuseTakenPorts } from './ports.ts';
 import type { Role } from './program.ts';
 import { publishAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
@@ -48,6 +49,7 @@ export async function serve(loaded: Loaded, io: Io, { role, version, running }: 
   const closing = (close: Closer) => void closers.push(close);
   const stopped = signalled();
   try {
+    await refuseTakenPorts(loaded, role);
     // The embedded database locks the folder itself; a journal in it needs that with a server just as well.
     if (dsn !== '' && role !== 'ingest') closing(await lockFolder(folder));
     const prices = await pricesOf(loaded, io);

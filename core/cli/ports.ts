@@ -1,0 +1,39 @@
+/** Are the ports free? Looked at before anything is made, so that a start which cannot listen leaves nothing behind. */
+import { parseListen } from '../config/listen.ts';
+import type { Loaded } from '../config/load.ts';
+import { holderOf } from '../db/client/folder-lock.ts';
+import { OperatorError } from '../errors.ts';
+import { serveApp } from '../http/listen.ts';
+import type { Role } from './program.ts';
+
+const LISTENERS = { proxy: 'capture proxy', api: 'read API', ingest: 'ingest API' } as const;
+type Name = keyof typeof LISTENERS;
+
+const OF_ROLE: Readonly<Record<Role, readonly Name[]>> = {
+  all: ['proxy', 'api', 'ingest'],
+  proxy: ['proxy'],
+  ingest: ['ingest'],
+};
+
+/** Of a folder in use its lock says more than a port would. @throws {OperatorError} one is taken, with what would do */
+export async function refuseTakenPorts({ config, folder }: Loaded, role: Role): Promise<void> {
+  if (holderOf(folder) !== null) return;
+  for (const name of OF_ROLE[role]) {
+    const { listen } = config[name];
+    try {
+      const tried = await serveApp({ fetch: () => new Response(), ...parseListen(listen), what: LISTENERS[name] });
+      await tried.close(0);
+    } catch (error) {
+      if (!(error instanceof OperatorError) || (error.cause as NodeJS.ErrnoException)?.code !== 'EADDRINUSE')
+        throw error;
+      throw new OperatorError(`${error.message}; ${remedy(name, listen)}`, 1, { cause: error });
+    }
+  }
+}
+
+/** A port with the same last digits, a thousand further. */
+function remedy(name: Name, listen: string): string {
+  const { port } = parseListen(listen);
+  const other = listen.replace(/\d+$/, String(port > 64_000 ? port - 1_000 : port + 1_000));
+  return `stop that one ('svc status' tells whether it is svc), or say --${name}-listen ${other}`;
+}
