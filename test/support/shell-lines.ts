@@ -156,7 +156,7 @@ stty -echo
 curl() {
   case " $* " in
     *' -N '*) timeout 5 curl --fail-with-body "$@"; [ $? = 124 ] ;;
-    *' -OJ '* | *' -fOJ '*) command curl --fail-with-body "$@" && cat "$(ls -t | head -n 1)" ;;
+    *' -fOJ '*) command curl "$@" && cat "$(ls -t | head -n 1)" ;;
     *) command curl --fail-with-body "$@" ;;
   esac
 }
