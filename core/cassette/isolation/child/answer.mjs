@@ -90,7 +90,7 @@ export function serve({ loaded, bindings }) {
         await run;
         send(stream, {});
       } catch (error) {
-        console.error(error);
+        if (!stop.signal.aborted) console.error(error); // who was told to stop and did has not failed
         send(stream, { failure: error instanceof Error ? error.message : String(error) });
       }
     },
