@@ -150,6 +150,7 @@ async function chainsOf(tx: Sql, going: string): Promise<string[]> {
  */
 export async function removeProjections(tx: Sql, session_ids: string): Promise<void> {
   const theirs = sql`session_id = any(${session_ids}::uuid[])`;
+  await lockClaims(tx, 'to claim'); // before the queue, as whoever claims does
   await tx.rows(sql`delete from svc.derive_queue where ${theirs}`);
   await tx.rows(sql`delete from svc.span_links where ${theirs}`);
   await tx.rows(sql`delete from svc.spans where ${theirs}`);
@@ -159,7 +160,6 @@ export async function removeProjections(tx: Sql, session_ids: string): Promise<v
   await tx.rows(sql`delete from svc.transcript_readings where ${theirs}`);
   await tx.rows(sql`delete from svc.transcript_calls where ${theirs}`);
   await tx.rows(sql`delete from svc.nodes where ${theirs}`);
-  await lockClaims(tx, 'to claim');
   const freed = await tx.rows<{ call_key: string }>(sql`
     with calls as (delete from svc.calls where ${theirs} returning call_key),
          claims as (delete from svc.transcript_claims where ${theirs} returning call_key)
