@@ -112,18 +112,21 @@ function gitVerb(words: string[]): string {
 /**
  * The tools that may get a result, found by id. A result comes back to the thread that asked; in another one it is history. Some
  * providers number their ids anew in each answer: the trace's own tool is preferred, and the oldest among equals. Clients of Ollama
- * name the function whose result they bring, though its call had an id.
+ * name the function whose result they bring, though its call had an id; LangChain's names nothing, and brings them in the order in
+ * which the last answer asked for them.
  */
 function waitingTools(pending: readonly PendingTool[], { n, thread_id }: { n: number; thread_id: string }) {
   const own = pending.filter((tool) => tool.thread_id === thread_id);
   const byId = setsBy(own, ({ tool_use_id }) => tool_use_id);
   const byName = setsBy(own, ({ tool_name }) => tool_name);
+  const askedLast = new Set(own.filter(({ started_at }) => started_at === own.at(-1)?.started_at));
   return {
     take(id: string): PendingTool | undefined {
-      const named = id === '' ? undefined : byName.get(id);
+      const named = id === '' ? askedLast : byName.get(id);
       const found = [...(byId.get(id) ?? named ?? [])];
       const tool = found.find((one) => one.n === n) ?? found[0];
       if (!tool) return undefined;
+      askedLast.delete(tool);
       remove(byId, tool.tool_use_id, tool);
       remove(byName, tool.tool_name, tool);
       return tool;

@@ -276,6 +276,28 @@ test('a failed tool is an error with its output, and the first result wins', () 
   assert.is(rows.rollup.tool_error_count, 1);
 });
 
+test('results that name no call are those of the tools that the last answer asked for, in their order', () => {
+  const asked = answer(toolUse('a', 'get_weather', { city: 'Oslo' }), toolUse('b', 'get_weather', { city: 'Bergen' }));
+  const before = [user('Rain?'), assistant(...asked.content)];
+  const rows = projection(
+    { at: 0, says: [user('Rain?')], answers: asked },
+    {
+      at: 10,
+      says: [...before, user(toolResult('', 'in Oslo')), user(toolResult('', 'in Bergen'))],
+      answers: answer('Both'),
+    },
+  );
+  assert.equal(
+    rows.spans
+      .filter(({ kind }) => kind === 'tool')
+      .map(({ external_id, output: [block] }) => [external_id, block?.tool_output]),
+    [
+      ['a', 'in Oslo'],
+      ['b', 'in Bergen'],
+    ],
+  );
+});
+
 test('what the provider ran itself has its result in the same answer', () => {
   const search = { ...toolUse('s1', 'web_search', { query: 'x' }), type: 'server_tool_use' };
   const found = { type: 'web_search_tool_result', tool_result_id: 's1', content: [{ url: 'https://a.example' }] };
