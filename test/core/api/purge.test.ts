@@ -113,7 +113,14 @@ databaseSuite('purging a session', (test, database) => {
     await database().sql('analyze');
     const before = await everything(database());
     assert.ok(rowsOf(before, SECRET).length > 20, 'it is all over the place');
-    const clean = await ask('GET', `/v1/sessions/${id('clean')}/traces`);
+    const forked = await ask('GET', `/v1/sessions/${id('clean')}/traces`);
+    const linksOf = ({ body }: typeof forked) => (body as { links: { kind: string }[] }).links;
+    assert.equal(
+      linksOf(forked).map(({ kind }) => kind),
+      ['fork-of'],
+      'it goes on from the opening that they share',
+    );
+    const clean = { ...forked, body: { ...(forked.body as object), links: [] } }; // what it went on from is gone
 
     const purged = await purge('leaky', { reason: 'a key was pasted' });
     assert.is(purged.raw_turns, 9);
