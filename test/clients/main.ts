@@ -1,7 +1,8 @@
-/** Do real Claude Code, Codex, opencode and pi work through the proxy? `npm run test:clients` installs them into this folder and runs what asks that. */
+/** Do real Claude Code, Codex, opencode, pi and Python's libraries work through the proxy? `npm run test:clients` installs them into this folder and runs what asks that. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { installPython } from './python-folder.ts';
 
 const INSTALL_MS = 300_000; // a gigabyte comes down
 const SUITE_MS = 300_000;
@@ -14,6 +15,7 @@ const suites: Record<string, () => Promise<unknown>> = {
   codex: () => import('./codex.ts'),
   ...(hasOpencode && { opencode: () => import('./opencode.ts') }),
   pi: () => import('./pi.ts'),
+  python: () => import('./python.ts'),
 };
 
 const here = import.meta.dirname;
@@ -52,6 +54,10 @@ function install(): boolean {
 }
 
 function passes(suite: string): boolean {
+  const python = suite === 'python' ? installPython() : 'there';
+  if (python === 'absent') console.log('skip: python: there is no python3 with venv and pip');
+  if (python === 'failed') console.error('Cannot test the Python libraries: they could not be installed');
+  if (python !== 'there') return python === 'absent';
   const { status } = spawnSync(process.execPath, ['--import', 'tsx', import.meta.filename, suite], {
     cwd: join(here, '../..'),
     stdio: 'inherit',
