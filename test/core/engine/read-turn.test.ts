@@ -80,6 +80,7 @@ test('messages hang on each other, and the answer on the last', () => {
     max_tokens: null,
     tool_count: 2,
     response_id: 'chatcmpl-1',
+    call_key: null, // servers of chat completions draw their ids out of few
     previous_response_id: '',
     conversation_id: '',
     unreadable: '',
