@@ -34,6 +34,6 @@ export async function refuseTakenPorts({ config, folder }: Loaded, role: Role): 
 /** A port with the same last digits, a thousand further. */
 function remedy(name: Name, listen: string): string {
   const { port } = parseListen(listen);
-  const other = listen.replace(/\d+$/, String(port > 64_000 ? port - 1_000 : port + 1_000));
+  const other = `${listen.slice(0, listen.lastIndexOf(':') + 1)}${port > 64_000 ? port - 1_000 : port + 1_000}`;
   return `stop that one ('svc status' tells whether it is svc), or say --${name}-listen ${other}`;
 }
