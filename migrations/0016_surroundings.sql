@@ -4,6 +4,7 @@ alter table svc.calls add column git_branch text not null default '';
 alter table svc.calls add column agent_name text not null default '';
 alter table svc.session_rollups add column git_branch text;
 
+-- As the read API tells them: the title that people see, and no cost where none is known.
 create or replace view svc_v1.sessions as
 select s.session_id as id, s.auth_subject, s.harness_id, s.harness_session_id, r.name, r.cwd, r.harness_version,
        r.parent_session_id, s.started_at, s.last_seen_at, s.ended_at, r.harness_metadata,
@@ -24,7 +25,8 @@ select s.session_id as id, s.auth_subject, s.harness_id, s.harness_session_id, r
                                then null else r.preview end, -- a prompt that is JSON is no title
                           r.name, left(s.harness_session_id, 12)]) with ordinality as told (title, place)
                   where told.title ~ '\S' order by told.place limit 1), s.session_id::text) as display_title,
-       r.git_branch
+       r.git_branch, coalesce(s.fork_of_session_id, r.fork_of_session_id) as fork_of_session_id,
+       coalesce(r.inherited_calls, 0) as inherited_calls, r.inherited_cost_usd
   from svc.sessions s
   left join svc.session_rollups r on r.session_id = s.session_id
   left join svc.session_edits e on e.session_id = s.session_id
