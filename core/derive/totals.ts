@@ -1,6 +1,6 @@
 /** What do a session's calls add up to? Each call counts once; sums are exact; an unknown price is named, never 0. */
 import { sessionId } from '../capture/identity.ts';
-import { agentName } from '../harness/libraries.ts';
+import { agentName, isLibrary } from '../harness/libraries.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { Identity } from '../model/identity.ts';
 import type { Usage } from '../model/usage.ts';
@@ -77,12 +77,16 @@ export const toldBy = (told: Told, { identity, session_id, surroundings, thread_
   name: identity.session_name || told.name,
   cwd: identity.cwd || (thread_id === '' ? surroundings.cwd : '') || told.cwd, // a sub-agent may work elsewhere
   git_branch: (thread_id === '' ? surroundings.git_branch : '') || told.git_branch,
-  harness_version: identity.harness_version || told.harness_version,
+  harness_version: versionOf(identity, surroundings) || told.harness_version,
   harness_metadata: identity.harness_metadata ?? told.harness_metadata,
   agent_name: agentName(identity.agent_name, surroundings.agent_name) || told.agent_name,
   project: identity.project || told.project,
   parent_session_id: parentOf(identity, session_id) ?? told.parent_session_id,
 });
+
+/** Who works through a library has not the library's version. */
+const versionOf = ({ agent_name, harness_version }: Identity, surroundings: CallTurn['surroundings']): string =>
+  isLibrary(agent_name) && surroundings.agent_name !== '' ? '' : harness_version;
 
 function parentOf({ harness_id, parent_harness_session_id }: Identity, own: string): string | null {
   if (!parent_harness_session_id) return null;

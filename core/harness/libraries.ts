@@ -31,5 +31,8 @@ export function libraryOf(headers: HeaderList): { name: string; version: string 
 
 const NAMES = new Set(libraries.map(([name]) => name));
 
+/** Whether a name is that of a library and not of who uses it. */
+export const isLibrary = (name: string): boolean => NAMES.has(name);
+
 /** Who makes a call, once its own words have been read: a harness behind a library goes before it. */
-export const agentName = (told: string, said: string): string => (told === '' || NAMES.has(told) ? said || told : told);
+export const agentName = (told: string, said: string): string => (told === '' || isLibrary(told) ? said || told : told);

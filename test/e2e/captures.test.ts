@@ -27,6 +27,7 @@ const expected: Record<
   {
     captures: string[];
     harness: [harness_id: string, id: string | null, version: string | undefined];
+    agent_name?: string; // where it is not the harness's
     prompt: string;
     model: string;
     stops: string[];
@@ -82,6 +83,7 @@ const expected: Record<
   'pi-000': {
     captures: ['pi-000'],
     harness: ['unknown', null, undefined],
+    agent_name: 'pi',
     prompt: 'say hello',
     model: 'fake-model',
     stops: ['stop'],
@@ -91,16 +93,17 @@ const expected: Record<
   ...Object.fromEntries(
     (
       [
-        ['sdks-000', 'end_turn', [12, 6]], // Anthropic
-        ['sdks-001', 'stop', [9, 6]], // Chat Completions
-        ['sdks-002', 'stop', [15, 6]], // Responses
-        ['sdks-004', 'stop', [9, 6]], // Ollama
+        ['sdks-000', 'end_turn', [12, 6], 'anthropic-js', '1.11.0'],
+        ['sdks-001', 'stop', [9, 6], 'openai-js', '6.49.0'], // Chat Completions
+        ['sdks-002', 'stop', [15, 6], 'openai-js', '6.49.0'], // Responses
+        ['sdks-004', 'stop', [9, 6], 'ollama-js', '0.6.4'],
       ] as const
-    ).map(([name, stop, [input, output]]) => [
+    ).map(([name, stop, [input, output], agent_name, version]) => [
       name,
       {
         captures: [name],
-        harness: ['unknown', null, undefined] as [string, null, undefined],
+        harness: ['unknown', null, version] as [string, null, string],
+        agent_name,
         prompt: 'hi',
         model: 'm',
         stops: [stop],
@@ -179,14 +182,14 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
     );
   });
 
-  for (const [first, { harness, prompt, model, stops, tokens, cost_usd }] of Object.entries(expected)) {
+  for (const [first, { harness, agent_name, prompt, model, stops, tokens, cost_usd }] of Object.entries(expected)) {
     test(`${first} begins a session that tells who spoke, with whom, about what, and what it cost`, ({ told }) => {
       const found = toldOf(told, first);
       const { session } = found;
       const [harness_id, id, version] = harness;
       assert.equal([session.harness_id, session.harness_version], [harness_id, version]);
       if (id !== null) assert.is(session.harness_session_id, id);
-      assert.is(session.agent_name, harness_id === 'unknown' ? undefined : harness_id);
+      assert.is(session.agent_name, agent_name ?? harness_id);
       assert.is(session.rollup.status, 'completed');
       assert.is(session.rollup.preview, prompt);
       assert.is(session.rollup.tool_error_count, 0);

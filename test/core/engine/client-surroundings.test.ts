@@ -22,13 +22,13 @@ const formatOf = ({ url }: Capture) => FORMATS.find(([path]) => url.startsWith(p
 const CWD = '/home/dev/project';
 
 /** What the recorded calls of each client tell: who, where, which version. */
-const CLIENTS: Record<string, [agent_name: string, cwd: string | undefined, version: string][]> = {
+const CLIENTS: Record<string, [agent_name: string, cwd: string | undefined, version: string | undefined][]> = {
   claude: [['claude', CWD, '2.1.197']],
   'claude-agent': [['claude', CWD, '2.1.197']],
   codex: [['codex', CWD, '0.169.0']],
   'codex-agent': [['codex', CWD, '0.169.0']],
   opencode: [['opencode', CWD, '1.18.33']],
-  pi: [['pi', CWD, '6.26.0']],
+  pi: [['pi', CWD, undefined]], // it tells the version of the library that it uses
   sdks: [
     ['anthropic-js', undefined, '1.11.0'],
     ['openai-js', undefined, '6.49.0'],
