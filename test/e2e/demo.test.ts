@@ -147,7 +147,7 @@ test('a port that was asked for and is taken ends it', async ({ folder }) => {
 test('a token of the read API is asked for and used', async ({ folder }) => {
   const { child, said, exited, says } = startDemo(folder, { SVC_API_TOKEN: 'open-sesame' });
   await says('Ctrl-C');
-  const [, api = ''] = /-H "Authorization: Bearer \$SVC_API_TOKEN" '(http[^']+\/v1\/sessions)'/.exec(said.out) ?? [];
+  const [, api = ''] = /-H "authorization: Bearer \$SVC_API_TOKEN" '(http[^']+\/v1\/sessions)'/.exec(said.out) ?? [];
   assert.not.match(said.out, 'open-sesame');
   assert.is((await fetch(api)).status, 401);
   assert.is((await fetch(api, { headers: { authorization: 'Bearer open-sesame' } })).status, 200);
