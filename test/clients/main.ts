@@ -1,4 +1,5 @@
-/** Do real Claude Code, Codex, opencode, pi and Python's libraries work through the proxy? `npm run test:clients` installs them into this folder and runs what asks that. */
+/** Do real Claude Code, Codex, opencode, pi and Python's libraries work through the proxy? `npm run test:clients` installs them into this folder and runs
+ *  what asks that; `npm run test:clients -- codex pi` those alone. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,8 @@ const SUITE_MS = 300_000;
 
 const hasOpencode = `${process.platform}-${process.arch}` === 'linux-x64';
 
-/** Each in a process of its own: this file again, with its name. */
+/** Each in a process of its own: this file again, with this word and its name. */
+const ONE = '--one';
 const suites: Record<string, () => Promise<unknown>> = {
   'claude-code': () => import('./claude-code.ts'),
   codex: () => import('./codex.ts'),
@@ -19,11 +21,14 @@ const suites: Record<string, () => Promise<unknown>> = {
 };
 
 const here = import.meta.dirname;
-const declare = suites[process.argv[2] ?? ''];
+const [first = '', one = ''] = process.argv.slice(2);
+const wanted = process.argv.slice(2);
+const declare = first === ONE ? suites[one] : undefined;
 if (declare) await declare();
 else {
   if (!hasOpencode) console.log('skip: opencode: its package here is that for Linux on x64');
-  const passed = isInstalled() || install() ? Object.keys(suites).map(passes) : [false];
+  const names = Object.keys(suites).filter((name) => wanted.length === 0 || wanted.includes(name));
+  const passed = names.length > 0 && (isInstalled() || install()) ? names.map(passes) : [false];
   if (passed.includes(false)) process.exitCode = 1;
 }
 
@@ -58,7 +63,7 @@ function passes(suite: string): boolean {
   if (python === 'absent') console.log('skip: python: there is no python3 with venv and pip');
   if (python === 'failed') console.error('Cannot test the Python libraries: they could not be installed');
   if (python !== 'there') return python === 'absent';
-  const { status } = spawnSync(process.execPath, ['--import', 'tsx', import.meta.filename, suite], {
+  const { status } = spawnSync(process.execPath, ['--import', 'tsx', import.meta.filename, ONE, suite], {
     cwd: join(here, '../..'),
     stdio: 'inherit',
     timeout: SUITE_MS,
