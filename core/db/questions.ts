@@ -22,7 +22,7 @@ import { deriveState, turnsToDerive } from './derive/derive-turns.ts';
 import { markedPending, markFromScratch } from './derive/mark-from-scratch.ts';
 import { replaceNodes } from './derive/replace-nodes.ts';
 import { lastCorrection, turnsToRead } from './derive/session-turns.ts';
-import { claimCalls, standingClaims } from './derive/transcript-claims.ts';
+import { claimCalls, currentClaims } from './derive/transcript-claims.ts';
 import { newestTranscript, transcriptVersions } from './derive/transcript-files.ts';
 import {
   firstCalls,
@@ -87,7 +87,7 @@ export const questions = {
   transcriptState,
   standingTranscriptCalls,
   claimCalls,
-  standingClaims,
+  currentClaims,
   transcriptUploads,
   firstCalls,
   previousAnswers,

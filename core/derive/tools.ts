@@ -119,14 +119,14 @@ function waitingTools(pending: readonly PendingTool[], { n, thread_id }: { n: nu
   const own = pending.filter((tool) => tool.thread_id === thread_id);
   const byId = setsBy(own, ({ tool_use_id }) => tool_use_id);
   const byName = setsBy(own, ({ tool_name }) => tool_name);
-  const askedLast = new Set(own.filter(({ started_at }) => started_at === own.at(-1)?.started_at));
+  const ofLastAnswer = new Set(own.filter(({ started_at }) => started_at === own.at(-1)?.started_at));
   return {
     take(id: string): PendingTool | undefined {
-      const named = id === '' ? askedLast : byName.get(id);
+      const named = id === '' ? ofLastAnswer : byName.get(id);
       const found = [...(byId.get(id) ?? named ?? [])];
       const tool = found.find((one) => one.n === n) ?? found[0];
       if (!tool) return undefined;
-      askedLast.delete(tool);
+      ofLastAnswer.delete(tool);
       remove(byId, tool.tool_use_id, tool);
       remove(byName, tool.tool_name, tool);
       return tool;

@@ -76,7 +76,7 @@ export async function projectedTurns(
   session_id: string,
 ): Promise<CountedTurn[]> {
   const told = transcriptTurns(session_id, (await readTranscripts(database, session_id)).sources, priceOf);
-  return countedOnce(session_id, told, inheritedIn(await database.ask('standingClaims', { session_id })));
+  return countedOnce(session_id, told, inheritedIn(await database.ask('currentClaims', { session_id })));
 }
 
 const inheritedIn = ({ inherited }: Claimed): Inherited =>

@@ -1,6 +1,6 @@
 /** How does a fold become rows? In one transaction, fenced by the lease; rows that would not change are not written. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { Changes, DroppedLinks, LinkRow, SpanPatch, SpanRow, TraceRow } from '../../derive/changes.ts';
+import type { Changes, DroppedLinks, LinkRow, SpanPatch } from '../../derive/changes.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
@@ -8,6 +8,7 @@ import { jsonText, pgArray } from '../literals.ts';
 import { noteDerived } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
+import { LINK, LINK_KEY, ROLLUP, SPAN, TRACE } from './projection-columns.ts';
 import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
 
 export type DeriveCommit = {
@@ -151,122 +152,6 @@ async function writeChanges(tx: Sql, { traces, spans, patches, links, dropped, r
 
 /** How a JSON string becomes bytea: PostgreSQL reads its text form. */
 const hexBytes = (hex: string | null) => (hex === null ? null : `\\x${hex}`);
-
-type Columns<Row> = { [Column in keyof Row]: string };
-
-const TRACE: Columns<TraceRow> = {
-  trace_id: 'uuid',
-  session_id: 'uuid',
-  source: 'text',
-  synthetic: 'text',
-  status: 'text',
-  user_prompt: 'text',
-  response_preview: 'text',
-  started_at: 'timestamptz',
-  ended_at: 'timestamptz',
-  duration_ns: 'bigint',
-  span_count: 'integer',
-  tool_calls: 'integer',
-  input_tokens: 'bigint',
-  output_tokens: 'bigint',
-  main_input_tokens: 'bigint',
-  main_output_tokens: 'bigint',
-  cache_read_tokens: 'bigint',
-  cache_write_tokens: 'bigint',
-  reasoning_tokens: 'bigint',
-  cost_usd: 'numeric',
-  unpriced_models: 'text[]',
-};
-
-const SPAN: Columns<SpanRow> = {
-  trace_id: 'uuid',
-  span_id: 'uuid',
-  session_id: 'uuid',
-  parent_span_id: 'uuid',
-  seq: 'integer',
-  kind: 'text',
-  call_kind: 'text',
-  name: 'text',
-  thread_id: 'text',
-  status: 'text',
-  error_type: 'text',
-  error_message: 'text',
-  model: 'text',
-  provider: 'text',
-  stop_reason: 'text',
-  external_id: 'text',
-  started_at: 'timestamptz',
-  first_byte_at: 'timestamptz',
-  ended_at: 'timestamptz',
-  duration_ns: 'bigint',
-  input: 'jsonb',
-  output: 'jsonb',
-  said_blocks: 'integer[]',
-  verdict: 'jsonb',
-  tool_calls_omitted: 'integer',
-  events_omitted: 'integer',
-  description: 'text',
-  totals: 'jsonb',
-  input_tokens: 'bigint',
-  output_tokens: 'bigint',
-  cache_read_tokens: 'bigint',
-  cache_write_5m_tokens: 'bigint',
-  cache_write_1h_tokens: 'bigint',
-  reasoning_tokens: 'bigint',
-  usage_verbatim: 'jsonb',
-  cost_usd: 'numeric',
-  price: 'jsonb',
-  raw_turn_id: 'bigint',
-  call_id: 'text',
-  node_hash: 'bytea',
-  inherited_from: 'uuid',
-};
-
-const LINK: Columns<LinkRow> = {
-  session_id: 'uuid',
-  kind: 'text',
-  from_trace_id: 'uuid',
-  from_span_id: 'uuid',
-  from_io: 'text',
-  to_trace_id: 'uuid',
-  to_span_id: 'uuid',
-  to_io: 'text',
-};
-const LINK_KEY = ['from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'kind'];
-
-const ROLLUP: Columns<Changes['rollup']> = {
-  session_id: 'uuid',
-  derive_version: 'integer',
-  parent_session_id: 'uuid',
-  fork_of_session_id: 'uuid',
-  name: 'text',
-  cwd: 'text',
-  git_branch: 'text',
-  harness_version: 'text',
-  harness_metadata: 'jsonb',
-  agent_name: 'text',
-  project: 'text',
-  status: 'text',
-  title: 'text',
-  preview: 'text',
-  model: 'text',
-  trace_count: 'integer',
-  input_tokens: 'bigint',
-  output_tokens: 'bigint',
-  cache_read_tokens: 'bigint',
-  cache_write_tokens: 'bigint',
-  reasoning_tokens: 'bigint',
-  cost_usd: 'numeric',
-  unpriced_models: 'text[]',
-  model_usage: 'jsonb',
-  kind_counts: 'jsonb',
-  tool_result_count: 'integer',
-  tool_error_count: 'integer',
-  inherited_calls: 'integer',
-  inherited_cost_usd: 'numeric',
-  tasks: 'jsonb',
-  has_git_activity: 'boolean',
-};
 
 /** Writes rows over what stands; a row that stands just so is left alone. @returns how many were not */
 async function upsert(

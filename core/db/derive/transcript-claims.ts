@@ -43,11 +43,11 @@ export const claimCalls = (
       session_id,
     );
     if (changed.length > 0) await tellDirty(tx);
-    return standingClaims(tx, { session_id });
+    return currentClaims(tx, { session_id });
   });
 
 /** As they stand. */
-export async function standingClaims(db: Sql, { session_id }: { session_id: string }): Promise<Claimed> {
+export async function currentClaims(db: Sql, { session_id }: { session_id: string }): Promise<Claimed> {
   const inherited = await db.rows<Claimed['inherited'][number]>(sql`
     select encode(t.call_key, 'hex') as call_key, t.owner_session_id as session_id
       from svc.transcript_claims t
