@@ -31,9 +31,10 @@ import {
   transcriptUploads,
 } from './derive/transcript-readings.ts';
 import { deleteSession } from './edit/delete-session.ts';
+import { removeEmptied } from './edit/move-turns.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
 import { renameSession } from './edit/rename-session.ts';
-import { removeEmptied, repairAttribution, repairPending } from './edit/repair-attribution.ts';
+import { repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
 import { installation } from './installation.ts';
 import { ping } from './ping.ts';

@@ -3,7 +3,7 @@
  * one those with that in their path. The binaries are packages of the registry. The last line is `N passed, N failed`, of all versions.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 
@@ -16,6 +16,7 @@ const versions = named.filter((word) => SUPPORTED.includes(word));
 const filters = named.filter((word) => !SUPPORTED.includes(word));
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-nodes-'));
+chmodSync(folder, 0o755); // some tests start svc as another user
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 let running: ChildProcess | undefined;

@@ -7,7 +7,7 @@ import { pgArray } from '../literals.ts';
 import { noteChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { holdSlices } from '../store/purge-count.ts';
-import { removeProjections } from './purge-session.ts';
+import { countMoved, setTimes } from './move-turns.ts';
 
 /** Whom a turn counts for. `thread_id` '' is the main thread. */
 export type TurnAttribution = {
@@ -55,7 +55,7 @@ export const repairAttribution = (db: Sql, wanted: WantedAttribution): Promise<R
       await tx.rows(sql`
         insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, thread_id, parent_harness_session_id, reason)
         values (${raw_turn_id}, 'repair', ${session_id}::uuid, ${thread_id}, ${parent_harness_session_id}, ${wanted.reason})`);
-      await countMoved(tx, previous.session_id, session_id);
+      await countMoved(tx, { from: previous.session_id, to: session_id, turns: 1 });
       for (const id of ids) await setTimes(tx, id);
     }
     await tx.rows(sql`delete from svc.transcript_readings where session_id = any(${pgArray(ids)}::uuid[])`);
@@ -112,31 +112,6 @@ const upsertTarget = (tx: Sql, { raw_turn_id, session_id, ...names }: TurnAttrib
            parent_harness_session_id = coalesce(excluded.parent_harness_session_id, s.parent_harness_session_id),
            emptied = false`);
 
-async function countMoved(tx: Sql, from: string, to: string): Promise<void> {
-  if (from === to) return;
-  await tx.rows(sql`
-    update svc.sessions
-       set moved_turns = moved_turns + case when session_id = ${to}::uuid then 1 else -1 end, emptied = false
-     where session_id in (${from}::uuid, ${to}::uuid)`);
-}
-
-/** Turns of the session as the latest corrections have it: their ids. */
-const turnsOf = (session_id: string): SQL => sql`
-  select e.raw_turn_id
-    from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
-          union
-          select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) c
-    join svc.effective_turns e on e.raw_turn_id = c.raw_turn_id and e.session_id = ${session_id}::uuid`;
-
-/** A session lasts from its first turn to its last; one that has none left keeps its times. */
-const setTimes = (tx: Sql, session_id: string) =>
-  tx.rows(sql`
-    update svc.sessions s set started_at = x.started_at, last_seen_at = x.last_seen_at
-      from (select min(t.requested_at) as started_at, max(coalesce(t.last_byte_at, t.requested_at)) as last_seen_at
-              from svc.raw_turns t
-             where t.raw_turn_id in (${turnsOf(session_id)})) x
-     where s.session_id = ${session_id}::uuid and x.started_at is not null`);
-
 /** Which of these sessions are not derived yet since they were marked? `parked`: nobody will try by himself. */
 export const repairPending = (
   db: Sql,
@@ -147,26 +122,3 @@ export const repairPending = (
       from svc.derive_queue
      where session_id = any(${pgArray(session_ids)}::uuid[]) and dirtied_at <= ${marked_at}::timestamptz
      order by session_id`);
-
-/**
- * Takes a session out of the lists that has no turn left, and that no other names as its parent: its projection goes, and its row
- * tells nothing. It is there again when a turn comes. True when it went.
- */
-export const removeEmptied = (db: Sql, { session_id }: { session_id: string }): Promise<boolean> =>
-  db.transaction(async (tx) => {
-    await tx.rows(sql`select session_id from svc.sessions where session_id = ${session_id}::uuid for update`);
-    // A statement of its own, which sees what was committed while the lock was waited for.
-    const [needed] = await tx.rows(sql`
-      select 1 from svc.sessions s
-       where s.session_id = ${session_id}::uuid
-         and (exists (${turnsOf(session_id)})
-              or exists (select from svc.session_rollups r where r.parent_session_id = s.session_id)
-              or exists (select from svc.sessions c
-                          where c.harness_id = s.harness_id and c.parent_harness_session_id = s.harness_session_id
-                            and c.session_id <> s.session_id and not c.is_empty))`);
-    if (needed) return false;
-    await removeProjections(tx, pgArray([session_id]));
-    await tx.rows(sql`update svc.sessions set emptied = true where session_id = ${session_id}::uuid`);
-    await noteChange(tx, [session_id]);
-    return true;
-  });

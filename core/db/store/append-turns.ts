@@ -2,13 +2,15 @@
 import type { JournalPosition } from '../../capture/journal-format.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Outcome } from '../../model/coverage.ts';
+import { lockToMerge, mergeSessions } from '../edit/merge-sessions.ts';
 import type { Sql } from '../sql.ts';
 import { type BookedRequest, bookCoverage } from './book-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
 import { logTurns, type TurnRecord } from './log-turns.ts';
 import { markDirty, tellDirty } from './mark-dirty.ts';
-import { noteNamedForks } from './named-forks.ts';
-import { type Placement, placeTurns, type Unplaced } from './place-turns.ts';
+import { noteForksBefore, noteNamedForks } from './named-forks.ts';
+import { placeTurns } from './place-turns.ts';
+import type { Placement, Unplaced } from './placement.ts';
 import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
 import { storedCalls } from './stored-calls.ts';
@@ -64,6 +66,12 @@ async function storeTurns(
     source: 'wire' as const,
     place: placements[index] as Placement,
   }));
+  const merges = placements.flatMap(({ merges, session_id: to }) => merges.map((from) => ({ from, to })));
+  await lockToMerge(
+    tx,
+    merges,
+    placements.map(({ session_id }) => session_id),
+  );
   const { ids, opened } = await logTurns(tx, placed, slices);
   const stored = placed.map(({ call_id, outcome, nodes, place: { session_id } }) => {
     const raw_turn_id = ids.get(call_id) ?? 0;
@@ -73,5 +81,7 @@ async function storeTurns(
   await noteNamedForks(tx, placed, opened);
   const awaited = new Set(placements.flatMap((place) => (place.awaited ? place.session_id : [])));
   await markDirty(tx, [...new Set(stored.map(({ session_id }) => session_id))], awaited);
+  await mergeSessions(tx, merges);
+  await noteForksBefore(tx, placed);
   return stored.map(({ nodes: _, ...turn }) => turn);
 }

@@ -7,7 +7,7 @@ import type { Identity } from '../../model/identity.ts';
 import { parseJson } from '../../parse-json.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import type { Placement } from './place-turns.ts';
+import type { Placement, SessionKey } from './placement.ts';
 import { putSlices } from './put-slices.ts';
 
 /** What is kept of a turn. Hashes and ids are hex; `template` and `slice` name slices of the batch or stored ones. */
@@ -36,7 +36,7 @@ export type TurnRecord = {
 
 export type LoggedTurn = TurnRecord & {
   source: 'wire' | 'transcript';
-  place: Omit<Placement, 'awaited'>;
+  place: SessionKey & Pick<Placement, 'fork'>;
 };
 
 /**

@@ -1,10 +1,12 @@
 /** Where does a session come from whose first call brings another session's history along? Its deepest answer that another one holds says so. */
 import { sql } from 'drizzle-orm';
 import { jsonText } from '../literals.ts';
+import { noteChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
-import type { Placement, Unplaced } from './place-turns.ts';
+import { isBroughtAlong } from './brought-answers.ts';
+import type { Placement, Unplaced } from './placement.ts';
 
-type Opening = Pick<Unplaced, 'identity' | 'nodes'> & { place: Pick<Placement, 'session_id'> };
+type Placed = Pick<Unplaced, 'identity' | 'nodes' | 'requested_at'> & { place: Pick<Placement, 'session_id'> };
 
 /** So many answers from the end: a harness goes on from the last one, or from a little before it. */
 const MOST_ANSWERS = 32;
@@ -14,7 +16,7 @@ const MOST_ANSWERS = 32;
  * `--fork-session`; one without a name is placed by its content as it is (`place-turns.ts`). Of several that hold the answer the one
  * that ends with it, then the oldest. The turns' nodes are stored.
  */
-export async function noteNamedForks(tx: Sql, turns: readonly Opening[], opened: ReadonlySet<string>): Promise<void> {
+export async function noteNamedForks(tx: Sql, turns: readonly Placed[], opened: ReadonlySet<string>): Promise<void> {
   const answers = turns.flatMap(({ identity, nodes, place: { session_id } }) =>
     identity.harness_session_id === '' || !opened.has(session_id)
       ? []
@@ -36,4 +38,36 @@ export async function noteNamedForks(tx: Sql, turns: readonly Opening[], opened:
     update svc.sessions s set fork_of_session_id = f.origin, fork_of_node_hash = f.node_hash
       from found f
      where s.session_id = f.session_id and s.fork_of_session_id is null`);
+}
+
+/**
+ * The same for forks that came before their origin did: they hold an answer that one of these turns gave, and not the call that gave it.
+ * The deepest such answer tells, whatever order the origin's calls come in. Last in its transaction, as `noteChange`.
+ */
+export async function noteForksBefore(tx: Sql, turns: readonly Placed[]): Promise<void> {
+  const given = turns.flatMap(({ identity, nodes: { answer }, requested_at, place: { session_id } }) =>
+    identity.harness_session_id === '' || !answer
+      ? []
+      : { session_id, requested_at, node_hash: `\\x${answer.node_hash}` },
+  );
+  if (given.length === 0) return;
+  const forks = await tx.rows<{ session_id: string }>(sql`
+    with found as (
+      select distinct on (f.session_id) f.session_id, g.session_id as origin, g.node_hash
+        from json_to_recordset(${jsonText(given)}::json) as g (session_id uuid, requested_at timestamptz, node_hash bytea)
+        join svc.sessions o on o.session_id = g.session_id
+        join svc.nodes n on n.node_hash = g.node_hash and n.session_id <> g.session_id and ${isBroughtAlong(sql`n`)}
+        join svc.sessions f on f.session_id = n.session_id and f.harness_id = o.harness_id and f.auth_subject = o.auth_subject
+        left join svc.nodes known on known.session_id = f.session_id and known.node_hash = f.fork_of_node_hash
+       where g.requested_at < n.requested_at and o.started_at < f.started_at
+         and (f.fork_of_session_id is null or known.depth < n.depth)
+       order by f.session_id, n.depth desc, o.started_at, o.session_id)
+    update svc.sessions s set fork_of_session_id = d.origin, fork_of_node_hash = d.node_hash
+      from found d
+     where s.session_id = d.session_id
+    returning s.session_id`);
+  await noteChange(
+    tx,
+    forks.map(({ session_id }) => session_id),
+  );
 }

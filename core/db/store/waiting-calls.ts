@@ -13,14 +13,15 @@ export type WaitingCall = {
   named: boolean;
 };
 
-/** The newest first: put into a map by what they wait for, the oldest stands. */
+/** The oldest first, each with the session that counts for it. */
 export const waitingCalls = (db: Sql, { response_ids }: { response_ids: string[] }): Promise<WaitingCall[]> =>
   db.rows<WaitingCall>(sql`
     select c.previous_response_id, encode(s.client_key, 'hex') as client_key, s.session_id, s.harness_id, s.harness_session_id,
            t.identity ->> 'harness_session_id' <> '' as named
       from svc.calls c
       join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
-      join svc.sessions s on s.session_id = c.session_id
+      join svc.effective_turns e on e.raw_turn_id = c.raw_turn_id
+      join svc.sessions s on s.session_id = e.session_id
      where c.previous_response_id = any(${pgArray(response_ids)}::text[]) and c.previous_response_id <> ''
        and t.identity ->> 'continues_call_id' is null
-     order by c.raw_turn_id desc`);
+     order by c.raw_turn_id`);

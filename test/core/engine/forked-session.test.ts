@@ -48,6 +48,9 @@ databaseSuite('a session that begins with the history of another', (test, databa
   for (const [when, batches] of [
     ['after it', [[first], [second], [forked]]],
     ['with it', [[first, second, forked]]],
+    ['before it', [[forked], [first], [second]]],
+    ['before it, whose calls come backwards', [[forked], [second], [first]]],
+    ['between its calls', [[first], [forked], [second]]],
   ] as const)
     test(`it is a fork of that session, linked with the call that it goes on from, when it comes ${when}`, async () => {
       for (const batch of batches) await takeIn(database(), [...batch]);
@@ -68,6 +71,24 @@ databaseSuite('a session that begins with the history of another', (test, databa
     await takeIn(database(), [claude(12, 'again', ['Count', 'One', 'On', 'Two', 'Elsewhere', 'Three', 'And'], 'Four')]);
     const { origin, fork, again } = await sessions();
     assert.equal([fork.fork_of_session_id, again.fork_of_session_id], [origin.id, fork.id]);
+  });
+
+  test('a fork of a fork has the nearest as its origin, in whatever order the three come', async () => {
+    const again = claude(12, 'again', ['Count', 'One', 'On', 'Two', 'Elsewhere', 'Three', 'And'], 'Four');
+    for (const order of [
+      [first, second, forked, again],
+      [again, first, second, forked],
+      [forked, again, second, first],
+      [again, forked, first, second],
+    ]) {
+      await database().reset();
+      for (const call of order) await takeIn(database(), [call]);
+      const made = await sessions();
+      assert.equal(
+        [made.origin, made.fork, made.again].map(({ fork_of_session_id }) => fork_of_session_id),
+        [undefined, made.origin.id, made.fork.id],
+      );
+    }
   });
 
   test('two sessions that open with the same words have nothing to do with each other', async () => {

@@ -1,9 +1,13 @@
 /** A call that names an answer belongs to its session whichever of the two came to us first. */
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { openCheckedSlices } from '../../../core/engine/checked-slices.ts';
+import { builtIn } from '../../../core/engine/reader.ts';
+import { verifySession } from '../../../core/engine/verify-session.ts';
 import { capturedCall, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
+import { type Json, testApi } from '../../support/read-api.ts';
 
 const answer = (n: number) =>
   JSON.stringify({
@@ -40,8 +44,18 @@ async function told(database: TestDatabase) {
   const traces = await database.sql(
     'select user_prompt, response_preview, span_count, status from svc.traces order by started_at',
   );
-  const [sessions] = await database.sql('select count(*)::int as n from svc.sessions');
+  const [sessions] = await database.sql('select count(*)::int as n from svc.sessions where not is_empty');
   return { nodes, traces, sessions };
+}
+
+/** What does not verify. */
+async function breaks(database: TestDatabase): Promise<unknown[]> {
+  const verifier = { database, reader: builtIn, slices: openCheckedSlices(database) };
+  const sessions = await database.sql('select session_id from svc.sessions');
+  const verified = await Promise.all(
+    sessions.map(({ session_id }) => verifySession(verifier, String(session_id), null)),
+  );
+  return verified.flatMap((one) => one?.first_breaks ?? []);
 }
 
 databaseSuite('late answers', (test, database) => {
@@ -90,7 +104,10 @@ databaseSuite('late answers', (test, database) => {
     assert.equal(await told(database()), inOrder);
   });
 
-  test('whatever the order, deriving again changes nothing', async () => {
+  test('whatever the order, it is one session as in its order, and deriving again changes nothing', async () => {
+    await takeIn(database(), chainOf(5));
+    await deriveAll(database());
+    const inOrder = await told(database());
     await fc.assert(
       fc.asyncProperty(
         fc.shuffledSubarray(chainOf(5), { minLength: 5 }),
@@ -100,14 +117,77 @@ databaseSuite('late answers', (test, database) => {
           for (let from = 0; from < calls.length; from += size)
             await takeIn(database(), calls.slice(from, from + size));
           await deriveAll(database());
-          const first = await told(database());
+          assert.equal(await told(database()), inOrder);
           await database().ask('markFromScratch', { session_id: null });
           await deriveAll(database());
-          assert.equal(await told(database()), first);
+          assert.equal(await told(database()), inOrder);
         },
       ),
       { numRuns: 12, seed: 20_261_121 },
     );
+  });
+
+  test('the call between two sessions makes them one, by a correction of the later one', async () => {
+    const [first, second, third, fourth] = chainOf(4);
+    for (const call of [third, fourth, first]) if (call) await takeIn(database(), [call]);
+    await deriveAll(database());
+    assert.is((await told(database())).sessions?.n, 2);
+    const [opened] = await database().sql("select session_id from svc.sessions where harness_session_id like '%3'");
+    await database().ask('renameSession', { session_id: String(opened?.session_id), display_name: 'what I called it' });
+    if (second) await takeIn(database(), [second]);
+    await deriveAll(database());
+    assert.equal(
+      await database().sql(`
+        select k.kind, right(t.svc_proxy_request_id, 1) as turn, right(s.harness_session_id, 1) as opened_by, k.reason <> '' as says_why
+          from svc.raw_turn_corrections k
+          join svc.raw_turns t on t.raw_turn_id = k.raw_turn_id
+          join svc.sessions s on s.session_id = k.session_id
+         order by k.raw_turn_id`),
+      [
+        { kind: 'link', turn: '3', opened_by: '1', says_why: true },
+        { kind: 'link', turn: '4', opened_by: '1', says_why: true },
+      ],
+    );
+    const { items } = await (await testApi({ ask: database().ask }).request('/v1/sessions')).json();
+    assert.is(items.length, 1);
+    assert.equal([items[0].display_name, items[0].rollup.turn_count], ['what I called it', 4]);
+    assert.equal(await breaks(database()), []);
+  });
+
+  test('a session that a person has deleted is not brought back', async () => {
+    const [first, second, third] = chainOf(3);
+    for (const call of [third, first]) if (call) await takeIn(database(), [call]);
+    const [opened] = await database().sql("select session_id from svc.sessions where harness_session_id like '%3'");
+    await database().ask('deleteSession', { session_id: String(opened?.session_id) });
+    if (second) await takeIn(database(), [second]);
+    await deriveAll(database());
+    assert.equal(await database().sql('select count(*)::int as n from svc.raw_turn_corrections'), [{ n: 0 }]);
+    const { items } = await (await testApi({ ask: database().ask }).request('/v1/sessions')).json();
+    assert.equal(
+      items.map(({ rollup }: Json) => rollup.turn_count),
+      [2],
+    );
+  });
+
+  test('a name that comes late is that of the calls that came before it', async () => {
+    const named: [string, string][] = [
+      ['x-svc-harness-session-id', 'named'],
+      ['x-svc-harness-id', 'mine'],
+    ];
+    const calls = [asked(1, null, 'one', named), asked(2, 1), asked(3, 2)];
+    await takeIn(database(), calls);
+    await deriveAll(database());
+    const inOrder = await told(database());
+    assert.equal(inOrder.sessions, { n: 1 });
+    for (const call of [...calls].reverse()) {
+      if (call === calls[2]) await database().reset();
+      await takeIn(database(), [call]);
+      await deriveAll(database());
+    }
+    assert.equal(await told(database()), inOrder);
+    assert.equal(await database().sql('select harness_session_id from svc.sessions where not is_empty'), [
+      { harness_session_id: 'named' },
+    ]);
   });
 
   test('another client whose answers are numbered alike keeps its own session', async () => {

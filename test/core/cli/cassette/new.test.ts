@@ -32,7 +32,9 @@ const files = async (folder: string) =>
 
 test('its own test passes as it was written, without anything installed', async () => {
   assert.match(await made('word-count'), 'cd word-count\n');
-  const { stdout } = await run(process.execPath, ['--test', 'dist/cassette.test.js'], { cwd: join(cwd, 'word-count') });
+  const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', 'dist/cassette.test.js'], {
+    cwd: join(cwd, 'word-count'),
+  });
   assert.match(stdout, /^# pass 5$/m);
   assert.match(stdout, /^# fail 0$/m);
 });

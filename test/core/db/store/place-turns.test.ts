@@ -3,7 +3,8 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Sql } from '../../../../core/db/sql.ts';
-import { placeTurns, type Unplaced } from '../../../../core/db/store/place-turns.ts';
+import { placeTurns } from '../../../../core/db/store/place-turns.ts';
+import type { Unplaced } from '../../../../core/db/store/placement.ts';
 import { prepareMemory } from '../../../../core/engine/prepare-exchange.ts';
 import { openCall } from '../../../../core/engine/prepare-turn.ts';
 import { capturedCall, chat, chatAnswer } from '../../../support/captured-calls.ts';
@@ -34,10 +35,14 @@ function turnOf(...words: string[]): Unplaced {
   return made.turn;
 }
 
-test('a call without an answer in it looks for no messages of others, however many have got the same answer', async () => {
-  const messages = (statements: string[]) => statements.filter((text) => text.includes('svc.nodes')).length;
-  assert.is(messages(await statementsFor(turnOf('hi'))), 0);
-  assert.is(messages(await statementsFor(turnOf('hi', 'well', 'more'))), 1);
+test('a call without an answer in it looks for no messages of others but answers that requests brought along, however many have got its own', async () => {
+  const messages = (statements: string[]) => statements.filter((text) => text.includes('svc.nodes'));
+  const opening = messages(await statementsFor(turnOf('hi')));
+  assert.equal(
+    opening.map((text) => text.includes('h.slice_id is not null')),
+    [true],
+  );
+  assert.is(messages(await statementsFor(turnOf('hi', 'well', 'more'))).length, 2);
 });
 
 test.run();
