@@ -70,7 +70,9 @@ const LISTEN_REASONS: Record<string, string> = {
   ENOTFOUND: 'the host is unknown',
 };
 
-const SERVER_OPTIONS: ServerOptions = {
+/** `shouldUpgradeCallback`: whoever has it (Node from 24.9) reads a body beside an offer itself, before what 'upgrade' gets; so it decides there. */
+const SERVER_OPTIONS: ServerOptions & { shouldUpgradeCallback(incoming: IncomingMessage): boolean } = {
+  shouldUpgradeCallback: (incoming) => !staysHttp(incoming),
   requestTimeout: 0, // an upload takes as long as it takes
   headersTimeout: 120_000,
   keepAliveTimeout: 125_000, // longer than clients keep idle connections (Go and Rust 90 s), so that they hang up first
@@ -120,7 +122,7 @@ const staysHttp = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] ?? '0') !== '0';
 
-/** Node takes every upgrade for granted once somebody listens; so the request is put back without its offer and read anew. */
+/** Node before 24.9 takes every upgrade for granted once somebody listens; so the request is put back without its offer and read anew. */
 function serveWithoutUpgrade(server: Server, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const lines = [`${incoming.method} ${incoming.url} HTTP/${incoming.httpVersion}`];
   for (let i = 0; i + 1 < incoming.rawHeaders.length; i += 2) {
