@@ -13,30 +13,45 @@ const provider = await startShellProvider();
 let databases = 0; // that are still to be tried
 
 /** `claude` with one prompt, as the README says. @param more variables besides; `model` is an option of its own */
-const claude = (
+const claude = (service: Service, prompt: string, more: Variables = {}): Promise<Ran> =>
+  withHome((home) => claudeAt(home, service, prompt, more));
+
+type Variables = { model?: string; [variable: string]: string };
+
+const claudeAt = (
+  home: string,
   { proxy }: Service,
   prompt: string,
-  { model, ...more }: { model?: string; [variable: string]: string } = {},
+  { model, ...more }: Variables = {},
+  options: readonly string[] = [],
 ): Promise<Ran> =>
-  withHome((home) =>
-    runClient(
-      'claude',
-      ['-p', prompt, '--output-format', 'json', '--allowedTools', 'Bash', ...(model ? ['--model', model] : [])],
-      {
-        home,
-        way: provider.url,
-        env: {
-          ANTHROPIC_BASE_URL: `${proxy}/anthropic`,
-          ANTHROPIC_API_KEY: 'dummy',
-          CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-          DISABLE_AUTOUPDATER: '1',
-          DISABLE_TELEMETRY: '1',
-          ...more,
-        },
+  runClient(
+    'claude',
+    [
+      '-p',
+      prompt,
+      '--output-format',
+      'json',
+      '--allowedTools',
+      'Bash',
+      ...(model ? ['--model', model] : []),
+      ...options,
+    ],
+    {
+      home,
+      way: provider.url,
+      env: {
+        ANTHROPIC_BASE_URL: `${proxy}/anthropic`,
+        ANTHROPIC_API_KEY: 'dummy',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
+        DISABLE_TELEMETRY: '1',
+        ...more,
       },
-    ),
+    },
   );
 
+type Listed = { id: string; harness_session_id: string; fork_of_session_id?: string };
 type RawTurns = { items: { payload: { request: { headers: [string, string][]; body: string } } }[] };
 
 /** What it took its model for, and what its first call held by then. */
@@ -92,6 +107,28 @@ onEachDatabase(
       const { requests, outcomes } = await booked(service, before, sent.length);
       const others = requests - turns; // that it is there, asked with HEAD
       assert.equal([requests, outcomes], [sent.length, { captured: turns, ...(others && { not_a_turn: others }) }]);
+    });
+
+    test('a session that it forks says where it comes from, and which call it goes on from', async ({ service }) => {
+      await withHome(async (home) => {
+        const opening = 'What is six times seven, before the fork?';
+        const first = await claudeAt(home, service, opening);
+        assert.is(first.status, 0, `${first.out}\n${first.err}`);
+        const origin = JSON.parse(first.out).session_id as string;
+        const prompt = 'What is it after the fork?';
+        const second = await claudeAt(home, service, prompt, {}, ['--resume', origin, '--fork-session']);
+        assert.is(second.status, 0, `${second.out}\n${second.err}`);
+        const fork = JSON.parse(second.out).session_id as string;
+        assert.is.not(fork, origin);
+
+        const { items } = await read<{ items: Listed[] }>(`${service.api}/v1/sessions`);
+        const named = (id: string) => items.find(({ harness_session_id }) => harness_session_id === id);
+        assert.is(named(fork)?.fork_of_session_id, named(origin)?.id);
+        const { links } = await read<{ links: { kind: string }[] }>(
+          `${service.api}/v1/sessions/${named(fork)?.id}/traces`,
+        );
+        assert.is(links.filter(({ kind }) => kind === 'fork-of').length, 1);
+      });
     });
 
     test('it leaves things out behind a base URL, and has them back as the README says', async ({ service }) => {
