@@ -11,7 +11,7 @@ import type { SessionKey, Unplaced } from './placement.ts';
 export type Remembered = KnownNode & {
   opened_by: string;
   /** When a request first showed it, where it is an answer and the call that gave it is not known; else null. */
-  brought_at: string | null;
+  shown_at: string | null;
 };
 
 /** By hash of the message, then by session. */
@@ -34,11 +34,11 @@ export function remember(
     const stands = sessions.get(session_id);
     const is_head = index === links.length - 1;
     if (stands && !is_head) stands.is_head = false;
-    if (stands && nodes.answer?.node_hash === node_hash) stands.brought_at = null;
+    if (stands && nodes.answer?.node_hash === node_hash) stands.shown_at = null;
     if (stands) continue;
-    const brought_at = role === 'assistant' && links[index] !== nodes.answer ? requested_at : null;
+    const shown_at = role === 'assistant' && links[index] !== nodes.answer ? requested_at : null;
     const session = { session_id, started_at, opened_by: harness_session_id };
-    sessions.set(session_id, { ...session, node_hash, role, is_head, brought_at });
+    sessions.set(session_id, { ...session, node_hash, role, is_head, shown_at });
   }
 }
 
@@ -50,7 +50,7 @@ export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<M
   await tx.rows(sql`
     select pg_advisory_xact_lock(k.key)
       from (select key from unnest(${pgArray(keys.map(String))}::bigint[]) as u (key) order by key) k`);
-  const rows = [...(await deciding(tx, turns)), ...(await brought(tx, turns))];
+  const rows = [...(await deciding(tx, turns)), ...(await answersInHistory(tx, turns))];
   for (const { client_key, ...node } of rows) {
     const known = clients.get(client_key);
     if (!known) continue;
@@ -76,7 +76,7 @@ async function deciding(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
     }),
   );
   const holders = (which: SQL) => sql`
-    select s.session_id, s.opened_by, n.role, n.is_head, s.started_at, null::timestamptz as brought_at
+    select s.session_id, s.opened_by, n.role, n.is_head, s.started_at, null::timestamptz as shown_at
       from (select h.session_id, h.role, h.is_head from svc.nodes h where h.node_hash = w.node_hash and ${which} offset 0) n
      cross join lateral (${unnamed(sql`n.session_id`)}) s
      order by s.started_at desc, s.session_id desc`;
@@ -88,7 +88,7 @@ async function deciding(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
 }
 
 /** Of each call's answer the oldest session that shows it in a request, without the call that gave it. */
-async function brought(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
+async function answersInHistory(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
   const wanted = distinct(
     turns.flatMap(({ client_key, nodes: { answer } }) => (answer ? { client_key, node_hash: answer.node_hash } : [])),
   );
@@ -96,7 +96,7 @@ async function brought(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
     tx,
     wanted,
     sql`
-      select s.session_id, s.opened_by, n.role, n.is_head, s.started_at, n.requested_at as brought_at
+      select s.session_id, s.opened_by, n.role, n.is_head, s.started_at, n.requested_at as shown_at
         from (select h.session_id, h.role, h.is_head, h.requested_at
                 from svc.nodes h where h.node_hash = w.node_hash and ${isBroughtAlong(sql`h`)} offset 0) n
        cross join lateral (${unnamed(sql`n.session_id`)}) s
@@ -122,7 +122,7 @@ async function rowsOf(tx: Sql, wanted: readonly Wanted[], holders: SQL): Promise
   if (wanted.length === 0) return [];
   return await tx.rows<Row>(sql`
     select encode(w.client_key, 'hex') as client_key, k.session_id, k.opened_by, encode(w.node_hash, 'hex') as node_hash,
-           k.role, k.is_head, ${instant(sql`k.started_at`)} as started_at, ${instant(sql`k.brought_at`)} as brought_at
+           k.role, k.is_head, ${instant(sql`k.started_at`)} as started_at, ${instant(sql`k.shown_at`)} as shown_at
       from unnest(${hexArray(wanted.map((node) => node.client_key))}::bytea[],
                   ${hexArray(wanted.map((node) => node.node_hash))}::bytea[]) as w (client_key, node_hash)
      cross join lateral (${holders}) k`);

@@ -45,16 +45,16 @@ export async function noteNamedForks(tx: Sql, turns: readonly Placed[], opened: 
  * The deepest such answer tells, whatever order the origin's calls come in. Last in its transaction, as `noteChange`.
  */
 export async function noteForksBefore(tx: Sql, turns: readonly Placed[]): Promise<void> {
-  const given = turns.flatMap(({ identity, nodes: { answer }, requested_at, place: { session_id } }) =>
+  const answers = turns.flatMap(({ identity, nodes: { answer }, requested_at, place: { session_id } }) =>
     identity.harness_session_id === '' || !answer
       ? []
       : { session_id, requested_at, node_hash: `\\x${answer.node_hash}` },
   );
-  if (given.length === 0) return;
+  if (answers.length === 0) return;
   const forks = await tx.rows<{ session_id: string }>(sql`
     with found as (
       select distinct on (f.session_id) f.session_id, g.session_id as origin, g.node_hash
-        from json_to_recordset(${jsonText(given)}::json) as g (session_id uuid, requested_at timestamptz, node_hash bytea)
+        from json_to_recordset(${jsonText(answers)}::json) as g (session_id uuid, requested_at timestamptz, node_hash bytea)
         join svc.sessions o on o.session_id = g.session_id
         join svc.nodes n on n.node_hash = g.node_hash and n.session_id <> g.session_id and ${isBroughtAlong(sql`n`)}
         join svc.sessions f on f.session_id = n.session_id and f.harness_id = o.harness_id and f.auth_subject = o.auth_subject

@@ -111,6 +111,6 @@ function placeUnnamed(turn: Unplaced, known: Known, awaited: Placement | undefin
 function bringingAlong({ nodes, requested_at }: Unplaced, known: Known): Remembered | undefined {
   const holding = nodes.answer ? [...(known.get(nodes.answer.node_hash)?.values() ?? [])] : [];
   return holding
-    .filter(({ brought_at }) => brought_at !== null && requested_at < brought_at)
+    .filter(({ shown_at }) => shown_at !== null && requested_at < shown_at)
     .sort((a, b) => (a.started_at === b.started_at ? 0 : a.started_at < b.started_at ? -1 : 1))[0];
 }
