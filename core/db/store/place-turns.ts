@@ -29,8 +29,14 @@ export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<P
         placeUnnamed(turn, clients.get(turn.client_key) ?? new Map(), waiting[0]?.place));
     followed.set(turn.call_id, joining(placement));
     if (previous_response_id !== '' && continues_call_id === undefined)
-      push(awaited, awaitedKey(named, turn.client_key, previous_response_id), waitingAt(placement, named !== null));
-    const linked = waiting.flatMap(({ place, unnamed }) => (unnamed ? place.session_id : []));
+      push(
+        awaited,
+        awaitedKey(named, turn.client_key, previous_response_id),
+        waitingAt(placement, named !== null, turn.requested_at),
+      );
+    // A server may number its answers anew at each start: what was sent before this call goes on from an older answer.
+    const later = waiting.filter(({ unnamed, requested_at }) => unnamed && requested_at > turn.requested_at);
+    const linked = later.map(({ place }) => place.session_id);
     const merges = [...new Set(linked)].filter((session_id) => session_id !== placement.session_id);
     return merges.length > 0 ? { ...placement, awaited: true, merges } : placement;
   });
@@ -44,10 +50,11 @@ const joining = ({ session_id, harness_id, harness_session_id }: SessionKey): Pl
 });
 
 /** Where a call is that waits for an answer; `unnamed`: in a session that has no name but the id of the request that opened it. */
-type Waiting = { place: Placement; unnamed: boolean };
+type Waiting = { place: Placement; unnamed: boolean; requested_at: string };
 
-const waitingAt = (place: SessionKey, named: boolean): Waiting => ({
+const waitingAt = (place: SessionKey, named: boolean, requested_at: string): Waiting => ({
   place: { ...joining(place), awaited: true },
+  requested_at,
   unnamed: !named && place.harness_id === 'unknown',
 });
 
@@ -68,7 +75,7 @@ async function awaitedAnswers(tx: Sql, turns: readonly Unplaced[]): Promise<Map<
   const awaited = new Map<string, Waiting[]>();
   for (const call of waiting) {
     const key = awaitedKey(call.named ? call : null, call.client_key, call.previous_response_id);
-    push(awaited, key, waitingAt(call, call.named));
+    push(awaited, key, waitingAt(call, call.named, call.requested_at));
   }
   return awaited;
 }

@@ -1,11 +1,12 @@
 /** Which calls go on from an answer that came to us after them? Two proxies, or a gateway that sends in parallel, keep no order. */
 import { sql } from 'drizzle-orm';
-import { pgArray } from '../literals.ts';
+import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /** `previous_response_id` is the answer that it waits for; `client_key` in hex; `named`: the caller said which session it belongs to. */
 export type WaitingCall = {
   previous_response_id: string;
+  requested_at: string;
   client_key: string;
   session_id: string;
   harness_id: string;
@@ -16,7 +17,7 @@ export type WaitingCall = {
 /** The oldest first, each with the session that counts for it. */
 export const waitingCalls = (db: Sql, { response_ids }: { response_ids: string[] }): Promise<WaitingCall[]> =>
   db.rows<WaitingCall>(sql`
-    select c.previous_response_id, encode(s.client_key, 'hex') as client_key, s.session_id, s.harness_id, s.harness_session_id,
+    select c.previous_response_id, ${instant(sql`t.requested_at`)} as requested_at, encode(s.client_key, 'hex') as client_key, s.session_id, s.harness_id, s.harness_session_id,
            t.identity ->> 'harness_session_id' <> '' as named
       from svc.calls c
       join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id

@@ -154,6 +154,13 @@ databaseSuite('late answers', (test, database) => {
     assert.equal(await breaks(database()), []);
   });
 
+  test('an older call that waits for an answer of the same number is not of this conversation', async () => {
+    await takeIn(database(), [asked(1, 7), asked(6, null), asked(7, 6)]);
+    await deriveAll(database());
+    assert.is((await told(database())).sessions?.n, 2);
+    assert.equal(await database().sql('select count(*)::int as n from svc.raw_turn_corrections'), [{ n: 0 }]);
+  });
+
   test('a session that a person has deleted is not brought back', async () => {
     const [first, second, third] = chainOf(3);
     for (const call of [third, first]) if (call) await takeIn(database(), [call]);
