@@ -6,6 +6,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
+import { installClients } from '../clients/install-clients.ts';
 
 const SUPPORTED = ['22', '24', '26'];
 const INSTALL_MS = 300_000; // 60 MB come down
@@ -18,6 +19,9 @@ const filters = named.filter((word) => !SUPPORTED.includes(word));
 const folder = mkdtempSync(join(tmpdir(), 'svc-nodes-'));
 chmodSync(folder, 0o755); // some tests start svc as another user
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+// The README names them, so its lines are tested with them.
+if (filters.length === 0) installClients();
 
 let running: ChildProcess | undefined;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
