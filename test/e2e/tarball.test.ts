@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { list } from 'tar';
+import { extract, list } from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTarball } from '../../core/deploy/write-tarball.ts';
@@ -71,6 +71,26 @@ test('it holds what runs, the packages that this needs, and their licences; no t
     );
   for (const name of ['@xenova/transformers', 'swagger-ui-dist', 'hono', 'zod'])
     assert.ok(files.includes(`package/node_modules/${name}/LICENSE`), name);
+});
+
+test('the text of a licence is there for each package, also for those that were published without it', async ({
+  folder,
+  tarball,
+  files,
+}) => {
+  await extract({ file: tarball, cwd: folder }, ['package/THIRD-PARTY.md']);
+  const [own = '', added = ''] = (await readFile(join(folder, 'package/THIRD-PARTY.md'), 'utf8')).split(/^## /m);
+  const packages = [...own.matchAll(/^- (\S+) \S+: /gm)].map(([, name]) => name);
+  assert.ok(packages.length > 100, `${packages.length} packages`);
+  const bare = packages.filter(
+    (name) => !files.some((path) => new RegExp(`/node_modules/${name}/((un)?licen[cs]e|copying)`, 'i').test(path)),
+  );
+  const listed = [...added.matchAll(/^- (\S+) \S+: (\S+), by \S/gm)];
+  assert.equal(
+    listed.map(([, name]) => name),
+    bare,
+  );
+  for (const [, , id] of listed) assert.match(added, new RegExp(`^### ${id}\n\n\`\`\`\n.{10}`, 'm'));
 });
 
 test('npm installs it offline, on an empty cache, and nothing is fetched', async ({

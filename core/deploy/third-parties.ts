@@ -1,0 +1,64 @@
+/** Under which licences do the packages of others come that lie in the tarball? Where one carries no text of its licence, SPDX's is added. */
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import licences from 'spdx-license-list/full.js';
+
+/** Of a package.json. */
+export type Described = {
+  name: string;
+  version: string;
+  license?: string;
+  author?: string | { name?: string };
+  repository?: string | { url?: string };
+  dependencies?: Record<string, string>;
+};
+
+/**
+ * THIRD-PARTY.md of the folder `to`.
+ * @param packages by their path in it
+ * @throws {Error} a package has neither a text of its licence nor a licence that SPDX knows
+ */
+export async function thirdParties(to: string, packages: ReadonlyMap<string, Described>): Promise<string> {
+  const without: Described[] = [];
+  for (const [path, described] of packages) {
+    const files = await readdir(join(to, path));
+    if (!files.some((name) => /^(un)?licen[cs]e|^copying/i.test(name))) without.push(described);
+  }
+  return [
+    '# Packages of others that come with svc',
+    '',
+    'Each lies in `node_modules` as its authors published it, with its licence, but for files that svc never loads (types, source',
+    'maps, builds for browsers). `sharp` and `@scarf/scarf` are empty packages of ours in the place of those.',
+    '',
+    ...[...packages.values()].map(
+      ({ name, version, license }) => `- ${name} ${version}: ${license ?? 'see its files'}`,
+    ),
+    '',
+    '## Packages without the text of their licence',
+    '',
+    'Their authors published these without it; it follows as SPDX has it.',
+    '',
+    ...without.map((each) => `- ${each.name} ${each.version}: ${each.license}, by ${authorOf(each)}`),
+    ...[...new Set(without.map(({ license }) => license))].flatMap((id) => [
+      '',
+      `### ${id}`,
+      '',
+      '```',
+      textOf(id),
+      '```',
+    ]),
+    '',
+  ].join('\n');
+}
+
+function authorOf({ author, repository }: Described): string {
+  const name = typeof author === 'string' ? author : author?.name;
+  const at = typeof repository === 'string' ? repository : repository?.url;
+  return [name, at].filter(Boolean).join(', ');
+}
+
+function textOf(id: string | undefined): string {
+  const text = licences[id ?? '']?.licenseText;
+  if (text === undefined) throw new Error(`Cannot pack: there is no text of the licence '${id}'`);
+  return text.trim();
+}
