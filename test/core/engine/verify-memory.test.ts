@@ -1,5 +1,6 @@
 /** However long a session is, checking it takes the memory of a few turns. */
 import * as assert from 'uvu/assert';
+import { collector } from '../../../core/collect-garbage.ts';
 import { openCheckedSlices } from '../../../core/engine/checked-slices.ts';
 import { builtIn } from '../../../core/engine/reader.ts';
 import { verifySession } from '../../../core/engine/verify-session.ts';
@@ -9,23 +10,30 @@ import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 const TURNS = 2_000;
 const ANSWER_BYTES = 60_000;
 
+const collect = collector();
+/** Bytes, without garbage: how long that is kept differs between versions of V8. */
+function inUse(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 databaseSuite('verifySession: memory stays flat', (test, database) => {
-  test('2,000 turns with 120 MB of answers take less than 100 MB', async () => {
+  test('2,000 turns with 120 MB of answers keep less than 60 MB in use', async () => {
     await storeLarge(database());
     const [row] = await database().sql('select session_id, turn_count from svc.sessions');
     assert.is(row?.turn_count, TURNS);
-    const used = () => process.memoryUsage().heapUsed + process.memoryUsage().external;
-    const before = used();
+    const before = inUse();
     let peak = before;
     const watch = setInterval(() => {
-      peak = Math.max(peak, used());
-    }, 5);
+      peak = Math.max(peak, inUse());
+    }, 200);
     const verifier = { database: database(), reader: builtIn, slices: openCheckedSlices(database()) };
     const verified = await verifySession(verifier, String(row?.session_id), null);
     clearInterval(watch);
     assert.equal([verified?.breaks, verified?.turns, verified?.nodes], [0, TURNS, TURNS * 2]);
     assert.ok((verified?.bytes ?? 0) > TURNS * ANSWER_BYTES);
-    assert.ok(peak - before < 100_000_000, `${peak - before} bytes`);
+    assert.ok(peak - before < 60_000_000, `${peak - before} bytes`);
   });
 });
 
