@@ -14,7 +14,7 @@ const HOSTILE: Record<string, [does: string, says: RegExp]> = {
   exits: ['process.exit(3);', /it ended with code 3/],
   rejects: ["void Promise.reject(new Error('nobody listens')); return json({});", /a rejection that nothing handled/],
   // What nobody reads fast enough it keeps itself, so its memory may end before its time does.
-  floods: ["for (;;) console.log('flood '.repeat(1000));", /no answer to its heartbeat|it ran out of memory/],
+  floods: ["for (;;) console.log('flood flood\\n'.repeat(500));", /no answer to its heartbeat|it ran out of memory/],
 };
 const NAMES = Object.keys(HOSTILE);
 
