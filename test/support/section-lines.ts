@@ -18,8 +18,12 @@ const CLIENTS: Record<string, string> = {
 export type Sections = {
   /** From the project's root. */
   file: string;
-  /** Which of its sections, by their headings. */
-  of: (section: string) => boolean;
+  /** Which of its sections, by their headings; absent: all of them. */
+  of?: (section: string) => boolean;
+  /** What its reader has done before that is not in the README. */
+  before?: readonly string[];
+  /** Where its reader is, from the project's root. */
+  folder?: string;
   /** What each line shows when it worked, in the order of the lines. */
   lines: readonly (readonly [line: RegExp, shows: RegExp])[];
 };
@@ -36,13 +40,14 @@ const LATER = /\/v1\/cassettes\/|cassette list/;
 /** What the lines are run beside. */
 const START = 'npm start';
 const LINE_MS = 120_000;
-/** What a reader has done before, in the sections above. */
+/** What a reader of any document has done before, by the README. */
 const BEFORE = /^alias svc=|\/v1\/admin\/seed\/demo/;
 
 /** @throws {Error} a line has no row, fails, or shows something else */
-export async function linesWork({ file, of, lines }: Sections): Promise<void> {
-  const all = shellBlocks(readFileSync(join(root, file), 'utf8'));
-  const blocks = all.filter(({ section }) => of(section)).map(({ commands }) => commands);
+export async function linesWork({ file, of = () => true, before = [], folder = '.', lines }: Sections): Promise<void> {
+  const blocks = blocksOf(file)
+    .filter(({ section }) => of(section))
+    .map(({ commands }) => commands);
   assert.equal(
     blocks.flat().filter((line, i) => !lines[i]?.[0].test(line)),
     [],
@@ -55,23 +60,23 @@ export async function linesWork({ file, of, lines }: Sections): Promise<void> {
     ...{ PATH: process.env.PATH, HOME: home, TERM: 'dumb', NO_COLOR: '1', LANG: 'C.UTF-8' },
     npm_config_cache: execFileSync('npm', ['config', 'get', 'cache']).toString().trim(),
   };
-  const installs = blocks.flat().some((line) => isInstall(line));
+  const installs = blocks.flat().some((line) => line.startsWith('npm ci'));
   if (!installs) await symlink(join(root, 'node_modules'), join(clone, 'node_modules'));
   const shell = await openShell(clone, env);
   const reader = readerAt(shell, clone);
   try {
     for (const [name, path] of Object.entries(CLIENTS)) await shell.run(`${name}() { node '${path}' "$@"; }`);
-    const before = all.flatMap(({ commands }) => commands).filter((line) => BEFORE.test(line));
-    for (const line of installs ? [] : before) await reader.read(line, /^/);
+    const first = blocksOf('README.md').flatMap(({ commands }) => commands.filter((line) => BEFORE.test(line)));
+    for (const line of installs ? [] : [...first, ...before]) await reader.read(line, /^/);
     for (const block of blocks) {
-      await shell.run(`cd '${clone}'`); // and has a terminal in the clone
+      await shell.run(`cd '${join(clone, folder)}'`); // and has a terminal there
       for (const line of block) {
         const shows = lines.find(([pattern]) => pattern.test(line))?.[1] ?? /^$/;
         if (!isThere(line)) {
           console.log(`skip: a line of ${file}, '${line}': 'npm run test:clients' installs what it needs`);
           continue;
         }
-        const shown = isInstall(line) ? installed(line, clone, env) : await reader.read(line, shows);
+        const shown = isInstall(line) ? installed(line, await whereIs(shell), env) : await reader.read(line, shows);
         assert.ok(shows.test(shown), `${line} shows this, and not ${shows}:\n${shown.slice(0, 4_000)}`);
       }
     }
@@ -82,7 +87,11 @@ export async function linesWork({ file, of, lines }: Sections): Promise<void> {
   }
 }
 
-const isInstall = (line: string) => /^npm ci\b/.test(line);
+const blocksOf = (file: string) => shellBlocks(readFileSync(join(root, file), 'utf8'));
+
+const isInstall = (line: string) => /^npm (ci|install)\b/.test(line);
+
+const whereIs = async (shell: Shell): Promise<string> => (await shell.run('pwd')).output.trim();
 
 /** Of the clients of others only those that are here. */
 function isThere(line: string): boolean {
@@ -106,6 +115,7 @@ function readerAt(shell: Shell, clone: string) {
     staying = null;
   };
   const start = async (line: string): Promise<string> => {
+    await stop();
     const last = STAYS.find(([pattern]) => pattern.test(line))?.[1] ?? /^$/;
     const command = await shell.start(`cd '${clone}'\n${line}`, last);
     const output = await command.output();
