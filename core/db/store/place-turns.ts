@@ -23,10 +23,12 @@ export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<P
     const waiting = [...new Set([named, null])].flatMap(
       (whose) => awaited.get(awaitedKey(whose, turn.client_key, response_id)) ?? [],
     );
+    // A server may number its answers anew at each start: what was sent before this call goes on from an older answer.
+    const later = waiting.filter(({ requested_at }) => requested_at > turn.requested_at);
     const placement = named
       ? { ...joining(named), awaited: waiting.length > 0 }
       : (followed.get(continues_call_id ?? '') ??
-        placeUnnamed(turn, clients.get(turn.client_key) ?? new Map(), waiting[0]?.place));
+        placeUnnamed(turn, clients.get(turn.client_key) ?? new Map(), later[0]?.place));
     followed.set(turn.call_id, joining(placement));
     if (previous_response_id !== '' && continues_call_id === undefined)
       push(
@@ -34,9 +36,7 @@ export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<P
         awaitedKey(named, turn.client_key, previous_response_id),
         waitingAt(placement, named !== null, turn.requested_at),
       );
-    // A server may number its answers anew at each start: what was sent before this call goes on from an older answer.
-    const later = waiting.filter(({ unnamed, requested_at }) => unnamed && requested_at > turn.requested_at);
-    const linked = later.map(({ place }) => place.session_id);
+    const linked = later.filter(({ unnamed }) => unnamed).map(({ place }) => place.session_id);
     const merges = [...new Set(linked)].filter((session_id) => session_id !== placement.session_id);
     return merges.length > 0 ? { ...placement, awaited: true, merges } : placement;
   });
