@@ -1,5 +1,5 @@
 /**
- * Do the tests pass on newer versions of Node? `npm run test:long` runs them all on 22, 24 and 26; `npm run test:long -- 24 e2e/kill` runs on
+ * Do the tests pass on newer versions of Node? `npm run test:long` runs them all on 22, 24 and 26, the long ones too; `npm run test:long -- 24 e2e/kill` runs on
  * one those with that in their path. The binaries are packages of the registry. The last line is `N passed, N failed`, of all versions.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -70,7 +70,7 @@ function testsOn(node: string): Promise<{ passed: number; failed: number }> {
     const PATH = [dirname(node), process.env.PATH].join(delimiter); // npm and what else starts `node` have this one too
     const child = spawn(node, ['--import', 'tsx', 'test/support/run.ts', ...filters], {
       cwd: root,
-      env: { ...process.env, PATH },
+      env: { ...process.env, PATH, SVC_TEST_LONG: '1' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     running = child;

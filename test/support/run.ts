@@ -1,4 +1,5 @@
 /** Do the tests pass? Each file in a process of its own, two at a time; `npm test -- derive` runs the files with that in their path.
+ *  Files named `*.long.test.ts` run when they are named, or with SVC_TEST_LONG set, as `npm run test:long` does.
  *  The last line is always `N passed, N failed`, where SVC_TEST_PASSED_BEFORE and SVC_TEST_FAILED_BEFORE add what ran before the tests.
  *  With CI set, what could not be tested has failed. */
 import { spawn } from 'node:child_process';
@@ -19,6 +20,7 @@ type Outcome = { report: Report; failed: number };
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const strict = ['true', '1'].includes(process.env.CI ?? '');
+const long = process.env.SVC_TEST_LONG !== undefined;
 const running = new Set<number>();
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -65,7 +67,9 @@ function testFiles(filters: readonly string[]): string[] {
   return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts') && !path.startsWith(`bench${sep}`) && !path.startsWith(`clients${sep}`))
     .map((path) => join('test', path).split(sep).join('/'))
-    .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)))
+    .filter((path) =>
+      filters.length === 0 ? long || !path.endsWith('.long.test.ts') : filters.some((filter) => path.includes(filter)),
+    )
     .sort();
 }
 
