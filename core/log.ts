@@ -2,10 +2,10 @@
 import pino from 'pino';
 import { redactLine } from './redaction/json.ts';
 
-export type Log = pino.Logger;
+export type Logger = pino.Logger;
 
 /** @param level pino's words, or `silent` */
-export const openLog = (level: string): Log =>
+export const openLog = (level: string): Logger =>
   pino(
     {
       ...{ level, base: null, timestamp: pino.stdTimeFunctions.isoTime },

@@ -2,7 +2,7 @@
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Whose registry it is: `engine` is merged into its process's own and therefore names no build. */
-export type Role = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine';
+export type ProcessRole = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine';
 
 /** What `registry.getMetricsAsJSON()` tells of one registry: plain values that pass between threads. */
 export type MetricsSnapshot = readonly unknown[];
@@ -42,7 +42,7 @@ export type Metrics = {
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-export function openMetrics(role: Role, version = ''): Metrics {
+export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>

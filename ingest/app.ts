@@ -9,7 +9,7 @@ import { requestIds } from '../core/http/request-id.ts';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';
 import { strayCalls } from '../core/http/stray-calls.ts';
 import { unrouted } from '../core/http/unrouted.ts';
-import { type Log, openLog } from '../core/log.ts';
+import { type Logger, openLog } from '../core/log.ts';
 import { METRICS_TYPE, type Metrics } from '../core/metrics.ts';
 import { sizeLimit } from './body.ts';
 import { openRoom } from './read-body.ts';
@@ -21,7 +21,7 @@ export type IngestApi = {
   /** Parsing, reading and storing happen behind it, off this thread. */
   append: AppendTurn;
   appendTranscript: AppendTranscript;
-  log: Log;
+  log: Logger;
   metrics: Pick<Metrics, 'text' | 'ingestWrite' | 'ingestBody' | 'ingestWait'>;
   version: string;
   /** Host names besides loopback, and the addresses that are bound. */

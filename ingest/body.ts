@@ -1,13 +1,13 @@
 /** Which bodies are let in? JSON in plain bytes, of a size that is checked before anything is read. (Seed, 'Limits'.) */
 import type { Context, MiddlewareHandler } from 'hono';
 import type { HttpEnv } from '../core/http/routes.ts';
-import type { Log } from '../core/log.ts';
+import type { Logger } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { MAX_INGEST_BYTES } from '../core/model/ingest.ts';
 import { type Body, type Room, readBody } from './read-body.ts';
 import { rejectUnread } from './rejection.ts';
 
-type Witness = { log: Log; metrics: Pick<Metrics, 'ingestWrite'> };
+type Witness = { log: Logger; metrics: Pick<Metrics, 'ingestWrite'> };
 
 /** Refuses a POST that declares too large a body, wherever it goes, unread. */
 export const sizeLimit =

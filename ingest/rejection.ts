@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Failures } from '../core/http/answers.ts';
 import { lingering } from '../core/http/linger.ts';
-import type { Answer } from '../core/http/problem.ts';
+import type { ProblemResponder } from '../core/http/problem.ts';
 import type { HttpEnv } from '../core/http/routes.ts';
 
 export const Rejection = z
@@ -32,7 +32,7 @@ const MOSTLY: Record<number, string> = {
 };
 
 /** The envelope of every rejection. */
-export const rejection: Answer = (c, status, _code, error) => c.json({ error }, status);
+export const rejection: ProblemResponder = (c, status, _code, error) => c.json({ error }, status);
 
 /** A rejection of which the client may know before its body has been read: what it is still sending is taken and dropped. */
 export const rejectUnread = (c: Context<HttpEnv>, status: ContentfulStatusCode, error: string): Response => {

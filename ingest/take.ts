@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { DatabaseError } from '../core/errors.ts';
 import type { HttpEnv } from '../core/http/routes.ts';
-import type { Log } from '../core/log.ts';
+import type { Logger } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { rejectOversize, takeBody, unreadable } from './body.ts';
 import type { Room } from './read-body.ts';
@@ -19,7 +19,7 @@ export type Taking = {
   /** Whether `x-svc-auth-subject` was set by a gateway; else anybody could claim another's name, and it is dropped. */
   trustCallerHeader: boolean;
   room: Room;
-  log: Log;
+  log: Logger;
   metrics: Pick<Metrics, 'ingestWrite' | 'ingestBody' | 'ingestWait'>;
 };
 
@@ -69,7 +69,7 @@ export async function take<Verdict>(
 }
 
 /** What both kinds of body can come to without being kept. */
-export function answerUnkept(
+export function answerRejected(
   c: Context<HttpEnv>,
   { kind, error }: { kind: 'malformed' | 'unavailable'; error: string },
   provider: string,

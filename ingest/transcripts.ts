@@ -5,7 +5,7 @@ import { type HttpEnv, json, routes } from '../core/http/routes.ts';
 import { MAX_INGEST_BYTES } from '../core/model/ingest.ts';
 import { TranscriptPart, TranscriptUpload, type TranscriptVerdict } from '../core/model/transcript-upload.ts';
 import { Rejection, rejection } from './rejection.ts';
-import { type Append, answerUnkept, type Taking, take } from './take.ts';
+import { type Append, answerRejected, type Taking, take } from './take.ts';
 
 export type AppendTranscript = Append<TranscriptVerdict>;
 
@@ -111,6 +111,6 @@ function answer(c: Context<HttpEnv>, verdict: TranscriptVerdict, bytes: number, 
       return rejection(c, 422, 'unstorable', verdict.error);
     case 'malformed':
     case 'unavailable':
-      return answerUnkept(c, verdict, PROVIDER, deps);
+      return answerRejected(c, verdict, PROVIDER, deps);
   }
 }

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';
 import { IngestTurn, type IngestVerdict, MAX_INGEST_BYTES } from '../core/model/ingest.ts';
 import { Rejection, rejection } from './rejection.ts';
-import { type Append, answerUnkept, type Taking, take } from './take.ts';
+import { type Append, answerRejected, type Taking, take } from './take.ts';
 
 export type AppendTurn = Append<IngestVerdict>;
 
@@ -83,6 +83,6 @@ function answer(c: Context<HttpEnv>, verdict: IngestVerdict, bytes: number, deps
       return rejection(c, 422, 'unusable', `${verdict.error} (kept as raw turn ${verdict.raw_turn_id})`);
     case 'malformed':
     case 'unavailable':
-      return answerUnkept(c, verdict, 'unknown', deps);
+      return answerRejected(c, verdict, 'unknown', deps);
   }
 }

@@ -9,18 +9,18 @@ import type { Journal } from '../core/capture/journal.ts';
 import type { CallOpened } from '../core/capture/journal-format.ts';
 import { type RedactedHeaders, redactHeaders, redactTarget, withoutHeader } from '../core/capture/redact.ts';
 import type { Config } from '../core/config/schema.ts';
-import type { Log } from '../core/log.ts';
+import type { Logger } from '../core/log.ts';
 import type { Outcome } from '../core/model/coverage.ts';
 import type { FormatId, ProviderId } from '../core/model/provider.ts';
 import { errorBody } from '../core/provider/error-body.ts';
 import type { WireFormat } from '../core/provider/format.ts';
 import { keepCopy, noCopy, type RedactedCopy } from './copy.ts';
 import { unreachable } from './failure.ts';
-import { forward, type Witness } from './forward.ts';
+import { type CallObserver, forward } from './forward.ts';
 import { pairs } from './headers.ts';
 import { betterAddress, misdirected, nameOf, speakerOf } from './misdirected.ts';
 import { originForm, outcomeWithoutFormat, type Route, routeOf } from './routes.ts';
-import { refuseTunnel, type TunnelWitness, tunnel } from './tunnel.ts';
+import { refuseTunnel, type TunnelObserver, tunnel } from './tunnel.ts';
 import type { Upstreams } from './upstream.ts';
 import { readFrames } from './websocket-frames.ts';
 import { socketTurns } from './websocket-turns.ts';
@@ -42,7 +42,7 @@ export type ProxyDeps = {
   addedTtfb(seconds: number): void;
   now(): string; // instant, microseconds
   newId(): string; // UUIDv7
-  log: Log;
+  log: Logger;
 };
 
 /** A listener of Node's own server. Each answer is written by what it starts. */
@@ -122,7 +122,7 @@ function passCall(deps: ProxyDeps, incoming: IncomingMessage, outgoing: ServerRe
 }
 
 /** Opens the copy of a call, before its first byte goes up, or books why there is none. */
-function witnessOf(deps: ProxyDeps, { provider, path }: Route, incoming: IncomingMessage): Witness {
+function witnessOf(deps: ProxyDeps, { provider, path }: Route, incoming: IncomingMessage): CallObserver {
   const { headers, method = 'GET' } = incoming;
   const format = deps.formatOf(method, path);
   const keep = keptOf(headers, deps.config.capture.mode);
@@ -142,7 +142,7 @@ type Turn = {
   declaredBytes: number; // 0: the request does not say how long it is
 };
 
-function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): Witness {
+function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): CallObserver {
   const { config, journal, identityKey, count, now } = deps;
   const { rawHeaders, method = 'GET', url = '/' } = incoming;
   const { provider, format, keep, requestedAt, declaredBytes } = turn;
@@ -185,7 +185,7 @@ function socketWitness(
   deps: ProxyDeps,
   { raw, ...kind }: AgreedSocket,
   incoming: IncomingMessage,
-): TunnelWitness | null {
+): TunnelObserver | null {
   const turns = socketTurns(raw, (requestedAt, declaredBytes) =>
     openCopy(deps, { ...kind, requestedAt, declaredBytes }, incoming),
   );

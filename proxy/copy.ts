@@ -3,7 +3,7 @@ import type { CallCopy } from '../core/capture/journal.ts';
 import type { CallAnswered, CallClosed } from '../core/capture/journal-format.ts';
 import { type RedactedHeaders, redactHeaders } from '../core/capture/redact.ts';
 import type { Outcome } from '../core/model/coverage.ts';
-import type { Witness } from './forward.ts';
+import type { CallObserver } from './forward.ts';
 
 type Keeping = {
   keep: 'full' | 'metadata';
@@ -20,7 +20,10 @@ export type RedactedCopy = Omit<CallCopy, 'answered'> & {
 };
 
 /** The witness that writes into `copy`. */
-export function keepCopy(copy: RedactedCopy, { keep, maxBodyBytes, declaredBytes, now, booked }: Keeping): Witness {
+export function keepCopy(
+  copy: RedactedCopy,
+  { keep, maxBodyBytes, declaredBytes, now, booked }: Keeping,
+): CallObserver {
   const full = keep === 'full';
   let requestBytes = 0;
   let responseBytes = 0;
@@ -60,4 +63,4 @@ export function keepCopy(copy: RedactedCopy, { keep, maxBodyBytes, declaredBytes
 }
 
 /** Sees everything and keeps nothing: the call has its place in the books already. */
-export const noCopy: Witness = { asked() {}, answered() {}, replied() {}, ended() {} };
+export const noCopy: CallObserver = { asked() {}, answered() {}, replied() {}, ended() {} };

@@ -9,7 +9,7 @@ import { sweeping } from './sweep.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Told of all that passes, in the order of passing; `ended` is the last, once, when both sides are done with the call. */
-export type Witness = {
+export type CallObserver = {
   asked(bytes: Buffer): void;
   /** @param raw headers of the answer as they came */
   answered(status: number, raw: readonly string[]): void;
@@ -18,19 +18,19 @@ export type Witness = {
   ended(ending: Ending, requestWhole: boolean): void;
 };
 
-export type Exchange = {
+export type ForwardedCall = {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
   upstream: Upstream;
   target: string;
-  witness: Witness;
+  witness: CallObserver;
   /** What the client reads when no answer comes: a JSON document. */
   failure(error: Error): string;
   /** Time that the call spent in here until the answer's head was on its way, waiting for others not counted. */
   addedMs(ms: number): void;
 };
 
-export function forward(exchange: Exchange): void {
+export function forward(exchange: ForwardedCall): void {
   const { incoming, outgoing, upstream, target, witness } = exchange;
   const began = performance.now();
   const method = incoming.method ?? 'GET';
@@ -133,7 +133,12 @@ const pass = (to: ClientRequest | ServerResponse, bytes: Buffer, isFirst: boolea
 const hasBody = ({ headers }: IncomingMessage) =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 
-function passRequestBody(incoming: IncomingMessage, request: ClientRequest, witness: Witness, ended: () => void): void {
+function passRequestBody(
+  incoming: IncomingMessage,
+  request: ClientRequest,
+  witness: CallObserver,
+  ended: () => void,
+): void {
   let began = false;
   const swept = sweeping();
   incoming.on('data', (bytes: Buffer) => {
@@ -162,7 +167,7 @@ function passRequestBody(incoming: IncomingMessage, request: ClientRequest, witn
 function passAnswerBody(
   answer: IncomingMessage,
   outgoing: ServerResponse,
-  witness: Witness,
+  witness: CallObserver,
   { isTorn, known }: { isTorn(): boolean; known(whole: boolean): void },
 ): void {
   let began = false;

@@ -6,7 +6,7 @@ import { endToEnd, pairs, towardsUpgrade } from './headers.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Told of the bytes that pass in the tunnel, in their order, and never waited for. */
-export type TunnelWitness = {
+export type TunnelObserver = {
   passed(side: 'client' | 'server', bytes: Buffer): void;
   /** That side's connection has ended; once or more often for each. */
   gone(side: 'client' | 'server'): void;
@@ -19,7 +19,7 @@ type Tunnel = {
   upstream: Upstream;
   target: string;
   /** Asked when the upstream agrees. @param raw headers of its answer */
-  witness(raw: readonly string[]): TunnelWitness | null;
+  witness(raw: readonly string[]): TunnelObserver | null;
   failure(error: Error): string;
 };
 
@@ -67,7 +67,7 @@ function refuse(outgoing: ServerResponse, status: number, body: string): void {
     .end(body);
 }
 
-function join(ours: Duplex, head: Buffer, theirs: Duplex, rest: Buffer, witness: TunnelWitness | null): void {
+function join(ours: Duplex, head: Buffer, theirs: Duplex, rest: Buffer, witness: TunnelObserver | null): void {
   if (rest.length > 0) ours.write(rest);
   if (head.length > 0) theirs.write(head);
   theirs.on('error', () => {}); // its 'close' follows
@@ -82,7 +82,7 @@ function join(ours: Duplex, head: Buffer, theirs: Duplex, rest: Buffer, witness:
 }
 
 /** After the pipe, so that bytes are on their way before they are looked at. */
-function watch(socket: Duplex, side: 'client' | 'server', witness: TunnelWitness): void {
+function watch(socket: Duplex, side: 'client' | 'server', witness: TunnelObserver): void {
   socket.on('data', (bytes: Buffer) => witness.passed(side, bytes));
   socket.on('end', () => witness.gone(side));
   socket.on('close', () => witness.gone(side));

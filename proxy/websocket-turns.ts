@@ -2,9 +2,9 @@
  * Which turns pass over a Responses socket? One for each response, with a copy of its own: the message that asks for it is the request,
  * the events of the response are the answer, a line for each.
  */
-import { askIn, eventIn, type SocketEvent } from '../core/capture/websocket-messages.ts';
+import { eventIn, type SocketEvent, socketRequestIn } from '../core/capture/websocket-messages.ts';
 import type { Ending } from '../core/model/coverage.ts';
-import type { Witness } from './forward.ts';
+import type { CallObserver } from './forward.ts';
 import type { Side } from './websocket-frames.ts';
 
 export type SocketTurns = {
@@ -13,7 +13,7 @@ export type SocketTurns = {
   end(ending: Ending): void;
 };
 
-type Turn = { witness: Witness; lane: string; answered: boolean; begun: boolean };
+type Turn = { witness: CallObserver; lane: string; answered: boolean; begun: boolean };
 
 const MAX_OPEN = 256; // an upstream works on sixteen at a time; of more that wait for an answer the oldest is given up
 const MAX_STEERS = 16;
@@ -27,7 +27,7 @@ const LINE_END = Buffer.from('\n');
  */
 export function socketTurns(
   rawHeaders: readonly string[],
-  open: (requestedAt: string, requestBytes: number) => Witness,
+  open: (requestedAt: string, requestBytes: number) => CallObserver,
 ): SocketTurns {
   const answerHeaders = [...withoutContent(rawHeaders), 'Content-Type', 'application/x-ndjson'];
   const turns = new Set<Turn>(); // under way, in the order of their requests
@@ -48,7 +48,7 @@ export function socketTurns(
   };
 
   const asked = (message: Buffer, at: string) => {
-    const ask = askIn(message);
+    const ask = socketRequestIn(message);
     if (ask?.kind === 'create') begin(ask.lane, message, at);
     if (ask?.kind !== 'steer' || message.length > MAX_STEER_BYTES) return;
     const [oldest] = steers.keys();

@@ -1,17 +1,20 @@
 /** How is a session told on one line? `{schema, session, traces: [{trace, spans}], links}`, in pieces, so that its size does not matter. */
 import { SCHEMA } from './model.ts';
-import { linkOf, type SpanRow, sessionOf, spanText, type TraceRow, traceOf } from './rows.ts';
-import type { Told } from './store.ts';
+import { linkOf, type SpanViewRow, sessionOf, spanText, type TraceViewRow, traceOf } from './rows.ts';
+import type { SessionRows } from './store.ts';
 import type { Detail } from './window.ts';
 
 /** A piece is of about so many; each costs those who pass it on as much as some kilobytes do. */
 const PIECE_CHARACTERS = 16 * 1024;
 
 /** The pieces of one line, its end included. With `traces` there are neither spans nor links. */
-export async function* line({ session, traces, spans, links }: Told, detail: Detail): AsyncGenerator<string, void> {
+export async function* line(
+  { session, traces, spans, links }: SessionRows,
+  detail: Detail,
+): AsyncGenerator<string, void> {
   yield `{"schema":${JSON.stringify(SCHEMA)},"session":${JSON.stringify(sessionOf(session))},"traces":[`;
   const pages = each(spans);
-  let page: readonly SpanRow[] = [];
+  let page: readonly SpanViewRow[] = [];
   let at = 0;
   try {
     let text = '';
@@ -55,7 +58,7 @@ export async function* line({ session, traces, spans, links }: Told, detail: Det
 }
 
 /** Its trace has its turn, or had it. Instants and ids compare as text. */
-const isDue = (span: SpanRow, trace: TraceRow): boolean =>
+const isDue = (span: SpanViewRow, trace: TraceViewRow): boolean =>
   span.trace_started_at === trace.started_at
     ? span.trace_id <= trace.trace_id
     : span.trace_started_at < trace.started_at;

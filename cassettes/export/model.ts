@@ -29,7 +29,7 @@ const ModelUse = z.object({
   price: z.object({ source: z.string(), date: z.string() }).nullable(),
 });
 
-const Session = z
+const ExportedSession = z
   .object({
     id: z.guid(),
     harness_id: z.string().describe('"unknown" when nobody said'),
@@ -62,9 +62,9 @@ const Session = z
     }),
   })
   .openapi('ExportedSession');
-export type Session = z.infer<typeof Session>;
+export type ExportedSession = z.infer<typeof ExportedSession>;
 
-const Trace = z
+const ExportedTrace = z
   .object({
     trace_id: z.guid(),
     session_id: z.guid(),
@@ -82,7 +82,7 @@ const Trace = z
     main_usage: z.object({ input_tokens: z.int(), output_tokens: z.int() }).describe('of the conversation itself'),
   })
   .openapi('ExportedTrace');
-export type Trace = z.infer<typeof Trace>;
+export type ExportedTrace = z.infer<typeof ExportedTrace>;
 
 const Block = z
   .looseObject({
@@ -107,7 +107,7 @@ const Block = z
 
 const AgentTotals = UsageTotals.extend({ calls: z.int(), tool_calls: z.int() });
 
-const Span = z
+const ExportedSpan = z
   .object({
     trace_id: z.guid(),
     span_id: z.guid(),
@@ -147,10 +147,10 @@ const Span = z
     totals: AgentTotals.optional().describe("of an agent's own calls; those of the agents below it are theirs"),
   })
   .openapi('ExportedSpan');
-export type Span = z.infer<typeof Span>;
+export type ExportedSpan = z.infer<typeof ExportedSpan>;
 
 const Side = z.enum(['input', 'output', 'verdict']).optional();
-const Link = z
+const ExportedLink = z
   .object({
     kind: z.enum(['emits', 'feeds', 'rejoin', 'verdict', 'compaction-seam', 'retry-of', 'fork-of']),
     from_trace_id: z.guid(),
@@ -161,25 +161,25 @@ const Link = z
     to_io: Side,
   })
   .openapi('ExportedLink');
-export type Link = z.infer<typeof Link>;
+export type ExportedLink = z.infer<typeof ExportedLink>;
 
 /** A line with `detail=spans` has spans and links, one with `detail=traces` has neither. */
 export const ExportLine = z
   .object({
     schema: z.literal(SCHEMA),
-    session: Session,
+    session: ExportedSession,
     traces: z
       .array(
         z.object({
-          trace: Trace,
+          trace: ExportedTrace,
           spans: z
-            .array(Span)
+            .array(ExportedSpan)
             .optional()
             .describe('in the order of the walk, the root first; absent with detail=traces'),
         }),
       )
       .describe('by started_at, then trace_id'),
-    links: z.array(Link).optional().describe('absent with detail=traces'),
+    links: z.array(ExportedLink).optional().describe('absent with detail=traces'),
   })
   .openapi('ExportLine', { description: 'One session: one line of an export' });
 

@@ -14,7 +14,7 @@ import { chunksOf, held } from './hold.ts';
 import { line } from './line.ts';
 import { manifest } from './manifest.ts';
 import { ExportLine } from './model.ts';
-import { LIMITS, type Limits, sessionsIn, type Told, toldSessions } from './store.ts';
+import { type ExportLimits, LIMITS, readSessions, type SessionRows, sessionsIn } from './store.ts';
 import { type Detail, sessionFilename, windowFilename, windowOf } from './window.ts';
 
 /** Of the export of one session, before anything of it leaves. (Seed, 'Limits'.) */
@@ -25,7 +25,7 @@ type Deps = {
   now: () => number;
   /** Of the export of one session. */
   holdBytes: number;
-  limits?: Limits;
+  limits?: ExportLimits;
 };
 
 type AppEnv = { Bindings: Env; Variables: { requestId: string } };
@@ -54,8 +54,8 @@ export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
     const at = now();
     const window = windowOf({ since, until }, at);
     const filename = windowFilename(window, since !== null || until !== null, detail, at);
-    const told = async function* (): AsyncGenerator<Told, void> {
-      yield* toldSessions(DB, await sessionsIn(DB, window), detail, limits);
+    const told = async function* (): AsyncGenerator<SessionRows, void> {
+      yield* readSessions(DB, await sessionsIn(DB, window), detail, limits);
     };
     const response = await sent(c, told(), { detail, filename, holdBytes: 1 });
     return response ?? c.body('', 200, headFor(filename));
@@ -67,7 +67,7 @@ export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
     const { DB } = c.env;
     if (!DB) return problem(c, 501, 'no-database', NO_DATABASE);
     const answer = { detail, filename: sessionFilename(id, detail, now()), holdBytes };
-    const response = await sent(c, toldSessions(DB, [id], detail, limits), answer);
+    const response = await sent(c, readSessions(DB, [id], detail, limits), answer);
     return response ?? problem(c, 404, 'session-unknown', NO_SESSION);
   });
   app.get('/api/export/sessions/', (c) => problem(c, 400, 'bad-request', MISSING_ID));
@@ -89,7 +89,7 @@ const ABOUT = { title: manifest.cassette.display_name, version: manifest.cassett
 type Sending = { detail: Detail; filename: string; holdBytes: number };
 
 /** Null: there was nothing to tell. */
-async function sent(c: Asked, told: AsyncGenerator<Told, void>, sending: Sending): Promise<Response | null> {
+async function sent(c: Asked, told: AsyncGenerator<SessionRows, void>, sending: Sending): Promise<Response | null> {
   const { detail, filename, holdBytes } = sending;
   const chunks = chunksOf(linesOf(told, detail));
   const { signal } = c.req.raw;
@@ -108,7 +108,7 @@ const headFor = (filename: string) => ({
   'content-disposition': `attachment; filename="${filename}"`,
 });
 
-async function* linesOf(told: AsyncGenerator<Told, void>, detail: Detail) {
+async function* linesOf(told: AsyncGenerator<SessionRows, void>, detail: Detail) {
   for await (const session of told) yield line(session, detail);
 }
 

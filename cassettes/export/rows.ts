@@ -1,17 +1,17 @@
 /** How do rows of the views become what a line says? Members that are null are left out; what the read API works out is worked out alike. */
-import type { Link, Session, Span, Trace } from './model.ts';
+import type { ExportedLink, ExportedSession, ExportedSpan, ExportedTrace } from './model.ts';
 
 /** What is optional in a line is null in a row. */
 type Sparse<Noun> = {
   [Key in keyof Noun]-?: object extends Pick<Noun, Key> ? Exclude<Noun[Key], undefined> | null : Noun[Key];
 };
-type Tokens = Omit<Trace['usage'], 'cost_usd' | 'unpriced_models'>;
-type ModelUse = NonNullable<Session['rollup']['model_usage']>[number];
+type Tokens = Omit<ExportedTrace['usage'], 'cost_usd' | 'unpriced_models'>;
+type ModelUse = NonNullable<ExportedSession['rollup']['model_usage']>[number];
 type ModelUseRow = Omit<ModelUse, 'cost_usd'> & { cost_usd: string | null };
 
 /** Columns of a session in statements.ts. */
-export type SessionRow = Omit<Sparse<Session>, 'display_title' | 'rollup'> &
-  Omit<Sparse<Session['rollup']>, 'model_usage' | 'kind_counts' | 'tasks' | 'usage'> &
+export type SessionViewRow = Omit<Sparse<ExportedSession>, 'display_title' | 'rollup'> &
+  Omit<Sparse<ExportedSession['rollup']>, 'model_usage' | 'kind_counts' | 'tasks' | 'usage'> &
   Tokens & {
     cost_usd: number;
     model_usage: ModelUseRow[] | null;
@@ -20,22 +20,22 @@ export type SessionRow = Omit<Sparse<Session>, 'display_title' | 'rollup'> &
   };
 
 /** Columns of a trace. */
-export type TraceRow = Omit<Sparse<Trace>, 'usage' | 'main_usage'> &
-  Trace['usage'] &
+export type TraceViewRow = Omit<Sparse<ExportedTrace>, 'usage' | 'main_usage'> &
+  ExportedTrace['usage'] &
   Record<'main_input_tokens' | 'main_output_tokens', number>;
 
 type Payload = 'input' | 'output';
 
 /** Columns of a span. What went in and out is JSON in a text. */
-export type SpanRow = Omit<Sparse<Span>, 'usage' | Payload> &
-  Span['usage'] &
+export type SpanViewRow = Omit<Sparse<ExportedSpan>, 'usage' | Payload> &
+  ExportedSpan['usage'] &
   Record<Payload, string> & { trace_started_at: string };
 
 /** Columns of a link. */
-export type LinkRow = Sparse<Link>;
+export type LinkViewRow = Sparse<ExportedLink>;
 
-export const sessionOf = (row: SessionRow): Session =>
-  present<Session>({
+export const sessionOf = (row: SessionViewRow): ExportedSession =>
+  present<ExportedSession>({
     id: row.id,
     harness_id: row.harness_id,
     harness_session_id: row.harness_session_id,
@@ -54,10 +54,10 @@ export const sessionOf = (row: SessionRow): Session =>
     rollup: rollupOf(row),
   });
 
-function rollupOf(row: SessionRow): Session['rollup'] {
+function rollupOf(row: SessionViewRow): ExportedSession['rollup'] {
   const uses = row.model_usage ?? [];
   const unpriced = uses.filter(({ cost_usd }) => cost_usd === null).map(({ model }) => model);
-  return present<Session['rollup']>({
+  return present<ExportedSession['rollup']>({
     status: row.status,
     title: row.title,
     preview: row.preview,
@@ -83,8 +83,8 @@ const modelUse = ({ model, price, calls, input_tokens, output_tokens, cost_usd }
   price,
 });
 
-export const traceOf = (row: TraceRow): Trace =>
-  present<Trace>({
+export const traceOf = (row: TraceViewRow): ExportedTrace =>
+  present<ExportedTrace>({
     trace_id: row.trace_id,
     session_id: row.session_id,
     source: row.source,
@@ -113,11 +113,11 @@ const tokensOf = (row: Tokens): Tokens => ({
  * A span in JSON. What went in and out is put in as it is stored: most of an export is that, and nobody has to read it; nor does a
  * large number in it lose its last digits.
  */
-export const spanText = (row: SpanRow): string =>
+export const spanText = (row: SpanViewRow): string =>
   `${JSON.stringify(spanOf(row)).slice(0, -1)},"input":${row.input},"output":${row.output}}`;
 
-const spanOf = (row: SpanRow): Omit<Span, Payload> =>
-  present<Omit<Span, Payload>>({
+const spanOf = (row: SpanViewRow): Omit<ExportedSpan, Payload> =>
+  present<Omit<ExportedSpan, Payload>>({
     trace_id: row.trace_id,
     span_id: row.span_id,
     session_id: row.session_id,
@@ -154,7 +154,7 @@ const spanOf = (row: SpanRow): Omit<Span, Payload> =>
     totals: row.totals,
   });
 
-export const linkOf = (row: LinkRow): Link => present<Link>(row);
+export const linkOf = (row: LinkViewRow): ExportedLink => present<ExportedLink>(row);
 
 const present = <Noun extends object>(row: Sparse<Noun>): Noun => {
   const there: Record<string, unknown> = {};
@@ -163,7 +163,7 @@ const present = <Noun extends object>(row: Sparse<Noun>): Noun => {
 };
 
 /** As in the read API: what people call it, else what it is about, else what its harness calls it. A prompt that is JSON is no title. */
-const displayTitle = ({ id, display_name, name, harness_session_id, title, preview }: SessionRow): string =>
+const displayTitle = ({ id, display_name, name, harness_session_id, title, preview }: SessionViewRow): string =>
   [
     display_name,
     title,

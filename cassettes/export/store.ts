@@ -4,17 +4,22 @@
  */
 import type { Db } from '../../core/cassette/contract.ts';
 import { oneAhead } from './one-ahead.ts';
-import type { LinkRow, SessionRow, SpanRow, TraceRow } from './rows.ts';
+import type { LinkViewRow, SessionViewRow, SpanViewRow, TraceViewRow } from './rows.ts';
 import { IDS, LINKS, SESSION, SIZES, SPANS, TRACES, WHOLE } from './statements.ts';
 import { type Detail, isEmpty, stampOf, type Window } from './window.ts';
 
 type All<T> = Iterable<T> | AsyncIterable<T>;
 
 /** Spans come in the order of the traces, then of the walk; by pages, since waiting for each of them would take as long as telling it. */
-export type Told = { session: SessionRow; traces: All<TraceRow>; spans: All<readonly SpanRow[]>; links: All<LinkRow> };
+export type SessionRows = {
+  session: SessionViewRow;
+  traces: All<TraceViewRow>;
+  spans: All<readonly SpanViewRow[]>;
+  links: All<LinkViewRow>;
+};
 
 /** What is asked for at once. `storedBytes` are compressed: some 6 MB of JSON as a rule. A question costs as much as half a megabyte. */
-export type Limits = {
+export type ExportLimits = {
   sessions: number;
   rows: number;
   storedBytes: number;
@@ -22,7 +27,7 @@ export type Limits = {
   spans: number;
   links: number;
 };
-export const LIMITS: Limits = {
+export const LIMITS: ExportLimits = {
   sessions: 200,
   rows: 4_000,
   storedBytes: 2 * 1024 * 1024,
@@ -41,12 +46,12 @@ export async function sessionsIn(db: Db, window: Window): Promise<string[]> {
 }
 
 /** In the order of their ids; those that are gone are left out. */
-export async function* toldSessions(
+export async function* readSessions(
   db: Db,
   ids: readonly string[],
   detail: Detail,
-  limits: Limits = LIMITS,
-): AsyncGenerator<Told, void> {
+  limits: ExportLimits = LIMITS,
+): AsyncGenerator<SessionRows, void> {
   for await (const { told } of oneAhead(groups(db, ids, detail, limits))) yield* await told;
 }
 
@@ -55,8 +60,8 @@ async function* groups(
   db: Db,
   ids: readonly string[],
   detail: Detail,
-  limits: Limits,
-): AsyncGenerator<{ told: Promise<Told[]> }, void> {
+  limits: ExportLimits,
+): AsyncGenerator<{ told: Promise<SessionRows[]> }, void> {
   for (let from = 0; from < ids.length; from += limits.sessions) {
     const { rows } = await db.query<Size>(SIZES, [arrayOf(ids.slice(from, from + limits.sessions))]);
     for (const group of grouped(rows, detail, limits)) {
@@ -67,7 +72,7 @@ async function* groups(
   }
 }
 
-async function toldOf(db: Db, { ids, isLarge }: Group, detail: Detail, limits: Limits): Promise<Told[]> {
+async function toldOf(db: Db, { ids, isLarge }: Group, detail: Detail, limits: ExportLimits): Promise<SessionRows[]> {
   const told = isLarge ? null : await whole(db, ids, detail);
   return told ?? (await Promise.all(ids.map((id) => paged(db, id, detail, limits)))).flat();
 }
@@ -76,7 +81,7 @@ type Size = { id: string; traces: number; spans: number; links: number; bytes: n
 type Group = { ids: string[]; isLarge: boolean };
 
 /** Neighbours that together stay within the limits; what does not fit alone stands alone. */
-function grouped(sizes: readonly Size[], detail: Detail, limits: Limits): Group[] {
+function grouped(sizes: readonly Size[], detail: Detail, limits: ExportLimits): Group[] {
   const made: Group[] = [];
   let left = { rows: 0, bytes: 0 };
   for (const { id, traces, spans, links, bytes } of sizes) {
@@ -93,10 +98,10 @@ function grouped(sizes: readonly Size[], detail: Detail, limits: Limits): Group[
   return made;
 }
 
-type WholeRow = SessionRow & { traces: TraceRow[]; spans: SpanRow[]; links: LinkRow[] };
+type WholeRow = SessionViewRow & { traces: TraceViewRow[]; spans: SpanViewRow[]; links: LinkViewRow[] };
 
 /** Null: what is stored as so little unpacks to more than an answer may hold. */
-async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<Told[] | null> {
+async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<SessionRows[] | null> {
   try {
     const { rows } = await db.query<WholeRow>(WHOLE[detail], [arrayOf(ids)]);
     const found = new Map(rows.map((row) => [row.id, row]));
@@ -110,8 +115,8 @@ async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<To
   }
 }
 
-async function paged(db: Db, id: string, detail: Detail, limits: Limits): Promise<Told[]> {
-  const { rows } = await db.query<SessionRow>(SESSION, [id]);
+async function paged(db: Db, id: string, detail: Detail, limits: ExportLimits): Promise<SessionRows[]> {
+  const { rows } = await db.query<SessionViewRow>(SESSION, [id]);
   return rows.map((session) => ({
     session,
     traces: tracesOf(db, id, limits.traces),
@@ -120,18 +125,18 @@ async function paged(db: Db, id: string, detail: Detail, limits: Limits): Promis
   }));
 }
 
-async function* tracesOf(db: Db, id: string, limit: number): AsyncGenerator<TraceRow, void> {
-  for (let last: TraceRow | undefined; ; ) {
-    const { rows } = await db.query<TraceRow>(TRACES, [id, last?.started_at, last?.trace_id, limit]);
+async function* tracesOf(db: Db, id: string, limit: number): AsyncGenerator<TraceViewRow, void> {
+  for (let last: TraceViewRow | undefined; ; ) {
+    const { rows } = await db.query<TraceViewRow>(TRACES, [id, last?.started_at, last?.trace_id, limit]);
     yield* rows;
     last = rows.at(-1);
     if (rows.length < limit) return;
   }
 }
 
-type PagedSpan = SpanRow & { fetched: number };
+type PagedSpan = SpanViewRow & { fetched: number };
 
-async function* spanPages(db: Db, id: string, limits: Limits): AsyncGenerator<readonly PagedSpan[], void> {
+async function* spanPages(db: Db, id: string, limits: ExportLimits): AsyncGenerator<readonly PagedSpan[], void> {
   for (let last: PagedSpan | undefined; ; ) {
     const after = [last?.trace_started_at, last?.trace_id, last?.seq, last?.span_id];
     const rows: PagedSpan[] = await pageOf(db, [id, ...after, limits.spans, limits.storedBytes]);
@@ -153,10 +158,10 @@ async function pageOf(db: Db, parameters: readonly unknown[]): Promise<PagedSpan
   }
 }
 
-async function* linksOf(db: Db, id: string, limit: number): AsyncGenerator<LinkRow, void> {
-  for (let last: LinkRow | undefined; ; ) {
+async function* linksOf(db: Db, id: string, limit: number): AsyncGenerator<LinkViewRow, void> {
+  for (let last: LinkViewRow | undefined; ; ) {
     const after = [last?.from_trace_id, last?.from_span_id, last?.to_trace_id, last?.to_span_id, last?.kind];
-    const { rows } = await db.query<LinkRow>(LINKS, [id, ...after, limit]);
+    const { rows } = await db.query<LinkViewRow>(LINKS, [id, ...after, limit]);
     yield* rows;
     last = rows.at(-1);
     if (rows.length < limit) return;

@@ -11,7 +11,7 @@ import { unrouted } from '../../core/http/unrouted.ts';
 import { settingsProblem } from './configured.ts';
 import { embedSpans } from './embed-spans.ts';
 import { EmbeddingFailed, NoEmbedder } from './embedder.ts';
-import { type Config, manifest } from './manifest.ts';
+import { manifest, type SearchConfig } from './manifest.ts';
 import { migrations } from './migrations.ts';
 import { SearchOff } from './relations.ts';
 import { BROKEN, OFF, type SearchEnv, searchRoutes } from './routes.ts';
@@ -66,6 +66,6 @@ type OurLog = Parameters<typeof onError>[0] & Log;
 export default {
   manifest,
   migrations,
-  fetch: app.fetch as Cassette<Config>['fetch'],
+  fetch: app.fetch as Cassette<SearchConfig>['fetch'],
   scheduled: (event, env, context) => embedSpans(env, event, context),
-} satisfies Cassette<Config>;
+} satisfies Cassette<SearchConfig>;

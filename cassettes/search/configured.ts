@@ -2,13 +2,13 @@
 import type { Env } from '../../core/cassette/contract.ts';
 import type { Embedder } from './embedder.ts';
 import { localDimensions, localEmbedder } from './local.ts';
-import type { Config } from './manifest.ts';
+import type { SearchConfig } from './manifest.ts';
 import { ollamaEmbedder } from './ollama.ts';
 import { openaiEmbedder } from './openai.ts';
 import { isTarget } from './target.ts';
 
 /** @throws {NoEmbedder} */
-export function embedderOf({ CONFIG }: Env<Config>): Embedder {
+export function embedderOf({ CONFIG }: Env<SearchConfig>): Embedder {
   const given = {
     target: CONFIG['embedding.target'],
     model: CONFIG['embedding.model'],
@@ -25,7 +25,7 @@ export function embedderOf({ CONFIG }: Env<Config>): Embedder {
 }
 
 /** Why these settings can never work, where that can be told without asking anybody; null: nothing is known against them. */
-export function settingsProblem(config: Config): string | null {
+export function settingsProblem(config: SearchConfig): string | null {
   const target = config['vector_store.target'] ?? '';
   if (target !== '' && !isTarget(target)) return 'vector_store.target is no address of a PostgreSQL server';
   const asked = config['embedding.dimensions'];

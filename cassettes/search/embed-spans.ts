@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { Env, Progress, ScheduledContext, ScheduledEvent } from '../../core/cassette/contract.ts';
 import { embedderOf } from './configured.ts';
 import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
-import { type Entry, isCut, type Ledger, ledgerOf, type Told } from './ledger.ts';
-import type { Config } from './manifest.ts';
+import { isCut, type Ledger, type LedgerEntry, ledgerOf, type SpanToEmbed } from './ledger.ts';
+import type { SearchConfig } from './manifest.ts';
 import { relationsOf } from './relations.ts';
 import { chunksOf, snippetOf, spanText } from './span-text.ts';
 import { vectorStoreOf } from './vector-store.ts';
@@ -13,7 +13,7 @@ import { vectorStoreOf } from './vector-store.ts';
 const reached = new Map<string, Progress>();
 
 /** null: it has not run in this process. */
-export const embeddingReached = ({ CONFIG }: Pick<Env<Config>, 'CONFIG'>): Progress | null =>
+export const embeddingReached = ({ CONFIG }: Pick<Env<SearchConfig>, 'CONFIG'>): Progress | null =>
   reached.get(JSON.stringify(CONFIG)) ?? null;
 
 const KEYS_AT_ONCE = 2000;
@@ -27,7 +27,7 @@ const pauseAfter = (attempts: number) => (attempts >= MOST_ATTEMPTS ? null : 60 
 
 /** @throws {Error} there is no embedder, or it is away: the next pass tries again */
 export async function embedSpans(
-  env: Env<Config>,
+  env: Env<SearchConfig>,
   { signal }: Pick<ScheduledEvent, 'signal'>,
   { progress: report }: Pick<ScheduledContext, 'progress'>,
 ): Promise<void> {
@@ -66,15 +66,15 @@ export async function embedSpans(
 
 type Became = { embedded: number; failed: number };
 
-type Work = Told & { hash: string; chunks: string[]; shortened: boolean };
+type Work = SpanToEmbed & { hash: string; chunks: string[]; shortened: boolean };
 
 async function embedTold(
-  told: readonly Told[],
+  told: readonly SpanToEmbed[],
   embedder: Embedder,
   ledger: Ledger,
   signal: AbortSignal,
 ): Promise<Became> {
-  const known: Entry[] = [];
+  const known: LedgerEntry[] = [];
   const work: Work[] = [];
   for (const span of told) {
     const text = spanText(span);
@@ -151,7 +151,7 @@ async function oneByOne(
   return { embedded, failed: failed.length };
 }
 
-function failureOf(span: Work, { kind, message }: EmbeddingFailed): Entry {
+function failureOf(span: Work, { kind, message }: EmbeddingFailed): LedgerEntry {
   const again = span.hash === span.content_hash && span.state === 'failed';
   const attempts = again ? span.attempts + 1 : 1;
   return {
@@ -160,7 +160,7 @@ function failureOf(span: Work, { kind, message }: EmbeddingFailed): Entry {
   };
 }
 
-async function embeddedAll(work: readonly Work[], embedder: Embedder, signal: AbortSignal): Promise<Entry[]> {
+async function embeddedAll(work: readonly Work[], embedder: Embedder, signal: AbortSignal): Promise<LedgerEntry[]> {
   const texts = work.flatMap(({ chunks }) => chunks);
   const vectors: number[][] = [];
   for (let at = 0; at < texts.length; at += embedder.batch)
@@ -172,12 +172,20 @@ async function embeddedAll(work: readonly Work[], embedder: Embedder, signal: Ab
   }));
 }
 
-const keyOf = ({ trace_id, span_id, session_id, fingerprint }: Told | Omit<Work, 'hash' | 'chunks' | 'shortened'>) => ({
+const keyOf = ({
+  trace_id,
+  span_id,
+  session_id,
+  fingerprint,
+}: SpanToEmbed | Omit<Work, 'hash' | 'chunks' | 'shortened'>) => ({
   ...{ trace_id, span_id, session_id, fingerprint },
 });
 
 /** The vector of a question, by the model that the spans have. */
-export async function embedQuestion(env: Env<Config>, question: string): Promise<{ model: string; vector: number[] }> {
+export async function embedQuestion(
+  env: Env<SearchConfig>,
+  question: string,
+): Promise<{ model: string; vector: number[] }> {
   const embedder = embedderOf(env);
   const [vector] = await embedder.embed([question.slice(0, embedder.chunkLength)], { urgent: true });
   if (!vector) throw new NoEmbedder('it gave no vector');

@@ -8,11 +8,11 @@ export type Embedder = {
   /** How many texts go into one call. */
   batch: number;
   /** A vector for each text, in their order. @throws {NoEmbedder | EmbeddingFailed} */
-  embed(texts: readonly string[], options?: Asking): Promise<number[][]>;
+  embed(texts: readonly string[], options?: EmbedOptions): Promise<number[][]>;
 };
 
 /** `urgent`: somebody waits for it. */
-export type Asking = { urgent?: boolean; signal?: AbortSignal };
+export type EmbedOptions = { urgent?: boolean; signal?: AbortSignal };
 
 /** There is none, and it does not come by waiting: weights, a key or a folder are missing. */
 export class NoEmbedder extends Error {

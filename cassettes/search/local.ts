@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { checkedVectors, type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { type Line, openLine } from './local-line.ts';
-import type { Place } from './local-model.ts';
-import type { Asked, Said } from './local-thread.ts';
+import type { ModelFolder } from './local-model.ts';
+import type { EmbedRequest, EmbedResponse } from './local-thread.ts';
 import { nativeLibrary } from './onnx-runtime.ts';
 
 const BUILT = 'all-MiniLM-L6-v2';
@@ -58,7 +58,7 @@ function folderOf({ model, models }: Pick<Given, 'model' | 'models'>): string {
 /** By the model's folder; one that ends is forgotten, and the next text starts another. */
 const lines = new Map<string, Line>();
 
-function lineOf(place: Place): Line {
+function lineOf(place: ModelFolder): Line {
   const line = lines.get(place.folder) ?? (threadsAreRefused() ? startHere(place) : startThread(place));
   lines.set(place.folder, line);
   return line;
@@ -67,7 +67,7 @@ function lineOf(place: Place): Line {
 /** As in a process of a cassette's own, which then is what a thread would be for. */
 const threadsAreRefused = (): boolean => process.permission !== undefined && !process.permission.has('worker');
 
-function startHere(place: Place): Line {
+function startHere(place: ModelFolder): Line {
   const loaded = import('./local-model.ts')
     .then(({ openLocalModel }) => openLocalModel(place))
     .catch((error: Error) => {
@@ -84,7 +84,7 @@ function startHere(place: Place): Line {
   });
 }
 
-function startThread(place: Place): Line {
+function startThread(place: ModelFolder): Line {
   nativeLibrary(); // it loads in one thread only, unless the main thread has loaded it first
   const worker = startWorker(place);
   worker.unref();
@@ -94,7 +94,7 @@ function startThread(place: Place): Line {
     work: (text) =>
       new Promise((done, failed) => {
         answered = { done, failed };
-        worker.postMessage({ text } satisfies Asked);
+        worker.postMessage({ text } satisfies EmbedRequest);
       }),
     working() {
       clearTimeout(idle);
@@ -111,7 +111,7 @@ function startThread(place: Place): Line {
     void worker.terminate();
     line.end(error);
   };
-  worker.on('message', (said: Said) => {
+  worker.on('message', (said: EmbedResponse) => {
     if ('absent' in said) end(absent(place, said.absent));
     else if ('vector' in said) answered?.done(said.vector);
     else if ('failed' in said) answered?.failed(failedOver(said.failed));
@@ -122,7 +122,7 @@ function startThread(place: Place): Line {
 }
 
 /** From source it goes through the bootstrap file, since a thread does not inherit what compiles TypeScript. */
-function startWorker(place: Place): Worker {
+function startWorker(place: ModelFolder): Worker {
   const fromSource = import.meta.url.endsWith('.ts');
   const entry = new URL(`./local-thread${fromSource ? '.ts' : '.js'}`, import.meta.url);
   const start = fromSource ? new URL('../../core/worker-bootstrap.mjs', import.meta.url) : entry;
@@ -130,7 +130,7 @@ function startWorker(place: Place): Worker {
 }
 
 /** For a while all hear the same: looking again for each who asks would cost more. */
-function absent({ folder }: Place, why: string): NoEmbedder {
+function absent({ folder }: ModelFolder, why: string): NoEmbedder {
   const error = new NoEmbedder(`the local model cannot be loaded: ${why}`);
   lines.set(folder, { embed: () => Promise.reject(error), end: () => {} });
   setTimeout(() => lines.delete(folder), ABSENT_MS).unref();

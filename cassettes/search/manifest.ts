@@ -2,7 +2,7 @@
 import type { Manifest } from '../../core/cassette/contract.ts';
 
 /** As `env.CONFIG` has them. What stands empty is the default of the provider. */
-export type Config = {
+export type SearchConfig = {
   'embedding.provider': 'local' | 'ollama' | 'openai';
   'embedding.target': string;
   'embedding.model': string;

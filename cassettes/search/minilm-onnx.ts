@@ -1,6 +1,6 @@
 /** How do weights of all-MiniLM-L6-v2 become what ONNX runs? Set into the graph of a BERT encoder, as many of its layers as are asked for. */
 import onnxProto from 'onnx-proto';
-import type { Tensor, Weights } from './minilm-weights.ts';
+import type { Weights, WeightTensor } from './minilm-weights.ts';
 
 const { onnx } = onnxProto;
 const { FLOAT, INT64 } = onnx.TensorProto.DataType;
@@ -99,7 +99,7 @@ function openGraph(beside: Wanted['beside']) {
       node.push({ opType, input, output: [output], attribute: Object.entries(attributes).map(attribute) });
       return output;
     },
-    floats: (name: string, { shape, values }: Tensor) => constant(name, shape, FLOAT, values),
+    floats: (name: string, { shape, values }: WeightTensor) => constant(name, shape, FLOAT, values),
     ints: (name: string, values: number[]) =>
       constant(name, [values.length], INT64, BigInt64Array.from(values, BigInt)),
     scalar: (name: string, value: number) => constant(name, [], FLOAT, Float32Array.of(value)),
@@ -137,7 +137,7 @@ const place = ({ name, keep }: NonNullable<Wanted['beside']>, bytes: Uint8Array)
   ),
 });
 
-function turned({ shape: [rows = 0, columns = 0], values }: Tensor): Tensor {
+function turned({ shape: [rows = 0, columns = 0], values }: WeightTensor): WeightTensor {
   const other = new Float32Array(values.length);
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) other[column * rows + row] = values[row * columns + column] ?? 0;

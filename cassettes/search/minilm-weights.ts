@@ -1,10 +1,10 @@
 /** What does the package of all-MiniLM-L6-v2 hold? Named tensors of 16-bit floats in one file, read piece by piece and widened. */
 import { closeSync, openSync, readSync } from 'node:fs';
 
-export type Tensor = { shape: readonly number[]; values: Float32Array };
+export type WeightTensor = { shape: readonly number[]; values: Float32Array };
 
 export type Weights = {
-  tensor(name: string): Tensor;
+  tensor(name: string): WeightTensor;
   /** One row of a matrix, added to what stands there. */
   addRow(name: string, row: number, to: Float32Array): void;
   close(): void;

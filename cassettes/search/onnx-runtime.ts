@@ -1,25 +1,25 @@
 /** What runs ONNX here? The native runtime where it may be loaded, else the same compiled to WebAssembly, two times as slow. */
 import { createRequire } from 'node:module';
 
-export type Tensor = { data: Float32Array; dims: readonly number[] };
+export type OnnxTensor = { data: Float32Array; dims: readonly number[] };
 
-export type Session = {
+export type OnnxSession = {
   inputNames: readonly string[];
   outputNames: readonly string[];
-  run(feeds: Readonly<Record<string, unknown>>): Promise<Record<string, Tensor>>;
+  run(feeds: Readonly<Record<string, unknown>>): Promise<Record<string, OnnxTensor>>;
 };
 
 export type Runtime = {
   kind: 'native' | 'wasm';
   /** @param model a path, so that its tensors are mapped from beside it; `wasm` has bytes only */
-  open(model: string | Uint8Array): Promise<Session>;
+  open(model: string | Uint8Array): Promise<OnnxSession>;
   floats(values: Float32Array, dims: readonly number[]): unknown;
   integers(values: readonly number[], dims: readonly number[]): unknown;
 };
 
 type Library = {
   Tensor: new (type: string, values: Float32Array | BigInt64Array, dims: readonly number[]) => unknown;
-  InferenceSession: { create(model: string | Uint8Array, options: object): Promise<Session> };
+  InferenceSession: { create(model: string | Uint8Array, options: object): Promise<OnnxSession> };
   env: { wasm: Record<string, unknown> };
 };
 

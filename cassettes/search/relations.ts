@@ -1,6 +1,6 @@
 /** Which relations does search read, and is one of them missing? */
 import type { Db, Env } from '../../core/cassette/contract.ts';
-import type { Config } from './manifest.ts';
+import type { SearchConfig } from './manifest.ts';
 
 export type Relations = {
   /** As they stand in a statement. */
@@ -10,7 +10,7 @@ export type Relations = {
   chosen: boolean;
 };
 
-export const relationsOf = ({ spans_table, span_turns_table }: Config): Relations => ({
+export const relationsOf = ({ spans_table, span_turns_table }: SearchConfig): Relations => ({
   spans: quoted(spans_table),
   turns: quoted(span_turns_table),
   chosen: spans_table !== 'svc_v1.spans' || span_turns_table !== 'svc_v1.span_turns',
@@ -28,7 +28,7 @@ export class SearchOff extends Error {
 }
 
 /** @throws {SearchOff} there is none */
-export function databaseOf(env: Env<Config>): Db {
+export function databaseOf(env: Env<SearchConfig>): Db {
   if (!env.DB) throw new SearchOff('there is no database for embeddings');
   return env.DB;
 }

@@ -6,13 +6,13 @@ import { Failure, json } from '../../core/http/routes.ts';
 import { embedderOf } from './configured.ts';
 import { embeddingReached, embedQuestion } from './embed-spans.ts';
 import { ledgerOf } from './ledger.ts';
-import type { Config } from './manifest.ts';
+import type { SearchConfig } from './manifest.ts';
 import { SearchStatus, SpanHits, SpanQuery, SpanQuestion } from './model.ts';
 import { nearestSpans } from './nearest-spans.ts';
 import { databaseOf, relationsOf } from './relations.ts';
 import { vectorStoreOf } from './vector-store.ts';
 
-export type SearchEnv = { Bindings: Env<Config>; Variables: { requestId: string } };
+export type SearchEnv = { Bindings: Env<SearchConfig>; Variables: { requestId: string } };
 
 /** One sentence for all causes: the log says which. */
 export const OFF = [
@@ -88,7 +88,7 @@ export const searchRoutes = (app: OpenAPIHono<SearchEnv>) =>
       return c.json(await ledger.status(), 200);
     });
 
-async function found(env: Env<Config>, { query, top_k }: { query: string; top_k: number }) {
+async function found(env: Env<SearchConfig>, { query, top_k }: { query: string; top_k: number }) {
   const db = databaseOf(env);
   const [{ model, vector }, store] = await Promise.all([embedQuestion(env, query), vectorStoreOf(env)]);
   const results = await nearestSpans(db, store, relationsOf(env.CONFIG), { model, vector, top_k });

@@ -1,7 +1,7 @@
 /** Where do vectors lie? In the main database beside the spans, or in one of their own, which then keeps a list of the spans too. */
 import type { Db, Env } from '../../core/cassette/contract.ts';
 import { listedSpans } from './listed-spans.ts';
-import type { Config } from './manifest.ts';
+import type { SearchConfig } from './manifest.ts';
 import { databaseOf, explained, relationsOf } from './relations.ts';
 import { openTarget } from './target.ts';
 
@@ -14,7 +14,7 @@ export type VectorStore = {
 };
 
 /** @throws {SearchOff} there is none, or it cannot hold vectors */
-export async function vectorStoreOf(env: Env<Config>): Promise<VectorStore> {
+export async function vectorStoreOf(env: Env<SearchConfig>): Promise<VectorStore> {
   const db = databaseOf(env);
   const relations = relationsOf(env.CONFIG);
   const spans = `(${listedSpans(relations.spans)})`;

@@ -10,7 +10,7 @@ import { downloadApp } from './download.ts';
 import { generateApp } from './generate.ts';
 import { headsApp } from './heads.ts';
 import { listApp } from './list.ts';
-import { type Config, manifest, type SkillsHttp } from './manifest.ts';
+import { manifest, type SkillsConfig, type SkillsHttp } from './manifest.ts';
 import { migrations } from './migrations.ts';
 import { answerFailure } from './refused.ts';
 import { toolsApp } from './tools.ts';
@@ -45,4 +45,4 @@ export default {
   manifest,
   migrations,
   fetch: (request, env) => app.fetch(request, env),
-} satisfies Cassette<Config>;
+} satisfies Cassette<SkillsConfig>;

@@ -1,27 +1,27 @@
 /** Which claims of a model's answer hold? Those with a link to a span that was shown and says so; the skill is made of nothing else. */
 import { z } from 'zod';
-import { type Claim, MOST } from './model.ts';
-import type { Step } from './transcript.ts';
+import { MOST, type SkillClaim } from './model.ts';
+import type { TranscriptStep } from './transcript.ts';
 
 const Source = z.object({ span: z.string(), quote: z.string() });
 const Said = z.object({ text: z.string().min(1), sources: z.array(z.unknown()).default([]) });
 /** Its outer shape; members are looked at one by one, so that a bad one costs nothing but itself. */
-export const Answer = z.object({
+export const SkillAnswer = z.object({
   name: z.string().default(''),
   description: z.unknown().optional(),
   tags: z.array(z.unknown()).default([]),
   sections: z.array(z.object({ heading: z.string().default(''), claims: z.array(z.unknown()) })),
 });
-export type Answer = z.infer<typeof Answer>;
+export type SkillAnswer = z.infer<typeof SkillAnswer>;
 
-export type Drawn = { name: string; description: string; tags: string[]; claims: Claim[]; content: string };
+export type Drawn = { name: string; description: string; tags: string[]; claims: SkillClaim[]; content: string };
 
 const MOST_CLAIMS = 200;
 /** That are looked at, of one claim: each is looked for in a step. */
 const MOST_SOURCES = 20;
 
 /** null: nothing of it holds. @param wanted name that the caller wants it to have */
-export function drawn(answer: Answer, steps: readonly Step[], wanted: string | undefined): Drawn | null {
+export function drawn(answer: SkillAnswer, steps: readonly TranscriptStep[], wanted: string | undefined): Drawn | null {
   const bySpan = new Map(steps.map((step) => [step.spanId.toLowerCase(), step]));
   const sections = answer.sections
     .map(({ heading, claims }) => ({
@@ -46,7 +46,7 @@ export function drawn(answer: Answer, steps: readonly Step[], wanted: string | u
 }
 
 /** What was claimed with the spans that say so; null: none does. */
-function held(said: unknown, bySpan: ReadonlyMap<string, Step>): Claim | null {
+function held(said: unknown, bySpan: ReadonlyMap<string, TranscriptStep>): SkillClaim | null {
   const read = Said.safeParse(said);
   if (!read.success) return null;
   const text = line(read.data.text, 2_000);
@@ -65,10 +65,10 @@ function held(said: unknown, bySpan: ReadonlyMap<string, Step>): Claim | null {
 }
 
 const normal = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
-const wholes = new WeakMap<Step, string>();
+const wholes = new WeakMap<TranscriptStep, string>();
 
 /** All of a step in one form, made once. */
-function wholeOf(step: Step): string {
+function wholeOf(step: TranscriptStep): string {
   const whole = wholes.get(step) ?? normal(step.said.map(({ text }) => text).join('\n'));
   wholes.set(step, whole);
   return whole;
@@ -77,13 +77,13 @@ function wholeOf(step: Step): string {
 const SHORTEST_QUOTE = 8; // characters; a word alone stands everywhere
 
 /** Whether these very words stand in it. */
-function says(step: Step, words: string): boolean {
+function says(step: TranscriptStep, words: string): boolean {
   const [quote, whole] = [normal(words), wholeOf(step)];
   return quote !== '' && whole.includes(quote);
 }
 
 /** Whether a quote is long enough to say something, and speaks of what the claim speaks of. */
-function supports(step: Step, quote: string, claim: string): boolean {
+function supports(step: TranscriptStep, quote: string, claim: string): boolean {
   if (normal(quote).length < SHORTEST_QUOTE && normal(quote) !== wholeOf(step)) return false;
   const [of, told] = [stems(claim), stems(quote)];
   return of.size === 0 || told.size === 0 || [...of].some((stem) => told.has(stem));
@@ -109,9 +109,9 @@ const line = (text: string, most: number): string =>
     .replace(/[\ud800-\udbff]$/, '')
     .trim();
 
-type Section = { heading: string; claims: Claim[] };
+type Section = { heading: string; claims: SkillClaim[] };
 
-function contentOf(name: string, told: Claim | null, sections: readonly Section[]): string {
+function contentOf(name: string, told: SkillClaim | null, sections: readonly Section[]): string {
   let left = MOST_CLAIMS;
   const parts = sections.flatMap(({ heading, claims }) => {
     const kept = claims.slice(0, left);
@@ -124,5 +124,5 @@ function contentOf(name: string, told: Claim | null, sections: readonly Section[
 }
 
 /** A claim and where it was said, as the read API has it. */
-const linked = ({ text, spans }: Claim): string =>
+const linked = ({ text, spans }: SkillClaim): string =>
   `${text} (${spans.map(({ traceId, spanId }, i) => `[source ${i + 1}](/v1/traces/${traceId}/spans/${spanId})`).join(', ')})`;

@@ -2,15 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { createRoute } from '@hono/zod-openapi';
 import { Failure, json, routes } from '../../core/http/routes.ts';
-import { Answer, drawn } from './claims.ts';
+import { drawn, SkillAnswer } from './claims.ts';
 import { callerOf, databaseOf, jsonBody } from './http.ts';
-import { askModel, keyFor } from './llm.ts';
+import { keyFor, requestCompletion } from './llm.ts';
 import type { SkillsHttp } from './manifest.ts';
 import { Generation, Skill } from './model.ts';
 import { promptFor } from './prompt.ts';
 import { SkillRefusal } from './refused.ts';
 import { createSkill, removeSkill } from './store.ts';
-import { findSession, type Step, stepsOf } from './transcript.ts';
+import { findSession, stepsOf, type TranscriptStep } from './transcript.ts';
 
 const generateSkill = createRoute({
   method: 'post',
@@ -66,12 +66,12 @@ export const generateApp = () =>
     if (key === '')
       throw new SkillRefusal('no-llm-key', 'Cannot generate the skill: no LLM key is configured; set "llm.api_key"');
     const characters = Math.floor(config['transcript.max_characters'] / ids.length);
-    const steps: Step[] = [];
+    const steps: TranscriptStep[] = [];
     for (const id of ids) steps.push(...(await stepsOf(core, id, { characters, sources: new Set(ids), signal })));
     const nothing = (why: string) => new SkillRefusal('nothing-usable', `Cannot generate the skill: ${why}`);
     if (steps.length === 0) throw nothing('the sessions hold no conversation');
     const fence = randomUUID().replaceAll('-', '').slice(0, 16);
-    const answer = await askModel(config, key, promptFor(steps, hint, fence), Answer, signal);
+    const answer = await requestCompletion(config, key, promptFor(steps, hint, fence), SkillAnswer, signal);
     const skill = drawn(answer, steps, hint.name);
     if (!skill) throw nothing('the sessions say nothing that the model could draw a claim from');
     const { name, description, tags, claims, content } = skill;

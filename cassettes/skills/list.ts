@@ -6,7 +6,7 @@ import { Failure, json, routes } from '../../core/http/routes.ts';
 import { broken } from './answers.ts';
 import { callerOf, databaseOf } from './http.ts';
 import type { SkillsHttp } from './manifest.ts';
-import { ListQuery, type Scope, SkillPage, type Sort } from './model.ts';
+import { ListQuery, SkillPage, type SkillScope, type Sort } from './model.ts';
 import { countSkills, listSkills, skillsOfSession } from './store.ts';
 
 const list = createRoute({
@@ -31,7 +31,7 @@ const list = createRoute({
 export const Key = z.object({ at: z.iso.datetime().regex(/^(?!0000)/), downloads: z.int().min(0), id: z.uuid() });
 
 /** What a cursor belongs to. @param caller whose skills `mine` are */
-export const listOf = (given: { q: string | undefined; scope: Scope; sort: Sort; caller: string | null }) => ({
+export const listOf = (given: { q: string | undefined; scope: SkillScope; sort: Sort; caller: string | null }) => ({
   route: '/api/skills',
   parameters: { q: given.q || undefined, scope: given.scope, sort: given.sort, caller: given.caller ?? undefined },
 });

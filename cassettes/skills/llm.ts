@@ -1,11 +1,11 @@
 /** What does the model answer? Asked by OpenAI's client at whatever address speaks like it, until its answer can be read. */
 import type { z } from 'zod';
-import type { Config } from './manifest.ts';
-import type { Message } from './prompt.ts';
+import type { SkillsConfig } from './manifest.ts';
+import type { PromptMessage } from './prompt.ts';
 import { SkillRefusal } from './refused.ts';
 
 /** The key for where the model is: one provider's is not shown to another that has its own. '' where none is configured. */
-export function keyFor(config: Config): string {
+export function keyFor(config: SkillsConfig): string {
   const { 'llm.base_url': address, 'llm.api_key': key = '', 'anthropic.api_key': anthropic = '' } = config;
   const theirs = URL.canParse(address) && /(?:^|\.)anthropic\.com$/.test(new URL(address).hostname);
   return (theirs && anthropic !== '' ? anthropic : key).trim();
@@ -18,10 +18,10 @@ const ATTEMPTS = 3;
  * @param apiKey of the caller's configuration
  * @throws {SkillRefusal} generation-failed
  */
-export async function askModel<Answer>(
-  config: Config,
+export async function requestCompletion<Answer>(
+  config: SkillsConfig,
   apiKey: string,
-  messages: readonly Message[],
+  messages: readonly PromptMessage[],
   shape: z.ZodType<Answer>,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -42,7 +42,7 @@ export async function askModel<Answer>(
     );
   }
 
-  async function answerTo(asked: Message[]): Promise<string> {
+  async function answerTo(asked: PromptMessage[]): Promise<string> {
     try {
       const client = new OpenAI({
         ...{ apiKey, baseURL: config['llm.base_url'], timeout: config['llm.timeout'], maxRetries: 1, logLevel: 'off' },

@@ -48,7 +48,7 @@ export const manifest: Manifest = {
 };
 
 /** The settings above, as `env.CONFIG` has them. */
-export type Config = {
+export type SkillsConfig = {
   'llm.base_url': string;
   'llm.api_key'?: string;
   'anthropic.api_key'?: string;
@@ -59,6 +59,6 @@ export type Config = {
 
 /** What each request of its app carries. */
 export type SkillsHttp = {
-  Bindings: Env<Config> & Partial<HttpBindings>;
+  Bindings: Env<SkillsConfig> & Partial<HttpBindings>;
   Variables: HttpEnv['Variables'];
 };

@@ -36,7 +36,7 @@ const claimExample = {
   ],
 };
 
-export const Claim = z
+export const SkillClaim = z
   .object({
     text: z.string(),
     spans: z.array(z.object({ sessionId: z.uuid(), traceId: z.uuid(), spanId: z.uuid() })),
@@ -45,7 +45,7 @@ export const Claim = z
     description: 'A sentence of the content, and the spans that say so',
     examples: [claimExample],
   });
-export type Claim = z.infer<typeof Claim>;
+export type SkillClaim = z.infer<typeof SkillClaim>;
 
 export const skillExample = {
   id: '0b5e3d1c-9a57-4c0e-8f42-3f1d2e4a5b6c',
@@ -81,7 +81,7 @@ export const Skill = z
     visibility: Visibility,
     tags: z.array(z.string()),
     content: z.string().describe('Markdown'),
-    claims: z.array(Claim).describe('what a generated skill says, as far as it still stands in the content'),
+    claims: z.array(SkillClaim).describe('what a generated skill says, as far as it still stands in the content'),
     isAiGenerated: z.boolean(),
     originatingSessionIds: z.array(z.string()),
     authorId: z.string().nullable().describe('who made it; null: unattributed'),
@@ -181,8 +181,8 @@ export const ListQuery = z.object({
     .openapi({ description: 'only skills generated from this session, all of them on one page' }),
 });
 
-export type Scope = 'all' | 'mine' | 'team';
-export function scopeOf(word: string | undefined): Scope {
+export type SkillScope = 'all' | 'mine' | 'team';
+export function scopeOf(word: string | undefined): SkillScope {
   return word === 'mine' || word === 'team' ? word : 'all';
 }
 export type Sort = 'updated' | 'downloads';

@@ -1,6 +1,6 @@
 /** How are skills kept? One statement each, so that nothing is ever half done. */
 import type { Db } from '../../core/cassette/contract.ts';
-import type { Claim, Scope, Skill, SkillUpdate, Sort } from './model.ts';
+import type { Skill, SkillClaim, SkillScope, SkillUpdate, Sort } from './model.ts';
 import { slugOf } from './skill-md.ts';
 
 const SECONDS = `'YYYY-MM-DD"T"HH24:MI:SS"Z"'`;
@@ -29,13 +29,13 @@ const only = ({ rows: [row] }: { rows: Row[] }): Skill | null => (row ? shown(ro
 const textsOf = (parameter: string) => `array(select jsonb_array_elements_text(${parameter}::jsonb))`;
 
 /** Claims that still stand in the content. */
-export const keptClaims = (content: string) =>
+export const storedClaims = (content: string) =>
   `(select coalesce(jsonb_agg(claim order by place), '[]')
       from jsonb_array_elements(claims) with ordinality as of_it (claim, place)
      where strpos(${content}, claim ->> 'text') > 0)`;
 
 export type NewSkill = Pick<Skill, 'name' | 'description' | 'type' | 'visibility' | 'tags' | 'content'> & {
-  claims?: readonly Claim[];
+  claims?: readonly SkillClaim[];
   isAiGenerated?: boolean;
   originatingSessionIds?: readonly string[];
   authorId: string | null;
@@ -67,7 +67,7 @@ export async function updateSkill(db: Db, id: string, update: SkillUpdate): Prom
               visibility = coalesce($5::text, visibility),
               tags = case when $6::jsonb is null then tags else ${textsOf('$6')} end,
               content = coalesce($7::text, content),
-              claims = case when $7::text is null then claims else ${keptClaims('$7::text')} end,
+              claims = case when $7::text is null then claims else ${storedClaims('$7::text')} end,
               edited = edited or $2::text is not null or $3::text is not null or $6::jsonb is not null or $7::text is not null,
               updated_at = now()
         where id = $1::uuid
@@ -125,9 +125,9 @@ export const downloadSkill = async (db: Db, id: string): Promise<Skill | null> =
     ),
   );
 
-export type Filter = { q: string | undefined; scope: Scope; caller: string | null };
+export type Filter = { q: string | undefined; scope: SkillScope; caller: string | null };
 /** Where a page ended. `at` of a list by downloads is empty. */
-export type Key = { at: string; downloads: number; id: string };
+export type SkillCursor = { at: string; downloads: number; id: string };
 
 const MATCHES = `($1::text is null or name ilike $1::text or description ilike $1::text
   or exists (select 1 from unnest(tags) as of_it (tag) where tag ilike $1::text))`;
@@ -149,7 +149,7 @@ const PAGES: Record<Sort, string> = {
 };
 
 /** One page; `next` is where the following one begins, null on the last. */
-export async function listSkills(db: Db, filter: Filter, sort: Sort, after: Key | null, limit: number) {
+export async function listSkills(db: Db, filter: Filter, sort: Sort, after: SkillCursor | null, limit: number) {
   const from = after && (sort === 'downloads' ? after.downloads : after.at);
   const { rows } = await db.query<Row & { at: string }>(PAGES[sort], [
     ...valuesOf(filter),
@@ -159,7 +159,7 @@ export async function listSkills(db: Db, filter: Filter, sort: Sort, after: Key 
   ]);
   const page = rows.slice(0, limit);
   const last = rows.length > limit ? page.at(-1) : undefined;
-  const next: Key | null = last ? { at: last.at, downloads: last.downloadCount, id: last.id } : null;
+  const next: SkillCursor | null = last ? { at: last.at, downloads: last.downloadCount, id: last.id } : null;
   return { items: page.map(({ at: _, ...row }) => shown(row)), next };
 }
 

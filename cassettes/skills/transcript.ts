@@ -7,12 +7,12 @@ import { SkillRefusal } from './refused.ts';
 
 type Core = NonNullable<Env['CORE']>;
 
-export type Said = { by: 'user' | 'assistant' | 'call' | 'result'; text: string };
+export type Utterance = { by: 'user' | 'assistant' | 'call' | 'result'; text: string };
 /** One span of a session, as far as it says something. */
-export type Step = { sessionId: string; traceId: string; spanId: string; said: Said[] };
+export type TranscriptStep = { sessionId: string; traceId: string; spanId: string; said: Utterance[] };
 
 /** Characters that are kept of one thing said. */
-const MOST: Record<Said['by'], number> = { user: 4_000, assistant: 3_000, call: 1_500, result: 1_500 };
+const MOST: Record<Utterance['by'], number> = { user: 4_000, assistant: 3_000, call: 1_500, result: 1_500 };
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -31,16 +31,20 @@ export type Reading = { characters: number; sources: ReadonlySet<string>; signal
  * The steps of a session in their order, as many as have that many characters together: its beginning and its end when all are more,
  * since the one says what was asked for and the other what it came to.
  */
-export async function stepsOf(core: Core, id: string, { characters, sources, signal }: Reading): Promise<Step[]> {
+export async function stepsOf(
+  core: Core,
+  id: string,
+  { characters, sources, signal }: Reading,
+): Promise<TranscriptStep[]> {
   const traces = await tracesOf(core, id, signal);
-  const front: Step[] = [];
+  const front: TranscriptStep[] = [];
   let read = 0;
   for (let size = 0; read < traces.length && size < characters; read++) {
     const steps = await traceSteps(core, traces[read] as string, sources, signal);
     for (const step of steps) front.push(step); // there may be more of them than a call takes arguments
     size += sizeOf(steps);
   }
-  const back: Step[][] = [];
+  const back: TranscriptStep[][] = [];
   for (let at = traces.length - 1, size = 0; at >= read && size < characters * TAIL; at--) {
     const steps = await traceSteps(core, traces[at] as string, sources, signal);
     back.push(steps);
@@ -52,7 +56,7 @@ export async function stepsOf(core: Core, id: string, { characters, sources, sig
 const TAIL = 0.4; // of the characters
 
 /** Steps from both ends; at least the first. */
-export function fitting(steps: readonly Step[], characters: number): Step[] {
+export function fitting(steps: readonly TranscriptStep[], characters: number): TranscriptStep[] {
   if (sizeOf(steps) <= characters) return [...steps];
   const head = taken(steps, characters * (1 - TAIL));
   const kept = Math.max(1, head);
@@ -61,7 +65,7 @@ export function fitting(steps: readonly Step[], characters: number): Step[] {
 }
 
 /** How many of them, from the first, fit. */
-function taken(steps: readonly Step[], characters: number): number {
+function taken(steps: readonly TranscriptStep[], characters: number): number {
   let size = 0;
   const end = steps.findIndex((step) => {
     size += sizeOf([step]);
@@ -72,7 +76,7 @@ function taken(steps: readonly Step[], characters: number): number {
 
 const FENCE = 160; // characters around each thing said (prompt.ts)
 
-const sizeOf = (steps: readonly Step[]): number =>
+const sizeOf = (steps: readonly TranscriptStep[]): number =>
   steps.reduce((sum, { said }) => sum + said.reduce((length, { text }) => length + text.length + FENCE, 0), 0);
 
 type Page = { items: { trace_id: string; synthetic?: string }[]; next_cursor?: string };
@@ -114,7 +118,12 @@ type Span = {
   inherited_from_session_id?: string;
 };
 
-async function traceSteps(core: Core, id: string, sources: Reading['sources'], signal: AbortSignal): Promise<Step[]> {
+async function traceSteps(
+  core: Core,
+  id: string,
+  sources: Reading['sources'],
+  signal: AbortSignal,
+): Promise<TranscriptStep[]> {
   const read = (await askCore(core, `/v1/traces/${id}`, signal)) as { spans: Span[] } | null;
   const spans = (read?.spans ?? []).filter(
     ({ inherited_from_session_id: from }) => from === undefined || !sources.has(from),
@@ -123,14 +132,20 @@ async function traceSteps(core: Core, id: string, sources: Reading['sources'], s
 }
 
 /** Exported for tests of what is said. */
-export function stepOf({ session_id, trace_id, span_id, ...span }: Span): Step {
+export function stepOf({ session_id, trace_id, span_id, ...span }: Span): TranscriptStep {
   const said = saidIn(span)
     .map(({ by, text }) => ({ by, text: clipped(masked(text).trim(), MOST[by]) })) // masked first: half a key has no shape
     .filter(({ text }) => text !== '');
   return { sessionId: session_id, traceId: trace_id, spanId: span_id, said };
 }
 
-function saidIn({ kind, call_kind, name, input, output }: Omit<Span, 'session_id' | 'trace_id' | 'span_id'>): Said[] {
+function saidIn({
+  kind,
+  call_kind,
+  name,
+  input,
+  output,
+}: Omit<Span, 'session_id' | 'trace_id' | 'span_id'>): Utterance[] {
   const texts = (blocks: readonly Block[]) =>
     blocks.flatMap(({ type, text }) => (type === 'text' && text !== undefined ? [text] : [])).join('\n');
   if (kind === 'llm' && call_kind === 'main')

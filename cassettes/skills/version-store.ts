@@ -1,7 +1,7 @@
 /** How is a version published? With its number, its snapshot and the bump of the head in one statement, whoever else publishes. */
 import type { Db } from '../../core/cassette/contract.ts';
 import type { Version } from './model.ts';
-import { keptClaims, semverOf } from './store.ts';
+import { semverOf, storedClaims } from './store.ts';
 
 const SHOWN = `skill_id as "skillId", version_number as "versionNumber",
   to_char(published_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "publishedAt", changelog, name, description, type, tags,
@@ -36,7 +36,7 @@ with known as (
 ), head as (
   update skills
      set version_number = version_number + 1, content = coalesce($3::text, content),
-         claims = case when $3::text is null then claims else ${keptClaims('$3::text')} end,
+         claims = case when $3::text is null then claims else ${storedClaims('$3::text')} end,
          edited = edited or $3::text is not null, updated_at = now()
    where id = $1::uuid and not exists (select 1 from known)
    returning *

@@ -20,7 +20,7 @@ import { barred, type HttpEnv, routes } from '../http/routes.ts';
 import { strayCalls } from '../http/stray-calls.ts';
 import { bearer } from '../http/token.ts';
 import { unrouted } from '../http/unrouted.ts';
-import { type Log, openLog } from '../log.ts';
+import { type Logger, openLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { Status } from '../model/status.ts';
@@ -46,8 +46,8 @@ import { SWAGGER_PATHS, swaggerApp } from './swagger.ts';
 import { tracesApp } from './traces.ts';
 
 export type ReadApi = {
-  ask: Database['ask'];
-  log: Log;
+  execute: Database['execute'];
+  log: Logger;
   metrics: Pick<Metrics, 'apiRequest' | 'text'>;
   version: string;
   /** Host names besides loopback, and the addresses that are bound. */
@@ -96,7 +96,7 @@ const NO_CASSETTES: Cassettes = {
 
 export function readApi(parts: ReadApi) {
   const {
-    ask,
+    execute,
     append,
     log,
     metrics,
@@ -135,23 +135,23 @@ export function readApi(parts: ReadApi) {
   for (const path of PAYLOADS) app.use(path, fewAtOnce);
   app.use('/v1/sessions/:id/raw_turns', (c, next) => (c.req.query('include') ? fewAtOnce(c, next) : next()));
   app.route('/', serviceApp({ metrics: () => metrics.text() }));
-  app.route('/', sessionsApp({ ask, now }));
-  app.route('/', sessionEditsApp({ ask, now }));
-  app.route('/', browseApp({ ask, now }));
-  app.route('/', tracesApp({ ask, now, log }));
-  app.route('/', rawTurnsApp({ ask, log }));
-  app.route('/', coverageApp({ ask }));
-  app.route('/', eventsApp({ ask, now, log, stopping: parts.stopping }));
-  app.route('/', statsApp({ ask }));
+  app.route('/', sessionsApp({ execute, now }));
+  app.route('/', sessionEditsApp({ execute, now }));
+  app.route('/', browseApp({ execute, now }));
+  app.route('/', tracesApp({ execute, now, log }));
+  app.route('/', rawTurnsApp({ execute, log }));
+  app.route('/', coverageApp({ execute }));
+  app.route('/', eventsApp({ execute, now, log, stopping: parts.stopping }));
+  app.route('/', statsApp({ execute }));
   app.route('/', cassettesApp({ installed: cassettes.installed }));
   app.route('/', cassetteMountApp({ cassettes, log }));
   const joined = () => cassetteTools(cassettes.installed(), cassettes.ask);
-  app.route('/', mcpApp({ tools: coreTools({ ask, now, takePlace }), joined, version, log }));
-  app.route('/', statusApp({ ask, version, journal, service, startedAt: now(), now }));
-  app.route('/', deriveRunApp({ ask }));
-  app.route('/', purgeApp({ ask }));
-  app.route('/', attributionRepairApp({ ask, log }));
-  app.route('/', seedDemoApp({ append, derived: derivedBy(ask), now }));
+  app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, version, log }));
+  app.route('/', statusApp({ execute, version, journal, service, startedAt: now(), now }));
+  app.route('/', deriveRunApp({ execute }));
+  app.route('/', purgeApp({ execute }));
+  app.route('/', attributionRepairApp({ execute, log }));
+  app.route('/', seedDemoApp({ append, derived: derivedBy(execute), now }));
   app.route('/', swaggerApp());
   app.route(
     '/',
@@ -171,8 +171,8 @@ const documentsOf = (installed: readonly Installed[]) =>
   installed.flatMap(({ entry, document }) => (document ? [{ name: entry.name, document: document.document }] : []));
 
 /** Whether sessions are derived up to their last turn; one that failed too often is not waited for. */
-const derivedBy = (ask: Database['ask']) => async (session_ids: string[]) =>
-  (await ask('markedPending', { session_ids, marked_at: 'infinity' })).pending === 0;
+const derivedBy = (execute: Database['execute']) => async (session_ids: string[]) =>
+  (await execute('markedPending', { session_ids, marked_at: 'infinity' })).pending === 0;
 
 const ABOUT = { title: 'svc read API', bearer: true };
 
@@ -180,7 +180,7 @@ const ABOUT = { title: 'svc read API', bearer: true };
 export const readContract = (version: string): Document =>
   contractOf(
     readApi({
-      ask: () => Promise.reject(new Error('Cannot ask: no database is behind a contract')),
+      execute: () => Promise.reject(new Error('Cannot ask: no database is behind a contract')),
       append: () => Promise.reject(new Error('Cannot append: no database is behind a contract')),
       log: openLog('silent'),
       metrics: { apiRequest: () => {}, text: () => Promise.resolve('') },

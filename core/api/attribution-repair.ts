@@ -3,13 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute } from '@hono/zod-openapi';
 import type { z } from 'zod';
 import { boundedId } from '../capture/identity.ts';
-import type { Answer, Database } from '../db/database.ts';
+import type { Database, OperationResult } from '../db/database.ts';
 import { storable } from '../derive/storable.ts';
 import { DatabaseError, Refusal } from '../errors.ts';
 import { traceOf } from '../http/failure.ts';
 import { optionalBody } from '../http/optional-body.ts';
 import { Failure, guarded, json, routes } from '../http/routes.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import {
   type Attribution,
   AttributionRepair,
@@ -71,20 +71,20 @@ const POLL_MS = { first: 20, most: 500 };
 
 /** @param patienceMs how long the two sessions are waited for */
 export const attributionRepairApp = ({
-  ask,
+  execute,
   log,
   patienceMs = PATIENCE_MS,
 }: {
-  ask: Database['ask'];
-  log: Log;
+  execute: Database['execute'];
+  log: Logger;
   patienceMs?: number;
 }) =>
   routes().openapi(repair, async (c) => {
-    const repaired = await ask('repairAttribution', wantedIn(c.req.valid('json')));
+    const repaired = await execute('repairAttribution', wantedIn(c.req.valid('json')));
     if (!repaired) throw new Refusal(...UNKNOWN);
     const { recorded, previous, effective } = repaired;
-    const behind = await stillBehind(ask, repaired, patienceMs);
-    const cleanup = await emptied(ask, log, repaired);
+    const behind = await stillBehind(execute, repaired, patienceMs);
+    const cleanup = await emptied(execute, log, repaired);
     const answer: AttributionRepaired = { recorded, previous: shown(previous), effective: shown(effective) };
     if (cleanup === 'failed') answer.source_cleanup_pending = true;
     const pending = [...new Map([previous, effective].map((one) => [one.session_id, one])).values()]
@@ -94,7 +94,7 @@ export const attributionRepairApp = ({
     return pending.length > 0 ? c.json({ ...answer, projections_pending: pending }, 202) : c.json(answer, 200);
   });
 
-type Repaired = NonNullable<Answer<'repairAttribution'>>;
+type Repaired = NonNullable<OperationResult<'repairAttribution'>>;
 
 /** The ids of sessions are those under which intake would have filed the turn. */
 const wantedIn = (body: z.infer<typeof AttributionRepair>) => ({
@@ -113,7 +113,7 @@ const shown = ({ parent_harness_session_id, ...names }: Repaired['previous']): A
 
 /** Which sessions do not read right when the time is over, or nothing more will come of waiting? The correction stands in any case. */
 async function stillBehind(
-  ask: Database['ask'],
+  execute: Database['execute'],
   { previous, effective, marked_at }: Repaired,
   patienceMs: number,
 ): Promise<Set<string>> {
@@ -121,7 +121,7 @@ async function stillBehind(
   const until = performance.now() + patienceMs;
   let behind = new Set(session_ids);
   for (let ms = POLL_MS.first; ; ms = Math.min(ms * 2, POLL_MS.most)) {
-    const left = await orUnanswered(ask('repairPending', { session_ids, marked_at }));
+    const left = await orUnanswered(execute('repairPending', { session_ids, marked_at }));
     if (left) behind = new Set(left.map(({ session_id }) => session_id));
     const hopeless = left?.every(({ parked }) => parked) ?? false; // of none too
     if (hopeless || performance.now() >= until) return behind;
@@ -138,13 +138,13 @@ const orUnanswered = <T>(asked: Promise<T>): Promise<T | null> =>
 
 /** What has become of the session that the turn was taken from? */
 async function emptied(
-  ask: Database['ask'],
-  log: Log,
+  execute: Database['execute'],
+  log: Logger,
   { previous, effective }: Repaired,
 ): Promise<'kept' | 'removed' | 'failed'> {
   if (previous.session_id === effective.session_id) return 'kept';
   try {
-    return (await ask('removeEmptied', { session_id: previous.session_id })) ? 'removed' : 'kept';
+    return (await execute('removeEmptied', { session_id: previous.session_id })) ? 'removed' : 'kept';
   } catch (error) {
     log.warn({ session_id: previous.session_id, ...traceOf(error) }, 'a session without turns is still in the lists');
     return 'failed';

@@ -37,12 +37,12 @@ const PLACE: Record<SessionSort, z.ZodType<string>> = {
 };
 
 /** @param now milliseconds since 1970, for what is live */
-export const browseApp = ({ ask, now }: { ask: Database['ask']; now: () => number }) =>
+export const browseApp = ({ execute, now }: { execute: Database['execute']; now: () => number }) =>
   routes().openapi(browseSessions, async (c) => {
     const { limit, cursor, sort, direction, ...filter } = c.req.valid('query');
     const list = { route: '/v1/browse/sessions', parameters: { filter: JSON.stringify(filter), sort, direction } };
     const after = readCursor(list, cursor, z.object({ place: PLACE[sort], id: z.uuid() }));
-    const { sessions, next } = await ask('browseSessions', { filter, sort, direction, after, limit });
+    const { sessions, next } = await execute('browseSessions', { filter, sort, direction, after, limit });
     const items = sessions.map((session) => shownSession(session, now()));
     return c.json({ items, ...(next ? { next_cursor: writeCursor(list, next) } : {}) }, 200);
   });

@@ -8,7 +8,7 @@ import { callerOf } from '../http/caller.ts';
 import { isInProcess } from '../http/in-process.ts';
 import type { HttpEnv } from '../http/routes.ts';
 import { refuseMethod } from '../http/unrouted.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 
 /** Any method; the answer streams, so nothing on its way may hold it. */
 export const cassetteMountApp = ({
@@ -16,7 +16,7 @@ export const cassetteMountApp = ({
   log,
 }: {
   cassettes: Pick<CassetteHost, 'answer' | 'installed'>;
-  log: Log;
+  log: Logger;
 }) => {
   const app = new Hono<HttpEnv>();
   for (const path of ['/v1/cassettes/:name', '/v1/cassettes/:name/*'])

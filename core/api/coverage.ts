@@ -1,6 +1,6 @@
 /** GET /v1/coverage: of all that came in, what was captured, and why the rest was not. */
 import { createRoute, z } from '@hono/zod-openapi';
-import type { Answer, Database } from '../db/database.ts';
+import type { Database, OperationResult } from '../db/database.ts';
 import { guardedRead, json, routes } from '../http/routes.ts';
 import { Outcome } from '../model/coverage.ts';
 
@@ -35,9 +35,9 @@ const readCoverage = createRoute({
   responses: { 200: json(Coverage, 'Counts, every outcome named'), ...guardedRead },
 });
 
-export const coverageApp = ({ ask }: { ask: Database['ask'] }) =>
+export const coverageApp = ({ execute }: { execute: Database['execute'] }) =>
   routes().openapi(readCoverage, async (c) => {
-    const { ever, days } = await ask('readCoverage', {});
+    const { ever, days } = await execute('readCoverage', {});
     const by_provider = Object.fromEntries(
       grouped(ever, ({ provider }) => provider).map(([name, rows]) => [name, ledger(rows)]),
     );
@@ -45,7 +45,7 @@ export const coverageApp = ({ ask }: { ask: Database['ask'] }) =>
     return c.json({ ...ledger(ever), by_provider, by_day }, 200);
   });
 
-type Booked = Answer<'readCoverage'>['ever'][number];
+type Booked = OperationResult<'readCoverage'>['ever'][number];
 
 const ledger = (rows: readonly Booked[]) => {
   const outcomes = { ...NONE };

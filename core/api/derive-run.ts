@@ -33,21 +33,21 @@ const runDerive = createRoute({
 const PATIENCE_MS = 50_000;
 const POLL_MS = { first: 20, most: 500 };
 
-export const deriveRunApp = ({ ask }: { ask: Database['ask'] }) => {
+export const deriveRunApp = ({ execute }: { execute: Database['execute'] }) => {
   const app = routes();
   app.use(runDerive.path, optionalBody());
   return app.openapi(runDerive, async (c) => {
     const { session_id = null } = c.req.valid('json') ?? {};
-    if (session_id !== null) await sessionOf(ask, session_id);
-    const { sessions, marked_at } = await ask('markFromScratch', { session_id });
+    if (session_id !== null) await sessionOf(execute, session_id);
+    const { sessions, marked_at } = await execute('markFromScratch', { session_id });
     const session_ids = session_id === null ? null : [session_id];
     const until = performance.now() + PATIENCE_MS;
-    let left = await ask('markedPending', { marked_at, session_ids });
+    let left = await execute('markedPending', { marked_at, session_ids });
     for (let ms = POLL_MS.first; left.pending > 0 && performance.now() < until; ms = Math.min(ms * 2, POLL_MS.most)) {
       await sleep(ms);
-      left = await ask('markedPending', { marked_at, session_ids });
+      left = await execute('markedPending', { marked_at, session_ids });
     }
-    const report = { sessions, ...left, ...(await ask('deriveReport', { session_id })) };
+    const report = { sessions, ...left, ...(await execute('deriveReport', { session_id })) };
     return left.pending > 0 ? c.json(report, 202) : c.json(report, 200);
   });
 };

@@ -2,16 +2,16 @@
 import type { Database } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
 import { traceOf } from '../http/failure.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { type Event, eventText, RETRY } from '../model/event.ts';
 import { shownSession } from '../model/session.ts';
 import { type EventPlace, eventId } from './event-id.ts';
 
 type Deps = {
-  ask: Database['ask'];
+  execute: Database['execute'];
   /** Milliseconds since 1970. */
   now: () => number;
-  log: Log;
+  log: Logger;
   /** Ends all streams. */
   stopping?: AbortSignal | undefined;
   /** How often the database is asked, how long silence lasts at most, and how many readers there may be. */
@@ -38,7 +38,7 @@ const LIMITS = { pollMs: 250, pingMs: 15_000, readers: 100 };
 const PAGE = 50;
 const CHUNK_CHARS = 64 * 1024;
 
-export function eventFeed({ ask, now, log, stopping, limits = LIMITS }: Deps): EventFeed {
+export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps): EventFeed {
   const readers = new Set<Reader>();
   let timer: NodeJS.Timeout | undefined;
   let asking = false;
@@ -101,7 +101,7 @@ export function eventFeed({ ask, now, log, stopping, limits = LIMITS }: Deps): E
     const [first] = alike;
     if (!first) return;
     const { life, place } = first.at;
-    const page = await ask('sessionChanges', { place, limit: PAGE });
+    const page = await execute('sessionChanges', { place, limit: PAGE });
     let text = '';
     let at: EventPlace = { life, place: page.place };
     let cut = false;

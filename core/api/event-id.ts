@@ -1,9 +1,9 @@
 /** What does an event's id say? How far its reader has been told, as text that comes back in `Last-Event-ID`. */
-import { type ChangePlace, EVERYTHING } from '../db/read/session-changes.ts';
+import { type ChangePosition, EVERYTHING } from '../db/read/session-changes.ts';
 import { Refusal } from '../errors.ts';
 
 /** A place among the changes of one life of a database. */
-export type EventPlace = { life: string; place: ChangePlace };
+export type EventPlace = { life: string; place: ChangePosition };
 
 /** Stands for the place before every change, whatever the database. */
 const BEGINNING = '0';

@@ -3,7 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
 import { Failure, guardedRead, json, routes } from '../http/routes.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { StreamedEvent } from '../model/event.ts';
 import { type EventFeed, eventFeed } from './event-feed.ts';
 import { isKnownPlace, readEventId } from './event-id.ts';
@@ -50,15 +50,15 @@ const readEvents = createRoute({
 
 const HEAD = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
 
-type Deps = { ask: Database['ask']; now: () => number; log: Log; stopping?: AbortSignal | undefined };
+type Deps = { execute: Database['execute']; now: () => number; log: Logger; stopping?: AbortSignal | undefined };
 
 export const eventsApp = (deps: Deps & { feed?: EventFeed }) => {
-  const { ask, feed = eventFeed(deps) } = deps;
+  const { execute, feed = eventFeed(deps) } = deps;
   const app = routes();
   return app.openapi(readEvents, async (c) => {
     const id = c.req.valid('header')['last-event-id'] || c.req.valid('query').after;
     const wanted = id === undefined ? null : readEventId(id);
-    const here = await ask('changesNow', {});
+    const here = await execute('changesNow', {});
     if (feed.isFull()) throw new Refusal('too-many-readers', 'Cannot tell events: too many are listening already');
     if (c.req.raw.method === 'HEAD') return c.body(null, 200, HEAD);
     const from = { life: here.life, place: { seen: here.seen, round: null } };

@@ -1,23 +1,23 @@
 /** The internal listener: what may operators know that the read API does not tell? Nothing without its token, and nothing of it is contract. */
 import { Hono } from 'hono';
-import type { Evidence } from '../cassette/evidence.ts';
+import type { CassetteEvidence } from '../cassette/evidence.ts';
 import { onError } from '../http/failure.ts';
 import { guard } from '../http/guards.ts';
 import { problem } from '../http/problem.ts';
 import { requestIds } from '../http/request-id.ts';
 import type { HttpEnv } from '../http/routes.ts';
 import { isBearer } from '../http/token.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { METRICS_TYPE } from '../metrics.ts';
 
 type Deps = {
   /** Absent: cassettes do not run in this process. */
-  evidence?: () => Evidence;
+  evidence?: () => CassetteEvidence;
   /** The text exposition, of a process that has no other place for it. */
   metrics?: () => Promise<string>;
   token: string;
   allowedHosts: readonly string[];
-  log: Log;
+  log: Logger;
 };
 
 /** Whatever the path: who does not send the token learns nothing, not even what is served. (Seed, 'Internal listener'.) */

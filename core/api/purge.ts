@@ -46,12 +46,12 @@ const purge = createRoute({
 
 const NO_REASON = 'none given';
 
-export const purgeApp = ({ ask }: { ask: Database['ask'] }) =>
+export const purgeApp = ({ execute }: { execute: Database['execute'] }) =>
   routes().openapi(purge, async (c) => {
     const session_id = c.req.valid('param').id.toLowerCase();
     const reason = storable(c.req.valid('json').reason ?? '') || NO_REASON;
-    const purged = await purgeSession(ask, { session_id, reason });
+    const purged = await purgeSession(execute, { session_id, reason });
     if (!purged) throw new Refusal(...UNKNOWN);
-    const rewritten = await ask('sweepPurged', {});
+    const rewritten = await execute('sweepPurged', {});
     return c.json({ session_id, ...purged, rewritten }, 200);
   });

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { jsonStream } from '../http/json-stream.ts';
 import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { Cursor, Id, Limit } from '../model/page.ts';
 import { RawTurnPage } from '../model/raw-turn.ts';
 import { rawTurnDocument } from './raw-turn-document.ts';
@@ -37,15 +37,15 @@ const listRawTurns = createRoute({
 
 const Key = z.int().nonnegative();
 
-export const rawTurnsApp = ({ ask, log }: { ask: Database['ask']; log: Log }) =>
+export const rawTurnsApp = ({ execute, log }: { execute: Database['execute']; log: Logger }) =>
   routes().openapi(listRawTurns, async (c) => {
     const { limit, cursor, include } = c.req.valid('query');
     const { id } = c.req.valid('param');
     const list = { route: '/v1/sessions/{id}/raw_turns', parameters: { id: id.toLowerCase() } };
     const after = readCursor(list, cursor, Key);
-    await sessionOf(ask, id);
-    const { raw_turns, next } = await ask('listRawTurns', { session_id: id, after, limit });
+    await sessionOf(execute, id);
+    const { raw_turns, next } = await execute('listRawTurns', { session_id: id, after, limit });
     const next_cursor = next === null ? null : writeCursor(list, next);
-    const bytesOf = include === 'payload' ? (raw_turn_id: number) => ask('rawTurnBytes', { raw_turn_id }) : null;
+    const bytesOf = include === 'payload' ? (raw_turn_id: number) => execute('rawTurnBytes', { raw_turn_id }) : null;
     return jsonStream<never>(c, rawTurnDocument(raw_turns, next_cursor, bytesOf), log);
   });

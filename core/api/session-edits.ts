@@ -55,17 +55,17 @@ const deleteSession = createRoute({
 });
 
 /** @param now milliseconds since 1970, for what is live */
-export const sessionEditsApp = ({ ask, now }: { ask: Database['ask']; now: () => number }) =>
+export const sessionEditsApp = ({ execute, now }: { execute: Database['execute']; now: () => number }) =>
   routes()
     .openapi(renameSession, async (c) => {
       const session_id = c.req.valid('param').id;
       const { display_name: given } = c.req.valid('json');
       const display_name = given === null || given === '' ? null : storable(given);
-      if (!(await ask('renameSession', { session_id, display_name }))) throw new Refusal(...unknown('rename'));
-      return c.json({ session: shownSession(await sessionOf(ask, session_id), now()) }, 200);
+      if (!(await execute('renameSession', { session_id, display_name }))) throw new Refusal(...unknown('rename'));
+      return c.json({ session: shownSession(await sessionOf(execute, session_id), now()) }, 200);
     })
     .openapi(deleteSession, async (c) => {
-      if (!(await ask('deleteSession', { session_id: c.req.valid('param').id })))
+      if (!(await execute('deleteSession', { session_id: c.req.valid('param').id })))
         throw new Refusal(...unknown('delete'));
       return c.body(null, 204);
     });

@@ -38,22 +38,22 @@ const LIST = { route: '/v1/sessions' };
 const Key = z.object({ last_seen_at: KeyInstant, id: z.uuid() });
 
 /** @param now milliseconds since 1970, for what is live */
-export const sessionsApp = ({ ask, now }: { ask: Database['ask']; now: () => number }) =>
+export const sessionsApp = ({ execute, now }: { execute: Database['execute']; now: () => number }) =>
   routes()
     .openapi(listSessions, async (c) => {
       const { limit, cursor } = c.req.valid('query');
-      const { sessions, next } = await ask('listSessions', { after: readCursor(LIST, cursor, Key), limit });
+      const { sessions, next } = await execute('listSessions', { after: readCursor(LIST, cursor, Key), limit });
       const items = sessions.map((session) => shownSession(session, now()));
       return c.json({ items, ...(next ? { next_cursor: writeCursor(LIST, next) } : {}) }, 200);
     })
     .openapi(readSession, async (c) => {
-      const session = await sessionOf(ask, c.req.valid('param').id);
+      const session = await sessionOf(execute, c.req.valid('param').id);
       return c.json({ session: shownSession(session, now()) }, 200);
     });
 
 /** @throws {Refusal} session-unknown */
-export async function sessionOf(ask: Database['ask'], session_id: string) {
-  const session = await ask('readSession', { session_id });
+export async function sessionOf(execute: Database['execute'], session_id: string) {
+  const session = await execute('readSession', { session_id });
   if (!session) throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
   return session;
 }

@@ -30,5 +30,5 @@ const readStats = createRoute({
   },
 });
 
-export const statsApp = ({ ask }: { ask: Database['ask'] }) =>
-  routes().openapi(readStats, async (c) => c.json(await ask('readStats', c.req.valid('query')), 200));
+export const statsApp = ({ execute }: { execute: Database['execute'] }) =>
+  routes().openapi(readStats, async (c) => c.json(await execute('readStats', c.req.valid('query')), 200));

@@ -16,7 +16,7 @@ const readStatus = createRoute({
 });
 
 export type StatusDeps = {
-  ask: Database['ask'];
+  execute: Database['execute'];
   version: string;
   /** How the journal of this process does; undefined where it keeps none. */
   journal: () => Status['journal'];
@@ -30,12 +30,12 @@ export type StatusDeps = {
 /** Above that a table is estimated: at 64 MB a count takes some tens of milliseconds. */
 const COUNTED_BYTES = 67_108_864;
 
-export const statusApp = ({ ask, version, journal, service, startedAt, now }: StatusDeps) =>
+export const statusApp = ({ execute, version, journal, service, startedAt, now }: StatusDeps) =>
   routes().openapi(readStatus, async (c) => {
     const [{ last_turn_at, ...stored }, { queued, parked, oldest_seconds }, { ever }] = await Promise.all([
-      ask('readStatus', { counted_bytes: COUNTED_BYTES }),
-      ask('derivePending', {}),
-      ask('readCoverage', {}),
+      execute('readStatus', { counted_bytes: COUNTED_BYTES }),
+      execute('derivePending', {}),
+      execute('readCoverage', {}),
     ]);
     const kept = journal();
     const about = service();

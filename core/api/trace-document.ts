@@ -1,5 +1,5 @@
 /** How is a session or a trace told in one document? As JSON in pieces, a page of rows at a time whatever its size. */
-import type { Answer, Args, Database } from '../db/database.ts';
+import type { Database, OperationArgs, OperationResult } from '../db/database.ts';
 import { elements } from '../http/json-stream.ts';
 import type { Link } from '../model/link.ts';
 import type { Payload } from '../model/page.ts';
@@ -7,8 +7,8 @@ import type { Session } from '../model/session.ts';
 import type { Span } from '../model/span.ts';
 import { SCHEMA, type Trace } from '../model/trace.ts';
 
-type Ask = Database['ask'];
-type Scope = Args<'spansOf'>['of'];
+type Ask = Database['execute'];
+type Scope = OperationArgs<'spansOf'>['of'];
 
 /** How many rows one page may have. */
 export const PAGE_ROWS = { traces: 200, spans: 500, links: 1_000 };
@@ -18,17 +18,17 @@ export const PAGE_ROWS = { traces: 200, spans: 500, links: 1_000 };
  * @param session what `start` holds, as it is shown
  */
 export async function* sessionDocument(
-  ask: Ask,
+  execute: Ask,
   session: Session,
-  start: Answer<'sessionStart'> & object,
+  start: OperationResult<'sessionStart'> & object,
   payload: Payload,
 ): AsyncGenerator<string, void> {
   const of = { session_id: session.id };
   yield `{"schema":${JSON.stringify(SCHEMA)},"session":${JSON.stringify(session)},"traces":[`;
-  const spans = spansOf(ask, of, payload, start.spans);
+  const spans = spansOf(execute, of, payload, start.spans);
   let ahead = await spans.next();
   let before = '';
-  for await (const trace of tracesOf(ask, session.id, start.traces)) {
+  for await (const trace of tracesOf(execute, session.id, start.traces)) {
     yield `${before}{"trace":${JSON.stringify(trace)},"spans":[`;
     before = ',';
     let separator = '';
@@ -43,26 +43,26 @@ export async function* sessionDocument(
     yield ']}';
   }
   yield '],"links":[';
-  yield* elements(linksOf(ask, of, start.links));
+  yield* elements(linksOf(execute, of, start.links));
   yield ']}';
 }
 
 /** `{schema, trace, spans, links}`, told as of one moment as far as it fits the first pages. */
 export async function* traceDocument(
-  ask: Ask,
-  start: Answer<'traceStart'> & object,
+  execute: Ask,
+  start: OperationResult<'traceStart'> & object,
   payload: Payload,
 ): AsyncGenerator<string, void> {
   const { trace } = start;
   const of = { trace_id: trace.trace_id };
   yield `{"schema":${JSON.stringify(SCHEMA)},"trace":${JSON.stringify(trace)},"spans":[`;
   let separator = '';
-  for await (const { span } of spansOf(ask, of, payload, start.spans)) {
+  for await (const { span } of spansOf(execute, of, payload, start.spans)) {
     yield separator + JSON.stringify(span);
     separator = ',';
   }
   yield '],"links":[';
-  yield* elements(linksOf(ask, of, start.links));
+  yield* elements(linksOf(execute, of, start.links));
   yield ']}';
 }
 
@@ -76,28 +76,37 @@ const placed = ({ trace_started_at, span }: Placed, trace: Trace): number => {
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-async function* tracesOf(ask: Ask, session_id: string, first: Answer<'sessionTraces'>): AsyncGenerator<Trace, void> {
+async function* tracesOf(
+  execute: Ask,
+  session_id: string,
+  first: OperationResult<'sessionTraces'>,
+): AsyncGenerator<Trace, void> {
   for (let page = first; ; ) {
     yield* page.traces;
     if (!page.next) return;
-    page = await ask('sessionTraces', { session_id, after: page.next, limit: PAGE_ROWS.traces });
+    page = await execute('sessionTraces', { session_id, after: page.next, limit: PAGE_ROWS.traces });
   }
 }
 
-async function* spansOf(ask: Ask, of: Scope, payload: Payload, first: Answer<'spansOf'>): AsyncGenerator<Placed, void> {
+async function* spansOf(
+  execute: Ask,
+  of: Scope,
+  payload: Payload,
+  first: OperationResult<'spansOf'>,
+): AsyncGenerator<Placed, void> {
   const limit = PAGE_ROWS.spans;
   for (let page = first; ; ) {
     yield* page.spans;
     if (!page.next) return;
-    page = await ask('spansOf', { of, after: page.next, limit, payload });
+    page = await execute('spansOf', { of, after: page.next, limit, payload });
   }
 }
 
-async function* linksOf(ask: Ask, of: Scope, first: Answer<'linksOf'> | null): AsyncGenerator<Link, void> {
+async function* linksOf(execute: Ask, of: Scope, first: OperationResult<'linksOf'> | null): AsyncGenerator<Link, void> {
   const limit = PAGE_ROWS.links;
-  for (let page = first ?? (await ask('linksOf', { of, after: null, limit })); ; ) {
+  for (let page = first ?? (await execute('linksOf', { of, after: null, limit })); ; ) {
     yield* page.links;
     if (!page.next) return;
-    page = await ask('linksOf', { of, after: page.next, limit });
+    page = await execute('linksOf', { of, after: page.next, limit });
   }
 }

@@ -5,7 +5,7 @@ import { Refusal } from '../errors.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { jsonStream } from '../http/json-stream.ts';
 import { Failure, guardedPayloads, guardedRead, json, routes } from '../http/routes.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { Cursor, Id, KeyInstant, Limit, Payload } from '../model/page.ts';
 import { shownSession } from '../model/session.ts';
 import { Span } from '../model/span.ts';
@@ -82,16 +82,16 @@ const readSpan = createRoute({
 
 const Key = z.object({ started_at: KeyInstant, trace_id: z.uuid() });
 
-type Deps = { ask: Database['ask']; now: () => number; log: Log };
+type Deps = { execute: Database['execute']; now: () => number; log: Logger };
 
-export const tracesApp = ({ ask, now, log }: Deps) =>
+export const tracesApp = ({ execute, now, log }: Deps) =>
   routes()
     .openapi(listTraces, async (c) => {
       const { limit, cursor, session_id } = c.req.valid('query');
       const list = { route: '/v1/traces', parameters: { session_id } };
       const after = readCursor(list, cursor, Key);
-      if (session_id !== undefined) await sessionOf(ask, session_id);
-      const { traces, next } = await ask('listTraces', { session_id: session_id ?? null, after, limit });
+      if (session_id !== undefined) await sessionOf(execute, session_id);
+      const { traces, next } = await execute('listTraces', { session_id: session_id ?? null, after, limit });
       return c.json(
         { schema: SCHEMA, items: traces, ...(next ? { next_cursor: writeCursor(list, next) } : {}) } as const,
         200,
@@ -99,19 +99,19 @@ export const tracesApp = ({ ask, now, log }: Deps) =>
     })
     .openapi(readSessionTraces, async (c) => {
       const { payload } = c.req.valid('query');
-      const start = await ask('sessionStart', { session_id: c.req.valid('param').id, payload, limits: PAGE_ROWS });
+      const start = await execute('sessionStart', { session_id: c.req.valid('param').id, payload, limits: PAGE_ROWS });
       if (!start) throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
       const session = shownSession(start.session, now());
-      return jsonStream<never>(c, sessionDocument(ask, session, start, payload), log);
+      return jsonStream<never>(c, sessionDocument(execute, session, start, payload), log);
     })
     .openapi(readTrace, async (c) => {
       const { payload } = c.req.valid('query');
-      const start = await ask('traceStart', { ...c.req.valid('param'), payload, limits: PAGE_ROWS });
+      const start = await execute('traceStart', { ...c.req.valid('param'), payload, limits: PAGE_ROWS });
       if (!start) throw new Refusal(...NO_TRACE);
-      return jsonStream<never>(c, traceDocument(ask, start, payload), log);
+      return jsonStream<never>(c, traceDocument(execute, start, payload), log);
     })
     .openapi(readSpan, async (c) => {
-      const span = await ask('readSpan', c.req.valid('param'));
+      const span = await execute('readSpan', c.req.valid('param'));
       if (!span) throw new Refusal(...NO_SPAN);
       return c.json(span, 200);
     });

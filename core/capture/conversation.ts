@@ -12,7 +12,7 @@ export type KnownNode = {
   started_at: string; // of the session
 };
 
-export type Place =
+export type ConversationPlacement =
   | { kind: 'continue'; session_id: string }
   | { kind: 'fork'; session_id: string; node_hash: string }
   | { kind: 'new' };
@@ -22,7 +22,11 @@ export type Place =
  * two conversations open say nothing. Of several the one whose head lies deepest, then the newest, so twenty conversations with the same
  * words and answers stay twenty. A known message that is no head makes a fork. An unanswered opening is continued by its retry alone.
  */
-export function placeConversation(chain: readonly ChainLink[], known: readonly KnownNode[], retry = false): Place {
+export function placeConversation(
+  chain: readonly ChainLink[],
+  known: readonly KnownNode[],
+  retry = false,
+): ConversationPlacement {
   const depths = new Map(chain.map(({ node_hash }, depth) => [node_hash, depth]));
   const firstAnswer = chain.findIndex(({ role }) => role === 'assistant');
   let head: KnownNode | null = null;

@@ -7,7 +7,7 @@
  */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { carriagePath, runFolder, type SegmentFile, segmentPath, segmentsIn } from './journal-files.ts';
-import { type Continues, KIND, type Kind, MAGIC, recordOf } from './journal-record.ts';
+import { type Continues, KIND, MAGIC, type RecordKind, recordOf } from './journal-record.ts';
 import { bodyBytes, bodyOf, type OpenCall, type Run } from './journal-run.ts';
 import type { Spans } from './journal-scan.ts';
 import { syncFolder } from './journal-tail.ts';
@@ -37,13 +37,13 @@ async function openCarriage(folder: string, runId: string, into: number): Promis
     await handle.appendFile(buffer);
     bytes += buffer.byteLength;
   };
-  const writeBody = async (kind: Kind, number: number, body: Uint8Array): Promise<Spans> => {
+  const writeBody = async (kind: RecordKind, number: number, body: Uint8Array): Promise<Spans> => {
     const start = bytes;
     for (let at = 0; at < body.byteLength; at += PIECE_BYTES)
       await write(recordOf(kind, number, body.subarray(at, at + PIECE_BYTES)));
     return bytes > start ? [into, start, bytes] : [];
   };
-  const writeJson = (kind: Kind, number: number, value: unknown) =>
+  const writeJson = (kind: RecordKind, number: number, value: unknown) =>
     write(recordOf(kind, number, Buffer.from(JSON.stringify(value))));
 
   const carriage: Carriage = {

@@ -18,7 +18,7 @@ import { rmdirSync, rmSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { setImmediate as immediately } from 'node:timers/promises';
 import type { z } from 'zod';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { parseJson } from '../parse-json.ts';
 import { carry, heldUpTo } from './journal-carry.ts';
 import { carriagePath, runFolder, runsIn, type SegmentFile, segmentsIn } from './journal-files.ts';
@@ -82,7 +82,7 @@ type Options = {
   folder: string;
   liveRunId: string | null; // null: no process writes here
   positions: readonly JournalPosition[];
-  log: Log;
+  log: Logger;
 };
 
 /** @param positions as stored in the database; runs that are not among them have not been read at all */

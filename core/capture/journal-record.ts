@@ -29,7 +29,7 @@ import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 
 export const KIND = { opened: 1, asked: 2, answered: 3, replied: 4, closed: 5, booked: 6, continues: 7 } as const;
-export type Kind = (typeof KIND)[keyof typeof KIND];
+export type RecordKind = (typeof KIND)[keyof typeof KIND];
 
 export const MAGIC: Uint8Array = Buffer.from('SVCJRNL\x01', 'latin1');
 export const RECORD_HEADER_BYTES = 17;
@@ -49,13 +49,13 @@ export const Continues = z.object({
 export type Continues = z.infer<typeof Continues>;
 
 /** A record found in a buffer; the indexes are of that buffer. */
-export type RecordHead = { kind: Kind; call: number; payload_at: number; end: number };
+export type RecordHead = { kind: RecordKind; call: number; payload_at: number; end: number };
 
 /**
  * Puts a head before a payload that already stands 17 bytes behind `at`. Its crc is still to come, by `sealRecords`.
  * @returns the index behind the record
  */
-export function beginRecord(block: Buffer, at: number, kind: Kind, call: number, payloadBytes: number): number {
+export function beginRecord(block: Buffer, at: number, kind: RecordKind, call: number, payloadBytes: number): number {
   block.writeUInt32LE(payloadBytes, at);
   block[at + 8] = kind;
   block.writeUInt32LE(call % 0x1_0000_0000, at + 9);
@@ -74,7 +74,7 @@ export function sealRecords(block: Buffer, at: number, end: number): void {
 }
 
 /** One whole record of its own. */
-export function recordOf(kind: Kind, call: number, payload: Uint8Array): Buffer {
+export function recordOf(kind: RecordKind, call: number, payload: Uint8Array): Buffer {
   const record = Buffer.allocUnsafe(RECORD_HEADER_BYTES + payload.byteLength);
   record.set(payload, RECORD_HEADER_BYTES);
   sealRecords(record, 0, beginRecord(record, 0, kind, call, payload.byteLength));
@@ -92,7 +92,7 @@ export function recordBytesAt(bytes: Buffer, at: number, end: number): number | 
 export function recordAt(bytes: Buffer, at: number, end: number): RecordHead | 'short' | 'damaged' {
   if (at + RECORD_HEADER_BYTES > end) return 'short';
   const size = recordBytesAt(bytes, at, end);
-  const kind = bytes[at + 8] as Kind;
+  const kind = bytes[at + 8] as RecordKind;
   if (size === null || kind < KIND.opened || kind > KIND.continues) return 'damaged';
   if (at + size > end) return 'short';
   const crc = crc32(bytes.subarray(at + 8, at + size), size - RECORD_HEADER_BYTES);

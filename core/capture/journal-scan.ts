@@ -3,16 +3,16 @@
  * it loses what cannot be made out and says so, and never throws for it.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { parseJson } from '../parse-json.ts';
 import { type SegmentFile, segmentPath, segmentsIn } from './journal-files.ts';
 import {
   Continues,
   KIND,
-  type Kind,
   MAGIC,
   magicOf,
   RECORD_HEADER_BYTES,
+  type RecordKind,
   recordAt,
   recordBytesAt,
 } from './journal-record.ts';
@@ -27,7 +27,7 @@ export type ScannedRecord = {
   segment: number;
   start: number;
   end: number;
-  kind: Kind;
+  kind: RecordKind;
   call: number;
   payload: Uint8Array;
 };
@@ -63,7 +63,7 @@ export type SpanPlace = { span: number; offset: number; loaded: number };
 
 type Window = { segment: number; start: number; length: number; bytes: Buffer };
 
-type Options = { folder: string; runId: string; live: boolean; damaged: () => void; log: Log };
+type Options = { folder: string; runId: string; live: boolean; damaged: () => void; log: Logger };
 
 /** @param damaged hears of each loss, before the records behind it are handed out */
 export function openScan({ folder, runId, live, damaged, log }: Options): Scan {

@@ -9,10 +9,17 @@
 import { chmod, mkdir, rmdir } from 'node:fs/promises';
 import { v7 } from 'uuid';
 import { OperatorError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { runFolder, runsIn, segmentsIn } from './journal-files.ts';
 import type { CallAnswered, CallBooked, CallClosed, CallOpened } from './journal-format.ts';
-import { beginRecord, KIND, type Kind, MAX_PAYLOAD_BYTES, RECORD_HEADER_BYTES, sealRecords } from './journal-record.ts';
+import {
+  beginRecord,
+  KIND,
+  MAX_PAYLOAD_BYTES,
+  RECORD_HEADER_BYTES,
+  type RecordKind,
+  sealRecords,
+} from './journal-record.ts';
 import { openTail, type SegmentWrite, syncFolder, writeSegment } from './journal-tail.ts';
 
 const SEGMENTS_AT_LEAST = 8; // in a full journal: only whole ones are ever deleted, so a single one would keep it full for good
@@ -65,7 +72,7 @@ export type JournalOptions = {
   maxBytes: number; // of all runs on disk
   segmentBytes?: number; // where the next batch begins a new segment
   pendingBytes?: number; // in memory and not yet on disk
-  log: Log;
+  log: Logger;
   write?: SegmentWrite;
 };
 
@@ -156,7 +163,7 @@ export async function openJournal({
     return filling;
   };
 
-  const append = (kind: Kind, call: number, payload: Uint8Array | string, payloadBytes: number) => {
+  const append = (kind: RecordKind, call: number, payload: Uint8Array | string, payloadBytes: number) => {
     const bytes = RECORD_HEADER_BYTES + payloadBytes;
     const block = blockWithRoom(bytes);
     const at = block.used + RECORD_HEADER_BYTES;
@@ -171,7 +178,7 @@ export async function openJournal({
   };
 
   /** @returns false when there is no room for it */
-  const appendJson = (kind: Kind, call: number, value: unknown, reserve: number): boolean => {
+  const appendJson = (kind: RecordKind, call: number, value: unknown, reserve: number): boolean => {
     const text = JSON.stringify(value);
     const bytes = Buffer.byteLength(text);
     if (bytes > MAX_PAYLOAD_BYTES || !hasRoom(RECORD_HEADER_BYTES + bytes, reserve)) return false;
@@ -179,7 +186,7 @@ export async function openJournal({
     return true;
   };
 
-  const appendChunk = (kind: Kind, call: number, chunk: Uint8Array): boolean => {
+  const appendChunk = (kind: RecordKind, call: number, chunk: Uint8Array): boolean => {
     const most = BLOCK_BYTES - RECORD_HEADER_BYTES;
     if (!hasRoom(chunk.byteLength + Math.ceil(chunk.byteLength / most) * RECORD_HEADER_BYTES)) return false;
     for (let at = 0; at < chunk.byteLength; at += most) {

@@ -2,7 +2,7 @@
 import type { HeaderList } from '../model/headers.ts';
 import { parseJson } from '../parse-json.ts';
 import { redactJson } from '../redaction/json.ts';
-import { headerTelling, type Telling } from '../redaction/names.ts';
+import { type CredentialLikelihood, headerLikelihood } from '../redaction/names.ts';
 import { looksRandom, REDACTED } from '../redaction/shapes.ts';
 import { redactText } from '../redaction/text.ts';
 import { redactUrl } from '../redaction/url.ts';
@@ -53,7 +53,7 @@ export function redactHeaders(raw: readonly string[]): RedactedHeaders {
 export const redactTarget = (target: string): string => redactedHeader(TARGET, target);
 
 /** What is known of a name: the same few come with every call, most of them with one of the same few values. */
-type Known = { telling: Telling; redact: (value: string) => string; clean: string[]; next: number };
+type Known = { telling: CredentialLikelihood; redact: (value: string) => string; clean: string[]; next: number };
 const known = new Map<string, Known>();
 const MAX_NAMES = 2000; // what strangers make up does not stay
 const MAX_NAME_CHARACTERS = 128;
@@ -89,7 +89,7 @@ function remember(name: string): Known {
   if (known.size >= MAX_NAMES) known.clear();
   const lower = name.toLowerCase();
   const redact = ADDRESS_HEADERS.has(lower) ? redactUrl : lower === METADATA ? redactMetadata : redactText;
-  const about: Known = { telling: headerTelling(name), redact, clean: [], next: 0 };
+  const about: Known = { telling: headerLikelihood(name), redact, clean: [], next: 0 };
   if (name.length <= MAX_NAME_CHARACTERS) known.set(name, about);
   return about;
 }

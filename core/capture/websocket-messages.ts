@@ -10,7 +10,7 @@ import { membersOf } from './json-members.ts';
  * one after the other, those of several at the same time. A steering message is about a response under way; the provider may go on from
  * it with a response of its own accord.
  */
-export type SocketAsk = { kind: 'create' | 'steer'; lane: string; previous_response_id: string };
+export type SocketRequest = { kind: 'create' | 'steer'; lane: string; previous_response_id: string };
 
 /** A server's message. */
 export type SocketEvent = {
@@ -21,7 +21,7 @@ export type SocketEvent = {
   previous_response_id: string; // of a response that begins
 };
 
-const ASKS: Record<string, SocketAsk['kind']> = {
+const ASKS: Record<string, SocketRequest['kind']> = {
   'response.create': 'create',
   'response.append': 'create', // of the first version: more input, which goes on from what was answered last
   'response.steer': 'steer',
@@ -29,7 +29,7 @@ const ASKS: Record<string, SocketAsk['kind']> = {
 const ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed', 'response.cancelled']);
 
 /** null: it asks for no response, or is no JSON object. */
-export function askIn(message: Uint8Array): SocketAsk | null {
+export function socketRequestIn(message: Uint8Array): SocketRequest | null {
   const told = toldIn(message);
   const kind = told && ASKS[text(told('type'))];
   if (!kind) return null;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { CassetteDatabases } from '../db/cassette/cassette-databases.ts';
 import { GrantsUnavailable, MigrationRefused } from '../db/cassette/grants-unavailable.ts';
 import { DatabaseError } from '../errors.ts';
-import type { Log as OurLog } from '../log.ts';
+import type { Logger as OurLog } from '../log.ts';
 import { packageRoot } from '../package-root.ts';
 import { cassetteLog } from './cassette-log.ts';
 import type { Env, Migration } from './contract.ts';
@@ -17,11 +17,11 @@ import { startInline } from './isolation/inline.ts';
 import { startProcess } from './isolation/process.ts';
 import { startRemote } from './isolation/remote.ts';
 import type { SharedProcess } from './isolation/shared.ts';
-import type { Entry } from './list.ts';
+import type { ListEntry } from './list.ts';
 import { type DeclaredManifest, parseManifest, refuseOtherManifest } from './manifest.ts';
-import { type Handed, type Isolation, type Loaded, Rejection, type Running } from './running.ts';
+import { type Handed, type Isolation, type LoadedModule, Rejection, type RunningCassette } from './running.ts';
 import { readSettings, settingsFromEnvironment } from './settings.ts';
-import { resolveSource, type Source } from './source.ts';
+import { type CassetteSource, resolveSource } from './source.ts';
 
 export type AdmissionParts = {
   /** Where the list stands that has the entry, and what was installed. */
@@ -51,7 +51,7 @@ export type Patience = {
 };
 
 export type Admitted = {
-  running: Running;
+  running: RunningCassette;
   manifest: DeclaredManifest;
   document: CassetteDocument;
   source_digest: string | null;
@@ -67,7 +67,7 @@ const PATIENCE: Patience = {
 };
 
 /** The source runs when this returns, and nothing of it does when it throws. @param signal it is wanted no more @throws {Rejection} */
-export async function admit(entry: Entry, parts: AdmissionParts, signal: AbortSignal): Promise<Admitted> {
+export async function admit(entry: ListEntry, parts: AdmissionParts, signal: AbortSignal): Promise<Admitted> {
   const { documentMs, health } = parts.patience ?? PATIENCE;
   const source = await resolveSource(entry.source, { ...parts, name: entry.name });
   const isolation = isolationOf(entry, source);
@@ -93,7 +93,7 @@ export async function admit(entry: Entry, parts: AdmissionParts, signal: AbortSi
 }
 
 /** What stands there now; null when it cannot be read. */
-export async function digestOfSource(entry: Entry, parts: AdmissionParts): Promise<string | null> {
+export async function digestOfSource(entry: ListEntry, parts: AdmissionParts): Promise<string | null> {
   try {
     const source = await resolveSource(entry.source, { ...parts, name: entry.name });
     return source.kind === 'module' ? await digestOf(source.folder) : null;
@@ -102,7 +102,10 @@ export async function digestOfSource(entry: Entry, parts: AdmissionParts): Promi
   }
 }
 
-export function isolationOf({ isolation }: Pick<Entry, 'isolation'>, source: Pick<Source, 'kind'>): Isolation {
+export function isolationOf(
+  { isolation }: Pick<ListEntry, 'isolation'>,
+  source: Pick<CassetteSource, 'kind'>,
+): Isolation {
   const usual = source.kind === 'remote' ? 'remote' : 'process';
   if (isolation !== undefined && (isolation === 'remote') !== (usual === 'remote'))
     throw new Rejection(
@@ -114,7 +117,7 @@ export function isolationOf({ isolation }: Pick<Entry, 'isolation'>, source: Pic
   return isolation ?? usual;
 }
 
-function refuseChanged({ digest }: Entry, found: string, source: Source): void {
+function refuseChanged({ digest }: ListEntry, found: string, source: CassetteSource): void {
   if (digest === undefined || digest === found) return;
   const git = source.kind === 'module' && existsSync(join(source.folder, '.git'));
   throw new Rejection(
@@ -126,7 +129,11 @@ function refuseChanged({ digest }: Entry, found: string, source: Source): void {
 }
 
 /** @param admitted its digest when it was admitted @throws {Rejection} digest */
-async function refuseOther(entry: Entry, source: Source & { kind: 'module' }, admitted: string | null): Promise<void> {
+async function refuseOther(
+  entry: ListEntry,
+  source: CassetteSource & { kind: 'module' },
+  admitted: string | null,
+): Promise<void> {
   const found = await digestOf(source.folder);
   refuseChanged(entry, found, source);
   if (found !== admitted)
@@ -138,14 +145,19 @@ async function refuseOther(entry: Entry, source: Source & { kind: 'module' }, ad
 
 type StartParts = AdmissionParts & { source_digest: string | null; signal: AbortSignal };
 
-function start(entry: Entry, source: Source, isolation: Isolation, parts: StartParts): Promise<Running> | Running {
+function start(
+  entry: ListEntry,
+  source: CassetteSource,
+  isolation: Isolation,
+  parts: StartParts,
+): Promise<RunningCassette> | RunningCassette {
   if (source.kind === 'remote') return startRemote({ address: source.address, name: entry.name });
   const module = {
     name: entry.name,
     folder: source.folder,
     entry: source.entry,
     beside: source.beside ?? [],
-    handed: (loaded: Loaded) => handed(entry, loaded, parts),
+    handed: (loaded: LoadedModule) => handed(entry, loaded, parts),
     network: entry.grants.bindings.includes('network'),
     unchanged: () => refuseOther(entry, source, parts.source_digest),
     log: cassetteLog(parts.log, entry.name),
@@ -158,7 +170,7 @@ function start(entry: Entry, source: Source, isolation: Isolation, parts: StartP
 }
 
 /** What it gets, once it has said what it is. A database is handed out before its schema is made; until then it has nothing to read. */
-function handed(entry: Entry, loaded: Loaded, parts: AdmissionParts): Handed {
+function handed(entry: ListEntry, loaded: LoadedModule, parts: AdmissionParts): Handed {
   const { databases, core, environment, names = () => [], log } = parts;
   const { name } = entry;
   const manifest = parseManifest(loaded.manifest);
@@ -183,7 +195,11 @@ const ofTheService = ({ config }: DeclaredManifest, { base, coreSettings = {} }:
     ? Object.fromEntries(Object.entries(coreSettings).filter(([key]) => config.some((setting) => setting.key === key)))
     : {};
 
-const documentOf = (running: Running, source: Source, asking: { ms: number; signal: AbortSignal }): Promise<string> =>
+const documentOf = (
+  running: RunningCassette,
+  source: CassetteSource,
+  asking: { ms: number; signal: AbortSignal },
+): Promise<string> =>
   source.kind === 'remote'
     ? documentText(running, `${source.address.pathname}${source.address.search}`, { step: 'resolve', ...asking })
     : documentText(running, parseManifest(running.loaded?.manifest).api.openapi, { step: 'openapi', ...asking });
@@ -200,9 +216,9 @@ async function refuseMissing({ depends }: DeclaredManifest, databases: CassetteD
 }
 
 async function makeSchema(
-  { name }: Entry,
+  { name }: ListEntry,
   { depends }: DeclaredManifest,
-  loaded: Loaded | null,
+  loaded: LoadedModule | null,
   { databases, base }: AdmissionParts,
 ): Promise<void> {
   if (!databases) return; // it has no DB, and says so to whoever asks
@@ -222,7 +238,7 @@ async function makeSchema(
   }
 }
 
-function migrationsOf(loaded: Loaded | null): Migration[] {
+function migrationsOf(loaded: LoadedModule | null): Migration[] {
   const given = loaded?.migrations ?? [];
   const isOne = (one: unknown): one is Migration =>
     typeof one === 'object' &&

@@ -5,12 +5,12 @@ import { PROBLEM_TYPE, problemOf } from '../http/problem.ts';
 import {
   changed,
   isNode,
-  type Kind,
   METHODS,
   type Node,
   type OpenApi,
   pointerOf,
   pointerParts,
+  type ShapeKind,
   standsAt,
   visit,
 } from './openapi-shape.ts';
@@ -89,7 +89,7 @@ function idsOf(name: string, document: OpenApi, taken: Set<string>): Map<string,
 
 type Naming = { tag: string; names: ReadonlyMap<string, string>; ids: ReadonlyMap<string, string> };
 
-function named(node: Node, kind: Kind, { tag, names, ids }: Naming): Node {
+function named(node: Node, kind: ShapeKind, { tag, names, ids }: Naming): Node {
   const { $ref, ...rest } = node;
   const referring = typeof $ref === 'string' && kind !== 'plain' ? { $ref: renamed($ref, names), ...rest } : node;
   const { operationId, operationRef } = referring;

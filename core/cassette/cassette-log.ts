@@ -1,5 +1,5 @@
 /** Where do a cassette's own lines go? Into the service's log, under its name, no longer than a line should be. */
-import type { Log as OurLog } from '../log.ts';
+import type { Logger as OurLog } from '../log.ts';
 import { parseJson } from '../parse-json.ts';
 import type { Log } from './contract.ts';
 

@@ -1,9 +1,9 @@
 /** Will a cassette be let in, and does it keep what its document says? What its author asks before anybody installs it. */
 import { type AdmissionParts, admit } from './admission.ts';
-import type { Entry } from './list.ts';
+import type { ListEntry } from './list.ts';
 import { type DeclaredManifest, ownPrefix } from './manifest.ts';
 import { mountOf } from './rewrite.ts';
-import { Rejection, type Running, STEPS } from './running.ts';
+import { Rejection, type RunningCassette, STEPS } from './running.ts';
 
 /** `problems` is empty where it holds. */
 export type Finding = { what: string; problems: readonly string[] };
@@ -16,7 +16,7 @@ const LOOKED_AT_BYTES = 1_048_576;
  * which should be there for nothing else. @param heard each finding as it is made
  */
 export async function conform(
-  entry: Entry,
+  entry: ListEntry,
   parts: AdmissionParts,
   heard: (finding: Finding) => void,
 ): Promise<boolean> {
@@ -46,7 +46,7 @@ export async function conform(
 }
 
 async function admitted(
-  entry: Entry,
+  entry: ListEntry,
   parts: AdmissionParts,
   found: (what: string, problems?: readonly string[]) => void,
 ) {
@@ -93,7 +93,7 @@ function readable(document: Record<string, unknown>, installed: string, manifest
 type Parameter = { required?: boolean; $ref?: string };
 type Declared = { parameters?: Parameter[]; responses?: Record<string, unknown> };
 
-async function declared(running: Running, { path, statuses }: Operation): Promise<string[]> {
+async function declared(running: RunningCassette, { path, statuses }: Operation): Promise<string[]> {
   const status = await asked(running, new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(ASK_MS) }));
   if (typeof status === 'string') return [status];
   const says = statuses.some(
@@ -102,13 +102,13 @@ async function declared(running: Running, { path, statuses }: Operation): Promis
   return says ? [] : [`it answers ${status}, and its document names ${statuses.join(', ')}`];
 }
 
-async function unknownPath(running: Running, prefix: string): Promise<string[]> {
+async function unknownPath(running: RunningCassette, prefix: string): Promise<string[]> {
   const path = `${prefix}/there-is-no-such-path-here`;
   const status = await asked(running, new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(ASK_MS) }));
   return status === 404 ? [] : [typeof status === 'string' ? status : `it answers ${status} to ${path}`];
 }
 
-async function toolCall(running: Running, path: string): Promise<string[]> {
+async function toolCall(running: RunningCassette, path: string): Promise<string[]> {
   const request = new Request(`http://cassette${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -121,7 +121,7 @@ async function toolCall(running: Running, path: string): Promise<string[]> {
 }
 
 /** Its status, or why there is none. */
-async function asked(running: Running, request: Request): Promise<number | string> {
+async function asked(running: RunningCassette, request: Request): Promise<number | string> {
   try {
     const { status, body } = await running.fetch(request);
     let bytes = 0;
@@ -135,7 +135,7 @@ async function asked(running: Running, request: Request): Promise<number | strin
   }
 }
 
-async function backgroundWork(running: Running): Promise<string[]> {
+async function backgroundWork(running: RunningCassette): Promise<string[]> {
   try {
     await running.scheduled({ scheduled_at: Date.now(), signal: AbortSignal.timeout(ASK_MS) });
     return [];
@@ -144,7 +144,7 @@ async function backgroundWork(running: Running): Promise<string[]> {
   }
 }
 
-async function secondInstallation(entry: Entry, parts: AdmissionParts): Promise<string[]> {
+async function secondInstallation(entry: ListEntry, parts: AdmissionParts): Promise<string[]> {
   try {
     const { running } = await admit(
       { ...entry, name: `${entry.name.slice(0, 29)}-2` },

@@ -1,14 +1,14 @@
 /** How is a cassette asked for its document? Once, with a deadline and a bound, and where it says that it is. */
 import { aborted } from '../aborted.ts';
 import { MOST_DOCUMENT_BYTES } from './document.ts';
-import { Rejection, type Running, type Step } from './running.ts';
+import { type AdmissionStep, Rejection, type RunningCassette } from './running.ts';
 import { textOf } from './text-of.ts';
 
 const DOCUMENT_MS = 10_000;
 
 type Asking = {
   /** Where it fails when there is none to be had. */
-  step?: Step;
+  step?: AdmissionStep;
   ms?: number;
   /** It is wanted no more. */
   signal?: AbortSignal;
@@ -16,7 +16,7 @@ type Asking = {
 
 /** @param path its own, with query @throws {Rejection} */
 export async function documentText(
-  running: Pick<Running, 'fetch'>,
+  running: Pick<RunningCassette, 'fetch'>,
   path: string,
   { step = 'openapi', ms = DOCUMENT_MS, signal }: Asking = {},
 ): Promise<string> {

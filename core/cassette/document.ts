@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { startWorker } from '../start-worker.ts';
 import type { CheckedDocument } from './checked-document.ts';
-import type { Said } from './document-worker.ts';
+import type { DocumentResult } from './document-worker.ts';
 import { Rejection } from './running.ts';
 import type { Installing } from './tool-declarations.ts';
 
@@ -42,7 +42,7 @@ async function checkedElsewhere(text: string, installing: Installing): Promise<C
   const thread = startWorker('cassette/document-worker', { text, installing });
   let late: NodeJS.Timeout | undefined;
   try {
-    const said = await new Promise<Said>((resolve, reject) => {
+    const said = await new Promise<DocumentResult>((resolve, reject) => {
       const failed = (why: string) =>
         reject(new Rejection('openapi', `Cannot serve its OpenAPI document: reading it ${why}`));
       thread

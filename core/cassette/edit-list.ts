@@ -5,7 +5,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../package-root.ts';
 import { within } from './digest.ts';
-import { type Place, type PlacedJson, placedJson } from './json-places.ts';
+import { type PlacedJson, placedJson, type TextRange } from './json-places.ts';
 import { LIST_FILE } from './read-list.ts';
 
 /** What a command writes of an entry; members that have their default are left out. */
@@ -93,13 +93,13 @@ export function schemaFrom(file: string): string {
 const namesIn = ({ value }: PlacedJson): string[] =>
   (value as { cassettes: { name: string }[] }).cassettes.map(({ name }) => name);
 
-function placeOf(json: PlacedJson, path: readonly (string | number)[]): Place {
+function placeOf(json: PlacedJson, path: readonly (string | number)[]): TextRange {
   const place = json.place(path);
   if (!place) throw new Error(`Cannot find ${path.join('.')} in the list`);
   return place;
 }
 
-const spliced = (text: string, { start, end }: Pick<Place, 'start' | 'end'>, by: string) =>
+const spliced = (text: string, { start, end }: Pick<TextRange, 'start' | 'end'>, by: string) =>
   text.slice(0, start) + by + text.slice(end);
 
 /** What the line of that offset begins with. */

@@ -48,7 +48,7 @@ export const evidenceOf = ({ instance, list, installed, now }: Parts) => ({
   })),
   checked_at: seconds(new Date(now).toISOString()),
 });
-export type Evidence = ReturnType<typeof evidenceOf>;
+export type CassetteEvidence = ReturnType<typeof evidenceOf>;
 
 const isUnresolved = ({ state }: Installed) => state === 'unresolved' || state === 'pending';
 

@@ -1,6 +1,6 @@
 /** Is it well? Asked until it says so, some times; else by its own words why not. */
 import { PROBLEM_TYPE } from '../http/problem.ts';
-import { Rejection, type Running } from './running.ts';
+import { Rejection, type RunningCassette } from './running.ts';
 import { textOf } from './text-of.ts';
 
 export type HealthPatience = { tries: number; eachMs: number; betweenMs: number };
@@ -10,7 +10,7 @@ const MOST_CHARACTERS = 300;
 
 /** @param path its own, with query @throws {Rejection} health */
 export async function untilHealthy(
-  running: Pick<Running, 'fetch'>,
+  running: Pick<RunningCassette, 'fetch'>,
   path: string,
   { tries, eachMs, betweenMs }: HealthPatience,
   signal: AbortSignal,
@@ -26,7 +26,7 @@ export async function untilHealthy(
 }
 
 /** What it has; null: it is well. */
-async function saidBy(running: Pick<Running, 'fetch'>, path: string, ms: number): Promise<string | null> {
+async function saidBy(running: Pick<RunningCassette, 'fetch'>, path: string, ms: number): Promise<string | null> {
   const request = new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(ms) });
   const late = new Promise<null>((resolve) => request.signal.addEventListener('abort', () => resolve(null)));
   try {

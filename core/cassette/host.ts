@@ -3,24 +3,24 @@ import { createHash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
 import { canonicalJson } from '../merkle/canonical-json.ts';
 import type { Installed } from './installed.ts';
-import { type Entry, listDigest } from './list.ts';
-import { type Limits, type Mounted, mounted } from './mount.ts';
-import type { Running } from './running.ts';
+import { type ListEntry, listDigest } from './list.ts';
+import { type Mounted, type MountLimits, mounted } from './mount.ts';
+import type { RunningCassette } from './running.ts';
 import { openSlot, type Slot, type SlotParts } from './slot.ts';
 import { cassetteUnknown } from './unknown.ts';
 
 export type ListInEffect = {
-  entries: readonly Entry[];
+  entries: readonly ListEntry[];
   /** When it was read, in RFC 3339. */
   loaded_at: string;
   /** What is wrong with the list as it stands now; the one in effect is the last good one. */
   problem: string | null;
   /** The folder that an entry's relative source starts from. */
-  folderOf(entry: Entry): string;
+  folderOf(entry: ListEntry): string;
 };
 
 /** From outside, on its way to a cassette. */
-export type Call = Pick<Mounted, 'request' | 'caller' | 'requestId' | 'peer' | 'cut'>;
+export type CassetteRequest = Pick<Mounted, 'request' | 'caller' | 'requestId' | 'peer' | 'cut'>;
 
 export type CassetteHost = {
   /** What is on the list, by name. Those that are switched off are not tried and not shown. */
@@ -31,14 +31,14 @@ export type CassetteHost = {
   /** From the first list on, and again whenever it was edited. Settles when what left is gone. */
   apply(list: ListInEffect): Promise<void>;
   /** @throws {Refusal} cassette-unknown, and as `mounted` */
-  answer(name: string, call: Call): Promise<Response>;
+  answer(name: string, call: CassetteRequest): Promise<Response>;
   /** One of its own paths, asked on nobody's behalf: for its tools. @throws {Refusal} as above */
   ask(name: string, request: Request): Promise<Response>;
   close(graceMs: number): Promise<void>;
 };
 
 export type HostParts = Omit<SlotParts, 'base' | 'names' | 'retryMs' | 'refreshMs'> &
-  Partial<Pick<SlotParts, 'retryMs' | 'refreshMs'>> & { limits?: Limits };
+  Partial<Pick<SlotParts, 'retryMs' | 'refreshMs'>> & { limits?: MountLimits };
 
 /** A stream of a cassette that was taken off the list ends by itself within this time, or is cut. */
 const GRACE_MS = 10_000;
@@ -52,7 +52,7 @@ export function openHost(parts: HostParts): CassetteHost {
 
   const shown = () => [...slots.values()].map(({ slot }) => slot.installed());
   const byName = (one: Installed, other: Installed) => (one.entry.name < other.entry.name ? -1 : 1);
-  const open = (entry: Entry, base: string): Slot =>
+  const open = (entry: ListEntry, base: string): Slot =>
     openSlot(entry, {
       ...parts,
       base,
@@ -71,7 +71,7 @@ export function openHost(parts: HostParts): CassetteHost {
     return ending;
   };
 
-  const answering = (name: string): { slot: Slot; running: Running; shown: Installed } => {
+  const answering = (name: string): { slot: Slot; running: RunningCassette; shown: Installed } => {
     const slot = slots.get(name)?.slot;
     if (!slot) throw cassetteUnknown();
     const running = slot.running();
@@ -136,4 +136,4 @@ export function openHost(parts: HostParts): CassetteHost {
 }
 
 /** Another one whenever the entry has to be tried anew. */
-const keyOf = (entry: Entry, list: ListInEffect): string => canonicalJson([entry, list.folderOf(entry)]);
+const keyOf = (entry: ListEntry, list: ListInEffect): string => canonicalJson([entry, list.folderOf(entry)]);

@@ -1,22 +1,22 @@
 /** What became of a source that is on the list? What the read API, the evidence, the CLI and MCP show of it. */
 import type { Progress } from './contract.ts';
 import type { CassetteDocument } from './document.ts';
-import type { Entry } from './list.ts';
-import type { Confinement, Isolation, Liveness, Step } from './running.ts';
+import type { ListEntry } from './list.ts';
+import type { AdmissionStep, Confinement, Isolation, Liveness } from './running.ts';
 
 /**
  * `pending`: not tried yet, or being tried; `admitted`; `stale`: was admitted, a refresh failed, the last good one stays;
  * `rejected`: it was looked at and refused; `unresolved`: it could not be had.
  */
-export type State = 'pending' | 'admitted' | 'stale' | 'rejected' | 'unresolved';
+export type AdmissionState = 'pending' | 'admitted' | 'stale' | 'rejected' | 'unresolved';
 
 /** Why a source is not (or no longer freshly) in. Times are RFC 3339, UTC. */
-export type Trouble = { step: Step; reason: string; problems: readonly string[]; observed_at: string };
+export type Trouble = { step: AdmissionStep; reason: string; problems: readonly string[]; observed_at: string };
 
 export type Installed = {
-  entry: Entry;
+  entry: ListEntry;
   isolation: Isolation;
-  state: State;
+  state: AdmissionState;
   /** Since when it is in that state. */
   since: string;
   admitted_at: string | null;

@@ -2,13 +2,13 @@
 import { parseJson } from '../parse-json.ts';
 
 /** Offsets into the text, `end` behind the last character; `key`: where the member's name begins, in an object. */
-export type Place = { start: number; end: number; key: number | null };
+export type TextRange = { start: number; end: number; key: number | null };
 
 export type JsonPath = readonly (string | number)[];
 
 export type PlacedJson = {
   value: unknown;
-  place(path: JsonPath): Place | undefined;
+  place(path: JsonPath): TextRange | undefined;
   /** Names that stand twice in one object, of which JSON readers see the last. */
   repeated: readonly { name: string; offset: number }[];
 };
@@ -30,7 +30,7 @@ const DEEPEST = 100;
 
 /** @throws {NoJson} */
 export function placedJson(text: string): PlacedJson {
-  const places = new Map<string, Place>();
+  const places = new Map<string, TextRange>();
   const repeated: { name: string; offset: number }[] = [];
   let at = text.startsWith('\uFEFF') ? 1 : 0;
 

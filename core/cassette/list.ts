@@ -21,7 +21,7 @@ export const Grants = z.strictObject({
 });
 export type Grants = z.infer<typeof Grants>;
 
-export const Entry = z.strictObject({
+export const ListEntry = z.strictObject({
   name: CassetteName.describe('installed name: its routes, tools, role and schema follow it'),
   source: z
     .string()
@@ -43,20 +43,20 @@ export const Entry = z.strictObject({
     .describe('its settings by their keys; secrets belong into the environment'),
   grants: Grants.prefault({}),
 });
-export type Entry = z.infer<typeof Entry>;
+export type ListEntry = z.infer<typeof ListEntry>;
 
-export const List = z.strictObject({
+export const ListFile = z.strictObject({
   $schema: z.string().optional(),
-  cassettes: z.array(Entry),
+  cassettes: z.array(ListEntry),
 });
-export type List = z.infer<typeof List>;
+export type ListFile = z.infer<typeof ListFile>;
 
 /** The user's entries take the place of ours that have the same name; in the order of names. */
-export const merged = (builtIn: readonly Entry[], users: readonly Entry[]): Entry[] =>
+export const merged = (builtIn: readonly ListEntry[], users: readonly ListEntry[]): ListEntry[] =>
   [...new Map([...builtIn, ...users].map((entry) => [entry.name, entry])).values()].sort((one, other) =>
     one.name < other.name ? -1 : 1,
   );
 
 /** `sha256:<hex>` of what is in effect, in canonical JSON: another one whenever anything in it changes. */
-export const listDigest = (entries: readonly Entry[]): string =>
+export const listDigest = (entries: readonly ListEntry[]): string =>
   `sha256:${createHash('sha256').update(canonicalJson(entries)).digest('hex')}`;

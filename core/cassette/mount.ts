@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts';
 import { REDACTED } from '../redaction/shapes.ts';
 import { redactUrl } from '../redaction/url.ts';
 import { type DeclaredManifest, ownPrefix } from './manifest.ts';
-import { CassetteDown, type Running } from './running.ts';
+import { CassetteDown, type RunningCassette } from './running.ts';
 
 export type Mounted = {
   /** As it came to the read API. */
@@ -12,7 +12,7 @@ export type Mounted = {
   /** Installed name. */
   name: string;
   manifest: DeclaredManifest;
-  running: Running;
+  running: RunningCassette;
   /** `forward_auth` was asked for and granted. */
   forwardAuth: boolean;
   /** Whom the gateway vouches for. */
@@ -26,11 +26,11 @@ export type Mounted = {
   cut?: (why: string) => void;
 };
 
-export type Limits = { requestBytes: number; idleMs: number };
-export const LIMITS: Limits = { requestBytes: 32 * 1024 * 1024, idleMs: 120_000 };
+export type MountLimits = { requestBytes: number; idleMs: number };
+export const LIMITS: MountLimits = { requestBytes: 32 * 1024 * 1024, idleMs: 120_000 };
 
 /** @param mount of any method but TRACE, which no cassette is asked for @throws {Refusal} body-too-large, cassette-unavailable, cassette-broken, cassette-late */
-export async function mounted(mount: Mounted, { requestBytes, idleMs }: Limits = LIMITS): Promise<Response> {
+export async function mounted(mount: Mounted, { requestBytes, idleMs }: MountLimits = LIMITS): Promise<Response> {
   const { request, name, running, gone } = mount;
   if (Number(request.headers.get('content-length') ?? 0) > requestBytes) throw tooLarge(requestBytes);
   const ending = new AbortController();

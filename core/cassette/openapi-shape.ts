@@ -3,7 +3,7 @@
 export type Node = { [key: string]: unknown };
 export type OpenApi = Node & { openapi: string; paths: { [path: string]: Node } };
 
-export type Kind =
+export type ShapeKind =
   | 'document'
   | 'components'
   | 'pathItem'
@@ -21,18 +21,18 @@ export type Kind =
   | 'securityScheme'
   | 'plain';
 /** `named`: by names that may be anything; `fields`: by names beside which extensions may stand. */
-type Child = { kind: Kind; holds: 'one' | 'list' | 'named' | 'fields' };
+type Child = { kind: ShapeKind; holds: 'one' | 'list' | 'named' | 'fields' };
 
 export const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 
-const one = (kind: Kind): Child => ({ kind, holds: 'one' });
-const list = (kind: Kind): Child => ({ kind, holds: 'list' });
-const map = (kind: Kind): Child => ({ kind, holds: 'named' });
-const fields = (kind: Kind): Child => ({ kind, holds: 'fields' });
+const one = (kind: ShapeKind): Child => ({ kind, holds: 'one' });
+const list = (kind: ShapeKind): Child => ({ kind, holds: 'list' });
+const map = (kind: ShapeKind): Child => ({ kind, holds: 'named' });
+const fields = (kind: ShapeKind): Child => ({ kind, holds: 'fields' });
 const each = (keys: readonly string[], child: Child) => Object.fromEntries(keys.map((key) => [key, child]));
 
 /** Members that are not named hold values, text or extensions. `*`: any member, extensions apart. */
-const SHAPE: Readonly<Record<Kind, Readonly<Record<string, Child>>>> = {
+const SHAPE: Readonly<Record<ShapeKind, Readonly<Record<string, Child>>>> = {
   document: {
     paths: fields('pathItem'),
     webhooks: fields('pathItem'),
@@ -78,7 +78,7 @@ const SHAPE: Readonly<Record<Kind, Readonly<Record<string, Child>>>> = {
 };
 
 /** Under `components`, where a reference from such a place may lead. */
-export const SECTION: Readonly<Partial<Record<Kind, string>>> = {
+export const SECTION: Readonly<Partial<Record<ShapeKind, string>>> = {
   schema: 'schemas',
   response: 'responses',
   parameter: 'parameters',
@@ -94,7 +94,7 @@ export const SECTION: Readonly<Partial<Record<Kind, string>>> = {
 export const isNode = (value: unknown): value is Node =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const childOf = (kind: Kind, key: string): Child | undefined => {
+const childOf = (kind: ShapeKind, key: string): Child | undefined => {
   const shape = SHAPE[kind];
   if (Object.hasOwn(shape, key)) return shape[key];
   return isExtension(key) ? undefined : shape['*'];
@@ -107,8 +107,8 @@ export type Path = readonly (string | number)[];
 /** Every object of the document that OpenAPI gives a meaning, from the outside in. */
 export function visit(
   node: unknown,
-  kind: Kind,
-  seen: (node: Node, kind: Kind, path: Path) => void,
+  kind: ShapeKind,
+  seen: (node: Node, kind: ShapeKind, path: Path) => void,
   path: Path = [],
 ): void {
   if (!isNode(node)) return;
@@ -130,7 +130,7 @@ function heldBy({ holds }: Child, value: unknown): [place: Path, held: unknown][
 }
 
 /** The document with each such object replaced, from the outside in: `change` gets it as it was, and what it returns is walked on. */
-export function changed(node: unknown, kind: Kind, change: (node: Node, kind: Kind) => Node): unknown {
+export function changed(node: unknown, kind: ShapeKind, change: (node: Node, kind: ShapeKind) => Node): unknown {
   if (!isNode(node)) return node;
   return mapped(change(node, kind), (value, key) => {
     const child = childOf(kind, key);

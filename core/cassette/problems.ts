@@ -1,10 +1,10 @@
 /** How is a refusal with several reasons told? In a sentence with the first of them, and a list of as many as somebody reads. */
-import { Rejection, type Step } from './running.ts';
+import { type AdmissionStep, Rejection } from './running.ts';
 
 const MOST = 50;
 
 /** `<lead>: <first problem> (and 3 more)` */
-export function rejection(step: Step, lead: string, problems: readonly string[]): Rejection {
+export function rejection(step: AdmissionStep, lead: string, problems: readonly string[]): Rejection {
   const distinct = [...new Set(problems)];
   const more = distinct.length > 1 ? ` (and ${distinct.length - 1} more)` : '';
   const left = distinct.length - MOST;

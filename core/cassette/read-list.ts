@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { nearest } from '../config/nearest.ts';
 import { packageRoot } from '../package-root.ts';
 import { type JsonPath, lineAndColumn, NoJson, type PlacedJson, placedJson } from './json-places.ts';
-import { Entry, Grants, List, merged } from './list.ts';
+import { Grants, ListEntry, ListFile, merged } from './list.ts';
 
 export const LIST_FILE = 'cassette.manifest.json';
 
@@ -33,11 +33,11 @@ export function listFiles({
 
 export type ReadLists = {
   /** What is wanted, in the order of names. */
-  list: Entry[];
+  list: ListEntry[];
   /** The user's file; null when there is none. */
   file: string | null;
   /** Where the relative source of an entry begins. */
-  folderOf(entry: Entry): string;
+  folderOf(entry: ListEntry): string;
 };
 
 /** A list that cannot be used; the message names file, line and column, and what would do. */
@@ -90,7 +90,7 @@ export function readLists({ ours, users }: ListTexts): ReadLists {
   return { list, file: users.file, folderOf: ({ name }) => (own.has(name) ? folder : dirname(ours.file)) };
 }
 
-type ReadEntry = { entry: Entry; given: Record<string, unknown>; inherits: boolean };
+type ReadEntry = { entry: ListEntry; given: Record<string, unknown>; inherits: boolean };
 
 function entriesOf(text: string, file: string, builtIn: readonly ReadEntry[]): ReadEntry[] {
   const json = parsed(text, file);
@@ -104,7 +104,7 @@ function entriesOf(text: string, file: string, builtIn: readonly ReadEntry[]): R
     const which = names === '' ? 'there is none' : `there are ${names}`;
     throw bad(file, text, json, ['cassettes', index, 'source'], `no cassette of that name is built in; ${which}`);
   });
-  const read = List.safeParse(wanted);
+  const read = ListFile.safeParse(wanted);
   if (!read.success) throw bad(file, text, json, ...firstProblem(read.error, json));
   const { cassettes } = read.data;
   cassettes.forEach(({ name }, index) => {
@@ -167,7 +167,7 @@ const said = (message: string) =>
     .replace(/^Too small: .*/, 'must not be empty');
 
 function membersAt(path: JsonPath): string[] {
-  const schema = path.length === 0 ? List : path.at(-1) === 'grants' ? Grants : Entry;
+  const schema = path.length === 0 ? ListFile : path.at(-1) === 'grants' ? Grants : ListEntry;
   return Object.keys(schema.shape);
 }
 

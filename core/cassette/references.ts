@@ -1,13 +1,13 @@
 /** Do the references of an OpenAPI document lead somewhere, and to an end? Only within the document, and never round in a circle. */
 import {
   isNode,
-  type Kind,
   type Node,
   type OpenApi,
   type Path,
   placeOf,
   pointerParts,
   SECTION,
+  type ShapeKind,
   standsAt,
   visit,
 } from './openapi-shape.ts';
@@ -40,7 +40,7 @@ export function referenceProblems(document: OpenApi): string[] {
 /** They would give references in and around them another meaning than the document's. */
 const REBASING = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor'];
 
-function problemOf(document: OpenApi, reference: unknown, kind: Kind, named: boolean): string | null {
+function problemOf(document: OpenApi, reference: unknown, kind: ShapeKind, named: boolean): string | null {
   if (typeof reference !== 'string') return 'has a reference that is no text';
   const shown = JSON.stringify(reference.slice(0, 200));
   const parts = pointerParts(reference);

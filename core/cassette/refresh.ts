@@ -3,11 +3,11 @@ import type { Admitted } from './admission.ts';
 import { type CassetteDocument, openapiDigest, readDocument } from './document.ts';
 import { documentText } from './document-text.ts';
 import { refuseUngranted } from './grants.ts';
-import type { Entry } from './list.ts';
+import type { ListEntry } from './list.ts';
 import { Rejection } from './running.ts';
 
 /** The document, when it is another one now; null when nothing changed. @throws {Rejection} the last good one stays in use */
-export async function refreshed(entry: Entry, { running, document }: Admitted): Promise<CassetteDocument | null> {
+export async function refreshed(entry: ListEntry, { running, document }: Admitted): Promise<CassetteDocument | null> {
   if (running.loaded) return null; // whether it is up, it says itself
   const { pathname, search } = new URL(entry.source);
   const text = await documentText(running, `${pathname}${search}`, { step: 'resolve' });

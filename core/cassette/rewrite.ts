@@ -1,13 +1,13 @@
 /** How does a cassette's document read where it is mounted? Its paths are those of the read API, and so is who gets in. */
 import {
   changed,
-  type Kind,
   METHODS,
   mapped,
   type Node,
   type OpenApi,
   pointerOf,
   pointerParts,
+  type ShapeKind,
 } from './openapi-shape.ts';
 
 /** Where everything of an installation stands. */
@@ -54,7 +54,7 @@ export function rewritten(document: OpenApi, { name, prefix, ids }: Mounting): O
   ) as OpenApi;
 }
 
-function ours(node: Node, kind: Kind, moved: (reference: string) => string): Node {
+function ours(node: Node, kind: ShapeKind, moved: (reference: string) => string): Node {
   const { $ref, ...rest } = node;
   const referring = typeof $ref === 'string' ? { $ref: moved($ref), ...rest } : node;
   switch (kind) {

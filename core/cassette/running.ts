@@ -12,7 +12,7 @@ export type Confinement = {
 };
 
 /** What a module says of itself when it was loaded, before anything of it runs. Unchecked. */
-export type Loaded = { manifest: unknown; migrations: unknown; scheduled: boolean };
+export type LoadedModule = { manifest: unknown; migrations: unknown; scheduled: boolean };
 
 /** What is handed to it once its manifest was read; `null` members are bindings that it does not have. */
 export type Handed = Pick<Env, 'LOG' | 'CONFIG'> & { DB: HandedDb | null; CORE: Env['CORE'] | null };
@@ -29,9 +29,9 @@ export type Liveness = {
   since?: string;
 };
 
-export type Running = {
+export type RunningCassette = {
   /** null for a remote source, which says it in its document. */
-  loaded: Loaded | null;
+  loaded: LoadedModule | null;
   confinement: Confinement;
   liveness(): Liveness;
   /** Settles, and only then, when what lies there is not what was admitted, so that it is not started again. */
@@ -62,12 +62,12 @@ export class CassetteDown extends Error {
 /** It cannot be let in, and why, in one sentence that an operator can act on. `step` is where it failed. */
 export class Rejection extends Error {
   override readonly name = 'Rejection';
-  readonly step: Step;
+  readonly step: AdmissionStep;
   /** Every problem, where there are several. */
   readonly problems: readonly string[];
   /** It is not tried again by itself while its code is the same. */
   readonly final: boolean;
-  constructor(step: Step, message: string, problems: readonly string[] = [], { final = false } = {}) {
+  constructor(step: AdmissionStep, message: string, problems: readonly string[] = [], { final = false } = {}) {
     super(message);
     this.step = step;
     this.problems = problems;
@@ -90,7 +90,7 @@ export const STEPS = [
   'migrate', // its schema is made
   'health', // it answers
 ] as const;
-export type Step = (typeof STEPS)[number];
+export type AdmissionStep = (typeof STEPS)[number];
 
 /** What a module is started with. `handed` is asked each time that it starts, with what it says of itself. @throws {Rejection} */
 export type StartModule = {
@@ -101,7 +101,7 @@ export type StartModule = {
   entry: string;
   /** What else it may read: of those that come with the service, the code that they share. */
   beside?: readonly string[];
-  handed(loaded: Loaded): Handed | Promise<Handed>;
+  handed(loaded: LoadedModule): Handed | Promise<Handed>;
   /** The operator's grant. A process has a network if its manifest asks for it as well; else none, where the system allows that. */
   network: boolean;
   /** Is it still what was admitted? Asked before it is started again, and each time after it has loaded. @throws {Rejection} digest */

@@ -1,19 +1,19 @@
 /** What is the life of one source on the list? It is tried until it is in, looked at while it is, and ended when it leaves. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { traceOf } from '../http/failure.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { type AdmissionParts, type Admitted, admit, digestOfSource } from './admission.ts';
-import type { Installed, State, Trouble } from './installed.ts';
-import type { Entry } from './list.ts';
+import type { AdmissionState, Installed, Trouble } from './installed.ts';
+import type { ListEntry } from './list.ts';
 import { refreshed } from './refresh.ts';
-import { Rejection, type Running } from './running.ts';
+import { Rejection, type RunningCassette } from './running.ts';
 import { keepSchedule } from './schedule.ts';
 
 export type Slot = {
-  entry: Entry;
+  entry: ListEntry;
   installed(): Installed;
   /** What answers for it; null while nothing does. */
-  running(): Running | null;
+  running(): RunningCassette | null;
   /** Aborts when whoever still reads from it has had his time. */
   gone: AbortSignal;
   /** Nothing new is asked of it; what is under way has so long. */
@@ -27,14 +27,14 @@ export type SlotParts = AdmissionParts & {
   refreshMs: number;
 };
 
-export function openSlot(entry: Entry, parts: SlotParts): Slot {
+export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
   const { now, retryMs, refreshMs } = parts;
-  const log: Log = parts.log.child({ cassette: entry.name });
+  const log: Logger = parts.log.child({ cassette: entry.name });
   const leaving = new AbortController();
   const gone = new AbortController();
   const instant = () => `${new Date(now()).toISOString().slice(0, 19)}Z`;
 
-  let state: State = 'pending';
+  let state: AdmissionState = 'pending';
   let since = instant();
   let admitted: Admitted | null = null;
   let admitted_at: string | null = null;
@@ -42,7 +42,7 @@ export function openSlot(entry: Entry, parts: SlotParts): Slot {
   let lastRun: Installed['last_run'] = null;
   let schedule: { stop(): Promise<void> } | null = null;
 
-  const enter = (next: State, why: Trouble | null) => {
+  const enter = (next: AdmissionState, why: Trouble | null) => {
     if (next !== state) since = instant();
     const said = JSON.stringify([state, trouble?.step, trouble?.reason]);
     state = next;

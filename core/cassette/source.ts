@@ -6,7 +6,7 @@ import { packageRoot } from '../package-root.ts';
 import { within } from './digest.ts';
 import { Rejection } from './running.ts';
 
-export type Source =
+export type CassetteSource =
   | { kind: 'module'; folder: string; entry: string; beside?: readonly string[] } // absolute; all that belongs to it is in `folder`, or `beside` it, which ours alone have
   | { kind: 'remote'; address: URL };
 
@@ -28,7 +28,7 @@ const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 const BUILT = import.meta.url.endsWith('.js');
 
 /** Looks, and runs nothing. @throws {Rejection} resolve, with what would do */
-export async function resolveSource(source: string, at: At): Promise<Source> {
+export async function resolveSource(source: string, at: At): Promise<CassetteSource> {
   if (/^https?:/i.test(source)) return { kind: 'remote', address: addressOf(source) };
   if (source.startsWith('npm:')) return resolvePackage(source, at);
   const scheme = /^[a-z][a-z0-9+.-]+:/i.exec(source)?.[0];
@@ -59,7 +59,7 @@ function addressOf(source: string): URL {
 }
 
 /** From source as it stands; built, under `dist` and as JavaScript. */
-async function resolveOurs(path: string, isFolder: boolean): Promise<Source> {
+async function resolveOurs(path: string, isFolder: boolean): Promise<CassetteSource> {
   const named = isFolder ? join(path, 'cassette.ts') : path;
   const entry = BUILT ? join(packageRoot(), 'dist', relative(packageRoot(), named)).replace(/\.ts$/, '.js') : named;
   if (!(await stat(entry).catch(() => null))?.isFile()) throw refused(`there is no '${entry}'`);
@@ -75,7 +75,7 @@ function librariesOf(folder: string): string[] {
   return basename(folder) !== 'node_modules' && existsSync(here) ? [here, ...above] : above;
 }
 
-async function resolvePackage(source: string, { installed, name }: At): Promise<Source> {
+async function resolvePackage(source: string, { installed, name }: At): Promise<CassetteSource> {
   const [, pack, version] = NPM.exec(source) ?? [];
   const again = `install it with 'svc cassette add ${pack ?? '<package>'}${version ? `@${version}` : ''} --name ${name}'`;
   if (pack === undefined || version === undefined || !VERSION.test(version))

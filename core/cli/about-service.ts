@@ -1,13 +1,13 @@
 /** What does a service tell of itself to the commands beside it? Where it runs, and with which settings. */
 import { listFiles } from '../cassette/read-list.ts';
-import type { Loaded } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Service } from '../model/status.ts';
 import { changedSettings } from './changed-settings.ts';
 import type { Io } from './io.ts';
 import { whereData } from './where-data.ts';
 
 /** Before it listens. */
-export const aboutService = (loaded: Loaded, { cwd }: Pick<Io, 'cwd'>): Omit<Service, 'listeners'> => ({
+export const aboutService = (loaded: LoadedConfig, { cwd }: Pick<Io, 'cwd'>): Omit<Service, 'listeners'> => ({
   pid: process.pid,
   folder: loaded.folder,
   data: whereData(loaded.config.storage.postgres_dsn, loaded.folder),

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 
 /** `body` is what was sent as JSON; undefined when it is none, or no service of ours would say so much. */
-export type Reply = { status: number; body: unknown };
+export type JsonResponse = { status: number; body: unknown };
 
 /** nobody: no connection; silent: connected, and no answer in time; broken: connected, and what came is no answer in HTTP. */
 export type NoReply = 'nobody' | 'silent' | 'broken';
@@ -16,7 +16,7 @@ const MOST_BYTES = 4_194_304;
  * load than the answer takes to come, and refuses some ports.
  * @param token leave it out until the other side has been recognised
  */
-export async function getJson({ address, path, timeoutMs, token = '' }: Question): Promise<Reply | NoReply> {
+export async function getJson({ address, path, timeoutMs, token = '' }: Question): Promise<JsonResponse | NoReply> {
   const url = new URL(address.replace(/\/+$/, '') + path);
   const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'));
   return new Promise((resolve) => {
@@ -39,7 +39,7 @@ export async function getJson({ address, path, timeoutMs, token = '' }: Question
       answer.on('aborted', () => end('broken'));
     });
     const deadline = setTimeout(() => end(connected ? 'silent' : 'nobody'), timeoutMs);
-    const end = (outcome: Reply | NoReply) => {
+    const end = (outcome: JsonResponse | NoReply) => {
       clearTimeout(deadline);
       asked.destroy();
       resolve(outcome);

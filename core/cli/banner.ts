@@ -1,7 +1,7 @@
 /** What does a newcomer see? Where the listeners are, where the data lies, and the line to paste for each kind of client. */
 import pc from 'picocolors';
 
-export type Running = {
+export type BannerFacts = {
   version: string;
   proxy: string; // http://localhost:8080
   api: string;
@@ -12,7 +12,7 @@ export type Running = {
   provider: string; // of the proxy's bare paths
 };
 
-export const banner = ({ version, proxy, api, wantsToken, ingest, internal, data, provider }: Running): string =>
+export const banner = ({ version, proxy, api, wantsToken, ingest, internal, data, provider }: BannerFacts): string =>
   [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',
@@ -30,7 +30,7 @@ export const banner = ({ version, proxy, api, wantsToken, ingest, internal, data
   ].join('\n');
 
 /** Of the ingest API alone. */
-export const ingestBanner = ({ version, ingest, data }: Pick<Running, 'version' | 'ingest' | 'data'>): string =>
+export const ingestBanner = ({ version, ingest, data }: Pick<BannerFacts, 'version' | 'ingest' | 'data'>): string =>
   [`${pc.bold(`svc ${version}`)} takes turns in`, '', row('ingest API', ingest), row('data', data), ''].join('\n');
 
 /** Of the capture proxy alone. */
@@ -40,7 +40,7 @@ export const proxyBanner = ({
   internal,
   data,
   provider,
-}: Omit<Running, 'api' | 'wantsToken' | 'ingest'>): string =>
+}: Omit<BannerFacts, 'api' | 'wantsToken' | 'ingest'>): string =>
   [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',

@@ -12,10 +12,10 @@ import { readCredentials } from '../config/credentials.ts';
 import type { Config } from '../config/schema.ts';
 import { openCassetteDatabases } from '../db/cassette/cassette-databases.ts';
 import type { OpenDatabase } from '../db/open.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import type { Io } from './io.ts';
 
-type Parts = { config: Config; database: OpenDatabase; folder: string; io: Io; log: Log };
+type Parts = { config: Config; database: OpenDatabase; folder: string; io: Io; log: Logger };
 
 export type Cassettes = {
   host: CassetteHost;
@@ -38,7 +38,11 @@ export function openCassettes({ config, database, folder, io, log }: Parts): Cas
     core: CORE,
     environment: io.env,
     coreSettings: coreSettings(config, readCredentials(folder, io.env), folder),
-    shared: openSharedProcess({ log, environment: io.env, changes: (seen) => database.ask('changedSince', { seen }) }),
+    shared: openSharedProcess({
+      log,
+      environment: io.env,
+      changes: (seen) => database.execute('changedSince', { seen }),
+    }),
     tmp,
     log,
     now: Date.now,

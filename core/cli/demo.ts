@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseListen } from '../config/listen.ts';
-import type { Loaded } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { OperatorError } from '../errors.ts';
 import { serveApp } from '../http/listen.ts';
@@ -17,7 +17,7 @@ import { serve } from './serve.ts';
  * Serves with the demo's sessions in it, has a conversation through the proxy, tells where to look, and stays until SIGTERM or SIGINT.
  * @throws {OperatorError} as `serve` does
  */
-export async function runDemo(loaded: Loaded, io: Io, version: string): Promise<void> {
+export async function runDemo(loaded: LoadedConfig, io: Io, version: string): Promise<void> {
   const provider = await serveApp({ fetch: scriptedProvider, hosts: [LOOPBACK], port: 0, what: 'scripted provider' });
   const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
   try {
@@ -34,7 +34,7 @@ export async function runDemo(loaded: Loaded, io: Io, version: string): Promise<
 const LOOPBACK = '127.0.0.1';
 
 /** What was asked for, but for what would leave this machine or write into somebody's own database. */
-async function demoConfig({ config, source }: Loaded, provider: string): Promise<Config> {
+async function demoConfig({ config, source }: LoadedConfig, provider: string): Promise<Config> {
   const listen = async (name: 'proxy' | 'api' | 'ingest') => {
     const asked = config[name].listen;
     return source[`${name}.listen`] !== 'default' || (await isFree(asked)) ? asked : ':0';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 
 export type IdentityKey = {
   current: () => Uint8Array;
@@ -19,7 +19,7 @@ const FIRST_MS = 5_000; // that a start may be held up, where no key is kept
  * Kept in the folder, for its owner alone. Where no database has ever told one, a key of this process's own holds until then: a
  * conversation that only its messages and its client tell from others does not go on across that moment.
  */
-export async function openIdentityKey(folder: string, log: Log): Promise<IdentityKey> {
+export async function openIdentityKey(folder: string, log: Logger): Promise<IdentityKey> {
   const path = join(folder, 'identity-key');
   const keep = async (hex: string) => {
     try {

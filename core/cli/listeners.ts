@@ -11,7 +11,15 @@ import type { Service } from '../model/status.ts';
 import type { Cassettes } from './cassettes.ts';
 import { instanceOf } from './instance.ts';
 import { internalOf } from './internal-listen.ts';
-import { exposition, hostsOf, type Keep, type Listeners, type Opened, type Process, together } from './listening.ts';
+import {
+  exposition,
+  hostsOf,
+  type Keep,
+  type Listeners,
+  type OpenListener,
+  type Process,
+  together,
+} from './listening.ts';
 import { openProxy } from './proxy-listener.ts';
 
 type Parts = Process & { database: Database; proxyPort?: () => number | null };
@@ -41,7 +49,7 @@ export const openIngestListener = (parts: Parts): Promise<Listeners> =>
     return { api: [], proxy: [], internal: [], ingest: kept(await openIngest(parts, hosts)).addresses };
   });
 
-async function openApi(parts: AllParts, allowedHosts: string[], service: () => Service): Promise<Opened> {
+async function openApi(parts: AllParts, allowedHosts: string[], service: () => Service): Promise<OpenListener> {
   const { config, database, engine, journal, cassettes, log, version } = parts;
   const at = parseListen(config.api.listen);
   const { token } = config.api;
@@ -52,7 +60,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     );
   const stopping = new AbortController();
   const api = readApi({
-    ask: database.ask,
+    execute: database.execute,
     append: (body) => engine.ingest(body, null),
     log,
     metrics: { apiRequest: parts.metrics.apiRequest, text: () => exposition(parts) },
@@ -90,7 +98,7 @@ async function openInternal({ config, cassettes, env, log }: AllParts, kept: Kee
   return kept(await serveApp({ fetch, ...internal.at, what: 'internal listener' })).addresses;
 }
 
-function openIngest(parts: Parts, allowedHosts: string[]): Promise<Opened> {
+function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener> {
   const { config, engine, metrics, log, version } = parts;
   const ingest = ingestApi({
     append: engine.ingest,
@@ -108,7 +116,7 @@ function openIngest(parts: Parts, allowedHosts: string[]): Promise<Opened> {
 
 /** One that the database has told once. */
 async function identityKeyOf({ database }: Parts): Promise<() => Uint8Array> {
-  const { identity_key } = await database.ask('installation', {});
+  const { identity_key } = await database.execute('installation', {});
   const key = Buffer.from(identity_key, 'hex');
   return () => key;
 }

@@ -5,7 +5,7 @@ import { parseListen } from '../config/listen.ts';
 import type { Config } from '../config/schema.ts';
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import type { Metrics, MetricsSnapshot } from '../metrics.ts';
 import type { Cassettes } from './cassettes.ts';
 
@@ -14,7 +14,7 @@ export type Process = {
   config: Config;
   engine: Engine;
   metrics: Metrics;
-  log: Log;
+  log: Logger;
   version: string;
   env: Environment;
   journal: Journal | null; // null: it keeps none
@@ -44,12 +44,12 @@ export type Listeners = {
   close(graceMs: number): Promise<void>;
 };
 
-export type Opened = { addresses: string[]; close(graceMs: number): Promise<void> };
-export type Keep = <T extends Opened>(listener: T) => T;
+export type OpenListener = { addresses: string[]; close(graceMs: number): Promise<void> };
+export type Keep = <T extends OpenListener>(listener: T) => T;
 
 /** What is opened in turn is closed together, also when a later one cannot be opened. */
 export async function together(open: (kept: Keep) => Promise<Omit<Listeners, 'close'>>): Promise<Listeners> {
-  const opened: Opened[] = [];
+  const opened: OpenListener[] = [];
   const close = async (graceMs: number) => {
     await Promise.all(opened.map((listener) => listener.close(graceMs)));
   };

@@ -1,6 +1,6 @@
 /** Which flag stands for which setting? One option per key of the configuration; their values stay text until they are checked. */
 import { type Command, Option } from 'commander';
-import { type Key, keys } from '../config/keys.ts';
+import { type ConfigKey, keys } from '../config/keys.ts';
 import type { Flags } from '../config/load.ts';
 
 /** Gives `command` an option for every key, grouped by section in its help. */
@@ -21,7 +21,7 @@ export function flagsOf(parsed: Record<string, unknown>): Flags {
 
 const options = () => keys.flatMap((key): [string, Option][] => (key.flag ? [[key.path, option(key, key.flag)]] : []));
 
-function option(key: Key, flag: string): Option {
+function option(key: ConfigKey, flag: string): Option {
   const made = new Option(`${flag} ${placeholder(key)}`, described(key));
   const section = key.path.includes('.') ? key.path.slice(0, key.path.indexOf('.')) : 'general';
   made.helpGroup(`Settings, ${section}:`);
@@ -31,9 +31,9 @@ function option(key: Key, flag: string): Option {
 }
 
 /** A flag alone means true, so a boolean's value may be left out. */
-const placeholder = ({ type }: Key) => (type === 'boolean' ? '[true|false]' : `<${type}>`);
+const placeholder = ({ type }: ConfigKey) => (type === 'boolean' ? '[true|false]' : `<${type}>`);
 
-function described({ choices, default: fallback, description }: Key): string {
+function described({ choices, default: fallback, description }: ConfigKey): string {
   const shown = typeof fallback === 'string' ? `'${fallback}'` : String(fallback);
   const empty = fallback === undefined || fallback === '' || (Array.isArray(fallback) && fallback.length === 0);
   return description + (choices.length > 0 ? ` (${choices.join(', ')})` : '') + (empty ? '' : ` [${shown}]`);

@@ -1,22 +1,22 @@
 /** Are the ports free? Looked at before anything is made, so that a start which cannot listen leaves nothing behind. */
 import { parseListen } from '../config/listen.ts';
-import type { Loaded } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { holderOf } from '../db/client/folder-lock.ts';
 import { OperatorError } from '../errors.ts';
 import { serveApp } from '../http/listen.ts';
-import type { Role } from './program.ts';
+import type { ServeRole } from './program.ts';
 
 const LISTENERS = { proxy: 'capture proxy', api: 'read API', ingest: 'ingest API' } as const;
 type Name = keyof typeof LISTENERS;
 
-const OF_ROLE: Readonly<Record<Role, readonly Name[]>> = {
+const OF_ROLE: Readonly<Record<ServeRole, readonly Name[]>> = {
   all: ['proxy', 'api', 'ingest'],
   proxy: ['proxy'],
   ingest: ['ingest'],
 };
 
 /** Of a folder in use its lock says more than a port would. @throws {OperatorError} one is taken, with what would do */
-export async function refuseTakenPorts({ config, folder }: Loaded, role: Role): Promise<void> {
+export async function refuseTakenPorts({ config, folder }: LoadedConfig, role: ServeRole): Promise<void> {
   if (holderOf(folder) !== null) return;
   for (const name of OF_ROLE[role]) {
     const { listen } = config[name];

@@ -1,6 +1,6 @@
 /** What can be asked of `svc`? The commands and what each takes; what they do is handed in, so that help loads no server. */
 import { Command, CommanderError } from 'commander';
-import { type Loaded, loadConfig } from '../config/load.ts';
+import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { addCassetteCommands, type CassetteCommands } from './cassette/commands.ts';
 import type { Io } from './io.ts';
@@ -11,19 +11,19 @@ import type { VerifyOptions } from './verify.ts';
 export type Commands = {
   version: string;
   io: Io;
-  serve: (loaded: Loaded, role: Role, io: Io) => Promise<void>; // settles when the service has stopped
-  status: (loaded: Loaded, options: { json: boolean }, io: Io) => Promise<0 | 1>;
-  demo: (loaded: Loaded, io: Io) => Promise<void>; // settles when it was stopped
+  serve: (loaded: LoadedConfig, role: ServeRole, io: Io) => Promise<void>; // settles when the service has stopped
+  status: (loaded: LoadedConfig, options: { json: boolean }, io: Io) => Promise<0 | 1>;
+  demo: (loaded: LoadedConfig, io: Io) => Promise<void>; // settles when it was stopped
   contract: (options: { seal: boolean }, io: Io) => Promise<void>;
-  verify: (loaded: Loaded, options: VerifyOptions, io: Io) => Promise<0 | 1>;
+  verify: (loaded: LoadedConfig, options: VerifyOptions, io: Io) => Promise<0 | 1>;
   cassette: CassetteCommands;
-  login: (owner: string, loaded: Loaded, io: Io) => Promise<void>;
+  login: (owner: string, loaded: LoadedConfig, io: Io) => Promise<void>;
 };
 
 /** What a process can run: everything, or the capture proxy or the ingest API alone beside somebody else's. */
-export type Role = 'all' | 'proxy' | 'ingest';
-const ROLES: readonly Role[] = ['all', 'proxy', 'ingest'];
-const isRole = (word: string): word is Role => ROLES.some((role) => role === word);
+export type ServeRole = 'all' | 'proxy' | 'ingest';
+const ROLES: readonly ServeRole[] = ['all', 'proxy', 'ingest'];
+const isRole = (word: string): word is ServeRole => ROLES.some((role) => role === word);
 
 /** Exit status: 0 done, 1 failed, 2 asked wrongly. `args` is what follows the command's name. */
 export async function runProgram(commands: Commands, args: readonly string[]): Promise<0 | 1 | 2> {

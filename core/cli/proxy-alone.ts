@@ -1,7 +1,7 @@
 /** What stands behind `svc serve proxy`? What passes calls and keeps them, and nothing that waits for the database, which may be away. */
 import { setFlagsFromString } from 'node:v8';
-import type { Loaded } from '../config/load.ts';
-import type { Log } from '../log.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Logger } from '../log.ts';
 import { openIdentityKey } from './identity-key.ts';
 import { internalOf } from './internal-listen.ts';
 import { type Backing, exposition, hostsOf, type Keep, type Process, together } from './listening.ts';
@@ -10,7 +10,7 @@ import { openProxy } from './proxy-listener.ts';
 const ASK_TIMEOUT_MS = 60_000;
 
 /** Needs `storage.postgres_dsn`, and not that anybody answers there. */
-export async function proxyAlone({ config, folder }: Loaded, log: Log): Promise<Backing> {
+export async function proxyAlone({ config, folder }: LoadedConfig, log: Logger): Promise<Backing> {
   const { postgres_dsn: dsn, pooled } = config.storage;
   keepYoungSmall();
   const identity = await openIdentityKey(folder, log);

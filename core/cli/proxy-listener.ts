@@ -11,7 +11,7 @@ import { refuseForeign } from '../http/guards.ts';
 import type { Outcome } from '../model/coverage.ts';
 import type { ProviderId } from '../model/provider.ts';
 import { formatOf } from '../provider/formats.ts';
-import type { Opened, Process } from './listening.ts';
+import type { OpenListener, Process } from './listening.ts';
 
 /** `identityKey` as it is known by now: it may change while the proxy runs. */
 export type ProxyParts = Process & { journal: Journal; identityKey: () => Uint8Array };
@@ -19,7 +19,7 @@ export type ProxyParts = Process & { journal: Journal; identityKey: () => Uint8A
 /** Why a request is no turn, where nobody but the proxy can tell; the other reasons are counted by intake. */
 const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
 
-export async function openProxy(parts: ProxyParts, allowedHosts: string[]): Promise<Opened> {
+export async function openProxy(parts: ProxyParts, allowedHosts: string[]): Promise<OpenListener> {
   const { config, journal, log, metrics, identityKey } = parts;
   const upstreams = openUpstreams(egressOf(parts.env));
   const at = parseListen(config.proxy.listen);

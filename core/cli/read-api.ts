@@ -1,14 +1,14 @@
 /** What does a service that runs say of itself? Asked at the address that this configuration gives, once it was recognised. */
 import { parseListen } from '../config/listen.ts';
-import type { Loaded } from '../config/load.ts';
-import { getJson, type NoReply, type Reply } from './ask-api.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { getJson, type JsonResponse, type NoReply } from './ask-api.ts';
 import { publishedAddresses, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
-import type { Listener, State } from './status-page.ts';
+import type { Listener, ListenerState } from './status-page.ts';
 
 export const PATIENCE_MS = 2_000;
 
-export type Asked<T> = Listener & {
+export type ReadApiResponse<T> = Listener & {
   /** null: it is down, or will not tell. */
   answer: T | null;
   /** What an operator should know of that. */
@@ -18,10 +18,18 @@ export type Asked<T> = Listener & {
 type Question<T> = { path: string; is: (body: unknown) => body is T; what: string };
 
 /** The token is sent only to who has answered /ping as the read API does: another program on its port must not learn it. */
-export async function askReadApi<T>(loaded: Loaded, { path, is, what }: Question<T>): Promise<Asked<T>> {
+export async function fetchReadApi<T>(
+  loaded: LoadedConfig,
+  { path, is, what }: Question<T>,
+): Promise<ReadApiResponse<T>> {
   const { token } = loaded.config.api;
   const address = addresses(loaded).api;
-  const none = (state: State, ...remarks: string[]): Asked<T> => ({ address, state, answer: null, remarks });
+  const none = (state: ListenerState, ...remarks: string[]): ReadApiResponse<T> => ({
+    address,
+    state,
+    answer: null,
+    remarks,
+  });
   if (address === null)
     return none('unknown', 'api.listen leaves the port to the system: say where it is with --client-api-target');
   const ping = await getJson({ address, path: '/ping', timeoutMs: PATIENCE_MS });
@@ -37,7 +45,7 @@ export async function askReadApi<T>(loaded: Loaded, { path, is, what }: Question
   return none(state, `Cannot read the ${what}: ${whyNot(reply, token, what)}`);
 }
 
-function whyNot(reply: Reply | NoReply, token: string, what: string): string {
+function whyNot(reply: JsonResponse | NoReply, token: string, what: string): string {
   if (typeof reply === 'string')
     return `no answer came within ${PATIENCE_MS / 1000} s; the database may be busy or away`;
   if (reply.status === 401)
@@ -55,7 +63,7 @@ function whyNot(reply: Reply | NoReply, token: string, what: string): string {
  * Where client commands are sent to, if anybody said so. Else where a flag or the environment says that it listens; else where the
  * service that runs in this folder does; else where one of this configuration would.
  */
-export function addresses({ config, source, folder }: Loaded): ServiceAddresses {
+export function addresses({ config, source, folder }: LoadedConfig): ServiceAddresses {
   const running = publishedAddresses(folder);
   const isSaid = (key: string) => (source[key] ?? 'default') !== 'default';
   const at = (name: 'proxy' | 'api' | 'ingest') =>
@@ -80,10 +88,10 @@ function addressOf(listen: string): string | null {
 
 const NEAREST: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-export const stateOf = (reply: Reply | NoReply, isOurs: (reply: Reply) => boolean): State => {
+export const stateOf = (reply: JsonResponse | NoReply, isOurs: (reply: JsonResponse) => boolean): ListenerState => {
   if (typeof reply === 'object') return isOurs(reply) ? 'up' : 'foreign';
   return reply === 'nobody' ? 'down' : reply === 'silent' ? 'silent' : 'foreign';
 };
 
-const isPong = ({ status, body }: Reply) => (status === 200 && body === 'pong') || isRefusedName(body);
+const isPong = ({ status, body }: JsonResponse) => (status === 200 && body === 'pong') || isRefusedName(body);
 const isRefusedName = (body: unknown) => (body as { code?: unknown } | null | undefined)?.code === 'foreign-host';

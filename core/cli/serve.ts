@@ -1,20 +1,20 @@
 /** How does the service come up, and go down again? All parts are wired here, and nowhere else. */
 import { dirname, join } from 'node:path';
 import { type Journal, openJournal } from '../capture/journal.ts';
-import type { Loaded } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { lockFolder } from '../db/client/folder-lock.ts';
 import type { PriceTable } from '../derive/price-file.ts';
 import { type Engine, startEngine } from '../engine/engine.ts';
 import { watchListeners } from '../engine/pace.ts';
 import { OperatorError } from '../errors.ts';
-import { type Log, openLog } from '../log.ts';
+import { type Logger, openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
 import { banner, ingestBanner, proxyBanner } from './banner.ts';
 import { internalOf } from './internal-listen.ts';
 import type { Io } from './io.ts';
 import type { Listeners } from './listening.ts';
 import { refuseTakenPorts } from './ports.ts';
-import type { Role } from './program.ts';
+import type { ServeRole } from './program.ts';
 import { publishAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import { whereData } from './where-data.ts';
@@ -25,7 +25,7 @@ const waitingBytes = (maxBytes: number) => maxBytes / 2 - 67_108_864;
 const DRAIN_MS = 10_000; // for the journal to reach the database; what does not is taken in at the next start
 
 export type Serving = {
-  role: Role;
+  role: ServeRole;
   version: string;
   /** What to do once everything listens, as long as nobody asks to stop; default: the banner is printed. */
   running?: (listeners: Listeners) => Promise<void>;
@@ -38,7 +38,7 @@ type Closer = () => Promise<unknown>;
  * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached (a proxy alone starts without it),
  *   pricing.file is no price list
  */
-export async function serve(loaded: Loaded, io: Io, { role, version, running }: Serving): Promise<void> {
+export async function serve(loaded: LoadedConfig, io: Io, { role, version, running }: Serving): Promise<void> {
   const { config, folder } = loaded;
   const { postgres_dsn: dsn } = config.storage;
   const log = openLog(config.log.level);
@@ -105,7 +105,7 @@ const NOWHERE_TO_STORE =
   'Cannot serve the proxy alone: its turns go into a PostgreSQL database that others read, and storage.postgres_dsn is not set';
 
 /** Read only where there are any: the list brings its parser along. */
-async function pricesOf(loaded: Loaded, io: Io): Promise<PriceTable | null> {
+async function pricesOf(loaded: LoadedConfig, io: Io): Promise<PriceTable | null> {
   const { file } = loaded.config.pricing;
   if (file === '') return null;
   const { readPriceTable } = await import('./price-file.ts');
@@ -113,14 +113,18 @@ async function pricesOf(loaded: Loaded, io: Io): Promise<PriceTable | null> {
 }
 
 /** Where a relative path in a setting begins: at the file that sets it, else where the command was called. */
-const baseOf = (path: string, { source, file }: Loaded, { cwd }: Io): string =>
+const baseOf = (path: string, { source, file }: LoadedConfig, { cwd }: Io): string =>
   source[path] === 'file' && file !== null ? dirname(file) : cwd;
 
-const openJournalIn = (folder: string, maxBytes: number, log: Log): Promise<Journal> =>
+const openJournalIn = (folder: string, maxBytes: number, log: Logger): Promise<Journal> =>
   openJournal({ folder: join(folder, 'journal'), maxBytes, log });
 
 /** What is printed when everything listens. */
-function welcome({ proxy, api, ingest, internal }: Listeners, { config, folder }: Loaded, version: string): string {
+function welcome(
+  { proxy, api, ingest, internal }: Listeners,
+  { config, folder }: LoadedConfig,
+  version: string,
+): string {
   const data = whereData(config.storage.postgres_dsn, folder);
   const at = { version, ingest: shown(ingest), data };
   if (proxy.length === 0) return ingestBanner(at);
@@ -136,7 +140,7 @@ function welcome({ proxy, api, ingest, internal }: Listeners, { config, folder }
 }
 
 /** What the journal holds is brought into the database; what cannot be is still there at the next start. */
-async function drain(engine: Engine, log: Log): Promise<void> {
+async function drain(engine: Engine, log: Logger): Promise<void> {
   if (!(await engine.drain(DRAIN_MS))) log.warn('the journal is not empty: the rest is taken in at the next start');
 }
 

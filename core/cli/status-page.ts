@@ -3,14 +3,14 @@ import pc from 'picocolors';
 import type { CassetteList } from '../model/cassette.ts';
 import { Outcome } from '../model/coverage.ts';
 import type { ParkedSession, Status } from '../model/status.ts';
-import type { Setting } from './changed-settings.ts';
+import type { ChangedSetting } from './changed-settings.ts';
 import { counted, lasting, plain, several, sized } from './units.ts';
 
 /** foreign: another program answers; silent: connected, and no answer in time; unknown: the address is not ours to know. */
-export type State = 'up' | 'down' | 'foreign' | 'silent' | 'unknown';
-export type Listener = { address: string | null; state: State };
+export type ListenerState = 'up' | 'down' | 'foreign' | 'silent' | 'unknown';
+export type Listener = { address: string | null; state: ListenerState };
 
-export type Report = {
+export type StatusReport = {
   version: string; // of this command
   listeners: { proxy: Listener; api: Listener; ingest: Listener };
   folder: { service: string; own: string } | null; // the `.svc` of the service that answers, where it is not this command's own
@@ -20,11 +20,11 @@ export type Report = {
   status: Status | null; // null: the read API is down, or will not tell
   cassettes: CassetteList | null; // null: as above
   remarks: string[]; // what an operator should know besides
-  settings: Setting[]; // of the service where it tells them, else of this command
+  settings: ChangedSetting[]; // of the service where it tells them, else of this command
 };
 
 /** @param now milliseconds since 1970 */
-export function statusPage(report: Report, now: number): string {
+export function statusPage(report: StatusReport, now: number): string {
   const { listeners, status, cassettes, remarks, settings, folder, data } = report;
   const { proxy, api, ingest } = listeners;
   return [
@@ -47,7 +47,7 @@ export function statusPage(report: Report, now: number): string {
 
 const row = (name: string, value: string) => `  ${pc.cyan(name.padEnd(15))} ${value}`;
 
-function heading({ version, listeners, status }: Report): string {
+function heading({ version, listeners, status }: StatusReport): string {
   const { proxy, api, ingest } = listeners;
   if (status) return `${pc.bold(`svc ${plain(status.version)}`)} is running`;
   if (api.state === 'up') return `${pc.bold('svc')} is running, and does not tell its status`;
@@ -56,7 +56,7 @@ function heading({ version, listeners, status }: Report): string {
   return `${pc.bold(`svc ${version}`)}: ${others ? 'the read API is ' : ''}${pc.red('not running')}`;
 }
 
-const STATE: Record<State, string> = {
+const STATE: Record<ListenerState, string> = {
   up: pc.green('up'),
   down: pc.red('down: nobody listens there'),
   foreign: pc.red('another program answers there, which is not svc'),
@@ -70,7 +70,7 @@ const listener = ({ address, state }: Listener, up: string | null) =>
 /** What has passed is in the database within about a second. */
 const LATE_SECONDS = 10;
 
-function journal({ status, journal_bytes, journal_max_bytes }: Report): string {
+function journal({ status, journal_bytes, journal_max_bytes }: StatusReport): string {
   const bytes = status?.journal?.bytes ?? journal_bytes;
   if (bytes === null) return 'cannot be read by this user';
   const size = `${sized(bytes)} on disk`;
@@ -190,7 +190,7 @@ const more = (count: number, shown: number) => (count > shown ? [`  and ${counte
 
 const ago = (instant: string, now: number) => `${lasting((now - Date.parse(instant)) / 1000)} ago`;
 
-function configuration(settings: readonly Setting[]): string[] {
+function configuration(settings: readonly ChangedSetting[]): string[] {
   if (settings.length === 0) return ['Settings: all at their defaults'];
   const width = Math.max(...settings.map(({ key }) => key.length));
   const values = settings.map(({ value }) => plain(Array.isArray(value) ? value.join(',') : String(value)));

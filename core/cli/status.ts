@@ -2,23 +2,23 @@
 import { join } from 'node:path';
 import { runsIn, segmentsIn } from '../capture/journal-files.ts';
 import { keyOf, redacted } from '../config/keys.ts';
-import type { Loaded } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import type { CassetteList } from '../model/cassette.ts';
 import type { Service, Status } from '../model/status.ts';
-import { getJson, type Reply, takesConnections } from './ask-api.ts';
+import { getJson, type JsonResponse, takesConnections } from './ask-api.ts';
 import { isCassetteList } from './cassette/is-list.ts';
 import { changedSettings } from './changed-settings.ts';
 import type { Io } from './io.ts';
 import { isStatus } from './is-status.ts';
-import { addresses, askReadApi, PATIENCE_MS, stateOf } from './read-api.ts';
+import { addresses, fetchReadApi, PATIENCE_MS, stateOf } from './read-api.ts';
 import { runsHere, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
-import { type Listener, type Report, type State, statusPage } from './status-page.ts';
+import { type Listener, type ListenerState, type StatusReport, statusPage } from './status-page.ts';
 import { whereData } from './where-data.ts';
 
 /** 0 when the read API gave its status, else 1. `json` prints one document instead of a page. */
 export async function printStatus(
-  loaded: Loaded,
+  loaded: LoadedConfig,
   { json }: { json: boolean },
   io: Pick<Io, 'out'>,
   version: string,
@@ -28,10 +28,10 @@ export async function printStatus(
   return report.status === null ? 1 : 0;
 }
 
-async function statusReport(loaded: Loaded, version: string): Promise<Report> {
+async function statusReport(loaded: LoadedConfig, version: string): Promise<StatusReport> {
   const { config, folder } = loaded;
   const own = addresses(loaded);
-  const api = await askReadApi(loaded, { path: '/v1/admin/status', is: isStatus, what: 'status' });
+  const api = await fetchReadApi(loaded, { path: '/v1/admin/status', is: isStatus, what: 'status' });
   const { answer: status, remarks, ...listener } = api;
   const service = status?.service;
   const at = service && runsHere(service) ? boundBy(service) : own;
@@ -75,7 +75,7 @@ async function cassettesAt(address: string | null, token: string): Promise<Casse
   return typeof reply === 'object' && reply.status === 200 && isCassetteList(reply.body) ? reply.body : null;
 }
 
-const document = ({ listeners, settings: _, folder: __, ...rest }: Report, loaded: Loaded) => ({
+const document = ({ listeners, settings: _, folder: __, ...rest }: StatusReport, loaded: LoadedConfig) => ({
   up: {
     proxy: listeners.proxy.state === 'up',
     api: listeners.api.state === 'up',
@@ -89,12 +89,13 @@ const document = ({ listeners, settings: _, folder: __, ...rest }: Report, loade
   file: loaded.file,
 });
 
-const reach = async (address: string | null, ask: (address: string) => Promise<State>): Promise<Listener> => ({
+const reach = async (address: string | null, ask: (address: string) => Promise<ListenerState>): Promise<Listener> => ({
   address,
   state: address === null ? 'unknown' : await ask(address),
 });
 
-const isHealth = ({ status, body }: Reply) => status === 200 && (body as { status?: unknown } | null)?.status === 'ok';
+const isHealth = ({ status, body }: JsonResponse) =>
+  status === 200 && (body as { status?: unknown } | null)?.status === 'ok';
 /** Where the service that answers is not the one that this configuration would start. */
 function mismatches({ version, database }: Status, dsn: string, mine: string): string[] {
   const kind = dsn === '' ? 'embedded' : 'server';

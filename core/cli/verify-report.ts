@@ -3,7 +3,7 @@ import type { SessionVerified } from '../engine/verify-session.ts';
 import type { Break } from '../engine/verify-turns.ts';
 import { counted, several, sized } from './units.ts';
 
-export type Totals = {
+export type VerifyTotals = {
   sessions: number;
   broken_sessions: number;
   outdated_sessions: number;
@@ -15,15 +15,15 @@ export type Totals = {
   has_head: boolean | null;
 };
 
-export type Report = {
+export type VerifyReport = {
   session(verified: SessionVerified): void;
-  end(totals: Totals): void;
+  end(totals: VerifyTotals): void;
 };
 
 type Asked = { out: (text: string) => void; single: boolean; head: string | null };
 
 /** What is in order is told only when one session was asked for. */
-export const lines = ({ out, single, head }: Asked): Report => ({
+export const lines = ({ out, single, head }: Asked): VerifyReport => ({
   session: (verified) => {
     const { session_id, head_turn_hash, first_breaks, breaks, nodes_checked, purged, outdated } = verified;
     const told = single ? first_breaks : first_breaks.slice(0, 1);
@@ -59,7 +59,7 @@ function placeOf({ session_seq, raw_turn_id, node_hash }: Break): string {
 }
 
 /** `{"sessions": […], "total": {…}}`, a session in a line. */
-export function jsonDocument({ out }: Pick<Asked, 'out'>): Report {
+export function jsonDocument({ out }: Pick<Asked, 'out'>): VerifyReport {
   let opened = false;
   const open = () => {
     out(opened ? ',\n' : '{"sessions":[\n');

@@ -1,5 +1,5 @@
 /** `svc verify`: is the log as it was written? Reads the database itself, since whoever asks may not trust what serves it. */
-import type { Loaded } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { isMade } from '../db/client/data-folder.ts';
 import type { Database } from '../db/database.ts';
 import { type OpenDatabase, openDatabase } from '../db/open.ts';
@@ -9,7 +9,7 @@ import { type Verifier, verifySession } from '../engine/verify-session.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import type { Io } from './io.ts';
-import { jsonDocument, lines, type Report, type Totals } from './verify-report.ts';
+import { jsonDocument, lines, type VerifyReport, type VerifyTotals } from './verify-report.ts';
 import { whereData } from './where-data.ts';
 
 /** `session` null: all of them. `head`: the hash of a turn that must be there. */
@@ -21,7 +21,11 @@ const SESSIONS_AT_ONCE = 200;
  * 0 when everything is as it was written, else 1.
  * @throws {OperatorError} the database cannot be read, or no such session is in it
  */
-export async function printVerification(loaded: Loaded, options: VerifyOptions, io: Pick<Io, 'out'>): Promise<0 | 1> {
+export async function printVerification(
+  loaded: LoadedConfig,
+  options: VerifyOptions,
+  io: Pick<Io, 'out'>,
+): Promise<0 | 1> {
   const asked = checkedOptions(options);
   const database = await openForReading(loaded);
   try {
@@ -46,8 +50,12 @@ export async function verifyIn(database: Database, options: VerifyOptions, { out
   }
 }
 
-async function verifyAll(verifier: Verifier, { session, head }: VerifyOptions, report: Report): Promise<Totals> {
-  const totals: Totals = {
+async function verifyAll(
+  verifier: Verifier,
+  { session, head }: VerifyOptions,
+  report: VerifyReport,
+): Promise<VerifyTotals> {
+  const totals: VerifyTotals = {
     ...{ sessions: 0, broken_sessions: 0, outdated_sessions: 0, turns: 0, purged: 0, nodes: 0, bytes: 0 },
     has_head: head === null ? null : false,
   };
@@ -68,7 +76,7 @@ async function verifyAll(verifier: Verifier, { session, head }: VerifyOptions, r
 
 async function* sessionsIn({ database }: Verifier): AsyncGenerator<string> {
   for (let after: string | null = null, more = true; more; ) {
-    const page: string[] = await database.ask('sessionIds', { after, limit: SESSIONS_AT_ONCE });
+    const page: string[] = await database.execute('sessionIds', { after, limit: SESSIONS_AT_ONCE });
     yield* page;
     after = page.at(-1) ?? null;
     more = page.length === SESSIONS_AT_ONCE;
@@ -86,7 +94,7 @@ function checkedOptions({ session, head, json }: VerifyOptions): VerifyOptions {
 }
 
 /** Makes no database where there is none. */
-async function openForReading({ config, folder }: Loaded): Promise<OpenDatabase> {
+async function openForReading({ config, folder }: LoadedConfig): Promise<OpenDatabase> {
   const { postgres_dsn: dsn, pooled } = config.storage;
   if (dsn === '' && !isMade(folder))
     throw new OperatorError(`Cannot verify anything: there is no database in '${whereData(dsn, folder)}'`);

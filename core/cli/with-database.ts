@@ -1,8 +1,8 @@
 /** What stands behind a role that asks the database for each answer? The database, opened first, and the cassettes where a journal is kept. */
-import type { Loaded } from '../config/load.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { isMade } from '../db/client/data-folder.ts';
 import { openDatabase } from '../db/open.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { aboutService } from './about-service.ts';
 import type { Io } from './io.ts';
 import type { Backing } from './listening.ts';
@@ -13,7 +13,7 @@ const CASSETTES_MS = 2_000; // for what they do besides answering, once nobody l
 type Closing = (close: () => Promise<unknown>) => void;
 
 /** `closing` hears what is to be undone. @throws {OperatorError} the folder is in use, or the database cannot be reached */
-export async function withDatabase(loaded: Loaded, io: Io, log: Log, closing: Closing): Promise<Backing> {
+export async function withDatabase(loaded: LoadedConfig, io: Io, log: Logger, closing: Closing): Promise<Backing> {
   const { config, folder } = loaded;
   const { postgres_dsn: dsn, pooled } = config.storage;
   if (dsn === '' && !isMade(folder)) io.out(`Making a database in ${whereData(dsn, folder)}: some seconds, once …\n`);

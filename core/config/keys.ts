@@ -4,7 +4,7 @@ import { Config } from './schema.ts';
 
 export type KeyType = 'string' | 'boolean' | 'integer' | 'choice' | 'list';
 
-export type Key = {
+export type ConfigKey = {
   path: string; // proxy.listen
   type: KeyType;
   choices: readonly string[]; // of a choice, else empty
@@ -21,12 +21,12 @@ export type Key = {
 const FILE_ONLY = new Set(['version']);
 
 /** Every key, in the order of the schema. */
-export const keys: readonly Key[] = keysOf(Config, []);
+export const keys: readonly ConfigKey[] = keysOf(Config, []);
 
-const keyAt: ReadonlyMap<string, Key> = new Map(keys.map((key) => [key.path, key]));
+const keyAt: ReadonlyMap<string, ConfigKey> = new Map(keys.map((key) => [key.path, key]));
 
 /** The key of a dotted path; undefined when there is none. */
-export const keyOf = (path: string): Key | undefined => keyAt.get(path);
+export const keyOf = (path: string): ConfigKey | undefined => keyAt.get(path);
 
 /** The value that a configuration holds at a dotted path. */
 export const valueAt = (config: Config, path: string): unknown =>
@@ -50,12 +50,12 @@ export function nested(values: ReadonlyMap<string, unknown>): Record<string, unk
 
 /** The configuration as it may be shown: a secret that is set reads `[redacted]`. */
 export function redacted(config: Config): Config {
-  const shown = (key: Key) =>
+  const shown = (key: ConfigKey) =>
     key.secret && valueAt(config, key.path) !== '' ? '[redacted]' : valueAt(config, key.path);
   return nested(new Map(keys.map((key) => [key.path, shown(key)]))) as Config;
 }
 
-function keysOf(schema: z.ZodType, path: readonly string[]): Key[] {
+function keysOf(schema: z.ZodType, path: readonly string[]): ConfigKey[] {
   const inner = unwrapped(schema);
   if (!(inner instanceof z.ZodObject)) return [keyFrom(schema, inner, path)];
   return Object.entries(inner.shape as z.ZodRawShape).flatMap(([name, child]) =>
@@ -63,14 +63,14 @@ function keysOf(schema: z.ZodType, path: readonly string[]): Key[] {
   );
 }
 
-function keyFrom(schema: z.ZodType, inner: z.ZodType, names: readonly string[]): Key {
+function keyFrom(schema: z.ZodType, inner: z.ZodType, names: readonly string[]): ConfigKey {
   const path = names.join('.');
   const word = names.join('_');
   const named = !FILE_ONLY.has(path);
   return {
     path,
     ...typeOf(inner, path),
-    default: schema instanceof z.ZodDefault ? (schema.def.defaultValue as Key['default']) : undefined,
+    default: schema instanceof z.ZodDefault ? (schema.def.defaultValue as ConfigKey['default']) : undefined,
     description: schema.description ?? '',
     flag: named ? `--${word.replaceAll('_', '-')}` : null,
     env: named ? `SVC_${word.toUpperCase()}` : null,
@@ -79,7 +79,7 @@ function keyFrom(schema: z.ZodType, inner: z.ZodType, names: readonly string[]):
   };
 }
 
-function typeOf(inner: z.ZodType, path: string): Pick<Key, 'type' | 'choices' | 'range'> {
+function typeOf(inner: z.ZodType, path: string): Pick<ConfigKey, 'type' | 'choices' | 'range'> {
   const none = { choices: [], range: '' };
   if (inner instanceof z.ZodEnum) return { ...none, type: 'choice', choices: inner.options.map(String) };
   if (inner instanceof z.ZodBoolean) return { ...none, type: 'boolean' };

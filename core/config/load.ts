@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { OperatorError } from '../errors.ts';
 import type { Environment } from './environment.ts';
-import { type Key, keyOf, keys, nested } from './keys.ts';
+import { type ConfigKey, keyOf, keys, nested } from './keys.ts';
 import { listenersClash, parseListen } from './listen.ts';
 import { nearest } from './nearest.ts';
 import { Config } from './schema.ts';
@@ -13,30 +13,30 @@ import { foreignVariable, OTHER_VARIABLES } from './variables.ts';
 /** Flags that were given, by the path of their key; true is a flag that stood alone. */
 export type Flags = Readonly<Record<string, string | true>>;
 
-export type Source = 'flag' | 'environment' | 'file' | 'default';
+export type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
 
-export type Loaded = {
+export type LoadedConfig = {
   config: Config;
   folder: string; // the `.svc` in effect; it need not exist yet
   file: string | null; // the configuration file that was read
-  source: Readonly<Record<string, Source>>; // by the path of the key
+  source: Readonly<Record<string, ConfigSource>>; // by the path of the key
 };
 
 type Places = { flags: Flags; env: Environment; cwd: string; home: string };
 
 /** A value as somebody gave it, with the name by which they know it. */
-type Given = { key: Key; value: unknown; where: string; source: Source };
+type Given = { key: ConfigKey; value: unknown; where: string; source: ConfigSource };
 
 type Findings = { given: Given[]; problems: string[] };
 
 /** @throws {OperatorError} status 2, naming at once everything that is wrong and what would be right. */
-export function loadConfig({ flags, env, cwd, home }: Places): Loaded {
+export function loadConfig({ flags, env, cwd, home }: Places): LoadedConfig {
   const file = configFile(cwd, home);
   const found = [fromFile(file), fromEnvironment(env), fromFlags(flags)]; // the later wins
   const problems = found.flatMap((findings) => findings.problems);
 
   const values = new Map<string, unknown>();
-  const source: Record<string, Source> = Object.fromEntries(keys.map((key) => [key.path, 'default']));
+  const source: Record<string, ConfigSource> = Object.fromEntries(keys.map((key) => [key.path, 'default']));
   const wrong = new Set<string>();
   for (const one of found.flatMap((findings) => findings.given)) {
     const checked = one.key.schema.safeParse(one.value);
@@ -138,7 +138,7 @@ const isTable = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
 /** Text of a flag or variable as its key's type; what does not fit stays text, so that the schema refuses it. */
-function typed(key: Key, text: string | true): unknown {
+function typed(key: ConfigKey, text: string | true): unknown {
   if (text === true) return true;
   const word = text.trim().toLowerCase();
   switch (key.type) {
@@ -163,7 +163,7 @@ function reason({ key, value, source }: Given, message: string): string {
   return said + shown(key, value) + (near ? `; did you mean '${near}'?` : '');
 }
 
-function mustBe(key: Key, source: Source): string {
+function mustBe(key: ConfigKey, source: ConfigSource): string {
   if (key.type === 'boolean') return 'must be true or false';
   if (key.type === 'choice') return `must be one of ${key.choices.join(', ')}`;
   if (key.type === 'list')
@@ -173,7 +173,7 @@ function mustBe(key: Key, source: Source): string {
 }
 
 /** The value that was refused, when it is short, plain, and nobody's secret. */
-function shown(key: Key, value: unknown): string {
+function shown(key: ConfigKey, value: unknown): string {
   if (key.secret || value === null || typeof value === 'object') return '';
   if (typeof value !== 'string') return `, not ${String(value)}`;
   return value.length > 200 ? '' : `, not '${value.replace(/\/\/.*@/g, '//[redacted]@')}'`;

@@ -1,12 +1,12 @@
 /** How does anyone ask the database? By the name of a question, whichever database stands behind it and in whichever thread. */
-import type { questions } from './questions.ts';
+import type { operations } from './questions.ts';
 
-export type Questions = typeof questions;
-export type QuestionName = keyof Questions;
-export type Args<Name extends QuestionName> = Parameters<Questions[Name]>[1];
-export type Answer<Name extends QuestionName> = Awaited<ReturnType<Questions[Name]>>;
+export type Operations = typeof operations;
+export type OperationName = keyof Operations;
+export type OperationArgs<Name extends OperationName> = Parameters<Operations[Name]>[1];
+export type OperationResult<Name extends OperationName> = Awaited<ReturnType<Operations[Name]>>;
 
-export type AskOptions = {
+export type ExecuteOptions = {
   /** What each of its statements may take, in place of the usual limit. */
   limitMs?: number;
   /**
@@ -21,7 +21,11 @@ export type AskOptions = {
 export type Database = {
   kind: 'embedded' | 'server';
   /** @throws {DatabaseError} `transient` when asking again may help */
-  ask<Name extends QuestionName>(name: Name, args: Args<Name>, options?: AskOptions): Promise<Answer<Name>>;
+  execute<Name extends OperationName>(
+    name: Name,
+    args: OperationArgs<Name>,
+    options?: ExecuteOptions,
+  ): Promise<OperationResult<Name>>;
   /** Hears `pg_notify` on a channel until the returned function is called. Hints only: a listener also polls. */
   listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;

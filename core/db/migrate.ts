@@ -7,13 +7,13 @@ import { DatabaseError, OperatorError } from '../errors.ts';
 import { packageRoot } from '../package-root.ts';
 import type { Sql } from './sql.ts';
 
-export type Migration = { name: string; text: string; sha256: string };
+export type SchemaMigration = { name: string; text: string; sha256: string };
 
 const OLDEST_SERVER = 170000;
 const LOCK = statement`select pg_advisory_xact_lock(8201447304118392)`; // ours among all that share the server
 
 /** The files of a folder, in order. */
-export async function readMigrations(folder = join(packageRoot(), 'migrations')): Promise<Migration[]> {
+export async function readMigrations(folder = join(packageRoot(), 'migrations')): Promise<SchemaMigration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(
     names.map(async (name) => {
@@ -28,7 +28,7 @@ export async function readMigrations(folder = join(packageRoot(), 'migrations'))
  * through a pooler). @returns the names of those applied here
  * @throws {OperatorError} an old server, an edited file, a database of a newer version, missing rights
  */
-export async function migrate(sql: Sql, migrations: readonly Migration[]): Promise<string[]> {
+export async function migrate(sql: Sql, migrations: readonly SchemaMigration[]): Promise<string[]> {
   try {
     await refuseOldServer(sql);
     const applied: string[] = [];
@@ -90,7 +90,10 @@ async function ledger(tx: Sql): Promise<Applied[]> {
 }
 
 /** The first file that has not run, once all that ran are known and unchanged. */
-function nextMigration(applied: readonly Applied[], migrations: readonly Migration[]): Migration | undefined {
+function nextMigration(
+  applied: readonly Applied[],
+  migrations: readonly SchemaMigration[],
+): SchemaMigration | undefined {
   for (const [i, { name, sha256 }] of applied.entries()) {
     const file = migrations.find((migration) => migration.name === name);
     if (!file) {

@@ -8,7 +8,7 @@ import type { Sql } from './sql.ts';
  * then nobody else can note a change of the same sessions. The rows are taken in one order, so two that note several cannot
  * wait for each other.
  */
-export async function noteChange(tx: Sql, session_ids: readonly string[]): Promise<void> {
+export async function recordChange(tx: Sql, session_ids: readonly string[]): Promise<void> {
   if (session_ids.length === 0) return;
   await tx.rows(sql`
     insert into svc.session_changes (session_id)
@@ -20,7 +20,7 @@ export async function noteChange(tx: Sql, session_ids: readonly string[]): Promi
  * The same for a session that has been derived: when that wrote rows that can be read, or turns came in since it was last told.
  * An unchanged session derived again is not told.
  */
-export async function noteDerived(
+export async function recordDerived(
   tx: Sql,
   { session_id, wrote }: { session_id: string; wrote: boolean },
 ): Promise<void> {

@@ -1,6 +1,6 @@
 /** Which database stands behind this process? The embedded one in its folder, or a server; migrated before anyone asks. */
 import { DatabaseError, OperatorError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { startWorker } from '../start-worker.ts';
 import { connectDatabase, type DatabaseConnection } from './client/connection.ts';
 import { hostEmbedded, type StartThread, THREAD_LIMITS } from './client/embedded-host.ts';
@@ -20,7 +20,7 @@ type Options = {
   pooled: boolean;
   /** `.svc`: the embedded database is kept in its `data`. */
   folder: string;
-  log: Log;
+  log: Logger;
   /** What a statement may take before it is given up; a few questions have longer. (questions.ts) */
   askTimeoutMs?: number;
   startThread?: StartThread;

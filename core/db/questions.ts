@@ -26,7 +26,7 @@ import { claimCalls, currentClaims } from './derive/transcript-claims.ts';
 import { newestTranscript, transcriptVersions } from './derive/transcript-files.ts';
 import {
   firstCalls,
-  standingTranscriptCalls,
+  projectedTranscriptCalls,
   transcriptState,
   transcriptUploads,
 } from './derive/transcript-readings.ts';
@@ -66,7 +66,7 @@ import { lastAnswers, previousAnswers } from './store/previous-answers.ts';
 import { storedCalls } from './store/stored-calls.ts';
 import { vacuum } from './vacuum.ts';
 
-export const questions = {
+export const operations = {
   commitDerive,
   derivePending,
   deriveReport,
@@ -86,7 +86,7 @@ export const questions = {
   markedPending,
   replaceNodes,
   transcriptState,
-  standingTranscriptCalls,
+  projectedTranscriptCalls,
   claimCalls,
   currentClaims,
   transcriptUploads,

@@ -1,9 +1,9 @@
 /** What does one more call change? The fold of derivation: pure, and of the same cost at the thousandth call as at the first. */
 
 import { agentTotalsWith } from './agent-totals.ts';
-import { type CallSteps, callSteps, standing } from './call-steps.ts';
-import type { Changes, SpanPatch } from './changes.ts';
-import { type Evidence, noEvidence } from './evidence.ts';
+import { type CallSteps, callSteps, spanRef } from './call-steps.ts';
+import type { ProjectionChanges, SpanPatch } from './changes.ts';
+import { noEvidence, type TranscriptEvidence } from './evidence.ts';
 import { later } from './instants.ts';
 import { lasting, rootPatch, withResults } from './live-trace.ts';
 import { placeCall } from './place-call.ts';
@@ -16,7 +16,7 @@ import { rollupOf, traceWith } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 /** What the fold looks up outside the session, given so that it stays pure. */
-export type Outside = { priceOf?: PriceOf | undefined; evidence?: Evidence | undefined };
+export type Outside = { priceOf?: PriceOf | undefined; evidence?: TranscriptEvidence | undefined };
 
 /**
  * Takes in one call. Calls come in the order of `compareKeys`; then the rows are the same however often and in whatever
@@ -26,7 +26,7 @@ export function advance(
   state: SessionState,
   given: CallTurn,
   { priceOf = publishedPrice, evidence = noEvidence }: Outside = {},
-): { state: SessionState; changes: Changes } {
+): { state: SessionState; changes: ProjectionChanges } {
   const { turn, guessed } = attributed(state, given, evidence);
   const place = placeCall(state, turn, evidence);
   const steps = callSteps(state, turn, place, priceOf);
@@ -58,13 +58,13 @@ export function advance(
 }
 
 const resultPatches = (state: SessionState, { brought }: CallSteps): SpanPatch[] =>
-  brought.map(({ tool, result }) => ({ ...standing(state, tool), ...result }));
+  brought.map(({ tool, result }) => ({ ...spanRef(state, tool), ...result }));
 
 const verdictPatch = (
   state: SessionState,
   tool: { n: number; span_id: string } | null,
   { verdict }: CallSteps,
-): SpanPatch[] => (tool && verdict ? [{ ...standing(state, tool), verdict }] : []);
+): SpanPatch[] => (tool && verdict ? [{ ...spanRef(state, tool), verdict }] : []);
 
 /**
  * The call's trace with the call's own steps. Its status is that of the conversation's last call in it, so a failure that a retry

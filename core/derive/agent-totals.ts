@@ -1,7 +1,7 @@
 /** What do an agent's calls add up to? Those of a trace's agents together are the trace. */
 import type { AgentTotals, Usd } from './changes.ts';
 import { addUsd } from './money.ts';
-import type { Spent } from './totals.ts';
+import type { CallSpend } from './totals.ts';
 
 export const noAgentTotals: AgentTotals = {
   calls: 0,
@@ -18,7 +18,7 @@ export const noAgentTotals: AgentTotals = {
 /** With one more call, if it counts in this session. @param tool_calls that it asked for */
 export function agentTotalsWith(
   totals: AgentTotals,
-  { model, usage, cost_usd, inherited_from }: Spent,
+  { model, usage, cost_usd, inherited_from }: CallSpend,
   tool_calls: number,
 ): AgentTotals {
   if (inherited_from !== null) return totals;

@@ -4,7 +4,7 @@ import type { Usd } from './changes.ts';
 import { addUsd, timesDecimal, usdOf } from './money.ts';
 
 /** USD per million tokens, as decimal texts. What a list says of a model: input and output, and the kinds it knows apart. */
-export type GivenRates = {
+export type ConfiguredRates = {
   input: string;
   output: string;
   cache_read?: string | undefined;
@@ -17,7 +17,7 @@ const WRITE_5M = '1.25';
 const WRITE_1H = '2';
 
 /** True when a kind of cache write that was used has no price of its own, so that a multiple of the input price stands for it. */
-export const isMultiplied = (provider: string, usage: Usage, given: GivenRates): boolean =>
+export const isMultiplied = (provider: string, usage: Usage, given: ConfiguredRates): boolean =>
   provider === 'anthropic' &&
   ((usage.cache_write_5m_tokens > 0 && given.cache_write === undefined) ||
     (usage.cache_write_1h_tokens > 0 && given.cache_write_1h === undefined));
@@ -26,7 +26,7 @@ export const isMultiplied = (provider: string, usage: Usage, given: GivenRates):
  * The cost of all tokens, each billed once. A kind without a price of its own is billed as plain input, a cache write of one hour as
  * one of five minutes; Anthropic's cache writes are multiples of the input price instead.
  */
-export function tokenBill(provider: string, usage: Usage, given: GivenRates): Usd {
+export function tokenBill(provider: string, usage: Usage, given: ConfiguredRates): Usd {
   const { input, output, cache_read = input } = given;
   const multiplied = provider === 'anthropic';
   const write5m = given.cache_write ?? (multiplied ? timesDecimal(input, WRITE_5M) : input);

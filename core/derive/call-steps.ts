@@ -1,35 +1,35 @@
 /** Which steps does one call add to its trace? The rows that are its own, and those of earlier steps that it completes. */
 
-import type { Verdict } from '../harness/harness.ts';
+import type { PermissionVerdict } from '../harness/harness.ts';
 import { noUsage } from '../model/usage.ts';
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
 import { forkedFrom, headHash } from './heads.ts';
-import type { Place } from './place-call.ts';
+import type { CallPlace } from './place-call.ts';
 import type { PriceOf } from './prices.ts';
 import { verdictOf } from './shadow.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
 import type { FailedCall, PendingTool, SessionState } from './state.ts';
 import { termsOf } from './terms.ts';
-import { type AskedTool, askedTools, broughtResults, mostSteps, type ToolResult } from './tools.ts';
-import type { Spent } from './totals.ts';
+import { deliveredResults, mostSteps, type RequestedTool, requestedTools, type ToolResult } from './tools.ts';
+import type { CallSpend } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 export type CallSteps = {
   spans: SpanRow[]; // in walk order: root, the thread's, context put in, the call, its tools
   llm: SpanRow;
-  asked: AskedTool[];
+  asked: RequestedTool[];
   tool_calls: number; // those that have no span included
   waiting: SpanRow[]; // of those the ones without a result
   brought: { tool: PendingTool; result: ToolResult }[];
-  verdict: Verdict | null; // of a permission check
+  verdict: PermissionVerdict | null; // of a permission check
   retried: FailedCall | undefined; // the failed call that this one tries again
   links: LinkRow[];
-  spent: Spent;
+  spent: CallSpend;
 };
 
 /** @param turn as its thread's, @param place where it was placed */
-export function callSteps(state: SessionState, turn: CallTurn, place: Place, priceOf: PriceOf): CallSteps {
+export function callSteps(state: SessionState, turn: CallTurn, place: CallPlace, priceOf: PriceOf): CallSteps {
   const { trace, agent, tool } = place;
   const { trace_id } = trace.row;
   const under = { trace_id, parent_span_id: place.parent_span_id };
@@ -51,7 +51,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: Place, pri
     .map((message) => eventSpan(turn, { ...under, seq: seq++ }, message));
   const verdict = verdictOf(turn);
   const own = { ...under, seq: seq++ };
-  const { asked, omitted, output } = askedTools(turn, under, seq);
+  const { asked, omitted, output } = requestedTools(turn, under, seq);
   const llm = {
     ...llmSpan(turn, own, { kind, status: callStatus(turn), priced }),
     ...(counts ? {} : countedElsewhere),
@@ -60,7 +60,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: Place, pri
     tool_calls_omitted: omitted,
     events_omitted: injected.length - events.length,
   };
-  const brought = broughtResults(turn, trace.n, state.pending);
+  const brought = deliveredResults(turn, trace.n, state.pending);
   const retried = state.failed.findLast(({ tip, n }) => n === trace.n && tip === tipOf(turn));
   const steps = { llm, asked, brought, verdict, retried };
   return {
@@ -82,7 +82,7 @@ const countedElsewhere = { ...noUsage, cost_usd: null, price: null };
 function linksOf(
   state: SessionState,
   turn: CallTurn,
-  { trace, seam }: Place,
+  { trace, seam }: CallPlace,
   {
     llm,
     asked,
@@ -97,12 +97,12 @@ function linksOf(
   return [
     ...asked.map(({ span }) => link('emits', turn, { ...own, io: 'output' }, { ...span, io: 'input' })),
     ...brought.map(({ tool }) =>
-      link('feeds', turn, { ...standing(state, tool), io: 'output' }, { ...own, io: 'input' }),
+      link('feeds', turn, { ...spanRef(state, tool), io: 'output' }, { ...own, io: 'input' }),
     ),
-    ...(tool ? [link('verdict', turn, { ...own, io: 'output' }, { ...standing(state, tool), io: 'verdict' })] : []),
+    ...(tool ? [link('verdict', turn, { ...own, io: 'output' }, { ...spanRef(state, tool), io: 'verdict' })] : []),
     ...(seam ? [link('compaction-seam', turn, { ...seam, io: 'output' }, { ...own, io: 'input' })] : []),
     ...(retried ? [link('retry-of', turn, { ...own, io: '' }, { ...retried, trace_id, io: '' })] : []),
-    ...(goesBack ? [link('fork-of', turn, { ...own, io: '' }, { ...standing(state, goesBack), io: '' })] : []),
+    ...(goesBack ? [link('fork-of', turn, { ...own, io: '' }, { ...spanRef(state, goesBack), io: '' })] : []),
   ];
 }
 
@@ -110,7 +110,7 @@ function linksOf(
 export const tipOf = ({ tip_hash }: CallTurn): string | null => (tip_hash === null ? null : headHash(tip_hash));
 
 /** Where a remembered span stands. It is remembered only while its trace is live. */
-export const standing = (
+export const spanRef = (
   { live }: SessionState,
   { n, span_id }: { n: number; span_id: string },
 ): { trace_id: string; span_id: string } => ({

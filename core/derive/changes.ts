@@ -163,7 +163,7 @@ export type RollupRow = {
 };
 
 /** What one call changes, in the order in which it is to be written: traces, spans, patches, dropped links, links, rollup. */
-export type Changes = {
+export type ProjectionChanges = {
   traces: TraceRow[]; // whole rows, written over what stands
   spans: SpanRow[];
   patches: SpanPatch[];

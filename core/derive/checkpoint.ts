@@ -1,6 +1,6 @@
 /** From where is a late call replayed? From a state kept as it was before some call at or before it. */
-import type { Changes } from './changes.ts';
-import { type Evidence, noEvidence } from './evidence.ts';
+import type { ProjectionChanges } from './changes.ts';
+import { noEvidence, type TranscriptEvidence } from './evidence.ts';
 import { rootPatch } from './live-trace.ts';
 import { type CallKey, keyOf } from './order.ts';
 import type { SessionState } from './state.ts';
@@ -24,7 +24,7 @@ export const checkpointAt = (state: SessionState, turn: CallTurn): Checkpoint | 
  * late because they overlap, and sparse far back; their number grows with the logarithm of the calls. What is not kept at
  * some length is not kept at any greater length, so that it never matters in which pieces a session was folded.
  */
-export function keptCheckpoints(turns: number): number[] {
+export function retainedCheckpoints(turns: number): number[] {
   const kept = new Set<number>();
   for (let distance = EVERY; distance <= turns; distance *= 2) {
     const last = Math.floor(turns / distance) * distance;
@@ -38,7 +38,7 @@ export function keptCheckpoints(turns: number): number[] {
  * rows in these ways only, and only while the state remembers them: a live trace and its root span, a tool that waits, a
  * thread's span and its way back to the tool that started it.
  */
-export function restoredRows(state: SessionState, evidence: Evidence = noEvidence): Changes {
+export function restoredRows(state: SessionState, evidence: TranscriptEvidence = noEvidence): ProjectionChanges {
   const { live, pending, agents } = state;
   const traceIds = new Map(live.map(({ n, row }) => [n, row.trace_id]));
   const traceOf = ({ n }: { n: number }): string => traceIds.get(n) ?? '';

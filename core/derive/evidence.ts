@@ -9,7 +9,7 @@ export type Anchor = {
   description: string;
 };
 
-export type Evidence = {
+export type TranscriptEvidence = {
   anchors: ReadonlyMap<string, Anchor>; // by thread_id
   /** Threads by the first words they were given (`first-words.ts`), for calls that do not name their thread. */
   prompts: ReadonlyMap<string, string>;
@@ -22,4 +22,4 @@ export type Evidence = {
 
 const nowhere = { cwd: null, git_branch: null, harness_version: null };
 
-export const noEvidence: Evidence = { anchors: new Map(), prompts: new Map(), title: null, ...nowhere };
+export const noEvidence: TranscriptEvidence = { anchors: new Map(), prompts: new Map(), title: null, ...nowhere };

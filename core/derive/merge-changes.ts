@@ -1,8 +1,8 @@
 /** What do many calls change together? Each row once, as it stands after the last of them. */
 import {
-  type Changes,
   type DroppedLinks,
   type LinkRow,
+  type ProjectionChanges,
   patched,
   type RollupRow,
   type SpanPatch,
@@ -30,7 +30,10 @@ export const noChanges = (): ChangeSum => ({
 });
 
 /** Adds to the sum in place: copying it at every call would cost as much as there are rows. */
-export function addChanges(sum: ChangeSum, { traces, spans, patches, links, dropped, rollup }: Changes): void {
+export function addChanges(
+  sum: ChangeSum,
+  { traces, spans, patches, links, dropped, rollup }: ProjectionChanges,
+): void {
   for (const row of traces) sum.traces.set(row.trace_id, row);
   for (const row of spans) {
     sum.spans.set(spanKey(row), row);
@@ -51,7 +54,7 @@ export const rowsIn = ({ traces, spans, patches, links }: ChangeSum): number =>
   traces.size + spans.size + patches.size + links.size;
 
 /** The sum as rows; null when nothing was added. */
-export const summed = ({ rollup, ...rows }: ChangeSum): Changes | null =>
+export const summed = ({ rollup, ...rows }: ChangeSum): ProjectionChanges | null =>
   rollup && {
     traces: [...rows.traces.values()],
     spans: [...rows.spans.values()],

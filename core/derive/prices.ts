@@ -1,7 +1,7 @@
 /** What did a call cost? Dated list prices of `@pydantic/genai-prices`, applied with exact decimals. Nothing is fetched. */
 import { calcPrice, type ModelPrice } from '@pydantic/genai-prices';
 import type { Usage } from '../model/usage.ts';
-import { type GivenRates, isMultiplied, tokenBill } from './bill.ts';
+import { type ConfiguredRates, isMultiplied, tokenBill } from './bill.ts';
 import type { Usd } from './changes.ts';
 import { addUsd, timesDecimal, usdOf } from './money.ts';
 import type { Terms } from './terms.ts';
@@ -74,7 +74,7 @@ const isOrdinary = ({ service_tier, speed, inference_geo, audio_tokens, other_mo
 const isOtherVersion = (name: string, known: string): boolean =>
   name.toLowerCase().startsWith(known) && /^-[1-9]\d?(?!\d)/.test(name.slice(known.length));
 
-function ratesOf(price: ModelPrice, usage: Usage): GivenRates | null {
+function ratesOf(price: ModelPrice, usage: Usage): ConfiguredRates | null {
   const rate = (key: string) => rateOf(price[key], usage.input_tokens);
   const input = rate('input_mtok');
   const output = rate('output_mtok') ?? (usage.output_tokens > 0 ? undefined : '0');

@@ -4,18 +4,18 @@ import { type CallSteps, tipOf } from './call-steps.ts';
 import { compactionOf } from './compaction.ts';
 import { headsAfter } from './heads.ts';
 import { keyOf } from './order.ts';
-import type { Place } from './place-call.ts';
+import type { CallPlace } from './place-call.ts';
 import { cutBytes } from './prompt.ts';
 import { actionOf, servedAfter } from './shadow.ts';
 import { LIMITS, type LiveTrace, newest, type PendingTool, type SessionState } from './state.ts';
 import { storable } from './storable.ts';
 import { tasksWith, taskTools } from './tasks.ts';
 import type { ThreadsAfter } from './threads.ts';
-import { toldBy, totalsWith, withTools } from './totals.ts';
+import { factsFrom, totalsWith, withTools } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 export type Folded = {
-  place: Place;
+  place: CallPlace;
   steps: CallSteps;
   threads: ThreadsAfter;
   own: LiveTrace; // the call's trace, with it
@@ -63,7 +63,7 @@ export function remembering(state: SessionState, turn: CallTurn, folded: Folded)
       ],
       LIMITS.tasks_asked,
     ),
-    told: toldBy(state.told, turn),
+    told: factsFrom(state.told, turn),
     fork_of: leads ? (inheritedFrom(turn) ?? state.fork_of) : state.fork_of,
     totals: {
       ...(turn.inherited_from === undefined

@@ -1,6 +1,6 @@
 /** What is a call beside the conversation for? The waiting tool that it judges or serves. (Reference section 4.6.) */
 import { normalAction } from '../harness/action.ts';
-import type { Verdict } from '../harness/harness.ts';
+import type { PermissionVerdict } from '../harness/harness.ts';
 import { verdictIn } from '../harness/harnesses.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
@@ -29,14 +29,14 @@ export function servedTool({ pending }: SessionState, turn: CallTurn): PendingTo
 }
 
 /** What a permission check answered; null: the call is none, or cannot be understood. */
-export const verdictOf = ({ kind, identity, reply }: CallTurn): Verdict | null =>
+export const verdictOf = ({ kind, identity, reply }: CallTurn): PermissionVerdict | null =>
   stageOf(kind) && verdictIn(identity.harness_id, kind, reply?.content ?? []);
 
 /** The tools that wait, once one of them was served. */
 export const servedAfter = (
   pending: readonly PendingTool[],
   tool: PendingTool | null,
-  verdict: Verdict | null,
+  verdict: PermissionVerdict | null,
 ): PendingTool[] =>
   pending.map((other) => {
     if (other !== tool) return other;

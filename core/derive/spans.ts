@@ -14,10 +14,10 @@ import { storable } from './storable.ts';
 import type { CallTurn, FreshMessage } from './turn.ts';
 
 /** Where a span stands: its trace, its parent, its number in the trace. */
-export type Place = { trace_id: string; parent_span_id: string | null; seq: number };
+export type SpanPosition = { trace_id: string; parent_span_id: string | null; seq: number };
 
 /** The root: the agent at work, for as long as the trace lasts. */
-export const agentSpan = (turn: CallTurn, place: Place): SpanRow => ({
+export const agentSpan = (turn: CallTurn, place: SpanPosition): SpanRow => ({
   ...blank(turn, place),
   span_id: agentSpanId(turn.call_id),
   kind: 'agent',
@@ -27,7 +27,7 @@ export const agentSpan = (turn: CallTurn, place: Place): SpanRow => ({
 });
 
 /** A sub-agent at work in a trace, for as long as its calls last. */
-export const threadSpan = (turn: CallTurn, place: Place, agent: Agent): SpanRow => ({
+export const threadSpan = (turn: CallTurn, place: SpanPosition, agent: Agent): SpanRow => ({
   ...blank(turn, place),
   span_id: agent.span_id,
   thread_id: agent.thread_id,
@@ -49,7 +49,7 @@ export const agentWords = ({
 /** The call itself, with what the conversation added; what it says is put in by whoever knows which of its tools have spans. */
 export function llmSpan(
   turn: CallTurn,
-  place: Place,
+  place: SpanPosition,
   { kind, status, priced }: { kind: CallKind; status: CallStatus; priced: Priced | null },
 ): SpanRow {
   const model = modelOf(turn);
@@ -85,7 +85,7 @@ export function llmSpan(
 }
 
 /** Context that a harness put in, as a step of its own. */
-export const eventSpan = (turn: CallTurn, place: Place, message: FreshMessage): SpanRow => ({
+export const eventSpan = (turn: CallTurn, place: SpanPosition, message: FreshMessage): SpanRow => ({
   ...blank(turn, place),
   span_id: eventSpanId(message.node_hash, turn.call_id),
   kind: 'event',
@@ -99,7 +99,7 @@ export const eventSpan = (turn: CallTurn, place: Place, message: FreshMessage): 
 });
 
 /** A tool at work, from the end of the answer that asked for it. */
-export const toolSpan = (turn: CallTurn, place: Place, span_id: string, block: ContentBlock): SpanRow => ({
+export const toolSpan = (turn: CallTurn, place: SpanPosition, span_id: string, block: ContentBlock): SpanRow => ({
   ...blank(turn, place),
   span_id,
   kind: 'tool',
@@ -155,7 +155,7 @@ export function commandOf(input: unknown): string | null {
 
 const isSaid = ({ role, injected }: FreshMessage) => (role === 'user' || role === 'system') && injected === '';
 
-const blank = (turn: CallTurn, place: Place): Omit<SpanRow, 'span_id' | 'kind' | 'name' | 'started_at'> => ({
+const blank = (turn: CallTurn, place: SpanPosition): Omit<SpanRow, 'span_id' | 'kind' | 'name' | 'started_at'> => ({
   ...noUsage,
   ...place,
   session_id: turn.session_id,

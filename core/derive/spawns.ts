@@ -14,7 +14,7 @@ const MOST_NAMES = 4;
 export const shortText = (text: string): string => storable(text.slice(0, SHOWN));
 
 /** The tools of an answer that start a thread. */
-export const askedSpawns = (turn: CallTurn, spans: readonly SpanRow[], n: number): Spawn[] =>
+export const requestedSpawns = (turn: CallTurn, spans: readonly SpanRow[], n: number): Spawn[] =>
   spans.flatMap(({ span_id, external_id, input: [block] }) => {
     const tool_input = block?.tool_input;
     const asked = spawnIn(turn.identity.harness_id, { tool_name: block?.tool_name ?? '', tool_input });

@@ -1,5 +1,5 @@
 /** What does the fold remember of a session? Plain JSON, bounded: it does not grow with the number of turns. */
-import type { Task, Verdict } from '../harness/harness.ts';
+import type { PermissionVerdict, Task } from '../harness/harness.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
 import type { Leaf } from './call-status.ts';
 import type { AgentTotals, ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
@@ -43,12 +43,12 @@ export type PendingTool = {
   started_at: string;
   action: string; // what it would do, normalised: its input's texts, a line each; at most 200 characters
   stages: number[]; // of permission checks that have judged it
-  verdict: Verdict | null; // the latest
+  verdict: PermissionVerdict | null; // the latest
   served: boolean; // a call beside the conversation has worked for it
 };
 
 /** What a waiting tool was asked that may change the session's tasks once its result is here. */
-export type TaskAsked = { n: number; span_id: string; tool_input: unknown };
+export type RequestedTask = { n: number; span_id: string; tool_input: unknown };
 
 /** A tool span that starts another thread, before its result and after. */
 export type Spawn = {
@@ -92,7 +92,7 @@ export type Compaction = {
 /** A failed call that waits for a retry with the same last message. */
 export type FailedCall = { tip: string; n: number; span_id: string };
 
-export type Totals = {
+export type SessionTotals = {
   trace_count: number;
   usage: Usage;
   cost_usd: Usd;
@@ -108,7 +108,7 @@ export type Totals = {
 };
 
 /** What the latest call that tells it says. */
-export type Told = Pick<
+export type SessionFacts = Pick<
   RollupRow,
   | 'name'
   | 'cwd'
@@ -137,10 +137,10 @@ export type SessionState = {
   preview: string | null;
   title: string | null; // as asked for over the wire
   tasks: Task[];
-  tasks_asked: TaskAsked[]; // oldest first
-  told: Told;
+  tasks_asked: RequestedTask[]; // oldest first
+  told: SessionFacts;
   fork_of: string | null; // the session in which the last call counts that was brought along
-  totals: Totals;
+  totals: SessionTotals;
 };
 
 /** Past these the oldest goes: what then comes for it is not joined. */

@@ -2,7 +2,7 @@
 import type { Task } from '../harness/harness.ts';
 import { tasksAfter } from '../harness/harnesses.ts';
 import type { SpanRow } from './changes.ts';
-import type { SessionState, TaskAsked } from './state.ts';
+import type { RequestedTask, SessionState } from './state.ts';
 import type { ToolResult } from './tools.ts';
 import type { CallTurn } from './turn.ts';
 
@@ -17,7 +17,7 @@ export const taskTools = (
   { kind, thread_id, identity }: CallTurn,
   waiting: readonly SpanRow[],
   n: number,
-): TaskAsked[] =>
+): RequestedTask[] =>
   waiting.flatMap(({ span_id, input: [block] }) => {
     if (kind !== 'main' || thread_id !== '' || !block) return [];
     const { tool_name = '', tool_input = null } = block;

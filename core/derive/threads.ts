@@ -2,17 +2,17 @@
 import { threadIn } from '../harness/harnesses.ts';
 import { agentTotalsWith, noAgentTotals } from './agent-totals.ts';
 import type { LinkRow, SpanPatch, SpanRow } from './changes.ts';
-import type { Evidence } from './evidence.ts';
+import type { TranscriptEvidence } from './evidence.ts';
 import { firstWords, wordsKey } from './first-words.ts';
 import { headOf } from './heads.ts';
 import { threadSpanId } from './ids.ts';
 import { durationNs, later } from './instants.ts';
 import { genuinePrompts } from './prompt.ts';
 import { agentWords, link } from './spans.ts';
-import { answeredSpawns, askedSpawns, claimedBy, shortText, spawnOf } from './spawns.ts';
+import { answeredSpawns, claimedBy, requestedSpawns, shortText, spawnOf } from './spawns.ts';
 import type { Agent, LiveTrace, SessionState, Spawn } from './state.ts';
 import type { ToolResult } from './tools.ts';
-import type { Spent } from './totals.ts';
+import type { CallSpend } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 /**
@@ -22,7 +22,7 @@ import type { CallTurn } from './turn.ts';
 export function attributed(
   state: SessionState,
   turn: CallTurn,
-  { prompts }: Evidence,
+  { prompts }: TranscriptEvidence,
 ): { turn: CallTurn; guessed: boolean } {
   const isTalk = turn.kind === 'main' || turn.kind === 'offshoot:compaction';
   if (!isTalk) return { turn, guessed: false };
@@ -33,7 +33,7 @@ export function attributed(
 }
 
 /** The thread that was given the first words of a call which begins a conversation; ''. */
-function toldByWords({ fresh, kind }: CallTurn, prompts: Evidence['prompts']): string {
+function toldByWords({ fresh, kind }: CallTurn, prompts: TranscriptEvidence['prompts']): string {
   const said = fresh.filter(({ injected }) => injected === '');
   const first = said.find(({ role }) => role === 'user');
   if (kind !== 'main' || !first || said.some(({ role }) => role === 'assistant')) return '';
@@ -48,7 +48,7 @@ export const agentOf = ({ agents, live }: SessionState, thread_id: string): Agen
 export function newThread(
   { spawns }: SessionState,
   turn: CallTurn,
-  { anchors }: Evidence,
+  { anchors }: TranscriptEvidence,
 ): { who: Pick<Agent, 'thread_id' | 'path' | 'label' | 'description'>; spawn: Spawn | null } {
   const { thread_id } = turn;
   const anchor = anchors.get(thread_id);
@@ -141,7 +141,7 @@ export function threadsAfter(
   const changed = back.filter((agent, i) => isOwn(i) || agent !== before[i]);
   return {
     agents: back,
-    spawns: [...spawns, ...(turn.kind === 'main' ? askedSpawns(turn, steps.waiting, trace.n) : [])],
+    spawns: [...spawns, ...(turn.kind === 'main' ? requestedSpawns(turn, steps.waiting, trace.n) : [])],
     patches: changed.map((agent) => agentPatch(agent, idOf(agent.n))),
     links: back
       .filter((agent, i) => agent.rejoined && !before[i]?.rejoined)
@@ -163,7 +163,7 @@ export type ThreadSteps = {
   waiting: SpanRow[]; // the tools without a result
   brought: { tool: { n: number; span_id: string }; result: ToolResult }[];
   tool_calls: number;
-  spent: Spent;
+  spent: CallSpend;
 };
 
 const isStartOf = (spawn: Spawn, { n, tool }: Agent): boolean => spawn.n === n && spawn.span_id === tool;

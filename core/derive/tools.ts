@@ -21,21 +21,21 @@ export const unanswered: ToolResult & { verdict: null } = {
 };
 
 /** A tool that an answer asks for; `result` where the provider ran it itself. */
-export type AskedTool = { span: SpanRow; result: ToolResult | null };
+export type RequestedTool = { span: SpanRow; result: ToolResult | null };
 
 /** `output`: what the answer says, without the tools that have no span, which `omitted` counts. */
-export type Asked = { asked: AskedTool[]; omitted: number; output: ContentBlock[] };
+export type RequestedTools = { asked: RequestedTool[]; omitted: number; output: ContentBlock[] };
 
 /**
  * A span for each tool that the answer asks for, in order, up to `mostSteps`. What the provider ran itself has its result in the
  * same answer.
  * @param seq number in the trace of the first of them
  */
-export function askedTools(
+export function requestedTools(
   turn: CallTurn,
   place: { trace_id: string; parent_span_id: string | null },
   seq: number,
-): Asked {
+): RequestedTools {
   const content = turn.reply?.content ?? [];
   const uses = content.flatMap((block, index) => (isToolUse(block) ? [{ block, index }] : []));
   const results = serverResults(content);
@@ -75,7 +75,7 @@ function serverResults(content: readonly ContentBlock[]): Map<string, { block: C
 }
 
 /** Results that a call brings as fresh messages, each with the span that waited for it. The first result of a tool wins. */
-export function broughtResults(
+export function deliveredResults(
   turn: CallTurn,
   n: number,
   pending: readonly PendingTool[],

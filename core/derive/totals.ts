@@ -6,13 +6,13 @@ import type { Identity } from '../model/identity.ts';
 import type { Usage } from '../model/usage.ts';
 import { type Leaf, sessionStatus } from './call-status.ts';
 import type { ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
-import { type Evidence, noEvidence } from './evidence.ts';
+import { noEvidence, type TranscriptEvidence } from './evidence.ts';
 import { addUsd, compareUsd } from './money.ts';
-import type { SessionState, Told, Totals } from './state.ts';
+import type { SessionFacts, SessionState, SessionTotals } from './state.ts';
 import { type ToolResult, touchesGit } from './tools.ts';
 import type { CallTurn } from './turn.ts';
 
-export type Spent = {
+export type CallSpend = {
   kind: CallKind;
   model: string;
   usage: Usage | null;
@@ -22,7 +22,7 @@ export type Spent = {
 };
 
 /** A trace with one more call's tokens and money. */
-export const traceWith = (row: TraceRow, { kind, model, usage, cost_usd, inherited_from }: Spent): TraceRow =>
+export const traceWith = (row: TraceRow, { kind, model, usage, cost_usd, inherited_from }: CallSpend): TraceRow =>
   usage === null || inherited_from !== null
     ? row
     : {
@@ -39,10 +39,10 @@ export const traceWith = (row: TraceRow, { kind, model, usage, cost_usd, inherit
       };
 
 /** The session's totals with one more call. */
-export function totalsWith(totals: Totals, spent: Spent): Totals {
+export function totalsWith(totals: SessionTotals, spent: CallSpend): SessionTotals {
   const { kind, model, usage, cost_usd } = spent;
   if (spent.inherited_from !== null) return withInherited(totals, spent);
-  const counted: Totals = {
+  const counted: SessionTotals = {
     ...totals,
     kind_counts: { ...totals.kind_counts, [kind]: (totals.kind_counts[kind] ?? 0) + 1 },
     model_calls: { ...totals.model_calls, [model]: callsOf(totals, model) + 1 },
@@ -57,7 +57,7 @@ export function totalsWith(totals: Totals, spent: Spent): Totals {
   };
 }
 
-const withInherited = (totals: Totals, { cost_usd }: Spent): Totals => ({
+const withInherited = (totals: SessionTotals, { cost_usd }: CallSpend): SessionTotals => ({
   ...totals,
   inherited_calls: totals.inherited_calls + 1,
   inherited_cost_usd:
@@ -65,7 +65,11 @@ const withInherited = (totals: Totals, { cost_usd }: Spent): Totals => ({
 });
 
 /** The session's totals with the tools that a call asked for and the results that it brought. */
-export const withTools = (totals: Totals, spans: readonly SpanRow[], results: readonly ToolResult[]): Totals => ({
+export const withTools = (
+  totals: SessionTotals,
+  spans: readonly SpanRow[],
+  results: readonly ToolResult[],
+): SessionTotals => ({
   ...totals,
   tool_result_count: totals.tool_result_count + results.length,
   tool_error_count: totals.tool_error_count + results.filter(({ status }) => status === 'error').length,
@@ -73,7 +77,10 @@ export const withTools = (totals: Totals, spans: readonly SpanRow[], results: re
 });
 
 /** What the latest call that tells it says of the session; silence changes nothing. */
-export const toldBy = (told: Told, { identity, session_id, surroundings, thread_id }: CallTurn): Told => ({
+export const factsFrom = (
+  told: SessionFacts,
+  { identity, session_id, surroundings, thread_id }: CallTurn,
+): SessionFacts => ({
   name: identity.session_name || told.name,
   cwd: identity.cwd || (thread_id === '' ? surroundings.cwd : '') || told.cwd, // a sub-agent may work elsewhere
   git_branch: (thread_id === '' ? surroundings.git_branch : '') || told.git_branch,
@@ -95,7 +102,7 @@ function parentOf({ harness_id, parent_harness_session_id }: Identity, own: stri
 }
 
 /** The session's row as of its last folded call. What came over the wire goes before what a transcript says. */
-export function rollupOf(state: SessionState, evidence: Evidence = noEvidence): RollupRow {
+export function rollupOf(state: SessionState, evidence: TranscriptEvidence = noEvidence): RollupRow {
   const { version, session_id, totals, told, leaf, preview, title, tasks, fork_of } = state;
   const { usage, model_usage, model_calls, ...counts } = totals;
   return {
@@ -129,10 +136,10 @@ export function rollupOf(state: SessionState, evidence: Evidence = noEvidence): 
   };
 }
 
-const statusOf = (leaf: Leaf | null, { tool_result_count, tool_error_count, has_git_activity }: Totals) =>
+const statusOf = (leaf: Leaf | null, { tool_result_count, tool_error_count, has_git_activity }: SessionTotals) =>
   sessionStatus(leaf, { results: tool_result_count, errors: tool_error_count, git: has_git_activity });
 
-function modelUsageWith(rows: ModelUsage[], { model, cost_usd, price }: Spent, usage: Usage): ModelUsage[] {
+function modelUsageWith(rows: ModelUsage[], { model, cost_usd, price }: CallSpend, usage: Usage): ModelUsage[] {
   const paid = price && { source: price.source, date: price.date };
   const same = (row: ModelUsage) =>
     row.model === model && row.price?.source === paid?.source && row.price?.date === paid?.date;
@@ -164,7 +171,7 @@ const byCost = (one: ModelUsage, other: ModelUsage) =>
   compareText(one.price?.source ?? '', other.price?.source ?? '');
 
 /** A model may be called `constructor`: only the record's own keys are counts. */
-const callsOf = ({ model_calls }: Totals, model: string) =>
+const callsOf = ({ model_calls }: SessionTotals, model: string) =>
   Object.hasOwn(model_calls, model) ? (model_calls[model] ?? 0) : 0;
 
 const mostFrequent = ({ unknown: _, ...calls }: Record<string, number>) =>

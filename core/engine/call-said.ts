@@ -1,13 +1,13 @@
 /** What does a request say that tells its purpose? Looked up when it is asked for, so that a long history costs nothing. */
 import { parseElement } from '../capture/slices.ts';
-import type { CallSaid } from '../harness/harness.ts';
+import type { CallTraits } from '../harness/harness.ts';
 import { textOf } from '../harness/said.ts';
 import type { Message } from '../model/bucket.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { fields, text } from '../provider/json.ts';
 
 /** A request's own words. `system` are the elements of the section of that name, which some formats have; `read` a message's. */
-export type SaidRequest<T extends { slice_id: string }> = {
+export type ParsedRequest<T extends { slice_id: string }> = {
   format: WireFormat;
   skeleton: Record<string, unknown>;
   system: readonly { slice_id: string; bytes: Uint8Array }[];
@@ -19,7 +19,7 @@ export type SaidRequest<T extends { slice_id: string }> = {
 export type KnownTexts = { get(key: string): string | undefined; set(key: string, text: string): unknown };
 
 /** A request that tells nothing. */
-export const saidNothing: Pick<CallSaid, 'system' | 'first' | 'last'> = {
+export const noTraits: Pick<CallTraits, 'system' | 'first' | 'last'> = {
   system: () => '',
   first: () => null,
   last: () => null,
@@ -29,10 +29,10 @@ export const saidNothing: Pick<CallSaid, 'system' | 'first' | 'last'> = {
 const SYSTEM_RUN = 16;
 
 /** @param known texts of earlier requests: a conversation repeats its system prompt with each call */
-export function saidBy<T extends { slice_id: string }>(
-  { format, skeleton, system, messages, read }: SaidRequest<T>,
+export function traitsOf<T extends { slice_id: string }>(
+  { format, skeleton, system, messages, read }: ParsedRequest<T>,
   known: KnownTexts,
-): Pick<CallSaid, 'system' | 'first' | 'last'> {
+): Pick<CallTraits, 'system' | 'first' | 'last'> {
   const isSystem = (message: T) => read(message).role === 'system';
   const leading = once(() => {
     const run = messages.slice(0, SYSTEM_RUN);

@@ -20,7 +20,7 @@ const REMEMBERED_BYTES = 32 * 1024 * 1024;
 const AT_ONCE = { ids: 512, bytes: 4 * 1024 * 1024 };
 
 /** A conversation sends the same pieces again and again: the last ones used are kept, so that each is read about once. */
-export function openCheckedSlices({ ask }: Pick<Database, 'ask'>): CheckedSlices {
+export function openCheckedSlices({ execute }: Pick<Database, 'execute'>): CheckedSlices {
   const remembered = new LRUCache<string, Uint8Array>({
     maxSize: REMEMBERED_BYTES,
     sizeCalculation: ({ byteLength }) => byteLength + 200,
@@ -35,7 +35,7 @@ export function openCheckedSlices({ ask }: Pick<Database, 'ask'>): CheckedSlices
     }
     for (let from = 0; from < missing.length; ) {
       const wanted = missing.slice(from, from + AT_ONCE.ids);
-      const { asked, slices } = await ask('slicesUpTo', { ids: wanted, max_bytes: AT_ONCE.bytes });
+      const { asked, slices } = await execute('slicesUpTo', { ids: wanted, max_bytes: AT_ONCE.bytes });
       for (const slice of slices) {
         const bytes = checked(slice);
         found.set(slice.slice_id, bytes);

@@ -3,15 +3,15 @@ import type { Database } from '../db/database.ts';
 import type { Claimed } from '../db/derive/transcript-claims.ts';
 import type { TranscriptCommit, TranscriptState } from '../db/derive/transcript-readings.ts';
 import type { PlacedNode } from '../db/store/put-nodes.ts';
-import { type Evidence, noEvidence } from '../derive/evidence.ts';
+import { noEvidence, type TranscriptEvidence } from '../derive/evidence.ts';
 import { type CallKey, compareKeys, keyOf } from '../derive/order.ts';
 import {
   changedPrompts,
   changedThreads,
+  differsOnSession,
   evidenceFrom,
   evidenceIn,
   evidenceText,
-  tellsOfSession,
 } from '../derive/transcript/evidence.ts';
 import {
   type CountedTurn,
@@ -28,7 +28,7 @@ import type { Reader } from './reader.ts';
 import { rereadSession } from './reread-session.ts';
 
 export type SessionEvidence = {
-  evidence: Evidence;
+  evidence: TranscriptEvidence;
   /** From where on the fold differs from what stands because of what transcripts say; null: nowhere. */
   differs: CallKey | null;
   retitled: boolean; // the session has another title than stands, or works elsewhere
@@ -43,7 +43,7 @@ export async function sessionEvidence(
   reader: Reader,
   session_id: string,
 ): Promise<SessionEvidence> {
-  const state = await database.ask('transcriptState', { session_id });
+  const state = await database.execute('transcriptState', { session_id });
   const { reading } = state;
   if (state.newest === null && !reading && !state.has_claims) return nothing;
   const projected = isProjected(state);
@@ -71,26 +71,26 @@ const isCurrent = (state: TranscriptState): boolean =>
 
 /** The calls that a session's transcripts tell of, whether or not they are what stands. */
 export async function projectedTurns(
-  database: Pick<Database, 'ask'>,
+  database: Pick<Database, 'execute'>,
   { priceOf }: Pick<Reader, 'priceOf'>,
   session_id: string,
 ): Promise<CountedTurn[]> {
   const told = transcriptTurns(session_id, (await readTranscripts(database, session_id)).sources, priceOf);
-  return countedOnce(session_id, told, inheritedIn(await database.ask('currentClaims', { session_id })));
+  return countedOnce(session_id, told, inheritedIn(await database.execute('currentClaims', { session_id })));
 }
 
 const inheritedIn = ({ inherited }: Claimed): Inherited =>
   new Map(inherited.map(({ call_key, session_id }) => [call_key, session_id]));
 
 /** The nodes of the calls that stand; `elsewhere` those that others hang on and another session holds. `waits`: something is new that has not been read yet. */
-export async function standingTranscripts(
-  { ask }: Pick<Database, 'ask'>,
+export async function storedTranscripts(
+  { execute }: Pick<Database, 'execute'>,
   reader: Pick<Reader, 'priceOf'>,
   session_id: string,
 ): Promise<{ nodes: PlacedNode[]; elsewhere: string[]; read_up_to: number; waits: boolean }> {
-  const state = await ask('transcriptState', { session_id });
+  const state = await execute('transcriptState', { session_id });
   const waits = (state.newest !== null || state.reading !== null) && !isCurrent(state);
-  const told = state.reading?.projected ? await projectedTurns({ ask }, reader, session_id) : [];
+  const told = state.reading?.projected ? await projectedTurns({ execute }, reader, session_id) : [];
   const elsewhere = told.flatMap((call) => call.elsewhere.map(({ node_hash }) => node_hash));
   return { nodes: placedNodes(session_id, told), elsewhere, read_up_to: state.reading?.read_up_to ?? 0, waits };
 }
@@ -107,7 +107,7 @@ async function newEvidence(
   const projected = isProjected(state);
   const read = await readTranscripts(database, session_id);
   const held = projected ? transcriptTurns(session_id, read.sources, reader.priceOf) : [];
-  const claimed = await database.ask('claimCalls', { session_id, claims: held.map(({ claim }) => claim) });
+  const claimed = await database.execute('claimCalls', { session_id, claims: held.map(({ claim }) => claim) });
   const told = countedOnce(session_id, held, inheritedIn(claimed));
   const { gone, changed } = await differences(database, session_id, told);
   if (gone.length > 0 && state.has_calls) {
@@ -122,7 +122,7 @@ async function newEvidence(
   return {
     evidence,
     differs: [...gone, ...changed.map(({ turn }) => keyOf(turn)), ...moved].reduce<CallKey | null>(first, null),
-    retitled: tellsOfSession(evidence, before),
+    retitled: differsOnSession(evidence, before),
     commit: {
       reading:
         state.newest === null
@@ -147,11 +147,11 @@ const first = (one: CallKey | null, other: CallKey): CallKey => (one && compareK
 
 /** `gone` stands and is not told, or not so; `changed` is told and does not stand so. */
 async function differences(
-  { ask }: Pick<Database, 'ask'>,
+  { execute }: Pick<Database, 'execute'>,
   session_id: string,
   told: readonly TranscriptTurn[],
 ): Promise<{ gone: CallKey[]; changed: (TranscriptTurn & { digest: string })[] }> {
-  const standing = await ask('standingTranscriptCalls', { session_id });
+  const standing = await execute('projectedTranscriptCalls', { session_id });
   const known = new Map(standing.map((call) => [call.call_id, call]));
   const changed = told
     .map((call) => ({ ...call, digest: turnDigest(call.turn) }))
@@ -164,17 +164,17 @@ async function differences(
 type Threads = {
   session_id: string;
   has_calls: boolean; // over the wire
-  before: Evidence;
-  evidence: Evidence;
+  before: TranscriptEvidence;
+  evidence: TranscriptEvidence;
   read: ReadTranscripts;
   told: readonly TranscriptTurn[];
 };
 
 /** Where the threads begin of which something else is known now. */
-async function movedThreads({ ask }: Pick<Database, 'ask'>, threads: Threads): Promise<CallKey[]> {
+async function movedThreads({ execute }: Pick<Database, 'execute'>, threads: Threads): Promise<CallKey[]> {
   const { session_id, has_calls, before, evidence, read, told } = threads;
   const thread_ids = changedThreads(before, evidence);
-  const wire = thread_ids.length > 0 ? await ask('firstCalls', { session_id, thread_ids }) : [];
+  const wire = thread_ids.length > 0 ? await execute('firstCalls', { session_id, thread_ids }) : [];
   const own = thread_ids.flatMap((id) => told.find(({ turn }) => turn.thread_id === id)?.turn ?? []).map(keyOf);
   const guessed = has_calls ? changedPrompts(before, evidence).map((id) => beginning(read, id)) : [];
   return [...wire, ...own, ...guessed];

@@ -1,7 +1,7 @@
 /** How is one session brought up to its turns? Load, fold, commit, in pieces that memory can hold, under a lease. */
 import type { Database } from '../db/database.ts';
 import type { Lease } from '../db/derive/derive-queue.ts';
-import { type Checkpoint, keptCheckpoints, restoredRows } from '../derive/checkpoint.ts';
+import { type Checkpoint, restoredRows, retainedCheckpoints } from '../derive/checkpoint.ts';
 import { fold } from '../derive/fold.ts';
 import { addChanges, noChanges, rowsIn, summed } from '../derive/merge-changes.ts';
 import { type CallKey, compareKeys, keyOf } from '../derive/order.ts';
@@ -38,7 +38,7 @@ export async function deriveSession(
   const { session_id, lease_token, mark } = lease;
   if (lease.from_scratch) await rereadSession(database, reader, session_id);
   const { evidence, differs, ...told } = await sessionEvidence(database, reader, session_id);
-  const found = await database.ask('deriveState', { session_id, version: DERIVE_VERSION, differs });
+  const found = await database.execute('deriveState', { session_id, version: DERIVE_VERSION, differs });
   const { up_to_seq } = found;
   let state: SessionState = found.state ?? emptyState(session_id);
   let replace = found.state === null ? ('all' as const) : found.replay_from;
@@ -75,7 +75,7 @@ export async function deriveSession(
     }
     folded += taken.turns;
     const { committed, again } = await precedence.committing(() =>
-      database.ask('commitDerive', {
+      database.execute('commitDerive', {
         session_id,
         lease_token,
         mark,
@@ -83,7 +83,7 @@ export async function deriveSession(
         state: state.turns > 0 ? state : null,
         folded_seq: up_to_seq,
         checkpoints,
-        kept_checkpoints: keptCheckpoints(state.turns),
+        kept_checkpoints: retainedCheckpoints(state.turns),
         replace,
         more,
         transcripts,

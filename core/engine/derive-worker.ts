@@ -5,10 +5,10 @@ import type { Database } from '../db/database.ts';
 import type { Lease } from '../db/derive/derive-queue.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
 import { DatabaseError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { deriveSession } from './derive-session.ts';
-import type { Pace } from './pace.ts';
+import type { EnginePace } from './pace.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Reader } from './reader.ts';
 
@@ -24,11 +24,11 @@ export type DeriveWorker = {
 type Deps = {
   database: Database;
   reader: Reader;
-  log: Log;
+  log: Logger;
   metrics: Pick<Metrics, 'derived' | 'derivePending'>;
   signal: AbortSignal;
   pollMs?: number;
-  rest?: Pace['rest'];
+  rest?: EnginePace['rest'];
   precedence?: Precedence;
 };
 
@@ -86,11 +86,11 @@ export function runDeriveWorker({
     const { session_id, lease_token } = lease;
     const began = performance.now();
     const heart = setInterval(() => {
-      database.ask('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // the commit finds out
+      database.execute('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // the commit finds out
     }, LEASE_MS / 3);
     try {
       const { folded, end } = await deriveSession({ database, reader, signal, precedence }, lease);
-      if (end === 'stopped') await database.ask('returnLease', { session_id, lease_token });
+      if (end === 'stopped') await database.execute('returnLease', { session_id, lease_token });
       if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
       interrupted = 0;
       metrics.derived((performance.now() - began) / 1_000);
@@ -114,10 +114,10 @@ export function runDeriveWorker({
         );
       interrupted = Math.min(interrupted * 2 || PATIENCE_MS.first, PATIENCE_MS.most);
       await sleep(interrupted);
-      await persistently(() => database.ask('returnLease', { session_id, lease_token }));
+      await persistently(() => database.execute('returnLease', { session_id, lease_token }));
       return;
     }
-    const outcome = await database.ask('failDerive', { session_id, lease_token, error: classOf(error) });
+    const outcome = await database.execute('failDerive', { session_id, lease_token, error: classOf(error) });
     const stack = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // places, no message
     log.error(
       { session_id, reason: classOf(error), attempt: attempts + 1, parked: outcome?.parked ?? false, stack },
@@ -130,19 +130,19 @@ export function runDeriveWorker({
     const free = LANES - active.size;
     if (free <= 0) return false;
     const background = ![...active.values()].some((lane) => lane.background);
-    const leases = await database.ask('leaseDirty', { limit: free, background, lease_ms: LEASE_MS });
+    const leases = await database.execute('leaseDirty', { limit: free, background, lease_ms: LEASE_MS });
     leases.forEach(start);
     patience = PATIENCE_MS.first;
     if (performance.now() - gaugedAt >= pollMs) {
       gaugedAt = performance.now();
-      const { queued, parked, oldest_seconds } = await database.ask('derivePending', {});
+      const { queued, parked, oldest_seconds } = await database.execute('derivePending', {});
       metrics.derivePending({ queue: queued, parked, lagSeconds: oldest_seconds });
     }
     return leases.length > 0;
   };
 
   const run = async (): Promise<void> => {
-    if (database.kind === 'embedded') await persistently(() => database.ask('freeLeases', {}));
+    if (database.kind === 'embedded') await persistently(() => database.execute('freeLeases', {}));
     let unlisten = async () => {};
     database.listen('svc_dirty', poke).then(
       (stop) => {
@@ -177,7 +177,7 @@ export function runDeriveWorker({
     do {
       const from: string | null = after;
       const answer: { last: string | null; marked: number } | null = await persistently(() =>
-        database.ask('markOutdated', { derive_version: DERIVE_VERSION, after: from, limit: OUTDATED_AT_ONCE }),
+        database.execute('markOutdated', { derive_version: DERIVE_VERSION, after: from, limit: OUTDATED_AT_ONCE }),
       );
       after = answer?.last ?? null;
       all += answer?.marked ?? 0;

@@ -8,7 +8,7 @@ import { openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
 import { yieldToListeners } from '../yield-to-listeners.ts';
 import { runIntake } from './intake.ts';
-import { toldReader } from './journal-age.ts';
+import { reportingReader } from './journal-age.ts';
 import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
 import { openPace } from './pace.ts';
 import { openPrecedence } from './precedence.ts';
@@ -41,7 +41,7 @@ async function open() {
   const { connection } = data;
   const away = () => say({ kind: 'identity', identity_key: null });
   if (data.reach && connection.kind === 'server') await reachDatabase({ server: connection, away, log, signal });
-  const { identity_key } = await database.ask('installation', {});
+  const { identity_key } = await database.execute('installation', {});
   say({ kind: 'identity', identity_key });
   const derive = data.derive
     ? (await import('./derive-worker.ts')).runDeriveWorker({ database, reader, log, metrics, signal, rest, precedence })
@@ -55,8 +55,8 @@ async function open() {
 }
 
 async function takeIn({ folder, runId }: JournalToRead, stored: () => void) {
-  const positions = await database.ask('journalPositions', {});
-  const journal = toldReader(
+  const positions = await database.execute('journalPositions', {});
+  const journal = reportingReader(
     openJournalReader({ folder, liveRunId: runId, positions, log }),
     runId,
     ({ segment, byteOffset }, waiting) => say({ kind: 'stored', segment, byteOffset, waiting }),

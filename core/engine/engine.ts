@@ -2,7 +2,7 @@
 import type { Worker } from 'node:worker_threads';
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import type { PriceTable } from '../derive/price-file.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import { startWorker } from '../start-worker.ts';
@@ -42,7 +42,7 @@ type Deps = {
   derive: boolean;
   prices: PriceTable | null;
   logLevel: string;
-  log: Log;
+  log: Logger;
 };
 
 const TELL_MS = 20;

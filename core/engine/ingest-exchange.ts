@@ -9,7 +9,7 @@ import type { Identity } from '../model/identity.ts';
 import { IngestTurn } from '../model/ingest.ts';
 import { type FormatId, ProviderId } from '../model/provider.ts';
 import { type Fields, fields, isFields, parseForeign, text } from '../provider/json.ts';
-import { REDUCED_TYPE, saysNothing } from '../provider/reduced-reply.ts';
+import { isEmptyReply, REDUCED_TYPE } from '../provider/reduced-reply.ts';
 import { bodyText } from '../provider/sse.ts';
 import { redactJson } from '../redaction/json.ts';
 import { redactText } from '../redaction/text.ts';
@@ -136,7 +136,7 @@ function answerOf(body: Uint8Array, response: Range | undefined, document: Field
     const headers = [...headerOf('content-type', meta.content_type), ...headerOf('content-encoding', coding)];
     return { bytes: raw, headers, status: status ?? 200 };
   }
-  if (!saysNothing(document.response)) {
+  if (!isEmptyReply(document.response)) {
     return { bytes: bytesOf(body, response), headers: [['content-type', REDUCED_TYPE]], status: status ?? 200 };
   }
   return { bytes: new Uint8Array(), headers: status === null ? null : [], status };

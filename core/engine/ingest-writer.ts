@@ -1,10 +1,10 @@
 /** How does a turn that a client captured itself get into the log? Read, sliced and committed before its sender hears of it. */
 import { instantNow } from '../capture/clock.ts';
 import type { Database } from '../db/database.ts';
-import type { PreparedTurn, StoredTurn, TurnBatch } from '../db/store/append-turns.ts';
+import type { AppendedTurn, PreparedTurn, TurnBatch } from '../db/store/append-turns.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
-import type { IngestVerdict, KeptTurn } from '../model/ingest.ts';
+import type { AcceptedTurn, IngestVerdict } from '../model/ingest.ts';
 import { ingestExchange } from './ingest-exchange.ts';
 import { openNewSlices } from './new-slices.ts';
 import { type LooseSlice, type OpenedExchange, openExchange, prepareMemory } from './prepare-exchange.ts';
@@ -31,7 +31,7 @@ type Deps = {
 type Waiting = {
   turn: PreparedTurn;
   slices: LooseSlice[];
-  kept(stored: Omit<KeptTurn, 'request_id' | 'provider'>): void;
+  kept(stored: Omit<AcceptedTurn, 'request_id' | 'provider'>): void;
   failed(error: unknown): void;
 };
 
@@ -82,7 +82,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
     const named = { ...opened.goesOn, client_key };
     const find = () =>
       previousCall(
-        database.ask,
+        database.execute,
         named,
         [...underway, ...waiting].map(({ turn }) => turn),
       );
@@ -97,7 +97,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   };
 
   const write = (turn: PreparedTurn, slices: LooseSlice[]) =>
-    new Promise<Omit<KeptTurn, 'request_id' | 'provider'>>((kept, failed) => {
+    new Promise<Omit<AcceptedTurn, 'request_id' | 'provider'>>((kept, failed) => {
       waiting.push({ turn, slices, kept, failed });
       if (!writing) void writeAll();
     });
@@ -132,7 +132,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
     if (fresh.length > 0) newSlices.stored(slices); // where nothing was new, none of them was put
     const known = new Map(fresh.map((one) => [one.call_id, { ...one, deduped: false }]));
     const others = turns.map(({ call_id }) => call_id).filter((call_id) => !known.has(call_id));
-    const before = others.length > 0 ? await database.ask('storedCalls', { call_ids: others }) : [];
+    const before = others.length > 0 ? await database.execute('storedCalls', { call_ids: others }) : [];
     const found = new Map(before.map((one) => [one.call_id, { ...one, deduped: true }]));
     const told = new Set<string>();
     for (const { turn, kept, failed } of batch) {
@@ -154,12 +154,12 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   };
 
   /** Where another process has stored the same request meanwhile, the database finds it when it is asked once more. */
-  const stored = async (batch: TurnBatch): Promise<StoredTurn[]> => {
+  const stored = async (batch: TurnBatch): Promise<AppendedTurn[]> => {
     try {
-      return await database.ask('appendTurns', batch);
+      return await database.execute('appendTurns', batch);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.sqlstate === UNIQUE_VIOLATION)) throw error;
-      return database.ask('appendTurns', batch);
+      return database.execute('appendTurns', batch);
     }
   };
 

@@ -5,11 +5,11 @@ import type { Database } from '../db/database.ts';
 import type { PreparedTurn, TurnBatch } from '../db/store/append-turns.ts';
 import type { BookedRequest } from '../db/store/book-coverage.ts';
 import { DatabaseError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { openBreather } from './breather.ts';
 import { type FreshSlices, openNewSlices } from './new-slices.ts';
-import type { Pace } from './pace.ts';
+import type { EnginePace } from './pace.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
 import { type GoesOn, type LooseSlice, prepareMemory } from './prepare-exchange.ts';
 import { openCall } from './prepare-turn.ts';
@@ -29,12 +29,12 @@ type Deps = {
   database: Database;
   journal: JournalReader;
   reader?: Reader;
-  log: Log;
+  log: Logger;
   metrics: Pick<Metrics, 'intakeTurn' | 'intakeBatch' | 'notCaptured'>;
   signal: AbortSignal;
   stored?: () => void; // turns have come in
   freed?: (bytes: number) => void; // of the journal, deleted
-  rest?: Pace['rest'];
+  rest?: EnginePace['rest'];
   precedence?: Precedence;
 };
 
@@ -124,7 +124,7 @@ export function runIntake({
   const previousOf = (named: GoesOn & { client_key: string }, before: readonly Item[]) =>
     persist(() =>
       previousCall(
-        database.ask,
+        database.execute,
         named,
         before.flatMap(({ turn }) => turn ?? []),
       ),
@@ -141,7 +141,7 @@ export function runIntake({
     const slices = items.flatMap((item) => item.slices);
     const { batch, turns } = await newSlices.storing(slices, async (fresh) => {
       const batch = batchOf(items, fresh);
-      return { batch, turns: await database.ask('appendTurns', batch) };
+      return { batch, turns: await database.execute('appendTurns', batch) };
     });
     newSlices.stored(slices);
     for (const position of batch.positions) journal.committed(position);
@@ -159,7 +159,7 @@ export function runIntake({
     if (!call) throw new Error(`Cannot book a request: ${reason}`);
     const { opened, request, response } = call;
     await persist(
-      () => database.ask('parkTurn', { opened, request, response, reason, position }),
+      () => database.execute('parkTurn', { opened, request, response, reason, position }),
       () => true,
     );
     journal.committed(position);
@@ -205,7 +205,7 @@ export function runIntake({
     if (segments.length === 0) return;
     tidiedAt = performance.now();
     try {
-      await persist(() => database.ask('checkpoint', {}));
+      await persist(() => database.execute('checkpoint', {}));
     } catch (error) {
       log.warn(
         { reason: reasonOf(error) },

@@ -56,18 +56,18 @@ export function openJournalAge(): JournalAge {
 const isBehind = (mark: Mark, segment: number, byteOffset: number) =>
   mark.segment > segment || (mark.segment === segment && mark.byteOffset > byteOffset);
 
-export type Place = { segment: number; byteOffset: number };
+export type JournalOffset = { segment: number; byteOffset: number };
 
 /**
  * The engine's side: a reader that tells how far its live run is stored, and since when the oldest call waits that it has handed out.
  * An empty read says that all is stored which was written before it, calls that cannot be made out of the files among it.
  */
-export function toldReader(
+export function reportingReader(
   reader: JournalReader,
   liveRunId: string,
-  tell: (stored: Place, waiting: number | null) => void,
+  tell: (stored: JournalOffset, waiting: number | null) => void,
 ): JournalReader {
-  let written: Place = { segment: 0, byteOffset: 0 };
+  let written: JournalOffset = { segment: 0, byteOffset: 0 };
   let stored = written;
   let told = '';
   const tellNews = () => {

@@ -2,7 +2,7 @@
 import { headersFrom } from '../capture/header-template.ts';
 import { unpackSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
-import type { PackedBytes, StoredTurn } from '../db/derive/derive-turns.ts';
+import type { PackedBytes, TurnToDerive } from '../db/derive/derive-turns.ts';
 import type { CallKey } from '../derive/order.ts';
 import type { CallTurn } from '../derive/turn.ts';
 import { Ending } from '../model/coverage.ts';
@@ -25,7 +25,7 @@ export async function loadTurns(
   { formatById }: Pick<Reader, 'formatById'>,
   { session_id, after, up_to_seq }: { session_id: string; after: CallKey | null; up_to_seq: number },
 ): Promise<LoadedTurns> {
-  const page = await database.ask('turnsToDerive', { session_id, after, up_to_seq, ...PAGE });
+  const page = await database.execute('turnsToDerive', { session_id, after, up_to_seq, ...PAGE });
   let bytes = 0;
   const unpack = (packed: PackedBytes) => {
     const unpacked = unpackSlice(packed);
@@ -48,7 +48,7 @@ export async function loadTurns(
 
 function callTurn(
   session_id: string,
-  stored: StoredTurn,
+  stored: TurnToDerive,
   headers: (template: string | null, values: string[]) => HeaderList,
   unpack: (packed: PackedBytes) => Uint8Array,
   formatById: Reader['formatById'],

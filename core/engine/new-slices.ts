@@ -29,7 +29,7 @@ export function openNewSlices(database: Database): NewSlices {
     const wanted = new Map<string, Uint8Array>();
     for (const { slice_id, bytes } of slices) if (!known.has(slice_id)) wanted.set(slice_id, bytes);
     if (wanted.size === 0) return { slices: [], purges: under };
-    const found = await database.ask('knownSlices', { ids: [...wanted.keys()] });
+    const found = await database.execute('knownSlices', { ids: [...wanted.keys()] });
     if (found.purges !== under) {
       const forgotten = known.size > 0;
       known.clear();

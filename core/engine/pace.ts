@@ -31,14 +31,14 @@ export function watchListeners({ calls, hasRoom }: Passing, heard: (busy: boolea
   return () => clearInterval(timer);
 }
 
-export type Pace = {
+export type EnginePace = {
   /** What the listeners' thread tells. */
   busy(is: boolean): void;
   /** To be awaited after work that took so long: at once, or a rest while the listeners are busy. */
   rest(workedMs: number): Promise<void>;
 };
 
-export function openPace(signal: AbortSignal): Pace {
+export function openPace(signal: AbortSignal): EnginePace {
   let busySince: number | null = null;
   const resting = new Set<() => void>();
   const wakeAll = () => {

@@ -14,16 +14,16 @@ import type { Preceding } from './read-turn.ts';
  * @param earlier turns that are to be stored before the request, in their order
  */
 export async function previousCall(
-  ask: Database['ask'],
+  execute: Database['execute'],
   { response_id, conversation, client_key }: GoesOn & { client_key: string },
   earlier: readonly PreparedTurn[],
 ): Promise<PreviousCall | null> {
-  if (response_id === '') return conversation && lastCall(ask, conversation, earlier);
+  if (response_id === '') return conversation && lastCall(execute, conversation, earlier);
   const own = (call: { client_key: string }) => call.client_key === client_key;
   const waiting = earlier.filter(({ nodes }) => nodes.call.response_id === response_id);
   const near = waiting.findLast(own);
   if (near) return inBatch(near);
-  const stored = await ask('previousAnswers', { response_id });
+  const stored = await execute('previousAnswers', { response_id });
   const found = stored.find(own);
   const foreign = waiting.at(-1);
   if (!found && foreign) return inBatch(foreign);
@@ -31,7 +31,7 @@ export async function previousCall(
 }
 
 async function lastCall(
-  ask: Database['ask'],
+  execute: Database['execute'],
   conversation: ConversationUpTo,
   earlier: readonly PreparedTurn[],
 ): Promise<PreviousCall | null> {
@@ -44,7 +44,7 @@ async function lastCall(
       sessionId(identity.harness_id, identity.harness_session_id) === session_id,
   );
   if (near) return inBatch(near);
-  const [last] = await ask('lastAnswers', conversation);
+  const [last] = await execute('lastAnswers', conversation);
   return inStore(last);
 }
 

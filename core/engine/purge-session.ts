@@ -1,6 +1,6 @@
 /** How is a session purged? Its turns are read once more, since a reading makes slices that no recipe names; then all of it goes. */
 import { setImmediate as immediately } from 'node:timers/promises';
-import type { Answer, Database } from '../db/database.ts';
+import type { Database, OperationResult } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
 import { readingMemory } from './read-turn.ts';
 import { builtIn } from './reader.ts';
@@ -10,24 +10,24 @@ const PAGE = 64; // turns
 
 /** null: there was never such a session. Turns that come in after the call are no part of it. */
 export async function purgeSession(
-  ask: Database['ask'],
+  execute: Database['execute'],
   { session_id, reason }: { session_id: string; reason: string },
-): Promise<Answer<'purgeSession'> | null> {
-  const opened = await ask('openPurge', { session_id });
+): Promise<OperationResult<'purgeSession'> | null> {
+  const opened = await execute('openPurge', { session_id });
   if (!opened) return null;
   const { up_to } = opened;
-  return ask('purgeSession', { session_id, up_to, made: await slicesMade(ask, session_id, up_to), reason });
+  return execute('purgeSession', { session_id, up_to, made: await slicesMade(execute, session_id, up_to), reason });
 }
 
 /** One call at a time: it may run beside a listener. */
-async function slicesMade(ask: Database['ask'], session_id: string, up_to: number): Promise<string[]> {
+async function slicesMade(execute: Database['execute'], session_id: string, up_to: number): Promise<string[]> {
   const memory = readingMemory(5_000);
   const made = new Set<string>();
   for (let after = 0; ; ) {
-    const turns = await ask('turnsToRead', { session_id, after, limit: PAGE });
+    const turns = await execute('turnsToRead', { session_id, after, limit: PAGE });
     for (const turn of turns.filter(({ raw_turn_id }) => raw_turn_id <= up_to)) {
       try {
-        const { own_slices } = await readAgain(ask, builtIn, turn, memory, null);
+        const { own_slices } = await readAgain(execute, builtIn, turn, memory, null);
         for (const { slice_id } of own_slices) made.add(slice_id);
       } catch (error) {
         if (error instanceof DatabaseError) throw error; // anything else: its bytes are not all there, and what is there goes all the same

@@ -4,14 +4,14 @@ import { aborted } from '../aborted.ts';
 import { openPool, type Server } from '../db/client/server.ts';
 import { migrate, readMigrations } from '../db/migrate.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 
 const PATIENCE_MS = { first: 100, most: 5_000 };
 
 type Deps = {
   server: Pick<Server, 'dsn' | 'pooled'>;
   away: () => void; // it cannot be used for now
-  log: Log;
+  log: Logger;
   signal: AbortSignal;
 };
 

@@ -10,12 +10,12 @@ import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';
 const answerRead = leftBehind({ large: 1_048_576, enough: 8_388_608, afterMs: 0 });
 
 /** An answer's bytes as they came. */
-export type Answer = { bytes: Uint8Array; headers: HeaderList };
+export type AnswerBytes = { bytes: Uint8Array; headers: HeaderList };
 
 /** `unreadable` says why there is no reply where bytes came; it never quotes them. */
 export function readAnswer(
   format: WireFormat,
-  answer: Answer | null,
+  answer: AnswerBytes | null,
 ): { reply: Reply | null; unreadable: string | null } {
   if (!answer || answer.bytes.byteLength === 0) return { reply: null, unreadable: null };
   try {

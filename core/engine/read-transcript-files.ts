@@ -15,8 +15,11 @@ export type ReadTranscripts = {
   report: Omit<TranscriptReport, 'suppressed_by_wire'>;
 };
 
-export async function readTranscripts(database: Pick<Database, 'ask'>, session_id: string): Promise<ReadTranscripts> {
-  const uploads = await database.ask('transcriptUploads', { session_id });
+export async function readTranscripts(
+  database: Pick<Database, 'execute'>,
+  session_id: string,
+): Promise<ReadTranscripts> {
+  const uploads = await database.execute('transcriptUploads', { session_id });
   const out: ReadTranscripts = { sources: [], threads: [], report: { ...noReport, omitted_types: {} } };
   for (const identity of await transcriptCandidates(database, session_id)) {
     if (identity.lifecycle === 'interacted') out.report.interacted_rows++;

@@ -20,15 +20,15 @@ export type TranscriptCandidates = {
 
 /** What there is, without reading any of it. The main file comes first, then the agents by id. */
 export async function transcriptCandidates(
-  { ask }: Pick<Database, 'ask'>,
+  { execute }: Pick<Database, 'execute'>,
   session_id: string,
 ): Promise<TranscriptCandidates[]> {
-  const identities = await ask('transcriptVersions', { session_id });
+  const identities = await execute('transcriptVersions', { session_id });
   return identities.map(({ versions, ...identity }) => ({
     ...identity,
     candidates: versions.map((version) => {
       const head = headOf(version);
-      return { ...head, load: async () => ({ ...head, records: await recordsOf(ask, version) }) };
+      return { ...head, load: async () => ({ ...head, records: await recordsOf(execute, version) }) };
     }),
   }));
 }
@@ -47,10 +47,10 @@ const headOf = ({ told, harness_id, harness_session_id, newest_id, received_at }
 });
 
 /** @throws {Error} when a part of it is gone: a purge has come between, and whoever asks is to ask anew */
-async function recordsOf(ask: Database['ask'], { raw_turn_ids }: TranscriptVersion): Promise<unknown[]> {
+async function recordsOf(execute: Database['execute'], { raw_turn_ids }: TranscriptVersion): Promise<unknown[]> {
   const records: unknown[] = [];
   for (const raw_turn_id of raw_turn_ids) {
-    const kept = await ask('rawTurnBytes', { raw_turn_id });
+    const kept = await execute('rawTurnBytes', { raw_turn_id });
     if (!kept) throw new Error(`Cannot read transcript ${raw_turn_id}: it is gone`);
     const body = uploadBody(kept.request);
     if (body) for (const record of recordsIn(kept.request, body)) records.push(record);

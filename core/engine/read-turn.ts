@@ -6,13 +6,13 @@ import { sliceId } from '../capture/slice-codec.ts';
 import { type Piece, skeletonOf } from '../capture/slices.ts';
 import { providerKey } from '../derive/call-key.ts';
 import { termsOf } from '../derive/terms.ts';
-import type { CallSaid } from '../harness/harness.ts';
+import type { CallTraits } from '../harness/harness.ts';
 import { callPurpose, injectedKind, surroundingsOf } from '../harness/harnesses.ts';
 import { agentName } from '../harness/libraries.ts';
 import { noSurroundings } from '../harness/surroundings.ts';
 import { chain } from '../merkle/chain.ts';
 import { canonicalContent } from '../merkle/projection.ts';
-import type { Message, Role } from '../model/bucket.ts';
+import type { Message, MessageRole } from '../model/bucket.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { CallNodes, LinkedMessage } from '../model/node.ts';
 import type { FormatId } from '../model/provider.ts';
@@ -20,9 +20,9 @@ import type { Reply, RequestHead } from '../model/reply.ts';
 import { noUsage } from '../model/usage.ts';
 import { echoed } from '../provider/echoed.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
-import { saidBy, saidNothing } from './call-said.ts';
+import { noTraits, traitsOf } from './call-said.ts';
 import { messageOf, messageSlice } from './message-of.ts';
-import { type Answer, readAnswer } from './read-answer.ts';
+import { type AnswerBytes, readAnswer } from './read-answer.ts';
 import type { Reader } from './reader.ts';
 
 /** What is known of a call without looking into its bodies. Instants are UTC with microseconds. */
@@ -41,7 +41,7 @@ export type CallFacts = {
 export type CutRequest = { body: Uint8Array; pieces: readonly Piece[]; ids: readonly string[] };
 
 /** What there is to read. `request` null: its body was not kept, or cannot be decoded, and `undecoded` then says why. */
-export type CallBodies = { request: CutRequest | null; undecoded: string | null; answer: Answer | null };
+export type CallBodies = { request: CutRequest | null; undecoded: string | null; answer: AnswerBytes | null };
 
 /** The answer on which a request goes on that does not repeat it. */
 export type Preceding = { node_hash: string; depth: number };
@@ -60,7 +60,7 @@ export type ReadTurn = CallNodes & {
  */
 export type ReadingMemory = {
   messages: LRUCache<string, LinkedMessage>;
-  roles: LRUCache<string, Role>;
+  roles: LRUCache<string, MessageRole>;
   said: LRUCache<string, Message>;
   texts: LRUCache<string, string>;
 };
@@ -136,7 +136,7 @@ export function readTurn(
 }
 
 /** Anthropic's own word for the request; whatever a proxy between calls it stays out of it. */
-const requestIdOf = (answer: Answer | null): string => (answer && headerOf(answer.headers, 'request-id')) ?? '';
+const requestIdOf = (answer: AnswerBytes | null): string => (answer && headerOf(answer.headers, 'request-id')) ?? '';
 
 /** The body under its content coding; null, with the reason, when it cannot be decoded whole. */
 export function decodedRequest(
@@ -167,11 +167,11 @@ export function requestHead(
 
 type Asked = Pick<ReadTurn, 'messages' | 'unreadable' | 'own_slices' | 'asks_nothing'> & {
   head: RequestHead | null;
-  said: Pick<CallSaid, 'system' | 'first' | 'last'>;
+  said: Pick<CallTraits, 'system' | 'first' | 'last'>;
 };
 const nothing: Asked = {
   ...{ messages: [], unreadable: null, own_slices: [], asks_nothing: false },
-  ...{ head: null, said: saidNothing },
+  ...{ head: null, said: noTraits },
 };
 const noPurpose = { kind: 'main', judged: '' } as const;
 const unknownFormat = { reply: null, unreadable: 'Cannot read the call: it is in no format that is known here' };
@@ -201,7 +201,7 @@ function readRequest(
     const read = (slice: Slice) => saidIn(format, slice, memory);
     return {
       head: requestHead(format, skeleton, { pieces }),
-      said: saidBy({ format, skeleton, system, messages: all, read }, memory.texts),
+      said: traitsOf({ format, skeleton, system, messages: all, read }, memory.texts),
       messages: linked(format, all, memory, preceding),
       unreadable: null,
       own_slices: [...outside, ...joined],
@@ -255,7 +255,7 @@ function joinedAnswers(
   memory: ReadingMemory,
 ): { slices: Slice[]; joined: OwnSlice[] } {
   const read = (slice: Slice) => messageOf(format, bytesOf(slice));
-  const roleOf = (slice: Slice): Role => {
+  const roleOf = (slice: Slice): MessageRole => {
     const key = `${format.id} ${slice.slice_id}`;
     const role = memory.roles.get(key) ?? read(slice).role;
     memory.roles.set(key, role);
@@ -272,9 +272,9 @@ function joinedAnswers(
 }
 
 /** Neighbours of the assistant's together, everything else alone. */
-function runs<T>(members: readonly T[], roleOf: (member: T) => Role): T[][] {
+function runs<T>(members: readonly T[], roleOf: (member: T) => MessageRole): T[][] {
   const out: T[][] = [];
-  let before: Role | null = null;
+  let before: MessageRole | null = null;
   for (const member of members) {
     const role = roleOf(member);
     if (role === 'assistant' && before === 'assistant') out.at(-1)?.push(member);

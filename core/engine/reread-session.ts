@@ -39,17 +39,17 @@ export async function rereadSession(database: Database, reader: Reader, session_
 type Begun = { purges: number; corrections: number };
 
 const changesOf = async (database: Database, session_id: string): Promise<Begun> => ({
-  purges: (await database.ask('knownSlices', { ids: [] })).purges,
-  corrections: await database.ask('lastCorrection', { session_id }),
+  purges: (await database.execute('knownSlices', { ids: [] })).purges,
+  corrections: await database.execute('lastCorrection', { session_id }),
 });
 
 async function reread(database: Database, reader: Reader, session_id: string, begun: Begun): Promise<number> {
   const memory = readingMemory(5_000);
-  const again = (turn: TurnToRead, after: Preceding | null) => readAgain(database.ask, reader, turn, memory, after);
+  const again = (turn: TurnToRead, after: Preceding | null) => readAgain(database.execute, reader, turn, memory, after);
   const reading = openReading(session_id);
   let read_up_to = 0;
   for (;;) {
-    const turns = await database.ask('turnsToRead', { session_id, after: read_up_to, limit: PAGE });
+    const turns = await database.execute('turnsToRead', { session_id, after: read_up_to, limit: PAGE });
     for (const turn of turns) {
       const after = reading.answers.get(turn.continues_call_id) ?? null;
       const read = await again(turn, after);
@@ -61,7 +61,7 @@ async function reread(database: Database, reader: Reader, session_id: string, be
     const { calls, nodes, slices } = await settled(reading, again);
     const found = { calls, nodes: [...nodes.values()], slices: [...slices.values()] };
     const rows = { session_id, read_up_to, ...found, ...begun };
-    if (await database.ask('replaceNodes', rows)) return calls.length;
+    if (await database.execute('replaceNodes', rows)) return calls.length;
   }
 }
 
@@ -124,13 +124,13 @@ async function settled(
 
 /** `own_slices`: all that the turn's nodes may name and its recipe does not, the messages of a body under a content coding included. */
 export async function readAgain(
-  ask: Database['ask'],
+  execute: Database['execute'],
   reader: Reader,
   turn: TurnToRead,
   memory: ReadingMemory,
   after: Preceding | null,
 ): Promise<ReadTurn> {
-  const kept = await ask('rawTurnBytes', { raw_turn_id: turn.raw_turn_id });
+  const kept = await execute('rawTurnBytes', { raw_turn_id: turn.raw_turn_id });
   if (!kept) throw new Error(`Cannot read raw turn ${turn.raw_turn_id} again: it is gone`);
   const { response, request_headers, response_headers } = kept;
   const { body, undecoded } = turn.kept

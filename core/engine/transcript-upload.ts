@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { boundedId, identityOf } from '../capture/identity.ts';
 import { storable } from '../derive/storable.ts';
 import type { Identity } from '../model/identity.ts';
-import { type TranscriptPart, type TranscriptTold, TranscriptUpload } from '../model/transcript-upload.ts';
+import { type TranscriptPart, type TranscriptSummary, TranscriptUpload } from '../model/transcript-upload.ts';
 import { type Fields, fields, isFields, text } from '../provider/json.ts';
 import { faultOf, id, label, labelsOf, tooDeepMetadata } from './ingest-envelope.ts';
 import { instantIn } from './ingest-times.ts';
@@ -16,7 +16,7 @@ export type ReadUpload =
       kind: 'upload';
       request_id: string; // its identity
       identity: Identity;
-      told: TranscriptTold;
+      told: TranscriptSummary;
       requested_at: string; // its earliest record
       last_byte_at: string; // its latest
     };
@@ -38,7 +38,7 @@ export function readUpload(
   const read = recordTimes(body, upload, came);
   if (!read) return malformed('it is no JSON');
   const identity = identityIn(document, subject);
-  const told: TranscriptTold = {
+  const told: TranscriptSummary = {
     main: identity.thread_id === '',
     agent_id: identity.thread_id,
     agent_type: label(data.agent_type),
@@ -80,7 +80,7 @@ function recordTimes(
   body: Uint8Array,
   upload: UploadBody,
   now: string,
-): Pick<TranscriptTold, 'records' | 'first_at' | 'last_at'> | null {
+): Pick<TranscriptSummary, 'records' | 'first_at' | 'last_at'> | null {
   const most = `${Number(now.slice(0, 4)) + AHEAD_YEARS}${now.slice(4)}`;
   let [records, first_at, last_at]: [number, string | null, string | null] = [0, null, null];
   try {
@@ -103,7 +103,7 @@ function recordTimes(
  */
 function transcriptKey(
   { harness_id, harness_session_id }: Identity,
-  { main, agent_id, kind, part }: TranscriptTold,
+  { main, agent_id, kind, part }: TranscriptSummary,
   records: Uint8Array,
 ): string {
   const spawn_lifecycle = kind === '' || kind === 'started';

@@ -40,7 +40,7 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
     const { turn, slices } = toStore(body, read);
     try {
       const { raw_turn_id, session_id, deduped } = await newSlices.storing(slices, (fresh) =>
-        stored(() => database.ask('appendTranscript', { turn, ...fresh })),
+        stored(() => database.execute('appendTranscript', { turn, ...fresh })),
       );
       if (!deduped) newSlices.stored(slices); // where nothing was new, none of them was put
       committed?.();

@@ -1,16 +1,16 @@
 /** What does the engine do when nothing else is to be done? It sweeps the embedded database, which has no autovacuum. */
 import type { Database } from '../db/database.ts';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 
 const LOOK_MS = 60_000;
 
 /** Looks once a minute until the signal; a look while sessions wait for derivation is put off to the next. */
-export function runUpkeep({ database, log, signal }: { database: Database; log: Log; signal: AbortSignal }): void {
+export function runUpkeep({ database, log, signal }: { database: Database; log: Logger; signal: AbortSignal }): void {
   if (database.kind === 'server') return;
   const look = async () => {
-    const { queued } = await database.ask('derivePending', {});
+    const { queued } = await database.execute('derivePending', {});
     if (queued > 0 || signal.aborted) return;
-    const { tables } = await database.ask('vacuum', {});
+    const { tables } = await database.execute('vacuum', {});
     if (tables.length > 0) log.debug({ tables }, 'swept');
   };
   const timer = setInterval(() => {

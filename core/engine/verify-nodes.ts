@@ -1,11 +1,11 @@
 /** Do a session's nodes say what its turns say? All turns are read again, in memory, and every node and call is held against that. */
-import type { Answer, Args, Database, QuestionName } from '../db/database.ts';
+import type { Database, OperationArgs, OperationName, OperationResult } from '../db/database.ts';
 import type { NewReading } from '../db/derive/replace-nodes.ts';
-import type { StandingCall, StandingNode } from '../db/read/node-chain.ts';
+import type { StoredCall, StoredNode } from '../db/read/node-chain.ts';
 import type { PlacedNode, PlacedRow } from '../db/store/put-nodes.ts';
 import { storable } from '../derive/storable.ts';
 import { BadSlice, type CheckedSlices } from './checked-slices.ts';
-import { standingTranscripts } from './derive-evidence.ts';
+import { storedTranscripts } from './derive-evidence.ts';
 import type { Reader } from './reader.ts';
 import { rereadSession } from './reread-session.ts';
 import { checkedTurnBytes } from './turn-bytes.ts';
@@ -60,20 +60,23 @@ async function readingOf(
   session_id: string,
 ): Promise<Reading> {
   const readings: NewReading[] = [];
-  const bytesOf = async ({ raw_turn_id }: Args<'rawTurnBytes'>): Promise<Answer<'rawTurnBytes'>> => {
-    const [parts] = await database.ask('turnParts', { raw_turn_ids: [raw_turn_id] });
+  const bytesOf = async ({ raw_turn_id }: OperationArgs<'rawTurnBytes'>): Promise<OperationResult<'rawTurnBytes'>> => {
+    const [parts] = await database.execute('turnParts', { raw_turn_ids: [raw_turn_id] });
     return parts ? checkedTurnBytes(parts, slices) : null;
   };
-  const ask = async <Name extends QuestionName>(name: Name, args: Args<Name>): Promise<Answer<Name>> => {
-    if (name === 'rawTurnBytes') return (await bytesOf(args as Args<'rawTurnBytes'>)) as Answer<Name>;
-    if (name !== 'replaceNodes') return database.ask(name, args);
-    readings.push(args as Args<'replaceNodes'>);
-    return true as Answer<Name>;
+  const execute = async <Name extends OperationName>(
+    name: Name,
+    args: OperationArgs<Name>,
+  ): Promise<OperationResult<Name>> => {
+    if (name === 'rawTurnBytes') return (await bytesOf(args as OperationArgs<'rawTurnBytes'>)) as OperationResult<Name>;
+    if (name !== 'replaceNodes') return database.execute(name, args);
+    readings.push(args as OperationArgs<'replaceNodes'>);
+    return true as OperationResult<Name>;
   };
-  await rereadSession({ ...database, ask }, reader, session_id);
+  await rereadSession({ ...database, execute }, reader, session_id);
   const [reading] = readings;
   if (!reading) throw new Error('Cannot hold nodes against their turns: reading them gave nothing');
-  const told = await standingTranscripts({ ask }, reader, session_id);
+  const told = await storedTranscripts({ execute }, reader, session_id);
   const nodes = new Map(reading.nodes.map((node) => [node.node_hash, node]));
   for (const node of told.nodes) {
     const wire = nodes.get(node.node_hash);
@@ -89,7 +92,7 @@ const ownsAnswer = (node: PlacedNode, wire: PlacedNode): boolean => node.role ==
 type Compared = { nodes: number; differences: Difference[]; missing: ReadonlySet<string> };
 
 async function compareNodes(
-  { ask }: Pick<Database, 'ask'>,
+  { execute }: Pick<Database, 'execute'>,
   { session_id, read_up_to, nodes, elsewhere }: Omit<Reading, 'waits'>,
   slices: CheckedSlices,
 ): Promise<Compared> {
@@ -98,7 +101,7 @@ async function compareNodes(
   const differences: Difference[] = [];
   let count = 0;
   for (let after: string | null = null, more = true; more; ) {
-    const page: StandingNode[] = await ask('nodeChain', { session_id, after, limit: PAGE });
+    const page: StoredNode[] = await execute('nodeChain', { session_id, after, limit: PAGE });
     for (const node of page) {
       missing.delete(node.node_hash);
       if (node.turn_counts && node.raw_turn_id > read_up_to) continue;
@@ -119,7 +122,7 @@ async function compareNodes(
 
 type Wrong = Pick<Difference, 'what' | 'certain'>;
 
-function differenceOf(node: StandingNode, again: PlacedNode | undefined, elsewhere: ReadonlySet<string>): Wrong | null {
+function differenceOf(node: StoredNode, again: PlacedNode | undefined, elsewhere: ReadonlySet<string>): Wrong | null {
   if (!node.parent_stands && !elsewhere.has(node.parent_hash ?? ''))
     return { what: 'the node that it hangs on is gone', certain: true };
   if (!again) return { what: 'no turn says it', certain: false };
@@ -128,7 +131,7 @@ function differenceOf(node: StandingNode, again: PlacedNode | undefined, elsewhe
 }
 
 /** Whatever the turn consists of was checked with it; but messages that no body holds as a piece have slices of their own. */
-async function badSlice({ slice_id }: StandingNode, slices: CheckedSlices): Promise<Wrong | null> {
+async function badSlice({ slice_id }: StoredNode, slices: CheckedSlices): Promise<Wrong | null> {
   if (slice_id === null) return null;
   try {
     await slices([slice_id]);
@@ -147,7 +150,7 @@ type ComparedCalls = { differences: Difference[]; changed: Set<number> };
  * stands for it was edited.
  */
 async function compareCalls(
-  { ask }: Pick<Database, 'ask'>,
+  { execute }: Pick<Database, 'execute'>,
   { session_id, read_up_to, calls }: NewReading,
   missing: ReadonlySet<string>,
 ): Promise<ComparedCalls> {
@@ -157,7 +160,7 @@ async function compareCalls(
   const differs = (raw_turn_id: number, what: string) =>
     differences.push({ check: 'call', node_hash: null, raw_turn_id, what, certain: true });
   for (let after = 0, more = true; more; ) {
-    const page: StandingCall[] = await ask('callChain', { session_id, after, limit: PAGE });
+    const page: StoredCall[] = await execute('callChain', { session_id, after, limit: PAGE });
     for (const call of page) {
       const { raw_turn_id } = call;
       const again = wanted.get(raw_turn_id);

@@ -32,11 +32,11 @@ export async function verifySession(
 ): Promise<SessionVerified | null> {
   const { database } = verifier;
   for (let attempt = 1; ; attempt += 1) {
-    const before = await database.ask('chainHead', { session_id });
+    const before = await database.execute('chainHead', { session_id });
     if (!before) return null;
     const verified = await look(verifier, before, head);
     if (verified.breaks === 0 && (head === null || verified.has_head)) return verified;
-    const after = await database.ask('chainHead', { session_id });
+    const after = await database.execute('chainHead', { session_id });
     if (attempt === ATTEMPTS || JSON.stringify(after) === JSON.stringify(before)) return verified;
   }
 }
@@ -50,7 +50,7 @@ async function look(verifier: Verifier, before: ChainHead, wanted: string | null
     breaks += 1;
     if (first_breaks.length < NAMED_BREAKS) first_breaks.push(found);
   };
-  const head = async () => (await database.ask('chainHead', { session_id })) ?? before;
+  const head = async () => (await database.execute('chainHead', { session_id })) ?? before;
   const turns = await verifyTurns(database, slices, head, { wanted, broken });
   const outdated = from_scratch || (derive_version !== null && derive_version < DERIVE_VERSION);
   const nodes =

@@ -38,7 +38,7 @@ type Link = { session_seq: number; hash: string | null };
  * @param head reads the session's row. @param wanted a head that somebody wrote down earlier
  */
 export async function verifyTurns(
-  { ask }: Pick<Database, 'ask'>,
+  { execute }: Pick<Database, 'execute'>,
   slices: CheckedSlices,
   head: () => Promise<ChainHead>,
   { wanted, broken }: { wanted: string | null; broken: (found: Break) => void },
@@ -49,8 +49,8 @@ export async function verifyTurns(
   let row = named;
   let last: Link = { session_seq: 0, hash: null };
   for (let more = true; more; ) {
-    const page: ChainPage = await ask('turnChain', { session_id, after_seq: last.session_seq, limit: PAGE });
-    const parts = await partsOf(ask, page);
+    const page: ChainPage = await execute('turnChain', { session_id, after_seq: last.session_seq, limit: PAGE });
+    const parts = await partsOf(execute, page);
     const links = places(page);
     for (const { turn, tombstone } of links) {
       const link = linkOf(turn, tombstone);
@@ -155,8 +155,8 @@ function hashOf({ prev_hash, facts }: ChainedTurn, kept: RawTurnBytes): string |
   }
 }
 
-async function partsOf(ask: Database['ask'], { turns }: ChainPage): Promise<Map<number, TurnParts>> {
+async function partsOf(execute: Database['execute'], { turns }: ChainPage): Promise<Map<number, TurnParts>> {
   if (turns.length === 0) return new Map();
-  const parts = await ask('turnParts', { raw_turn_ids: turns.map(({ raw_turn_id }) => raw_turn_id) });
+  const parts = await execute('turnParts', { raw_turn_ids: turns.map(({ raw_turn_id }) => raw_turn_id) });
   return new Map(parts.map((one) => [one.raw_turn_id, one]));
 }

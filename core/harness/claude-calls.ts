@@ -2,7 +2,7 @@
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { fields, isFields, parsed, text } from '../provider/json.ts';
-import type { CallSaid, Verdict } from './harness.ts';
+import type { CallTraits, PermissionVerdict } from './harness.ts';
 import { isProbe, textOf, wordsOf } from './said.ts';
 
 /**
@@ -24,7 +24,7 @@ import { isProbe, textOf, wordsOf } from './said.ts';
  * with `<block>`, the mark of a suggestion, the headings of a summary. Of a call that streams and has tools, as the conversation
  * does, the title, the plan's name and the page are not asked for; a search runs with the provider's own tool and no other.
  */
-export function callKind(call: CallSaid): CallKind | null {
+export function callKind(call: CallTraits): CallKind | null {
   const own = call.harness_id === 'claude';
   if (!own && call.harness_id !== 'unknown') return null;
   const check = permissionCheck(call, own);
@@ -37,7 +37,7 @@ export function callKind(call: CallSaid): CallKind | null {
   return isCompaction(call, own) ? 'offshoot:compaction' : null;
 }
 
-function permissionCheck(call: CallSaid, own: boolean): CallKind | null {
+function permissionCheck(call: CallTraits, own: boolean): CallKind | null {
   const system = call.system().toLowerCase();
   if (!system.includes('you are a security monitor')) return null;
   if (!own && !system.includes('<block>') && !wordsOf(call.last()).includes('<block>')) return null;
@@ -47,7 +47,7 @@ function permissionCheck(call: CallSaid, own: boolean): CallKind | null {
   return isQuick ? 'offshoot:permission-check:stage1' : 'offshoot:permission-check:stage2';
 }
 
-function titleOrPlan(call: CallSaid): CallKind | null {
+function titleOrPlan(call: CallTraits): CallKind | null {
   if (call.tool_count === 0) {
     const system = call.system();
     if (system.includes('{"title"')) return 'offshoot:title-gen';
@@ -68,7 +68,7 @@ function answersOnly(answer: string, key: string): boolean {
   return told === undefined || (isFields(told) && Object.keys(told).length === 1);
 }
 
-function isWebSummary({ stream, tool_count, first }: CallSaid): boolean {
+function isWebSummary({ stream, tool_count, first }: CallTraits): boolean {
   if (stream && tool_count > 1) return false; // before the message is looked at: so is every call of the conversation
   const words = wordsOf(first());
   if (words.startsWith('Perform a web search')) return true;
@@ -89,7 +89,7 @@ const FURTHER = [
 /** What a conversation goes on from after a compaction. It quotes the call that made it. */
 export const CONTINUATION = 'This session is being continued from a previous conversation';
 
-function isCompaction(call: CallSaid, own: boolean): boolean {
+function isCompaction(call: CallTraits, own: boolean): boolean {
   if (own && asksForSummary(wordsOf(call.last()))) return true;
   const answer = call.reply ? textOf(call.reply.content) : '';
   return answer.includes(LEAD) && isHeading(answer, LEAD) && FURTHER.some((section) => isHeading(answer, section));
@@ -121,7 +121,7 @@ const OPEN = '<transcript>';
 const CLOSE = '</transcript>';
 
 /** The last entry of the transcript that a check is shown; '' when there is none. (Reference section 4.6.) */
-export function judgedAction(call: CallSaid): string {
+export function judgedAction(call: CallTraits): string {
   const blocks: string[] = [];
   for (let back = 0; back <= FURTHEST_BACK; back++) {
     const message = call.last(back);
@@ -166,7 +166,7 @@ function lastEntry(whole: string): string {
 }
 
 /** `<block>yes` or `<block>no`, wherever reasoning has ended. The stage follows from the call's kind; here it is guessed. */
-export function verdict(output: readonly ContentBlock[]): Verdict | null {
+export function verdict(output: readonly ContentBlock[]): PermissionVerdict | null {
   const said = textOf(output);
   const reasoned = said.includes('<thinking>') || output.some(({ thinking }) => thinking);
   const block = /<block>\s*(yes|no)\b/i.exec(withoutReasoning(said))?.[1]?.toLowerCase();

@@ -1,14 +1,14 @@
 /** What do Claude Code's tools do to its session? They start sub-agents, and keep lists of tasks. */
 import type { ContentBlock } from '../model/content-block.ts';
 import { fields, text } from '../provider/json.ts';
-import type { SpawnAsked, Task } from './harness.ts';
+import type { SpawnRequest, Task } from './harness.ts';
 import { resultText } from './said.ts';
 import { bounded, task, wholeList } from './tasks.ts';
 
 type ToolAsked = { tool_name: string; tool_input: unknown };
 
 /** `Agent`, which was `Task` before. */
-export function spawn({ tool_name, tool_input }: ToolAsked): SpawnAsked | null {
+export function spawn({ tool_name, tool_input }: ToolAsked): SpawnRequest | null {
   if (tool_name !== 'Agent' && tool_name !== 'Task') return null;
   const { prompt, subagent_type, description } = fields(tool_input);
   if (typeof prompt !== 'string') return null;

@@ -4,7 +4,7 @@ import { fields } from '../provider/json.ts';
 import { CONTINUATION, callKind, judgedAction, titleIn, verdict } from './claude-calls.ts';
 import { spawn, spawned, tasksAfter } from './claude-tools.ts';
 import { readClaudeTranscript } from './claude-transcript.ts';
-import type { CallSaid, Harness, HarnessSigns, Surroundings } from './harness.ts';
+import type { CallTraits, Harness, HarnessSigns, Surroundings } from './harness.ts';
 import { wordsOf } from './said.ts';
 import { idOf, noSigns, objectIn, versionIn } from './signs.ts';
 import { lineAfter } from './surroundings.ts';
@@ -82,7 +82,7 @@ function sessionInUserId(userId: unknown): string {
 }
 
 /** The system prompt says where it works; the state of git stands there too, or in what comes before the first prompt. */
-function surroundings({ system, first }: CallSaid): Surroundings | null {
+function surroundings({ system, first }: CallTraits): Surroundings | null {
   const said = system();
   const cwd = lineAfter(said, 'Primary working directory: ') || lineAfter(said, 'Working directory: ');
   if (!OWN_WORDS.test(said) || cwd === '') return null;

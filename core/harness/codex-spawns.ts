@@ -1,10 +1,10 @@
 /** How does a Codex thread come to be? A rollout tells it of its own thread, and of those that it spawned. */
 import { type Fields, fields, isFields, text } from '../provider/json.ts';
-import type { SpawnTold, TranscriptReading } from './harness.ts';
+import type { SpawnRecord, TranscriptReading } from './harness.ts';
 import { objectIn } from './signs.ts';
 
 /** What the head of a rollout says of its own thread. */
-export function threadSpawn(meta: Fields): Omit<SpawnTold, 'prompt'> {
+export function threadSpawn(meta: Fields): Omit<SpawnRecord, 'prompt'> {
   const source = fields(typeof meta.source === 'string' ? objectIn(meta.source) : meta.source);
   const subagent = fields(typeof source.subagent === 'string' ? objectIn(source.subagent) : source.subagent);
   const spawn = fields(subagent.thread_spawn);
@@ -41,7 +41,7 @@ export function spawnedIn(record: unknown): TranscriptReading['spawned'] {
   return payload.type === 'item_completed' ? collaboration(fields(payload.item)) : [];
 }
 
-const nothing: SpawnTold = { tool_use_id: '', path: '', label: '', description: '', prompt: '' };
+const nothing: SpawnRecord = { tool_use_id: '', path: '', label: '', description: '', prompt: '' };
 
 function collaboration({ type, tool, id, receiver_agents, prompt }: Fields): TranscriptReading['spawned'] {
   if (type !== 'CollabAgentToolCall' || tool !== 'spawn_agent' || !Array.isArray(receiver_agents)) return [];

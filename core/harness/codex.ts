@@ -4,7 +4,7 @@ import type { ContentBlock } from '../model/content-block.ts';
 import { type HeaderList, wordOf } from '../model/headers.ts';
 import { fields, isFields, parsed, text } from '../provider/json.ts';
 import { readCodexTranscript } from './codex-transcript.ts';
-import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Surroundings, Task } from './harness.ts';
+import type { CallTraits, Harness, HarnessSigns, SpawnRequest, Surroundings, Task } from './harness.ts';
 import { resultText, wordsOf } from './said.ts';
 import { idOf, noSigns, objectIn } from './signs.ts';
 import { between } from './surroundings.ts';
@@ -108,7 +108,7 @@ function thread(metadata: Record<string, unknown> | null): { path: string; label
  *
  * Where nobody says which harness calls, only if the message begins with the harness's own words.
  */
-function callKind(call: CallSaid): CallKind | null {
+function callKind(call: CallTraits): CallKind | null {
   if (call.harness_id !== 'codex' && call.harness_id !== 'unknown') return null;
   if (call.harness_id === 'codex' && isWarmUp(call)) return 'offshoot:probe';
   const asked = wordsOf(call.last()).toLowerCase();
@@ -119,14 +119,14 @@ function callKind(call: CallSaid): CallKind | null {
   return isCompaction ? 'offshoot:compaction' : null;
 }
 
-const isWarmUp = ({ last, reply }: CallSaid) =>
+const isWarmUp = ({ last, reply }: CallTraits) =>
   reply?.complete === true &&
   reply.error === null &&
   reply.content.length === 0 &&
   /^(?:<environment_context>|$)/.test(wordsOf(last()));
 
 /** `spawn_agent`, of whichever namespace. What it is told may be sealed, and then says nothing here. */
-function spawn({ tool_name, tool_input }: { tool_name: string; tool_input: unknown }): SpawnAsked | null {
+function spawn({ tool_name, tool_input }: { tool_name: string; tool_input: unknown }): SpawnRequest | null {
   if (!/(?:^|[._])spawn_agent$/.test(tool_name)) return null;
   const { message, items, task_name, agent_type } = fields(tool_input);
   const said = text(message) || (Array.isArray(items) ? items.map((item) => text(fields(item).text)).join('\n') : '');
@@ -152,7 +152,7 @@ function tasksAfter(
 }
 
 /** It says where it works before the first prompt, and before a later one where that has changed. */
-function surroundings({ first, last }: CallSaid): Surroundings | null {
+function surroundings({ first, last }: CallTraits): Surroundings | null {
   const said = [last(1), first()].map(wordsOf).find(isContext);
   if (said === undefined) return null;
   const cwd = between(said, '<cwd>', '</cwd>', said.indexOf('<environment_context>'));

@@ -21,19 +21,19 @@ export type Harness = {
   /** Whether the harness itself speaks in a user's message, as in the summary that a conversation goes on from. `text` is trimmed and without wrappers. */
   speaks(text: string): boolean;
   /** What a call beside the conversation is for; null: none that this harness makes. */
-  callKind(call: CallSaid): CallKind | null;
+  callKind(call: CallTraits): CallKind | null;
   /** The action that a permission check judges, as the check shows it; '' when the call is none or shows none. */
-  judgedAction(call: CallSaid): string;
+  judgedAction(call: CallTraits): string;
   /** What a permission check answered. */
-  verdict(output: readonly ContentBlock[]): Verdict | null;
+  verdict(output: readonly ContentBlock[]): PermissionVerdict | null;
   /** Tools by which a thread spawns another, by name; null for any other tool. */
-  spawn(tool: { tool_name: string; tool_input: unknown }): SpawnAsked | null;
+  spawn(tool: { tool_name: string; tool_input: unknown }): SpawnRequest | null;
   /** Names that the result of such a tool gives the new thread: its id, its path. */
   spawned(result: ContentBlock): string[];
   /** What the call's identity tells of where its thread comes from. */
   thread(metadata: Record<string, unknown> | null): { path: string; label: string };
   /** Where it runs, as the call's own words have it; null: they are not this harness's. */
-  surroundings(call: CallSaid): Surroundings | null;
+  surroundings(call: CallTraits): Surroundings | null;
   /** The session's tasks after one of its task tools has run; null: the tool is none of them. */
   tasksAfter(
     tasks: readonly Task[],
@@ -57,7 +57,7 @@ export type HarnessSigns = {
 };
 
 /** What there is of a call to tell it by. Texts are looked up when they are asked for: most calls are told by less. */
-export type CallSaid = {
+export type CallTraits = {
   harness_id: string;
   stream: boolean;
   max_tokens: number | null;
@@ -71,10 +71,10 @@ export type CallSaid = {
 /** '' is not told. `agent_name`: who makes the call. */
 export type Surroundings = { cwd: string; git_branch: string; agent_name: string };
 
-export type Verdict = { disposition: 'ALLOW' | 'BLOCK'; stage: 1 | 2; reasoned: boolean };
+export type PermissionVerdict = { disposition: 'ALLOW' | 'BLOCK'; stage: 1 | 2; reasoned: boolean };
 
 /** `prompt`: the new thread's first words, where the tool call holds them; `label` and `description` for people. */
-export type SpawnAsked = { prompt: string; label: string; description: string };
+export type SpawnRequest = { prompt: string; label: string; description: string };
 
 export type Task = { id: string; subject: string; status: string };
 
@@ -95,7 +95,7 @@ export type TranscriptCall = {
 };
 
 /** A thread that a file says another one is the origin of. '' is not told. */
-export type SpawnTold = { tool_use_id: string; path: string; label: string; description: string; prompt: string };
+export type SpawnRecord = { tool_use_id: string; path: string; label: string; description: string; prompt: string };
 
 export type TranscriptReading = {
   /** As whose calls its calls are hashed and priced. */
@@ -107,9 +107,9 @@ export type TranscriptReading = {
   /** What was answered beside it: on branches that were left, and by sub-agents that have no file of their own. */
   beside: { thread_id: string; prompt: string; calls: TranscriptCall[] }[]; // `thread_id` '': the file's own
   /** What the file says of how its thread came to be. */
-  spawn: SpawnTold | null;
+  spawn: SpawnRecord | null;
   /** What it says of how others came to be; the first word about a thread holds. */
-  spawned: (SpawnTold & { thread_id: string })[];
+  spawned: (SpawnRecord & { thread_id: string })[];
   /** False for a record of a thread that is entered again or ends: it never supersedes a spawn. */
   is_spawn_evidence: boolean;
   title: { text: string; rank: number } | null; // the higher rank wins

@@ -7,7 +7,15 @@ import type { HeaderList } from '../model/headers.ts';
 import { normalAction } from './action.ts';
 import { claude } from './claude.ts';
 import { codex } from './codex.ts';
-import type { CallSaid, Harness, HarnessSigns, SpawnAsked, Surroundings, Task, Verdict } from './harness.ts';
+import type {
+  CallTraits,
+  Harness,
+  HarnessSigns,
+  PermissionVerdict,
+  SpawnRequest,
+  Surroundings,
+  Task,
+} from './harness.ts';
 import { opencode } from './opencode.ts';
 import { pi } from './pi.ts';
 import { isProbe } from './said.ts';
@@ -54,7 +62,7 @@ export const WRAPPERS: readonly string[] = [...new Set(harnesses.flatMap(({ wrap
 export const isHarnessSpeaking = (text: string): boolean => harnesses.some((harness) => harness.speaks(text));
 
 /** What a call is for, and the action that a permission check judges, normalised as in `action.ts`; '' for any other call. */
-export function callPurpose(call: CallSaid): { kind: CallKind; judged: string } {
+export function callPurpose(call: CallTraits): { kind: CallKind; judged: string } {
   const asked = heard(call.harness_id);
   const kind = firstOf(asked, (harness) => harness.callKind(call)) ?? (isProbe(call) ? 'offshoot:probe' : 'main');
   if (!kind.startsWith('offshoot:permission-check:')) return { kind, judged: '' };
@@ -62,13 +70,17 @@ export function callPurpose(call: CallSaid): { kind: CallKind; judged: string } 
 }
 
 /** What a permission check of this kind answered; null: nothing that can be understood. */
-export function verdictIn(harness_id: string, kind: CallKind, output: readonly ContentBlock[]): Verdict | null {
+export function verdictIn(
+  harness_id: string,
+  kind: CallKind,
+  output: readonly ContentBlock[],
+): PermissionVerdict | null {
   const verdict = firstOf(heard(harness_id), (harness) => harness.verdict(output));
   return verdict && { ...verdict, stage: kind === 'offshoot:permission-check:stage2' ? 2 : 1 };
 }
 
 /** What a tool call spawns; null: the tool is none that spawns. */
-export const spawnIn = (harness_id: string, tool: { tool_name: string; tool_input: unknown }): SpawnAsked | null =>
+export const spawnIn = (harness_id: string, tool: { tool_name: string; tool_input: unknown }): SpawnRequest | null =>
   firstOf(heard(harness_id), (harness) => harness.spawn(tool));
 
 /** The names that a spawning tool's result gives the new thread: ids and paths. */
@@ -87,7 +99,7 @@ export const threadIn = (
   }) ?? { path: '', label: '' };
 
 /** Where a call's harness runs, as its own words have it. */
-export const surroundingsOf = (call: CallSaid): Surroundings =>
+export const surroundingsOf = (call: CallTraits): Surroundings =>
   firstOf(heard(call.harness_id), (harness) => harness.surroundings(call)) ?? noSurroundings;
 
 /** The session's tasks after one of its task tools has run; null: the tool is none of them. */

@@ -3,7 +3,7 @@ import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { wordOf } from '../model/headers.ts';
 import { fields } from '../provider/json.ts';
-import type { CallSaid, Harness } from './harness.ts';
+import type { CallTraits, Harness } from './harness.ts';
 import { textOf } from './said.ts';
 import { noSigns, versionIn } from './signs.ts';
 import { lineAfter } from './surroundings.ts';
@@ -54,7 +54,7 @@ function titleIn(output: readonly ContentBlock[]): string {
  * | no tools, its system begins with "You are a title generator" | title-gen |
  * | no tools, its system begins as a summarizer's | compaction |
  */
-function callKind({ harness_id, tool_count, system }: CallSaid): CallKind | null {
+function callKind({ harness_id, tool_count, system }: CallTraits): CallKind | null {
   if (harness_id !== 'opencode' || tool_count > 0) return null;
   const said = system().trimStart();
   if (said.startsWith('You are a title generator')) return 'offshoot:title-gen';

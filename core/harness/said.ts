@@ -1,7 +1,7 @@
 /** What was said? Text out of blocks, and what a call shows whichever harness makes it. */
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
-import type { CallSaid } from './harness.ts';
+import type { CallTraits } from './harness.ts';
 
 /** All text of some blocks, a line for each block. */
 export const textOf = (content: readonly ContentBlock[]): string =>
@@ -14,4 +14,4 @@ export const wordsOf = (message: Message | null): string => (message ? textOf(me
 export const resultText = ({ tool_output, text }: ContentBlock): string => tool_output ?? text ?? '';
 
 /** Asks for next to nothing, to see whether the provider answers. */
-export const isProbe = ({ max_tokens, tool_count }: CallSaid): boolean => max_tokens === 1 && tool_count === 0;
+export const isProbe = ({ max_tokens, tool_count }: CallTraits): boolean => max_tokens === 1 && tool_count === 0;

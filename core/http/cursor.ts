@@ -6,16 +6,16 @@ import { Refusal } from '../errors.ts';
 const Written = z.tuple([z.literal(1), z.string(), z.unknown()]);
 
 /** What a cursor belongs to: a route and those of its parameters that shape the list. The page size does not. */
-export type List = { route: string; parameters?: Record<string, string | undefined> };
+export type CursorScope = { route: string; parameters?: Record<string, string | undefined> };
 
-export const writeCursor = (list: List, key: unknown): string =>
+export const writeCursor = (list: CursorScope, key: unknown): string =>
   Buffer.from(JSON.stringify([1, nameOf(list), key])).toString('base64url');
 
 /**
  * The key that a cursor holds; null without a cursor.
  * @throws {Refusal} bad-request, when it is broken or belongs elsewhere
  */
-export function readCursor<Key>(list: List, cursor: string | undefined, key: z.ZodType<Key>): Key | null {
+export function readCursor<Key>(list: CursorScope, cursor: string | undefined, key: z.ZodType<Key>): Key | null {
   if (cursor === undefined) return null;
   const written = Written.safeParse(parsed(cursor));
   if (!written.success) throw new Refusal('bad-request', 'Cannot read the page: the cursor is broken');
@@ -27,7 +27,7 @@ export function readCursor<Key>(list: List, cursor: string | undefined, key: z.Z
   return read.data;
 }
 
-const nameOf = ({ route, parameters = {} }: List): string =>
+const nameOf = ({ route, parameters = {} }: CursorScope): string =>
   createHash('sha256')
     .update(
       JSON.stringify([

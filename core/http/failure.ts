@@ -3,8 +3,8 @@ import type { ErrorHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { DatabaseError, Refusal, type RefusalCode } from '../errors.ts';
-import type { Log } from '../log.ts';
-import { type Answer, problem } from './problem.ts';
+import type { Logger } from '../log.ts';
+import { type ProblemResponder, problem } from './problem.ts';
 
 const STATUS = {
   'bad-request': 400,
@@ -32,7 +32,7 @@ const STATUS = {
 
 /** Answers what a handler throws. What is not a refusal is our bug or the database: it is logged under the request's id. */
 export const onError =
-  (log: Log, answer: Answer = problem): ErrorHandler =>
+  (log: Logger, answer: ProblemResponder = problem): ErrorHandler =>
   (thrown, c) => {
     const refusal = refusalFor(thrown);
     if (!refusal) {

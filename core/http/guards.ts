@@ -8,7 +8,7 @@ import type { MiddlewareHandler } from 'hono';
 import { Refusal } from '../errors.ts';
 
 /** The headers by which a browser gives a page away. Undefined where one was not sent. */
-export type Asked = { host: string | undefined; origin: string | undefined; secFetchSite: string | undefined };
+export type RequestOrigin = { host: string | undefined; origin: string | undefined; secFetchSite: string | undefined };
 export type Refused = { status: 403; code: 'foreign-host' | 'foreign-origin'; message: string };
 
 /**
@@ -16,7 +16,10 @@ export type Refused = { status: 403; code: 'foreign-host' | 'foreign-origin'; me
  * @param allowedHosts names besides loopback, with or without port; an address that is bound to belongs in it. When that is
  *   `0.0.0.0` or `::`, any IP address may stand in Host: no name leads there, so none can have been rebound.
  */
-export function refusal({ host, origin, secFetchSite }: Asked, allowedHosts: readonly string[]): Refused | null {
+export function refusal(
+  { host, origin, secFetchSite }: RequestOrigin,
+  allowedHosts: readonly string[],
+): Refused | null {
   const asked = parseHost(host);
   if (asked === null) return foreignHost('Cannot answer: the Host header is missing or malformed');
   if (!isLoopback(asked.name) && !isAllowed(asked, allowedHosts) && !(isIP(asked.name) && bindsAll(allowedHosts)))

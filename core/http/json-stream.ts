@@ -1,6 +1,6 @@
 /** How does a large document leave? Piece by piece as the reader takes it, so that it never stands in memory whole. */
 import type { Context, TypedResponse } from 'hono';
-import type { Log } from '../log.ts';
+import type { Logger } from '../log.ts';
 import { traceOf } from './failure.ts';
 import type { HttpEnv } from './routes.ts';
 
@@ -16,7 +16,7 @@ export type JsonAnswer<Body> = Response & TypedResponse<Body, 200, 'json'>;
 export async function jsonStream<Body>(
   c: Context<HttpEnv>,
   pieces: AsyncGenerator<string, void>,
-  log: Log,
+  log: Logger,
 ): Promise<JsonAnswer<Body>> {
   const chunks = chunked(pieces);
   const first = await chunks.next();

@@ -5,12 +5,12 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Problem } from '../model/problem.ts';
 
 /** A listener's way of saying no. The read API has problems; the ingest listener has an envelope of its own. */
-export type Answer = (c: Context, status: ContentfulStatusCode, code: string, message: string) => Response;
+export type ProblemResponder = (c: Context, status: ContentfulStatusCode, code: string, message: string) => Response;
 
 export const PROBLEM_TYPE = 'application/problem+json';
 
 /** @param message one sentence, which is sent as it is */
-export const problem: Answer = (c, status, code, message) =>
+export const problem: ProblemResponder = (c, status, code, message) =>
   c.body(JSON.stringify(problemOf(status, code, message, c.get('requestId') ?? '')), status, {
     'content-type': PROBLEM_TYPE,
   });

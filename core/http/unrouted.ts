@@ -1,18 +1,18 @@
 /** What if no route takes a request? 405 with the methods that would do, when the path is known by another one; else 404. */
 import type { Context, Hono, MiddlewareHandler, NotFoundHandler } from 'hono';
-import { type Answer, problem } from './problem.ts';
+import { type ProblemResponder, problem } from './problem.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: an app of any environment; Hono's type is invariant in it
 type App = Hono<any, any, any>;
 
 /** The app is looked at when a request comes, so routes that were mounted later count. */
 export const unrouted =
-  (app: App, answer: Answer = problem): NotFoundHandler =>
+  (app: App, answer: ProblemResponder = problem): NotFoundHandler =>
   (c) =>
     refuseMethod(c, methodsOf(app, c.req.path), answer);
 
 /** @param allowed the methods that would do; none: nothing is served there */
-export function refuseMethod(c: Context, allowed: readonly string[], answer: Answer = problem): Response {
+export function refuseMethod(c: Context, allowed: readonly string[], answer: ProblemResponder = problem): Response {
   if (allowed.length === 0) return answer(c, 404, 'route-unknown', 'Cannot find the path: nothing is served there');
   c.header('allow', allowed.join(', '));
   const method = /^[A-Z]{1,16}$/.test(c.req.method) ? c.req.method : 'this method';

@@ -2,7 +2,7 @@
 import { nodeHash } from './node.ts';
 
 /** A message to be linked: its canonical text, and the kind of injected context that it is ('' for conversation). */
-export type Link = { canonical: string; injected: string };
+export type ChainLink = { canonical: string; injected: string };
 
 /** A message in its place. `depth` is the number of its ancestors. */
 export type ChainNode = { node_hash: string; parent_hash: string | null; depth: number };
@@ -12,7 +12,7 @@ export type ChainNode = { node_hash: string; parent_hash: string | null; depth: 
  * bypasses it, so that reminders which drift from call to call do not fork the conversation.
  * `after` is the node on which the first one hangs, with its depth.
  */
-export function chain(links: readonly Link[], after?: { hash: string | null; depth: number }): ChainNode[] {
+export function chain(links: readonly ChainLink[], after?: { hash: string | null; depth: number }): ChainNode[] {
   let parent = after?.hash ?? null;
   let depth = parent === null ? 0 : (after?.depth ?? 0) + 1;
   return links.map(({ canonical, injected }) => {

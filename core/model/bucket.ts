@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { ContentBlock } from './content-block.ts';
 
-export const Role = z.enum(['system', 'user', 'assistant', 'tool']);
-export type Role = z.infer<typeof Role>;
+export const MessageRole = z.enum(['system', 'user', 'assistant', 'tool']);
+export type MessageRole = z.infer<typeof MessageRole>;
 
 /** One message as a provider's format reads it: all of a bucket that moves its hash. */
-export const Message = z.object({ role: Role, content: z.array(ContentBlock) });
+export const Message = z.object({ role: MessageRole, content: z.array(ContentBlock) });
 export type Message = z.infer<typeof Message>;

@@ -78,7 +78,7 @@ export const IngestTurn = z
   });
 
 /** Where a turn stands that was kept; `deduped`: it stood there before. */
-export type KeptTurn = {
+export type AcceptedTurn = {
   raw_turn_id: number;
   session_id: string;
   request_id: string;
@@ -88,7 +88,7 @@ export type KeptTurn = {
 
 /** `unusable`: well-formed and kept, but nobody can read it yet. `malformed`: not kept. `unavailable`: ask again. */
 export type IngestVerdict =
-  | ({ kind: 'accepted' } & KeptTurn)
-  | ({ kind: 'unusable'; error: string } & KeptTurn)
+  | ({ kind: 'accepted' } & AcceptedTurn)
+  | ({ kind: 'unusable'; error: string } & AcceptedTurn)
   | { kind: 'malformed'; error: string }
   | { kind: 'unavailable'; error: string };

@@ -1,5 +1,5 @@
 /** What is stored of the Merkle DAG? A row per distinct message of a session, and a row per call that says where its messages hang. */
-import type { Role } from './bucket.ts';
+import type { MessageRole } from './bucket.ts';
 import type { CallKind } from './call-kind.ts';
 import type { Usage } from './usage.ts';
 
@@ -8,7 +8,7 @@ export type LinkedMessage = {
   node_hash: string;
   parent_hash: string | null; // null: a root
   depth: number; // distance from the root
-  role: Role;
+  role: MessageRole;
   injected: string; // the kind of whole-message context that a harness inserts; '' is conversation
   tool_calls: number; // tool_use and server_tool_use blocks
   slice_id: string | null; // the message as sent; null: the answer of the call

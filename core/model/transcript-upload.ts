@@ -73,7 +73,7 @@ export const TranscriptUpload = z
   });
 
 /** What the log keeps of an upload beside its bytes: `meta.transcript`. '' is not told. */
-export type TranscriptTold = {
+export type TranscriptSummary = {
   main: boolean;
   agent_id: string; // '' of the main file
   agent_type: string;
@@ -87,16 +87,16 @@ export type TranscriptTold = {
 };
 
 /** Where an upload stands that was kept; `deduped`: its content stood there before. */
-export type KeptTranscript = {
+export type AcceptedTranscript = {
   raw_turn_id: number;
   session_id: string;
   deduped: boolean;
-  told: TranscriptTold;
+  told: TranscriptSummary;
 };
 
 /** `malformed`: not kept. `unstorable`: nor is this, for what the database says of it. `unavailable`: ask again. */
 export type TranscriptVerdict =
-  | ({ kind: 'accepted' } & KeptTranscript)
+  | ({ kind: 'accepted' } & AcceptedTranscript)
   | { kind: 'malformed'; error: string }
   | { kind: 'unstorable'; error: string }
   | { kind: 'unavailable'; error: string };

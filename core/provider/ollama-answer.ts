@@ -4,7 +4,7 @@ import { noUsage, type Usage } from '../model/usage.ts';
 import { Unreadable } from './format.ts';
 import { type Fields, fields, isFields, parsed, text, tokens } from './json.ts';
 import { jsonLines } from './ndjson.ts';
-import { saidBy } from './ollama-message.ts';
+import { contentOf } from './ollama-message.ts';
 import { bodyText } from './sse.ts';
 
 /**
@@ -41,7 +41,7 @@ export function ollamaAnswer(body: Uint8Array, contentType: string, saidIn: (chu
   if (!isAnswer) throw new Unreadable('Cannot read an Ollama answer: it is neither a stream nor a document of its own');
   const isError = document !== undefined && error !== null;
   return {
-    content: saidBy(growing.whole()),
+    content: contentOf(growing.whole()),
     model,
     response_id: '',
     stop_reason: stopReason || (done ? 'stop' : ''),

@@ -3,7 +3,7 @@ import type { Message } from '../model/bucket.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, isFields, text } from './json.ts';
 import { ollamaAnswer } from './ollama-answer.ts';
-import { saidBy, toolResult } from './ollama-message.ts';
+import { contentOf, toolResult } from './ollama-message.ts';
 import { ollamaHead } from './ollama-request.ts';
 
 export const ollamaChat: WireFormat = {
@@ -36,5 +36,5 @@ function message(element: unknown): Message {
     throw new Unreadable('Cannot read a chat message: its content is no text');
   }
   assertShallow(element, 'a chat message');
-  return { role, content: role === 'tool' ? [toolResult(element)] : saidBy(element) };
+  return { role, content: role === 'tool' ? [toolResult(element)] : contentOf(element) };
 }

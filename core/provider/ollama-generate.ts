@@ -6,7 +6,7 @@ import type { Message } from '../model/bucket.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, type Fields, text } from './json.ts';
 import { ollamaAnswer } from './ollama-answer.ts';
-import { saidBy } from './ollama-message.ts';
+import { contentOf } from './ollama-message.ts';
 import { ollamaHead } from './ollama-request.ts';
 
 export const ollamaGenerate: WireFormat = {
@@ -36,7 +36,7 @@ const isText = ({ prompt, suffix }: Fields) => [prompt, suffix].every((part) => 
 function messagesOutside({ prompt, images, suffix }: Fields): Message[] {
   assertShallow(images, 'a completion request');
   const content = [
-    ...saidBy({ content: prompt, images }),
+    ...contentOf({ content: prompt, images }),
     ...(text(suffix) === '' ? [] : [{ type: 'suffix', text: text(suffix) }]),
   ];
   return content.length === 0 ? [] : [{ role: 'user', content }];

@@ -4,7 +4,7 @@ import type { ContentBlock } from '../model/content-block.ts';
 import { type Fields, fields, text, toolInput } from './json.ts';
 
 /** The blocks of a message's `thinking`, `content`, `images` and `tool_calls`, each only when it says something. */
-export function saidBy(raw: Fields): ContentBlock[] {
+export function contentOf(raw: Fields): ContentBlock[] {
   const calls = Array.isArray(raw.tool_calls) ? raw.tool_calls.map((call) => toolUse(fields(call))) : [];
   return [
     ...(text(raw.thinking) === '' ? [] : [{ type: 'thinking', thinking: text(raw.thinking) }]),

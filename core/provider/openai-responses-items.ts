@@ -4,13 +4,13 @@
  */
 import { nodeHash } from '../merkle/node.ts';
 import { canonicalContent, withoutCacheControl } from '../merkle/projection.ts';
-import type { Message, Role } from '../model/bucket.ts';
+import type { Message, MessageRole } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { Unreadable } from './format.ts';
 import { imageAt } from './image-url.ts';
 import { type Fields, fields, isFields, text, toolInput } from './json.ts';
 
-const roles: Record<string, Role> = {
+const roles: Record<string, MessageRole> = {
   system: 'system',
   developer: 'system',
   user: 'user',
@@ -56,7 +56,8 @@ function typeOf(item: Fields): string {
   throw new Unreadable('Cannot read an item: it has no type');
 }
 
-const roleOf = (role: unknown): Role | undefined => (Object.hasOwn(roles, text(role)) ? roles[text(role)] : undefined);
+const roleOf = (role: unknown): MessageRole | undefined =>
+  Object.hasOwn(roles, text(role)) ? roles[text(role)] : undefined;
 
 function spoken(item: Fields): Message {
   const role = roleOf(item.role);

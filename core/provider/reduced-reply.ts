@@ -14,7 +14,7 @@ export const REDUCED_TYPE = 'application/vnd.svc.reply+json';
  * True for an answer without any word of what was answered: none, or the object of zeros that senders emit who did not read it. A
  * model and a time alone are no answer.
  */
-export function saysNothing(reduced: unknown): boolean {
+export function isEmptyReply(reduced: unknown): boolean {
   if (!isFields(reduced)) return isBlank(reduced);
   const said = fields(reduced.message);
   const told = [said.role, said.content, reduced.stop_reason, errorIn(fields(reduced.extra)), usageIn(reduced)];
@@ -28,7 +28,7 @@ export function saysNothing(reduced: unknown): boolean {
 export function reducedReply(body: Uint8Array): Reply {
   const reduced = documentIn(body);
   if (!isFields(reduced)) throw new Unreadable('Cannot read a reduced answer: it is no JSON object');
-  if (saysNothing(reduced)) throw new Unreadable('Cannot read a reduced answer: it says nothing');
+  if (isEmptyReply(reduced)) throw new Unreadable('Cannot read a reduced answer: it says nothing');
   const extra = fields(reduced.extra);
   return {
     content: blocksIn(fields(reduced.message).content),

@@ -38,10 +38,10 @@ const PAGE_TOKEN = /(?:^|-)(?:continuation|cursor|next|next-?page|page|previous|
 const HINTING = /(?:^|-)(?:assertion|auth|grant|identity|keys?|license|oidc|principal|sso|ticket|vk)(?:-|$)/;
 
 /** `certain`: whatever the value. `possible`: when the value looks like one. */
-export type Telling = 'certain' | 'possible' | 'none';
+export type CredentialLikelihood = 'certain' | 'possible' | 'none';
 
 /** @param sent in any case */
-export function headerTelling(sent: string): Telling {
+export function headerLikelihood(sent: string): CredentialLikelihood {
   const name = wordsOf(sent.toLowerCase());
   if (name.startsWith('x-svc-')) return 'none'; // our own envelope
   if (eitherWay(sent, (words) => HEADERS.has(words) || isTelling(words))) return 'certain';

@@ -77,7 +77,7 @@ function session(database: Database, name: string): (calls: number) => Promise<n
 
 /** One pass over the session that is due, in milliseconds. */
 async function derived(database: Database): Promise<number> {
-  const [lease] = await database.ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
+  const [lease] = await database.execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
   if (!lease) throw new Error('Nothing is due');
   const began = performance.now();
   await deriveSession({ database, reader: builtIn, signal: new AbortController().signal }, lease);
@@ -92,11 +92,11 @@ function storing(database: Database): (calls: readonly JournalCall[]) => Promise
     for (const call of calls) {
       const opened = openCall(call, memory);
       const named = { ...opened.goesOn, client_key: call.opened.client_key };
-      const prepared = opened.prepared(await previousCall(database.ask, named, []));
+      const prepared = opened.prepared(await previousCall(database.execute, named, []));
       if (prepared.kind !== 'turn') throw new Error('Cannot store a call: it is no turn');
       const { turn, slices } = prepared;
       await newSlices.storing(slices, (fresh) =>
-        database.ask('appendTurns', { turns: [turn], ...fresh, booked: [], positions: [] }),
+        database.execute('appendTurns', { turns: [turn], ...fresh, booked: [], positions: [] }),
       );
       newSlices.stored(slices);
     }

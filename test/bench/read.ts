@@ -55,7 +55,9 @@ async function benchStats(name: string, database: TestDatabase): Promise<void> {
   row('', 'p50', 'p99', 'of plain');
   row('no filter, plain aggregate over the nodes', ms(plain), '-', '1.00');
   for (const [filter, parameters] of Object.entries(filters)) {
-    const { p50, p99 } = percentiles(await timed(() => database.ask('readStats', StatsQuery.parse(parameters)), ASKS));
+    const { p50, p99 } = percentiles(
+      await timed(() => database.execute('readStats', StatsQuery.parse(parameters)), ASKS),
+    );
     row(filter, ms(p50), ms(p99), (p50 / plain).toFixed(2));
   }
 }
@@ -71,7 +73,7 @@ const PLAIN = `
 
 async function benchSessions(kind: string, database: TestDatabase): Promise<void> {
   heading(`GET /v1/sessions, ${kind}: 100000 sessions`);
-  const app = testApi({ ask: database.ask });
+  const app = testApi({ execute: database.execute });
   const page = async (cursor: string | null) => {
     const response = await app.request(`/v1/sessions${cursor === null ? '' : `?cursor=${encodeURIComponent(cursor)}`}`);
     return (await response.json()) as { next_cursor?: string };

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type IngestStatus, type Metrics, openMetrics, REASONS, type Role } from '../../core/metrics.ts';
+import { type IngestStatus, type Metrics, openMetrics, type ProcessRole, REASONS } from '../../core/metrics.ts';
 import { Outcome } from '../../core/model/coverage.ts';
 import { ProviderId } from '../../core/model/provider.ts';
 import { type Json, testApi } from '../support/read-api.ts';
@@ -174,7 +174,7 @@ test('what the proxy counts is there from the start, with 0; where no proxy runs
     ),
     ...REASONS.map((reason) => `svc_capture_not_captured_total{reason="${reason}"} 0`),
   ].sort();
-  const counted = async (role: Role) =>
+  const counted = async (role: ProcessRole) =>
     (await openMetrics(role, '1').text())
       .split('\n')
       .filter((line) => /^svc_(proxy_requests|capture_not_captured)_total\{/.test(line))

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
-import type { Evidence } from '../../core/cassette/evidence.ts';
+import type { CassetteEvidence } from '../../core/cassette/evidence.ts';
 import { cassetteFolder } from '../support/cassette-folder.ts';
 import { plainTurn } from '../support/post-turns.ts';
 import type { Json } from '../support/read-api.ts';
@@ -37,7 +37,7 @@ const attempt = async ({ api }: Service, name: string, path: string, told: Recor
 onEmbeddedDatabase(
   'a cassette against its service',
   (test) => {
-    const evidence: Record<string, Evidence['cassettes'][number]> = {};
+    const evidence: Record<string, CassetteEvidence['cassettes'][number]> = {};
     const stops = (name: string, words: string): boolean => {
       const { confinement_stops = [], confinement_does_not_stop = [] } = evidence[name] ?? {};
       const stopped = confinement_stops.some((claim) => claim.includes(words));
@@ -62,7 +62,7 @@ onEmbeddedDatabase(
       const headers = { authorization: `Bearer ${TOKEN}` };
       await eventually('both of them to be in', async () => {
         const response = await fetch(`${service.internal}/internal/readiness/evidence`, { headers });
-        for (const one of ((await response.json()) as Evidence).cassettes) evidence[one.name] = one;
+        for (const one of ((await response.json()) as CassetteEvidence).cassettes) evidence[one.name] = one;
         return NAMES.every((name) => evidence[name]?.admission === 'admitted');
       });
     });

@@ -5,7 +5,7 @@ import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
-import type { Evidence } from '../../core/cassette/evidence.ts';
+import type { CassetteEvidence } from '../../core/cassette/evidence.ts';
 import { openPool } from '../../core/db/client/server.ts';
 import { openDatabase } from '../../core/db/open.ts';
 import { openLog } from '../../core/log.ts';
@@ -22,12 +22,12 @@ const TOKEN = 'evidence-is-for-operators';
 const LIST = '.svc/cassette.manifest.json';
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
-const evidence = async ({ internal }: Service): Promise<Evidence> => {
+const evidence = async ({ internal }: Service): Promise<CassetteEvidence> => {
   const response = await fetch(`${internal}/internal/readiness/evidence`, {
     headers: { authorization: `Bearer ${TOKEN}` },
   });
   assert.is(response.status, 200);
-  return (await response.json()) as Evidence;
+  return (await response.json()) as CassetteEvidence;
 };
 const evidenceOn = async (service: Service, name: string) =>
   (await evidence(service)).cassettes.find((one) => one.name === name);
@@ -99,7 +99,7 @@ async function left({ dsn, folder }: Stand): Promise<string[]> {
     ...{ dsn: '', pooled: false, folder: join(folder, '.svc'), log },
     startThread: startTestThread,
   });
-  const ask = opened.ask as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
+  const ask = opened.execute as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
   const rows = await ask('rawSql', { text, params: ['true'] }).finally(opened.close);
   return rows.map(({ name }) => String(name));
 }

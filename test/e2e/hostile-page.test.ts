@@ -9,7 +9,7 @@ import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { internalApi } from '../../core/api/internal.ts';
-import type { Evidence } from '../../core/cassette/evidence.ts';
+import type { CassetteEvidence } from '../../core/cassette/evidence.ts';
 import type { Database } from '../../core/db/database.ts';
 import { refuseForeign } from '../../core/http/guards.ts';
 import { serveApp } from '../../core/http/listen.ts';
@@ -130,15 +130,15 @@ async function stand(run: (parts: Awaited<ReturnType<typeof openAll>> & { browse
 
 async function openAll() {
   const seen = { asked: 0, appended: 0, upstream: 0, evidence: 0 };
-  const ask = (() => {
+  const execute = (() => {
     seen.asked++;
     return Promise.resolve({ sessions: [], next: null });
-  }) as unknown as Database['ask'];
+  }) as unknown as Database['execute'];
   const append = () => {
     seen.appended++;
     return Promise.reject(new Error('no engine'));
   };
-  const app = testApi({ ask, append });
+  const app = testApi({ execute, append });
   const api = await serveApp({ fetch: app.fetch, hosts: ['127.0.0.1'], port: 0, what: 'read API' });
   const ingest = await serveIngest({ append });
   const proxy = await openStand(
@@ -150,7 +150,7 @@ async function openAll() {
   );
   const evidence = () => {
     seen.evidence++;
-    return { schema: 'svc.evidence/v1' } as Evidence;
+    return { schema: 'svc.evidence/v1' } as CassetteEvidence;
   };
   const { fetch } = internalApi({ evidence, token: TOKEN, allowedHosts: [], log: openLog('silent') });
   const internal = await serveApp({ fetch, hosts: ['127.0.0.1'], port: 0, what: 'internal listener' });

@@ -209,7 +209,7 @@ async function dumpOf(folder: string, dsn: string): Promise<Buffer> {
     ...{ dsn, pooled: false, log, askTimeoutMs: 60_000, startThread: startTestThread },
     folder: join(folder, '.svc'),
   });
-  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<Row[]>;
+  const ask = database.execute as unknown as (name: string, args: unknown) => Promise<Row[]>;
   return dump((text) => ask('rawSql', { text, params: [] })).finally(database.close);
 }
 

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chunksOf, snippetOf, spanText } from '../../cassettes/search/span-text.ts';
-import { Answer, drawn } from '../../cassettes/skills/claims.ts';
+import { drawn, SkillAnswer } from '../../cassettes/skills/claims.ts';
 import { masked } from '../../cassettes/skills/mask.ts';
 import { stepOf } from '../../cassettes/skills/transcript.ts';
 import { blocksText } from '../../core/api/mcp/blocks.ts';
@@ -30,7 +30,7 @@ function drawnFrom(text: string) {
   const said = text.slice(0, 4_000);
   const step = { sessionId: session, traceId: session, spanId: 's', said: [{ by: 'user' as const, text: said }] };
   const claims = [{ text, sources: [{ span: 's', quote: said }] }];
-  return drawn(Answer.parse({ name: text, sections: [{ heading: text, claims }] }), [step], undefined);
+  return drawn(SkillAnswer.parse({ name: text, sections: [{ heading: text, claims }] }), [step], undefined);
 }
 
 const readers: Readonly<Record<string, (text: string) => unknown>> = {

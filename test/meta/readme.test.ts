@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { banner } from '../../core/cli/banner.ts';
-import { type Key, keys } from '../../core/config/keys.ts';
+import { type ConfigKey, keys } from '../../core/config/keys.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readme = readFileSync(`${root}README.md`, 'utf8');
@@ -18,7 +18,7 @@ const test = suite('README');
 const code = (text: string | null) => (text === null ? 'file only' : `\`${text}\``);
 
 /** As in TOML, so that it can be pasted into the file. */
-const row = ({ path, flag, env, default: fallback, description, choices }: Key) => {
+const row = ({ path, flag, env, default: fallback, description, choices }: ConfigKey) => {
   const shown = fallback === undefined ? 'not set' : code(JSON.stringify(fallback));
   const among = choices.length > 0 ? ` (${choices.map((choice) => code(choice)).join(', ')})` : '';
   return `| ${[code(path), code(flag), code(env), shown, `${description}${among}`].join(' | ')} |`;

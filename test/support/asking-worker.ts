@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { connectDatabase, type DatabaseConnection } from '../../core/db/client/connection.ts';
 
 const database = connectDatabase((workerData as { connection: DatabaseConnection }).connection);
-const ask = database.ask as unknown as (name: string, args: unknown) => Promise<unknown>;
+const ask = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
 await database.listen('news', (heard) => parentPort?.postMessage({ heard }));
 parentPort?.on('message', async ({ number, name, args }: { number: number; name: string; args: unknown }) => {
   if (name === 'close') {

@@ -28,12 +28,12 @@ export type LeftOut = { input: number; output: number; usd: string };
  * @param leftOut of stats
  */
 export async function assertBilled(
-  { ask }: Pick<Database, 'ask'>,
+  { execute }: Pick<Database, 'execute'>,
   bill: Bill & { sessions: number; calls: number },
   leftOut: LeftOut = { input: 0, output: 0, usd: '0' },
   message = '',
 ): Promise<void> {
-  const api = testApi({ ask });
+  const api = testApi({ execute });
   const get = async (path: string): Promise<Json> => {
     const response = await api.request(path);
     assert.is(response.status, 200, path);

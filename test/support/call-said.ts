@@ -1,9 +1,9 @@
 /** Builds calls as harnesses are shown them. */
-import type { CallSaid } from '../../core/harness/harness.ts';
-import type { Message, Role } from '../../core/model/bucket.ts';
+import type { CallTraits } from '../../core/harness/harness.ts';
+import type { Message, MessageRole } from '../../core/model/bucket.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 
-type CallLike = Partial<Pick<CallSaid, 'harness_id' | 'stream' | 'max_tokens' | 'tool_count'>> & {
+type CallLike = Partial<Pick<CallTraits, 'harness_id' | 'stream' | 'max_tokens' | 'tool_count'>> & {
   system?: string;
   messages?: Message[];
   answers?: string | ContentBlock[] | null; // null: there is no answer
@@ -15,7 +15,7 @@ export const callSaid = ({
   messages = [],
   answers = 'Done',
   ...call
-}: CallLike): CallSaid => ({
+}: CallLike): CallTraits => ({
   harness_id: 'claude',
   stream: true,
   max_tokens: 32_000,
@@ -39,7 +39,7 @@ export const callSaid = ({
         },
 });
 
-export const message = (role: Role, ...texts: string[]): Message => ({
+export const message = (role: MessageRole, ...texts: string[]): Message => ({
   role,
   content: texts.map((text) => ({ type: 'text', text })),
 });

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { compareKeys } from '../../core/derive/order.ts';
 import type { CallTurn, FreshMessage } from '../../core/derive/turn.ts';
 import { noSurroundings } from '../../core/harness/surroundings.ts';
-import type { Role } from '../../core/model/bucket.ts';
+import type { MessageRole } from '../../core/model/bucket.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import type { Reply } from '../../core/model/reply.ts';
 import { noUsage, type Usage } from '../../core/model/usage.ts';
 
-export type Said = { role: Role; content: ContentBlock[]; injected: string };
+export type Said = { role: MessageRole; content: ContentBlock[]; injected: string };
 export type Answer = Partial<Omit<Reply, 'content' | 'usage'>> & {
   content: ContentBlock[];
   usage?: Partial<Usage> | null;
@@ -134,7 +134,7 @@ const nobody: CallTurn['identity'] = {
   auth_subject: '',
 };
 
-const said = (role: Role, content: (string | ContentBlock)[]): Said => ({
+const said = (role: MessageRole, content: (string | ContentBlock)[]): Said => ({
   role,
   content: blocks(content),
   injected: '',

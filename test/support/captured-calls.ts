@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import { packedSlice } from '../../core/capture/slice-codec.ts';
 import type { Database } from '../../core/db/database.ts';
-import type { StoredTurn, TurnBatch } from '../../core/db/store/append-turns.ts';
+import type { AppendedTurn, TurnBatch } from '../../core/db/store/append-turns.ts';
 import { type Prepared, type PrepareMemory, prepareMemory } from '../../core/engine/prepare-exchange.ts';
 import { openCall } from '../../core/engine/prepare-turn.ts';
 import { previousCall } from '../../core/engine/previous-call.ts';
@@ -111,13 +111,13 @@ export async function takeIn(
   database: Database,
   calls: readonly JournalCall[],
   memory: PrepareMemory = prepareMemory(),
-): Promise<StoredTurn[]> {
+): Promise<AppendedTurn[]> {
   const made: Prepared[] = [];
   for (const call of calls) {
     const opened = openCall(call, memory);
     const named = { ...opened.goesOn, client_key: call.opened.client_key };
     const earlier = made.flatMap((one) => (one.kind === 'turn' ? one.turn : []));
-    made.push(opened.prepared(await previousCall(database.ask, named, earlier)));
+    made.push(opened.prepared(await previousCall(database.execute, named, earlier)));
   }
   const slices = new Map(
     made.flatMap((one) => (one.kind === 'turn' ? one.slices : [])).map((slice) => [slice.slice_id, slice.bytes]),
@@ -128,7 +128,7 @@ export async function takeIn(
     booked: made.flatMap((one) => (one.kind === 'booked' ? { ...one.booked, position: null } : [])),
     positions: [],
   };
-  return database.ask('appendTurns', batch);
+  return database.execute('appendTurns', batch);
 }
 
 /** The recorded session; null, with a printed skip, where the fixtures are absent. */

@@ -8,7 +8,7 @@ import { coreBinding } from '../../core/cassette/core-binding.ts';
 import { grantsFor } from '../../core/cassette/grants.ts';
 import { openHost } from '../../core/cassette/host.ts';
 import { openSharedProcess } from '../../core/cassette/isolation/shared.ts';
-import { Entry } from '../../core/cassette/list.ts';
+import { ListEntry } from '../../core/cassette/list.ts';
 import { parseManifest } from '../../core/cassette/manifest.ts';
 import { openCassetteDatabases } from '../../core/db/cassette/cassette-databases.ts';
 import { openLog } from '../../core/log.ts';
@@ -47,7 +47,7 @@ export async function standCassette(database: TestDatabase, given: Given) {
     given.shared &&
     openSharedProcess({
       ...{ log, environment: process.env, idleMs: given.shared.idleMs },
-      changes: (seen) => database.ask('changedSince', { seen }),
+      changes: (seen) => database.execute('changedSince', { seen }),
     });
   const host = openHost({
     ...(shared ? { shared } : {}),
@@ -57,13 +57,20 @@ export async function standCassette(database: TestDatabase, given: Given) {
     refreshMs: 500,
   });
   const api = readApi({
-    ...{ ask: database.ask, log, metrics: openMetrics('all', '0.0.0'), version: '0.0.0', allowedHosts: [], token: '' },
+    ...{
+      execute: database.execute,
+      log,
+      metrics: openMetrics('all', '0.0.0'),
+      version: '0.0.0',
+      allowedHosts: [],
+      token: '',
+    },
     append: () => Promise.reject(new Error('no engine')),
     now: Date.now,
     trustCallerHeader: given.trustCallerHeader ?? false,
     cassettes: host,
   });
-  const entry = Entry.parse({
+  const entry = ListEntry.parse({
     ...{ name, source: join('cassettes', folder, 'cassette.ts'), config: given.config ?? {} },
     ...(shared ? {} : { isolation: 'inline' }),
     grants: grantsFor(parseManifest(manifest)),

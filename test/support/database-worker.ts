@@ -1,7 +1,7 @@
 /** The database thread of tests: the real one, with questions that production has no way to ask. */
 import { sql as statement } from 'drizzle-orm';
 import { serveQuestions } from '../../core/db/client/serve-questions.ts';
-import { questions } from '../../core/db/questions.ts';
+import { operations } from '../../core/db/questions.ts';
 import type { Sql } from '../../core/db/sql.ts';
 import { rawSql } from './raw-sql.ts';
 
@@ -10,4 +10,4 @@ const waitForItself = (sql: Sql) => sql.transaction(() => sql.rows(statement`sel
 
 const die = async () => process.exit(1);
 
-await serveQuestions({ ...questions, rawSql, waitForItself, die });
+await serveQuestions({ ...operations, rawSql, waitForItself, die });

@@ -10,7 +10,7 @@ import { type StartThread, THREAD_LIMITS } from '../../core/db/client/embedded-h
 import { openPool } from '../../core/db/client/server.ts';
 import { migrate, readMigrations } from '../../core/db/migrate.ts';
 import { type OpenDatabase, openDatabase } from '../../core/db/open.ts';
-import { type Log, openLog } from '../../core/log.ts';
+import { type Logger, openLog } from '../../core/log.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { startWorker } from '../../core/start-worker.ts';
 import { rawSql } from './raw-sql.ts';
@@ -26,7 +26,7 @@ export type TestDatabase = OpenDatabase & {
   dsn?: string;
 };
 
-type Options = { askTimeoutMs?: number; log?: Log };
+type Options = { askTimeoutMs?: number; log?: Logger };
 
 /**
  * Runs a uvu suite twice: `<name> (embedded)` and `<name> (server)`, each with a database for all of its tests. Without
@@ -82,7 +82,7 @@ export async function embeddedDatabase({
     askTimeoutMs,
     startThread: startTestThread,
   });
-  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
+  const ask = database.execute as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
   return testDatabase(database, (text, params) => ask('rawSql', { text, params }), {
     folder,
     remove: () => rm(folder, { recursive: true, force: true }),

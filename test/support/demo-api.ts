@@ -11,14 +11,14 @@ import { testApi } from './read-api.ts';
 /** At noon of 2026-11-21. The engine is stopped again: nothing changes any more. */
 export async function demoApi(database: TestDatabase) {
   const stopping = new AbortController();
-  const { identity_key } = await database.ask('installation', {});
+  const { identity_key } = await database.execute('installation', {});
   const metrics = { derived: () => {}, derivePending: () => {}, intakeTurn: () => {}, notCaptured: () => {} };
   const parts = { database, reader: builtIn, log: openLog('silent'), metrics };
   const worker = runDeriveWorker({ ...parts, signal: stopping.signal, pollMs: 50 });
   const identityKey = Buffer.from(identity_key, 'hex');
   const ingest = openIngest({ ...parts, identityKey, newId: v7, committed: worker.poke });
   const api = testApi({
-    ask: database.ask,
+    execute: database.execute,
     append: (body) => ingest.append(body, null),
     now: () => Date.parse('2026-11-21T12:00:00Z'),
   });

@@ -18,5 +18,5 @@ export async function deriveAll(database: Database, reader: Reader = builtIn): P
   await worker.drained();
   stopping.abort();
   await worker.stopped;
-  assert.equal(await database.ask('derivePending', {}), { queued: 0, parked: 0, oldest_seconds: 0 });
+  assert.equal(await database.execute('derivePending', {}), { queued: 0, parked: 0, oldest_seconds: 0 });
 }

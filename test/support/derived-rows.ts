@@ -34,7 +34,7 @@ async function embedded(folder: string) {
     log: openLog('silent'),
     startThread: startTestThread,
   });
-  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<Rows>;
+  const ask = database.execute as unknown as (name: string, args: unknown) => Promise<Rows>;
   return { rows: (text: string) => ask('rawSql', { text, params: [] }), close: () => database.close() };
 }
 

@@ -1,7 +1,7 @@
 /** What the database would hold of a session, kept in memory: folded in passes as the worker folds it, written through JSON, row over row. */
-import { type Changes, patched } from '../../core/derive/changes.ts';
-import { type Checkpoint, keptCheckpoints, restoredRows } from '../../core/derive/checkpoint.ts';
-import { type Evidence, noEvidence } from '../../core/derive/evidence.ts';
+import { type ProjectionChanges, patched } from '../../core/derive/changes.ts';
+import { type Checkpoint, restoredRows, retainedCheckpoints } from '../../core/derive/checkpoint.ts';
+import { noEvidence, type TranscriptEvidence } from '../../core/derive/evidence.ts';
 import { fold } from '../../core/derive/fold.ts';
 import { addChanges, noChanges, summed } from '../../core/derive/merge-changes.ts';
 import { compareKeys, keyOf } from '../../core/derive/order.ts';
@@ -10,10 +10,10 @@ import type { CallTurn } from '../../core/derive/turn.ts';
 import { type Call, callTurns, SESSION } from './call-turn.ts';
 
 export type Stored = {
-  traces: Map<string, Changes['traces'][0]>;
-  spans: Map<string, Changes['spans'][0]>;
-  links: Map<string, Changes['links'][0]>;
-  rollup: Changes['rollup'] | null;
+  traces: Map<string, ProjectionChanges['traces'][0]>;
+  spans: Map<string, ProjectionChanges['spans'][0]>;
+  links: Map<string, ProjectionChanges['links'][0]>;
+  rollup: ProjectionChanges['rollup'] | null;
   state: SessionState | null;
   checkpoints: Checkpoint[];
 };
@@ -32,7 +32,7 @@ const stored = <T>(value: T): T =>
 
 const spanKey = ({ trace_id, span_id }: { trace_id: string; span_id: string }) => `${trace_id} ${span_id}`;
 
-function write(store: Stored, changes: Changes): void {
+function write(store: Stored, changes: ProjectionChanges): void {
   for (const row of changes.traces) store.traces.set(row.trace_id, stored(row));
   for (const row of changes.spans) store.spans.set(spanKey(row), stored(row));
   for (const patch of changes.patches) {
@@ -53,7 +53,7 @@ export function derive(
   store: Stored,
   known: readonly Call[],
   fresh: readonly Call[],
-  evidence: Evidence = noEvidence,
+  evidence: TranscriptEvidence = noEvidence,
 ): number {
   const turns = callTurns(known);
   const isNew = new Set(fresh.map(({ call_id }) => call_id));
@@ -78,7 +78,7 @@ export function derive(
   const changes = summed(sum);
   if (changes) write(store, changes);
   store.state = stored(next);
-  const kept = keptCheckpoints(next.turns);
+  const kept = retainedCheckpoints(next.turns);
   const byKey = new Map([...store.checkpoints, ...stored(checkpoints)].map((one) => [JSON.stringify(keyOf(one)), one]));
   store.checkpoints = [...byKey.values()].filter(({ state: { turns: n } }) => kept.includes(n));
   return due.length;
@@ -112,7 +112,7 @@ export function arriving(
   calls: readonly Call[],
   order: readonly number[],
   batch: number,
-  evidence: Evidence = noEvidence,
+  evidence: TranscriptEvidence = noEvidence,
 ): Stored {
   const store = nothing();
   const arrived = calls

@@ -1,6 +1,6 @@
 /** Sessions of agents that start agents: threads that overlap, calls beside the conversation, compactions, results that come late; for property tests. */
 import * as fc from 'fast-check';
-import { type Anchor, type Evidence, noEvidence } from '../../core/derive/evidence.ts';
+import { type Anchor, noEvidence, type TranscriptEvidence } from '../../core/derive/evidence.ts';
 import { firstWords } from '../../core/derive/first-words.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import { type Answer, answer, assistant, type Call, type Said, toolResult, toolUse, user } from './call-turn.ts';
@@ -44,7 +44,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 /** How much is known from outside: of each thread whether its origin, its path or its words are told. */
 const told = fc.array(fc.constantFrom('nothing', 'tool', 'path', 'words'), { minLength: 1, maxLength: 6 });
 
-export type GeneratedSession = { calls: Call[]; evidence: Evidence };
+export type GeneratedSession = { calls: Call[]; evidence: TranscriptEvidence };
 
 export const generatedAgents = (size: { minLength?: number; maxLength: number }): fc.Arbitrary<GeneratedSession> =>
   fc.tuple(fc.array(step, { minLength: 1, size: 'max', ...size }), told).map(([steps, told]) => sessionOf(steps, told));

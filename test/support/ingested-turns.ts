@@ -38,7 +38,7 @@ export const bodyOf = (rest: object, request: string): Uint8Array<ArrayBuffer> =
 
 /** What the engine does with ingested turns, without its thread. */
 export async function testIngest(database: Database, reader: Reader = builtIn): Promise<IngestWriter> {
-  const { identity_key } = await database.ask('installation', {});
+  const { identity_key } = await database.execute('installation', {});
   return openIngest({
     database,
     reader,

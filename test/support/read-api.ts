@@ -5,7 +5,7 @@ import { openMetrics } from '../../core/metrics.ts';
 
 export const testApi = (given: Partial<ReadApi> = {}) =>
   readApi({
-    ask: () => Promise.reject(new Error('no database')),
+    execute: () => Promise.reject(new Error('no database')),
     append: () => Promise.reject(new Error('no engine')),
     log: openLog('silent'),
     metrics: openMetrics('all', '0.0.0'),

@@ -1,7 +1,7 @@
 /** A cassette that runs: its fetch, around which a test wraps what it asks about. */
 import type { Manifest } from '../../core/cassette/contract.ts';
 import { type DeclaredManifest, parseManifest } from '../../core/cassette/manifest.ts';
-import type { Running } from '../../core/cassette/running.ts';
+import type { RunningCassette } from '../../core/cassette/running.ts';
 
 export const cassetteManifest = (name: string, more: Partial<Manifest> = {}): Manifest => ({
   kind: 'svc.cassette/v1',
@@ -11,8 +11,8 @@ export const cassetteManifest = (name: string, more: Partial<Manifest> = {}): Ma
 
 export const runningCassette = (
   name: string,
-  fetch: Running['fetch'],
-): { running: Running; manifest: DeclaredManifest } => {
+  fetch: RunningCassette['fetch'],
+): { running: RunningCassette; manifest: DeclaredManifest } => {
   const manifest = cassetteManifest(name);
   return {
     manifest: parseManifest(manifest),

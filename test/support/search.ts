@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { embedSpans } from '../../cassettes/search/embed-spans.ts';
-import { type Config, manifest } from '../../cassettes/search/manifest.ts';
+import { manifest, type SearchConfig } from '../../cassettes/search/manifest.ts';
 import type { Env, Progress } from '../../core/cassette/contract.ts';
 import { parseManifest } from '../../core/cassette/manifest.ts';
 import { readSettings } from '../../core/cassette/settings.ts';
@@ -50,7 +50,7 @@ export async function standSearch(database: TestDatabase, { config = {}, ...give
       const log = openLog('silent');
       const databases = openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log });
       const settings = { models_folder: MODELS, ...config, ...other };
-      const CONFIG = readSettings(parseManifest(manifest), settings) as Config;
+      const CONFIG = readSettings(parseManifest(manifest), settings) as SearchConfig;
       const DB = databases.db(given.name ?? 'search') as NonNullable<Env['DB']>;
       try {
         const env = { DB, CONFIG, LOG: log as unknown as Env['LOG'] };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../core/cassette/contract.ts';
 import { type ProcessOptions, startProcess } from '../../core/cassette/isolation/process.ts';
-import type { Handed, Running, StartModule } from '../../core/cassette/running.ts';
+import type { Handed, RunningCassette, StartModule } from '../../core/cassette/running.ts';
 
 export type LoggedLine = { level: string; fields: Record<string, unknown>; message: string };
 
@@ -20,7 +20,7 @@ export function recordedLog(): { log: Log; lines: LoggedLine[] } {
 }
 
 type Started = {
-  running: Running;
+  running: RunningCassette;
   lines: LoggedLine[];
   /** Where it lies, and where the service keeps what it needs for it. */
   folder: string;

@@ -9,7 +9,7 @@ export async function assertWhole(database: TestDatabase): Promise<number> {
     `select raw_turn_id, encode(request_digest, 'hex') as asked, encode(response_digest, 'hex') as answered from svc.raw_turns`,
   );
   for (const { raw_turn_id, asked, answered } of turns) {
-    const bytes = await database.ask('rawTurnBytes', { raw_turn_id: raw_turn_id as number });
+    const bytes = await database.execute('rawTurnBytes', { raw_turn_id: raw_turn_id as number });
     assert.is(sliceId(bytes?.request ?? new Uint8Array()), asked);
     assert.is(bytes?.response ? sliceId(bytes.response) : null, answered);
   }

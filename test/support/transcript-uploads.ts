@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../../core/db/database.ts';
 import { openTranscripts, type TranscriptWriter } from '../../core/engine/transcript-writer.ts';
-import type { KeptTranscript, TranscriptPart, TranscriptVerdict } from '../../core/model/transcript-upload.ts';
+import type { AcceptedTranscript, TranscriptPart, TranscriptVerdict } from '../../core/model/transcript-upload.ts';
 import { fixtureFolder } from './fixtures.ts';
 
 export const SESSION = { harness_id: 'claude', harness_session_id: '5d0f8f2e-1f4a-4a35-9d3e-0f6a0c1b2d3e' };
@@ -83,13 +83,13 @@ export const testTranscripts = (database: Database, now?: () => string): Transcr
   openTranscripts({ database, ...(now && { now }) });
 
 /** Uploads one after the other. @throws {Error} when one is not kept */
-export async function upload(writer: TranscriptWriter, ...said: Said[]): Promise<KeptTranscript[]> {
-  const out: KeptTranscript[] = [];
+export async function upload(writer: TranscriptWriter, ...said: Said[]): Promise<AcceptedTranscript[]> {
+  const out: AcceptedTranscript[] = [];
   for (const one of said) out.push(keptOf(await writer.append(uploadBody(one), null)));
   return out;
 }
 
-export function keptOf(verdict: TranscriptVerdict): KeptTranscript {
+export function keptOf(verdict: TranscriptVerdict): AcceptedTranscript {
   if (verdict.kind !== 'accepted') throw new Error(`${verdict.kind}: ${verdict.error}`);
   return verdict;
 }

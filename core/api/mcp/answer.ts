@@ -13,10 +13,10 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import { z } from 'zod';
 import { DatabaseError, Refusal } from '../../errors.ts';
 import { traceOf } from '../../http/failure.ts';
-import type { Log } from '../../log.ts';
-import { type Caller, type Tool, toolNamed } from './tool.ts';
+import type { Logger } from '../../log.ts';
+import { type Caller, type McpTool, toolNamed } from './tool.ts';
 
-type Parts = { tools: readonly Tool[]; version: string; log: Log; requestId: string };
+type Parts = { tools: readonly McpTool[]; version: string; log: Logger; requestId: string };
 
 const MOST_BYTES = 1_048_576;
 

@@ -4,7 +4,7 @@ import type { Installed } from '../../cassette/installed.ts';
 import type { ToolDeclaration } from '../../cassette/tool-declarations.ts';
 import { Refusal } from '../../errors.ts';
 import { parseJson } from '../../parse-json.ts';
-import type { Told, Tool } from './tool.ts';
+import type { McpTool, ToolOutput } from './tool.ts';
 
 const LATE_MS = 30_000;
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -14,7 +14,7 @@ const MOST_ERROR_BYTES = 4096;
 type Ask = (name: string, request: Request) => Promise<Response>;
 
 /** Of those that are in, by their names. @param lateMs until an answer is there whole */
-export const cassetteTools = (installed: readonly Installed[], ask: Ask, lateMs = LATE_MS): Tool[] =>
+export const cassetteTools = (installed: readonly Installed[], ask: Ask, lateMs = LATE_MS): McpTool[] =>
   installed
     .filter(({ state }) => state === 'admitted' || state === 'stale')
     .flatMap(({ entry, document }) =>
@@ -22,7 +22,7 @@ export const cassetteTools = (installed: readonly Installed[], ask: Ask, lateMs 
     )
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 
-const cassetteTool = (cassette: string, tool: ToolDeclaration, ask: Ask, lateMs: number): Tool => ({
+const cassetteTool = (cassette: string, tool: ToolDeclaration, ask: Ask, lateMs: number): McpTool => ({
   name: tool.full_name,
   title: tool.title,
   description: tool.description,
@@ -56,7 +56,7 @@ async function answerOf(
   args: Record<string, unknown>,
   ask: Ask,
   signal: AbortSignal,
-): Promise<Told> {
+): Promise<ToolOutput> {
   const request = new Request(`http://cassette${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },

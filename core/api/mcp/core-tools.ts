@@ -5,14 +5,14 @@ import { sessionTool } from './svc-session.ts';
 import { sessionsTool } from './svc-sessions.ts';
 import { statsTool } from './svc-stats.ts';
 import { traceTool } from './svc-trace.ts';
-import type { Tool } from './tool.ts';
+import type { McpTool } from './tool.ts';
 
-type Deps = { ask: Database['ask']; now: () => number; takePlace: TakePlace };
+type Deps = { execute: Database['execute']; now: () => number; takePlace: TakePlace };
 
 /** @param now milliseconds since 1970. @param takePlace among the readers of payloads */
-export const coreTools = ({ ask, now, takePlace }: Deps): Tool[] => [
-  sessionsTool({ ask, now }),
-  sessionTool({ ask, now }),
-  traceTool({ ask, takePlace }),
-  statsTool({ ask }),
+export const coreTools = ({ execute, now, takePlace }: Deps): McpTool[] => [
+  sessionsTool({ execute, now }),
+  sessionTool({ execute, now }),
+  traceTool({ execute, takePlace }),
+  statsTool({ execute }),
 ];

@@ -1,9 +1,9 @@
 /** POST /v1/mcp: what was recorded, as tools for agents. (Model Context Protocol, streamable HTTP without sessions.) */
 import { createRoute, z } from '@hono/zod-openapi';
 import { barred, Failure, json, routes } from '../../http/routes.ts';
-import type { Log } from '../../log.ts';
+import type { Logger } from '../../log.ts';
 import { McpAnswer, McpMessage, McpRefusal, PROTOCOL_VERSIONS } from '../../model/mcp.ts';
-import { allTools, type Tool } from './tool.ts';
+import { allTools, type McpTool } from './tool.ts';
 
 const PATH = '/v1/mcp';
 
@@ -62,11 +62,11 @@ const listenMcp = notHere('get', 'listenMcp', 'Refused, as the protocol permits:
 const endMcp = notHere('delete', 'endMcp', 'Refused, as the protocol permits: there is no session to end');
 
 type Deps = {
-  tools: readonly Tool[];
+  tools: readonly McpTool[];
   /** Those that joined, looked at for each request. They cannot take the place of `tools`. */
-  joined?: () => readonly Tool[];
+  joined?: () => readonly McpTool[];
   version: string;
-  log: Log;
+  log: Logger;
 };
 
 export const mcpApp = ({ tools, joined = () => [], version, log }: Deps) => {

@@ -1,6 +1,6 @@
 /** svc_session: what was a conversation about? Its facts, and a few lines for each of its turns. */
 import { z } from 'zod';
-import type { Answer, Database } from '../../db/database.ts';
+import type { Database, OperationResult } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
 import { shownSession } from '../../model/session.ts';
@@ -36,10 +36,10 @@ const Key = z.object({ started_at: z.iso.datetime(), trace_id: z.uuid() });
 
 const MOST_TOOLS = 8;
 
-type Deps = { ask: Database['ask']; now: () => number };
+type Deps = { execute: Database['execute']; now: () => number };
 
 /** @param now milliseconds since 1970 */
-export const sessionTool = ({ ask, now }: Deps) =>
+export const sessionTool = ({ execute, now }: Deps) =>
   coreTool({
     name: 'svc_session',
     title: 'One recorded conversation, turn by turn',
@@ -54,15 +54,15 @@ export const sessionTool = ({ ask, now }: Deps) =>
     tell: async ({ session_id, order, limit, cursor }) => {
       const list = { route: 'svc_session', parameters: { session_id, order } };
       const after = readCursor(list, cursor, Key);
-      const session = await ask('readSession', { session_id });
+      const session = await execute('readSession', { session_id });
       if (!session)
         throw new Refusal(
           'session-unknown',
           'Cannot read the session: there is none with this id; svc_sessions lists them',
         );
       const question = order === 'oldest' ? 'sessionTraces' : 'listTraces';
-      const { traces, next } = await ask(question, { session_id, after, limit });
-      const tools = await ask('toolsOfTraces', {
+      const { traces, next } = await execute(question, { session_id, after, limit });
+      const tools = await execute('toolsOfTraces', {
         trace_ids: traces.filter(({ tool_calls }) => tool_calls > 0).map(({ trace_id }) => trace_id),
         most: MOST_TOOLS,
       });
@@ -81,7 +81,7 @@ export const sessionTool = ({ ask, now }: Deps) =>
     },
   });
 
-const turnOf = (trace: Trace, tools: Answer<'toolsOfTraces'>): Turn => ({
+const turnOf = (trace: Trace, tools: OperationResult<'toolsOfTraces'>): Turn => ({
   trace_id: trace.trace_id,
   started_at: trace.started_at,
   ...(trace.duration_ns === undefined ? {} : { duration_ms: Math.round(trace.duration_ns / 1e6) }),

@@ -36,7 +36,7 @@ const Output = z.object({ sessions: z.array(SessionFacts), next_cursor: z.string
 const Key = z.object({ place: z.iso.datetime(), id: z.uuid() });
 
 /** @param now milliseconds since 1970 */
-export const sessionsTool = ({ ask, now }: { ask: Database['ask']; now: () => number }) =>
+export const sessionsTool = ({ execute, now }: { execute: Database['execute']; now: () => number }) =>
   coreTool({
     name: 'svc_sessions',
     title: 'Find recorded conversations',
@@ -53,7 +53,7 @@ export const sessionsTool = ({ ask, now }: { ask: Database['ask']; now: () => nu
       const { sort, direction, limit: _, cursor: __, ...filter } = query;
       const list = { route: 'svc_sessions', parameters: { filter: JSON.stringify(filter) } };
       const after = readCursor(list, cursor, Key);
-      const { sessions, next } = await ask('browseSessions', { filter, sort, direction, after, limit });
+      const { sessions, next } = await execute('browseSessions', { filter, sort, direction, after, limit });
       const all = sessions.map((session) => sessionFacts(shownSession(session, now())));
       const facts = fitting(all, sessionLines, 300);
       const last = facts.at(-1);

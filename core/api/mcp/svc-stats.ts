@@ -24,7 +24,7 @@ const Totals = Stats.extend({
   unpriced_models: z.array(z.string()).max(MOST_MODELS).describe('the first models that have no price'),
 });
 
-export const statsTool = ({ ask }: { ask: Database['ask'] }) =>
+export const statsTool = ({ execute }: { execute: Database['execute'] }) =>
   coreTool({
     name: 'svc_stats',
     title: 'Totals of recorded conversations',
@@ -36,7 +36,7 @@ export const statsTool = ({ ask }: { ask: Database['ask'] }) =>
     input: Input,
     output: Totals,
     tell: async (input) => {
-      const stats = await ask('readStats', readFilter('svc_stats', StatsQuery, input));
+      const stats = await execute('readStats', readFilter('svc_stats', StatsQuery, input));
       const unpriced_models = stats.unpriced_models.slice(0, MOST_MODELS).map((model) => oneLine(model, 100));
       const totals = { ...stats, unpriced_models };
       return { text: told(totals), structured: totals };

@@ -1,6 +1,6 @@
 /** svc_trace: what happened in a turn? Its steps in their order, each cut to size, or one of them whole. */
 import { z } from 'zod';
-import type { Args, Database } from '../../db/database.ts';
+import type { Database, OperationArgs } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
 import type { TakePlace } from '../../http/payload-reads.ts';
@@ -68,10 +68,10 @@ const Key = z.object({ started_at: z.iso.datetime(), trace_id: z.uuid(), seq: z.
 
 const STEPS = 50;
 
-type Deps = { ask: Database['ask']; takePlace: TakePlace };
+type Deps = { execute: Database['execute']; takePlace: TakePlace };
 
 /** @param takePlace among the readers of payloads: there is none left for a while when too many read at once */
-export const traceTool = ({ ask, takePlace }: Deps) =>
+export const traceTool = ({ execute, takePlace }: Deps) =>
   coreTool({
     name: 'svc_trace',
     title: 'What happened in one turn',
@@ -86,7 +86,7 @@ export const traceTool = ({ ask, takePlace }: Deps) =>
     tell: async ({ trace_id, detail, span_id, cursor }, { signal }) => {
       const list = { route: 'svc_trace', parameters: { trace_id, detail } };
       const after = readCursor(list, cursor, Key);
-      const trace = await ask('readTrace', { trace_id });
+      const trace = await execute('readTrace', { trace_id });
       if (!trace)
         throw new Refusal('trace-unknown', 'Cannot read the trace: there is none with this id; svc_session lists them');
       const facts = factsOf(trace);
@@ -94,11 +94,11 @@ export const traceTool = ({ ask, takePlace }: Deps) =>
       const leave = takePlace();
       try {
         if (span_id !== undefined) {
-          const step = stepOf(await spanOf(ask, trace_id, span_id), 'one');
+          const step = stepOf(await spanOf(execute, trace_id, span_id), 'one');
           return { text: `${head}\n\n${stepLines(step)}`, structured: { ...facts, steps: [step] } };
         }
         const used = Math.max(JSON.stringify(facts).length, head.length) + 400;
-        const { steps, next } = await page(ask, { trace_id, after, detail, used, signal });
+        const { steps, next } = await page(execute, { trace_id, after, detail, used, signal });
         const next_cursor = next === null ? undefined : writeCursor(list, next);
         return {
           text: [head, ...steps.map(stepLines), ending(steps, trace, next_cursor)].join('\n\n'),
@@ -110,15 +110,15 @@ export const traceTool = ({ ask, takePlace }: Deps) =>
     },
   });
 
-type SpanKey = NonNullable<Args<'spansOf'>['after']>;
+type SpanKey = NonNullable<OperationArgs<'spansOf'>['after']>;
 type Wanted = { trace_id: string; after: SpanKey | null; detail: 'brief' | 'full'; used: number; signal: AbortSignal };
 
 /** As many steps as fit; `next` is the place after which the page to come begins. */
-async function page(ask: Database['ask'], { trace_id, after, detail, used, signal }: Wanted) {
+async function page(execute: Database['execute'], { trace_id, after, detail, used, signal }: Wanted) {
   const seen: { key: SpanKey; step: Step }[] = [];
   let from = after;
   for (let size = used; size < MOST_CHARACTERS && !signal.aborted; ) {
-    const { spans, next } = await ask('spansOf', { of: { trace_id }, after: from, limit: STEPS, payload: 'full' });
+    const { spans, next } = await execute('spansOf', { of: { trace_id }, after: from, limit: STEPS, payload: 'full' });
     for (const { span, trace_started_at } of spans) {
       const step = stepOf(span, detail);
       size += JSON.stringify(step).length;
@@ -136,8 +136,8 @@ async function page(ask: Database['ask'], { trace_id, after, detail, used, signa
   return { steps, next: cut ? (seen[steps.length - 1]?.key ?? null) : null };
 }
 
-async function spanOf(ask: Database['ask'], trace_id: string, span_id: string): Promise<Span> {
-  const span = await ask('readSpan', { trace_id, span_id });
+async function spanOf(execute: Database['execute'], trace_id: string, span_id: string): Promise<Span> {
+  const span = await execute('readSpan', { trace_id, span_id });
   if (!span) throw new Refusal('span-unknown', 'Cannot read the step: the trace has none with this span_id');
   return span;
 }

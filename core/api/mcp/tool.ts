@@ -8,9 +8,9 @@ type JsonSchema = { type: 'object'; [keyword: string]: unknown };
 export type Caller = { signal: AbortSignal };
 
 /** The same twice: to be read, and to be worked with. `structured` is what `outputSchema` says. */
-export type Told = { text: string; structured: Record<string, unknown> };
+export type ToolOutput = { text: string; structured: Record<string, unknown> };
 
-export type Tool = {
+export type McpTool = {
   /** At most 64 of `A-Z a-z 0-9 _ -`: more than that some models refuse. `svc_` is ours. */
   name: string;
   title: string;
@@ -19,10 +19,13 @@ export type Tool = {
   outputSchema?: JsonSchema;
   annotations: { readOnlyHint?: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint?: boolean };
   /** @throws {Refusal} whose message the agent is told */
-  call(args: Record<string, unknown>, caller: Caller): Promise<Told>;
+  call(args: Record<string, unknown>, caller: Caller): Promise<ToolOutput>;
 };
 
-type CoreTool<Input extends z.ZodObject, Output extends z.ZodObject> = Pick<Tool, 'name' | 'title' | 'description'> & {
+type CoreTool<Input extends z.ZodObject, Output extends z.ZodObject> = Pick<
+  McpTool,
+  'name' | 'title' | 'description'
+> & {
   input: Input;
   output: Output;
   tell(input: z.infer<Input>, caller: Caller): Promise<{ text: string; structured: z.infer<Output> }>;
@@ -36,7 +39,7 @@ export const coreTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
   input,
   output,
   tell,
-}: CoreTool<Input, Output>): Tool => ({
+}: CoreTool<Input, Output>): McpTool => ({
   name,
   title,
   description,
@@ -74,13 +77,13 @@ const jsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): JsonSchema => 
 };
 
 /** Under which names a tool is found: its own, and with a dot as joiner, as other services of this kind have it. */
-export const toolNamed = (tools: readonly Tool[], name: string): Tool | undefined =>
+export const toolNamed = (tools: readonly McpTool[], name: string): McpTool | undefined =>
   tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.name === name.replace('.', '_'));
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Ours and those that joined. A joined one can neither take a name that is taken nor one of ours. */
-export function allTools(core: readonly Tool[], joined: readonly Tool[]): Tool[] {
+export function allTools(core: readonly McpTool[], joined: readonly McpTool[]): McpTool[] {
   const tools = [...core];
   for (const tool of joined)
     if (NAME.test(tool.name) && !tool.name.startsWith('svc_') && !toolNamed(tools, tool.name)) tools.push(tool);

@@ -2,9 +2,9 @@
 import type { Progress } from '../contract.ts';
 
 /** Whether anything was recorded that the snapshot `seen` does not see. */
-export type Changes = (seen: string) => Promise<{ seen: string; changed: boolean }>;
+export type ChangesSince = (seen: string) => Promise<{ seen: string; changed: boolean }>;
 
-type Deps = { changes: Changes; progress(): Progress | null; now?: () => number };
+type Deps = { changes: ChangesSince; progress(): Progress | null; now?: () => number };
 
 /** Before every change. */
 const NOTHING_SEEN = '3:3:';

@@ -4,7 +4,14 @@ import { aborted } from '../../aborted.ts';
 import { traceOf } from '../../http/failure.ts';
 import type { Cassette, Context, Env, Progress, ScheduledContext } from '../contract.ts';
 import { NO_PROGRESS, progressOf } from '../progress.ts';
-import { CassetteDown, type Confinement, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
+import {
+  CassetteDown,
+  type Confinement,
+  type LoadedModule,
+  Rejection,
+  type RunningCassette,
+  type StartModule,
+} from '../running.ts';
 import { responseHead, UnusableHead } from './response-head.ts';
 
 const TRUSTED: Confinement = {
@@ -14,11 +21,11 @@ const TRUSTED: Confinement = {
 };
 
 /** @throws {Rejection} `start`: it does not load, or what `handed` throws */
-export async function startInline({ name, entry, handed, unchanged, log }: StartModule): Promise<Running> {
+export async function startInline({ name, entry, handed, unchanged, log }: StartModule): Promise<RunningCassette> {
   const cassette = await importCassette(name, entry);
   await unchanged?.();
   const { manifest, migrations, scheduled } = cassette;
-  const loaded: Loaded = {
+  const loaded: LoadedModule = {
     manifest: manifest ?? null,
     migrations: migrations ?? null,
     scheduled: typeof scheduled === 'function',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { lowerPriority } from '../../yield-to-listeners.ts';
 import type { Log, Progress } from '../contract.ts';
-import type { Handed, Loaded } from '../running.ts';
+import type { Handed, LoadedModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
 import { type Channel, openChannel } from './channel.ts';
 import { BELOW_SERVICE, commandFor, type Ground } from './confinement.ts';
@@ -145,11 +145,11 @@ export function reasonOf(code: number | null, signal: NodeJS.Signals | null, tai
 }
 
 /** How far the module came, told by itself. @throws {Error} why not */
-export async function loadedBy(life: Life, ms: number): Promise<Loaded> {
+export async function loadedBy(life: Life, ms: number): Promise<LoadedModule> {
   const late = setTimeout(() => life.end(`it has not loaded within ${ms / 1000} s`), ms);
   try {
     const said = await life.channel.hello();
-    const { failure, loaded } = said as { failure?: unknown; loaded?: Loaded };
+    const { failure, loaded } = said as { failure?: unknown; loaded?: LoadedModule };
     if (typeof failure === 'string') throw new Error(failure);
     if (typeof loaded !== 'object' || loaded === null) throw new Error('it says nothing of itself');
     const { manifest, migrations, scheduled } = loaded;

@@ -3,7 +3,14 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../package-root.ts';
 import type { Progress } from '../contract.ts';
-import { CassetteDown, type Liveness, type Loaded, Rejection, type Running, type StartModule } from '../running.ts';
+import {
+  CassetteDown,
+  type Liveness,
+  type LoadedModule,
+  Rejection,
+  type RunningCassette,
+  type StartModule,
+} from '../running.ts';
 import { confinementOf, findGround, type Wall } from './confinement.ts';
 import { type Life, loadedBy, startLife } from './life.ts';
 import { OUTPUT_LIMITS, openGate } from './output.ts';
@@ -24,7 +31,7 @@ export type ProcessOptions = {
 };
 
 /** @throws {Rejection} `start`: it does not load, or what `handed` throws */
-export async function startProcess(module: StartModule, options: ProcessOptions): Promise<Running> {
+export async function startProcess(module: StartModule, options: ProcessOptions): Promise<RunningCassette> {
   const { name, log } = module;
   const {
     memory_mb = 256,
@@ -61,7 +68,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   /** It was granted a network and has asked for it. What it asks for it says once it has loaded, which it first does without one. */
   let network = false;
 
-  const live = async (): Promise<{ life: Life; loaded: Loaded }> => {
+  const live = async (): Promise<{ life: Life; loaded: LoadedModule }> => {
     const life = await startLife({ ...starting, network });
     newborn = life;
     if (closing || options.signal?.aborted) life.end(CLOSED);
@@ -201,7 +208,7 @@ const CLOSED = 'the service closes it';
 const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : 'it failed');
 
 /** Its manifest is checked elsewhere, as a whole. */
-const asksForNetwork = ({ manifest }: Loaded): boolean =>
+const asksForNetwork = ({ manifest }: LoadedModule): boolean =>
   (manifest as { bindings?: { network?: unknown } | null } | null)?.bindings?.network === true;
 
 const instant = () => `${new Date().toISOString().slice(0, 19)}Z`;

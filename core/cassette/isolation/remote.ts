@@ -2,7 +2,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as overHttp, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as overHttps } from 'node:https';
 import { Readable } from 'node:stream';
-import { CassetteDown, type Confinement, type Liveness, type Running } from '../running.ts';
+import { CassetteDown, type Confinement, type Liveness, type RunningCassette } from '../running.ts';
 import { bodyOf } from './bodies.ts';
 import { responseHead, UnusableHead } from './response-head.ts';
 
@@ -27,7 +27,7 @@ const CONNECTION = [
 ];
 
 /** @param address of its OpenAPI document, http or https; only the origin counts */
-export function startRemote({ address, name }: { address: URL; name: string }): Running {
+export function startRemote({ address, name }: { address: URL; name: string }): RunningCassette {
   const secure = address.protocol === 'https:';
   const agent = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: CONNECT_MS });
   const ask = secure ? overHttps : overHttp;

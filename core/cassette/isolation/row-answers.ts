@@ -6,7 +6,7 @@ import { constants, type ServerHttp2Stream } from 'node:http2';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import type { HandedDb } from '../running.ts';
 import { leave, openAnswerRoom, type Reserved } from './answer-room.ts';
-import { endText, type Pace, sendText } from './send-text.ts';
+import { endText, type ReaderPace, sendText } from './send-text.ts';
 import { statementOf } from './statement-body.ts';
 
 /** So many of these can be in memory at a time; those after them wait in the process that asks. */
@@ -25,7 +25,7 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
   const statements = openSemaphore(STATEMENTS_AT_ONCE);
   const room = openAnswerRoom();
   let running: Semaphore | undefined;
-  const paceOf = (stream: ServerHttp2Stream): Pace => {
+  const paceOf = (stream: ServerHttp2Stream): ReaderPace => {
     const left = new AbortController();
     if (stream.closed) left.abort();
     stream.once('close', () => left.abort());
@@ -79,7 +79,7 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
 async function sendRows(
   stream: ServerHttp2Stream,
   { texts, changed }: { texts: readonly string[]; changed: number | null },
-  pace: Pace,
+  pace: ReaderPace,
 ): Promise<void> {
   const last = `],"changed":${changed}}`;
   let pending = '{"rows":[';
@@ -100,7 +100,7 @@ async function sendRows(
 async function sendBatches(
   stream: ServerHttp2Stream,
   batches: AsyncIterable<string[]>,
-  pace: Pace,
+  pace: ReaderPace,
   told: (error: unknown) => object,
 ): Promise<void> {
   let last = '.0\n';

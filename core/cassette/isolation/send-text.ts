@@ -4,7 +4,7 @@ import { drained } from './bodies.ts';
 
 const PIECE_CHARS = 64 * 1024;
 
-export type Pace = {
+export type ReaderPace = {
   /** Aborts when the reader has left. */
   gone: AbortSignal;
   /** So long may a reader take nothing of what is there for it. */
@@ -12,7 +12,7 @@ export type Pace = {
 };
 
 /** @throws {Error} the reader takes nothing; the stream is closed then */
-export async function sendText(stream: ServerHttp2Stream, text: string, pace: Pace): Promise<void> {
+export async function sendText(stream: ServerHttp2Stream, text: string, pace: ReaderPace): Promise<void> {
   for (let at = 0; at < text.length && !pace.gone.aborted; ) {
     const end = pieceEnd(text, at);
     if (!stream.write(text.slice(at, end))) await drained(stream, pace.gone, pace.idleMs);
@@ -21,7 +21,7 @@ export async function sendText(stream: ServerHttp2Stream, text: string, pace: Pa
 }
 
 /** Settles when all of it has been taken, or the reader has left. */
-export async function endText(stream: ServerHttp2Stream, text: string, { gone, idleMs }: Pace): Promise<void> {
+export async function endText(stream: ServerHttp2Stream, text: string, { gone, idleMs }: ReaderPace): Promise<void> {
   if (gone.aborted) return;
   const last = lastPiece(text);
   await sendText(stream, text.slice(0, last), { gone, idleMs });

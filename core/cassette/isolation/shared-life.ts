@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
-import type { Log } from '../../log.ts';
+import type { Logger } from '../../log.ts';
 import { packageRoot } from '../../package-root.ts';
 import { lowerPriority } from '../../yield-to-listeners.ts';
 import type { Progress } from '../contract.ts';
@@ -30,7 +30,7 @@ export type SharedLife = {
   end(reason: string): void;
 };
 
-type Options = { log: Log; environment: Readonly<Record<string, string | undefined>>; loadMs: number };
+type Options = { log: Logger; environment: Readonly<Record<string, string | undefined>>; loadMs: number };
 
 const MEMORY_MB = 1024;
 /** What of the environment those need who ask other machines; no settings and no secrets of ours. */

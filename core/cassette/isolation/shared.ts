@@ -1,12 +1,12 @@
 /** How do cassettes of ours run beside the service? All in one process, started when one of them is needed, ended when none was for a while. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted } from '../../aborted.ts';
-import type { Log } from '../../log.ts';
+import type { Logger } from '../../log.ts';
 import type { Progress } from '../contract.ts';
 import { parseManifest } from '../manifest.ts';
-import { CassetteDown, type Confinement, type Running, type StartModule } from '../running.ts';
+import { CassetteDown, type Confinement, type RunningCassette, type StartModule } from '../running.ts';
 import type { Channel } from './channel.ts';
-import { type Changes, openDueWork } from './due-work.ts';
+import { type ChangesSince, openDueWork } from './due-work.ts';
 import { startInline } from './inline.ts';
 import { type Member, type SharedLife, startSharedLife } from './shared-life.ts';
 import { watch } from './watch.ts';
@@ -14,16 +14,16 @@ import { watch } from './watch.ts';
 /** Those that come with the service: their manifest, document and health are read here, all else is done over there. */
 export type SharedProcess = {
   /** @throws {Rejection} `start`: it does not load */
-  start(module: StartModule): Promise<Running>;
+  start(module: StartModule): Promise<RunningCassette>;
   /** Of the process that runs now; null: none does. */
   pid(): number | null;
 };
 
 type Options = {
-  log: Log;
+  log: Logger;
   environment: Readonly<Record<string, string | undefined>>;
   /** Absent: nothing is recorded, so there is no background work. */
-  changes?: Changes;
+  changes?: ChangesSince;
   /** Without anything under way it ends after this. */
   idleMs?: number;
   loadMs?: number;

@@ -4,13 +4,13 @@
  */
 import { constants, type ServerHttp2Stream } from 'node:http2';
 
-export type Statement = { sql: string; parameters: (string | null)[]; options: object };
+export type StatementRequest = { sql: string; parameters: (string | null)[]; options: object };
 
 const MOST_CHARS = 8 * 1024 * 1024;
 const HEAD_CHARS = 256 * 1024;
 
 /** @throws {RangeError} it is longer than is read @throws {Error} it cannot be read */
-export async function statementOf(stream: ServerHttp2Stream): Promise<Statement> {
+export async function statementOf(stream: ServerHttp2Stream): Promise<StatementRequest> {
   const text = await textOf(stream);
   const lineEnd = text.indexOf('\n');
   if (lineEnd > HEAD_CHARS)

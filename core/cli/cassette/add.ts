@@ -14,8 +14,8 @@ import { resolveSource } from '../../cassette/source.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { plain } from '../units.ts';
-import { type Asked, askSource } from './ask-source.ts';
-import { givenConfig } from './given-config.ts';
+import { describeSource, type SourceDescription } from './ask-source.ts';
+import { configFromOptions } from './given-config.ts';
 import { putInPlace, type Staged, stage, wantedOf } from './install.ts';
 import { missingSettings, type Permission, permissionPage, variableOf } from './permission-page.ts';
 
@@ -102,7 +102,11 @@ async function permissionFor({ source, staged, from, options, lists }: Found, io
   // Before it runs: what leads out of its folder is refused by then.
   const digest = found.kind === 'remote' ? null : await digestOf(found.folder);
   const isolation: Isolation = found.kind === 'remote' ? 'remote' : (options.isolation ?? 'process');
-  const asked: Asked = await askSource(found, { isolation, name: options.name ?? '', folder: io.folder });
+  const asked: SourceDescription = await describeSource(found, {
+    isolation,
+    name: options.name ?? '',
+    folder: io.folder,
+  });
   const { manifest, openapi_digest } = asked.document;
   const name = options.name ?? manifest.cassette.name;
   const entry = lists.list.find((one) => one.name === name);
@@ -122,7 +126,7 @@ async function permissionFor({ source, staged, from, options, lists }: Found, io
     beside: staged?.beside ?? [],
     digest: digest ?? openapi_digest,
     isolation,
-    config: { ...kept, ...givenConfig(manifest, options.config, name) },
+    config: { ...kept, ...configFromOptions(manifest, options.config, name) },
     fromEnvironment: manifest.config.flatMap(({ key }) => (environmentName(key) in given ? [key] : [])),
     before: entry ? { entry, builtIn } : null,
   };

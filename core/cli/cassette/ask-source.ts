@@ -7,27 +7,27 @@ import { confinementOf, findGround } from '../../cassette/isolation/confinement.
 import { startProcess } from '../../cassette/isolation/process.ts';
 import { startRemote } from '../../cassette/isolation/remote.ts';
 import { parseManifest, refuseOtherManifest } from '../../cassette/manifest.ts';
-import type { Confinement, Isolation, Running } from '../../cassette/running.ts';
+import type { Confinement, Isolation, RunningCassette } from '../../cassette/running.ts';
 import { readSettings } from '../../cassette/settings.ts';
-import type { Source } from '../../cassette/source.ts';
+import type { CassetteSource } from '../../cassette/source.ts';
 
-export type Asked = {
+export type SourceDescription = {
   document: CassetteDocument;
   /** What will keep it apart, once it runs as it was asked to. */
   confinement: Confinement;
 };
 
 /** @param folder the `.svc` in effect @param name for its tools; '' for its own name */
-export type Asking = { isolation: Isolation; name: string; folder: string };
+export type DescribeOptions = { isolation: Isolation; name: string; folder: string };
 
 const MEMORY_MB = 256; // what startProcess gives where it is not told
 
 /** @throws {Rejection} it does not start, or its manifest, document or tools cannot be taken */
-export async function askSource(source: Source, asking: Asking): Promise<Asked> {
+export async function describeSource(source: CassetteSource, asking: DescribeOptions): Promise<SourceDescription> {
   if (source.kind === 'remote') {
     const running = startRemote({ address: source.address, name: asking.name || source.address.host });
     const { pathname, search } = source.address;
-    return askRunning(running, `${pathname}${search}`, asking, running.confinement);
+    return describeRunning(running, `${pathname}${search}`, asking, running.confinement);
   }
   const tmp = await mkdtemp(join(asking.folder, 'asking-'));
   try {
@@ -50,7 +50,7 @@ export async function askSource(source: Source, asking: Asking): Promise<Asked> 
             network: manifest.bindings.network,
             memory_mb: MEMORY_MB,
           });
-    const asked = await askRunning(running, manifest.api.openapi, asking, confinement);
+    const asked = await describeRunning(running, manifest.api.openapi, asking, confinement);
     refuseOtherManifest(running.loaded?.manifest, asked.document.manifest);
     return asked;
   } finally {
@@ -73,12 +73,12 @@ function defaultsOf(manifest: unknown): Record<string, unknown> {
   return readSettings({ ...rest, config: config.map((setting) => ({ ...setting, required: false })) }, {});
 }
 
-async function askRunning(
-  running: Running,
+async function describeRunning(
+  running: RunningCassette,
   path: string,
-  { name, isolation }: Asking,
+  { name, isolation }: DescribeOptions,
   confinement: Confinement,
-): Promise<Asked> {
+): Promise<SourceDescription> {
   try {
     const text = await documentText(running, path);
     const read = (as: string) => readDocument(text, { name: as, isolation });

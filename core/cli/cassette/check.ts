@@ -7,15 +7,15 @@ import { readApi } from '../../api/app.ts';
 import { conform, type Finding } from '../../cassette/conformance.ts';
 import { coreBinding } from '../../cassette/core-binding.ts';
 import { grantsFor } from '../../cassette/grants.ts';
-import { Entry } from '../../cassette/list.ts';
+import { ListEntry } from '../../cassette/list.ts';
 import { Rejection } from '../../cassette/running.ts';
 import { resolveSource } from '../../cassette/source.ts';
 import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
 import { openDatabase } from '../../db/open.ts';
 import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
-import { askSource } from './ask-source.ts';
-import { givenConfig } from './given-config.ts';
+import { describeSource } from './ask-source.ts';
+import { configFromOptions } from './given-config.ts';
 
 /** 0: it will be let in. @param version of this service */
 export async function checkCassette(
@@ -35,7 +35,7 @@ export async function checkCassette(
     const databases = openCassetteDatabases({ database, dsn: '', pooled: false, log });
     try {
       const api = readApi({
-        ask: database.ask,
+        execute: database.execute,
         append: () => Promise.reject(new Error('Cannot append: nothing is recorded here')),
         log,
         metrics: { apiRequest: () => {}, text: async () => '' },
@@ -74,13 +74,23 @@ const SAID_AT: Partial<Record<Rejection['step'], string>> = {
 };
 
 /** Everything that it asks for is granted: whether to is the operator's question. */
-async function entryOf(source: string, config: readonly string[], at: { folder: string; cwd: string }): Promise<Entry> {
+async function entryOf(
+  source: string,
+  config: readonly string[],
+  at: { folder: string; cwd: string },
+): Promise<ListEntry> {
   const found = await resolveSource(source, { base: at.cwd, installed: at.folder, name: '' });
   const isolation = found.kind === 'remote' ? 'remote' : 'process';
-  const { document } = await askSource(found, { isolation, name: '', folder: at.folder });
+  const { document } = await describeSource(found, { isolation, name: '', folder: at.folder });
   const { name } = document.manifest.cassette;
   const grants = grantsFor(document.manifest);
-  return Entry.parse({ name, source, isolation, grants, config: givenConfig(document.manifest, config, name) });
+  return ListEntry.parse({
+    name,
+    source,
+    isolation,
+    grants,
+    config: configFromOptions(document.manifest, config, name),
+  });
 }
 
 const lineOf = ({ what, problems }: Finding): string =>

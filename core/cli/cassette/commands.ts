@@ -1,6 +1,6 @@
 /** What can be asked of `svc cassette`? Its commands and what each takes; what they do is handed in, as in program.ts. */
 import type { Command } from 'commander';
-import type { Loaded } from '../../config/load.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { addConfigOptions } from '../options.ts';
@@ -8,18 +8,18 @@ import type { AddOptions } from './add.ts';
 import type { ServeOptions } from './serve.ts';
 
 export type CassetteCommands = {
-  add: (what: string, options: AddOptions, loaded: Loaded, io: Io) => Promise<0 | 1>;
-  remove: (name: string, options: { purge: boolean }, loaded: Loaded, io: Io) => Promise<void>;
-  list: (options: { json: boolean }, loaded: Loaded, io: Io) => Promise<0 | 1>;
+  add: (what: string, options: AddOptions, loaded: LoadedConfig, io: Io) => Promise<0 | 1>;
+  remove: (name: string, options: { purge: boolean }, loaded: LoadedConfig, io: Io) => Promise<void>;
+  list: (options: { json: boolean }, loaded: LoadedConfig, io: Io) => Promise<0 | 1>;
   new: (name: string, folder: string | undefined, io: Io) => Promise<void>;
   check: (what: string, options: { config: readonly string[] }, io: Io) => Promise<0 | 1>;
-  serve: (what: string, options: ServeOptions, loaded: Loaded, io: Io) => Promise<void>; // settles when it has stopped
+  serve: (what: string, options: ServeOptions, loaded: LoadedConfig, io: Io) => Promise<void>; // settles when it has stopped
 };
 
 type Parts = {
   commands: CassetteCommands;
   io: Io;
-  loaded: (parsed: Record<string, unknown>) => Loaded;
+  loaded: (parsed: Record<string, unknown>) => LoadedConfig;
   exit: (status: 0 | 1) => void;
 };
 

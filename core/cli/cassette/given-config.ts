@@ -7,7 +7,7 @@ import { OperatorError } from '../../errors.ts';
 import { variableOf } from './permission-page.ts';
 
 /** As they stand in the list. @throws {OperatorError} 2: no such setting, a secret, or no value of its type; no value is repeated */
-export function givenConfig(
+export function configFromOptions(
   { config }: Pick<DeclaredManifest, 'config'>,
   given: readonly string[],
   name: string,

@@ -1,12 +1,12 @@
 /** `svc cassette list`: which cassettes are wanted, and what became of each in the service that runs? */
 import pc from 'picocolors';
-import type { Entry } from '../../cassette/list.ts';
+import type { ListEntry } from '../../cassette/list.ts';
 import { BadList, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/read-list.ts';
 import { shownSource } from '../../cassette/shown-source.ts';
-import type { Loaded } from '../../config/load.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import type { CassetteInfo, CassetteList } from '../../model/cassette.ts';
 import type { Io } from '../io.ts';
-import { askReadApi } from '../read-api.ts';
+import { fetchReadApi } from '../read-api.ts';
 import { lasting, plain } from '../units.ts';
 import { isCassetteList } from './is-list.ts';
 import type { Target } from './target.ts';
@@ -27,10 +27,10 @@ type Listing = { running: boolean; file: string | null; problem: string | null; 
 type Listed = Io & { target?: Target };
 
 /** 0, or 1 when the list cannot be used. */
-export async function listCassettes(loaded: Loaded, { json }: { json: boolean }, io: Listed): Promise<0 | 1> {
+export async function listCassettes(loaded: LoadedConfig, { json }: { json: boolean }, io: Listed): Promise<0 | 1> {
   const [read, asked] = await Promise.all([
     listsIn(loaded, io),
-    askReadApi(loaded, { path: '/v1/cassettes', is: isCassetteList, what: 'list of cassettes' }),
+    fetchReadApi(loaded, { path: '/v1/cassettes', is: isCassetteList, what: 'list of cassettes' }),
   ]);
   const { lists, problem } = read;
   const listing: Listing = {
@@ -45,7 +45,7 @@ export async function listCassettes(loaded: Loaded, { json }: { json: boolean },
 }
 
 async function listsIn(
-  { folder, config }: Loaded,
+  { folder, config }: LoadedConfig,
   { cwd, target }: Listed,
 ): Promise<{ lists: ReadLists | null; problem: string | null }> {
   try {
@@ -62,7 +62,7 @@ async function listsIn(
 }
 
 /** What is on the list, and what runs without being there. */
-function rows(list: readonly Entry[], running: CassetteList | null, known: boolean): Row[] {
+function rows(list: readonly ListEntry[], running: CassetteList | null, known: boolean): Row[] {
   const wanted = list.map((entry): Row => {
     const info = running?.cassettes.find(({ name }) => name === entry.name);
     return {
@@ -97,7 +97,7 @@ function reasonOf(name: string, running: CassetteList | null, info: CassetteInfo
   return running?.problems.find(({ subject }) => subject === name)?.reason ?? null;
 }
 
-const versionOf = ({ source }: Entry) => /^npm:.+@([^@/]+)$/.exec(source)?.[1] ?? null;
+const versionOf = ({ source }: ListEntry) => /^npm:.+@([^@/]+)$/.exec(source)?.[1] ?? null;
 
 function page({ running, file, problem, remarks, cassettes }: Listing, now: number): string {
   const head = ['NAME', 'STATE', 'SINCE', 'VERSION', 'ISOLATION', 'SOURCE'];

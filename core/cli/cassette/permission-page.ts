@@ -1,16 +1,16 @@
 /** What is somebody asked before a cassette comes in? Everything it will be able to do, in plain words, and what nothing keeps it from. */
 import pc from 'picocolors';
 import { grantsFor } from '../../cassette/grants.ts';
-import type { Entry, Grants } from '../../cassette/list.ts';
+import type { Grants, ListEntry } from '../../cassette/list.ts';
 import { environmentName } from '../../cassette/manifest.ts';
 import type { Isolation } from '../../cassette/running.ts';
 import type { DeclaredSetting } from '../../cassette/setting-value.ts';
 import { shownSource } from '../../cassette/shown-source.ts';
 import { lasting, plain } from '../units.ts';
-import type { Asked } from './ask-source.ts';
+import type { SourceDescription } from './ask-source.ts';
 import type { Dependency } from './checked-lock.ts';
 
-export type Permission = Asked & {
+export type Permission = SourceDescription & {
   /** Installed name. */
   name: string;
   /** As it will stand in the list. */
@@ -28,7 +28,7 @@ export type Permission = Asked & {
   /** What has a value where this command runs, by key: the service may run with another environment. */
   fromEnvironment: readonly string[];
   /** The entry that it takes the place of, and whether that came with the package. */
-  before: { entry: Entry; builtIn: boolean } | null;
+  before: { entry: ListEntry; builtIn: boolean } | null;
 };
 
 const MOST = 400; // of a text that its author wrote

@@ -2,9 +2,9 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { schemaFrom, usersList, withEntry, withoutEntry, writeList } from '../../cassette/edit-list.ts';
-import { CassetteName, type Entry } from '../../cassette/list.ts';
+import { CassetteName, type ListEntry } from '../../cassette/list.ts';
 import { BadList, BUILT_IN, type ListFiles, listFiles, listTexts, readLists } from '../../cassette/read-list.ts';
-import type { Loaded } from '../../config/load.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { nearest } from '../../config/nearest.ts';
 import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
 import { isMade } from '../../db/client/data-folder.ts';
@@ -12,7 +12,7 @@ import { type OpenDatabase, openDatabase } from '../../db/open.ts';
 import { DatabaseError, OperatorError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
-import { askReadApi } from '../read-api.ts';
+import { fetchReadApi } from '../read-api.ts';
 import { isCassetteList } from './is-list.ts';
 import type { Target } from './target.ts';
 
@@ -20,14 +20,14 @@ const WITHDRAWN_MS = 15_000;
 
 type Removing = Pick<Io, 'out' | 'cwd'> & { files?: ListFiles; target?: Target };
 
-const filesOf = ({ folder, config }: Loaded, { cwd, files, target }: Removing): ListFiles =>
+const filesOf = ({ folder, config }: LoadedConfig, { cwd, files, target }: Removing): ListFiles =>
   target?.files ?? files ?? listFiles({ cwd, folder, built_in: config.cassettes.built_in });
 
 /** @throws {OperatorError} it is on no list, or its database is in use: then nothing was removed */
 export async function removeCassette(
   name: string,
   { purge }: { purge: boolean },
-  loaded: Loaded,
+  loaded: LoadedConfig,
   io: Removing,
 ): Promise<void> {
   if (!CassetteName.safeParse(name).success)
@@ -64,9 +64,9 @@ export async function removeCassette(
   }
 }
 
-type Wanted = { names: string[]; find(name: string): { entry: Entry | undefined; builtIn: boolean } };
+type Wanted = { names: string[]; find(name: string): { entry: ListEntry | undefined; builtIn: boolean } };
 
-async function wantedIn(loaded: Loaded, io: Removing): Promise<Wanted> {
+async function wantedIn(loaded: LoadedConfig, io: Removing): Promise<Wanted> {
   try {
     const texts = await listTexts(filesOf(loaded, io));
     const { list } = readLists(texts);
@@ -85,7 +85,7 @@ async function wantedIn(loaded: Loaded, io: Removing): Promise<Wanted> {
 }
 
 /** One that comes with the package is switched off: it would be back otherwise. */
-async function takeOut(name: string, builtIn: boolean, loaded: Loaded, io: Removing): Promise<string> {
+async function takeOut(name: string, builtIn: boolean, loaded: LoadedConfig, io: Removing): Promise<string> {
   const { file, text } = await usersList(filesOf(loaded, io).candidates);
   const off = { name, source: BUILT_IN, enabled: false };
   const written = builtIn ? withEntry(text, off, schemaFrom(file)) : withoutEntry(text ?? '{"cassettes": []}', name);
@@ -98,7 +98,7 @@ async function takeOut(name: string, builtIn: boolean, loaded: Loaded, io: Remov
 }
 
 /** null: there is none. */
-async function openForPurge(name: string, { config, folder }: Loaded): Promise<OpenDatabase | null> {
+async function openForPurge(name: string, { config, folder }: LoadedConfig): Promise<OpenDatabase | null> {
   const { postgres_dsn: dsn, pooled } = config.storage;
   if (dsn === '' && !isMade(folder)) return null;
   try {
@@ -115,10 +115,10 @@ async function openForPurge(name: string, { config, folder }: Loaded): Promise<O
 }
 
 /** A service on the same server still serves it for a moment. Where none can be asked, none is waited for. */
-async function withdrawn(name: string, loaded: Loaded): Promise<void> {
+async function withdrawn(name: string, loaded: LoadedConfig): Promise<void> {
   const end = Date.now() + WITHDRAWN_MS;
   for (;;) {
-    const { answer } = await askReadApi(loaded, {
+    const { answer } = await fetchReadApi(loaded, {
       path: '/v1/cassettes',
       is: isCassetteList,
       what: 'list of cassettes',
@@ -132,7 +132,7 @@ async function withdrawn(name: string, loaded: Loaded): Promise<void> {
   }
 }
 
-async function purged(name: string, database: OpenDatabase, { config }: Loaded): Promise<void> {
+async function purged(name: string, database: OpenDatabase, { config }: LoadedConfig): Promise<void> {
   const { postgres_dsn: dsn, pooled } = config.storage;
   const databases = openCassetteDatabases({ database, dsn, pooled, log: openLog(config.log.level) });
   try {

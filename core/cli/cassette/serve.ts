@@ -8,7 +8,7 @@ import { coreBinding } from '../../cassette/core-binding.ts';
 import { coreSettings } from '../../cassette/core-settings.ts';
 import { grantsFor } from '../../cassette/grants.ts';
 import { startInline } from '../../cassette/isolation/inline.ts';
-import { Entry } from '../../cassette/list.ts';
+import { ListEntry } from '../../cassette/list.ts';
 import { parseManifest } from '../../cassette/manifest.ts';
 import { listFiles, listTexts, readLists } from '../../cassette/read-list.ts';
 import { CassetteDown, Rejection } from '../../cassette/running.ts';
@@ -16,7 +16,7 @@ import { keepSchedule } from '../../cassette/schedule.ts';
 import { resolveSource } from '../../cassette/source.ts';
 import { readCredentials } from '../../config/credentials.ts';
 import { parseListen } from '../../config/listen.ts';
-import type { Loaded } from '../../config/load.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
 import { openDatabase } from '../../db/open.ts';
 import { OperatorError, Refusal } from '../../errors.ts';
@@ -29,7 +29,7 @@ import type { HttpEnv } from '../../http/routes.ts';
 import { openLog } from '../../log.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { Io } from '../io.ts';
-import { givenConfig } from './given-config.ts';
+import { configFromOptions } from './given-config.ts';
 
 const GRACE_MS = 10_000;
 
@@ -42,7 +42,7 @@ export type ServeOptions = { listen: string; name: string | null; config: readon
 export async function serveCassette(
   source: string,
   options: ServeOptions,
-  { config, folder: effective }: Loaded,
+  { config, folder: effective }: LoadedConfig,
   io: Io,
 ): Promise<void> {
   const log = openLog(config.log.level);
@@ -117,7 +117,7 @@ async function entryOf(
   { source, base }: { source: string; base: string },
   { name, config }: ServeOptions,
   folder: string,
-): Promise<Entry> {
+): Promise<ListEntry> {
   const found = await resolveSource(source, { base, installed: folder, name: '' });
   if (found.kind === 'remote')
     throw new OperatorError('Cannot serve an address: it runs where it is; give the folder of a cassette', 2);
@@ -130,8 +130,8 @@ async function entryOf(
   const manifest = parseManifest(running.loaded?.manifest);
   await running.close(0);
   const as = name ?? manifest.cassette.name;
-  const given = givenConfig(manifest, config, as);
-  return Entry.parse({ name: as, source, isolation: 'inline', grants: grantsFor(manifest), config: given });
+  const given = configFromOptions(manifest, config, as);
+  return ListEntry.parse({ name: as, source, isolation: 'inline', grants: grantsFor(manifest), config: given });
 }
 
 /** The read API of another process. @throws {OperatorError} what is set is no address */

@@ -1,11 +1,11 @@
 /** Which list does a command act on? That of the service which runs, wherever the command was called; else that of this folder. */
 import { type ListFiles, listFiles } from '../../cassette/read-list.ts';
-import type { Loaded } from '../../config/load.ts';
+import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Status } from '../../model/status.ts';
 import type { Io } from '../io.ts';
 import { isStatus } from '../is-status.ts';
-import { askReadApi } from '../read-api.ts';
+import { fetchReadApi } from '../read-api.ts';
 import { runsHere } from '../running-service.ts';
 
 export type Target = {
@@ -19,9 +19,9 @@ export type Target = {
 };
 
 /** @throws {OperatorError} 2: `client.api_target` names a service whose list cannot be reached from here */
-export async function targetOf(loaded: Loaded, { cwd }: Pick<Io, 'cwd'>): Promise<Target> {
+export async function targetOf(loaded: LoadedConfig, { cwd }: Pick<Io, 'cwd'>): Promise<Target> {
   const { config, folder, source } = loaded;
-  const { answer, address, state, remarks } = await askReadApi<Status>(loaded, {
+  const { answer, address, state, remarks } = await fetchReadApi<Status>(loaded, {
     ...{ path: '/v1/admin/status', is: isStatus, what: 'status' },
   });
   const files = listFiles({ cwd, folder, built_in: config.cassettes.built_in });

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { chatMessage, chatUsage, chatWire, finishReason } from '../../engine/demo/chat-wire.ts';
-import { type Answers, answers, type Call, calls, use } from '../../engine/demo/script.ts';
+import { type Answers, answers, calls, type DemoCall, use } from '../../engine/demo/script.ts';
 import { outputOf, tokensIn } from '../../engine/demo/tokens.ts';
 
 const ChatRequest = z.object({
@@ -25,7 +25,7 @@ export async function scriptedProvider(request: Request): Promise<Response> {
   if (!success) return refused(400, 'Cannot read the request: it is no chat request');
 
   const said = { ...nextAnswer(data), n: data.messages.filter(({ role }) => role === 'assistant').length + 1 };
-  const call: Call = {
+  const call: DemoCall = {
     slug: SLUG,
     model: data.model,
     n: said.n,

@@ -7,7 +7,7 @@ import type { Sql } from '../sql.ts';
 import type { Shape } from './call-function.ts';
 import { CALLS } from './names.ts';
 
-export type Call = {
+export type StatementCall = {
   /** Of the cassette. */
   schema: string;
   /** One statement that has been looked at, with its parameters in it. */
@@ -25,7 +25,7 @@ const NO_LIMIT = 2 ** 53 - 1; // bytes
 const FILE_MB = 768;
 
 /** Rows as the function gives them. (call-function.ts) */
-export async function callCassette(db: Sql, call: Call): Promise<string[]> {
+export async function callCassette(db: Sql, call: StatementCall): Promise<string[]> {
   const texts = async (tx: Sql) => textsIn(await tx.rows<Line>(called(call)));
   if (db.kind === 'server' && call.settings.length === 0) return texts(db);
   return contained(db, call.settings, async (tx) => {
@@ -41,7 +41,7 @@ export async function callCassette(db: Sql, call: Call): Promise<string[]> {
 const leave = leftBehind({ large: 1024 * 1024, enough: 16 * 1024 * 1024, afterMs: 100 });
 
 /** `cursor`: null when the texts are all there are. */
-export type Opened = { texts: string[]; cursor: string | null };
+export type OpenCursor = { texts: string[]; cursor: string | null };
 
 /**
  * Runs a statement to its end, and keeps what it gave until it is read or let go of: beyond some memory in a temporary file of the
@@ -49,8 +49,8 @@ export type Opened = { texts: string[]; cursor: string | null };
  */
 export async function openCassetteCursor(
   db: Sql,
-  call: Call & { cursor: string; unbounded: boolean },
-): Promise<Opened> {
+  call: StatementCall & { cursor: string; unbounded: boolean },
+): Promise<OpenCursor> {
   const { cursor, unbounded } = call;
   return contained(db, call.settings, async (tx) => {
     const name = sql.identifier(cursor);
@@ -95,17 +95,17 @@ async function fetched(db: Sql, cursor: string): Promise<Fetched> {
 
 const textsIn = (rows: readonly Line[]): string[] => rows.map(({ line }) => line);
 
-const called = ({ schema, text, shape }: Call) =>
+const called = ({ schema, text, shape }: StatementCall) =>
   sql`select line from ${functionOf(schema)}(${text}, ${shape}, ${MOST_BYTES}::bigint) as line`;
 
 /** DECLARE takes no parameters. */
-const calledInline = ({ schema, text, shape }: Call, mostBytes: number) =>
+const calledInline = ({ schema, text, shape }: StatementCall, mostBytes: number) =>
   sql`select line from ${functionOf(schema)}(${sql.raw(quotedText(text))}, ${sql.raw(quotedText(shape))}, ${sql.raw(String(mostBytes))}) as line`;
 
 const functionOf = (schema: string) => sql`${sql.identifier(CALLS)}.${sql.identifier(schema)}`;
 
 /** On the embedded database the session is the core's own: whatever a statement left in it goes before anyone else is served. */
-async function contained<T>(db: Sql, settings: Call['settings'], work: (tx: Sql) => Promise<T>): Promise<T> {
+async function contained<T>(db: Sql, settings: StatementCall['settings'], work: (tx: Sql) => Promise<T>): Promise<T> {
   return db.transaction(async (tx) => {
     if (settings.length > 0) {
       const [names, values] = [settings.map(([name]) => name), settings.map(([, value]) => value)];

@@ -1,10 +1,10 @@
 /** How does the host reach a cassette's database? Its role, its schema, its migrations, and the binding that becomes `env.DB`. */
-import type { Log } from '../../log.ts';
+import type { Logger } from '../../log.ts';
 import type { OpenDatabase } from '../open.ts';
 import { type CassetteDb, cassetteDb, type DbOptions } from './cassette-db.ts';
 import { embeddedCalls } from './embedded-calls.ts';
 import { GrantsUnavailable } from './grants-unavailable.ts';
-import { type Migration, runMigrations } from './migrations.ts';
+import { type CassetteMigration, runMigrations } from './migrations.ts';
 import { schemaOf } from './names.ts';
 import { openParser } from './parser-thread.ts';
 import { openQuota, type Quota } from './quota.ts';
@@ -22,7 +22,7 @@ export type CassetteDatabases = {
    * Applies what is missing, in order, as the role, each in a transaction; several processes may at once. None runs unless all
    * can be read. @throws {MigrationRefused} naming migration and reason
    */
-  migrate(name: string, migrations: readonly Migration[], options?: Pick<DbOptions, 'builtIn'>): Promise<void>;
+  migrate(name: string, migrations: readonly CassetteMigration[], options?: Pick<DbOptions, 'builtIn'>): Promise<void>;
   /** The binding. (core/cassette/contract.ts, `Db`) */
   db(name: string, options?: DbOptions): CassetteDb;
   /** Drops its schema and role, and what is kept about them. Nothing of it may run any more. */
@@ -36,7 +36,7 @@ export type CassetteDatabases = {
   close(): Promise<void>;
 };
 
-type Deps = { database: OpenDatabase; dsn: string; pooled: boolean; log: Log };
+type Deps = { database: OpenDatabase; dsn: string; pooled: boolean; log: Logger };
 
 /** On the embedded database everybody waits while a statement runs. */
 const STATEMENT_MS = { embedded: 10_000, server: 30_000 };
@@ -54,7 +54,7 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
   const onServer = (name: string, { statements } = quotaOf(name, false)) => {
     const known = opened.get(name);
     if (known) return known;
-    const login = () => database.ask('cassetteLogin', { name });
+    const login = () => database.execute('cassetteLogin', { name });
     const calls = serverCalls({ dsn, pooled, login, statements });
     opened.set(name, calls);
     return calls;
@@ -66,7 +66,7 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
   };
   return {
     async provision(asked) {
-      await database.ask('provisionCassette', asked);
+      await database.execute('provisionCassette', asked);
       if (kind === 'embedded') return;
       await forget(asked.name);
       await onServer(asked.name)
@@ -79,7 +79,7 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
           );
         });
     },
-    missingViews: (views) => database.ask('missingViews', { views }),
+    missingViews: (views) => database.execute('missingViews', { views }),
     async migrate(name, migrations, { builtIn = false } = {}) {
       const { troubles } = quotaOf(name, builtIn);
       const applied = await runMigrations({ database, name, builtIn, parser, troubles }, migrations);
@@ -96,11 +96,11 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
     },
     async remove(name) {
       await forget(name);
-      await database.ask('removeCassette', { name });
+      await database.execute('removeCassette', { name });
     },
-    lease: (name, token, ms) => database.ask('leaseCassette', { name, token, ms }),
-    release: (name, token) => database.ask('releaseCassette', { name, token }),
-    changes: (seen) => database.ask('changedSince', { seen }),
+    lease: (name, token, ms) => database.execute('leaseCassette', { name, token, ms }),
+    release: (name, token) => database.execute('releaseCassette', { name, token }),
+    changes: (seen) => database.execute('changedSince', { seen }),
     async close() {
       await Promise.all([parser.close(), ...[...opened.keys()].map(forget)]);
     },

@@ -1,8 +1,8 @@
 /** What does a cassette ask its database through? Each statement is judged, run as its role, and charged to it when it takes too long. */
 import { DatabaseError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import type { Logger } from '../../log.ts';
 import { parseJson } from '../../parse-json.ts';
-import type { Call } from './call.ts';
+import type { StatementCall } from './call.ts';
 import { withParameters } from './parameters.ts';
 import type { Parser } from './parser-thread.ts';
 import type { Quota } from './quota.ts';
@@ -50,9 +50,9 @@ export type DbOptions = {
 /** How a call reaches the database. `call` is made when it is its turn, so that few are in memory. Texts as of `RowTexts`. */
 export type Calls = {
   /** @throws {DatabaseError} `57014` it took too long */
-  run(call: () => Call, limitMs: number): Promise<string[]>;
+  run(call: () => StatementCall, limitMs: number): Promise<string[]>;
   /** Batches of texts. */
-  stream(call: () => Call, limitMs: number): AsyncGenerator<string[]>;
+  stream(call: () => StatementCall, limitMs: number): AsyncGenerator<string[]>;
 };
 
 type Deps = {
@@ -61,7 +61,7 @@ type Deps = {
   calls: () => Calls;
   parser: Pick<Parser, 'verdictOn'>;
   quota: Quota;
-  log: Log;
+  log: Logger;
 };
 
 export function cassetteDb(
@@ -86,7 +86,7 @@ export function cassetteDb(
     const shape = verdict.gives === 'count' ? 'count' : rows === 'array' ? 'array' : 'object';
     const filled = withParameters(sql, verdict, parameters);
     const chosen = checkedSettings(settings);
-    const call = (): Call => {
+    const call = (): StatementCall => {
       troubles.refusePaused();
       return { schema, text: filled(), shape, settings: chosen };
     };

@@ -31,12 +31,16 @@ export function embeddedCalls({ database, name, builtIn, statements }: Deps): Ca
   };
   return {
     run: (call, limitMs) =>
-      alone(limitMs, () => database.ask('callCassette', call(), labelled(name, builtIn, limitMs))),
+      alone(limitMs, () => database.execute('callCassette', call(), labelled(name, builtIn, limitMs))),
     async *stream(call, limitMs) {
       asked += 1;
       const cursor = `cassette_rows_${asked}`;
       const opened = await alone(limitMs, () =>
-        database.ask('openCassetteCursor', { ...call(), cursor, unbounded: builtIn }, labelled(name, builtIn, limitMs)),
+        database.execute(
+          'openCassetteCursor',
+          { ...call(), cursor, unbounded: builtIn },
+          labelled(name, builtIn, limitMs),
+        ),
       );
       if (opened.cursor === null) {
         yield opened.texts;
@@ -48,11 +52,11 @@ export function embeddedCalls({ database, name, builtIn, statements }: Deps): Ca
           yield texts;
           if (ended) return;
           ({ texts, ended } = await alone(limitMs, () =>
-            database.ask('fetchCassetteCursor', { cursor }, labelled(name, builtIn, limitMs)),
+            database.execute('fetchCassetteCursor', { cursor }, labelled(name, builtIn, limitMs)),
           ));
         }
       } finally {
-        await database.ask('closeCassetteCursor', { cursor }).catch(() => undefined); // it went with its thread
+        await database.execute('closeCassetteCursor', { cursor }).catch(() => undefined); // it went with its thread
       }
     },
   };

@@ -9,7 +9,7 @@ import { schemaOf } from './names.ts';
 import type { Parser } from './parser-thread.ts';
 import type { Troubles } from './troubles.ts';
 
-export type Migration = { name: string; sql: string };
+export type CassetteMigration = { name: string; sql: string };
 
 /** On the embedded database everybody waits for a whole migration, on a server for none: there each statement may take so long. */
 const LIMIT_MS = { embedded: 10_000, server: 120_000 };
@@ -20,7 +20,7 @@ type Deps = { database: OpenDatabase; name: string; builtIn: boolean; parser: Pa
 /** @returns the names of those that were applied @throws {MigrationRefused} */
 export async function runMigrations(
   { database, name, builtIn, parser, troubles }: Deps,
-  migrations: readonly Migration[],
+  migrations: readonly CassetteMigration[],
 ): Promise<string[]> {
   const files = await readMigrations(parser, schemaOf(name), migrations);
   const limitMs = builtIn ? BUILT_IN_LIMIT_MS : LIMIT_MS[database.kind];
@@ -33,7 +33,7 @@ export async function runMigrations(
   };
   const late = `was ended after ${limitMs / 1000} s: do less in one, and leave rows to background work`;
   try {
-    const { applied, refused } = await database.ask(
+    const { applied, refused } = await database.execute(
       'migrateCassette',
       { name, migrations: files },
       labelled(name, builtIn, limitMs),
@@ -50,7 +50,11 @@ export async function runMigrations(
 }
 
 /** All of them, before any runs. @param own the cassette's schema @throws {MigrationRefused} */
-async function readMigrations(parser: Parser, own: string, migrations: readonly Migration[]): Promise<MigrationFile[]> {
+async function readMigrations(
+  parser: Parser,
+  own: string,
+  migrations: readonly CassetteMigration[],
+): Promise<MigrationFile[]> {
   const names = new Set<string>();
   const files: MigrationFile[] = [];
   for (const { name, sql } of migrations) {
@@ -65,7 +69,7 @@ async function readMigrations(parser: Parser, own: string, migrations: readonly 
   return files;
 }
 
-async function statementsOf(parser: Parser, own: string, { name, sql }: Migration): Promise<string[]> {
+async function statementsOf(parser: Parser, own: string, { name, sql }: CassetteMigration): Promise<string[]> {
   const text = await parser.migration(sql, own).catch((error: unknown) => {
     if (!(error instanceof DatabaseError) || error.transient) throw error;
     throw new MigrationRefused(name, error.message.replace(/^Cannot run a statement: /, ''), { cause: error });

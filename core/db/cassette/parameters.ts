@@ -1,7 +1,7 @@
 /** How do parameters come into a statement that is run as text? As quoted literals, each where the parser found its `$1`. */
 import { quotedText } from '../literals.ts';
 import { refused } from './refused.ts';
-import type { Verdict } from './statement.ts';
+import type { StatementVerdict } from './statement.ts';
 
 /** Of a statement with its parameters in it, in UTF-8. */
 const MOST_MIB = 16;
@@ -10,7 +10,7 @@ const MOST_MIB = 16;
  * The statement with its parameters in it, and how long it is in bytes. A literal's type is inferred where it stands, as a driver's
  * parameter's would be. What it would be is added up before any of it is made: a parameter can be named any number of times.
  */
-export function withParameters(text: string, verdict: Verdict, parameters: readonly unknown[]): () => string {
+export function withParameters(text: string, verdict: StatementVerdict, parameters: readonly unknown[]): () => string {
   const { start, end, places } = verdict;
   const wanted = places.reduce((most, { parameter }) => Math.max(most, parameter), 0);
   if (parameters.length !== wanted) {
@@ -32,7 +32,7 @@ export function withParameters(text: string, verdict: Verdict, parameters: reado
   };
 }
 
-function refuseLong(texts: readonly (string | null)[], { start, end, places }: Verdict): void {
+function refuseLong(texts: readonly (string | null)[], { start, end, places }: StatementVerdict): void {
   const lengths = texts.map((each) => Buffer.byteLength(each ?? 'null'));
   const bytes = places.reduce((sum, { parameter }) => sum + (lengths[parameter - 1] ?? 0), end - start);
   if (bytes <= MOST_MIB * 1024 * 1024) return;

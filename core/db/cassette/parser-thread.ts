@@ -9,14 +9,14 @@ import { errorOf, type Failure } from '../client/failure.ts';
 import { openFairQueue } from '../fair-queue.ts';
 import type { MigrationText } from './migration-text.ts';
 import { busy, refused, UNPARSABLE } from './refused.ts';
-import type { Verdict } from './statement.ts';
+import type { StatementVerdict } from './statement.ts';
 
 export type ParserRequest = { kind: 'statement' | 'migration'; text: string; own: string };
 export type ParserReply = { answer: unknown } | { failure: Failure };
 
 export type Parser = {
   /** @param own the cassette's schema @throws {DatabaseError} it may not, and why; `42601` it cannot be read */
-  verdictOn(text: string, own: string): Promise<Verdict>;
+  verdictOn(text: string, own: string): Promise<StatementVerdict>;
   /** @throws {DatabaseError} it could not be looked at */
   migration(text: string, own: string): Promise<MigrationText>;
   close(): Promise<void>;
@@ -39,7 +39,11 @@ const FREE = { freeMs: 50, mostMs: 5_000 };
 export function openParser(
   startThread = () => startWorker('db/cassette/parser-worker', null, [], { maxOldGenerationSizeMb: HEAP_MB }),
 ): Parser {
-  const verdicts = new LRUCache<string, Verdict>({ max: 2000, maxSize: 8 * 1024 * 1024, sizeCalculation: sizeOf });
+  const verdicts = new LRUCache<string, StatementVerdict>({
+    max: 2000,
+    maxSize: 8 * 1024 * 1024,
+    sizeCalculation: sizeOf,
+  });
   const queue = openFairQueue(FREE);
   const waiting = new Map<string, number>();
   let thread: Promise<Worker> | undefined;
@@ -95,7 +99,7 @@ export function openParser(
       if (known) return known;
       refuseLong(text, LIMITS.statement.bytes);
       return inTurn(own, async () => {
-        const verdict = verdicts.get(key) ?? (await read<Verdict>({ kind: 'statement', text, own })); // known meanwhile
+        const verdict = verdicts.get(key) ?? (await read<StatementVerdict>({ kind: 'statement', text, own })); // known meanwhile
         verdicts.set(key, verdict);
         return verdict;
       });
@@ -108,7 +112,7 @@ export function openParser(
   };
 }
 
-function sizeOf({ places }: Verdict, key: string): number {
+function sizeOf({ places }: StatementVerdict, key: string): number {
   return key.length + places.length * 32 + 100;
 }
 

@@ -6,7 +6,7 @@ import { makeCall } from './call-function.ts';
 import { GrantsUnavailable } from './grants-unavailable.ts';
 import { cassetteLogin, EXTENSIONS, roleOf, schemaOf, scramVerifier } from './names.ts';
 
-export type Asked = { name: string; views: readonly string[]; extensions: readonly string[] };
+export type ProvisionRequest = { name: string; views: readonly string[]; extensions: readonly string[] };
 
 /** One at a time in a database: grants of two that run at once would meet in the same rows of the catalog. */
 const LOCK = sql`select pg_advisory_xact_lock(8201447304118393)`;
@@ -15,7 +15,7 @@ const LOCK = sql`select pg_advisory_xact_lock(8201447304118393)`;
 const MOST_CONNECTIONS = 64;
 
 /** @throws {GrantsUnavailable} on a server */
-export async function provisionCassette(db: Sql, { name, views, extensions }: Asked): Promise<void> {
+export async function provisionCassette(db: Sql, { name, views, extensions }: ProvisionRequest): Promise<void> {
   const unknown = extensions.find((extension) => extension !== 'vector');
   if (unknown !== undefined) throw new GrantsUnavailable(`Cannot offer the extension '${unknown}': only vector is`, '');
   await db.transaction(async (tx) => {

@@ -1,5 +1,5 @@
 /** What one cassette may have under way in its database, in this process, however often it was started. */
-import type { Log } from '../../log.ts';
+import type { Logger } from '../../log.ts';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import { busy } from './refused.ts';
 import { openTroubles, type Troubles } from './troubles.ts';
@@ -19,7 +19,7 @@ const STREAMS = 4;
 const BUILT_IN_STREAMS = 64;
 const MOST_WAITING = 1_000;
 
-type Deps = { name: string; kind: 'embedded' | 'server'; builtIn: boolean; log: Log; now?: () => number };
+type Deps = { name: string; kind: 'embedded' | 'server'; builtIn: boolean; log: Logger; now?: () => number };
 
 export function openQuota({ name, kind, builtIn, log, now = Date.now }: Deps): Quota {
   const full = (what: string) => () => busy(`${MOST_WAITING} other ${what} of '${name}' wait`);

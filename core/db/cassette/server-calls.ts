@@ -4,7 +4,7 @@ import type { Semaphore } from '../../semaphore.ts';
 import { openPool, type Pool } from '../client/server.ts';
 import type { Sql } from '../sql.ts';
 import { nextCount } from './batches.ts';
-import { type Call, callCassette } from './call.ts';
+import { callCassette, type StatementCall } from './call.ts';
 import type { Calls } from './cassette-db.ts';
 import type { Login } from './names.ts';
 
@@ -31,7 +31,7 @@ export function serverCalls({ dsn, pooled, login, statements }: Deps): ServerCal
     return pool;
   };
   /** A pooler hands on no settings of a connection. */
-  const limited = (call: Call, limitMs: number): Call =>
+  const limited = (call: StatementCall, limitMs: number): StatementCall =>
     pooled ? { ...call, settings: [...call.settings, ['statement_timeout', String(limitMs)]] } : call;
 
   return {
@@ -95,7 +95,7 @@ const TEXT_CHARS = 64 * 1024;
 /** A reader may take its time between batches, while the server holds the statement's snapshot. */
 const IDLE_MS = 2 * 60_000;
 
-async function prepare(db: Sql, { text, shape, settings }: Call): Promise<void> {
+async function prepare(db: Sql, { text, shape, settings }: StatementCall): Promise<void> {
   const chosen = [
     ...settings,
     ['standard_conforming_strings', 'on'],

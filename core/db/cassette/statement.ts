@@ -6,9 +6,9 @@ import { refused } from './refused.ts';
 import { nodesOf } from './tree.ts';
 
 /** `start` and `end` are bytes of the text in UTF-8. */
-export type Place = { start: number; end: number; parameter: number };
+export type ParameterRange = { start: number; end: number; parameter: number };
 
-export type Verdict = {
+export type StatementVerdict = {
   /** `count`: it gives no rows, only how many it changed. */
   gives: 'rows' | 'count';
   /** It changes nothing. */
@@ -16,20 +16,20 @@ export type Verdict = {
   /** The statement without what stands around it, and where its parameters stand in the whole text, in order. */
   start: number;
   end: number;
-  places: readonly Place[];
+  places: readonly ParameterRange[];
 };
 
 const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
 const PASS = new Set(['SelectStmt', ...WRITES]);
 
 /** In the parser thread. @param own the cassette's schema @throws {DatabaseError} it may not, and why; `42601` it cannot be read */
-export async function judged(text: string, own: string): Promise<Verdict> {
+export async function judged(text: string, own: string): Promise<StatementVerdict> {
   const { stmts = [] } = await parsed(text);
   const [only] = stmts;
   if (!only?.stmt) throw refused('it is empty');
   if (stmts.length > 1) throw refused(`these are ${stmts.length} statements; ask one at a time`);
   const bytes = Buffer.from(text);
-  const places: Place[] = [];
+  const places: ParameterRange[] = [];
   let reads = true;
   for (const { kind, node } of nodesOf(only.stmt)) {
     if (kind === 'ParamRef') places.push(placeOf(bytes, node));
@@ -52,7 +52,7 @@ export async function judged(text: string, own: string): Promise<Verdict> {
   };
 }
 
-function placeOf(bytes: Buffer, { number, location }: Readonly<Record<string, unknown>>): Place {
+function placeOf(bytes: Buffer, { number, location }: Readonly<Record<string, unknown>>): ParameterRange {
   const start = Number(location);
   const [written = ''] = /^\$\d+/.exec(bytes.toString('latin1', start, start + 12)) ?? [];
   const parameter = Number(number ?? 0);

@@ -1,6 +1,6 @@
 /** What counts against a cassette: statements that were ended or broke something. Too many of them cost it its database for a while. */
 import { DatabaseError } from '../../errors.ts';
-import type { Log } from '../../log.ts';
+import type { Logger } from '../../log.ts';
 import { brokeParser, isTooDeep, refused } from './refused.ts';
 
 export type Troubles = {
@@ -14,7 +14,15 @@ const TROUBLES = 3;
 const WITHIN_MS = 10 * 60_000;
 const PAUSE_MS = 60_000;
 
-export function openTroubles({ name, log, now = Date.now }: { name: string; log: Log; now?: () => number }): Troubles {
+export function openTroubles({
+  name,
+  log,
+  now = Date.now,
+}: {
+  name: string;
+  log: Logger;
+  now?: () => number;
+}): Troubles {
   let troubles: number[] = [];
   let pausedUntil = 0;
   return {

@@ -1,10 +1,10 @@
 /** How does any thread ask the database? Through a connection that the thread which opened it hands out. */
 import type { MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
-import type { Answer, Args, AskOptions, Database, QuestionName } from '../database.ts';
+import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
 import { patience } from '../questions.ts';
 import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.ts';
-import type { Doing, Notice, Reply, Wish } from './ports.ts';
+import type { Doing, Notice, PortReply, Wish } from './ports.ts';
 import { connectServer } from './server.ts';
 
 /** Plain data but for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
@@ -50,7 +50,7 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
     if (pending.size === 0) drained();
     return asked;
   };
-  const hear = (reply: Reply) => {
+  const hear = (reply: PortReply) => {
     if ('channel' in reply) for (const heard of listeners.get(reply.channel) ?? []) heard(reply.payload);
     else if ('failure' in reply) settled(reply.ask)?.reject(errorOf(reply.failure));
     else settled(reply.ask)?.resolve(reply.answer);
@@ -80,13 +80,13 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
 
   return {
     kind: 'embedded',
-    ask: <Name extends QuestionName>(
+    execute: <Name extends OperationName>(
       name: Name,
-      args: Args<Name>,
-      { limitMs, label = name, owner = null }: AskOptions = {},
+      args: OperationArgs<Name>,
+      { limitMs, label = name, owner = null }: ExecuteOptions = {},
     ) =>
       ask((ask) => ({ ask, name, args, limitMs: limitMs ?? patience[name] ?? askTimeoutMs, label, owner })) as Promise<
-        Answer<Name>
+        OperationResult<Name>
       >,
     async listen(channel, heard) {
       const known = listeners.get(channel);

@@ -1,12 +1,12 @@
 /** Who keeps the database thread alive? The thread that opened it: it starts, watches and restarts it, and hands out its ports. */
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, type TransferListItem, type Worker } from 'node:worker_threads';
-import type { Log } from '../../log.ts';
+import type { Logger } from '../../log.ts';
 import type { DatabaseConnection } from './connection.ts';
 import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
 import { gaugeMemory, openGauge } from './gauge.ts';
-import type { Doing, Notice, Order, Report } from './ports.ts';
+import type { Doing, Notice, Order, ThreadReport } from './ports.ts';
 import type { DatabaseThread } from './serve-questions.ts';
 
 export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) => Worker;
@@ -17,7 +17,7 @@ export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) =
  */
 export const THREAD_LIMITS = { stackSizeMb: 64 };
 
-type Deps = { folder: string; log: Log; askTimeoutMs: number; startThread: StartThread };
+type Deps = { folder: string; log: Logger; askTimeoutMs: number; startThread: StartThread };
 
 export type EmbeddedHost = { connection(): DatabaseConnection; close(): Promise<void> };
 
@@ -120,7 +120,7 @@ async function closed(thread: Worker): Promise<void> {
 }
 
 async function untilReady(thread: Worker): Promise<void> {
-  const report = await new Promise<Report>((resolve, reject) => {
+  const report = await new Promise<ThreadReport>((resolve, reject) => {
     thread.once('message', resolve);
     thread.once('error', reject);
     thread.once('exit', () => reject(new Error('Cannot open the embedded database: its thread ended')));

@@ -3,7 +3,7 @@
 export type Gauge = { begin(question: string, limitMs: number): void; end(): void };
 
 /** `ms`: since it began. */
-export type Running = { question: string; ms: number; limitMs: number };
+export type RunningOperation = { question: string; ms: number; limitMs: number };
 
 const NAME_AT = 16;
 const NAME_BYTES = 64;
@@ -11,7 +11,10 @@ const NAME_BYTES = 64;
 export const gaugeMemory = () => new SharedArrayBuffer(NAME_AT + NAME_BYTES);
 
 /** @param now milliseconds since the epoch, the same in both threads */
-export function openGauge(memory: SharedArrayBuffer, now: () => number): Gauge & { running(): Running | undefined } {
+export function openGauge(
+  memory: SharedArrayBuffer,
+  now: () => number,
+): Gauge & { running(): RunningOperation | undefined } {
   const numbers = new BigInt64Array(memory, 0, 2); // when it began (0: idle) and its limit
   const name = Buffer.from(memory, NAME_AT, NAME_BYTES);
   return {

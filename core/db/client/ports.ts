@@ -9,7 +9,7 @@ export type Wish =
   | { ask: number; unlisten: string };
 
 /** Database thread to holder. */
-export type Reply =
+export type PortReply =
   | { ask: number; answer: unknown }
   | { ask: number; failure: Failure }
   | { channel: string; payload: string };
@@ -18,7 +18,7 @@ export type Reply =
 export type Order = { holder: MessagePort } | { close: true };
 
 /** Database thread to host. */
-export type Report = { ready: true } | { failed: Failure } | { closed: true };
+export type ThreadReport = { ready: true } | { failed: Failure } | { closed: true };
 
 /** Host to holder: a port to the database thread of now, or why there is none, and what it was doing when it ended. */
 export type Notice = { port: MessagePort } | { lost: string; doing: Doing | undefined } | { closed: true };

@@ -5,7 +5,7 @@ import type { Sql } from '../sql.ts';
 import { type Embedded, openEmbedded } from './embedded.ts';
 import { lostConnection, plainFailure } from './failure.ts';
 import { openGauge } from './gauge.ts';
-import type { Order, Reply, Report, Wish } from './ports.ts';
+import type { Order, PortReply, ThreadReport, Wish } from './ports.ts';
 
 export type DatabaseThread = { folder: string; gauge: SharedArrayBuffer };
 
@@ -14,7 +14,7 @@ type Question = (sql: Sql, args: never) => Promise<unknown>;
 export async function serveQuestions(questions: Readonly<Record<string, Question>>): Promise<void> {
   if (!parentPort) throw new Error('Cannot serve questions: this is no worker thread');
   const host = parentPort;
-  const report = (what: Report) => host.postMessage(what);
+  const report = (what: ThreadReport) => host.postMessage(what);
   const { folder, gauge } = workerData as DatabaseThread;
   let embedded: Embedded;
   try {
@@ -50,7 +50,7 @@ type Thread = {
 };
 
 function serveHolder(thread: Thread, port: MessagePort) {
-  const reply = (what: Reply) => port.postMessage(what);
+  const reply = (what: PortReply) => port.postMessage(what);
   const listening = new Map<string, ReturnType<Embedded['listen']>>();
 
   const answer = (wish: Wish): Promise<unknown> => {

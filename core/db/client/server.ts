@@ -2,8 +2,8 @@
 import type { SQL } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { DatabaseError } from '../../errors.ts';
-import type { Answer, Args, AskOptions, Database, QuestionName } from '../database.ts';
-import { patience, questions } from '../questions.ts';
+import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
+import { operations, patience } from '../questions.ts';
 import type { Sql } from '../sql.ts';
 import { connectionIsLost, databaseError, lostConnection } from './failure.ts';
 import { client } from './server-client.ts';
@@ -20,9 +20,9 @@ export function connectServer({ dsn, pooled, size, askTimeoutMs }: Server): Data
   let closed = false;
   return {
     kind: 'server',
-    async ask<Name extends QuestionName>(name: Name, args: Args<Name>, { limitMs }: AskOptions = {}) {
+    async execute<Name extends OperationName>(name: Name, args: OperationArgs<Name>, { limitMs }: ExecuteOptions = {}) {
       if (closed) throw new DatabaseError('Cannot ask the database: it is closed', '', false);
-      const question = questions[name] as (sql: Sql, args: Args<Name>) => Promise<Answer<Name>>;
+      const question = operations[name] as (sql: Sql, args: OperationArgs<Name>) => Promise<OperationResult<Name>>;
       const asked = question(pool.sqlFor(limitMs ?? patience[name] ?? askTimeoutMs), args);
       underWay.add(asked);
       return asked.finally(() => underWay.delete(asked));

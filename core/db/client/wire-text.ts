@@ -3,10 +3,10 @@ import type { SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { parseJson } from '../../parse-json.ts';
 
-export type Statement = { text: string; parameters: (string | null)[] };
+export type WireStatement = { text: string; parameters: (string | null)[] };
 
 /** A template as text with `$1`, `$2` …, its parameters in text format. The server infers their types from where they stand. */
-export function compiled(statement: SQL): Statement {
+export function compiled(statement: SQL): WireStatement {
   const { sql: text, params } = dialect.sqlToQuery(statement);
   return { text, parameters: params.map(parameterText) };
 }

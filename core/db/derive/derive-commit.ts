@@ -1,11 +1,11 @@
 /** How does a fold become rows? In one transaction, fenced by the lease; rows that would not change are not written. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { Changes, DroppedLinks, LinkRow, SpanPatch } from '../../derive/changes.ts';
+import type { DroppedLinks, LinkRow, ProjectionChanges, SpanPatch } from '../../derive/changes.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
 import { jsonText, pgArray } from '../literals.ts';
-import { noteDerived } from '../note-change.ts';
+import { recordDerived } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
 import { LINK, LINK_KEY, ROLLUP, SPAN, TRACE } from './projection-columns.ts';
@@ -15,7 +15,7 @@ export type DeriveCommit = {
   session_id: string;
   lease_token: string;
   mark: number; // of the lease
-  changes: Changes | null; // null: there was nothing to fold
+  changes: ProjectionChanges | null; // null: there was nothing to fold
   state: SessionState | null;
   folded_seq: number; // turns up to this session_seq have been looked at, as far as they sort before the state's last call
   checkpoints: Checkpoint[];
@@ -44,7 +44,7 @@ export async function commitDerive(db: Sql, commit: DeriveCommit): Promise<Deriv
       if (commit.transcripts) await writeTranscripts(tx, commit.session_id, commit.transcripts);
       await writeStates(tx, commit);
       const again = (await heldMark(tx, commit, sql`for update`)) !== commit.mark;
-      await noteDerived(tx, { session_id: commit.session_id, wrote: written > 0 });
+      await recordDerived(tx, { session_id: commit.session_id, wrote: written > 0 });
       if (!commit.more) await endLease(tx, commit.session_id, again);
       return { committed: true, again };
     });
@@ -132,7 +132,10 @@ async function removeRollup(tx: Sql, session_id: string): Promise<number> {
 }
 
 /** How many rows are not as they were. */
-async function writeChanges(tx: Sql, { traces, spans, patches, links, dropped, rollup }: Changes): Promise<number> {
+async function writeChanges(
+  tx: Sql,
+  { traces, spans, patches, links, dropped, rollup }: ProjectionChanges,
+): Promise<number> {
   let written = 0;
   if (traces.length > 0) written += await upsert(tx, 'svc.traces', ['trace_id'], TRACE, traces);
   if (spans.length > 0) {

@@ -82,7 +82,7 @@ const earliest = (keys: readonly (CallKey | null | undefined)[]): CallKey | unde
   keys.filter((key) => key !== null && key !== undefined).sort(compareKeys)[0];
 
 /** One call as stored; bytes are packed slices. Header values fill the templates of the page. */
-export type StoredTurn = {
+export type TurnToDerive = {
   raw_turn_id: number;
   call_id: string;
   thread_id: string;
@@ -119,7 +119,7 @@ export type PackedBytes = { codec: 0 | 1; bytes: Uint8Array };
 export type StoredMessage = PackedBytes & { node_hash: string; parent_hash: string | null; injected: string };
 
 /** `more`: another page follows after the last turn of this one. `templates` by slice id in hex. */
-export type TurnsPage = { turns: StoredTurn[]; templates: Record<string, PackedBytes>; more: boolean };
+export type TurnsPage = { turns: TurnToDerive[]; templates: Record<string, PackedBytes>; more: boolean };
 
 /**
  * The calls of a session after a place in their order, as corrections attribute them; from the first when `after` is null.
@@ -180,7 +180,7 @@ function byTurn(messages: readonly (StoredMessage & { raw_turn_id: number })[]):
   return turns;
 }
 
-type Head = Omit<StoredTurn, 'response' | 'fresh'> & { response_slice: string | null; bytes_before: number };
+type Head = Omit<TurnToDerive, 'response' | 'fresh'> & { response_slice: string | null; bytes_before: number };
 
 /** One more than a page's turns, so that the caller sees whether another follows; with the bytes that stand before each. */
 function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof turnsToDerive>[1]): SQL {

@@ -1,5 +1,5 @@
 /** Which columns do the rows of a projection have, and of which type? */
-import type { Changes, LinkRow, SpanRow, TraceRow } from '../../derive/changes.ts';
+import type { LinkRow, ProjectionChanges, SpanRow, TraceRow } from '../../derive/changes.ts';
 
 type Columns<Row> = { [Column in keyof Row]: string };
 
@@ -83,7 +83,7 @@ export const LINK: Columns<LinkRow> = {
 };
 export const LINK_KEY = ['from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'kind'];
 
-export const ROLLUP: Columns<Changes['rollup']> = {
+export const ROLLUP: Columns<ProjectionChanges['rollup']> = {
   session_id: 'uuid',
   derive_version: 'integer',
   parent_session_id: 'uuid',

@@ -9,7 +9,7 @@ import { holdSlices } from '../store/purge-count.ts';
 import { insertCalls, insertNodes, type PlacedNode, type PlacedRow } from '../store/put-nodes.ts';
 import { putSlices } from '../store/put-slices.ts';
 import { lastCorrection } from './session-turns.ts';
-import { standingCalls, standingNodes } from './standing-rows.ts';
+import { unchangedCalls, unchangedNodes } from './standing-rows.ts';
 import { mendHeads } from './transcript-readings.ts';
 
 export type NewReading = {
@@ -62,7 +62,7 @@ export const replaceNodes = (
 /** What stands and is not said so goes; what stands just so is not touched. */
 async function putNodes(tx: Sql, session_id: string, nodes: readonly PlacedNode[]): Promise<void> {
   const kept = new Set<string>();
-  for (const rows of parts(nodes)) for (const hash of await standingNodes(tx, session_id, rows)) kept.add(hash);
+  for (const rows of parts(nodes)) for (const hash of await unchangedNodes(tx, session_id, rows)) kept.add(hash);
   const lost = await tx.rows<{ parent_hash: string | null }>(sql`
     delete from svc.nodes
      where session_id = ${session_id} and encode(node_hash, 'hex') <> all(${pgArray([...kept])}::text[])
@@ -75,7 +75,7 @@ async function putNodes(tx: Sql, session_id: string, nodes: readonly PlacedNode[
 /** A correction may have brought some from another session. */
 async function putCalls(tx: Sql, session_id: string, calls: readonly PlacedRow[]): Promise<void> {
   const kept = new Set<number>();
-  for (const rows of parts(calls)) for (const id of await standingCalls(tx, rows)) kept.add(id);
+  for (const rows of parts(calls)) for (const id of await unchangedCalls(tx, rows)) kept.add(id);
   const read = pgArray(calls.map(({ raw_turn_id }) => raw_turn_id));
   const gone = await tx.rows<{ call_key: string | null }>(sql`
     delete from svc.calls

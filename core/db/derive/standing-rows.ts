@@ -23,7 +23,7 @@ const CALL = {
 } satisfies Partial<Record<keyof PlacedRow, string>>;
 
 /** The hashes of those among a session's nodes that stand. */
-export async function standingNodes(tx: Sql, session_id: string, nodes: readonly PlacedNode[]): Promise<string[]> {
+export async function unchangedNodes(tx: Sql, session_id: string, nodes: readonly PlacedNode[]): Promise<string[]> {
   const rows = nodes.map(({ node_hash, parent_hash, slice_id, ...row }) => ({
     ...{ ...row, node_hash: bytea(node_hash), parent_hash: bytea(parent_hash), slice_id: bytea(slice_id) },
   }));
@@ -36,7 +36,7 @@ export async function standingNodes(tx: Sql, session_id: string, nodes: readonly
 }
 
 /** The raw turns of those among the calls that stand. */
-export async function standingCalls(tx: Sql, calls: readonly PlacedRow[]): Promise<number[]> {
+export async function unchangedCalls(tx: Sql, calls: readonly PlacedRow[]): Promise<number[]> {
   const rows = calls.map(({ tip_hash, leaf_hash, call_key, ...row }) => ({
     ...{ ...row, tip_hash: bytea(tip_hash), leaf_hash: bytea(leaf_hash), call_key: bytea(call_key) },
   }));

@@ -1,10 +1,10 @@
 /** Which calls does a session hold by its transcripts, and which of them count elsewhere? */
 import { sql } from 'drizzle-orm';
-import type { Claim } from '../../derive/transcript/turns.ts';
+import type { CallClaim } from '../../derive/transcript/turns.ts';
 import { jsonText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
-import { tellDirty } from '../store/mark-dirty.ts';
+import { notifyDirty } from '../store/mark-dirty.ts';
 
 /** `inherited`: the session in which a call counts, where that is not as this one's transcript holds it. `mark`: of the last change. */
 export type Claimed = { mark: number; inherited: { call_key: string; session_id: string }[] };
@@ -15,7 +15,7 @@ export type Claimed = { mark: number; inherited: { call_key: string; session_id:
  */
 export const claimCalls = (
   db: Sql,
-  { session_id, claims }: { session_id: string; claims: readonly Claim[] },
+  { session_id, claims }: { session_id: string; claims: readonly CallClaim[] },
 ): Promise<Claimed> =>
   db.transaction(async (tx) => {
     await lockClaims(tx, 'to claim');
@@ -42,7 +42,7 @@ export const claimCalls = (
       changed.map(({ call_key }) => call_key),
       session_id,
     );
-    if (changed.length > 0) await tellDirty(tx);
+    if (changed.length > 0) await notifyDirty(tx);
     return currentClaims(tx, { session_id });
   });
 

@@ -1,6 +1,6 @@
 /** Which transcripts does a session have? Of each thread's file the versions that are here whole, the newest first. */
 import { sql } from 'drizzle-orm';
-import type { TranscriptTold } from '../../model/transcript-upload.ts';
+import type { TranscriptSummary } from '../../model/transcript-upload.ts';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
@@ -9,7 +9,7 @@ import type { Sql } from '../sql.ts';
  * `raw_turn_ids` are in the order of the parts, so the highest of them, by which versions are ordered, need not be the last.
  */
 export type TranscriptVersion = {
-  told: TranscriptTold;
+  told: TranscriptSummary;
   harness_id: string; // with the next: the session for which it counts, which need not be the one that it names
   harness_session_id: string;
   raw_turn_ids: number[];

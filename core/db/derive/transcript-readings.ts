@@ -12,7 +12,7 @@ import { claimMark, hasClaims } from './transcript-claims.ts';
 import { newestTranscript } from './transcript-files.ts';
 
 /** `projected`: its transcripts' calls stand in the projection, since no main call with an answer came over the wire. */
-export type StandingReading = {
+export type StoredReading = {
   read_up_to: number;
   read_version: number;
   projected: boolean;
@@ -27,7 +27,7 @@ export type TranscriptState = {
   has_main: boolean;
   claim_mark: number; // as of now
   has_claims: boolean; // of former readings, where there is none that stands
-  reading: StandingReading | null;
+  reading: StoredReading | null;
 };
 
 /** What tells whether transcripts are to be read. A few entries of indexes, whatever the session holds; most have none. */
@@ -38,7 +38,7 @@ export async function transcriptState(db: Sql, { session_id }: { session_id: str
            or exists (select from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as is_told`);
   if (!any?.is_told) return untold;
   const newest = await newestTranscript(db, { session_id });
-  const [reading] = await db.rows<StandingReading>(sql`
+  const [reading] = await db.rows<StoredReading>(sql`
     select read_up_to, read_version, projected, claim_mark, evidence from svc.transcript_readings where session_id = ${session_id}`);
   const has_claims = await hasClaims(db, session_id);
   if (newest === null && !reading && !has_claims) return untold;
@@ -63,13 +63,13 @@ const untold: TranscriptState = {
 };
 
 /** A call of a transcript that stands. `digest` in hex. */
-export type StandingTranscriptCall = CallKey & { digest: string };
+export type ProjectedTranscriptCall = CallKey & { digest: string };
 
-export const standingTranscriptCalls = (
+export const projectedTranscriptCalls = (
   db: Sql,
   { session_id }: { session_id: string },
-): Promise<StandingTranscriptCall[]> =>
-  db.rows<StandingTranscriptCall>(sql`
+): Promise<ProjectedTranscriptCall[]> =>
+  db.rows<ProjectedTranscriptCall>(sql`
     select ${instant(sql`c.requested_at`)} as requested_at, c.call_id, encode(c.digest, 'hex') as digest
       from svc.transcript_calls c
      where c.session_id = ${session_id}`);
@@ -110,7 +110,7 @@ export const firstCalls = (
 
 /** A new reading, and by what it differs from the one that stands. */
 export type TranscriptCommit = {
-  reading: (StandingReading & { report: TranscriptReport }) | null; // null: there is no transcript any more
+  reading: (StoredReading & { report: TranscriptReport }) | null; // null: there is no transcript any more
   gone: string[]; // calls that are not told any more, or not so
   calls: (CallKey & { raw_turn_id: number; digest: string })[]; // that are new, or told otherwise
   nodes: PlacedNode[]; // of these

@@ -1,6 +1,6 @@
 /** How does a session go out of sight? By a mark beside the projection, which no later turn and no derivation takes away. */
 import { sql } from 'drizzle-orm';
-import { noteChange } from '../note-change.ts';
+import { recordChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 
 /** The raw turns stay. @returns false when there is no such session, or it is deleted already */
@@ -12,6 +12,6 @@ export const deleteSession = (db: Sql, { session_id }: { session_id: string }): 
       on conflict (session_id) do update set deleted_at = excluded.deleted_at, edited_at = now()
        where e.deleted_at is null
       returning session_id`);
-    if (deleted.length > 0) await noteChange(tx, [session_id]);
+    if (deleted.length > 0) await recordChange(tx, [session_id]);
     return deleted.length > 0;
   });

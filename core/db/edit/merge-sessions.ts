@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { markFromScratch } from '../derive/mark-from-scratch.ts';
 import { pgArray } from '../literals.ts';
-import { noteChange } from '../note-change.ts';
+import { recordChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { countMoved, emptyOut, setTimes, turnsOf } from './move-turns.ts';
@@ -54,7 +54,7 @@ async function merge(tx: Sql, { from, to }: Merge): Promise<void> {
   await moveReading(tx, { from, to });
   if (!(await emptyOut(tx, from))) await markFromScratch(tx, { session_id: from });
   await markFromScratch(tx, { session_id: to });
-  await noteChange(tx, [from, to]);
+  await recordChange(tx, [from, to]);
 }
 
 /** What was read of the turns goes along, so that a call which comes before they are read again finds what it goes on from. */

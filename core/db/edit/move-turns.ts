@@ -1,7 +1,7 @@
 /** What follows for two sessions when turns of one come to count for the other? */
 import { type SQL, sql } from 'drizzle-orm';
 import { pgArray } from '../literals.ts';
-import { noteChange } from '../note-change.ts';
+import { recordChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { removeProjections } from './purge-session.ts';
 
@@ -41,7 +41,7 @@ export const setTimes = (tx: Sql, session_id: string) =>
 export const removeEmptied = (db: Sql, { session_id }: { session_id: string }): Promise<boolean> =>
   db.transaction(async (tx) => {
     const removed = await emptyOut(tx, session_id);
-    if (removed) await noteChange(tx, [session_id]);
+    if (removed) await recordChange(tx, [session_id]);
     return removed;
   });
 

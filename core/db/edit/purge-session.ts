@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { hexArray, pgArray } from '../literals.ts';
-import { noteChange } from '../note-change.ts';
+import { recordChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';
@@ -131,7 +131,7 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: Going, candidates
     const { slices, bytes } = await removeSlices(tx, [...candidates]);
     const hidden = await hide(tx, session_id);
     if (raw_turns > 0 || slices > 0) await countPurge(tx);
-    if (raw_turns > 0 || hidden) await noteChange(tx, affected);
+    if (raw_turns > 0 || hidden) await recordChange(tx, affected);
     const [stones] = await tx.rows<{ tombstones: number }>(sql`
       select count(*) as tombstones from svc.tombstones where purged_session_id = ${session_id}::uuid`);
     return { raw_turns, slices, bytes, tombstones: stones?.tombstones ?? 0, made_of_it };

@@ -1,6 +1,6 @@
 /** What do people call a session? Their name stands beside the projection, so that deriving it again does not lose it. */
 import { sql } from 'drizzle-orm';
-import { noteChange } from '../note-change.ts';
+import { recordChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 
 /** @param display_name null: none. @returns false, and nothing is changed, when there is no such session or it is deleted */
@@ -15,6 +15,6 @@ export const renameSession = (
       on conflict (session_id) do update set display_name = excluded.display_name, edited_at = now()
        where e.deleted_at is null
       returning session_id`);
-    if (renamed.length > 0) await noteChange(tx, [session_id]);
+    if (renamed.length > 0) await recordChange(tx, [session_id]);
     return renamed.length > 0;
   });

@@ -4,7 +4,7 @@ import { sessionId } from '../../capture/identity.ts';
 import { Refusal } from '../../errors.ts';
 import { markFromScratch } from '../derive/mark-from-scratch.ts';
 import { pgArray } from '../literals.ts';
-import { noteChange } from '../note-change.ts';
+import { recordChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
 import { holdSlices } from '../store/purge-count.ts';
 import { countMoved, setTimes } from './move-turns.ts';
@@ -61,7 +61,7 @@ export const repairAttribution = (db: Sql, wanted: WantedAttribution): Promise<R
     await tx.rows(sql`delete from svc.transcript_readings where session_id = any(${pgArray(ids)}::uuid[])`);
     let marked_at = '';
     for (const id of ids) ({ marked_at } = await markFromScratch(tx, { session_id: id }));
-    if (recorded) await noteChange(tx, ids);
+    if (recorded) await recordChange(tx, ids);
     return { recorded, previous, effective, marked_at };
   });
 

@@ -4,13 +4,13 @@ import type { SessionRecord } from '../../model/session.ts';
 import type { Sql } from '../sql.ts';
 import { type SessionRow, sessionColumns, sessionRecord } from './session-record.ts';
 
-export type SessionKey = { last_seen_at: string; id: string };
+export type SessionCursor = { last_seen_at: string; id: string };
 
 /** One page. `next` is the key of its last session, null on the last page. */
 export async function listSessions(
   db: Sql,
-  { after, limit }: { after: SessionKey | null; limit: number },
-): Promise<{ sessions: SessionRecord[]; next: SessionKey | null }> {
+  { after, limit }: { after: SessionCursor | null; limit: number },
+): Promise<{ sessions: SessionRecord[]; next: SessionCursor | null }> {
   const before = after
     ? sql`and (s.last_seen_at, s.session_id) < (${after.last_seen_at}::timestamptz, ${after.id}::uuid)`
     : sql``;

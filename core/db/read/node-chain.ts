@@ -5,7 +5,7 @@ import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /** But for the price, which the operator's price file moves. `parent_stands`: true of a root too; `turn_counts`: its turn is of the session. */
-export type StandingNode = Omit<NodeRow, 'cost_usd'> & {
+export type StoredNode = Omit<NodeRow, 'cost_usd'> & {
   raw_turn_id: number;
   parent_stands: boolean;
   turn_counts: boolean;
@@ -15,9 +15,9 @@ export type StandingNode = Omit<NodeRow, 'cost_usd'> & {
 export async function nodeChain(
   db: Sql,
   { session_id, after, limit }: { session_id: string; after: string | null; limit: number },
-): Promise<StandingNode[]> {
+): Promise<StoredNode[]> {
   const beyond: SQL = after === null ? sql`true` : sql`n.node_hash > decode(${after}, 'hex')`;
-  return db.rows<StandingNode>(sql`
+  return db.rows<StoredNode>(sql`
     select encode(n.node_hash, 'hex') as node_hash, encode(n.parent_hash, 'hex') as parent_hash, n.depth, n.role, n.injected,
            n.tool_calls, encode(n.slice_id, 'hex') as slice_id, n.raw_turn_id, n.call_id, n.position, n.model, n.provider,
            n.agent_name, n.project, n.stop_reason, n.input_tokens, n.output_tokens, n.cache_read_tokens, n.cache_write_5m_tokens,
@@ -33,7 +33,7 @@ export async function nodeChain(
 }
 
 /** `tip_stands`, `leaf_stands`: the node that the row names is one of the session; true where it names none. */
-export type StandingCall = CallRow & {
+export type StoredCall = CallRow & {
   raw_turn_id: number;
   tip_stands: boolean;
   leaf_stands: boolean;
@@ -44,8 +44,8 @@ export type StandingCall = CallRow & {
 export const callChain = (
   db: Sql,
   { session_id, after, limit }: { session_id: string; after: number; limit: number },
-): Promise<StandingCall[]> =>
-  db.rows<StandingCall>(sql`
+): Promise<StoredCall[]> =>
+  db.rows<StoredCall>(sql`
     select c.raw_turn_id, encode(c.tip_hash, 'hex') as tip_hash, encode(c.leaf_hash, 'hex') as leaf_hash, c.model, c.stream,
            c.max_tokens, c.tool_count, encode(c.call_key, 'hex') as call_key, c.response_id, c.previous_response_id, c.conversation_id, c.unreadable,
            ${stands(sql`c.tip_hash`)} as tip_stands, ${stands(sql`c.leaf_hash`)} as leaf_stands, ${counts(sql`c`)} as turn_counts

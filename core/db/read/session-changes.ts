@@ -8,16 +8,16 @@ import { type SessionRow, sessionColumns, sessionRecord } from './session-record
  * How far a reader has been told: every change that the snapshot `seen` sees (PostgreSQL's text form of `pg_snapshot`), and within
  * a `round` towards a newer snapshot, whose pages come in the order of (changed_by, session_id), all up to that key.
  */
-export type ChangePlace = {
+export type ChangePosition = {
   seen: string;
   round: { towards: string; changed_by: string; session_id: string } | null;
 };
 
 /** `session` null: deleted. `place`: where to go on once this one is told. */
-export type SessionChange = { session_id: string; session: SessionRecord | null; place: ChangePlace };
+export type SessionChange = { session_id: string; session: SessionRecord | null; place: ChangePosition };
 
 /** A place before every change. */
-export const EVERYTHING: ChangePlace = { seen: '3:3:', round: null }; // PostgreSQL's first transaction is the third
+export const EVERYTHING: ChangePosition = { seen: '3:3:', round: null }; // PostgreSQL's first transaction is the third
 
 /**
  * One page of a round. `place` is where to go on after it, `more` whether the round has further pages. A session that changes during
@@ -25,8 +25,8 @@ export const EVERYTHING: ChangePlace = { seen: '3:3:', round: null }; // Postgre
  */
 export async function sessionChanges(
   db: Sql,
-  { place: { seen, round }, limit }: { place: ChangePlace; limit: number },
-): Promise<{ changes: SessionChange[]; place: ChangePlace; more: boolean }> {
+  { place: { seen, round }, limit }: { place: ChangePosition; limit: number },
+): Promise<{ changes: SessionChange[]; place: ChangePosition; more: boolean }> {
   const before = sql`${seen}::pg_snapshot`;
   const towards: SQL = round ? sql`${round.towards}::pg_snapshot` : sql`pg_current_snapshot()`;
   const onward = round
@@ -51,7 +51,7 @@ export async function sessionChanges(
   const reached = rows[0]?.snapshot ?? seen;
   const found = rows.filter(isChange);
   const more = found.length > limit;
-  const end: ChangePlace = { seen: reached, round: null };
+  const end: ChangePosition = { seen: reached, round: null };
   const changes = found.slice(0, limit).map((row, i): SessionChange => {
     const { changed_by, changed_id: session_id } = row;
     const isLast = !more && i === found.length - 1;

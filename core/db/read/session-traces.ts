@@ -27,7 +27,7 @@ export async function sessionTraces(
 }
 
 /** All of a session, or one trace. */
-export type Scope = { session_id: string } | { trace_id: string };
+export type SpanScope = { session_id: string } | { trace_id: string };
 export type SpanKey = TraceKey & { seq: number; span_id: string };
 
 /** What a page of spans may unpack to, but for its last span, which may be of any size. */
@@ -36,7 +36,7 @@ export const PAGE_BYTES = 4 * 1024 * 1024;
 /** A page of spans in the order of their traces, then of the walk: as many as the limit and a bound on their bytes let through. */
 export async function spansOf(
   db: Sql,
-  { of, after, limit, payload }: { of: Scope; after: SpanKey | null; limit: number; payload: Payload },
+  { of, after, limit, payload }: { of: SpanScope; after: SpanKey | null; limit: number; payload: Payload },
 ): Promise<{ spans: { trace_started_at: string; span: Span }[]; next: SpanKey | null }> {
   const traces = after
     ? sql`and (t.started_at, t.trace_id) >= (${after.started_at}::timestamptz, ${after.trace_id}::uuid)`
@@ -89,7 +89,7 @@ export type LinkKey = Pick<Link, 'kind' | 'from_trace_id' | 'from_span_id' | 'to
  */
 export async function linksOf(
   db: Sql,
-  { of, after, limit }: { of: Scope; after: LinkKey | null; limit: number },
+  { of, after, limit }: { of: SpanScope; after: LinkKey | null; limit: number },
 ): Promise<{ links: Link[]; next: LinkKey | null }> {
   const page = (from: SQL, touched: SQL) => sql`
     (select l.kind, l.from_trace_id, l.from_span_id, l.from_io, l.to_trace_id, l.to_span_id, l.to_io
@@ -116,7 +116,7 @@ type LinkColumns = {
 };
 
 /** Each an order of an index: a trace's own links, then those that lead to it from elsewhere. */
-const touching = (of: Scope): SQL[] =>
+const touching = (of: SpanScope): SQL[] =>
   'session_id' in of
     ? [sql`l.session_id = ${of.session_id}::uuid`]
     : [
@@ -125,7 +125,7 @@ const touching = (of: Scope): SQL[] =>
       ];
 
 /** Forks are found by session, so a trace is looked for among those of its own: one by one, each out of an index. */
-function forking(of: Scope): SQL[] {
+function forking(of: SpanScope): SQL[] {
   if ('session_id' in of) return [sql`l.session_id = ${of.session_id}::uuid`];
   const own = sql`(select t.session_id from svc.traces t where t.trace_id = ${of.trace_id}::uuid)`;
   return [

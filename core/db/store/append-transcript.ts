@@ -3,7 +3,7 @@ import { sessionId } from '../../capture/identity.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Sql } from '../sql.ts';
 import { logTurns, type TurnRecord } from './log-turns.ts';
-import { markDirty, tellDirty } from './mark-dirty.ts';
+import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { holdSlices } from './purge-count.ts';
 import { storedCalls } from './stored-calls.ts';
 
@@ -24,7 +24,7 @@ export const appendTranscript = (db: Sql, { turn, slices, purges }: TranscriptTo
     const [known] = await storedCalls(tx, { call_ids: [turn.call_id] });
     const stored = known ?? (await logged(tx, turn, slices));
     await markDirty(tx, [stored.session_id]);
-    await tellDirty(tx);
+    await notifyDirty(tx);
     return { raw_turn_id: stored.raw_turn_id, session_id: stored.session_id, deduped: known !== undefined };
   });
 

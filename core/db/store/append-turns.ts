@@ -7,7 +7,7 @@ import type { Sql } from '../sql.ts';
 import { type BookedRequest, bookCoverage } from './book-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
 import { logTurns, type TurnRecord } from './log-turns.ts';
-import { markDirty, tellDirty } from './mark-dirty.ts';
+import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { noteForksBefore, noteNamedForks } from './named-forks.ts';
 import { placeTurns } from './place-turns.ts';
 import type { Placement, Unplaced } from './placement.ts';
@@ -27,7 +27,7 @@ export type TurnBatch = {
   positions: JournalPosition[]; // how far each journal is taken in with this batch
 };
 
-export type StoredTurn = { raw_turn_id: number; call_id: string; session_id: string; outcome: Outcome };
+export type AppendedTurn = { raw_turn_id: number; call_id: string; session_id: string; outcome: Outcome };
 
 /**
  * Stores a batch, in the order given, with as many statements whatever its size. A turn whose request id is stored already is left
@@ -35,7 +35,7 @@ export type StoredTurn = { raw_turn_id: number; call_id: string; session_id: str
  * @returns the turns that were stored
  * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts)
  */
-export const appendTurns = (db: Sql, batch: TurnBatch): Promise<StoredTurn[]> =>
+export const appendTurns = (db: Sql, batch: TurnBatch): Promise<AppendedTurn[]> =>
   db.transaction(async (tx) => {
     if (batch.turns.length > 0) await holdSlices(tx, batch.purges);
     const booked = await beyondStored(tx, batch.booked);
@@ -44,7 +44,7 @@ export const appendTurns = (db: Sql, batch: TurnBatch): Promise<StoredTurn[]> =>
     const ended = turns.map(({ requested_at: at, provider, outcome }) => ({ at, provider, outcome }));
     await bookCoverage(tx, [...ended, ...booked]);
     for (const position of batch.positions) await storePosition(tx, position);
-    if (stored.length > 0) await tellDirty(tx);
+    if (stored.length > 0) await notifyDirty(tx);
     return stored;
   });
 
@@ -59,7 +59,7 @@ async function storeTurns(
   tx: Sql,
   turns: readonly PreparedTurn[],
   slices: readonly PackedSlice[],
-): Promise<StoredTurn[]> {
+): Promise<AppendedTurn[]> {
   const placements = await placeTurns(tx, turns);
   const placed = turns.map((turn, index) => ({
     ...turn,

@@ -4,7 +4,7 @@ import type { ChainLink, KnownNode } from '../../capture/conversation.ts';
 import type { CallNodes } from '../../model/node.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import { isBroughtAlong } from './brought-answers.ts';
+import { isCarriedAnswer } from './brought-answers.ts';
 import type { SessionKey, Unplaced } from './placement.ts';
 
 /** `opened_by` is the request that opened the session, and its key. */
@@ -98,7 +98,7 @@ async function answersInHistory(tx: Sql, turns: readonly Unplaced[]): Promise<Ro
     sql`
       select s.session_id, s.opened_by, n.role, n.is_head, s.started_at, n.requested_at as shown_at
         from (select h.session_id, h.role, h.is_head, h.requested_at
-                from svc.nodes h where h.node_hash = w.node_hash and ${isBroughtAlong(sql`h`)} offset 0) n
+                from svc.nodes h where h.node_hash = w.node_hash and ${isCarriedAnswer(sql`h`)} offset 0) n
        cross join lateral (${unnamed(sql`n.session_id`)}) s
        order by s.started_at, s.session_id
        limit 1`,

@@ -19,4 +19,4 @@ export async function markDirty(
 }
 
 /** Hints to whoever derives that something waits, once the transaction commits. */
-export const tellDirty = (tx: Sql): Promise<unknown> => tx.rows(sql`select pg_notify('svc_dirty', '')`);
+export const notifyDirty = (tx: Sql): Promise<unknown> => tx.rows(sql`select pg_notify('svc_dirty', '')`);

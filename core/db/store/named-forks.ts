@@ -1,9 +1,9 @@
 /** Where does a session come from whose first call brings another session's history along? Its deepest answer that another one holds says so. */
 import { sql } from 'drizzle-orm';
 import { jsonText } from '../literals.ts';
-import { noteChange } from '../note-change.ts';
+import { recordChange } from '../note-change.ts';
 import type { Sql } from '../sql.ts';
-import { isBroughtAlong } from './brought-answers.ts';
+import { isCarriedAnswer } from './brought-answers.ts';
 import type { Placement, Unplaced } from './placement.ts';
 
 type Placed = Pick<Unplaced, 'identity' | 'nodes' | 'requested_at'> & { place: Pick<Placement, 'session_id'> };
@@ -56,7 +56,7 @@ export async function noteForksBefore(tx: Sql, turns: readonly Placed[]): Promis
       select distinct on (f.session_id) f.session_id, g.session_id as origin, g.node_hash
         from json_to_recordset(${jsonText(answers)}::json) as g (session_id uuid, requested_at timestamptz, node_hash bytea)
         join svc.sessions o on o.session_id = g.session_id
-        join svc.nodes n on n.node_hash = g.node_hash and n.session_id <> g.session_id and ${isBroughtAlong(sql`n`)}
+        join svc.nodes n on n.node_hash = g.node_hash and n.session_id <> g.session_id and ${isCarriedAnswer(sql`n`)}
         join svc.sessions f on f.session_id = n.session_id and f.harness_id = o.harness_id and f.auth_subject = o.auth_subject
         left join svc.nodes known on known.session_id = f.session_id and known.node_hash = f.fork_of_node_hash
        where g.requested_at < n.requested_at and o.started_at < f.started_at
@@ -66,7 +66,7 @@ export async function noteForksBefore(tx: Sql, turns: readonly Placed[]): Promis
       from found d
      where s.session_id = d.session_id
     returning s.session_id`);
-  await noteChange(
+  await recordChange(
     tx,
     forks.map(({ session_id }) => session_id),
   );

@@ -6,7 +6,7 @@ import type { Sql } from '../sql.ts';
 import { bookCoverage } from './book-coverage.ts';
 import { storePosition } from './journal-positions.ts';
 
-export type ParkedTurn = {
+export type CallToPark = {
   opened: CallOpened;
   request: Uint8Array;
   response: Uint8Array;
@@ -15,7 +15,7 @@ export type ParkedTurn = {
 };
 
 /** Counts the call as `poison`, once. */
-export const parkTurn = (db: Sql, { opened, request, response, reason, position }: ParkedTurn): Promise<null> =>
+export const parkTurn = (db: Sql, { opened, request, response, reason, position }: CallToPark): Promise<null> =>
   db.transaction(async (tx) => {
     const parked = await tx.rows(sql`
       insert into svc.parked_turns (svc_proxy_request_id, reason, head, request_body, response_body)

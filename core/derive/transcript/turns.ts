@@ -27,7 +27,7 @@ export type TranscriptSource = {
 };
 
 /** That a session holds a call: by which name, and how good its claim is to have made it. */
-export type Claim = {
+export type CallClaim = {
   call_key: string; // derive/call-key.ts
   call_id: string;
   is_own: boolean; // the file says that its session made the call
@@ -35,7 +35,7 @@ export type Claim = {
 };
 
 /** A call with the nodes that no call before it holds. */
-export type TranscriptTurn = { turn: CallTurn; nodes: NodeRow[]; claim: Claim };
+export type TranscriptTurn = { turn: CallTurn; nodes: NodeRow[]; claim: CallClaim };
 
 /** `elsewhere`: nodes of a call that counts in another session, where they stand. */
 export type CountedTurn = TranscriptTurn & { elsewhere: NodeRow[] };
@@ -89,7 +89,7 @@ type Placed = {
   position: number;
   spine: Placed | null; // the last message up to here that is not injected, this one included
 };
-type LinkedCall = { turn: CallTurn; added: Placed[]; answer: Placed | null; claim: Claim };
+type LinkedCall = { turn: CallTurn; added: Placed[]; answer: Placed | null; claim: CallClaim };
 
 /** Each call on the history that it goes on from. The history is never copied: a long file costs as much as it holds. */
 function linkedCalls(

@@ -1,5 +1,5 @@
 /** How do Anthropic Messages look on the wire? As Claude Code asks and Anthropic streams its answer. */
-import { type Answered, pieces, type Said, type Spent, toolCallId, type Wire } from './script.ts';
+import { type Answered, type DemoLine, type DemoUsage, pieces, toolCallId, type Wire } from './script.ts';
 
 type Block = { type: string } & Record<string, unknown>;
 type Message = { role: 'user' | 'assistant'; content: Block[] };
@@ -55,7 +55,7 @@ function cachedUpTo(messages: Message[]): Message[] {
   });
 }
 
-function messagesOf(slug: string, said: Said): Message[] {
+function messagesOf(slug: string, said: DemoLine): Message[] {
   if (said.kind === 'asks') return [{ role: 'user', content: [{ type: 'text', text: said.text }] }];
   const results = said.uses.map(({ result, failed }, i) => ({
     type: 'tool_result',
@@ -83,7 +83,7 @@ const blocksOf = (slug: string, { thinking, text, uses, n }: Answered): Block[] 
 const signature = (slug: string, n: number) => Buffer.from(`demo ${slug} ${n}`).toString('base64');
 
 /** What the provider has cached costs less to read, what it caches now costs more; a few tokens are neither. */
-const inputUsage = ({ input, cached }: Spent) => {
+const inputUsage = ({ input, cached }: DemoUsage) => {
   const fresh = 4;
   const written = input - cached - fresh;
   return {

@@ -1,5 +1,5 @@
 /** How do OpenAI Chat Completions look on the wire? With the usage in a chunk of its own at the end of the stream. */
-import { type Answered, pieces, type Said, type Spent, toolCallId, type Wire } from './script.ts';
+import { type Answered, type DemoLine, type DemoUsage, pieces, toolCallId, type Wire } from './script.ts';
 
 export const chatWire: Wire = {
   provider: 'openai',
@@ -51,7 +51,7 @@ export function chatMessage(slug: string, said: Answered) {
 
 export const finishReason = ({ uses }: Answered) => (uses.length > 0 ? 'tool_calls' : 'stop');
 
-export const chatUsage = ({ input, cached, output, reasoning }: Spent) => ({
+export const chatUsage = ({ input, cached, output, reasoning }: DemoUsage) => ({
   prompt_tokens: input,
   completion_tokens: output,
   total_tokens: input + output,
@@ -59,7 +59,7 @@ export const chatUsage = ({ input, cached, output, reasoning }: Spent) => ({
   completion_tokens_details: { reasoning_tokens: reasoning },
 });
 
-function messagesOf(slug: string, said: Said): object[] {
+function messagesOf(slug: string, said: DemoLine): object[] {
   if (said.kind === 'asks') return [{ role: 'user', content: said.text }];
   return [
     chatMessage(slug, said),

@@ -1,5 +1,5 @@
 /** How does Ollama's chat look on the wire? One JSON object per line; the last one counts the tokens. */
-import { type Answers, pieces, type Said, type Wire } from './script.ts';
+import { type Answers, type DemoLine, pieces, type Wire } from './script.ts';
 
 export const ollamaWire: Wire = {
   provider: 'ollama',
@@ -36,7 +36,7 @@ export const ollamaWire: Wire = {
   refusal: ({ message }) => JSON.stringify({ error: message }),
 };
 
-function messagesOf(said: Said): object[] {
+function messagesOf(said: DemoLine): object[] {
   if (said.kind === 'asks') return [{ role: 'user', content: said.text }];
   const tool_calls = toolCalls(said);
   return [

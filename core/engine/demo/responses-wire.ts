@@ -1,5 +1,5 @@
 /** How do OpenAI Responses look on the wire? As Codex asks, with its whole history in `input`, and OpenAI streams. */
-import { type Answered, pieces, type Said, toolCallId, type Wire } from './script.ts';
+import { type Answered, type DemoLine, pieces, toolCallId, type Wire } from './script.ts';
 
 type Item = { type: string; id: string } & Record<string, unknown>;
 
@@ -53,7 +53,7 @@ export const responsesWire: Wire = {
   refusal: ({ type, message }) => JSON.stringify({ error: { message, type, param: null, code: null } }),
 };
 
-function inputOf(slug: string, said: Said): object[] {
+function inputOf(slug: string, said: DemoLine): object[] {
   if (said.kind === 'asks')
     return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: said.text }] }];
   return [

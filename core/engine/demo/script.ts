@@ -1,7 +1,7 @@
 /** How is a session of the demo written down? As a script: what a person asks, what the model answers, what its tools give back. */
 import type { ProviderId } from '../../model/provider.ts';
 
-export type Tool = { name: string; description: string; parameters: Record<string, unknown> };
+export type DemoTool = { name: string; description: string; parameters: Record<string, unknown> };
 
 /** A tool at work. `seconds`: how long it took. */
 export type ToolUse = {
@@ -12,7 +12,7 @@ export type ToolUse = {
   seconds: number;
 };
 
-export type Asks = { kind: 'asks'; text: string; after: number }; // seconds since the answer before
+export type DemoPrompt = { kind: 'asks'; text: string; after: number }; // seconds since the answer before
 export type Answers = { kind: 'answers'; thinking: string; text: string; uses: ToolUse[] };
 /** The provider refuses; the client tries the same request again, or gives up when this is the last step. */
 export type Refuses = { kind: 'refuses'; status: number; type: string; message: string };
@@ -28,33 +28,33 @@ export type Script = {
   system: string;
   /** What the instructions and tools of a real client come to; those that stand here are abridged. */
   preamble_tokens: number;
-  tools: readonly Tool[];
-  steps: readonly (Asks | Answers | Refuses)[];
+  tools: readonly DemoTool[];
+  steps: readonly (DemoPrompt | Answers | Refuses)[];
 };
 
 /** An answer with its number in the session, which its tool calls have in their ids. */
 export type Answered = Answers & { n: number };
 
 /** What a request repeats. */
-export type Said = Asks | Answered;
+export type DemoLine = DemoPrompt | Answered;
 
 /** Tokens of one call. `input` holds `cached`, `output` holds `reasoning`. */
-export type Spent = { input: number; cached: number; output: number; reasoning: number };
+export type DemoUsage = { input: number; cached: number; output: number; reasoning: number };
 
 /** One call: the `n`th of its session, asked `at`. */
-export type Call = { slug: string; model: string; n: number; at: Date; spent: Spent };
+export type DemoCall = { slug: string; model: string; n: number; at: Date; spent: DemoUsage };
 
 /** How a provider's requests and answers are written. Answers are streams. */
 export type Wire = {
   provider: ProviderId;
   path: string;
   contentType: string;
-  request(script: Script, history: readonly Said[]): Record<string, unknown>;
-  answer(said: Answered, call: Call): string;
-  refusal(refused: Refuses, call: Call): string;
+  request(script: Script, history: readonly DemoLine[]): Record<string, unknown>;
+  answer(said: Answered, call: DemoCall): string;
+  refusal(refused: Refuses, call: DemoCall): string;
 };
 
-export const asks = (text: string, after = 45): Asks => ({ kind: 'asks', text, after });
+export const asks = (text: string, after = 45): DemoPrompt => ({ kind: 'asks', text, after });
 
 export const answers = (text: string, thinking = ''): Answers => ({ kind: 'answers', thinking, text, uses: [] });
 

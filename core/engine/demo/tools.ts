@@ -1,5 +1,5 @@
 /** Which tools do the demo's clients declare? The few that its sessions use, in the words of the client that has them. */
-import { type Tool, type ToolUse, use } from './script.ts';
+import { type DemoTool, type ToolUse, use } from './script.ts';
 
 const strings = (...names: string[]) => ({
   type: 'object',
@@ -7,7 +7,7 @@ const strings = (...names: string[]) => ({
   required: names,
 });
 
-export const claudeTools: readonly Tool[] = [
+export const claudeTools: readonly DemoTool[] = [
   { name: 'Bash', description: 'Runs a command in a shell and returns its output.', parameters: strings('command') },
   { name: 'Read', description: 'Reads a file from the local file system.', parameters: strings('file_path') },
   {
@@ -25,7 +25,7 @@ export const read = (file_path: string, result: string): ToolUse => use('Read', 
 export const edit = (file_path: string, old_string: string, new_string: string): ToolUse =>
   use('Edit', { file_path, old_string, new_string }, `The file ${file_path} has been updated.`, 0.2);
 
-export const codexTools: readonly Tool[] = [
+export const codexTools: readonly DemoTool[] = [
   {
     name: 'exec_command',
     description: 'Runs a command and returns its output.',
@@ -42,7 +42,7 @@ export const exec = (cmd: string, output: string, { code = 0, seconds = 1.2 } = 
     seconds,
   );
 
-export const opencodeTools: readonly Tool[] = [
+export const opencodeTools: readonly DemoTool[] = [
   { name: 'bash', description: 'Executes a bash command.', parameters: strings('command', 'description') },
   {
     name: 'edit',
@@ -54,7 +54,7 @@ export const opencodeTools: readonly Tool[] = [
 export const shell = (command: string, description: string, result: string, seconds?: number): ToolUse =>
   use('bash', { command, description }, result, seconds);
 
-export const localTools: readonly Tool[] = [
+export const localTools: readonly DemoTool[] = [
   { name: 'read_file', description: 'Read a file of the project', parameters: strings('path') },
   { name: 'write_file', description: 'Write a file of the project', parameters: strings('path', 'content') },
   { name: 'run_tests', description: 'Run the tests of one file', parameters: strings('path') },

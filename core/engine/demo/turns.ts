@@ -5,7 +5,7 @@ import { anthropicWire } from './anthropic-wire.ts';
 import { chatWire } from './chat-wire.ts';
 import { ollamaWire } from './ollama-wire.ts';
 import { responsesWire } from './responses-wire.ts';
-import type { Answered, Call, Said, Script, Spent, Wire } from './script.ts';
+import type { Answered, DemoCall, DemoLine, DemoUsage, Script, Wire } from './script.ts';
 import { cardLayout } from './sessions/card-layout.ts';
 import { flakyMidnightTest } from './sessions/flaky-midnight-test.ts';
 import { notificationMemory } from './sessions/notification-memory.ts';
@@ -44,7 +44,7 @@ export const demoTurns = (now: Date): DemoTurn[] => scripts.flatMap((script) => 
 function turnsOf(script: Script, now: Date): DemoTurn[] {
   const wire = wires[script.wire];
   const turns: DemoTurn[] = [];
-  let history: Said[] = [];
+  let history: DemoLine[] = [];
   let cached = 0; // of the input, what the last call left with the provider
   let at = now.getTime() - script.minutes_ago * 60_000;
   for (const step of script.steps) {
@@ -56,7 +56,7 @@ function turnsOf(script: Script, now: Date): DemoTurn[] {
     const request = wire.request(script, history);
     const input = script.preamble_tokens + tokensIn(JSON.stringify(request.messages ?? request.input));
     const spent = { input, cached: cachedBy(wire.provider, cached), ...outputOf(step) };
-    const call: Call = { slug: script.slug, model: script.model, n: turns.length + 1, at: new Date(at), spent };
+    const call: DemoCall = { slug: script.slug, model: script.model, n: turns.length + 1, at: new Date(at), spent };
     if (step.kind === 'refuses') {
       turns.push(
         turnOf(script, call, wire, request, { status: step.status, body: wire.refusal(step, call), seconds: 0.4 }),
@@ -76,7 +76,7 @@ function turnsOf(script: Script, now: Date): DemoTurn[] {
 
 function turnOf(
   { slug, agent, harness }: Script,
-  { n, at }: Call,
+  { n, at }: DemoCall,
   wire: Wire,
   request: Record<string, unknown>,
   { status, body, seconds }: { status: number; body: string; seconds: number },
@@ -110,5 +110,5 @@ function turnOf(
 }
 
 /** To the first token, and from there at the pace of a hosted model or of one on a desk. */
-const secondsOf = ({ wire }: Script, { output }: Spent): number =>
+const secondsOf = ({ wire }: Script, { output }: DemoUsage): number =>
   Math.round((0.9 + output / (wire === 'ollama' ? 22 : 70)) * 1000) / 1000;

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import ndjson from 'ndjson';
 import { manifest } from '../../../cassettes/export/manifest.ts';
 import { exportApp } from '../../../cassettes/export/routes.ts';
-import type { Limits } from '../../../cassettes/export/store.ts';
+import type { ExportLimits } from '../../../cassettes/export/store.ts';
 import type { Db, Env } from '../../../core/cassette/contract.ts';
 import { cassettesOf, furnished } from '../../support/cassette-database.ts';
 import type { TestDatabase } from '../../support/databases.ts';
@@ -15,7 +15,7 @@ export const NOON = Date.parse('2026-11-21T12:00:00Z');
 export type Given = {
   now?: number;
   holdBytes?: number;
-  limits?: Limits;
+  limits?: ExportLimits;
   /** Stands between the cassette and the database. */
   through?: (db: Db) => Db;
 };

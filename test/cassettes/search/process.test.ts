@@ -8,7 +8,7 @@ import { migrations } from '../../../cassettes/search/migrations.ts';
 import type { Progress } from '../../../core/cassette/contract.ts';
 import { startProcess } from '../../../core/cassette/isolation/process.ts';
 import { parseManifest } from '../../../core/cassette/manifest.ts';
-import type { HandedDb, Running } from '../../../core/cassette/running.ts';
+import type { HandedDb, RunningCassette } from '../../../core/cassette/running.ts';
 import { readSettings } from '../../../core/cassette/settings.ts';
 import { type CassetteDatabases, openCassetteDatabases } from '../../../core/db/cassette/cassette-databases.ts';
 import { openLog } from '../../../core/log.ts';
@@ -24,7 +24,7 @@ import { journalCall, storeCalls } from '../../support/stored-calls.ts';
 databaseSuite('search: in a process of its own', (test, database) => {
   let built: Awaited<ReturnType<typeof builtCassette>>;
   let databases: CassetteDatabases;
-  let running: Running;
+  let running: RunningCassette;
   let tmp: string;
   const { log } = recordedLog();
   const find = async (query: string, asked = running): Promise<Response> =>
@@ -41,7 +41,13 @@ databaseSuite('search: in a process of its own', (test, database) => {
     await databases.migrate('search', migrations);
     running = await started({ network: false });
   });
-  const started = ({ network, ...config }: { network: boolean; 'vector_store.target'?: string }): Promise<Running> =>
+  const started = ({
+    network,
+    ...config
+  }: {
+    network: boolean;
+    'vector_store.target'?: string;
+  }): Promise<RunningCassette> =>
     startProcess(
       {
         ...{ name: 'search', ...built, network, log },

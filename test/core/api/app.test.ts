@@ -128,7 +128,7 @@ test('requests are counted by route, method and status', async () => {
 });
 
 test('of an internal error nothing is told', async () => {
-  const app = testApi({ ask: () => Promise.reject(new Error('relation "svc.secret" does not exist')) });
+  const app = testApi({ execute: () => Promise.reject(new Error('relation "svc.secret" does not exist')) });
   const response = await app.request('/v1/sessions');
   const text = await response.text();
   assert.is(response.status, 500);

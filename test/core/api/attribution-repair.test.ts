@@ -68,8 +68,8 @@ databaseSuite('attribution repair', (test, database) => {
     const rows = await database().sql('select raw_turn_id, svc_proxy_request_id from svc.raw_turns');
     return Object.fromEntries(rows.map((row) => [row.svc_proxy_request_id, Number(row.raw_turn_id)]));
   };
-  const post = (body: unknown, ask: Database['ask'] = database().ask) =>
-    testApi({ ask }).request(PATH, {
+  const post = (body: unknown, execute: Database['execute'] = database().execute) =>
+    testApi({ execute }).request(PATH, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -80,8 +80,8 @@ databaseSuite('attribution repair', (test, database) => {
     return AttributionRepaired.parse(await response.json());
   };
   /** The same with little patience. */
-  const hasty = async (body: unknown, ask: Database['ask'] = database().ask, patienceMs = 200) => {
-    const app = attributionRepairApp({ ask, log, patienceMs });
+  const hasty = async (body: unknown, execute: Database['execute'] = database().execute, patienceMs = 200) => {
+    const app = attributionRepairApp({ execute, log, patienceMs });
     app.onError(onError(log));
     const response = await app.request(PATH, {
       method: 'POST',
@@ -91,7 +91,7 @@ databaseSuite('attribution repair', (test, database) => {
     return { status: response.status, body: (await response.json()) as Json };
   };
   const get = async (path: string): Promise<Json> => {
-    const response = await testApi({ ask: database().ask }).request(path);
+    const response = await testApi({ execute: database().execute }).request(path);
     assert.is(response.status, 200, path);
     return response.json();
   };
@@ -203,7 +203,7 @@ databaseSuite('attribution repair', (test, database) => {
         ...[{ raw_turn_id: c2, kind: 'repair', session_id: B, thread_id: 'reviewer', reason: 'told by its wrapper' }],
       ]);
       assert.equal(await turns(), before);
-      assert.is((await database().ask('chainHead', { session_id: A }))?.turn_count, 2, 'the chain stays');
+      assert.is((await database().execute('chainHead', { session_id: A }))?.turn_count, 2, 'the chain stays');
     });
   });
 
@@ -279,7 +279,7 @@ databaseSuite('attribution repair', (test, database) => {
       assert.equal(await everything(), before);
       await repair({ svc_proxy_request_id: 'c2', ...to('c') });
       assert.is((await get(`/v1/sessions/${sessionId('test', 'c')}`)).session.raw_turn_count, 1);
-      assert.is((await testApi({ ask: database().ask }).request(`/v1/sessions/${B}`)).status, 404);
+      assert.is((await testApi({ execute: database().execute }).request(`/v1/sessions/${B}`)).status, 404);
     });
   });
 
@@ -289,9 +289,12 @@ databaseSuite('attribution repair', (test, database) => {
       ['b', OTHER],
     ]);
     await working(database(), async () => {
-      const { seen: place } = await database().ask('changesNow', {});
+      const { seen: place } = await database().execute('changesNow', {});
       await repair({ svc_proxy_request_id: 'c2', ...to('b') });
-      const { changes } = await database().ask('sessionChanges', { place: { seen: place, round: null }, limit: 10 });
+      const { changes } = await database().execute('sessionChanges', {
+        place: { seen: place, round: null },
+        limit: 10,
+      });
       const told = new Map(changes.map(({ session_id, session }) => [session_id, session?.raw_turn_count ?? null]));
       assert.equal(Object.fromEntries(told), { [A]: null, [B]: 2 }, 'who listens hears that it is gone');
       const { items } = await get('/v1/sessions');
@@ -310,7 +313,11 @@ databaseSuite('attribution repair', (test, database) => {
         [`/v1/sessions/${A}/raw_turns`, 'GET'],
         [`/v1/sessions/${A}`, 'DELETE'],
       ] as const)
-        assert.is((await testApi({ ask: database().ask }).request(path, { method })).status, 404, `${method} ${path}`);
+        assert.is(
+          (await testApi({ execute: database().execute }).request(path, { method })).status,
+          404,
+          `${method} ${path}`,
+        );
     });
     await store([['a', { ...STRAY, at: 50, call_id: 'c9' }]]);
     await working(database(), async () => {
@@ -370,14 +377,14 @@ databaseSuite('attribution repair', (test, database) => {
     let broken = true;
     const failing: Database = {
       ...database(),
-      ask: (async (name, args) => {
+      execute: (async (name, args) => {
         const { session_id } = args as { session_id?: string };
         if (broken && name === 'turnsToRead' && session_id === B) throw new TypeError('no');
-        return database().ask(name, args);
-      }) as Database['ask'],
+        return database().execute(name, args);
+      }) as Database['execute'],
     };
     await working(failing, async () => {
-      const late = await hasty({ svc_proxy_request_id: 'c2', ...to('b') }, database().ask, 1_500);
+      const late = await hasty({ svc_proxy_request_id: 'c2', ...to('b') }, database().execute, 1_500);
       assert.is(late.status, 202);
       assert.equal(
         late.body.projections_pending.map(({ session_id }: Json) => session_id),
@@ -388,8 +395,8 @@ databaseSuite('attribution repair', (test, database) => {
     // It is parked once more before anybody looks.
     const parked = (async (name, args) => {
       if (name === 'repairPending') await database().sql('update svc.derive_queue set parked_at = now()');
-      return database().ask(name, args);
-    }) as Database['ask'];
+      return database().execute(name, args);
+    }) as Database['execute'];
     const began = Date.now();
     const again = await hasty({ svc_proxy_request_id: 'c2', ...to('b') }, parked, 60_000);
     assert.equal([again.status, again.body.recorded], [202, false]);
@@ -497,17 +504,17 @@ databaseSuite('attribution repair', (test, database) => {
       ['a', OTHER],
     ]);
     await working(database(), async () => {});
-    await database().ask('markFromScratch', { session_id: A });
+    await database().execute('markFromScratch', { session_id: A });
     let moved = false;
     const overtaken: Database = {
       ...database(),
-      ask: (async (name, args) => {
+      execute: (async (name, args) => {
         if (name === 'replaceNodes' && !moved) {
           moved = true;
-          await hasty({ svc_proxy_request_id: 'c2', ...to('b') }, database().ask, 0);
+          await hasty({ svc_proxy_request_id: 'c2', ...to('b') }, database().execute, 0);
         }
-        return database().ask(name, args);
-      }) as Database['ask'],
+        return database().execute(name, args);
+      }) as Database['execute'],
     };
     await working(overtaken, async () => {});
     assert.ok(moved);
@@ -534,7 +541,9 @@ databaseSuite('attribution repair', (test, database) => {
       await repair({ svc_proxy_request_id: 'c2', ...to('b') });
       const before = await everything();
       await database().sql(`update svc.spans set name = 'wrong'`);
-      const response = await testApi({ ask: database().ask }).request('/v1/admin/derive/run', { method: 'POST' });
+      const response = await testApi({ execute: database().execute }).request('/v1/admin/derive/run', {
+        method: 'POST',
+      });
       assert.is(((await response.json()) as Json).sessions, 2);
       assert.equal(await everything(), before);
     });
@@ -548,7 +557,7 @@ databaseSuite('attribution repair', (test, database) => {
     ]);
     await working(database(), async () => {
       await repair({ svc_proxy_request_id: 'c2', ...to('b') });
-      const purged = await testApi({ ask: database().ask }).request(`/v1/admin/sessions/${B}/purge`, {
+      const purged = await testApi({ execute: database().execute }).request(`/v1/admin/sessions/${B}/purge`, {
         method: 'POST',
       });
       assert.is(((await purged.json()) as Json).raw_turns, 2);
@@ -617,7 +626,7 @@ databaseSuite('attribution repair', (test, database) => {
     }
     assert.equal(await corrections(), []);
     assert.equal(await database().sql('select session_id from svc.sessions where session_id = $1', [B]), []);
-    const api = testApi({ ask: database().ask });
+    const api = testApi({ execute: database().execute });
     assert.is((await api.request(PATH, { method: 'POST', body: JSON.stringify(given) })).status, 415);
     const large = { ...given, thread_id: 'x'.repeat(5_000) };
     assert.is((await post(large)).status, 413);
@@ -646,8 +655,8 @@ databaseSuite('attribution repair', (test, database) => {
     const away = (missing: string[]) =>
       (async (name, args) => {
         if (missing.includes(name)) throw new DatabaseError('Cannot ask the database: it is away', '', true);
-        return database().ask(name, args);
-      }) as Database['ask'];
+        return database().execute(name, args);
+      }) as Database['execute'];
     assert.is((await hasty({ svc_proxy_request_id: 'c2', ...to('b') }, away(['repairAttribution']))).status, 503);
     assert.equal(await corrections(), []);
     const { status, body } = await hasty({ svc_proxy_request_id: 'c2', ...to('b') }, away(['repairPending']));

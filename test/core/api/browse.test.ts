@@ -7,7 +7,7 @@ import { insertRollups, insertSessions, instantAt } from '../../support/projecti
 import { type Json, testApi } from '../../support/read-api.ts';
 
 databaseSuite('browsing sessions', (test, database) => {
-  const ask = (query: string) => testApi({ ask: database().ask }).request(`/v1/browse/sessions${query}`);
+  const ask = (query: string) => testApi({ execute: database().execute }).request(`/v1/browse/sessions${query}`);
   const get = async (query: string): Promise<Json> => {
     const response = await ask(query);
     assert.is(response.status, 200, query);
@@ -37,7 +37,7 @@ databaseSuite('browsing sessions', (test, database) => {
 
   test('a page is what GET /v1/sessions answers, those active last first', async () => {
     const page = SessionPage.parse(await get(''));
-    assert.equal(page, await (await testApi({ ask: database().ask }).request('/v1/sessions')).json());
+    assert.equal(page, await (await testApi({ execute: database().execute }).request('/v1/sessions')).json());
     assert.equal(await found(''), [3, 2, 1]);
   });
 

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { cassettesApp } from '../../../core/api/cassettes.ts';
 import { readDocument } from '../../../core/cassette/document.ts';
 import type { Installed } from '../../../core/cassette/installed.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import { onError } from '../../../core/http/failure.ts';
 import { openLog } from '../../../core/log.ts';
 import { CassetteList } from '../../../core/model/cassette.ts';
@@ -16,7 +16,7 @@ const SINCE = '2026-07-27T10:00:00Z';
 const SECRET = 'sk-very-secret';
 
 const installed = (name: string, given: Partial<Installed> = {}): Installed => ({
-  entry: Entry.parse({ name, source: `https://user:${SECRET}@x.example/openapi`, config: { api_key: SECRET } }),
+  entry: ListEntry.parse({ name, source: `https://user:${SECRET}@x.example/openapi`, config: { api_key: SECRET } }),
   isolation: 'process',
   state: 'pending',
   since: SINCE,

@@ -44,7 +44,7 @@ databaseSuite('the contract in SQL and over HTTP', (test, database) => {
     const rows = await database().sql(
       'select id::text, display_title, derived_title, total_cost_usd::float8 as cost from svc_v1.sessions order by id',
     );
-    const answer = await testApi({ ask: database().ask }).request('/v1/sessions?limit=100');
+    const answer = await testApi({ execute: database().execute }).request('/v1/sessions?limit=100');
     const { items } = (await answer.json()) as Json;
     assert.equal(
       rows.map(({ id, display_title, derived_title, cost }) => [id, display_title, derived_title ?? undefined, cost]),

@@ -4,7 +4,8 @@ import { databaseSuite } from '../../support/databases.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
 
 databaseSuite('coverage of the read API', (test, database) => {
-  const get = async (): Promise<Json> => (await testApi({ ask: database().ask }).request('/v1/coverage')).json();
+  const get = async (): Promise<Json> =>
+    (await testApi({ execute: database().execute }).request('/v1/coverage')).json();
   const none = Object.fromEntries(Outcome.options.map((outcome) => [outcome, 0]));
 
   test.before.each(() => database().reset());

@@ -37,10 +37,10 @@ const listing = (id: string): Call[] => [
 /** The database, with somebody who acts before each question is asked. */
 const before = (database: Database, act: (name: string, args: unknown) => Promise<void>): Database => ({
   ...database,
-  ask: (async (name, args) => {
+  execute: (async (name, args) => {
     await act(name, args);
-    return database.ask(name, args);
-  }) as Database['ask'],
+    return database.execute(name, args);
+  }) as Database['execute'],
 });
 
 async function working<T>(
@@ -83,7 +83,7 @@ async function rebuiltWhile(database: TestDatabase, comesIn: () => Promise<void>
     at++;
     await comesIn();
   });
-  await database.ask('markFromScratch', { session_id: null });
+  await database.execute('markFromScratch', { session_id: null });
   await working(busy, (worker) => worker.drained());
   assert.is(at, MOMENTS.length, 'each moment came');
 }
@@ -150,8 +150,8 @@ const nothingBeside = {
 databaseSuite('POST /v1/admin/derive/run', (test, database) => {
   test.before.each(() => database().reset());
 
-  const post = (body?: string, type = 'application/json', ask: Database['ask'] = database().ask) =>
-    testApi({ ask }).request(PATH, {
+  const post = (body?: string, type = 'application/json', execute: Database['execute'] = database().execute) =>
+    testApi({ execute }).request(PATH, {
       method: 'POST',
       ...(body !== undefined && { body, headers: { 'content-type': type } }),
     });
@@ -283,7 +283,7 @@ databaseSuite('POST /v1/admin/derive/run', (test, database) => {
     }
     const [queue] = await database().sql('select count(*)::integer as marked from svc.derive_queue');
     assert.equal(queue, { marked: 0 }, 'nothing was begun');
-    const asked = await testApi({ ask: database().ask }).request(PATH);
+    const asked = await testApi({ execute: database().execute }).request(PATH);
     assert.equal([asked.status, asked.headers.get('allow')], [405, 'POST']);
   });
 
@@ -338,7 +338,7 @@ databaseSuite('POST /v1/admin/derive/run', (test, database) => {
       if (name === 'markedPending') await database().sql('update svc.derive_queue set try_after = now()');
     });
     await working(failing, async () => {
-      const response = await post('{}', 'application/json', impatient.ask);
+      const response = await post('{}', 'application/json', impatient.execute);
       const { sessions, pending, parked } = DeriveReport.parse(await response.json());
       assert.equal([response.status, sessions, pending, parked], [200, 2, 0, 1]);
     });
@@ -353,7 +353,7 @@ databaseSuite('POST /v1/admin/derive/run', (test, database) => {
     const interrupted = before(database(), async (name) => {
       if (name !== 'commitDerive' || marked) return;
       marked = true;
-      await database().ask('markFromScratch', { session_id: null });
+      await database().execute('markFromScratch', { session_id: null });
     });
     await working(interrupted, () => eventually(async () => marked && (await stateOf(session_id)) === undefined));
     const first = await dump(database());

@@ -40,11 +40,11 @@ const note = (database: TestDatabase, ids: string) =>
   );
 
 /** The database, with somebody who hears each question first and may throw. */
-const overhearing = (database: Database, heard: (name: string) => void): Database['ask'] =>
+const overhearing = (database: Database, heard: (name: string) => void): Database['execute'] =>
   (async (name, args) => {
     heard(name);
-    return database.ask(name, args);
-  }) as Database['ask'];
+    return database.execute(name, args);
+  }) as Database['execute'];
 
 type Stand = {
   url: string;
@@ -54,14 +54,14 @@ type Stand = {
 
 /** The route alone, on a socket, with limits of the test's own. */
 async function serving(
-  ask: Database['ask'],
+  execute: Database['execute'],
   work: (stand: Stand) => Promise<void>,
   limits = { pollMs: 10, pingMs: 60_000, readers: 100 },
   stopping?: AbortSignal,
 ): Promise<void> {
-  const feed = eventFeed({ ask, now, log, stopping, limits });
+  const feed = eventFeed({ execute, now, log, stopping, limits });
   const app = routes();
-  app.route('/', eventsApp({ ask, now, log, feed }));
+  app.route('/', eventsApp({ execute, now, log, feed }));
   app.onError(onError(log));
   const served = await serveApp({ fetch: app.fetch, hosts: ['127.0.0.1'], port: 0, what: 'events' });
   const url = `${served.addresses[0]}/v1/events`;
@@ -80,7 +80,7 @@ databaseSuite('GET /v1/events', (test, database) => {
   test.before.each(() => database().reset());
 
   test('a changed session is told as GET /v1/sessions/{id} shows it, a deleted one as gone', async () => {
-    const api = testApi({ ask: database().ask, now } as Partial<ReadApi>);
+    const api = testApi({ execute: database().execute, now } as Partial<ReadApi>);
     const served = await serveApp({ fetch: api.fetch, hosts: ['127.0.0.1'], port: 0, what: 'read API' });
     const reader = await readEvents(`${served.addresses[0]}/v1/events`);
     try {
@@ -111,7 +111,7 @@ databaseSuite('GET /v1/events', (test, database) => {
       ?.content?.['text/event-stream'] ?? { schema: undefined };
     const described = resolved(document, schema ?? {}).oneOf as Json[];
     const check = schemaCheck(document);
-    await serving(database().ask, async ({ hear }) => {
+    await serving(database().execute, async ({ hear }) => {
       const reader = await hear();
       await change(database(), 1);
       const told = [await reader.nextOfAny(), await reader.next()];
@@ -138,7 +138,7 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('renaming, deleting and purging a session are told', async () => {
     await change(database(), 1, 2);
-    const api = testApi({ ask: database().ask, now });
+    const api = testApi({ execute: database().execute, now });
     const served = await serveApp({ fetch: api.fetch, hosts: ['127.0.0.1'], port: 0, what: 'read API' });
     const reader = await readEvents(`${served.addresses[0]}/v1/events`);
     const act = async (method: string, path: string, body?: object) => {
@@ -167,7 +167,7 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('without an id it begins now; with 0 it tells every session there is', async () => {
     await change(database(), 1, 2);
-    await serving(database().ask, async ({ hear }) => {
+    await serving(database().execute, async ({ hear }) => {
       const fromNow = await hear();
       const all = await hear({}, '?after=0');
       const same = await hear({ 'last-event-id': '0' });
@@ -185,7 +185,7 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('after a cut at any event it goes on with the next one, through the header as well as the query', async () => {
     await change(database(), 1, 2, 3);
-    await serving(database().ask, async ({ hear }) => {
+    await serving(database().execute, async ({ hear }) => {
       const whole = await hear({ 'last-event-id': '0' });
       const events = [await whole.nextOfAny(), await whole.next(), await whole.next(), await whole.next()];
       whole.leave();
@@ -209,7 +209,7 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('an id that this database cannot have given begins anew, and says so', async () => {
     await change(database(), 1);
-    await serving(database().ask, async ({ hear }) => {
+    await serving(database().execute, async ({ hear }) => {
       const own = await hear();
       const id = (await own.nextOfAny())?.id ?? '';
       own.leave();
@@ -227,7 +227,7 @@ databaseSuite('GET /v1/events', (test, database) => {
   });
 
   test('an id that is none is refused; none of them reaches the database', async () => {
-    await serving(database().ask, async ({ url }) => {
+    await serving(database().execute, async ({ url }) => {
       for (const id of ['x', '1.1/9:3:', '1.1/3:9:2', "1.1/'", '-', '1.1/3:9:/3:9:/1']) {
         const answer = await fetch(`${url}?after=${encodeURIComponent(id)}`);
         assert.is(answer.status, 400, id);
@@ -239,7 +239,7 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('HEAD has the head and no reader', async () => {
     await serving(
-      database().ask,
+      database().execute,
       async ({ url, hear }) => {
         const answer = await fetch(url, { method: 'HEAD' });
         assert.equal([answer.status, answer.headers.get('content-type')], [200, 'text/event-stream']);
@@ -252,7 +252,7 @@ databaseSuite('GET /v1/events', (test, database) => {
   });
 
   test('it asks for the token', async () => {
-    const api = testApi({ ask: database().ask, token: 'a-long-enough-token' });
+    const api = testApi({ execute: database().execute, token: 'a-long-enough-token' });
     const served = await serveApp({ fetch: api.fetch, hosts: ['127.0.0.1'], port: 0, what: 'read API' });
     try {
       const url = `${served.addresses[0]}/v1/events`;
@@ -267,7 +267,7 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('one reader too many is told to come back; when one leaves there is room again', async () => {
     await serving(
-      database().ask,
+      database().execute,
       async ({ url, hear, feed }) => {
         const readers = [await hear(), await hear()];
         for (const reader of readers) await reader.nextOfAny();
@@ -286,12 +286,12 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('while nobody listens nothing is asked and no timer runs; readers that wait for the same are told by one question', async () => {
     let asked = 0;
-    const ask = overhearing(database(), (name) => {
+    const execute = overhearing(database(), (name) => {
       if (name === 'sessionChanges') asked += 1;
     });
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    const feed = eventFeed({ ask, now, log, limits: { pollMs: 10, pingMs: 60_000, readers: 10 } });
-    const { life, seen } = await database().ask('changesNow', {});
+    const feed = eventFeed({ execute, now, log, limits: { pollMs: 10, pingMs: 60_000, readers: 10 } });
+    const { life, seen } = await database().execute('changesNow', {});
     const from = { life, place: { seen, round: null } };
     const before = timers();
     const streams = Array.from({ length: 5 }, () => feed.stream(from, 'ping'));
@@ -317,11 +317,11 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('a client that leaves takes its reader along', async () => {
     let asked = 0;
-    const ask = overhearing(database(), () => {
+    const execute = overhearing(database(), () => {
       asked += 1;
     });
     await serving(
-      ask,
+      execute,
       async ({ hear, feed }) => {
         const reader = await hear();
         await reader.nextOfAny();
@@ -344,10 +344,10 @@ databaseSuite('GET /v1/events', (test, database) => {
        select session_id, 1, json_build_object('filling', repeat('x', 20000)) from svc.sessions`,
     );
     let pages = 0;
-    const ask = overhearing(database(), (name) => {
+    const execute = overhearing(database(), (name) => {
       if (name === 'sessionChanges') pages += 1;
     });
-    await serving(ask, async ({ hear }) => {
+    await serving(execute, async ({ hear }) => {
       const slow = await hear({ 'last-event-id': '0' });
       slow.pause();
       let last = -1;
@@ -378,7 +378,7 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('a ping goes out when nothing else does, with the place to resume at', async () => {
     await serving(
-      database().ask,
+      database().execute,
       async ({ hear }) => {
         const reader = await hear();
         await change(database(), 1);
@@ -398,12 +398,12 @@ databaseSuite('GET /v1/events', (test, database) => {
   test('a database that is away does not end the stream', async () => {
     let away = false;
     let failed = 0;
-    const ask = overhearing(database(), () => {
+    const execute = overhearing(database(), () => {
       if (!away) return;
       failed += 1;
       throw new DatabaseError('Cannot ask the database: it is away', '', true);
     });
-    await serving(ask, async ({ url, hear }) => {
+    await serving(execute, async ({ url, hear }) => {
       const reader = await hear();
       await reader.nextOfAny();
       away = true;
@@ -418,10 +418,10 @@ databaseSuite('GET /v1/events', (test, database) => {
 
   test('what is not the database being away ends the streams', async () => {
     let broken = false;
-    const ask = overhearing(database(), () => {
+    const execute = overhearing(database(), () => {
       if (broken) throw new Error('a bug');
     });
-    await serving(ask, async ({ hear }) => {
+    await serving(execute, async ({ hear }) => {
       const reader = await hear();
       await reader.nextOfAny();
       broken = true;
@@ -432,7 +432,7 @@ databaseSuite('GET /v1/events', (test, database) => {
   test('the stream ends when the service stops', async () => {
     const stopping = new AbortController();
     await serving(
-      database().ask,
+      database().execute,
       async ({ hear }) => {
         const reader = await hear();
         await reader.nextOfAny();

@@ -22,7 +22,7 @@ const CALLS = [
 databaseSuite('fork links', (test, database) => {
   test.before.each(() => database().reset());
 
-  const api = () => testApi({ ask: database().ask });
+  const api = () => testApi({ execute: database().execute });
   const get = async (path: string): Promise<Json> => {
     const response = await api().request(path);
     assert.is(response.status, 200, path);
@@ -85,16 +85,16 @@ databaseSuite('fork links', (test, database) => {
     const { session_id } = await spanOf(4);
     const before = await forkLinks(`/v1/sessions/${session_id}/traces`);
     for (const n of [4, 2]) {
-      await database().ask('markFromScratch', { session_id: (await spanOf(n)).session_id });
+      await database().execute('markFromScratch', { session_id: (await spanOf(n)).session_id });
       await deriveAll(database());
       assert.equal(await forkLinks(`/v1/sessions/${session_id}/traces`), before);
     }
     await database().sql('truncate svc.traces, svc.spans, svc.span_links, svc.session_rollups, svc.derive_states');
     assert.equal(await forkLinks(`/v1/sessions/${session_id}/traces`), [], 'neither is there');
-    await database().ask('markFromScratch', { session_id });
+    await database().execute('markFromScratch', { session_id });
     await deriveAll(database());
     assert.equal(await forkLinks(`/v1/sessions/${session_id}/traces`), [], 'the origin is not there');
-    await database().ask('markFromScratch', { session_id: null });
+    await database().execute('markFromScratch', { session_id: null });
     await deriveAll(database());
     assert.equal(await forkLinks(`/v1/sessions/${session_id}/traces`), before);
   });
@@ -124,7 +124,7 @@ databaseSuite('fork links', (test, database) => {
       [session_id, trace_id, span_id],
     );
     for (const of of [{ session_id }, { trace_id }]) {
-      const all = (await database().ask('linksOf', { of, after: null, limit: 100 })).links;
+      const all = (await database().execute('linksOf', { of, after: null, limit: 100 })).links;
       assert.is(all.length, 17);
       assert.equal(
         all.map((link) => `${link.from_span_id} ${link.to_trace_id} ${link.kind}`),
@@ -132,7 +132,7 @@ databaseSuite('fork links', (test, database) => {
       );
       const paged: Json[] = [];
       for (let after: Json = null; ; ) {
-        const { links, next } = await database().ask('linksOf', { of, after, limit: 3 });
+        const { links, next } = await database().execute('linksOf', { of, after, limit: 3 });
         paged.push(...links);
         if (!next) break;
         after = next;

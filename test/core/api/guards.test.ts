@@ -183,7 +183,7 @@ test('where no body is taken, none is read', async () => {
 
 test('a read that the database does not answer in time is 504; what operators ask for may take longer', async () => {
   const never = () => new Promise<never>(() => {});
-  const app = testApi({ ask: never, readMs: 20 });
+  const app = testApi({ execute: never, readMs: 20 });
   for (const path of [
     '/v1/sessions',
     `/v1/sessions/${ID}`,
@@ -205,7 +205,7 @@ test('no header of a request changes what is read', async () => {
   const asked: unknown[] = [];
   const app = testApi({
     trustCallerHeader: true,
-    ask: ((name: string, args: unknown) => {
+    execute: ((name: string, args: unknown) => {
       asked.push([name, args]);
       return Promise.resolve({ sessions: [], next: null });
     }) as never,

@@ -16,7 +16,7 @@ const SESSIONS = 12; // every fourth goes on
 const GROWING = ['last_active', 'turn_count', 'total_cost', 'total_tokens', 'duration'];
 
 databaseSuite('lists under writes', (test, database) => {
-  const get = (path: string) => testApi({ ask: database().ask }).request(path);
+  const get = (path: string) => testApi({ execute: database().execute }).request(path);
   const page = async (path: string): Promise<Json> => {
     const response = await get(path);
     assert.is(response.status, 200, path);

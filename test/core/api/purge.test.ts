@@ -60,7 +60,7 @@ const rowsOf = (text: string, word: string) => text.split('\n').filter((row) => 
 
 databaseSuite('purging a session', (test, database) => {
   const ask = async (method: string, path: string, body?: unknown): Promise<{ status: number; body: Json }> => {
-    const response = await testApi({ ask: database().ask }).request(path, {
+    const response = await testApi({ execute: database().execute }).request(path, {
       method,
       ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     });
@@ -134,7 +134,7 @@ databaseSuite('purging a session', (test, database) => {
     for (const path of ['', '/traces', '/raw_turns'])
       assert.is((await ask('GET', `/v1/sessions/${id('leaky')}${path}`)).status, 404);
 
-    await database().ask('markFromScratch', { session_id: null });
+    await database().execute('markFromScratch', { session_id: null });
     await deriveAll(database());
     assert.equal(rowsOf(await everything(database()), SECRET), []);
     assert.is((await ask('GET', `/v1/sessions/${id('leaky')}`)).status, 404, 'a rebuild brings nothing back');
@@ -169,7 +169,7 @@ databaseSuite('purging a session', (test, database) => {
     } finally {
       await search.close();
       await server.close();
-      await database().ask('removeCassette', { name: 'search' });
+      await database().execute('removeCassette', { name: 'search' });
     }
   });
 
@@ -194,7 +194,7 @@ databaseSuite('purging a session', (test, database) => {
       const count = async (name: string) => (await database().sql(`select 1 as one from ${own(name)}`)).length;
       assert.equal([await count('notes'), await count('words'), await count('"named so"')], [1, 1, 1]);
     } finally {
-      await database().ask('removeCassette', { name: 'notes' });
+      await database().execute('removeCassette', { name: 'notes' });
       await cassettes.close();
     }
   });
@@ -248,7 +248,7 @@ databaseSuite('purging a session', (test, database) => {
     } finally {
       await stand.close();
       await llm.close();
-      await database().ask('removeCassette', { name: 'skills' });
+      await database().execute('removeCassette', { name: 'skills' });
     }
   });
 
@@ -266,7 +266,8 @@ databaseSuite('purging a session', (test, database) => {
   test('a hidden session can be purged, and both edits leave the log to append-only rules', async () => {
     await takeIn(database(), conversation('leaky', 0, 2));
     assert.is(
-      (await testApi({ ask: database().ask }).request(`/v1/sessions/${id('leaky')}`, { method: 'DELETE' })).status,
+      (await testApi({ execute: database().execute }).request(`/v1/sessions/${id('leaky')}`, { method: 'DELETE' }))
+        .status,
       204,
     );
     assert.is(await assertWhole(database()), 2, 'the raw turns of a deleted session stay');
@@ -312,7 +313,7 @@ databaseSuite('purging a session', (test, database) => {
         `insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, reason) values ($1, 'repair', $2::uuid, 'test')`,
         [turn, id(session)],
       );
-    for (const name of ['leaky', 'other']) await database().ask('markFromScratch', { session_id: id(name) });
+    for (const name of ['leaky', 'other']) await database().execute('markFromScratch', { session_id: id(name) });
     await deriveAll(database());
     assert.is((await purge('leaky')).raw_turns, 2);
     const left = await database().sql('select raw_turn_id from svc.raw_turns order by 1');
@@ -335,7 +336,7 @@ databaseSuite('purging a session', (test, database) => {
 
   test('a fold that is under way writes nothing back', async () => {
     await takeIn(database(), conversation('leaky', 0, 2));
-    const [lease] = await database().ask('leaseDirty', { limit: 1, background: false, lease_ms: 60_000 });
+    const [lease] = await database().execute('leaseDirty', { limit: 1, background: false, lease_ms: 60_000 });
     assert.ok(lease);
     await purge('leaky');
     const signal = new AbortController().signal;

@@ -6,8 +6,8 @@ import { idOf, insertRawTurns, insertSessions, instantAt } from '../../support/p
 import { type Json, testApi } from '../../support/read-api.ts';
 
 databaseSuite('raw turns of the read API', (test, database) => {
-  const get = async (path: string, ask = database().ask): Promise<Json> => {
-    const response = await testApi({ ask }).request(path);
+  const get = async (path: string, execute = database().execute): Promise<Json> => {
+    const response = await testApi({ execute }).request(path);
     assert.is(response.status, 200, `${path}: ${response.status}`);
     return response.json();
   };
@@ -32,7 +32,7 @@ databaseSuite('raw turns of the read API', (test, database) => {
     const asked: string[] = [];
     const page = await get(url(1), (name, args) => {
       asked.push(name);
-      return database().ask(name, args);
+      return database().execute(name, args);
     });
     RawTurnPage.parse(page);
     const { received_at, ...first } = page.items[0];
@@ -62,7 +62,7 @@ databaseSuite('raw turns of the read API', (test, database) => {
     assert.not.ok('status' in page.items[1]);
     assert.not.ok('meta' in page.items[1]);
     assert.equal(asked, ['readSession', 'listRawTurns']);
-    assert.is((await testApi({ ask: database().ask }).request(url(9))).status, 404);
+    assert.is((await testApi({ execute: database().execute }).request(url(9))).status, 404);
   });
 
   test('pages hold every record once, in the order of storing', async () => {
@@ -81,7 +81,7 @@ databaseSuite('raw turns of the read API', (test, database) => {
     }
     assert.equal(seen, ids);
     const { next_cursor } = await get(url(1, '?limit=3'));
-    assert.is((await testApi({ ask: database().ask }).request(url(2, `?cursor=${next_cursor}`))).status, 400);
+    assert.is((await testApi({ execute: database().execute }).request(url(2, `?cursor=${next_cursor}`))).status, 400);
   });
 
   test('a corrected record belongs to the session it was corrected to', async () => {
@@ -194,9 +194,9 @@ databaseSuite('raw turns of the read API', (test, database) => {
     );
     let fetched = 0;
     const app = testApi({
-      ask: (name, args) => {
+      execute: (name, args) => {
         if ((name as string) === 'rawTurnBytes') fetched++;
-        return database().ask(name, args);
+        return database().execute(name, args);
       },
     });
     const reader = (await app.request(url(1, '?include=payload'))).body?.getReader();

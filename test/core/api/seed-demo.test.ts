@@ -34,7 +34,7 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
   let stopped: Promise<void>;
 
   test.before(async () => {
-    const { identity_key } = await database().ask('installation', {});
+    const { identity_key } = await database().execute('installation', {});
     const metrics = { derived: () => {}, derivePending: () => {}, intakeTurn: () => {}, notCaptured: () => {} };
     const parts = { database: database(), reader: builtIn, log, metrics };
     const worker = runDeriveWorker({ ...parts, signal: stopping.signal, pollMs: 50 });
@@ -53,7 +53,7 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
     await stopped;
   });
 
-  const api = (now = NOW) => testApi({ ask: database().ask, append, now: () => now });
+  const api = (now = NOW) => testApi({ execute: database().execute, append, now: () => now });
   const seed = async (now = NOW): Promise<Seeded> => {
     const response = await api(now).request(PATH, { method: 'POST' });
     assert.is(response.status, 200, await response.clone().text());
@@ -205,7 +205,7 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
 
   test('where nothing can be stored now it says so, with when to ask again', async () => {
     const app = testApi({
-      ask: database().ask,
+      execute: database().execute,
       append: async () => ({ kind: 'unavailable', error: 'Cannot keep it' }),
     });
     const response = await app.request(PATH, { method: 'POST' });

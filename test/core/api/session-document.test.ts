@@ -61,12 +61,12 @@ databaseSuite('a session document under writes', (test, database) => {
 
   test('whatever is derived between two of its questions, the whole agrees with its parts', async () => {
     await derive();
-    const ask = (async (name: 'ping', args: never) => {
-      const answer = await database().ask(name, args);
+    const execute = (async (name: 'ping', args: never) => {
+      const answer = await database().execute(name, args);
       await derive();
       return answer;
-    }) as Database['ask'];
-    const api = testApi({ ask });
+    }) as Database['execute'];
+    const api = testApi({ execute });
     for (let n = 0; n < 3; n++) agrees(await (await api.request(`/v1/sessions/${session_id}/traces`)).json());
   });
 
@@ -102,7 +102,7 @@ databaseSuite('a session document under writes', (test, database) => {
         [10, 1, 2, 1],
       );
       assert.is(
-        (await database().ask('sessionStart', { session_id, payload: 'full', limits }))?.traces.traces.length,
+        (await database().execute('sessionStart', { session_id, payload: 'full', limits }))?.traces.traces.length,
         5,
         'and it was written meanwhile',
       );
@@ -124,13 +124,13 @@ databaseSuite('a session document under writes', (test, database) => {
         [trace_id, session_id, ++seq],
       );
     await step();
-    const ask = (async (name: 'ping', args: never) => {
-      const answer = await database().ask(name, args);
+    const execute = (async (name: 'ping', args: never) => {
+      const answer = await database().execute(name, args);
       await step();
       return answer;
-    }) as Database['ask'];
+    }) as Database['execute'];
     for (let n = 0; n < 3; n++) {
-      const { trace, spans }: Json = await (await testApi({ ask }).request(`/v1/traces/${trace_id}`)).json();
+      const { trace, spans }: Json = await (await testApi({ execute }).request(`/v1/traces/${trace_id}`)).json();
       const tokens = spans.reduce((sum: number, span: Json) => sum + span.usage.input_tokens, 0);
       assert.equal([spans.length, tokens], [trace.span_count, trace.usage.input_tokens]);
     }
@@ -140,11 +140,11 @@ databaseSuite('a session document under writes', (test, database) => {
     await derive();
     const trace_id = idOf('trace', told);
     const small = { spans: 1, links: 1 };
-    const start = await database().ask('traceStart', { trace_id, payload: 'full', limits: small });
+    const start = await database().execute('traceStart', { trace_id, payload: 'full', limits: small });
     assert.equal([start?.spans.spans.length, start?.links], [1, null]);
     const api = testApi({
-      ask: (name, args) =>
-        database().ask(name, (name === 'traceStart' ? { ...args, limits: small } : args) as typeof args),
+      execute: (name, args) =>
+        database().execute(name, (name === 'traceStart' ? { ...args, limits: small } : args) as typeof args),
     });
     const document: Json = await (await api.request(`/v1/traces/${trace_id}`)).json();
     assert.equal([document.spans.length, document.links.length], [2, 1]);
@@ -153,11 +153,11 @@ databaseSuite('a session document under writes', (test, database) => {
   test('a session that is longer than its first pages is told whole, and its links last', async () => {
     for (let n = 0; n < 5; n++) await derive();
     const small = { traces: 2, spans: 3, links: 1 };
-    const start = await database().ask('sessionStart', { session_id, payload: 'full', limits: small });
+    const start = await database().execute('sessionStart', { session_id, payload: 'full', limits: small });
     assert.equal([start?.traces.traces.length, start?.spans.spans.length, start?.links], [2, 3, null]);
     const api = testApi({
-      ask: (name, args) =>
-        database().ask(name, (name === 'sessionStart' ? { ...args, limits: small } : args) as typeof args),
+      execute: (name, args) =>
+        database().execute(name, (name === 'sessionStart' ? { ...args, limits: small } : args) as typeof args),
     });
     const document: Json = await (await api.request(`/v1/sessions/${session_id}/traces`)).json();
     assert.is(document.traces.length, 5);

@@ -11,7 +11,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 databaseSuite('editing a session', (test, database) => {
   const ask = (method: string, path: string, body?: unknown, headers: Record<string, string> = JSON_TYPE) =>
-    testApi({ ask: database().ask }).request(path, {
+    testApi({ execute: database().execute }).request(path, {
       method,
       ...(body === undefined ? {} : { headers, body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });

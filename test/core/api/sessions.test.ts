@@ -7,7 +7,7 @@ import { idOf, insertRollups, insertSessions, instantAt } from '../../support/pr
 import { type Json, testApi } from '../../support/read-api.ts';
 
 databaseSuite('sessions of the read API', (test, database) => {
-  const api = () => testApi({ ask: database().ask });
+  const api = () => testApi({ execute: database().execute });
   const get = async (path: string): Promise<Json> => {
     const response = await api().request(path);
     assert.is(response.status, 200, `${path}: ${response.status}`);

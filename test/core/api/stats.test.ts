@@ -80,7 +80,7 @@ const ZEROS = {
 
 databaseSuite('stats of the read API', (test, database) => {
   const get = async (query = ''): Promise<Json> => {
-    const response = await testApi({ ask: database().ask }).request(`/v1/stats${query}`);
+    const response = await testApi({ execute: database().execute }).request(`/v1/stats${query}`);
     assert.is(response.status, 200, `${query}: ${response.status}`);
     const stats = z.strictObject(Stats.shape).parse(await response.json());
     return stats;
@@ -230,11 +230,11 @@ databaseSuite('stats of the read API', (test, database) => {
   test('all numbers come from one storage aggregate: the database is asked once', async () => {
     await store(...['one', 'two', 'three'].map((session, n) => call(n, session, [user('Hello')], replied('Hi'))));
     const asked: string[] = [];
-    const ask = ((name: string, args: unknown) => {
+    const execute = ((name: string, args: unknown) => {
       asked.push(name);
-      return (database().ask as (name: string, args: unknown) => Promise<unknown>)(name, args);
-    }) as Database['ask'];
-    assert.is((await testApi({ ask }).request('/v1/stats')).status, 200);
+      return (database().execute as (name: string, args: unknown) => Promise<unknown>)(name, args);
+    }) as Database['execute'];
+    assert.is((await testApi({ execute }).request('/v1/stats')).status, 200);
     assert.equal(asked, ['readStats']);
   });
 

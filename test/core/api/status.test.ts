@@ -11,7 +11,7 @@ import { type Json, testApi } from '../../support/read-api.ts';
 
 databaseSuite('status of the read API', (test, database) => {
   const get = async (given: Parameters<typeof testApi>[0] = {}): Promise<Json> => {
-    const response = await testApi({ ask: database().ask, ...given }).request('/v1/admin/status');
+    const response = await testApi({ execute: database().execute, ...given }).request('/v1/admin/status');
     assert.is(response.status, 200);
     return response.json();
   };
@@ -46,7 +46,7 @@ databaseSuite('status of the read API', (test, database) => {
   test('uptime counts from when the API was made; the journal is told where there is one', async () => {
     let clock = Date.parse('2026-07-27T10:00:00Z');
     const app = testApi({
-      ask: database().ask,
+      execute: database().execute,
       now: () => clock,
       journal: () => ({ bytes: 4_711, oldest_seconds: 12.5 }),
     });
@@ -93,7 +93,7 @@ databaseSuite('status of the read API', (test, database) => {
   });
 
   test('it is asked for the token like everything else', async () => {
-    const response = await testApi({ ask: database().ask, token: 'open-sesame' }).request('/v1/admin/status');
+    const response = await testApi({ execute: database().execute, token: 'open-sesame' }).request('/v1/admin/status');
     assert.is(response.status, 401);
   });
 });

@@ -47,13 +47,13 @@ databaseSuite('streams of the read API', (test, database) => {
   /** The API, and the pages of spans that were asked for through it. */
   const counted = () => {
     const asked = { pages: 0, answered: 0 };
-    const ask = (async (name: string, args: never) => {
+    const execute = (async (name: string, args: never) => {
       if (name === 'spansOf') asked.pages++;
-      const answer = await database().ask(name as 'ping', args);
+      const answer = await database().execute(name as 'ping', args);
       if (name === 'spansOf') asked.answered++;
       return answer;
-    }) as unknown as Database['ask'];
-    return { api: testApi({ ask }), asked };
+    }) as unknown as Database['execute'];
+    return { api: testApi({ execute }), asked };
   };
 
   /** Reads all of it, and looks up every few megabytes; counts spans by what each begins with. */

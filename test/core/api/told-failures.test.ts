@@ -66,7 +66,7 @@ const same = (actual: Json, expected: Json, where: string) =>
 const WAYS: Record<number, { given?: Partial<ReadApi>; headers?: Record<string, string>; body?: string }> = {
   401: { given: { token: 'secret' } },
   403: { headers: { host: 'evil.example' } },
-  404: { given: { ask: () => Promise.resolve(null as never) } },
+  404: { given: { execute: () => Promise.resolve(null as never) } },
   405: {},
   413: { body: ' '.repeat(5_000) },
   415: { headers: { 'content-type': 'text/plain' } },
@@ -134,7 +134,7 @@ test('a database that is slow is 504 for each operation that tells of it, and fo
     });
     slow.catch(() => {}); // not every operation asks
     const { path, init } = asking(operation);
-    const answer = testApi({ ask: () => slow, append: () => slow, readMs: 5 }).request(path, init);
+    const answer = testApi({ execute: () => slow, append: () => slow, readMs: 5 }).request(path, init);
     if (!told) await sleep(30);
     if (!told) refuse();
     const response = await answer;

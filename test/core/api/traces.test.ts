@@ -1,5 +1,5 @@
 import * as assert from 'uvu/assert';
-import type { Answer, Args } from '../../../core/db/database.ts';
+import type { OperationArgs, OperationResult } from '../../../core/db/database.ts';
 import { PAGE_BYTES } from '../../../core/db/read/session-traces.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { Span } from '../../../core/model/span.ts';
@@ -16,13 +16,13 @@ import {
 import { type Json, testApi } from '../../support/read-api.ts';
 
 databaseSuite('traces of the read API', (test, database) => {
-  const get = async (path: string, api = testApi({ ask: database().ask })): Promise<Json> => {
+  const get = async (path: string, api = testApi({ execute: database().execute })): Promise<Json> => {
     const response = await api.request(path);
     assert.is(response.status, 200, `${path}: ${response.status}`);
     return response.json();
   };
   const fails = async (path: string) => {
-    const response = await testApi({ ask: database().ask }).request(path);
+    const response = await testApi({ execute: database().execute }).request(path);
     return [response.status, Problem.parse(await response.json()).code];
   };
 
@@ -274,11 +274,11 @@ databaseSuite('traces of the read API', (test, database) => {
       })),
     );
     const asked: string[] = [];
-    const ask: ReturnType<typeof database>['ask'] = (name, args) => {
+    const execute: ReturnType<typeof database>['execute'] = (name, args) => {
       asked.push(name);
-      return database().ask(name, args);
+      return database().execute(name, args);
     };
-    const document = await get(`/v1/sessions/${idOf('session', 1)}/traces`, testApi({ ask }));
+    const document = await get(`/v1/sessions/${idOf('session', 1)}/traces`, testApi({ execute }));
     assert.is(document.traces.length, 230);
     assert.equal(
       document.traces.flatMap((entry: Json) => entry.spans.map((span: Json) => [entry.trace.trace_id, span.span_id])),
@@ -306,8 +306,8 @@ databaseSuite('traces of the read API', (test, database) => {
     const [stored] = await database().sql('select max(pg_column_size(input)) as bytes from svc.spans');
     assert.ok(Number(stored?.bytes) < LARGE / 20, `${stored?.bytes} bytes are stored`);
     const seen: number[] = [];
-    for (let after: Args<'spansOf'>['after'] = null; ; ) {
-      const page: Answer<'spansOf'> = await database().ask('spansOf', {
+    for (let after: OperationArgs<'spansOf'>['after'] = null; ; ) {
+      const page: OperationResult<'spansOf'> = await database().execute('spansOf', {
         of: { trace_id: idOf('trace', 1) },
         after,
         limit: 500,

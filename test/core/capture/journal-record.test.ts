@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { KIND, type Kind, MAGIC, magicOf, recordAt, recordOf } from '../../../core/capture/journal-record.ts';
+import { KIND, MAGIC, magicOf, type RecordKind, recordAt, recordOf } from '../../../core/capture/journal-record.ts';
 
 const test = suite('journal record');
-const kinds = fc.constantFrom<Kind[]>(...Object.values(KIND));
+const kinds = fc.constantFrom<RecordKind[]>(...Object.values(KIND));
 const numbers = fc.oneof(fc.nat(), fc.maxSafeNat());
 
 test('the layout on disk', () => {

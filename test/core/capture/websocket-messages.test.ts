@@ -1,13 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { askIn, eventIn } from '../../../core/capture/websocket-messages.ts';
+import { eventIn, socketRequestIn } from '../../../core/capture/websocket-messages.ts';
 
 const test = suite('messages of a Responses socket');
 
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
 test('what asks for a response: a request, more input to the last one, and what steers one', () => {
-  const ask = (value: unknown) => askIn(bytes(value));
+  const ask = (value: unknown) => socketRequestIn(bytes(value));
   assert.equal(ask({ type: 'response.create', input: [{ type: 'message' }] }), {
     kind: 'create',
     lane: '',
@@ -32,8 +32,8 @@ test('what asks for a response: a request, more input to the last one, and what 
 });
 
 test('a type deep in a message is not the message’s', () => {
-  assert.is(askIn(bytes({ input: [{ type: 'response.create' }] })), null);
-  assert.is(askIn(bytes('{"input":"\\"type\\":\\"response.create\\""}')), null);
+  assert.is(socketRequestIn(bytes({ input: [{ type: 'response.create' }] })), null);
+  assert.is(socketRequestIn(bytes('{"input":"\\"type\\":\\"response.create\\""}')), null);
 });
 
 test('an event begins a response, belongs to it, ends it or refuses it', () => {

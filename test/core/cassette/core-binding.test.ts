@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { readContract } from '../../../core/api/app.ts';
 import { CORE_READS, coreBinding } from '../../../core/cassette/core-binding.ts';
 import { openHost } from '../../../core/cassette/host.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import { openLog } from '../../../core/log.ts';
 import { cassetteFolder, removeCassetteFolder } from '../../support/cassette-folder.ts';
 import { everySourceTried } from '../../support/every-source-tried.ts';
@@ -82,7 +82,7 @@ test('no way of writing a path reaches another cassette through CORE, nor an act
     ...{ installed: '/nowhere', databases: null, core: null, environment: {}, tmp: '/nowhere', log, now: Date.now },
   });
   try {
-    const entry = Entry.parse({
+    const entry = ListEntry.parse({
       ...{ name: 'other', source: folder, isolation: 'inline', grants: { bindings: ['forward_auth'] } },
     });
     void host.apply({ entries: [entry], loaded_at: '', problem: null, folderOf: () => '/' });

@@ -8,7 +8,7 @@ import { readContract } from '../../../core/api/app.ts';
 import { readDocument } from '../../../core/cassette/document.ts';
 import { joinedDocument } from '../../../core/cassette/joined-document.ts';
 import { manifestDigest, parseManifest } from '../../../core/cassette/manifest.ts';
-import { Rejection, type Step } from '../../../core/cassette/running.ts';
+import { type AdmissionStep, Rejection } from '../../../core/cassette/running.ts';
 import { documentWith, goodManifest } from '../../support/cassette-document.ts';
 import type { Json } from '../../support/read-api.ts';
 
@@ -105,7 +105,7 @@ const PLAIN = { responses: { 200: { description: 'Fine' } } };
 const at = (path: string) => (d: Json) => (d.paths[path] = { get: PLAIN });
 const schema = (given: unknown) => (d: Json) => (d.components.schemas.Problem = given);
 
-const MUTANTS: Record<string, [step: Step, reason: RegExp, change: (document: Json) => void]> = {
+const MUTANTS: Record<string, [step: AdmissionStep, reason: RegExp, change: (document: Json) => void]> = {
   'no manifest': ['manifest', /has no "x-svc-cassette" at its root/, (d) => delete d['x-svc-cassette']],
   'a bad manifest': ['manifest', /manifest: it is no object/, (d) => (d['x-svc-cassette'] = 'notes')],
   'the wrong kind': ['manifest', /kind: must be "svc\.cassette\/v1"/, (d) => (d['x-svc-cassette'].kind = 'v2')],

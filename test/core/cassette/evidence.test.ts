@@ -1,13 +1,18 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { evidenceOf } from '../../../core/cassette/evidence.ts';
-import type { Installed, State } from '../../../core/cassette/installed.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import type { AdmissionState, Installed } from '../../../core/cassette/installed.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 
 const test = suite('evidence');
 
-const installed = (name: string, state: State, more: Partial<Installed> = {}, entry: object = {}): Installed => ({
-  entry: Entry.parse({ name, source: `./${name}`, ...entry }),
+const installed = (
+  name: string,
+  state: AdmissionState,
+  more: Partial<Installed> = {},
+  entry: object = {},
+): Installed => ({
+  entry: ListEntry.parse({ name, source: `./${name}`, ...entry }),
   isolation: 'process',
   state,
   since: '2026-11-21T09:00:00Z',

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { untilHealthy } from '../../../core/cassette/health.ts';
-import { Rejection, type Running } from '../../../core/cassette/running.ts';
+import { Rejection, type RunningCassette } from '../../../core/cassette/running.ts';
 
 const test = suite('health');
 const alive = setInterval(() => {}, 1_000); // a deadline alone keeps no process up
@@ -9,7 +9,7 @@ test.after(() => clearInterval(alive));
 const NEVER = new AbortController().signal;
 
 /** Why it is not let in; null: it is well. */
-async function refusal(fetch: Running['fetch'], eachMs = 5_000): Promise<string | null> {
+async function refusal(fetch: RunningCassette['fetch'], eachMs = 5_000): Promise<string | null> {
   try {
     await untilHealthy({ fetch }, '/ping', { tries: 2, eachMs, betweenMs: 1 }, NEVER);
     return null;

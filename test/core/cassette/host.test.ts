@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import type { Env } from '../../../core/cassette/contract.ts';
 import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
 import type { Installed } from '../../../core/cassette/installed.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import { Refusal } from '../../../core/errors.ts';
 import { openLog } from '../../../core/log.ts';
 import {
@@ -45,11 +45,11 @@ const host = (more: { core?: NonNullable<Env['CORE']>; environment?: Record<stri
   hosts.push(opened);
   return opened;
 };
-const entry = (name: string, source: string, more: object = {}): Entry =>
-  Entry.parse({ name, source, isolation: /^http/.test(source) ? 'remote' : 'inline', ...more });
-const apply = (on: CassetteHost, ...entries: Entry[]) =>
+const entry = (name: string, source: string, more: object = {}): ListEntry =>
+  ListEntry.parse({ name, source, isolation: /^http/.test(source) ? 'remote' : 'inline', ...more });
+const apply = (on: CassetteHost, ...entries: ListEntry[]) =>
   on.apply({ entries, loaded_at: '2026-11-21T09:00:00Z', problem: null, folderOf: () => '/' });
-const settled = async (on: CassetteHost, ...entries: Entry[]): Promise<Installed[]> => {
+const settled = async (on: CassetteHost, ...entries: ListEntry[]): Promise<Installed[]> => {
   void apply(on, ...entries);
   await everySourceTried(on);
   return on.installed();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { List } from '../../../core/cassette/list.ts';
+import { ListFile } from '../../../core/cassette/list.ts';
 import { Manifest, manifestDigest, ownPrefix, parseManifest } from '../../../core/cassette/manifest.ts';
 import { publishedSchemas } from '../../../core/cassette/published-schemas.ts';
 import { Rejection } from '../../../core/cassette/running.ts';
@@ -210,7 +210,7 @@ test('an editor that goes by the published schemas takes what is taken, and refu
   assert.not.ok(isManifest({ ...goodManifest(), dependz: {} }));
   const entries = { $schema: './list.schema.json', cassettes: [{ name: 'notes', source: './notes' }] };
   assert.ok(isList(entries), JSON.stringify(isList.errors));
-  assert.ok(List.safeParse(entries).success);
+  assert.ok(ListFile.safeParse(entries).success);
   assert.not.ok(isList({ cassettes: [{ name: 'notes', sorce: './notes' }] }));
 });
 

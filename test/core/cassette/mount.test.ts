@@ -1,14 +1,19 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Limits, type Mounted, mounted } from '../../../core/cassette/mount.ts';
-import { CassetteDown, type Running } from '../../../core/cassette/running.ts';
+import { type Mounted, type MountLimits, mounted } from '../../../core/cassette/mount.ts';
+import { CassetteDown, type RunningCassette } from '../../../core/cassette/running.ts';
 import { Refusal } from '../../../core/errors.ts';
 import { runningCassette } from '../../support/running-cassette.ts';
 
 const test = suite('mount');
 
-type Given = Partial<Omit<Mounted, 'running'>> & { limits?: Limits };
-const through = (fetch: Running['fetch'], url: string, init?: RequestInit, { limits, ...given }: Given = {}) => {
+type Given = Partial<Omit<Mounted, 'running'>> & { limits?: MountLimits };
+const through = (
+  fetch: RunningCassette['fetch'],
+  url: string,
+  init?: RequestInit,
+  { limits, ...given }: Given = {},
+) => {
   const { running, manifest } = runningCassette('notes', fetch);
   const mount: Mounted = {
     request: new Request(`http://localhost${url}`, init),
@@ -161,7 +166,7 @@ test('what it says of itself is 503, 502 and 504; what it throws is 502 and told
 
 test('who does not answer within the idle time is late, and is told to stop', async () => {
   let stopped = false;
-  const hanging: Running['fetch'] = (request) =>
+  const hanging: RunningCassette['fetch'] = (request) =>
     new Promise((_, reject) => {
       request.signal.addEventListener('abort', () => {
         stopped = true;
@@ -176,7 +181,7 @@ test('who does not answer within the idle time is late, and is told to stop', as
 });
 
 test('an upload may take longer than the idle time while it moves, and one that stops is late', async () => {
-  const reading: Running['fetch'] = async (request) => new Response(await request.text());
+  const reading: RunningCassette['fetch'] = async (request) => new Response(await request.text());
   const sending = (chunks: number) => {
     let left = chunks;
     const body = new ReadableStream({
@@ -229,7 +234,7 @@ test('an answer that stops in the middle is cut after the idle time; a slow read
 });
 
 test('a body beyond the limit is 413, whether its length was told or not', async () => {
-  const reading: Running['fetch'] = async (request) => new Response(await request.text());
+  const reading: RunningCassette['fetch'] = async (request) => new Response(await request.text());
   const limits = { requestBytes: 8, idleMs: 1000 };
   const ok = await through(reading, '/v1/cassettes/my-notes/x', { method: 'POST', body: '12345678' }, { limits });
   assert.is(await ok.text(), '12345678');

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openHost } from '../../../core/cassette/host.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import { serveApp } from '../../../core/http/listen.ts';
 import { openLog } from '../../../core/log.ts';
 import { cassetteFolder, type Made, removeCassetteFolder } from '../../support/cassette-folder.ts';
@@ -31,7 +31,7 @@ test.before(async () => {
   const entry = async (name: string, made: Made, bindings: string[] = []) => {
     const source = await cassetteFolder(made);
     folders.push(source);
-    return Entry.parse({ name, source, isolation: 'inline', grants: { bindings } });
+    return ListEntry.parse({ name, source, isolation: 'inline', grants: { bindings } });
   };
   const entries = await Promise.all([
     entry('notes', { before: BEFORE }),

@@ -7,10 +7,10 @@ import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Patience } from '../../../core/cassette/admission.ts';
 import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
-import type { Installed, State } from '../../../core/cassette/installed.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import type { AdmissionState, Installed } from '../../../core/cassette/installed.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import { BadList, readLists } from '../../../core/cassette/read-list.ts';
-import type { Step } from '../../../core/cassette/running.ts';
+import type { AdmissionStep } from '../../../core/cassette/running.ts';
 import type { CassetteDatabases } from '../../../core/db/cassette/cassette-databases.ts';
 import { openLog } from '../../../core/log.ts';
 import { cassettesOf } from '../../support/cassette-database.ts';
@@ -21,7 +21,7 @@ import type { Json } from '../../support/read-api.ts';
 import { cassetteManifest } from '../../support/running-cassette.ts';
 
 type Mutant = {
-  step: Step;
+  step: AdmissionStep;
   /** Of its reason and its problems. */
   says: RegExp;
   made: Made;
@@ -39,7 +39,8 @@ const documented = (change: (document: Json) => void): Made => ({
 });
 const fine = { get: { responses: { 200: { description: 'Fine' } } } };
 const ECHO = '/api/notes/echo';
-const entry = (name: string, source: string, more: object = {}): Entry => Entry.parse({ name, source, ...more });
+const entry = (name: string, source: string, more: object = {}): ListEntry =>
+  ListEntry.parse({ name, source, ...more });
 const dbGranted = { grants: { bindings: ['db'] } };
 
 const MUTANTS: Record<string, Mutant> = {
@@ -274,7 +275,7 @@ const LATE: Record<string, Pick<Mutant, 'step' | 'says' | 'made'>> = {
   },
 };
 /** What somebody else runs; null: nobody is there. */
-const REMOTE: Record<string, Omit<Mutant, 'made'> & { state: State; answer: RequestListener | null }> = {
+const REMOTE: Record<string, Omit<Mutant, 'made'> & { state: AdmissionState; answer: RequestListener | null }> = {
   'an address where nobody listens': {
     answer: null,
     state: 'unresolved',
@@ -339,7 +340,7 @@ function tried(
   let databases: CassetteDatabases;
   let tmp = '';
   let on: CassetteHost;
-  let good: Entry;
+  let good: ListEntry;
 
   const made = async (cassette: Made): Promise<string> => {
     const folder = await cassetteFolder(cassette);
@@ -361,15 +362,18 @@ function tried(
     hosts.push(opened);
     return opened;
   };
-  const apply = (host: CassetteHost, ...entries: Entry[]) =>
+  const apply = (host: CassetteHost, ...entries: ListEntry[]) =>
     host.apply({ entries, loaded_at: '2026-11-21T09:00:00Z', problem: null, folderOf: () => '/' });
   /** Beside the good one. */
-  const lookedAt = async (host: CassetteHost, ...entries: Entry[]): Promise<Installed[]> => {
+  const lookedAt = async (host: CassetteHost, ...entries: ListEntry[]): Promise<Installed[]> => {
     await apply(host, good, ...entries);
     await everySourceTried(host);
     return host.installed().filter(({ entry }) => entry.name !== good.name);
   };
-  const refusedAs = (one: Installed | undefined, { state, step, says }: { state: State; step: Step; says: RegExp }) => {
+  const refusedAs = (
+    one: Installed | undefined,
+    { state, step, says }: { state: AdmissionState; step: AdmissionStep; says: RegExp },
+  ) => {
     const { reason = '', problems = [] } = one?.trouble ?? {};
     assert.equal([one?.state, one?.trouble?.step], [state, step], reason);
     assert.match([reason, ...problems].join('\n'), says);

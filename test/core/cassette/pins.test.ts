@@ -10,7 +10,7 @@ import { digestOf } from '../../../core/cassette/digest.ts';
 import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
 import type { Installed } from '../../../core/cassette/installed.ts';
 import { findGround } from '../../../core/cassette/isolation/confinement.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import { openLog } from '../../../core/log.ts';
 import { cassetteFolder, type Made } from '../../support/cassette-folder.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -42,7 +42,7 @@ async function admitted(source: string, more: object = {}) {
     ...{ retryMs: { first: 50, most: 100 }, refreshMs: 50 },
   });
   hosts.push(host);
-  const entries = [Entry.parse({ name: 'notes', source, ...more })];
+  const entries = [ListEntry.parse({ name: 'notes', source, ...more })];
   void host.apply({ entries, loaded_at: '2026-11-21T09:00:00Z', problem: null, folderOf: () => '/' });
   await everySourceTried(host);
   const shown = () => host.installed()[0] as Installed;

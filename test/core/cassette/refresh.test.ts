@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readDocument } from '../../../core/cassette/document.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import { refreshed } from '../../../core/cassette/refresh.ts';
 import { Rejection } from '../../../core/cassette/running.ts';
 import { openapiOf } from '../../support/cassette-folder.ts';
@@ -18,7 +18,7 @@ const WAS = textOf('far');
 async function looked(now: string, { pinned = false, local = false } = {}) {
   const document = await readDocument(WAS, { name: 'near', isolation: 'remote' });
   const digest = pinned ? { digest: document.openapi_digest } : {};
-  const entry = Entry.parse({ name: 'near', source: SOURCE, isolation: 'remote', ...digest });
+  const entry = ListEntry.parse({ name: 'near', source: SOURCE, isolation: 'remote', ...digest });
   const { running, manifest } = runningCassette('far', async () => new Response(now));
   const admitted = {
     running: { ...running, loaded: local ? running.loaded : null },

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openHost } from '../../../core/cassette/host.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import type { CassetteDatabases } from '../../../core/db/cassette/cassette-databases.ts';
 import { MigrationRefused } from '../../../core/db/cassette/grants-unavailable.ts';
 import { openLog } from '../../../core/log.ts';
@@ -21,7 +21,7 @@ test('one that died is stale with the reason, since then, and admitted as soon a
     refreshMs: 20,
   });
   try {
-    const entries = [Entry.parse({ name: 'notes', source })];
+    const entries = [ListEntry.parse({ name: 'notes', source })];
     void host.apply({ entries, loaded_at: '', problem: null, folderOf: () => '/' });
     await eventually(() => host.installed()[0]?.state === 'admitted');
     assert.is(host.installed()[0]?.since, '1970-01-01T00:00:00Z');
@@ -63,7 +63,7 @@ test('a slow migration is not tried again by itself, until the code of its casse
     retryMs: { first: 20, most: 20 },
   });
   try {
-    const entries = [Entry.parse({ name: 'notes', source, grants })];
+    const entries = [ListEntry.parse({ name: 'notes', source, grants })];
     void host.apply({ entries, loaded_at: '', problem: null, folderOf: () => '/' });
     await eventually(() => migrations === 1 && host.installed()[0]?.state === 'rejected');
     assert.match(host.installed()[0]?.trouble?.reason ?? '', /0001: was ended after 10 s/);

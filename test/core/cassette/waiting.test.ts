@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Patience } from '../../../core/cassette/admission.ts';
 import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
-import { Entry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list.ts';
 import { openLog } from '../../../core/log.ts';
 import { cassetteFolder, type Made, removeCassetteFolder } from '../../support/cassette-folder.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -40,7 +40,7 @@ async function tried(source: string, isolation: string, patience: Patience): Pro
     now: Date.now,
     retryMs: { first: HOUR, most: HOUR },
   });
-  const entries = [Entry.parse({ name: 'notes', source, isolation })];
+  const entries = [ListEntry.parse({ name: 'notes', source, isolation })];
   void host.apply({ entries, loaded_at: '', problem: null, folderOf: () => '/' });
   return host;
 }

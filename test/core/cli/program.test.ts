@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Commands, runProgram } from '../../../core/cli/program.ts';
 import { keys } from '../../../core/config/keys.ts';
-import type { Loaded } from '../../../core/config/load.ts';
+import type { LoadedConfig } from '../../../core/config/load.ts';
 import { OperatorError } from '../../../core/errors.ts';
 
 const test = suite('svc');
@@ -22,7 +22,7 @@ type Called = {
   status: number;
   out: string;
   err: string;
-  served: Loaded[];
+  served: LoadedConfig[];
   roles: string[];
   contracts: { seal: boolean }[];
 };

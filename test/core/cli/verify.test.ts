@@ -153,7 +153,7 @@ databaseSuite('svc verify', (test, database) => {
     for (const table of ['raw_turns', 'nodes', 'calls'])
       await tamper(`delete from svc.${table} where session_id = '${ids[1]}'`);
     await tamper(`delete from svc.nodes where session_id = '${ids[0]}' and position = 0`);
-    await database().ask('markFromScratch', { session_id: ids[0] ?? '' });
+    await database().execute('markFromScratch', { session_id: ids[0] ?? '' });
     const all = await verify();
     assert.is(all.code, 0, all.out);
     assert.match(all.out, '1 session read otherwise by this version, which is no tampering: POST /v1/admin/derive/run');
@@ -186,7 +186,7 @@ databaseSuite('svc verify', (test, database) => {
     const { folder, dsn } = database();
     const cwd = await emptyFolder();
     if (folder) {
-      await database().ask('checkpoint', {}); // it is open to this process, so a copy is looked at
+      await database().execute('checkpoint', {}); // it is open to this process, so a copy is looked at
       await cp(join(folder, 'data'), join(cwd, '.svc', 'data'), { recursive: true });
     }
     const { code, out } = await command(cwd, dsn);

@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { stringify } from 'smol-toml';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Key, keyOf, keys, nested, valueAt } from '../../../core/config/keys.ts';
-import { type Flags, type Loaded, loadConfig } from '../../../core/config/load.ts';
+import { type ConfigKey, keyOf, keys, nested, valueAt } from '../../../core/config/keys.ts';
+import { type Flags, type LoadedConfig, loadConfig } from '../../../core/config/load.ts';
 import { OperatorError } from '../../../core/errors.ts';
 
 /** For every key two values that are not its default, as text and as they come out. */
@@ -77,7 +77,7 @@ test.before.each(() => {
 });
 test.after.each(() => rmSync(base, { recursive: true, force: true }));
 
-const load = (flags: Flags = {}, env: Record<string, string> = {}): Loaded =>
+const load = (flags: Flags = {}, env: Record<string, string> = {}): LoadedConfig =>
   loadConfig({ flags, env, cwd: join(base, 'cwd'), home: join(base, 'home') });
 
 function put(place: 'cwd' | 'home', toml: string): string {
@@ -103,7 +103,7 @@ const beside: Record<string, Record<string, string>> = {
   'publisher.stream.brokers': { 'publisher.stream.topic': 't' },
   'publisher.stream.topic': { 'publisher.stream.brokers': 'k:9092' },
 };
-const named = (key: Key) => ({ flag: key.flag ?? '', env: key.env ?? '' });
+const named = (key: ConfigKey) => ({ flag: key.flag ?? '', env: key.env ?? '' });
 const settable = keys.filter((key) => key.flag !== null);
 
 test('every key has samples here', () => {

@@ -5,7 +5,7 @@ import { sql as statement } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../../core/db/client/server.ts';
-import { type Migration, migrate, readMigrations, refuseOldVersion } from '../../../core/db/migrate.ts';
+import { migrate, readMigrations, refuseOldVersion, type SchemaMigration } from '../../../core/db/migrate.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { databaseSuite, emptyServerDatabase } from '../../support/databases.ts';
 
@@ -92,7 +92,7 @@ files.run();
 
 const dsn = process.env.SVC_TEST_DSN ?? '';
 const server = suite('migrate (server)');
-const two: Migration[] = [
+const two: SchemaMigration[] = [
   { name: '0001_a.sql', text: 'create table public.a (n integer); insert into public.a values (1);', sha256: 'aa' },
   { name: '0002_b.sql', text: 'create table public.b (n integer);', sha256: 'bb' },
 ];

@@ -21,7 +21,7 @@ const brings: Call = {
 async function derive(database: Database): Promise<void> {
   const signal = new AbortController().signal;
   for (;;) {
-    const [lease] = await database.ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
+    const [lease] = await database.execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
     if (!lease) return;
     await deriveSession({ database, reader: builtIn, signal }, lease);
   }
@@ -39,7 +39,7 @@ databaseSuite('noteDerived', (test, database) => {
     await storeCalls(database(), [journalCall('s', asks)]);
     assert.equal(await notes(database()), []);
     await derive(database());
-    const { changes } = await database().ask('sessionChanges', { place: EVERYTHING, limit: 10 });
+    const { changes } = await database().execute('sessionChanges', { place: EVERYTHING, limit: 10 });
     assert.equal(
       changes.map(({ session }) => [session?.raw_turn_count, session?.rollup.turn_count]),
       [[1, 1]],
@@ -57,7 +57,7 @@ databaseSuite('noteDerived', (test, database) => {
     await derive(database());
     const before = await notes(database());
     assert.is(before.length, 2);
-    await database().ask('markFromScratch', { session_id: null });
+    await database().execute('markFromScratch', { session_id: null });
     await derive(database());
     assert.equal(await notes(database()), before);
   });
@@ -74,7 +74,7 @@ databaseSuite('noteDerived', (test, database) => {
     for (const wrong of wrongs) {
       const before = await notes(database());
       await database().sql(wrong);
-      await database().ask('markFromScratch', { session_id });
+      await database().execute('markFromScratch', { session_id });
       await derive(database());
       assert.is.not((await notes(database()))[0], before[0], wrong);
     }
@@ -85,7 +85,7 @@ databaseSuite('noteDerived', (test, database) => {
     await derive(database());
     const before = await notes(database());
     await database().sql('update svc.sessions set turn_count = turn_count + 1');
-    await database().ask('markFromScratch', { session_id: null });
+    await database().execute('markFromScratch', { session_id: null });
     await derive(database());
     assert.is.not((await notes(database()))[0], before[0]);
   });

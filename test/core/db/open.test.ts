@@ -25,9 +25,9 @@ const failure = async (work: Promise<unknown>): Promise<DatabaseError> => {
 
 databaseSuite('open', (test, database) => {
   test('answers questions', async () => {
-    assert.match((await database().ask('ping', {})).server_version, /^1[78]/);
-    assert.match((await database().ask('installation', {})).identity_key, /^[0-9a-f]{64}$/);
-    assert.is(await database().ask('checkpoint', {}), undefined);
+    assert.match((await database().execute('ping', {})).server_version, /^1[78]/);
+    assert.match((await database().execute('installation', {})).identity_key, /^[0-9a-f]{64}$/);
+    assert.is(await database().execute('checkpoint', {}), undefined);
   });
 
   test('tells what went wrong without the values', async () => {
@@ -55,16 +55,16 @@ databaseSuite('open', (test, database) => {
     await eventually(() => heard.length === 1);
     await stop();
     await database().sql(`select pg_notify('news', 'second')`);
-    await database().ask('ping', {});
+    await database().execute('ping', {});
     assert.equal(heard, ['first']);
   });
 
   test('empties its tables', async () => {
-    const { identity_key } = await database().ask('installation', {});
+    const { identity_key } = await database().execute('installation', {});
     await database().sql(`insert into svc.coverage values ('2026-11-21', 'openai', 'captured', 3)`);
     await database().reset();
     assert.equal(await database().sql('select * from svc.coverage'), []);
-    assert.is((await database().ask('installation', {})).identity_key, identity_key);
+    assert.is((await database().execute('installation', {})).identity_key, identity_key);
   });
 
   test('sweeps dead rows where the database does not', async () => {
@@ -72,11 +72,11 @@ databaseSuite('open', (test, database) => {
     await database().sql('insert into public.busy select generate_series(1, 1000)');
     await database().sql('update public.busy set n = n + 1');
     if (database().kind === 'server') {
-      assert.equal(await database().ask('vacuum', {}), { tables: [] });
+      assert.equal(await database().execute('vacuum', {}), { tables: [] });
       return;
     }
-    assert.ok((await database().ask('vacuum', {})).tables.includes('public.busy'));
-    assert.not.ok((await database().ask('vacuum', {})).tables.includes('public.busy'));
+    assert.ok((await database().execute('vacuum', {})).tables.includes('public.busy'));
+    assert.not.ok((await database().execute('vacuum', {})).tables.includes('public.busy'));
     const [row] = await database().sql(
       `select n_dead_tup::integer as dead, (select reltuples::integer from pg_class where relname = 'busy') as rows
          from pg_stat_user_tables where relname = 'busy'`,
@@ -93,10 +93,10 @@ databaseSuite('open', (test, database) => {
       log: openLog('silent'),
       startThread: startTestThread,
     });
-    const asked = another.ask('ping', {});
+    const asked = another.execute('ping', {});
     await Promise.all([another.close(), another.close()]);
     assert.match((await asked).server_version, /^1[78]/, 'what was under way is answered');
-    assert.is((await failure(another.ask('ping', {}))).transient, false);
+    assert.is((await failure(another.execute('ping', {}))).transient, false);
     await rm(folder, { recursive: true });
   });
 });
@@ -110,7 +110,7 @@ embedded('a database whose making was cut short is made anew', async () => {
   child.kill('SIGKILL');
   await eventually(() => child.signalCode !== null);
   const database = await openDatabase({ dsn: '', pooled: false, folder, log: openLog('silent') });
-  assert.match((await database.ask('installation', {})).identity_key, /^[0-9a-f]{64}$/);
+  assert.match((await database.execute('installation', {})).identity_key, /^[0-9a-f]{64}$/);
   await database.close();
   assert.equal(await readdir(folder), ['data']);
   await rm(folder, { recursive: true });

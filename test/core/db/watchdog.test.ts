@@ -52,18 +52,18 @@ test('a statement that never ends is ended with its thread, and all others go on
 
 test('a question that waits for itself is ended too', async () => {
   const database = await embeddedDatabase({ askTimeoutMs: LIMIT_MS });
-  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<unknown>;
+  const ask = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
   await transient(ask('waitForItself', {}));
-  assert.ok(await database.ask('ping', {}));
+  assert.ok(await database.execute('ping', {}));
   await database.close();
 });
 
 test('a thread that dies is replaced', async () => {
   const database = await embeddedDatabase();
-  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<unknown>;
+  const ask = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
   for (let i = 0; i < 2; i += 1) {
     await transient(ask('die', {}));
-    assert.ok(await database.ask('ping', {}));
+    assert.ok(await database.execute('ping', {}));
   }
   await database.close();
 });
@@ -80,12 +80,12 @@ test('closing ends what never ends', async () => {
       startThread: startTestThread,
     });
   const database = await open();
-  const ask = database.ask as unknown as (name: string, args: unknown) => Promise<unknown>;
+  const ask = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
   const slow = transient(ask('rawSql', { text: ENDLESS, params: [] }));
   await database.close();
   await slow;
   const again = await open();
-  assert.ok(await again.ask('ping', {}), 'the folder is free');
+  assert.ok(await again.execute('ping', {}), 'the folder is free');
   await again.close();
   await rm(folder, { recursive: true });
 });

@@ -6,9 +6,9 @@ import { eventually } from '../../support/eventually.ts';
 databaseSuite('worker', (test, database) => {
   test('another thread asks the same database', async () => {
     const thread = await askingThread(database());
-    assert.equal(await thread.ask('installation', {}), await database().ask('installation', {}));
+    assert.equal(await thread.ask('installation', {}), await database().execute('installation', {}));
     await thread.close();
-    assert.ok(await database().ask('ping', {}), 'the opener is not touched');
+    assert.ok(await database().execute('ping', {}), 'the opener is not touched');
   });
 
   test('threads hear what another one notifies', async () => {
@@ -25,7 +25,7 @@ databaseSuite('worker', (test, database) => {
   test('a thread that dies leaves the others their database', async () => {
     const thread = await askingThread(database());
     await thread.worker.terminate();
-    assert.ok(await database().ask('ping', {}));
+    assert.ok(await database().execute('ping', {}));
     await database().sql(`select pg_notify('news', 'nobody')`);
   });
 
@@ -37,12 +37,12 @@ databaseSuite('worker', (test, database) => {
   });
 
   test('what cannot be asked is told to the asker', async () => {
-    const ask = database().ask as unknown as (name: string, args: unknown) => Promise<unknown>;
+    const ask = database().execute as unknown as (name: string, args: unknown) => Promise<unknown>;
     const error = await ask('nonsense', {}).catch((thrown: unknown) => thrown);
     assert.instance(error, Error);
     if (database().kind === 'server') return; // nothing has to be cloned
     const uncloned = await ask('ping', { f: () => {} }).catch((thrown: unknown) => thrown);
     assert.match(String(uncloned), /could not be cloned/);
-    assert.ok(await database().ask('ping', {}));
+    assert.ok(await database().execute('ping', {}));
   });
 });

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { advance } from '../../../core/derive/advance.ts';
-import type { Changes, SpanRow } from '../../../core/derive/changes.ts';
+import type { ProjectionChanges, SpanRow } from '../../../core/derive/changes.ts';
 import { fold } from '../../../core/derive/fold.ts';
 import { addChanges, noChanges, summed } from '../../../core/derive/merge-changes.ts';
 import { emptyState, LIMITS } from '../../../core/derive/state.ts';
@@ -23,15 +23,15 @@ import {
 const test = suite('advance');
 
 /** The projection of some calls. */
-function projection(...calls: Call[]): Changes {
+function projection(...calls: Call[]): ProjectionChanges {
   const sum = noChanges();
   fold(emptyState(SESSION), callTurns(calls), { sum, checkpoints: [] });
   const changes = summed(sum);
   if (!changes) throw new Error('Cannot project: no calls');
   return changes;
 }
-const kinds = ({ spans }: Changes) => spans.map(({ kind }) => kind).join(' ');
-const span = ({ spans }: Changes, kind: SpanRow['kind'], nth = 0): SpanRow => {
+const kinds = ({ spans }: ProjectionChanges) => spans.map(({ kind }) => kind).join(' ');
+const span = ({ spans }: ProjectionChanges, kind: SpanRow['kind'], nth = 0): SpanRow => {
   const found = spans.filter((row) => row.kind === kind)[nth];
   if (!found) throw new Error(`Cannot find span ${nth} of kind ${kind}`);
   return found;

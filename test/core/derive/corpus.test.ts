@@ -1,8 +1,8 @@
 /** A recorded session of three agents, one below the other. (Reference section 10.9.) */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Changes, SpanRow } from '../../../core/derive/changes.ts';
-import { type Evidence, noEvidence } from '../../../core/derive/evidence.ts';
+import type { ProjectionChanges, SpanRow } from '../../../core/derive/changes.ts';
+import { noEvidence, type TranscriptEvidence } from '../../../core/derive/evidence.ts';
 import { fold } from '../../../core/derive/fold.ts';
 import { noChanges, summed } from '../../../core/derive/merge-changes.ts';
 import { compareKeys } from '../../../core/derive/order.ts';
@@ -15,7 +15,7 @@ const test = suite('the Codex corpus');
 const CHILD = '019f8d46-e663-74e1-940c-f82e34c07618';
 const GRANDCHILD = '019f8d47-0473-7743-a1ed-9e4c0ae92ad8';
 
-function projection(turns: readonly CallTurn[], evidence: Evidence = noEvidence): Changes {
+function projection(turns: readonly CallTurn[], evidence: TranscriptEvidence = noEvidence): ProjectionChanges {
   const sum = noChanges();
   fold(emptyState(SESSION), turns, { sum, checkpoints: [], evidence });
   const changes = summed(sum);
@@ -23,9 +23,10 @@ function projection(turns: readonly CallTurn[], evidence: Evidence = noEvidence)
   return changes;
 }
 const count = (rows: readonly { kind: string }[], kind: string) => rows.filter((row) => row.kind === kind).length;
-const agentOf = ({ spans }: Changes, thread: string): SpanRow | undefined =>
+const agentOf = ({ spans }: ProjectionChanges, thread: string): SpanRow | undefined =>
   spans.find(({ kind, thread_id }) => kind === 'agent' && thread_id === thread);
-const spanOf = ({ spans }: Changes, id: string | null | undefined) => spans.find(({ span_id }) => span_id === id);
+const spanOf = ({ spans }: ProjectionChanges, id: string | null | undefined) =>
+  spans.find(({ span_id }) => span_id === id);
 
 const read = corpus();
 if (read) {

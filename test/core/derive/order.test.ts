@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SpanRow } from '../../../core/derive/changes.ts';
-import { keptCheckpoints } from '../../../core/derive/checkpoint.ts';
+import { retainedCheckpoints } from '../../../core/derive/checkpoint.ts';
 import { compareKeys } from '../../../core/derive/order.ts';
 import { answer, assistant, type Call, toolResult, toolUse, user } from '../../support/call-turn.ts';
 import { arriving, derive, dump, nothing } from '../../support/fold-store.ts';
@@ -152,11 +152,11 @@ test('a result that a late call takes away from a tool leaves it open again', ()
 });
 
 test('checkpoints: dense near the end, few in all, and once gone they stay gone', () => {
-  assert.equal(keptCheckpoints(7), []);
-  assert.equal(keptCheckpoints(16), [8, 16]);
+  assert.equal(retainedCheckpoints(7), []);
+  assert.equal(retainedCheckpoints(16), [8, 16]);
   let before = new Set<number>();
   for (let turns = 1; turns <= 3_000; turns++) {
-    const kept = keptCheckpoints(turns);
+    const kept = retainedCheckpoints(turns);
     assert.ok(
       kept.every((n) => before.has(n) || n === turns),
       `at ${turns}`,

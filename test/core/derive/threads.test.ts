@@ -2,8 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { advance } from '../../../core/derive/advance.ts';
-import type { Changes, SpanRow } from '../../../core/derive/changes.ts';
-import { type Anchor, type Evidence, noEvidence } from '../../../core/derive/evidence.ts';
+import type { ProjectionChanges, SpanRow } from '../../../core/derive/changes.ts';
+import { type Anchor, noEvidence, type TranscriptEvidence } from '../../../core/derive/evidence.ts';
 import { firstWords } from '../../../core/derive/first-words.ts';
 import { fold } from '../../../core/derive/fold.ts';
 import { noChanges, summed } from '../../../core/derive/merge-changes.ts';
@@ -24,20 +24,21 @@ import { arriving, dump } from '../../support/fold-store.ts';
 
 const test = suite('threads');
 
-function projection(calls: Call[], evidence: Evidence = noEvidence): Changes {
+function projection(calls: Call[], evidence: TranscriptEvidence = noEvidence): ProjectionChanges {
   const sum = noChanges();
   fold(emptyState(SESSION), callTurns(calls), { sum, checkpoints: [], evidence });
   const changes = summed(sum);
   if (!changes) throw new Error('Cannot project: no calls');
   return changes;
 }
-const spanOf = ({ spans }: Changes, id: string | null | undefined) => spans.find(({ span_id }) => span_id === id);
-const agentsOf = ({ spans }: Changes): SpanRow[] =>
+const spanOf = ({ spans }: ProjectionChanges, id: string | null | undefined) =>
+  spans.find(({ span_id }) => span_id === id);
+const agentsOf = ({ spans }: ProjectionChanges): SpanRow[] =>
   spans.filter(({ parent_span_id, kind }) => kind === 'agent' && parent_span_id !== null);
-const links = (rows: Changes, kind: string) => rows.links.filter((link) => link.kind === kind);
-const root = ({ spans }: Changes) => spans.find(({ parent_span_id }) => parent_span_id === null);
+const links = (rows: ProjectionChanges, kind: string) => rows.links.filter((link) => link.kind === kind);
+const root = ({ spans }: ProjectionChanges) => spans.find(({ parent_span_id }) => parent_span_id === null);
 
-const anchor = (thread_id: string, told: Partial<Anchor>): Evidence => ({
+const anchor = (thread_id: string, told: Partial<Anchor>): TranscriptEvidence => ({
   ...noEvidence,
   anchors: new Map([[thread_id, { thread_id, tool_use_id: '', path: '', label: '', description: '', ...told }]]),
 });

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { sliceId } from '../../../core/capture/slice-codec.ts';
 import { sliceBody } from '../../../core/capture/slices.ts';
-import { saidBy } from '../../../core/engine/call-said.ts';
+import { traitsOf } from '../../../core/engine/call-said.ts';
 import { ingestExchange } from '../../../core/engine/ingest-exchange.ts';
 import { type OpenedExchange, openExchange, prepareMemory } from '../../../core/engine/prepare-exchange.ts';
 import { openCall } from '../../../core/engine/prepare-turn.ts';
@@ -214,7 +214,7 @@ function asked(count: number): number {
     return { role: Number(slice_id) % 2 ? 'assistant' : 'user', content: [{ type: 'text', text: slice_id }] };
   };
   const format = formatById('anthropic.messages');
-  const said = saidBy({ format, skeleton: {}, system: [], messages, read }, new Map<string, string>());
+  const said = traitsOf({ format, skeleton: {}, system: [], messages, read }, new Map<string, string>());
   assert.is(said.system(), '');
   assert.equal(
     [wordsOf(said.first()), wordsOf(said.last()), wordsOf(said.last(2))],

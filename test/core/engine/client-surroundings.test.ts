@@ -47,7 +47,7 @@ databaseSuite('where a client runs', (test, database) => {
 
   const sessions = async (): Promise<Json[]> => {
     await deriveAll(database());
-    const answer = await testApi({ ask: database().ask }).request('/v1/sessions?limit=100');
+    const answer = await testApi({ execute: database().execute }).request('/v1/sessions?limit=100');
     return ((await answer.json()) as Json).items.toSorted((one: Json, other: Json) =>
       one.started_at < other.started_at ? -1 : 1,
     );

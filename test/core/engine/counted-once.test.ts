@@ -58,7 +58,7 @@ databaseSuite('counted once', (test, database) => {
   const tokensIn = async () => {
     const sum = async (from: string) =>
       (await database().sql(`select coalesce(sum(input_tokens + output_tokens), 0)::int as n from ${from}`))[0]?.n;
-    const stats = await database().ask('readStats', NO_FILTER);
+    const stats = await database().execute('readStats', NO_FILTER);
     return [
       ...[await sum('svc.session_rollups'), await sum('svc.traces'), await sum('svc.spans'), await sum('svc.nodes')],
       ...[await sum('svc.stat_days'), await sum('svc.stat_cells'), stats.input_tokens + stats.output_tokens],
@@ -70,7 +70,7 @@ databaseSuite('counted once', (test, database) => {
     return [found?.breaks, found?.outdated];
   };
   const links = async (session_id: string) => {
-    const page = await database().ask('linksOf', { of: { session_id }, after: null, limit: 50 });
+    const page = await database().execute('linksOf', { of: { session_id }, after: null, limit: 50 });
     const spans = await database().sql('select span_id, started_at, session_id from svc.spans');
     const at = (span_id: string) => spans.find((span) => span.span_id === span_id);
     return page.links
@@ -92,7 +92,7 @@ databaseSuite('counted once', (test, database) => {
 
   test('it reads whole, says which calls are history and in which session they count, and links to the last of them', async () => {
     await uploaded(file('resumed', claudeChat(5)), file('earlier', claudeChat(3)));
-    const page = await database().ask('spansOf', {
+    const page = await database().execute('spansOf', {
       of: { session_id: id('resumed') },
       after: null,
       limit: 100,
@@ -107,10 +107,10 @@ databaseSuite('counted once', (test, database) => {
       ]),
       [1, 2, 3, 4, 5].map((n) => [`Answer ${n}`, n <= 3 ? id('earlier') : undefined, n <= 3 ? 0 : 10]),
     );
-    const session = await database().ask('readSession', { session_id: id('resumed') });
+    const session = await database().execute('readSession', { session_id: id('resumed') });
     assert.is(session?.fork_of_session_id, id('earlier'));
     assert.is(session?.rollup.inherited_calls, 3);
-    const origin = await database().ask('readSession', { session_id: id('earlier') });
+    const origin = await database().execute('readSession', { session_id: id('earlier') });
     assert.is(session?.rollup.inherited_cost_usd, origin?.rollup.usage.cost_usd);
     assert.ok((session?.rollup.inherited_cost_usd ?? 0) > 0);
     assert.is(origin?.rollup.inherited_calls, undefined);
@@ -172,7 +172,7 @@ databaseSuite('counted once', (test, database) => {
 
   test('where the session that made them is purged, they count where they are left', async () => {
     await uploaded(file('earlier', claudeChat(3)), file('resumed', claudeChat(5)));
-    await purgeSession(database().ask, { session_id: id('earlier'), reason: 'asked for' });
+    await purgeSession(database().execute, { session_id: id('earlier'), reason: 'asked for' });
     await deriveAll(database());
     assert.equal(await counted(), { resumed: [5, 5, 5 * CALL, 0, ''] });
     assert.equal(await tokensIn(), Array(7).fill(5 * CALL));
@@ -214,7 +214,7 @@ databaseSuite('counted once', (test, database) => {
   test('a transcript that is moved to another session counts there alone', async () => {
     await uploaded(file('wrong', claudeChat(3)));
     const [turn] = await database().sql('select raw_turn_id from svc.raw_turns');
-    await database().ask('repairAttribution', {
+    await database().execute('repairAttribution', {
       ...{ raw_turn_id: Number(turn?.raw_turn_id), svc_proxy_request_id: null, reason: 'it is of another session' },
       ...{ harness_id: 'claude', harness_session_id: 'right', thread_id: '', parent_harness_session_id: null },
     });
@@ -229,7 +229,7 @@ databaseSuite('counted once', (test, database) => {
   test('a rebuild changes nothing, and what is stored is what the files say', async () => {
     await uploaded(file('resumed', claudeChat(5)), file('earlier', claudeChat(3)));
     const before = await counted();
-    await database().ask('markFromScratch', { session_id: null });
+    await database().execute('markFromScratch', { session_id: null });
     await deriveAll(database());
     assert.equal(await counted(), before);
     assert.equal(await tokensIn(), Array(7).fill(5 * CALL));

@@ -8,7 +8,7 @@ import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { journalCall, storeCalls } from '../../support/stored-calls.ts';
 
 async function deriveOnce(database: Database): Promise<void> {
-  const [lease] = await database.ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
+  const [lease] = await database.execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
   if (!lease) throw new Error('Cannot derive: no session is due');
   await deriveSession({ database, reader: builtIn, signal: new AbortController().signal }, lease);
 }

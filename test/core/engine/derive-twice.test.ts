@@ -89,7 +89,7 @@ async function deriveRun(database: TestDatabase): Promise<Json> {
   const parts = { database, reader: builtIn, log: openLog('silent'), metrics };
   const worker = runDeriveWorker({ ...parts, signal: stopping.signal, pollMs: 50 });
   try {
-    const run = await testApi({ ask: database.ask }).request('/v1/admin/derive/run', { method: 'POST' });
+    const run = await testApi({ execute: database.execute }).request('/v1/admin/derive/run', { method: 'POST' });
     assert.is(run.status, 200);
     return await run.json();
   } finally {

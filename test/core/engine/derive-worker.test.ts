@@ -20,7 +20,7 @@ const metrics = { derived: () => {}, derivePending: () => {} };
 
 /** One pass over the session that is due. */
 async function deriveOnce(database: Database) {
-  const [lease] = await database.ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
+  const [lease] = await database.execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
   if (!lease) throw new Error('Cannot derive: no session is due');
   return deriveSession({ database, reader: builtIn, signal: never }, lease);
 }
@@ -46,10 +46,10 @@ async function working<T>(database: Database, work: (worker: DeriveWorker) => Pr
 /** The database, with somebody who hears each question first and may throw. */
 const overhearing = (database: Database, heard: (name: string, args: unknown) => void): Database => ({
   ...database,
-  ask: (async (name, args) => {
+  execute: (async (name, args) => {
     heard(name, args);
-    return database.ask(name, args);
-  }) as Database['ask'],
+    return database.execute(name, args);
+  }) as Database['execute'],
 });
 
 /** The projection, with turns named by their calls: their numbers follow the order of arrival. */
@@ -109,7 +109,7 @@ databaseSuite('derive worker', (test, database) => {
       (await database().sql('select kind from svc.span_links order by kind')).map(({ kind }) => kind),
       ['emits', 'feeds'],
     );
-    assert.equal(await database().ask('derivePending', {}), { queued: 0, parked: 0, oldest_seconds: 0 });
+    assert.equal(await database().execute('derivePending', {}), { queued: 0, parked: 0, oldest_seconds: 0 });
   });
 
   test('a turn that comes later completes what stands, and folds itself alone', async () => {
@@ -179,7 +179,7 @@ databaseSuite('derive worker', (test, database) => {
           await database().sql(
             'truncate svc.traces, svc.spans, svc.span_links, svc.session_rollups, svc.nodes, svc.calls',
           );
-          await database().ask('markFromScratch', { session_id: null });
+          await database().execute('markFromScratch', { session_id: null });
           await deriveOnce(database());
           assert.equal(await dump(database()), whole, 'thrown away and made again');
 
@@ -203,8 +203,8 @@ databaseSuite('derive worker', (test, database) => {
     const read: number[] = [];
     const counting: Database = {
       ...database(),
-      ask: (name, args) => {
-        const answer = database().ask(name, args);
+      execute: (name, args) => {
+        const answer = database().execute(name, args);
         if (name !== 'turnsToDerive') return answer;
         return answer.then((found) => {
           read.push((found as { turns: unknown[] }).turns.length);
@@ -267,11 +267,11 @@ databaseSuite('derive worker', (test, database) => {
 
   test('who has lost the lease writes nothing', async () => {
     await storeCalls(database(), [journalCall('s', asks)]);
-    const [lost] = await database().ask('leaseDirty', { limit: 1, background: true, lease_ms: -1 });
-    const [held] = await database().ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
+    const [lost] = await database().execute('leaseDirty', { limit: 1, background: true, lease_ms: -1 });
+    const [held] = await database().execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
     if (!lost || !held) throw new Error('Cannot lease twice');
     assert.equal(
-      await database().ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 }),
+      await database().execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 }),
       [],
       'it is taken',
     );
@@ -279,20 +279,23 @@ databaseSuite('derive worker', (test, database) => {
     assert.is((await deriveSession(deps, lost)).end, 'lost');
     assert.equal((await dump(database())).traces, []);
     const { session_id } = lost;
-    assert.is(await database().ask('renewLease', { session_id, lease_token: lost.lease_token, lease_ms: 1 }), false);
-    assert.is(await database().ask('failDerive', { session_id, lease_token: lost.lease_token, error: 'x' }), null);
+    assert.is(
+      await database().execute('renewLease', { session_id, lease_token: lost.lease_token, lease_ms: 1 }),
+      false,
+    );
+    assert.is(await database().execute('failDerive', { session_id, lease_token: lost.lease_token, error: 'x' }), null);
     assert.is((await deriveSession(deps, held)).end, 'done');
   });
 
   test('a turn that comes in meanwhile keeps the session due', async () => {
     await storeCalls(database(), [journalCall('s', asks)]);
-    const [lease] = await database().ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
+    const [lease] = await database().execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
     if (!lease) throw new Error('Cannot lease');
     await storeCalls(database(), [journalCall('s', brings)]);
     const deps = { database: database(), reader: builtIn, signal: never };
     assert.is((await deriveSession(deps, lease)).end, 'again');
     assert.is((await deriveOnce(database())).end, 'done');
-    assert.is((await database().ask('derivePending', {})).queued, 0);
+    assert.is((await database().execute('derivePending', {})).queued, 0);
   });
 
   test('the worker derives what comes, and is drained when all is', async () => {
@@ -328,7 +331,7 @@ databaseSuite('derive worker', (test, database) => {
       }
       await worker.drained();
     });
-    assert.equal(await database().ask('derivePending', {}), { queued: 0, parked: 1, oldest_seconds: 0 });
+    assert.equal(await database().execute('derivePending', {}), { queued: 0, parked: 1, oldest_seconds: 0 });
     assert.is((await dump(database())).rollups?.length, 1, 'the other is derived');
     await storeCalls(database(), [renamed(journalCall('bad', brings), 'bad2')]);
     await working(database(), (worker) => worker.drained());
@@ -341,10 +344,13 @@ databaseSuite('derive worker', (test, database) => {
     const right = await dump(database());
     await database().sql(`update svc.session_rollups set derive_version = 0, preview = 'old'`);
     await database().sql(`update svc.derive_states set state = state || '{"version": 0}'`);
-    const marked = await database().ask('markOutdated', { derive_version: 1, after: null, limit: 10 });
+    const marked = await database().execute('markOutdated', { derive_version: 1, after: null, limit: 10 });
     assert.is(marked.marked, 1);
-    assert.equal(await database().ask('leaseDirty', { limit: 1, background: false, lease_ms: 1 }), []);
-    assert.is((await database().ask('markOutdated', { derive_version: 1, after: marked.last, limit: 10 })).marked, 0);
+    assert.equal(await database().execute('leaseDirty', { limit: 1, background: false, lease_ms: 1 }), []);
+    assert.is(
+      (await database().execute('markOutdated', { derive_version: 1, after: marked.last, limit: 10 })).marked,
+      0,
+    );
     await working(database(), async () => {
       for (let i = 0; i < 200 && JSON.stringify(await dump(database())) !== JSON.stringify(right); i++) {
         await new Promise((done) => setTimeout(done, 50));
@@ -364,7 +370,7 @@ databaseSuite('derive worker', (test, database) => {
        select raw_turn_id, 'repair', $1, 'test' from svc.raw_turns where session_id = $2`,
       [to, from],
     );
-    for (const session_id of [from ?? '', to ?? '']) await database().ask('markFromScratch', { session_id });
+    for (const session_id of [from ?? '', to ?? '']) await database().execute('markFromScratch', { session_id });
     await working(database(), (worker) => worker.drained());
     const rows = await database().sql('select session_id, count(*) as spans from svc.spans group by 1');
     assert.equal(rows, [{ session_id: to, spans: 7 }]);
@@ -384,14 +390,14 @@ databaseSuite('derive worker', (test, database) => {
     const folds: string[] = [];
     const counting = (real: Database): Database => ({
       ...real,
-      ask: (async (name, args) => {
-        const found = await real.ask(name, args);
+      execute: (async (name, args) => {
+        const found = await real.execute(name, args);
         if (name === 'commitDerive') {
           assert.ok((found as { committed: boolean }).committed);
           folds.push((args as { session_id: string }).session_id);
         }
         return found;
-      }) as Database['ask'],
+      }) as Database['execute'],
     });
     const all = [database(), ...(others.length > 0 ? others : [database(), database()])].map(counting);
     const drained = (worker: DeriveWorker) => worker.drained();
@@ -407,7 +413,7 @@ databaseSuite('derive worker', (test, database) => {
       folds.sort(),
       stored.map(({ session_id }) => session_id),
     );
-    assert.is((await database().ask('derivePending', {})).queued, 0);
+    assert.is((await database().execute('derivePending', {})).queued, 0);
     assert.is((await dump(database())).traces?.length, 50);
   });
 
@@ -416,13 +422,17 @@ databaseSuite('derive worker', (test, database) => {
     await working(database(), async (worker) => {
       await worker.drained();
       await storeCalls(database(), [journalCall('s', brings)]);
-      const [held] = await database().ask('leaseDirty', { limit: 1, background: true, lease_ms: 1_500 });
+      const [held] = await database().execute('leaseDirty', { limit: 1, background: true, lease_ms: 1_500 });
       if (!held) return assert.is((await dump(database())).traces?.length, 1, 'the worker was there first');
       await worker.drained();
-      assert.is((await database().ask('derivePending', {})).queued, 1, 'it is not touched before');
-      await eventually(async () => (await database().ask('derivePending', {})).queued === 0);
+      assert.is((await database().execute('derivePending', {})).queued, 1, 'it is not touched before');
+      await eventually(async () => (await database().execute('derivePending', {})).queued === 0);
       const gone = { session_id: held.session_id, lease_token: held.lease_token };
-      assert.is(await database().ask('renewLease', { ...gone, lease_ms: 1_000 }), false, 'the dead one holds nothing');
+      assert.is(
+        await database().execute('renewLease', { ...gone, lease_ms: 1_000 }),
+        false,
+        'the dead one holds nothing',
+      );
       assert.is((await dump(database())).spans?.length, 4);
     });
   });
@@ -470,19 +480,19 @@ databaseSuite('derive worker', (test, database) => {
     let passes = 0;
     const marking: Database = {
       ...database(),
-      ask: (async (name, args) => {
+      execute: (async (name, args) => {
         if (name === 'deriveState' && ++passes === 1) {
-          await database().ask('markFromScratch', { session_id: null });
+          await database().execute('markFromScratch', { session_id: null });
           await eventually(() => passes > 1); // somebody else has begun with it
         } else if (name === 'commitDerive' && passes === 2) {
           await new Promise((done) => setTimeout(done, 300)); // so that the first is through before
         }
-        return database().ask(name, args);
-      }) as Database['ask'],
+        return database().execute(name, args);
+      }) as Database['execute'],
     };
     await working(marking, (worker) => worker.drained());
     assert.is(passes, 2);
-    assert.is((await database().ask('derivePending', {})).queued, 0);
+    assert.is((await database().execute('derivePending', {})).queued, 0);
     assert.is((await dump(database())).traces?.length, 1);
   });
 

@@ -38,7 +38,8 @@ const forked = claude(9, 'fork', ['Count', 'One', 'On', 'Two', 'Elsewhere'], 'Th
 databaseSuite('a session that begins with the history of another', (test, database) => {
   test.before.each(() => database().reset());
 
-  const get = async (path: string): Promise<Json> => (await testApi({ ask: database().ask }).request(path)).json();
+  const get = async (path: string): Promise<Json> =>
+    (await testApi({ execute: database().execute }).request(path)).json();
   const sessions = async (): Promise<Record<string, Json>> => {
     await deriveAll(database());
     const { items } = await get('/v1/sessions');

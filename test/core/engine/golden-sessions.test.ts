@@ -311,7 +311,7 @@ databaseSuite('golden sessions', (test, database) => {
       await takeIn(database(), calls);
       await deriveAll(database());
       await assertBilled(database(), expected, leftOut, 'in one batch');
-      await database().ask('markFromScratch', { session_id: null });
+      await database().execute('markFromScratch', { session_id: null });
       await deriveAll(database());
       await assertBilled(database(), expected, leftOut, 'from scratch');
 

@@ -19,7 +19,8 @@ const between = (
   ask: (name: string, args: unknown, next: Asked) => Promise<unknown>,
 ): Database => ({
   ...database,
-  ask: ((name: string, args: unknown) => ask(name, args, database.ask as unknown as Asked)) as Database['ask'],
+  execute: ((name: string, args: unknown) =>
+    ask(name, args, database.execute as unknown as Asked)) as Database['execute'],
 });
 
 const turn = (n: number, ...words: string[]) =>
@@ -39,7 +40,7 @@ const storedIds = async (database: TestDatabase) =>
   (await database.sql('select request_id from svc.raw_turns order by request_id')).map(({ request_id }) => request_id);
 
 async function requestBytes(database: TestDatabase, raw_turn_id: number): Promise<string> {
-  const bytes = await database.ask('rawTurnBytes', { raw_turn_id });
+  const bytes = await database.execute('rawTurnBytes', { raw_turn_id });
   return Buffer.from(bytes?.request ?? []).toString();
 }
 
@@ -134,7 +135,7 @@ databaseSuite('ingest writer', (test, database) => {
       if (away) throw lost;
       return next(name, args);
     });
-    const { identity_key } = await database().ask('installation', {});
+    const { identity_key } = await database().execute('installation', {});
     const metrics = { intakeTurn: () => {}, notCaptured: () => {} };
     const identityKey = Buffer.from(identity_key, 'hex');
     const writer = openIngest({ database: flaky, reader: builtIn, identityKey, newId: v7, metrics });

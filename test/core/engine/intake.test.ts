@@ -37,7 +37,7 @@ type Running = Intake & { freed: number; poked: number; stop(): Promise<void> };
 
 /** Takes in what the folder holds, as the engine does; of the live run as far as it has been flushed. */
 async function intakeOf(database: Database, folder: string, journal: Journal | null): Promise<Running> {
-  const positions = await database.ask('journalPositions', {});
+  const positions = await database.execute('journalPositions', {});
   const reader = openJournalReader({ folder, liveRunId: journal?.runId ?? null, positions, log: silent });
   const stopping = new AbortController();
   const seen = { freed: 0, poked: 0 };
@@ -77,10 +77,10 @@ const withAsk = (
   ask: (args: never, real: () => Promise<unknown>) => Promise<unknown>,
 ): Database => ({
   ...database,
-  ask: ((question: string, args: never) => {
-    const real = () => (database.ask as (question: string, args: never) => Promise<unknown>)(question, args);
+  execute: ((question: string, args: never) => {
+    const real = () => (database.execute as (question: string, args: never) => Promise<unknown>)(question, args);
     return question === name ? ask(args, real) : real();
-  }) as Database['ask'],
+  }) as Database['execute'],
 });
 
 async function ledger(database: TestDatabase): Promise<Record<string, number>> {
@@ -135,7 +135,7 @@ databaseSuite('intake', (test, database) => {
     const [session] = await database().sql('select harness_id, turn_count from svc.sessions');
     assert.equal(session, { harness_id: 'claude', turn_count: 9 });
     for (const [index, { request, response }] of recorded.entries()) {
-      const bytes = await database().ask('rawTurnBytes', { raw_turn_id: index + 1 });
+      const bytes = await database().execute('rawTurnBytes', { raw_turn_id: index + 1 });
       assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(request));
       assert.equal(Buffer.from(bytes?.response ?? []), Buffer.from(response));
     }

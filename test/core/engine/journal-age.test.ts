@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Journal, openJournal } from '../../../core/capture/journal.ts';
 import { type JournalEntry, type JournalReader, openJournalReader } from '../../../core/capture/journal-reader.ts';
-import { openJournalAge, toldReader } from '../../../core/engine/journal-age.ts';
+import { openJournalAge, reportingReader } from '../../../core/engine/journal-age.ts';
 import {
   answered,
   bytesOf,
@@ -25,7 +25,7 @@ const journalIn = (folder: string) => openJournal({ folder, maxBytes: 1e8, log: 
 function watched(folder: string, journal: Journal) {
   const clock = { now: at(1) };
   const age = openJournalAge();
-  const reader = toldReader(
+  const reader = reportingReader(
     openJournalReader({ folder, liveRunId: journal.runId, positions: [], log: silent }),
     journal.runId,
     ({ segment, byteOffset }, waiting) => age.stored(segment, byteOffset, waiting),

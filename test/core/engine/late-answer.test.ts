@@ -118,7 +118,7 @@ databaseSuite('late answers', (test, database) => {
             await takeIn(database(), calls.slice(from, from + size));
           await deriveAll(database());
           assert.equal(await told(database()), inOrder);
-          await database().ask('markFromScratch', { session_id: null });
+          await database().execute('markFromScratch', { session_id: null });
           await deriveAll(database());
           assert.equal(await told(database()), inOrder);
         },
@@ -133,7 +133,10 @@ databaseSuite('late answers', (test, database) => {
     await deriveAll(database());
     assert.is((await told(database())).sessions?.n, 2);
     const [opened] = await database().sql("select session_id from svc.sessions where harness_session_id like '%3'");
-    await database().ask('renameSession', { session_id: String(opened?.session_id), display_name: 'what I called it' });
+    await database().execute('renameSession', {
+      session_id: String(opened?.session_id),
+      display_name: 'what I called it',
+    });
     if (second) await takeIn(database(), [second]);
     await deriveAll(database());
     assert.equal(
@@ -148,7 +151,7 @@ databaseSuite('late answers', (test, database) => {
         { kind: 'link', turn: '4', opened_by: '1', says_why: true },
       ],
     );
-    const { items } = await (await testApi({ ask: database().ask }).request('/v1/sessions')).json();
+    const { items } = await (await testApi({ execute: database().execute }).request('/v1/sessions')).json();
     assert.is(items.length, 1);
     assert.equal([items[0].display_name, items[0].rollup.turn_count], ['what I called it', 4]);
     assert.equal(await breaks(database()), []);
@@ -168,11 +171,11 @@ databaseSuite('late answers', (test, database) => {
     const [first, second, third] = chainOf(3);
     for (const call of [third, first]) if (call) await takeIn(database(), [call]);
     const [opened] = await database().sql("select session_id from svc.sessions where harness_session_id like '%3'");
-    await database().ask('deleteSession', { session_id: String(opened?.session_id) });
+    await database().execute('deleteSession', { session_id: String(opened?.session_id) });
     if (second) await takeIn(database(), [second]);
     await deriveAll(database());
     assert.equal(await database().sql('select count(*)::int as n from svc.raw_turn_corrections'), [{ n: 0 }]);
-    const { items } = await (await testApi({ ask: database().ask }).request('/v1/sessions')).json();
+    const { items } = await (await testApi({ execute: database().execute }).request('/v1/sessions')).json();
     assert.equal(
       items.map(({ rollup }: Json) => rollup.turn_count),
       [2],

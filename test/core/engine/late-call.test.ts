@@ -4,7 +4,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
-import { isBroughtAlong } from '../../../core/db/store/brought-answers.ts';
+import { isCarriedAnswer } from '../../../core/db/store/brought-answers.ts';
 import { capturedCall, chat, chatAnswer, takeIn } from '../../support/captured-calls.ts';
 import { dagDump } from '../../support/dag-dump.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
@@ -100,7 +100,7 @@ databaseSuite('late calls', (test, database) => {
       explain (format json)
       select n.session_id from svc.nodes n
        where n.node_hash = (select node_hash from svc.nodes where slice_id is not null and role = 'assistant')
-         and ${isBroughtAlong(sql`n`)}`);
+         and ${isCarriedAnswer(sql`n`)}`);
     const [row] = await database().sql(text);
     const plan = JSON.stringify(row);
     assert.match(plan, 'nodes_brought_along');

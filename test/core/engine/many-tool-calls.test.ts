@@ -1,7 +1,7 @@
 /** One answer with tens of thousands of tool calls, in each format: stored whole, shown in part, and no obstacle to other turns. */
 import * as assert from 'uvu/assert';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
-import type { Args, Database } from '../../../core/db/database.ts';
+import type { Database, OperationArgs } from '../../../core/db/database.ts';
 import { deriveSession } from '../../../core/engine/derive-session.ts';
 import { builtIn } from '../../../core/engine/reader.ts';
 import type { FormatId } from '../../../core/model/provider.ts';
@@ -183,11 +183,11 @@ databaseSuite('many tool calls', (test, database) => {
     assert.equal(await spansByKind(database(), session_id), { agent: 1, llm: 2, tool: 2_000 });
     assert.is((await dangling(database())).length, 0);
     const rows = await derivedRows(database());
-    await database().ask('markFromScratch', { session_id });
+    await database().execute('markFromScratch', { session_id });
     await deriveAll(database());
     assert.equal(await derivedRows(database()), rows);
 
-    const api = testApi({ ask: database().ask });
+    const api = testApi({ execute: database().execute });
     const [shown] = await database().sql(`select trace_id, span_id from svc.spans where tool_calls_omitted > 0`);
     const span = await api.request(`/v1/traces/${shown?.trace_id}/spans/${shown?.span_id}`);
     assert.is((await span.json()).tool_calls_omitted, 8_000);
@@ -202,15 +202,15 @@ databaseSuite('many tool calls', (test, database) => {
       range(6).map((n) => asksFor(2_000, { n: n + 1, session })),
     );
     const rows: number[] = [];
-    const ask: Database['ask'] = (name, args, options) => {
-      const { changes } = name === 'commitDerive' ? (args as Args<'commitDerive'>) : { changes: null };
+    const execute: Database['execute'] = (name, args, options) => {
+      const { changes } = name === 'commitDerive' ? (args as OperationArgs<'commitDerive'>) : { changes: null };
       if (changes) rows.push(changes.spans.length + changes.links.length + changes.patches.length);
-      return database().ask(name, args, options);
+      return database().execute(name, args, options);
     };
-    const [lease] = await database().ask('leaseDirty', { limit: 1, background: false, lease_ms: 60_000 });
+    const [lease] = await database().execute('leaseDirty', { limit: 1, background: false, lease_ms: 60_000 });
     assert.ok(lease && turn);
     const { signal } = new AbortController();
-    const { end } = await deriveSession({ database: { ...database(), ask }, reader: builtIn, signal }, lease);
+    const { end } = await deriveSession({ database: { ...database(), execute }, reader: builtIn, signal }, lease);
     assert.is(end, 'done');
     assert.ok(Math.max(...rows) <= 12_100, String(rows));
     assert.ok(rows.length >= 2, String(rows));
@@ -236,7 +236,7 @@ databaseSuite('many tool calls', (test, database) => {
       few: true,
       unreadable: 'Cannot read the request: it has more than 20000 messages',
     });
-    const kept = await database().ask('rawTurnBytes', { raw_turn_id: turn?.raw_turn_id ?? 0 });
+    const kept = await database().execute('rawTurnBytes', { raw_turn_id: turn?.raw_turn_id ?? 0 });
     assert.ok(kept && Buffer.from(told.request).equals(kept.request));
   });
 });

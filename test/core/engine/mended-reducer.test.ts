@@ -59,7 +59,7 @@ async function derive(database: TestDatabase, reader: Reader): Promise<void> {
   await worker.drained();
   stopping.abort();
   await worker.stopped;
-  assert.equal(await database.ask('derivePending', {}), { queued: 0, parked: 0, oldest_seconds: 0 });
+  assert.equal(await database.execute('derivePending', {}), { queued: 0, parked: 0, oldest_seconds: 0 });
 }
 
 const DERIVED = ['calls', 'nodes', 'session_rollups', 'traces', 'spans', 'span_links', 'derive_states'];
@@ -113,8 +113,8 @@ databaseSuite('a mended reducer', (test, database) => {
         await bring(database(), builtIn);
         await derive(database(), builtIn);
         const right = await dump(database());
-        const stats = await database().ask('readStats', noFilter);
-        const report = await database().ask('deriveReport', { session_id: null });
+        const stats = await database().execute('readStats', noFilter);
+        const report = await database().execute('deriveReport', { session_id: null });
         assert.ok((right.nodes?.length ?? 0) > 30 && stats.output_tokens > 0, 'there is something to compare');
         await database().reset();
 
@@ -124,16 +124,16 @@ databaseSuite('a mended reducer', (test, database) => {
         const wrong = await dump(database());
         assert.equal(wrong.raw_turns, right.raw_turns, 'the log is the same');
         assert.is.not(wrong.spans?.join(), right.spans?.join());
-        assert.is((await database().ask('readStats', noFilter)).output_tokens, 0);
+        assert.is((await database().execute('readStats', noFilter)).output_tokens, 0);
 
-        await database().ask('markFromScratch', { session_id: null });
+        await database().execute('markFromScratch', { session_id: null });
         await derive(database(), builtIn);
         const mended = await dump(database());
         for (const [table, rows] of Object.entries(right)) assert.equal(mended[table], rows, table);
-        assert.equal(await database().ask('readStats', noFilter), stats);
-        assert.equal(await database().ask('deriveReport', { session_id: null }), report);
+        assert.equal(await database().execute('readStats', noFilter), stats);
+        assert.equal(await database().execute('deriveReport', { session_id: null }), report);
 
-        await database().ask('markFromScratch', { session_id: null });
+        await database().execute('markFromScratch', { session_id: null });
         await derive(database(), reader);
         const broke = await dump(database());
         for (const [table, rows] of Object.entries(wrong)) assert.equal(broke[table], rows, `broken again: ${table}`);
@@ -164,10 +164,10 @@ databaseSuite('a mended reducer', (test, database) => {
     );
     await derive(database(), reading(FAULTS.answer));
     assert.equal(await statuses(database()), ['partial ', 'partial ', 'error http_529']);
-    const stats = await database().ask('readStats', noFilter);
+    const stats = await database().execute('readStats', noFilter);
     const { session_count, completed_count, input_tokens, output_tokens, total_cost } = stats;
     assert.equal([session_count, completed_count, input_tokens, output_tokens, total_cost], [1, 0, 0, 0, 0]);
-    const [report] = [await database().ask('deriveReport', { session_id: null })];
+    const [report] = [await database().execute('deriveReport', { session_id: null })];
     assert.equal([report.raw_turns, report.parsed_turns, report.raw_only_turns], [3, 0, 3]);
   });
 
@@ -187,9 +187,9 @@ databaseSuite('a mended reducer', (test, database) => {
     await derive(database(), reading(FAULTS.request));
     const [one, two, three] = await statuses(database());
     assert.equal([one, two, three], ['partial undecodable', 'partial undecodable', 'error overloaded_error']);
-    const stats = await database().ask('readStats', noFilter);
+    const stats = await database().execute('readStats', noFilter);
     assert.equal([stats.session_count, stats.turn_count, stats.root_count, stats.total_cost], [0, 0, 0, 0]);
-    const { parse_failures } = await database().ask('deriveReport', { session_id: null });
+    const { parse_failures } = await database().execute('deriveReport', { session_id: null });
     assert.equal(
       parse_failures,
       [3, 2, 1].map((raw_turn_id) => ({ raw_turn_id, reason: WHY })),
@@ -214,7 +214,7 @@ databaseSuite('a mended reducer', (test, database) => {
     await derive(database(), reader);
     const [row] = await database().sql(`select session_id from svc.sessions where harness_session_id = 'other'`);
     const session_id = String(row?.session_id);
-    assert.is((await database().ask('markFromScratch', { session_id })).sessions, 1);
+    assert.is((await database().execute('markFromScratch', { session_id })).sessions, 1);
     await derive(database(), builtIn);
     const answers = await database().sql(
       `select distinct session_id from svc.nodes where role = 'assistant' and output_tokens > 0`,

@@ -43,10 +43,10 @@ databaseSuite('purging while others write', (test, database) => {
   /** Between asking what is stored and storing the rest some time passes, in which a purge may come. */
   const slow = (real: Database): Database => ({
     ...real,
-    ask: (async (name, args) => {
+    execute: (async (name, args) => {
       if (name === 'appendTurns') await sleep(10);
-      return real.ask(name, args);
-    }) as Database['ask'],
+      return real.execute(name, args);
+    }) as Database['execute'],
   });
 
   test.before.each(() => database().reset());
@@ -65,7 +65,7 @@ databaseSuite('purging while others write', (test, database) => {
       const purge = async () => {
         let purged = 0;
         for (let n = 0; writing; n++) {
-          const gone = await purgeSession(other.ask, { session_id: session(n), reason: 'test' });
+          const gone = await purgeSession(other.execute, { session_id: session(n), reason: 'test' });
           purged += gone?.raw_turns ?? 0;
         }
         return purged;
@@ -87,7 +87,7 @@ databaseSuite('purging while others write', (test, database) => {
   test('what a writer remembers as stored is sent again after a purge by another', async () => {
     const writer = await testIngest(database());
     await writer.append(body(0), null);
-    const gone = await purgeSession(database().ask, { session_id: session(0), reason: 'test' });
+    const gone = await purgeSession(database().execute, { session_id: session(0), reason: 'test' });
     assert.is(gone?.raw_turns, 1);
     assert.ok((gone?.slices ?? 0) > 40);
     assert.equal(await database().sql('select slice_id from svc.slices'), [], 'nothing is left');
@@ -99,12 +99,12 @@ databaseSuite('purging while others write', (test, database) => {
   test('a reading that a purge overtook puts no nodes in place', async () => {
     const writer = await testIngest(database());
     await writer.append(body(0), null);
-    const { purges } = await database().ask('knownSlices', { ids: [] });
-    await purgeSession(database().ask, { session_id: session(0), reason: 'test' });
+    const { purges } = await database().execute('knownSlices', { ids: [] });
+    await purgeSession(database().execute, { session_id: session(0), reason: 'test' });
     const reading = { session_id: session(0), read_up_to: 9_999, calls: [], nodes: [], slices: [], corrections: 0 };
-    assert.ok(await database().ask('replaceNodes', { ...reading, purges: purges + 1 }));
+    assert.ok(await database().execute('replaceNodes', { ...reading, purges: purges + 1 }));
     try {
-      await database().ask('replaceNodes', { ...reading, purges });
+      await database().execute('replaceNodes', { ...reading, purges });
       assert.unreachable('it was put in place');
     } catch (error) {
       assert.equal((error as { sqlstate?: string }).sqlstate, 'SVC01');
@@ -114,9 +114,9 @@ databaseSuite('purging while others write', (test, database) => {
   test('turns that come in after a purge has begun are no part of it', async () => {
     const writer = await testIngest(database());
     await writer.append(body(0), null);
-    const opened = await database().ask('openPurge', { session_id: session(0) });
+    const opened = await database().execute('openPurge', { session_id: session(0) });
     await writer.append(body(4), null);
-    const gone = await database().ask('purgeSession', {
+    const gone = await database().execute('purgeSession', {
       session_id: session(0),
       up_to: opened?.up_to ?? 0,
       made: [],

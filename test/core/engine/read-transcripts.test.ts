@@ -27,7 +27,7 @@ databaseSuite('read transcripts', (test, database) => {
     Promise.all(
       (await transcriptCandidates(database(), session_id)).flatMap(({ candidates }) => candidates[0]?.load() ?? []),
     );
-  const newest = (session_id: string) => database().ask('newestTranscript', { session_id });
+  const newest = (session_id: string) => database().execute('newestTranscript', { session_id });
 
   test('the latest version per tagged identity counts: the main file first, then the agents by id', async () => {
     const session_id = await sessionOf(
@@ -123,10 +123,10 @@ databaseSuite('read transcripts', (test, database) => {
     );
     let reads = 0;
     const counted = {
-      ask: ((name: string, args: never) => {
+      execute: ((name: string, args: never) => {
         if (name === 'rawTurnBytes') reads++;
-        return database().ask(name as 'ping', args);
-      }) as ReturnType<typeof database>['ask'],
+        return database().execute(name as 'ping', args);
+      }) as ReturnType<typeof database>['execute'],
     };
     const [identity, ...others] = await transcriptCandidates(counted, session_id);
     assert.equal([others.length, identity?.main, identity?.agent_id, identity?.lifecycle], [0, false, 'a', '']);

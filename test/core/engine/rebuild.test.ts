@@ -24,7 +24,7 @@ databaseSuite('rebuild', (test, database) => {
     const tables = DERIVED.map((table) => `svc.${table}`).join(', ');
     await database().sql(`truncate ${tables}`);
     assert.is((await dump(database())).length, 0);
-    await database().ask('markFromScratch', { session_id: null });
+    await database().execute('markFromScratch', { session_id: null });
     await deriveAll(database());
     const again = await dump(database());
     assert.equal(again, first);

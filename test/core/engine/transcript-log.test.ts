@@ -84,24 +84,24 @@ databaseSuite('transcripts in the log', (test, database) => {
        values ($1, now(), 'tx:1', 1, '')`,
       [session_id],
     );
-    const gone = await purgeSession(database().ask, { session_id, reason: 'test' });
+    const gone = await purgeSession(database().execute, { session_id, reason: 'test' });
     assert.is(gone?.raw_turns, 7);
     assert.equal([await count('transcript_readings'), await count('transcript_calls')], [0, 0]);
     assert.equal(await broken(session_id), []);
     assert.is(await count('raw_turns'), 1);
-    const bytes = await database().ask('rawTurnBytes', { raw_turn_id: kept?.raw_turn_id ?? 0 });
+    const bytes = await database().execute('rawTurnBytes', { raw_turn_id: kept?.raw_turn_id ?? 0 });
     assert.equal(JSON.parse(Buffer.from(bytes?.request ?? []).toString()).records, records(30));
     assert.equal(await broken(kept?.session_id ?? ''), []);
-    await purgeSession(database().ask, { session_id: kept?.session_id ?? '', reason: 'test' });
+    await purgeSession(database().execute, { session_id: kept?.session_id ?? '', reason: 'test' });
     assert.is(await count('slices'), 0);
   });
 
   test('after a purge the same file is kept anew, by a writer that remembers its records as well', async () => {
     const [first] = await upload(writer, { records: records(200) });
-    await purgeSession(database().ask, { session_id: first?.session_id ?? '', reason: 'test' });
+    await purgeSession(database().execute, { session_id: first?.session_id ?? '', reason: 'test' });
     const [again] = await upload(writer, { records: records(200) });
     assert.is(again?.deduped, false);
-    const bytes = await database().ask('rawTurnBytes', { raw_turn_id: again?.raw_turn_id ?? 0 });
+    const bytes = await database().execute('rawTurnBytes', { raw_turn_id: again?.raw_turn_id ?? 0 });
     assert.equal(JSON.parse(Buffer.from(bytes?.request ?? []).toString()).records, records(200));
     assert.equal(await broken(first?.session_id ?? ''), []);
   });

@@ -50,11 +50,11 @@ databaseSuite('transcript projection', (test, database) => {
   };
   /** One pass over the session that is due, and how many calls it folded. */
   const pass = async (): Promise<DeriveEnd> => {
-    const [lease] = await database().ask('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
+    const [lease] = await database().execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
     if (!lease) throw new Error('Nothing is due');
     return deriveSession({ database: database(), reader: builtIn, signal: new AbortController().signal }, lease);
   };
-  const report = (session_id: string) => database().ask('deriveReport', { session_id });
+  const report = (session_id: string) => database().execute('deriveReport', { session_id });
 
   for (const harness of ['claude', 'codex'] as const) {
     const files = harnessFiles(harness);
@@ -172,7 +172,7 @@ databaseSuite('transcript projection', (test, database) => {
     await deriveAll(database());
     assert.equal(await tokens(), [55, 55, 55]);
     const grown = await rows();
-    await database().ask('markFromScratch', { session_id: id });
+    await database().execute('markFromScratch', { session_id: id });
     await deriveAll(database());
     assert.equal(await rows(), grown, 'from scratch is the same');
   });
@@ -246,7 +246,7 @@ databaseSuite('transcript projection', (test, database) => {
     assert.ok(folded > 0 && folded <= 8, `${folded} calls for one that goes on`);
     assert.equal(await tokens(), [21 * 15 + 19, 21 * 15 + 19, 21 * 15 + 19]);
     const grown = await rows();
-    await database().ask('markFromScratch', { session_id: null });
+    await database().execute('markFromScratch', { session_id: null });
     await deriveAll(database());
     assert.equal(await rows(), grown, 'from scratch is the same');
   });
@@ -284,7 +284,7 @@ databaseSuite('transcript projection', (test, database) => {
     assert.equal(await tokens(), [32, 32, 32]);
     assert.equal((await database().sql('select 1 from svc.nodes where is_head')).length, 2);
     const now = await rows();
-    await database().ask('markFromScratch', { session_id: id });
+    await database().execute('markFromScratch', { session_id: id });
     await deriveAll(database());
     assert.equal(await rows(), now, 'from scratch is the same');
   });
@@ -325,7 +325,7 @@ databaseSuite('transcript projection', (test, database) => {
       STRUCTURES.claude,
     );
     const now = await rows();
-    await database().ask('markFromScratch', { session_id: id });
+    await database().execute('markFromScratch', { session_id: id });
     await deriveAll(database());
     assert.equal(await rows(), now, 'from scratch is the same');
   });
@@ -351,7 +351,7 @@ databaseSuite('transcript projection', (test, database) => {
     const [found] = await database().sql('select count(*)::int as n from svc.traces');
     assert.is(found?.n, 700);
     const told = await rows();
-    await database().ask('markFromScratch', { session_id: id });
+    await database().execute('markFromScratch', { session_id: id });
     await deriveAll(database());
     assert.equal(await rows(), told);
     assert.equal(await tokens(), [700 * 15 + 10, 700 * 15 + 300 * 10, 700 * 15 + 10]);
@@ -393,7 +393,7 @@ databaseSuite('transcript projection', (test, database) => {
         await deriveAll(database());
       }
       const stepwise = await rows();
-      await database().ask('markFromScratch', { session_id: null });
+      await database().execute('markFromScratch', { session_id: null });
       await deriveAll(database());
       assert.equal(await rows(), stepwise, `order ${n}`);
     }

@@ -5,7 +5,7 @@ import type { Database } from '../../../core/db/database.ts';
 import type { TranscriptWriter } from '../../../core/engine/transcript-writer.ts';
 import { DatabaseError } from '../../../core/errors.ts';
 import type { Identity } from '../../../core/model/identity.ts';
-import type { TranscriptTold } from '../../../core/model/transcript-upload.ts';
+import type { TranscriptSummary } from '../../../core/model/transcript-upload.ts';
 import { capturedCall, chat, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import {
@@ -68,12 +68,12 @@ databaseSuite('transcript writer', (test, database) => {
         ...{ first_at: '2026-07-27T09:00:00.000000Z', last_at: '2026-07-27T09:00:02.000000Z' },
       },
     });
-    const bytes = await database().ask('rawTurnBytes', { raw_turn_id });
+    const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
     assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(body));
     assert.equal([bytes?.request_headers, bytes?.response, bytes?.response_headers], [[], null, null]);
     assert.is((await session()).turn_count, 1);
     assert.equal([await count('calls'), await count('nodes'), await count('coverage')], [0, 0, 0]);
-    const { raw_turns } = await database().ask('listRawTurns', { session_id, after: null, limit: 5 });
+    const { raw_turns } = await database().execute('listRawTurns', { session_id, after: null, limit: 5 });
     assert.equal([raw_turns.length, raw_turns[0]?.source, raw_turns[0]?.meta], [1, 'transcript', row?.meta]);
   });
 
@@ -143,7 +143,7 @@ databaseSuite('transcript writer', (test, database) => {
     const said = { agent_id: 'a1', records: records(1) };
     await upload(writer, said, { ...said, kind: 'interacted' }, { ...said, kind: 'interacted' });
     assert.equal(
-      (await rows()).map(({ meta }) => (meta as { transcript: TranscriptTold }).transcript.kind),
+      (await rows()).map(({ meta }) => (meta as { transcript: TranscriptSummary }).transcript.kind),
       ['', 'interacted'],
     );
     assert.is(await mark(), 3);
@@ -204,7 +204,7 @@ databaseSuite('transcript writer', (test, database) => {
     const [main, agent] = await upload(writer, said, { ...said, agent_id: 'main' });
     assert.equal([main?.deduped, agent?.deduped], [false, false]);
     assert.equal([main?.told.main, agent?.told.main, agent?.told.agent_id], [true, false, 'main']);
-    const versions = await database().ask('transcriptVersions', { session_id: main?.session_id ?? '' });
+    const versions = await database().execute('transcriptVersions', { session_id: main?.session_id ?? '' });
     assert.equal(
       versions.map(({ main: isMain, agent_id, versions: [newest] }) => [isMain, agent_id, newest?.newest_id]),
       [
@@ -236,7 +236,7 @@ databaseSuite('transcript writer', (test, database) => {
     await upload(writer, { records: [{ timestamp: 'soon' }, 'torn', { timestamp: '1960-01-01T00:00:00Z' }] });
     assert.equal(await timesOf(), ['2026-11-21T09:00:00.000000', '2026-11-21T09:00:00.000000']);
     assert.equal(
-      (await rows()).map(({ meta }) => (meta as { transcript: TranscriptTold }).transcript.first_at),
+      (await rows()).map(({ meta }) => (meta as { transcript: TranscriptSummary }).transcript.first_at),
       [null],
     );
   });
@@ -311,7 +311,7 @@ databaseSuite('transcript writer', (test, database) => {
       [told.records, told.agent_id, told.description, told.kind],
       [strange.length, 'a\uFFFDb', '\uFFFD', 'x\uFFFD'],
     );
-    const bytes = await database().ask('rawTurnBytes', { raw_turn_id });
+    const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
     assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(body));
     const pieces = await count('slices');
     assert.ok(pieces > strange.length, 'cut at its records all the same');
@@ -378,8 +378,10 @@ databaseSuite('transcript writer', (test, database) => {
   test('while the database is away the sender is told to ask again; what it refuses for its values is told apart', async () => {
     const failing = (error: DatabaseError): Database => ({
       ...database(),
-      ask: ((name: string, args: never) =>
-        name === 'appendTranscript' ? Promise.reject(error) : database().ask(name as 'ping', args)) as Database['ask'],
+      execute: ((name: string, args: never) =>
+        name === 'appendTranscript'
+          ? Promise.reject(error)
+          : database().execute(name as 'ping', args)) as Database['execute'],
     });
     const verdict = (error: DatabaseError) => testTranscripts(failing(error)).append(uploadBody(), null);
     assert.equal(await verdict(new DatabaseError('lost', '', true)), {
@@ -399,7 +401,7 @@ databaseSuite('transcript writer', (test, database) => {
       for (const said of [file, ...inParts(file, 4)]) {
         const body = uploadBody(said);
         const { raw_turn_id, deduped, told } = keptOf(await writer.append(body, null));
-        const bytes = await database().ask('rawTurnBytes', { raw_turn_id });
+        const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
         assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(body));
         assert.equal([deduped, told.records], [false, (said.records as unknown[]).length]);
       }

@@ -358,7 +358,7 @@ databaseSuite('verifySession', (test, database) => {
     await store();
     await tamper('delete from svc.nodes where position = 6');
     assert.ok((await verify()).breaks > 0);
-    await database().ask('markFromScratch', { session_id });
+    await database().execute('markFromScratch', { session_id });
     const verified = await verify();
     assert.is(verified.breaks, 0);
     assert.ok(verified.outdated > 0);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { normalAction } from '../../../core/harness/action.ts';
-import type { CallSaid, Task } from '../../../core/harness/harness.ts';
+import type { CallTraits, Task } from '../../../core/harness/harness.ts';
 import { harnesses, harnessOf, injectedKind, threadOf } from '../../../core/harness/harnesses.ts';
 import { CallKind } from '../../../core/model/call-kind.ts';
 import type { ContentBlock } from '../../../core/model/content-block.ts';
@@ -41,7 +41,7 @@ const message = fc.record({
   role: fc.constantFrom('system' as const, 'user' as const, 'assistant' as const, 'tool' as const),
   content: fc.array(block, { maxLength: 4 }),
 });
-const call: fc.Arbitrary<CallSaid> = fc
+const call: fc.Arbitrary<CallTraits> = fc
   .record({
     harness_id: fc.constantFrom('claude', 'codex', 'opencode', 'unknown', 'pi', ''),
     stream: fc.boolean(),

@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { injectedKind } from '../../../core/harness/harnesses.ts';
-import type { Role } from '../../../core/model/bucket.ts';
+import type { MessageRole } from '../../../core/model/bucket.ts';
 
 const test = suite('injectedKind');
 
-const kindOf = (role: Role, ...texts: string[]) =>
+const kindOf = (role: MessageRole, ...texts: string[]) =>
   injectedKind({ role, content: texts.map((text) => ({ type: 'text', text })) });
 
 test('each opening has its kind', () => {

@@ -4,11 +4,12 @@ import * as assert from 'uvu/assert';
 import { chain } from '../../../core/merkle/chain.ts';
 import { nodeHash } from '../../../core/merkle/node.ts';
 import { canonicalContent } from '../../../core/merkle/projection.ts';
-import type { Role } from '../../../core/model/bucket.ts';
+import type { MessageRole } from '../../../core/model/bucket.ts';
 
 const test = suite('chain');
 
-const said = (text: string, role: Role = 'user') => canonicalContent({ role, content: [{ type: 'text', text }] });
+const said = (text: string, role: MessageRole = 'user') =>
+  canonicalContent({ role, content: [{ type: 'text', text }] });
 const link = (text: string, injected = '') => ({ canonical: said(text), injected });
 
 test('a root by the worked vector', () => {

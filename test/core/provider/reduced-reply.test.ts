@@ -8,7 +8,7 @@ import { canonicalContent } from '../../../core/merkle/projection.ts';
 import { Reply } from '../../../core/model/reply.ts';
 import { anthropicMessages } from '../../../core/provider/anthropic-messages.ts';
 import { Unreadable } from '../../../core/provider/format.ts';
-import { reducedReply, saysNothing } from '../../../core/provider/reduced-reply.ts';
+import { isEmptyReply, reducedReply } from '../../../core/provider/reduced-reply.ts';
 import { fixtureFolder } from '../../support/fixtures.ts';
 
 const read = (reduced: unknown): Reply => {
@@ -128,7 +128,7 @@ test('what a sender did not read says nothing', () => {
     { ...zeros, message: null },
     { model: 'm', created_at: '2026-11-21T09:30:00Z', done: true },
   ]) {
-    assert.is(saysNothing(reduced), true, JSON.stringify(reduced));
+    assert.is(isEmptyReply(reduced), true, JSON.stringify(reduced));
     if (typeof reduced === 'object' && reduced && !Array.isArray(reduced)) refuses(reduced, /it says nothing$/);
   }
 });
@@ -146,7 +146,7 @@ test('one word of an answer is something', () => {
     [1],
     7,
   ]) {
-    assert.is(saysNothing(reduced), false, JSON.stringify(reduced));
+    assert.is(isEmptyReply(reduced), false, JSON.stringify(reduced));
   }
 });
 
@@ -194,7 +194,7 @@ test('an answer that cannot be read is refused without a word of it', () => {
     const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
     refuses(`{"message":{"role":"assistant","content":[{"type":"x","content":${deep}}]}}`, /nested more than/);
     refuses(`{"message":{"role":"assistant"},"anything":${deep}}`, /nested more than/);
-    assert.is(saysNothing(JSON.parse(`{"anything":${deep}}`)), true);
+    assert.is(isEmptyReply(JSON.parse(`{"anything":${deep}}`)), true);
   }
 });
 

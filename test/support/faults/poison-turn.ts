@@ -86,6 +86,6 @@ async function runSql({ dsn, folder }: FaultStand, text: string): Promise<Record
     log,
     startThread: startTestThread,
   });
-  const run = database.ask as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
+  const run = database.execute as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
   return run('rawSql', { text, params: [] }).finally(() => database.close());
 }

@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import { cassetteTools } from '../../../../core/api/mcp/cassette-tools.ts';
 import { mcpApp } from '../../../../core/api/mcp/mcp.ts';
 import { readDocument } from '../../../../core/cassette/document.ts';
-import type { Installed, State } from '../../../../core/cassette/installed.ts';
-import { Entry } from '../../../../core/cassette/list.ts';
+import type { AdmissionState, Installed } from '../../../../core/cassette/installed.ts';
+import { ListEntry } from '../../../../core/cassette/list.ts';
 import { Refusal } from '../../../../core/errors.ts';
 import { serveApp } from '../../../../core/http/listen.ts';
 import { openLog } from '../../../../core/log.ts';
@@ -14,8 +14,12 @@ import { connectMcp } from '../../../support/mcp.ts';
 
 const test = suite('tools of cassettes');
 
-const installed = async (name: string, state: State = 'admitted', withDocument = true): Promise<Installed> => ({
-  entry: Entry.parse({ name, source: `./${name}` }),
+const installed = async (
+  name: string,
+  state: AdmissionState = 'admitted',
+  withDocument = true,
+): Promise<Installed> => ({
+  entry: ListEntry.parse({ name, source: `./${name}` }),
   isolation: 'process',
   state,
   since: '2026-07-27T10:00:00Z',

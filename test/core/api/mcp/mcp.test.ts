@@ -7,10 +7,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readContract } from '../../../../core/api/app.ts';
 import { mcpApp } from '../../../../core/api/mcp/mcp.ts';
-import { allTools, type Tool } from '../../../../core/api/mcp/tool.ts';
+import { allTools, type McpTool } from '../../../../core/api/mcp/tool.ts';
 import { DatabaseError, Refusal } from '../../../../core/errors.ts';
 import { serveApp } from '../../../../core/http/listen.ts';
-import { type Log, openLog } from '../../../../core/log.ts';
+import { type Logger, openLog } from '../../../../core/log.ts';
 import { McpAnswer, McpRefusal, PROTOCOL_VERSIONS } from '../../../../core/model/mcp.ts';
 import { Problem } from '../../../../core/model/problem.ts';
 import { connectMcp, posted, rpc } from '../../../support/mcp.ts';
@@ -19,7 +19,7 @@ import { type Json, testApi } from '../../../support/read-api.ts';
 const test = suite('POST /v1/mcp');
 const MCP = '/v1/mcp';
 
-const tool = (name: string, call: Tool['call'] = async () => ({ text: name, structured: { name } })): Tool => ({
+const tool = (name: string, call: McpTool['call'] = async () => ({ text: name, structured: { name } })): McpTool => ({
   name,
   title: name,
   description: name,
@@ -28,7 +28,7 @@ const tool = (name: string, call: Tool['call'] = async () => ({ text: name, stru
   call,
 });
 
-const appWith = (joined: readonly Tool[], log = openLog('silent')) =>
+const appWith = (joined: readonly McpTool[], log = openLog('silent')) =>
   mcpApp({ tools: [tool('svc_one')], joined: () => joined, version: '1.2.3', log });
 
 const ask = async (app: { request: ReturnType<typeof testApi>['request'] }, body: unknown, headers = {}) => {
@@ -190,7 +190,7 @@ test('a tool that does not exist is an error of the protocol, one that cannot do
 
 test('of an internal error nothing is told, and the log has no words of it', async () => {
   const lines: string[] = [];
-  const log = { error: (...said: unknown[]) => void lines.push(JSON.stringify(said)) } as unknown as Log;
+  const log = { error: (...said: unknown[]) => void lines.push(JSON.stringify(said)) } as unknown as Logger;
   const broken = tool('broken', () => Promise.reject(new Error('near "my secret prompt"')));
   const { body } = await ask(appWith([broken], log), rpc('tools/call', { name: 'broken', arguments: { a: 'secret' } }));
   assert.equal(body.error, { code: -32_603, message: 'MCP error -32603: Internal error' });
@@ -199,7 +199,7 @@ test('of an internal error nothing is told, and the log has no words of it', asy
 });
 
 test('tools join at any moment, and are found with a dot as joiner as well', async () => {
-  const joined: Tool[] = [];
+  const joined: McpTool[] = [];
   const app = appWith(joined);
   const names = async () => (await ask(app, rpc('tools/list'))).body.result.tools.map(({ name }: Json) => name);
   assert.equal(await names(), ['svc_one']);

@@ -24,12 +24,12 @@ databaseSuite('places of MCP readers', (test, database) => {
       seen.push('taken');
       return () => void seen.push('left');
     };
-    const failing = { ask: database().ask, fails: '' };
-    const ask = ((name: string, args: never) =>
+    const failing = { execute: database().execute, fails: '' };
+    const execute = ((name: string, args: never) =>
       name === failing.fails
         ? Promise.reject(new Error('no'))
-        : failing.ask(name as never, args)) as typeof failing.ask;
-    const tool = coreTools({ ask, now: () => 0, takePlace }).find(({ name }) => name === 'svc_trace');
+        : failing.execute(name as never, args)) as typeof failing.execute;
+    const tool = coreTools({ execute, now: () => 0, takePlace }).find(({ name }) => name === 'svc_trace');
     assert.ok(tool);
     const caller = { signal: new AbortController().signal };
     await tool.call({ trace_id }, caller);
@@ -48,7 +48,9 @@ databaseSuite('places of MCP readers', (test, database) => {
 
   test('without a place the tool says so, and to ask again', async () => {
     const takePlace = payloadPlaces(1);
-    const tool = coreTools({ ask: database().ask, now: () => 0, takePlace }).find(({ name }) => name === 'svc_trace');
+    const tool = coreTools({ execute: database().execute, now: () => 0, takePlace }).find(
+      ({ name }) => name === 'svc_trace',
+    );
     assert.ok(tool);
     const caller = { signal: new AbortController().signal };
     const leave = takePlace();
@@ -63,12 +65,12 @@ databaseSuite('places of MCP readers', (test, database) => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const { ask } = database();
+    const { execute } = database();
     const slow = (async (name: string, args: never) => {
       if (name === 'readSpan') await held;
-      return ask(name as never, args);
-    }) as typeof ask;
-    const app = testApi({ ask: slow });
+      return execute(name as never, args);
+    }) as typeof execute;
+    const app = testApi({ execute: slow });
     const readers = Array.from({ length: 8 }, () => app.request(`/v1/traces/${trace_id}/spans/${span_id}`));
     const asked = async (): Promise<Json> =>
       (await app.request('/v1/mcp', posted(rpc('tools/call', { name: 'svc_trace', arguments: { trace_id } })))).json();

@@ -63,7 +63,7 @@ databaseSuite('MCP tools', (test, database) => {
         names,
       );
       assert.equal(
-        coreTools({ ask: database().ask, now: () => 0, takePlace: () => () => {} }).map(({ name }) => name),
+        coreTools({ execute: database().execute, now: () => 0, takePlace: () => () => {} }).map(({ name }) => name),
         names,
       );
       const ajv = addFormats.default(new Ajv({ strict: true, allowUnionTypes: true }));

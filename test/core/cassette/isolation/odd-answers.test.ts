@@ -6,13 +6,13 @@ import * as assert from 'uvu/assert';
 import { openChannel } from '../../../../core/cassette/isolation/channel.ts';
 import { startRemote } from '../../../../core/cassette/isolation/remote.ts';
 import { mounted } from '../../../../core/cassette/mount.ts';
-import { CassetteDown, type Running } from '../../../../core/cassette/running.ts';
+import { CassetteDown, type RunningCassette } from '../../../../core/cassette/running.ts';
 import { withRawServer } from '../../../support/raw-server.ts';
 import { runningCassette } from '../../../support/running-cassette.ts';
 
 const test = suite('answers with an odd head');
 
-const remotely = (bytes: string, use: (running: Running) => Promise<void>): Promise<void> =>
+const remotely = (bytes: string, use: (running: RunningCassette) => Promise<void>): Promise<void> =>
   withRawServer(bytes, async (port) => {
     const running = startRemote({ address: new URL(`http://127.0.0.1:${port}/openapi`), name: 'far' });
     try {
@@ -28,7 +28,7 @@ const thrown = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-const ask = (running: Pick<Running, 'fetch'>, init?: RequestInit) =>
+const ask = (running: Pick<RunningCassette, 'fetch'>, init?: RequestInit) =>
   running.fetch(new Request('http://cassette/api/far/x', { signal: AbortSignal.timeout(10_000), ...init }));
 
 const rest = 'content-length: 2\r\n\r\nok';

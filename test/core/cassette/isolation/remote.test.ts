@@ -3,13 +3,13 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startRemote } from '../../../../core/cassette/isolation/remote.ts';
-import { CassetteDown, type Running } from '../../../../core/cassette/running.ts';
+import { CassetteDown, type RunningCassette } from '../../../../core/cassette/running.ts';
 
 const test = suite('remote');
 
 async function served(
   listener: RequestListener,
-  use: (running: Running, server: Server) => Promise<void>,
+  use: (running: RunningCassette, server: Server) => Promise<void>,
 ): Promise<void> {
   const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -25,7 +25,7 @@ async function served(
   }
 }
 
-const ask = (running: Running, path: string, init?: RequestInit) =>
+const ask = (running: RunningCassette, path: string, init?: RequestInit) =>
   running.fetch(new Request(`http://anywhere.example${path}`, init));
 const thrown = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openSharedProcess } from '../../../../core/cassette/isolation/shared.ts';
-import { CassetteDown, type Running } from '../../../../core/cassette/running.ts';
+import { CassetteDown, type RunningCassette } from '../../../../core/cassette/running.ts';
 import { openLog } from '../../../../core/log.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { cassettes, recordedLog } from '../../../support/started-cassette.ts';
@@ -15,7 +15,7 @@ import { cassettes, recordedLog } from '../../../support/started-cassette.ts';
 const test = suite('shared process');
 
 type Given = Partial<Parameters<typeof openSharedProcess>[0]>;
-type Started = { running: Running; ask(path: string): Promise<Response> };
+type Started = { running: RunningCassette; ask(path: string): Promise<Response> };
 
 async function withShared(
   given: Given,
@@ -25,7 +25,7 @@ async function withShared(
   ) => Promise<void>,
 ): Promise<void> {
   const shared = openSharedProcess({ log: openLog('silent'), environment: process.env, ...given });
-  const all: Running[] = [];
+  const all: RunningCassette[] = [];
   try {
     await use(shared, async (file, name = file) => {
       const entry = join(cassettes, file);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { digestOf } from '../../../../core/cassette/digest.ts';
-import type { Entry } from '../../../../core/cassette/list.ts';
+import type { ListEntry } from '../../../../core/cassette/list.ts';
 import { listFiles, listTexts, readLists } from '../../../../core/cassette/read-list.ts';
 import { addCassette } from '../../../../core/cli/cassette/add.ts';
 import { newCassette } from '../../../../core/cli/cassette/new.ts';
@@ -41,7 +41,7 @@ test.after(async () => {
   await rm(cwd, { recursive: true, force: true });
 });
 
-async function add(what: string, folder: string): Promise<{ out: string; entry: Entry | undefined }> {
+async function add(what: string, folder: string): Promise<{ out: string; entry: ListEntry | undefined }> {
   await mkdir(folder, { recursive: true });
   let out = '';
   const env = {

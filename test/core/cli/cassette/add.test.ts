@@ -9,7 +9,7 @@ import { promisify, stripVTControlCharacters } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { digestOf } from '../../../../core/cassette/digest.ts';
-import type { Entry } from '../../../../core/cassette/list.ts';
+import type { ListEntry } from '../../../../core/cassette/list.ts';
 import { listFiles, listTexts, readLists } from '../../../../core/cassette/read-list.ts';
 import { resolveSource } from '../../../../core/cassette/source.ts';
 import { type AddOptions, addCassette } from '../../../../core/cli/cassette/add.ts';
@@ -64,7 +64,7 @@ async function refusal(what: string, given?: Given): Promise<{ message: string; 
   throw new Error(`Cannot happen: ${what} was added`);
 }
 
-const entries = async (): Promise<Entry[]> =>
+const entries = async (): Promise<ListEntry[]> =>
   readLists(await listTexts(listFiles({ cwd, folder, built_in: false }))).list;
 const installed = async () => (await readdir(join(folder, 'cassettes')).catch(() => [])).sort();
 const begun = (name: string) => newCassette(name, undefined, { cwd, out: () => {} });

@@ -137,7 +137,7 @@ databaseSuite('cassette-db', (test, database) => {
       expected += 1;
       if (row.n !== expected) assert.unreachable(`${row.n} came where ${expected} was due`);
       if (row.n % 5000 === 1) {
-        await database().ask('ping', {});
+        await database().execute('ping', {});
         assert.equal((await db.query(`select nextval('counted') > 0 as t`)).rows, [{ t: true }]);
       }
     }
@@ -222,7 +222,7 @@ databaseSuite('cassette-db', (test, database) => {
       assert.is(said.sqlstate, '57014');
       assert.not(said.transient);
       assert.match(said.message, /took longer than 2 s/);
-      await answered(() => database().ask('ping', {}));
+      await answered(() => database().execute('ping', {}));
       assert.equal(await coreSession(database()), before);
     }
     assert.is(troubles.length, 2);
@@ -235,12 +235,12 @@ databaseSuite('cassette-db', (test, database) => {
     const [slow, behind] = [cassettes.db('late', { statementMs: LIMIT_MS }), cassettes.db('mine')];
     const first = slow.query(ENDLESS);
     await new Promise((resolve) => setTimeout(resolve, 200)); // until it runs
-    const asked = [first, behind.query('select 1'), database().ask('ping', {})];
+    const asked = [first, behind.query('select 1'), database().execute('ping', {})];
     const [late, other, core] = await Promise.all(asked.map((each) => refusal(each)));
     assert.is(late?.sqlstate, '57014');
     assert.equal([other?.sqlstate, other?.transient], ['', true]);
     assert.equal([core?.sqlstate, core?.transient], ['', true]);
-    await answered(() => database().ask('ping', {}));
+    await answered(() => database().execute('ping', {}));
   });
 
   test('a value that nests too deeply is refused by the database, which goes on', async () => {

@@ -47,7 +47,7 @@ databaseSuite('database time', (test, database) => {
     const end = performance.now() + ROUNDS * took;
     while (performance.now() < end) {
       const began = performance.now();
-      await database().ask('ping', {});
+      await database().execute('ping', {});
       spans.push(performance.now() - began);
     }
     over = true;
@@ -79,7 +79,7 @@ databaseSuite('database time', (test, database) => {
     assert.match((error as MigrationRefused).message, /ended after 10 s/);
     await eventually(() =>
       database()
-        .ask('ping', {})
+        .execute('ping', {})
         .then(
           () => true,
           () => false,

@@ -256,9 +256,9 @@ databaseSuite('escapes', (test, database) => {
   };
   const straight = async (text: string, shape: 'object' | 'count' = 'object') => {
     if (database().kind === 'embedded') {
-      return database().ask('callCassette', { schema: 'cassette_mine', text, shape, settings: [] });
+      return database().execute('callCassette', { schema: 'cassette_mine', text, shape, settings: [] });
     }
-    const login = await database().ask('cassetteLogin', { name: 'mine' });
+    const login = await database().execute('cassetteLogin', { name: 'mine' });
     const pool = openPool({ dsn: database().dsn ?? '', pooled: false, size: 1, login });
     const asked = pool.sqlFor(10_000).rows(sql`select svc_cassettes.cassette_mine(${text}, ${shape}, 1000000) as line`);
     return asked.finally(pool.close);

@@ -121,7 +121,7 @@ const order = fc.record({ sort, direction });
 
 databaseSuite('browseSessions', (test, database) => {
   const ids = async (asked: Omit<Browse, 'after' | 'limit'>, limit = 200, after: BrowseKey | null = null) => {
-    const { sessions, next } = await database().ask('browseSessions', { ...asked, after, limit });
+    const { sessions, next } = await database().execute('browseSessions', { ...asked, after, limit });
     return { found: sessions.map(({ id }) => id), next };
   };
 

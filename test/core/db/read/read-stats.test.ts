@@ -173,7 +173,8 @@ async function statements(parameters: Record<string, string>) {
 }
 
 databaseSuite('readStats', (test, database) => {
-  const read = (parameters: Record<string, string> = {}) => database().ask('readStats', StatsQuery.parse(parameters));
+  const read = (parameters: Record<string, string> = {}) =>
+    database().execute('readStats', StatsQuery.parse(parameters));
 
   test.before(async () => {
     await insertSessions(
@@ -334,7 +335,7 @@ databaseSuite('readStats', (test, database) => {
     assert.equal(moved, [{ model: 'claude-opus-4-5', turn_count: 2 }], 'the earlier call tells the attributes');
     await assertDays(database());
     const reading = { session_id, read_up_to: 1_000_000, calls: [], nodes: [], slices: [], purges: 0, corrections: 0 };
-    assert.is(await database().ask('replaceNodes', reading), true);
+    assert.is(await database().execute('replaceNodes', reading), true);
     assert.equal(await database().sql('select 1 from svc.stat_cells where session_id = $1::uuid', [session_id]), []);
   });
 });

@@ -6,7 +6,7 @@ import { idOf, insertSessions } from '../../../support/projection-rows.ts';
 const MANY = 1_000_000_000;
 
 databaseSuite('status of the database', (test, database) => {
-  const status = (counted_bytes = MANY) => database().ask('readStatus', { counted_bytes });
+  const status = (counted_bytes = MANY) => database().execute('readStatus', { counted_bytes });
 
   test.before.each(() => database().reset());
 

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { eventId, readEventId } from '../../../../core/api/event-id.ts';
 import { openPool } from '../../../../core/db/client/server.ts';
-import { noteChange } from '../../../../core/db/note-change.ts';
-import { type ChangePlace, EVERYTHING } from '../../../../core/db/read/session-changes.ts';
+import { recordChange } from '../../../../core/db/note-change.ts';
+import { type ChangePosition, EVERYTHING } from '../../../../core/db/read/session-changes.ts';
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
 
 const sessionId = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -19,17 +19,17 @@ const note = (database: TestDatabase, ...numbers: number[]) =>
     [`{${numbers.map(sessionId).join(',')}}`],
   );
 
-const now = async (database: TestDatabase): Promise<ChangePlace> => ({
-  seen: (await database.ask('changesNow', {})).seen,
+const now = async (database: TestDatabase): Promise<ChangePosition> => ({
+  seen: (await database.execute('changesNow', {})).seen,
   round: null,
 });
 
 /** Everything from a place on, page by page. */
-async function told(database: TestDatabase, from: ChangePlace, limit = 2) {
+async function told(database: TestDatabase, from: ChangePosition, limit = 2) {
   const pages: number[][] = [];
   let place = from;
   for (let more = true; more; ) {
-    const page = await database.ask('sessionChanges', { place, limit });
+    const page = await database.execute('sessionChanges', { place, limit });
     pages.push(page.changes.map(({ session_id }) => numberOf(session_id)));
     ({ place, more } = page);
   }
@@ -60,7 +60,7 @@ function openLanes(database: TestDatabase, count: number): { lanes: Lane[]; clos
         await connection.script('begin');
         await connection.rows(sql`select pg_current_xact_id()`); // numbers are given now, whatever the order of writing
       },
-      note: (n) => noteChange(connection, [sessionId(n)]),
+      note: (n) => recordChange(connection, [sessionId(n)]),
       end: (kept) => connection.script(kept ? 'commit' : 'rollback'),
     };
   });
@@ -91,7 +91,7 @@ databaseSuite('session changes', (test, database) => {
 
   test('a session that changes while pages are read is told in the round after, not in both', async () => {
     await note(database(), 1, 2, 3, 4);
-    const first = await database().ask('sessionChanges', { place: EVERYTHING, limit: 2 });
+    const first = await database().execute('sessionChanges', { place: EVERYTHING, limit: 2 });
     assert.equal(
       first.changes.map(({ session_id }) => numberOf(session_id)),
       [1, 2],
@@ -110,7 +110,7 @@ databaseSuite('session changes', (test, database) => {
     );
     await database().sql('insert into svc.session_edits (session_id, deleted_at) values ($1, now())', [sessionId(2)]);
     await note(database(), 1, 2, 3);
-    const { changes } = await database().ask('sessionChanges', { place: EVERYTHING, limit: 10 });
+    const { changes } = await database().execute('sessionChanges', { place: EVERYTHING, limit: 10 });
     assert.equal(
       changes.map(({ session_id, session }) => [numberOf(session_id), session?.id]),
       [
@@ -126,7 +126,7 @@ databaseSuite('session changes', (test, database) => {
     await database().sql(`update svc.session_changes set changed_by = '900000000000' where session_id = $1`, [
       sessionId(1),
     ]);
-    const before = (await database().ask('changesNow', {})).seen;
+    const before = (await database().execute('changesNow', {})).seen;
     assert.equal((await told(database(), { seen: before, round: null })).pages, [[]]);
     assert.equal((await told(database(), EVERYTHING)).pages, [[2, 1]]);
   });
@@ -136,7 +136,7 @@ databaseSuite('session changes', (test, database) => {
       `insert into svc.session_changes (session_id) select gen_random_uuid() from generate_series(1, 5000)`,
     );
     await database().sql('analyze svc.session_changes');
-    const { seen } = await database().ask('changesNow', {});
+    const { seen } = await database().execute('changesNow', {});
     const plan = await database().sql(
       `explain select changed_by, session_id from svc.session_changes c
         where c.changed_by >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(c.changed_by, $1::pg_snapshot)
@@ -170,7 +170,7 @@ databaseSuite('session changes', (test, database) => {
           const open = new Map<Lane, Set<number>>();
           const changed = new Set<number>(); // committed, and not told yet
           const read = async (taken: number) => {
-            const page = await database().ask('sessionChanges', { place, limit: 2 });
+            const page = await database().execute('sessionChanges', { place, limit: 2 });
             const heard = page.changes.slice(0, taken);
             for (const { session_id } of heard)
               assert.ok(changed.delete(numberOf(session_id)), 'told without a change');

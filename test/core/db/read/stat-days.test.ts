@@ -72,7 +72,7 @@ const remove = (tx: Sql, n: number) =>
   tx.rows(sql`delete from svc.nodes where session_id = ${idOf('session', n)}::uuid`);
 const standing = () =>
   database.sql('select turn_count, input_tokens::text from svc.stat_days order by turn_count, input_tokens');
-const inputTokens = async () => (await database.ask('readStats', StatsQuery.parse({}))).input_tokens;
+const inputTokens = async () => (await database.execute('readStats', StatsQuery.parse({}))).input_tokens;
 
 test('a writer does not wait for another that has not yet committed', async () => {
   await database.reset();

@@ -21,7 +21,7 @@ databaseSuite('toolsOfTraces', (test, database) => {
     ]);
   });
   const used = async (most: number) => {
-    const rows = await database().ask('toolsOfTraces', { trace_ids, most });
+    const rows = await database().execute('toolsOfTraces', { trace_ids, most });
     return rows.map(({ trace_id, name, calls }) => [trace_ids.indexOf(trace_id) + 1, name, calls]);
   };
 
@@ -51,6 +51,6 @@ databaseSuite('toolsOfTraces', (test, database) => {
   });
 
   test('no trace asks for nothing', async () => {
-    assert.equal(await database().ask('toolsOfTraces', { trace_ids: [], most: 10 }), []);
+    assert.equal(await database().execute('toolsOfTraces', { trace_ids: [], most: 10 }), []);
   });
 });

@@ -100,7 +100,7 @@ databaseSuite('appendTurns', (test, database) => {
       ['captured', 'captured', 'captured', 'undecodable', 'undecodable'],
     );
     for (const [index, { raw_turn_id }] of stored.entries()) {
-      const bytes = await database().ask('rawTurnBytes', { raw_turn_id });
+      const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
       const call = calls[index];
       assert.ok(bytes && call);
       assert.equal(Buffer.from(bytes.request), Buffer.from(call.request));
@@ -110,7 +110,7 @@ databaseSuite('appendTurns', (test, database) => {
     }
     const hashes = await database().sql('select distinct leaf_hash from svc.calls where leaf_hash is not null');
     assert.is(hashes.length, 1, 'the coding of a request does not move its messages');
-    assert.is(await database().ask('rawTurnBytes', { raw_turn_id: 4711 }), null);
+    assert.is(await database().execute('rawTurnBytes', { raw_turn_id: 4711 }), null);
   });
 
   test('the recorded session is one session, with exact bytes, in a small part of the room', async () => {
@@ -120,7 +120,7 @@ databaseSuite('appendTurns', (test, database) => {
     assert.is(new Set(stored.map(({ session_id }) => session_id)).size, 1);
     assert.ok(stored.every(({ outcome }) => outcome === 'captured'));
     for (const [index, { raw_turn_id }] of stored.entries()) {
-      const bytes = await database().ask('rawTurnBytes', { raw_turn_id });
+      const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
       assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(calls[index]?.request ?? []));
       assert.equal(Buffer.from(bytes?.response ?? []), Buffer.from(calls[index]?.response ?? []));
       assert.equal(bytes?.request_headers, calls[index]?.opened.headers);
@@ -152,7 +152,7 @@ databaseSuite('appendTurns', (test, database) => {
         from svc.raw_turns t order by session_seq`);
     let prev: string | null = null;
     for (const [index, turn] of turns.entries()) {
-      const bytes = await database().ask('rawTurnBytes', { raw_turn_id: Number(turn.raw_turn_id) });
+      const bytes = await database().execute('rawTurnBytes', { raw_turn_id: Number(turn.raw_turn_id) });
       const names = [
         'session_id',
         'session_seq',
@@ -416,7 +416,7 @@ databaseSuite('appendTurns', (test, database) => {
     });
     const [stored] = await takeIn(database(), [call]);
     assert.is(stored?.outcome, 'captured');
-    const bytes = await database().ask('rawTurnBytes', { raw_turn_id: stored?.raw_turn_id ?? 0 });
+    const bytes = await database().execute('rawTurnBytes', { raw_turn_id: stored?.raw_turn_id ?? 0 });
     assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(call.request));
     assert.equal(bytes?.request_headers, call.opened.headers);
   });
@@ -427,21 +427,21 @@ databaseSuite('appendTurns', (test, database) => {
       { at: '2026-11-21T09:00:00.000000Z', provider: 'openai', outcome: 'not_a_turn' as const, position },
     ];
     for (let i = 0; i < 2; i++)
-      await database().ask('appendTurns', { turns: [], slices: [], booked, positions: [position] });
+      await database().execute('appendTurns', { turns: [], slices: [], booked, positions: [position] });
     assert.equal(await coverage(database()), { not_a_turn: 1 });
-    await database().ask('appendTurns', {
+    await database().execute('appendTurns', {
       turns: [],
       slices: [],
       booked: [],
       positions: [{ ...position, byte_offset: 50 }],
     });
-    assert.equal(await database().ask('journalPositions', {}), [position]);
+    assert.equal(await database().execute('journalPositions', {}), [position]);
   });
 
   test('a call put aside keeps its bytes and counts once', async () => {
     const { opened, request, response } = capturedCall({ n: 1, request: Buffer.from([0, 255]) });
     for (let i = 0; i < 2; i++)
-      await database().ask('parkTurn', { opened, request, response, reason: 'test', position: null });
+      await database().execute('parkTurn', { opened, request, response, reason: 'test', position: null });
     const [parked] = await database().sql('select reason, request_body, head from svc.parked_turns');
     assert.equal(Buffer.from(parked?.request_body as Uint8Array), Buffer.from([0, 255]));
     assert.equal(parked?.head, opened);

@@ -20,7 +20,7 @@ const call = (n: number, id: string, like: Partial<CallLike> = {}): JournalCall 
   capturedCall({ n, request: chat(`Question ${n}`), response: answered(id, `Answer ${n}`), ...like });
 
 databaseSuite('previousAnswers', (test, database) => {
-  const find = (response_id: string) => database().ask('previousAnswers', { response_id });
+  const find = (response_id: string) => database().execute('previousAnswers', { response_id });
   const callsOf = (found: readonly PreviousAnswer[]) => found.map(({ call_id }) => call_id);
   /** The node as it stands, by the call that showed it first and its role. */
   const node = async (call_id: string, role: string) => {
@@ -105,7 +105,7 @@ databaseSuite('previousAnswers', (test, database) => {
       inConversation(4, 'conv_1', null),
     ]);
     const last = (conversation_id: string, before = '2100-01-01T00:00:00Z') =>
-      database().ask('lastAnswers', {
+      database().execute('lastAnswers', {
         session_id: sessionId('unknown', conversation_id),
         conversation_id,
         before,
