@@ -1,7 +1,7 @@
 /** What does a service that runs say of itself? Asked at the address that this configuration gives, once it was recognised. */
 import { parseListen } from '../config/listen.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { getJson, type JsonResponse, type NoReply } from './ask-api.ts';
+import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
 import { publishedAddresses, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import type { Listener, ListenerState } from './status-page.ts';

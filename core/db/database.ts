@@ -1,5 +1,5 @@
 /** How does anyone ask the database? By the name of a question, whichever database stands behind it and in whichever thread. */
-import type { operations } from './questions.ts';
+import type { operations } from './operations.ts';
 
 export type Operations = typeof operations;
 export type OperationName = keyof Operations;

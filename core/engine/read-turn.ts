@@ -20,7 +20,7 @@ import type { Reply, RequestHead } from '../model/reply.ts';
 import { noUsage } from '../model/usage.ts';
 import { echoed } from '../provider/echoed.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
-import { noTraits, traitsOf } from './call-said.ts';
+import { noTraits, traitsOf } from './call-traits.ts';
 import { messageOf, messageSlice } from './message-of.ts';
 import { type AnswerBytes, readAnswer } from './read-answer.ts';
 import type { Reader } from './reader.ts';

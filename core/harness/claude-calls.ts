@@ -3,7 +3,7 @@ import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { fields, isFields, parsed, text } from '../provider/json.ts';
 import type { CallTraits, PermissionVerdict } from './harness.ts';
-import { isProbe, textOf, wordsOf } from './said.ts';
+import { isProbe, textOf, wordsOf } from './message-text.ts';
 
 /**
  * Reference section 4.4; the first that holds decides, and a call of which none holds is the conversation (DESIGN section 7).

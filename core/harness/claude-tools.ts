@@ -2,7 +2,7 @@
 import type { ContentBlock } from '../model/content-block.ts';
 import { fields, text } from '../provider/json.ts';
 import type { SpawnRequest, Task } from './harness.ts';
-import { resultText } from './said.ts';
+import { resultText } from './message-text.ts';
 import { bounded, task, wholeList } from './tasks.ts';
 
 type ToolAsked = { tool_name: string; tool_input: unknown };

@@ -5,7 +5,7 @@ import { CONTINUATION, callKind, judgedAction, titleIn, verdict } from './claude
 import { spawn, spawned, tasksAfter } from './claude-tools.ts';
 import { readClaudeTranscript } from './claude-transcript.ts';
 import type { CallTraits, Harness, HarnessSigns, Surroundings } from './harness.ts';
-import { wordsOf } from './said.ts';
+import { wordsOf } from './message-text.ts';
 import { idOf, noSigns, objectIn, versionIn } from './signs.ts';
 import { lineAfter } from './surroundings.ts';
 

@@ -5,7 +5,7 @@ import { type HeaderList, wordOf } from '../model/headers.ts';
 import { fields, isFields, parsed, text } from '../provider/json.ts';
 import { readCodexTranscript } from './codex-transcript.ts';
 import type { CallTraits, Harness, HarnessSigns, SpawnRequest, Surroundings, Task } from './harness.ts';
-import { resultText, wordsOf } from './said.ts';
+import { resultText, wordsOf } from './message-text.ts';
 import { idOf, noSigns, objectIn } from './signs.ts';
 import { between } from './surroundings.ts';
 import { wholeList } from './tasks.ts';

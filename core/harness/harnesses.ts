@@ -16,9 +16,9 @@ import type {
   Surroundings,
   Task,
 } from './harness.ts';
+import { isProbe } from './message-text.ts';
 import { opencode } from './opencode.ts';
 import { pi } from './pi.ts';
-import { isProbe } from './said.ts';
 import { noSurroundings } from './surroundings.ts';
 
 /** The first that recognises something decides. */

@@ -4,7 +4,7 @@ import type { ContentBlock } from '../model/content-block.ts';
 import { wordOf } from '../model/headers.ts';
 import { fields } from '../provider/json.ts';
 import type { CallTraits, Harness } from './harness.ts';
-import { textOf } from './said.ts';
+import { textOf } from './message-text.ts';
 import { noSigns, versionIn } from './signs.ts';
 import { lineAfter } from './surroundings.ts';
 import { wholeList } from './tasks.ts';

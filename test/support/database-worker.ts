@@ -1,7 +1,7 @@
 /** The database thread of tests: the real one, with questions that production has no way to ask. */
 import { sql as statement } from 'drizzle-orm';
-import { serveQuestions } from '../../core/db/client/serve-questions.ts';
-import { operations } from '../../core/db/questions.ts';
+import { serveQuestions } from '../../core/db/client/serve-operations.ts';
+import { operations } from '../../core/db/operations.ts';
 import type { Sql } from '../../core/db/sql.ts';
 import { rawSql } from './raw-sql.ts';
 

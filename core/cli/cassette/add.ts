@@ -14,8 +14,8 @@ import { resolveSource } from '../../cassette/source.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { plain } from '../units.ts';
-import { describeSource, type SourceDescription } from './ask-source.ts';
-import { configFromOptions } from './given-config.ts';
+import { configFromOptions } from './config-from-options.ts';
+import { describeSource, type SourceDescription } from './describe-source.ts';
 import { putInPlace, type Staged, stage, wantedOf } from './install.ts';
 import { missingSettings, type Permission, permissionPage, variableOf } from './permission-page.ts';
 

@@ -14,8 +14,8 @@ import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
 import { openDatabase } from '../../db/open.ts';
 import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
-import { describeSource } from './ask-source.ts';
-import { configFromOptions } from './given-config.ts';
+import { configFromOptions } from './config-from-options.ts';
+import { describeSource } from './describe-source.ts';
 
 /** 0: it will be let in. @param version of this service */
 export async function checkCassette(

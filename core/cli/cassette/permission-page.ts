@@ -7,8 +7,8 @@ import type { Isolation } from '../../cassette/running.ts';
 import type { DeclaredSetting } from '../../cassette/setting-value.ts';
 import { shownSource } from '../../cassette/shown-source.ts';
 import { lasting, plain } from '../units.ts';
-import type { SourceDescription } from './ask-source.ts';
 import type { Dependency } from './checked-lock.ts';
+import type { SourceDescription } from './describe-source.ts';
 
 export type Permission = SourceDescription & {
   /** Installed name. */

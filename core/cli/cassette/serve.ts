@@ -29,7 +29,7 @@ import type { HttpEnv } from '../../http/routes.ts';
 import { openLog } from '../../log.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { Io } from '../io.ts';
-import { configFromOptions } from './given-config.ts';
+import { configFromOptions } from './config-from-options.ts';
 
 const GRACE_MS = 10_000;
 

@@ -2,7 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
-import { patience } from '../questions.ts';
+import { patience } from '../operations.ts';
 import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.ts';
 import type { Doing, Notice, PortReply, Wish } from './ports.ts';
 import { connectServer } from './server.ts';

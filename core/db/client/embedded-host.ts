@@ -7,7 +7,7 @@ import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
 import { gaugeMemory, openGauge } from './gauge.ts';
 import type { Doing, Notice, Order, ThreadReport } from './ports.ts';
-import type { DatabaseThread } from './serve-questions.ts';
+import type { DatabaseThread } from './serve-operations.ts';
 
 export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) => Worker;
 

@@ -1,7 +1,7 @@
 /** The entry of the database thread. */
 import { yieldToListeners } from '../../yield-to-listeners.ts';
-import { operations } from '../questions.ts';
-import { serveQuestions } from './serve-questions.ts';
+import { operations } from '../operations.ts';
+import { serveQuestions } from './serve-operations.ts';
 
 yieldToListeners(5);
 await serveQuestions(operations);

@@ -3,7 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
-import { operations, patience } from '../questions.ts';
+import { operations, patience } from '../operations.ts';
 import type { Sql } from '../sql.ts';
 import { connectionIsLost, databaseError, lostConnection } from './failure.ts';
 import { client } from './server-client.ts';

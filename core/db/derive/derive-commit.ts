@@ -5,7 +5,7 @@ import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
 import { jsonText, pgArray } from '../literals.ts';
-import { recordDerived } from '../note-change.ts';
+import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
 import { LINK, LINK_KEY, ROLLUP, SPAN, TRACE } from './projection-columns.ts';

@@ -6,7 +6,7 @@ import type { CallKind } from '../../model/call-kind.ts';
 import type { Identity } from '../../model/identity.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import { hasBodies, isWhole } from '../store/kept-turns.ts';
+import { hasBodies, isWhole } from '../store/stored-turns.ts';
 import { effectiveIdentity } from './effective-identity.ts';
 
 /**

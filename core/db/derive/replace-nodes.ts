@@ -9,8 +9,8 @@ import { holdSlices } from '../store/purge-count.ts';
 import { insertCalls, insertNodes, type PlacedNode, type PlacedRow } from '../store/put-nodes.ts';
 import { putSlices } from '../store/put-slices.ts';
 import { lastCorrection } from './session-turns.ts';
-import { unchangedCalls, unchangedNodes } from './standing-rows.ts';
 import { mendHeads } from './transcript-readings.ts';
+import { unchangedCalls, unchangedNodes } from './unchanged-rows.ts';
 
 export type NewReading = {
   session_id: string;

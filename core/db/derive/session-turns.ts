@@ -2,7 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import { hasBodies } from '../store/kept-turns.ts';
+import { hasBodies } from '../store/stored-turns.ts';
 import { effectiveAgent } from './effective-identity.ts';
 
 export type TurnToRead = {

@@ -1,6 +1,6 @@
 /** How does a session go out of sight? By a mark beside the projection, which no later turn and no derivation takes away. */
 import { sql } from 'drizzle-orm';
-import { recordChange } from '../note-change.ts';
+import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 
 /** The raw turns stay. @returns false when there is no such session, or it is deleted already */

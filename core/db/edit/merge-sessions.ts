@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { markFromScratch } from '../derive/mark-from-scratch.ts';
 import { pgArray } from '../literals.ts';
-import { recordChange } from '../note-change.ts';
+import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { countMoved, emptyOut, setTimes, turnsOf } from './move-turns.ts';

@@ -1,7 +1,7 @@
 /** What follows for two sessions when turns of one come to count for the other? */
 import { type SQL, sql } from 'drizzle-orm';
 import { pgArray } from '../literals.ts';
-import { recordChange } from '../note-change.ts';
+import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { removeProjections } from './purge-session.ts';
 

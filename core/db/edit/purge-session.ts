@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { hexArray, pgArray } from '../literals.ts';
-import { recordChange } from '../note-change.ts';
+import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';

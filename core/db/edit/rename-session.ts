@@ -1,6 +1,6 @@
 /** What do people call a session? Their name stands beside the projection, so that deriving it again does not lose it. */
 import { sql } from 'drizzle-orm';
-import { recordChange } from '../note-change.ts';
+import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 
 /** @param display_name null: none. @returns false, and nothing is changed, when there is no such session or it is deleted */

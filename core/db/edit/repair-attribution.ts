@@ -4,7 +4,7 @@ import { sessionId } from '../../capture/identity.ts';
 import { Refusal } from '../../errors.ts';
 import { markFromScratch } from '../derive/mark-from-scratch.ts';
 import { pgArray } from '../literals.ts';
-import { recordChange } from '../note-change.ts';
+import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { holdSlices } from '../store/purge-count.ts';
 import { countMoved, setTimes } from './move-turns.ts';

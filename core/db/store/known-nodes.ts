@@ -4,7 +4,7 @@ import type { ChainLink, KnownNode } from '../../capture/conversation.ts';
 import type { CallNodes } from '../../model/node.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import { isCarriedAnswer } from './brought-answers.ts';
+import { isCarriedAnswer } from './carried-answers.ts';
 import type { SessionKey, Unplaced } from './placement.ts';
 
 /** `opened_by` is the request that opened the session, and its key. */

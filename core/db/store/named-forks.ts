@@ -1,9 +1,9 @@
 /** Where does a session come from whose first call brings another session's history along? Its deepest answer that another one holds says so. */
 import { sql } from 'drizzle-orm';
 import { jsonText } from '../literals.ts';
-import { recordChange } from '../note-change.ts';
+import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
-import { isCarriedAnswer } from './brought-answers.ts';
+import { isCarriedAnswer } from './carried-answers.ts';
 import type { Placement, Unplaced } from './placement.ts';
 
 type Placed = Pick<Unplaced, 'identity' | 'nodes' | 'requested_at'> & { place: Pick<Placement, 'session_id'> };

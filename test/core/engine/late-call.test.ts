@@ -4,7 +4,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
-import { isCarriedAnswer } from '../../../core/db/store/brought-answers.ts';
+import { isCarriedAnswer } from '../../../core/db/store/carried-answers.ts';
 import { capturedCall, chat, chatAnswer, takeIn } from '../../support/captured-calls.ts';
 import { dagDump } from '../../support/dag-dump.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { callPurpose, titleIn, verdictIn } from '../../../core/harness/harnesses.ts';
-import { callSaid, message } from '../../support/call-said.ts';
+import { callSaid, message } from '../../support/call-traits.ts';
 
 const test = suite('Claude Code’s calls');
 

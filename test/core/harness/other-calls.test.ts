@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { callPurpose, harnessOf, threadIn, titleIn } from '../../../core/harness/harnesses.ts';
 import type { HeaderList } from '../../../core/model/headers.ts';
-import { callSaid, message } from '../../support/call-said.ts';
+import { callSaid, message } from '../../support/call-traits.ts';
 
 const test = suite('calls of Codex and opencode');
 

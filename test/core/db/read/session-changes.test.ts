@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { eventId, readEventId } from '../../../../core/api/event-id.ts';
 import { openPool } from '../../../../core/db/client/server.ts';
-import { recordChange } from '../../../../core/db/note-change.ts';
 import { type ChangePosition, EVERYTHING } from '../../../../core/db/read/session-changes.ts';
+import { recordChange } from '../../../../core/db/record-change.ts';
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
 
 const sessionId = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;

@@ -1,7 +1,7 @@
 /** What does a request say that tells its purpose? Looked up when it is asked for, so that a long history costs nothing. */
 import { parseElement } from '../capture/slices.ts';
 import type { CallTraits } from '../harness/harness.ts';
-import { textOf } from '../harness/said.ts';
+import { textOf } from '../harness/message-text.ts';
 import type { Message } from '../model/bucket.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { fields, text } from '../provider/json.ts';
