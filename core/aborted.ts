@@ -1,4 +1,4 @@
-/** When is it over whatever is being waited for? When its signal says so: what is waited for need not listen to it. */
+/** Ends a wait when its signal aborts, although what is waited for does not listen to the signal. */
 
 /** Rejects when the signal aborts, with its reason; for `Promise.race`. */
 export const aborted = (signal: AbortSignal): Promise<never> =>

@@ -1,4 +1,4 @@
-/** Every way we say no. Codes are stable and documented; add one here and the compiler asks for its status in http/failure.ts. */
+/** The errors of the service. Codes are stable and documented; for a new one the compiler requires a status in http/failure.ts. */
 export type RefusalCode =
   | 'bad-request'
   | 'session-unknown'
@@ -22,7 +22,7 @@ export type RefusalCode =
   | 'cassette-late'
   | 'database-unavailable';
 
-/** A request we understood and will not serve. Anything else that is thrown is our bug. */
+/** A request that was understood and is not served. Anything else that is thrown is a bug. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: RefusalCode;
@@ -32,7 +32,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The operator asked for something that cannot be: printed without a stack, exit status 2 for usage, 1 otherwise. */
+/** The operator asked for something impossible: printed without a stack, exit status 2 for usage, 1 otherwise. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
   readonly exitCode: 1 | 2;
@@ -42,7 +42,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** The database said no. `sqlstate` is PostgreSQL's code or '' (connection lost); the message never holds a parameter. */
+/** The database failed or refused. `sqlstate` is PostgreSQL's code or '' (connection lost); the message never holds a parameter. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError';
   readonly sqlstate: string;

@@ -1,25 +1,25 @@
-/** What do operators count? Names and closed label sets in one place; a registry for each process or thread, none for the world. */
+/** The Prometheus metrics: names and closed label sets in one place; a registry for each process or thread, no global one. */
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Whose registry it is: `engine` is merged into its process's own and therefore names no build. */
+/** The owner of a registry. `engine`, a thread, is merged into its process's own and therefore names no build. */
 export type ProcessRole = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine';
 
-/** What `registry.getMetricsAsJSON()` tells of one registry: plain values that pass between threads. */
+/** The result of `registry.getMetricsAsJSON()`: plain values that pass between threads. */
 export type MetricsSnapshot = readonly unknown[];
 
-type CassetteFigures = {
+type CassetteMetrics = {
   name: string;
   admitted: boolean;
   restarts: number;
-  /** null: it tells none. */
+  /** null: it reports none. */
   progress: { done: number; pending: number; failed: number } | null;
 };
 
 export type Metrics = {
   registry: Registry;
-  /** A request that passed the proxy, by how it ended as far as the proxy can know. */
+  /** A request that passed the proxy, by its outcome as far as the proxy knows it. */
   proxyRequest(provider: string, outcome: string): void;
-  /** A request that is no turn, by the reason; once, by whoever books it. */
+  /** A request that is no turn, by the reason; once, by whoever counts it in the coverage. */
   notCaptured(reason: string): void;
   addedTtfb(seconds: number): void;
   journal(state: { bytes: number; oldestSeconds: number }): void;
@@ -27,16 +27,16 @@ export type Metrics = {
   intakeBatch(seconds: number): void;
   derived(seconds: number): void;
   derivePending(state: { lagSeconds: number; queue: number; parked: number }): void;
-  /** All cassettes of the list as they are now: names are the operator's, so they are few. */
-  cassettes(all: readonly CassetteFigures[]): void;
+  /** All cassettes of the list as they are now. Names come from the operator, so they are few. */
+  cassettes(all: readonly CassetteMetrics[]): void;
   apiRequest(request: { route: string; method: string; status: number; seconds: number }): void;
-  /** A body that came to be appended, by what became of it. */
+  /** A body that was sent to be appended, by its result. */
   ingestWrite(provider: string, status: IngestStatus): void;
   /** The size of a body that was newly accepted. */
   ingestBody(provider: string, bytes: number): void;
-  /** Time from a body that was read to the verdict on it. */
+  /** Seconds from the end of a body to the verdict on it. */
   ingestWait(seconds: number): void;
-  /** The text exposition of this registry and the given ones, added up. */
+  /** The text exposition of this registry and `others`, added up. */
   text(others?: readonly MetricsSnapshot[]): Promise<string>;
 };
 
@@ -63,32 +63,32 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       registers,
     }).set({ version, role }, 1);
 
-  // What happens in every call that passes is noted, and counted when it is asked for: prom-client's own counting costs a call microseconds.
-  const passed = new Map<string, number>(); // by provider, space, outcome
+  // What happens in every call is buffered here and counted at the scrape: prom-client's own counting costs a call microseconds.
+  const requestCounts = new Map<string, number>(); // by `<provider> <outcome>`
   const proxyRequests = new Counter({
     name: 'svc_proxy_requests_total',
     help: 'Requests that came to the proxy',
     labelNames: ['provider', 'outcome'],
     registers,
     collect() {
-      for (const [what, times] of passed) {
-        const [provider = '', outcome = ''] = what.split(' ');
-        this.inc({ provider: known(provider, PROVIDERS, 'unknown'), outcome: known(outcome, OUTCOMES) }, times);
+      for (const [labels, count] of requestCounts) {
+        const [provider = '', outcome = ''] = labels.split(' ');
+        this.inc({ provider: known(provider, PROVIDERS, 'unknown'), outcome: known(outcome, OUTCOMES) }, count);
       }
-      passed.clear();
+      requestCounts.clear();
     },
   });
   const notCaptured = counter('svc_capture_not_captured_total', 'Requests that are no turn', ['reason']);
-  const added: number[] = [];
+  const bufferedTtfb: number[] = [];
   const addedTtfb = new Histogram({
     name: 'svc_proxy_added_ttfb_seconds',
     help: 'Time to first byte that the proxy adds',
     buckets: FINE,
     registers,
-    collect: () => observeAdded(),
+    collect: () => flushTtfb(),
   });
-  const observeAdded = () => {
-    for (const seconds of added.splice(0)) addedTtfb.observe(seconds);
+  const flushTtfb = () => {
+    for (const seconds of bufferedTtfb.splice(0)) addedTtfb.observe(seconds);
   };
   const journalBytes = gauge('svc_journal_bytes', 'Journal on disk');
   const journalOldest = gauge(
@@ -125,21 +125,22 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const ingestBody = histogram('svc_ingest_body_bytes', 'Size of the bodies that were accepted', SIZES, ['provider']);
   const ingestWait = histogram('svc_ingest_write_seconds', 'Time from a body read to the verdict on it', COARSE);
 
-  // Operators alert on a series that grows; one that begins with its first count has not grown.
+  // Operators alert on a series that grows; one that begins with its first count has not grown. So each begins at 0.
   if (role === 'all' || role === 'proxy') {
-    for (const outcome of OUTCOMES) for (const provider of CALLED) proxyRequests.inc({ provider, outcome }, 0);
+    for (const outcome of OUTCOMES)
+      for (const provider of UPSTREAM_PROVIDERS) proxyRequests.inc({ provider, outcome }, 0);
     for (const reason of REASONS) notCaptured.inc({ reason }, 0);
   }
 
   return {
     registry,
     proxyRequest: (provider, outcome) => {
-      const what = `${provider} ${outcome}`;
-      passed.set(what, (passed.get(what) ?? 0) + 1);
+      const labels = `${provider} ${outcome}`;
+      requestCounts.set(labels, (requestCounts.get(labels) ?? 0) + 1);
     },
     notCaptured: (reason) => notCaptured.inc({ reason: known(reason, REASONS) }),
     addedTtfb: (seconds) => {
-      if (added.push(seconds) >= MOST_NOTED) observeAdded();
+      if (bufferedTtfb.push(seconds) >= MOST_BUFFERED) flushTtfb();
     },
     journal: ({ bytes, oldestSeconds }) => {
       journalBytes.set(bytes);
@@ -154,7 +155,7 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       deriveParked.set(parked);
     },
     cassettes: (all) => {
-      cassetteAdmitted.reset(); // who left the list is told no more
+      cassetteAdmitted.reset(); // a cassette that left the list is no longer reported
       cassetteRestarts.reset();
       cassetteItems.reset();
       for (const { name, admitted, restarts, progress } of all) {
@@ -169,8 +170,12 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       apiSeconds.observe({ route }, seconds);
     },
     ingestWrite: (provider, status) =>
-      ingestWrites.inc({ provider: known(provider, SENT, 'unknown'), status: known(status, WRITES) }),
-    ingestBody: (provider, bytes) => ingestBody.observe({ provider: known(provider, SENT, 'unknown') }, bytes),
+      ingestWrites.inc({
+        provider: known(provider, INGEST_PROVIDERS, 'unknown'),
+        status: known(status, INGEST_STATUSES),
+      }),
+    ingestBody: (provider, bytes) =>
+      ingestBody.observe({ provider: known(provider, INGEST_PROVIDERS, 'unknown') }, bytes),
     ingestWait: (seconds) => ingestWait.observe(seconds),
     text: async (others = []) =>
       others.length === 0
@@ -179,32 +184,32 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   };
 }
 
-const MOST_NOTED = 1_000; // times, before they are counted unasked
+const MOST_BUFFERED = 1_000; // observations, before they are counted without a scrape
 
 const FINE = [0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 const COARSE = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((step) => 256 * 4 ** step); // 256 B to 16 MiB
 
-/** Those whose upstreams the proxy knows. */
-const CALLED: readonly string[] = ['anthropic', 'openai', 'ollama'];
-const PROVIDERS: readonly string[] = [...CALLED, 'unknown'];
+/** Providers with an upstream that the proxy knows. */
+const UPSTREAM_PROVIDERS: readonly string[] = ['anthropic', 'openai', 'ollama'];
+const PROVIDERS: readonly string[] = [...UPSTREAM_PROVIDERS, 'unknown'];
 /** A transcript has no provider. */
-const SENT: readonly string[] = [...PROVIDERS, 'transcript'];
+const INGEST_PROVIDERS: readonly string[] = [...PROVIDERS, 'transcript'];
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-const WRITES = [
+const INGEST_STATUSES = [
   'accepted',
   'duplicate', // accepted before
-  'unusable', // kept all the same
+  'unusable', // stored all the same
   'reject_envelope',
   'reject_media_type',
   'reject_oversize',
   'busy', // no room for one more body
-  'unavailable', // nothing behind the listener to take it
+  'unavailable', // the engine behind the listener does not take it
   'failed',
 ] as const;
-export type IngestStatus = (typeof WRITES)[number];
+export type IngestStatus = (typeof INGEST_STATUSES)[number];
 
-/** The reasons for which a request is no turn. This file imports no noun; a test holds it against `core/model/coverage.ts`. */
+/** The reasons for which a request is no turn. This file imports nothing of the model; a test compares it with `core/model/coverage.ts`. */
 export const REASONS: readonly string[] = [
   'not_a_turn',
   'unsupported_format',
@@ -217,6 +222,6 @@ export const REASONS: readonly string[] = [
 ];
 const OUTCOMES: readonly string[] = ['captured', 'partial', ...REASONS];
 
-/** A value outside the list must not open a time series of its own. */
-const known = (value: string, values: readonly string[], otherwise = 'other') =>
-  values.includes(value) ? value : otherwise;
+/** A value outside the list must not create a time series of its own. */
+const known = (value: string, values: readonly string[], fallback = 'other') =>
+  values.includes(value) ? value : fallback;

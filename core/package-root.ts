@@ -1,4 +1,4 @@
-/** Where do the files lie that no compiler copies (migrations, contracts, web assets)? Under the folder that holds package.json. */
+/** The root of files that no compiler copies (migrations, contracts, web assets): the folder that holds package.json. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
-/** JSON of others, with every key as it is written. From Node 24 on, V8 takes some keys that hold an escape for others
- *  (nodejs/node#63785); where it does, texts with such a key are read here, and all others by JSON.parse. */
+/** Parses JSON of others with every key as written. From Node 24 on, V8 mistakes some keys that hold an escape for other keys
+ *  (nodejs/node#63785). Where it does, texts with such a key are parsed here, and all others by JSON.parse. */
 
-/** Whether JSON.parse misreads keys: tried once, with a key that nobody else has, since what it saw before decides what it reads. */
+/** Whether JSON.parse misreads keys: tried once, with a key that nobody else has, since its result depends on keys that it parsed before. */
 const misreads = (() => {
   const before = JSON.parse('{"svc-probe":[],"\\\\":0}') as object;
   return !('\n' in (JSON.parse('{"svc-probe":1,"\\n":2}') as object)) && '\\' in before;
@@ -15,13 +15,13 @@ export const parseJson: (json: string) => unknown = misreads
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const [OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE] = [0x5b, 0x7b, 0x5d, 0x7d];
 
-/** Whether a string with a backslash stands before a colon. Looks at the colons alone: texts are long, keys short. */
+/** Whether a string with a backslash precedes a colon. Searches from colon to colon, since texts are long and keys short. */
 export function holdsEscapedKey(json: string): boolean {
   if (!json.includes('\\')) return false;
   for (let colon = json.indexOf(':'); colon !== -1; colon = json.indexOf(':', colon + 1)) {
     let at = colon - 1;
     while (isSpace(json.charCodeAt(at))) at--;
-    if (json.charCodeAt(at) !== QUOTE || isEscaped(json, at)) continue; // it stands in a text
+    if (json.charCodeAt(at) !== QUOTE || isEscaped(json, at)) continue; // a colon within a text
     for (at--; at >= 0 && json.charCodeAt(at) !== QUOTE; at--) if (json.charCodeAt(at) === BACKSLASH) return true;
     if (isEscaped(json, at)) return true;
   }
@@ -30,10 +30,10 @@ export function holdsEscapedKey(json: string): boolean {
 
 type Members = Record<string, unknown>;
 
-/** Reads each key as a text of its own, which V8 gets right. Without recursion, since nesting is deep at a stranger's will. */
+/** Parses each key as a text of its own, which V8 gets right. Without recursion, since a stranger decides how deep the nesting is. */
 export function parseByKey(json: string): unknown {
-  JSON.parse(json); // throws for what is no JSON, so that what follows need not look for it
-  const within: (unknown[] | Members)[] = [];
+  JSON.parse(json); // throws for what is no JSON, so that the code below need not check for it
+  const stack: (unknown[] | Members)[] = [];
   let root: unknown;
   let into: unknown[] | Members | undefined;
   let key: string | undefined;
@@ -50,12 +50,12 @@ export function parseByKey(json: string): unknown {
     else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       const container = code === OPEN_BRACE ? {} : [];
       put(container);
-      within.push(container);
+      stack.push(container);
       into = container;
       at++;
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      within.pop();
-      into = within.at(-1);
+      stack.pop();
+      into = stack.at(-1);
       at++;
     } else {
       const end = code === QUOTE ? afterString(json, at) : afterWord(json, at);
@@ -76,7 +76,7 @@ function afterString(json: string, at: number): number {
   return end + 1;
 }
 
-/** After a number, `true`, `false` or `null`. */
+/** The end of a number, `true`, `false` or `null`. */
 function afterWord(json: string, at: number): number {
   let end = at + 1;
   while (end < json.length && !endsWord(json.charCodeAt(end))) end++;
@@ -87,7 +87,7 @@ const endsWord = (code: number) => code === COMMA || code === CLOSE_BRACE || cod
 
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
-/** Whether an odd number of backslashes stands before. */
+/** Whether an odd number of backslashes precedes. */
 function isEscaped(json: string, at: number): boolean {
   let before = at - 1;
   while (json.charCodeAt(before) === BACKSLASH) before--;

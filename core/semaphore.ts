@@ -1,18 +1,18 @@
-/** A semaphore: so many holders at a time, and those after them wait in the order in which they came. */
+/** A semaphore: at most so many holders at a time; further ones wait in the order in which they came. */
 
 export type Semaphore = {
-  /** @throws what `refuse` gives, when too many wait */
+  /** @throws the error that `refuse` returns, when too many wait */
   acquire(): Promise<void>;
   release(): void;
 };
 
-/** @param most how many may wait @param refuse what the one after them is given */
+/** @param limit how many may hold it at once @param maxWaiting how many may wait @param refuse makes the error for further ones */
 export function openSemaphore(
-  atOnce: number,
-  most = Number.POSITIVE_INFINITY,
+  limit: number,
+  maxWaiting = Number.POSITIVE_INFINITY,
   refuse: () => Error = () => new Error('Cannot wait: too many do'),
 ): Semaphore {
-  let free = atOnce;
+  let free = limit;
   const waiting: (() => void)[] = [];
   return {
     async acquire() {
@@ -20,7 +20,7 @@ export function openSemaphore(
         free -= 1;
         return;
       }
-      if (waiting.length >= most) throw refuse();
+      if (waiting.length >= maxWaiting) throw refuse();
       await new Promise<void>((resolve) => waiting.push(resolve));
     },
     release() {

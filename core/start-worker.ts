@@ -1,4 +1,4 @@
-/** How does a worker thread start, from source under tsx as well as from the built package? */
+/** Starts worker threads, from source under tsx as well as from the built package. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type ResourceLimits, type TransferListItem, Worker } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-/** How does a worker thread run TypeScript from source? It registers tsx, then imports the entry named by its first argument. */
+/** Runs a worker thread's TypeScript from source: registers tsx, then imports the entry named by the first argument. */
 import { register } from 'tsx/esm/api';
 
 register();

@@ -1,4 +1,4 @@
-/** The ingest API: takes what trusted clients have captured themselves. Every no it says is exactly `{"error": "…"}`. */
+/** The ingest API: takes what trusted clients have captured themselves. The body of every refusal is exactly `{"error": "…"}`. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { contractOf, type Document } from '../core/http/contract.ts';
 import { documentApp } from '../core/http/document.ts';
@@ -18,21 +18,21 @@ import { type AppendTranscript, transcriptsApp } from './transcripts.ts';
 import { type AppendTurn, turnsApp } from './turns.ts';
 
 export type IngestApi = {
-  /** Parsing, reading and storing happen behind it, off this thread. */
+  /** Parses, reads and stores the turn, off this thread. */
   append: AppendTurn;
   appendTranscript: AppendTranscript;
   log: Logger;
   metrics: Pick<Metrics, 'text' | 'ingestWrite' | 'ingestBody' | 'ingestWait'>;
   version: string;
-  /** Host names besides loopback, and the addresses that are bound. */
+  /** Allowed host names besides loopback, and the addresses that are bound. */
   allowedHosts: readonly string[];
-  /** Whether the header `x-svc-auth-subject` is believed. */
+  /** Whether the header `x-svc-auth-subject` is trusted. */
   trustCallerHeader: boolean;
-  /** Of the capture proxy, for clients that were pointed here. Absent: there is none. */
+  /** The port of the capture proxy, for clients that call here by mistake. Absent: there is none. */
   proxyPort?: () => number | null;
 };
 
-/** Bodies that are held at once, over all requests, from their first byte to their answer. */
+/** The limit for bodies in memory, over all requests, from their first byte to their response. */
 const BODIES_BYTES = 64 * 1024 * 1024;
 
 const Health = z.object({ status: z.literal('ok') }).openapi('Health', { examples: [{ status: 'ok' }] });
@@ -56,7 +56,7 @@ const ping = createRoute({
 
 export function ingestApi(parts: IngestApi) {
   const { append, appendTranscript, log, metrics, version, allowedHosts, trustCallerHeader } = parts;
-  const taking = { trustCallerHeader, room: openRoom(BODIES_BYTES), log, metrics };
+  const deps = { trustCallerHeader, room: openRoom(BODIES_BYTES), log, metrics };
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(guard(allowedHosts));
@@ -69,8 +69,8 @@ export function ingestApi(parts: IngestApi) {
   );
   app.use(sizeLimit({ log, metrics }));
   app.openapi(ping, (c) => c.json({ status: 'ok' } as const, 200));
-  app.route('/', turnsApp({ ...taking, append }));
-  app.route('/', transcriptsApp({ ...taking, append: appendTranscript }));
+  app.route('/', turnsApp({ ...deps, append }));
+  app.route('/', transcriptsApp({ ...deps, append: appendTranscript }));
   app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': METRICS_TYPE }));
   app.route(
     '/',
@@ -81,14 +81,14 @@ export function ingestApi(parts: IngestApi) {
   return app;
 }
 
-/** What is answered to bytes that never become a request of HTTP. */
+/** The response to bytes that are no HTTP request. */
 export const complaint: Complaint = (_status, error) => ({ type: 'application/json', body: JSON.stringify({ error }) });
 
 const ABOUT = { title: 'svc ingest API', failures: REJECTIONS };
 
 const unanswered = () => Promise.reject(new Error('Cannot append: no database is behind a contract'));
 
-/** The contract, compiled from the routes with nothing behind them. */
+/** The contract, compiled from the routes without a database. */
 export const ingestContract = (version: string): Document =>
   contractOf(
     ingestApi({

@@ -1,4 +1,4 @@
-/** Which bodies are let in? JSON in plain bytes, of a size that is checked before anything is read. (Seed, 'Limits'.) */
+/** Admission of request bodies: JSON in plain bytes, of a size that is checked before anything is read. */
 import type { Context, MiddlewareHandler } from 'hono';
 import type { HttpEnv } from '../core/http/routes.ts';
 import type { Logger } from '../core/log.ts';
@@ -7,18 +7,18 @@ import { MAX_INGEST_BYTES } from '../core/model/ingest.ts';
 import { type Body, type Room, readBody } from './read-body.ts';
 import { rejectUnread } from './rejection.ts';
 
-type Witness = { log: Logger; metrics: Pick<Metrics, 'ingestWrite'> };
+type Telemetry = { log: Logger; metrics: Pick<Metrics, 'ingestWrite'> };
 
-/** Refuses a POST that declares too large a body, wherever it goes, unread. */
+/** Refuses a POST that declares too large a body, whatever its path, without reading it. */
 export const sizeLimit =
-  (witness: Witness): MiddlewareHandler<HttpEnv> =>
+  (telemetry: Telemetry): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
-    if (c.req.method === 'POST' && (declaredBytes(c) ?? 0) > MAX_INGEST_BYTES) return rejectOversize(c, witness);
+    if (c.req.method === 'POST' && (declaredBytes(c) ?? 0) > MAX_INGEST_BYTES) return rejectOversize(c, telemetry);
     return next();
   };
 
-/** Counted, logged and answered; the connection ends with it. */
-export const rejectOversize = (c: Context<HttpEnv>, { log, metrics }: Witness): Response => {
+/** Counts, logs and answers the refusal; the connection ends with it. */
+export const rejectOversize = (c: Context<HttpEnv>, { log, metrics }: Telemetry): Response => {
   metrics.ingestWrite('unknown', 'reject_oversize');
   log.warn(
     {
@@ -33,7 +33,7 @@ export const rejectOversize = (c: Context<HttpEnv>, { log, metrics }: Witness): 
   return rejectUnread(c, 413, 'request body exceeds the ingest size limit');
 };
 
-/** Why the body cannot be read as JSON, told from its headers; null: it can be tried. */
+/** Why the headers show that the body cannot be read as JSON; null: it can be tried. */
 export const unreadable = (c: Context<HttpEnv>): string | null => {
   if (!isJson(c.req.header('content-type') ?? ''))
     return 'Cannot read the body: its content type is not application/json';
@@ -43,11 +43,11 @@ export const unreadable = (c: Context<HttpEnv>): string | null => {
     : 'Cannot read the body: it must come without content coding';
 };
 
-/** The body, held within the room; a sender that waits to be asked for it is asked now. */
+/** Reads the body within the room. A sender that waits for `100 Continue` gets it now. */
 export const takeBody = (c: Context<HttpEnv>, room: Room): Promise<Body> =>
   readBody(bytesOf(c), { declared: declaredBytes(c), limit: MAX_INGEST_BYTES, room });
 
-/** What is left unread after an early end stays on the connection, to be dropped while the answer is read. */
+/** The bytes of the body. After an early end the unread rest stays on the connection, to be dropped while the response is sent. */
 async function* bytesOf(c: Context<HttpEnv>): AsyncGenerator<Uint8Array, void> {
   const { incoming, outgoing } = c.env ?? {};
   if (!incoming) {
@@ -58,13 +58,13 @@ async function* bytesOf(c: Context<HttpEnv>): AsyncGenerator<Uint8Array, void> {
   yield* incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
 }
 
-/** Null: chunked, or not there. */
+/** The declared length; null: chunked, or no body. */
 const declaredBytes = (c: Context<HttpEnv>): number | null => {
   const declared = c.req.header('content-length') ?? '';
   return /^\d+$/.test(declared) ? Number(declared) : null;
 };
 
-/** `application/json` or a type built on it. JSON is UTF-8: in another charset it would be read as other characters. */
+/** Whether the type is `application/json` or ends in `+json`. JSON is UTF-8: in another charset it would be read as other characters. */
 const isJson = (contentType: string): boolean => {
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   if (!/^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json$/.test(type.trim())) return false;

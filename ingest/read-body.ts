@@ -1,69 +1,72 @@
-/** How is a body taken in whole, when its length is only what the sender says? Counted as it comes, before any of it is kept. */
+/** Reads a whole body whose length is only what the sender declares: bytes are counted as they come, before any of them is kept. */
 
-/** How many bytes of bodies may be held at once, over all requests. */
+/** A semaphore of bytes: it limits what may be held of bodies at once, over all requests. */
 export type Room = {
-  /** False when there is not so much left; then nothing was taken. */
+  /** False when fewer bytes are available; then none were taken. */
   take(bytes: number): boolean;
   give(bytes: number): void;
 };
 
 export const openRoom = (bytes: number): Room => {
-  let left = bytes;
+  let available = bytes;
   return {
-    take: (wanted) => {
-      if (wanted > left) return false;
-      left -= wanted;
+    take: (requested) => {
+      if (requested > available) return false;
+      available -= requested;
       return true;
     },
-    give: (back) => {
-      left += back;
+    give: (returned) => {
+      available += returned;
     },
   };
 };
 
 /**
- * `whole`: the bytes own their buffer, and hold their length of the room until it is given back. The others hold nothing.
- * `oversize`: past the limit. `busy`: no room left. `cut`: it ended before its end.
+ * `whole`: the bytes own their buffer, and take up their length of the room until the caller gives it back. The others take up nothing.
+ * `oversize`: over the limit. `busy`: no room available. `cut`: the connection broke before the end of the body.
  */
 export type Body = { kind: 'whole'; bytes: Uint8Array<ArrayBuffer> } | { kind: 'oversize' | 'busy' | 'cut' };
 
-type Reading = { declared: number | null; limit: number; room: Room };
+type ReadOptions = { declared: number | null; limit: number; room: Room };
 
-/** Room for a declared length is taken before the first byte is read, any other as it is needed. */
-export async function readBody(source: AsyncIterable<Uint8Array>, { declared, limit, room }: Reading): Promise<Body> {
+/** Takes room for a declared length before the first byte is read, and room for a chunked body as it is needed. */
+export async function readBody(
+  source: AsyncIterable<Uint8Array>,
+  { declared, limit, room }: ReadOptions,
+): Promise<Body> {
   if (declared !== null && declared > limit) return { kind: 'oversize' };
-  let held = new Uint8Array(0); // one buffer that grows: chunks of a byte each would cost a hundred times their length
+  let buffer = new Uint8Array(0); // one buffer that grows: chunks of a byte each would cost a hundred times their length
   let length = 0;
   const grow = (size: number): boolean => {
-    if (!room.take(size - held.byteLength)) return false;
+    if (!room.take(size - buffer.byteLength)) return false;
     const larger = new Uint8Array(size);
-    larger.set(held.subarray(0, length));
-    held = larger;
+    larger.set(buffer.subarray(0, length));
+    buffer = larger;
     return true;
   };
-  const give = (kind: 'oversize' | 'busy' | 'cut'): Body => {
-    room.give(held.byteLength);
+  const fail = (kind: 'oversize' | 'busy' | 'cut'): Body => {
+    room.give(buffer.byteLength);
     return { kind };
   };
 
-  if (!grow(declared ?? 0)) return give('busy');
+  if (!grow(declared ?? 0)) return fail('busy');
   try {
     for await (const chunk of source) {
       const reached = length + chunk.byteLength;
-      if (reached > limit) return give('oversize');
-      if (reached > held.byteLength && !grow(Math.min(limit, Math.max(reached, 2 * length, SMALLEST))))
-        return give('busy');
-      held.set(chunk, length);
+      if (reached > limit) return fail('oversize');
+      if (reached > buffer.byteLength && !grow(Math.min(limit, Math.max(reached, 2 * length, MIN_BUFFER_BYTES))))
+        return fail('busy');
+      buffer.set(chunk, length);
       length = reached;
     }
   } catch {
-    return give('cut'); // the connection broke; nothing else in here throws
+    return fail('cut'); // the connection broke; nothing else in here throws
   }
-  if (length < held.byteLength) {
-    room.give(held.byteLength - length);
-    held = held.slice(0, length);
+  if (length < buffer.byteLength) {
+    room.give(buffer.byteLength - length);
+    buffer = buffer.slice(0, length);
   }
-  return { kind: 'whole', bytes: held };
+  return { kind: 'whole', bytes: buffer };
 }
 
-const SMALLEST = 16 * 1024;
+const MIN_BUFFER_BYTES = 16 * 1024;

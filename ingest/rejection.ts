@@ -1,4 +1,4 @@
-/** How does this listener say no? One sentence in the field `error` and nothing beside it, whatever the status. (Seed, 'Errors'.) */
+/** The rejections of this listener: one sentence in the field `error` and nothing beside it, whatever the status. */
 import { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -11,15 +11,17 @@ export const Rejection = z
   .object({ error: z.string() })
   .openapi('Rejection', { examples: [{ error: 'Cannot find the path: nothing is served there' }] });
 
-/** How each reads, for the contract. */
+/** The format of all rejections, and an example of each status, for the contract. */
 export const REJECTIONS: Failures = {
   type: 'application/json',
   schema: 'Rejection',
-  example: (status, _method, told) => ({ error: typeof told === 'string' ? told : (MOSTLY[status] ?? '') }),
+  example: (status, _method, routeExample) => ({
+    error: typeof routeExample === 'string' ? routeExample : (EXAMPLES[status] ?? ''),
+  }),
 };
 
-/** As the code says them; a test asks for each. */
-const MOSTLY: Record<number, string> = {
+/** The sentences as the code has them; a test requests each. */
+const EXAMPLES: Record<number, string> = {
   400: 'Cannot read the request: it is malformed',
   403: 'Cannot answer as "evil.example": it is neither loopback nor among allowed_hosts',
   408: 'Cannot read the request: it came too slowly',
@@ -34,10 +36,10 @@ const MOSTLY: Record<number, string> = {
 /** The envelope of every rejection. */
 export const rejection: ProblemResponder = (c, status, _code, error) => c.json({ error }, status);
 
-/** A rejection of which the client may know before its body has been read: what it is still sending is taken and dropped. */
+/** A rejection that is sent before the body has been read: what the client is still sending is read and dropped. */
 export const rejectUnread = (c: Context<HttpEnv>, status: ContentfulStatusCode, error: string): Response => {
   const text = JSON.stringify({ error });
-  // Who waits to be asked for the body cannot tell whether it is still wanted, so that connection carries no further request.
+  // A client that waits for `100 Continue` cannot know whether the body is still wanted, so the connection carries no further request.
   if (c.req.header('expect') !== undefined) c.header('connection', 'close');
   const { incoming } = c.env ?? {};
   return c.body(incoming ? lingering(text, incoming) : text, status, {

@@ -1,4 +1,4 @@
-/** How does a body get to whoever keeps it, and its sender to an answer? The same way for all that can be appended. */
+/** The way of a body to the store and of its sender to a response: the same for everything that can be appended. */
 import type { Context } from 'hono';
 import { DatabaseError } from '../core/errors.ts';
 import type { HttpEnv } from '../core/http/routes.ts';
@@ -9,9 +9,9 @@ import type { Room } from './read-body.ts';
 import { rejection, rejectUnread } from './rejection.ts';
 
 /**
- * Keeps a body for good and says where it stands. Its buffer may be moved to another thread: it is not looked at again.
- * @param subject who sent it, as a trusted gateway has it; null where nobody says so
- * @throws {DatabaseError} transient: it was not kept and may be sent again
+ * Stores a body durably and returns where it is stored. Its buffer may be moved to another thread, so callers must not read it again.
+ * @param subject the sender, as a trusted gateway names it; null where none does
+ * @throws {DatabaseError} transient: it was not stored and may be sent again
  */
 export type Append<Verdict> = (body: Uint8Array<ArrayBuffer>, subject: string | null) => Promise<Verdict>;
 
@@ -24,8 +24,8 @@ export type Taking = {
 };
 
 export type Appendable<Verdict> = {
-  what: string; // as a sentence has it
-  /** Under which it is counted as long as there is no verdict. */
+  what: string; // its name in a sentence
+  /** The provider under which it is counted before there is a verdict. */
   provider: string;
   append: Append<Verdict>;
   answer(verdict: Verdict, bytes: number): Response;
@@ -33,10 +33,10 @@ export type Appendable<Verdict> = {
 
 export async function take<Verdict>(
   c: Context<HttpEnv>,
-  taking: Taking,
+  deps: Taking,
   { what, provider, append, answer }: Appendable<Verdict>,
 ): Promise<Response> {
-  const { metrics, room, trustCallerHeader } = taking;
+  const { metrics, room, trustCallerHeader } = deps;
   const why = unreadable(c);
   if (why) {
     metrics.ingestWrite(provider, 'reject_media_type');
@@ -45,16 +45,16 @@ export async function take<Verdict>(
   const body = await takeBody(c, room);
   switch (body.kind) {
     case 'oversize':
-      return rejectOversize(c, taking);
+      return rejectOversize(c, deps);
     case 'busy':
       metrics.ingestWrite(provider, 'busy');
       c.header('retry-after', '1');
       return rejectUnread(c, 503, `Cannot take the ${what}: too many bodies are under way; ask again`);
-    case 'cut': // answered all the same, though hardly anybody listens
+    case 'cut': // answered all the same, though the client has probably left
       metrics.ingestWrite(provider, 'reject_envelope');
       return rejection(c, 400, 'bad-request', 'Cannot read the body: it ended before it was whole');
   }
-  const bytes = body.bytes.byteLength; // asked now: what was moved to another thread has no length here
+  const bytes = body.bytes.byteLength; // read now: after the move to another thread its length here is 0
   const began = performance.now();
   try {
     const verdict = await append(body.bytes, (trustCallerHeader && c.req.header('x-svc-auth-subject')) || null);
@@ -68,7 +68,7 @@ export async function take<Verdict>(
   }
 }
 
-/** What both kinds of body can come to without being kept. */
+/** The response to a body of either kind that was not stored. */
 export function answerRejected(
   c: Context<HttpEnv>,
   { kind, error }: { kind: 'malformed' | 'unavailable'; error: string },

@@ -1,4 +1,4 @@
-/** POST /v1/ingest/transcript: a file that a harness keeps of its session is kept before it is answered. (Seed, 'Ingest API'.) */
+/** POST /v1/ingest/transcript: stores a file in which a harness keeps its session, before it answers. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';
@@ -69,7 +69,7 @@ const appendTranscript = createRoute({
   },
 });
 
-/** Transcripts are counted as if they were a provider of their own. */
+/** Transcripts are counted as a provider of their own. */
 const PROVIDER = 'transcript';
 
 export const transcriptsApp = (deps: TranscriptsApp) => {
@@ -90,18 +90,18 @@ function answer(c: Context<HttpEnv>, verdict: TranscriptVerdict, bytes: number, 
   const { metrics } = deps;
   switch (verdict.kind) {
     case 'accepted': {
-      const { raw_turn_id, session_id, deduped, told } = verdict;
+      const { raw_turn_id, session_id, deduped, told: upload } = verdict;
       metrics.ingestWrite(PROVIDER, deduped ? 'duplicate' : 'accepted');
       if (!deduped) metrics.ingestBody(PROVIDER, bytes);
       return c.json(
         {
           status: 'accepted',
           deduped,
-          records: told.records,
+          records: upload.records,
           session_id,
           raw_turn_id,
-          ...(!told.main && { agent_id: told.agent_id }),
-          ...(told.part && { part: told.part }),
+          ...(!upload.main && { agent_id: upload.agent_id }),
+          ...(upload.part && { part: upload.part }),
         },
         202,
       );

@@ -1,4 +1,4 @@
-/** POST /v1/ingest: a turn that a trusted client has captured itself is kept before it is answered. (Seed, 'Ingest API'.) */
+/** POST /v1/ingest: stores a turn that a trusted client has captured itself, before it answers. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';

@@ -32,11 +32,11 @@ export type ProxyDeps = {
   journal: Pick<Journal, 'book'> & { open(opened: CallOpened & { headers: RedactedHeaders }): RedactedCopy | null };
   /** @param path without query and provider prefix; null: no turn in any of our formats */
   formatOf(method: string, path: string): Pick<WireFormat, 'id'> | null;
-  /** Of this installation; the hash of a client's credential is made with it. */
+  /** The key of this installation, with which client credentials are hashed. */
   identityKey: Uint8Array;
-  /** Whether a request may come in at all; null lets it. What is refused here is no call and has no outcome. */
+  /** Admission of a request; null admits it. What is refused here is no call and has no outcome. */
   refuse(headers: IncomingHttpHeaders): { status: number; message: string } | null;
-  /** Once per request that was let in. */
+  /** Called once per request that was admitted. */
   count(provider: ProviderId, outcome: Outcome): void;
   /** What the proxy itself added to the time to first byte of one call. */
   addedTtfb(seconds: number): void;
@@ -45,26 +45,26 @@ export type ProxyDeps = {
   log: Logger;
 };
 
-/** A listener of Node's own server. Each answer is written by what it starts. */
+/** A request listener of Node's own server. Returns at once; the response is written by what it starts. */
 export const proxyHandler =
   (deps: ProxyDeps) =>
   (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     try {
       passCall(deps, incoming, outgoing);
     } catch (error) {
-      complain(deps, error);
+      logInternalError(deps, error);
       outgoing.destroy();
     }
   };
 
-/** Connections that are to change their protocol: passed as raw sockets. Of the protocols only the Responses socket is read. */
+/** The upgrade listener: such connections pass as raw sockets. Of the protocols on them only the Responses socket is read. */
 export const proxyUpgrade =
   (deps: ProxyDeps) =>
   (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
     try {
       passUpgrade(deps, incoming, socket, head);
     } catch (error) {
-      complain(deps, error);
+      logInternalError(deps, error);
       socket.destroy();
     }
   };
@@ -78,8 +78,8 @@ function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex,
     return;
   }
   const socketFormat = socketFormatOf(deps, route, incoming);
-  const keep = keptOf(incoming.headers, deps.config.capture.mode);
-  // its responses are turns of their own, so that a socket that ends badly, or never, is booked all the same
+  const keep = captureModeOf(incoming.headers, deps.config.capture.mode);
+  // each response on the socket is a turn of its own; the socket itself is recorded here, since it may end badly, or never
   bookOnly(deps, provider, !socketFormat ? 'unsupported_format' : keep === 'off' ? 'disabled' : 'not_a_turn');
   tunnel({
     incoming,
@@ -87,12 +87,12 @@ function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex,
     head,
     upstream: deps.upstreams.at(upstream),
     target,
-    witness(raw) {
+    observe(raw) {
       if (!socketFormat || keep === 'off') return null;
       try {
-        return socketWitness(deps, { provider, format: socketFormat, keep, raw }, incoming);
+        return socketObserver(deps, { provider, format: socketFormat, keep, raw }, incoming);
       } catch (error) {
-        complain(deps, error);
+        logInternalError(deps, error);
         return null;
       }
     },
@@ -115,17 +115,17 @@ function passCall(deps: ProxyDeps, incoming: IncomingMessage, outgoing: ServerRe
     outgoing,
     upstream: deps.upstreams.at(route.upstream),
     target: route.target,
-    witness: witnessOf(deps, route, incoming),
+    observer: observerOf(deps, route, incoming),
     failure: failureOf(deps, route, incoming),
     addedMs: (ms) => deps.addedTtfb(ms / 1000),
   });
 }
 
-/** Opens the copy of a call, before its first byte goes up, or books why there is none. */
-function witnessOf(deps: ProxyDeps, { provider, path }: Route, incoming: IncomingMessage): CallObserver {
+/** Opens the copy of a call before its first byte goes upstream, or records why there is none. */
+function observerOf(deps: ProxyDeps, { provider, path }: Route, incoming: IncomingMessage): CallObserver {
   const { headers, method = 'GET' } = incoming;
   const format = deps.formatOf(method, path);
-  const keep = keptOf(headers, deps.config.capture.mode);
+  const keep = captureModeOf(headers, deps.config.capture.mode);
   if (!format || keep === 'off') {
     bookOnly(deps, provider, format ? 'disabled' : outcomeWithoutFormat(method, path));
     return noCopy;
@@ -153,7 +153,7 @@ function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): CallO
     format,
     method,
     url: redactTarget(originForm(url)),
-    headers: believed(redactHeaders(rawHeaders), config.api.trust_caller_header),
+    headers: trustedHeaders(redactHeaders(rawHeaders), config.api.trust_caller_header),
     client_key: clientKeyOf(incoming, identityKey, config.proxy.project),
     project: config.proxy.project,
     keep,
@@ -167,11 +167,11 @@ function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): CallO
     maxBodyBytes: config.capture.max_body_bytes,
     declaredBytes,
     now,
-    booked: (outcome) => count(provider, outcome),
+    onOutcome: (outcome) => count(provider, outcome),
   });
 }
 
-/** A socket on which turns pass, in the format of what is posted to the same path; null: none that we can read. */
+/** The format of the turns on a WebSocket, which is that of a POST to the same path; null: no WebSocket, or a format that cannot be read. */
 function socketFormatOf(deps: ProxyDeps, { path }: Route, { method, headers }: IncomingMessage): FormatId | null {
   if (method !== 'GET' || !/^\s*websocket\s*$/i.test(headers.upgrade ?? '')) return null;
   const format = deps.formatOf('POST', path);
@@ -180,8 +180,8 @@ function socketFormatOf(deps: ProxyDeps, { path }: Route, { method, headers }: I
 
 type AgreedSocket = Pick<Turn, 'provider' | 'format' | 'keep'> & { raw: readonly string[] };
 
-/** Reads a socket's turns from a copy of its bytes. Where that cannot go on, what follows on the socket is booked once, with the reason. */
-function socketWitness(
+/** Reads a socket's turns from a copy of its bytes. Where reading cannot go on, the rest of the socket is recorded once, with the reason. */
+function socketObserver(
   deps: ProxyDeps,
   { raw, ...kind }: AgreedSocket,
   incoming: IncomingMessage,
@@ -209,7 +209,7 @@ function socketWitness(
   return reader;
 }
 
-/** The values of a header that may stand more than once, as one; null when it does not stand. */
+/** All values of a header that may occur more than once, joined into one; null when it is absent. */
 function joinedHeader(raw: readonly string[], name: string): string | null {
   const values = pairs(raw).flatMap(([sent, value]) => (sent.toLowerCase() === name ? [value] : []));
   return values.length > 0 ? values.join(', ') : null;
@@ -217,7 +217,7 @@ function joinedHeader(raw: readonly string[], name: string): string | null {
 
 type KnownClient = Client & { identityKey: Uint8Array; key: string };
 
-/** The client that last called on a connection, forgotten with it: nearly always it calls again. */
+/** A cache of the client that last called on each connection, since nearly always the same one calls again. It ends with the connection. */
 const clients = new WeakMap<Duplex, KnownClient>();
 
 function clientKeyOf({ socket, headers }: IncomingMessage, identityKey: Uint8Array, project: string): string {
@@ -239,17 +239,17 @@ function clientKeyOf({ socket, headers }: IncomingMessage, identityKey: Uint8Arr
   return key;
 }
 
-/** A caller's name is worth something only where a gateway sets it; anybody else could claim another's. It is not kept then. */
-const believed = (headers: RedactedHeaders, trusted: boolean): RedactedHeaders =>
+/** The name of a caller is stored only where a gateway sets it, since anybody else could claim another's. */
+const trustedHeaders = (headers: RedactedHeaders, trusted: boolean): RedactedHeaders =>
   trusted ? headers : withoutHeader(headers, 'x-svc-auth-subject');
 
-/** The less of what the operator and the caller allow. */
-function keptOf(headers: IncomingHttpHeaders, mode: Config['capture']['mode']): Config['capture']['mode'] {
-  const asked = String(headers['x-svc-capture'] ?? '')
+/** How much is captured: the lesser of what the operator and the caller allow. */
+function captureModeOf(headers: IncomingHttpHeaders, mode: Config['capture']['mode']): Config['capture']['mode'] {
+  const requested = String(headers['x-svc-capture'] ?? '')
     .trim()
     .toLowerCase();
-  if (mode === 'off' || asked === 'off') return 'off';
-  return mode === 'metadata' || asked === 'metadata' ? 'metadata' : 'full';
+  if (mode === 'off' || requested === 'off') return 'off';
+  return mode === 'metadata' || requested === 'metadata' ? 'metadata' : 'full';
 }
 
 function bookOnly({ journal, count, now }: ProxyDeps, provider: ProviderId, outcome: Outcome): void {
@@ -257,14 +257,14 @@ function bookOnly({ journal, count, now }: ProxyDeps, provider: ProviderId, outc
   count(provider, outcome);
 }
 
-/** Our own bug costs one call, not the process. Its text may quote headers, so only its kind is told. */
-const complain = ({ log }: ProxyDeps, error: unknown) =>
+/** A bug of ours costs one call, not the process. The text of the error may quote headers, so only its kind is logged. */
+const logInternalError = ({ log }: ProxyDeps, error: unknown) =>
   log.error(
     { kind: (error as NodeJS.ErrnoException).code ?? (error as Error).name },
     'Cannot pass a call: internal error',
   );
 
-/** What we say in the upstream's place to a call that goes to none; null: it goes. One that has lost its way is booked, as no turn. */
+/** The response to a call that is not forwarded; null: it is forwarded. A misdirected call is recorded as no turn. */
 function refusalOf(deps: ProxyDeps, route: Route, incoming: IncomingMessage): { status: number; body: string } | null {
   const barred = deps.refuse(incoming.headers);
   if (barred) return { status: barred.status, body: errorBody(speakerOf(route), barred.status, barred.message) };

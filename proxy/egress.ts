@@ -1,4 +1,4 @@
-/** By which way does a call leave? Straight, or through the forward proxy that the environment names. */
+/** The way by which a call leaves: straight, or through the forward proxy that the environment names. */
 import { type AgentOptions, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ export type Egress = { httpProxy: string; httpsProxy: string; noProxy: string };
 export const noEgress: Egress = { httpProxy: '', httpsProxy: '', noProxy: '' };
 
 /**
- * The forward proxy for an upstream, or null for the straight way. This machine itself is never asked for through a proxy.
+ * The forward proxy for an upstream, or null for a direct connection. This machine itself is never reached through a proxy.
  * @throws {OperatorError} when the environment names something that is no http proxy
  */
 export function forwardProxyOf(upstream: URL, { httpProxy, httpsProxy, noProxy }: Egress): URL | null {
@@ -27,7 +27,7 @@ export function forwardProxyOf(upstream: URL, { httpProxy, httpsProxy, noProxy }
   return proxy;
 }
 
-/** What a forward proxy asks for, from the user part of its address; null when there is none. */
+/** The `Proxy-Authorization` for a forward proxy, from the user part of its address; null when there is none. */
 export function proxyAuthorization(proxy: URL): string | null {
   if (proxy.username === '') return null;
   const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
@@ -76,7 +76,7 @@ function openTunnel(proxy: URL, host: string, port: number | string): Promise<Du
   });
 }
 
-/** A URL's host as sockets want it: without the brackets of IPv6. */
+/** The host of a URL as sockets expect it: without the brackets of IPv6. */
 export const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
 const isLoopback = (host: string) => /^(localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i.test(host);

@@ -1,6 +1,6 @@
-/** Why was a provider not reached? In a sentence that its client may read. */
+/** Why a provider was not reached, in a sentence that its client may read. */
 
-/** Why an upstream could not be reached, by the system's own code: an error's text may hold addresses and headers. @param upstream without secrets */
+/** The sentence for an error, made from its code, since its text may hold addresses and headers. @param upstream without secrets */
 export function unreachable(error: Error, upstream: string): string {
   const code = (error as NodeJS.ErrnoException).code ?? firstCode(error);
   if (code === undefined) return `Cannot reach the upstream ${upstream}: the connection failed`;
@@ -34,6 +34,6 @@ const REASONS: Record<string, string> = {
   HPE_HEADER_OVERFLOW: 'the headers of its answer are too large',
 };
 
-/** Several addresses tried: the errors stand inside. */
+/** When several addresses were tried, the errors are inside an AggregateError. */
 const firstCode = (error: Error): string | undefined =>
   error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException | undefined)?.code : undefined;

@@ -1,6 +1,6 @@
 /**
- * How does one call pass? Both bodies stream as they come, each side's pace rules the other, and an end that is torn on one
- * side is torn on the other. A witness sees the bytes go by and is never waited for.
+ * Forwards one call: both bodies stream as they come, with backpressure from each side to the other, and a connection that is cut on one
+ * side is cut on the other. An observer sees the bytes pass; the call never waits for it.
  */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Ending } from '../core/model/coverage.ts';
@@ -8,12 +8,12 @@ import { endToEnd, pairs, towardsUpstream } from './headers.ts';
 import { sweeping } from './sweep.ts';
 import type { Upstream } from './upstream.ts';
 
-/** Told of all that passes, in the order of passing; `ended` is the last, once, when both sides are done with the call. */
+/** Called for all that passes, in the order of passing. `ended` is the last call and comes once, when both sides are done. */
 export type CallObserver = {
-  asked(bytes: Buffer): void;
-  /** @param raw headers of the answer as they came */
-  answered(status: number, raw: readonly string[]): void;
-  replied(bytes: Buffer): void;
+  requestBytes(bytes: Buffer): void;
+  /** @param raw headers of the response as they came */
+  responseHead(status: number, raw: readonly string[]): void;
+  responseBytes(bytes: Buffer): void;
   /** @param requestWhole whether the request had come to its end by then */
   ended(ending: Ending, requestWhole: boolean): void;
 };
@@ -23,19 +23,19 @@ export type ForwardedCall = {
   outgoing: ServerResponse;
   upstream: Upstream;
   target: string;
-  witness: CallObserver;
-  /** What the client reads when no answer comes: a JSON document. */
+  observer: CallObserver;
+  /** The body of the response to the client when the upstream gives none: a JSON document. */
   failure(error: Error): string;
-  /** Time that the call spent in here until the answer's head was on its way, waiting for others not counted. */
+  /** Time that the proxy itself took until the response head was sent; waiting for client and upstream is not counted. */
   addedMs(ms: number): void;
 };
 
 export function forward(exchange: ForwardedCall): void {
-  const { incoming, outgoing, upstream, target, witness } = exchange;
+  const { incoming, outgoing, upstream, target, observer } = exchange;
   const began = performance.now();
   const method = incoming.method ?? 'GET';
   let ending: Ending = 'client_closed'; // until we know better
-  let handedOver = false; // the answer's last byte has reached the client's socket
+  let delivered = false; // the last byte of the response has reached the client's socket
   let settled = false;
   const expectsBody = hasBody(incoming);
   let requestWhole = !expectsBody;
@@ -44,26 +44,26 @@ export function forward(exchange: ForwardedCall): void {
   const settle = () => {
     if (settled) return;
     settled = true;
-    incoming.socket.off('close', leave);
-    witness.ended(ending, requestWhole);
+    incoming.socket.off('close', abort);
+    observer.ended(ending, requestWhole);
   };
-  const leave = () => {
+  const abort = () => {
     request?.destroy();
     settle();
   };
   const fail = (error: Error) => {
     if (settled || outgoing.destroyed || outgoing.headersSent) return;
     ending = 'upstream_error';
-    answerFailure(outgoing, exchange.failure(error));
-    incoming.resume(); // what is still being sent has nowhere to go
+    sendFailure(outgoing, exchange.failure(error));
+    incoming.resume(); // the rest of the request is read and dropped
   };
 
   outgoing.sendDate = false;
   outgoing.on('finish', () => {
     const { socket } = incoming;
-    handedOver = !socket.destroyed || socket.writableFinished;
-    if (handedOver && requestWhole) settle();
-    else if (handedOver) socket.once('close', leave); // answered early: Node no longer tells of a request cut after this
+    delivered = !socket.destroyed || socket.writableFinished;
+    if (delivered && requestWhole) settle();
+    else if (delivered) socket.once('close', abort); // responded early: after this Node reports no cut of the request
   });
   try {
     request = upstream.request(method, target, towardsUpstream(incoming.rawHeaders, method, upstream.host));
@@ -74,17 +74,17 @@ export function forward(exchange: ForwardedCall): void {
   }
 
   outgoing.on('close', () => {
-    if (handedOver) return;
-    if (ending === 'complete') ending = 'client_closed'; // the answer was whole, but nobody waited for its end
-    leave();
+    if (delivered) return;
+    if (ending === 'complete') ending = 'client_closed'; // the response was whole, but the client left before its end
+    abort();
   });
   outgoing.on('error', () => {}); // its 'close' follows
-  let answered: IncomingMessage | null = null;
+  let upstreamResponse: IncomingMessage | null = null;
   let torn = false;
   request.on('error', (error) => {
-    // Of a body that lasts as long as its connection Node says after this that it has ended: a reset is an end to it
-    torn = answered?.complete === false;
-    fail(error); // once an answer has begun its own events tell the rest
+    // For a body that is delimited by the end of its connection Node emits 'end' after this, as if a reset were an ordinary end
+    torn = upstreamResponse?.complete === false;
+    fail(error); // once a response has begun, its own events report the rest
   });
   request.on('information', ({ statusCode, statusMessage, rawHeaders }) =>
     passInformation(incoming, outgoing, statusCode, statusMessage, rawHeaders),
@@ -92,42 +92,42 @@ export function forward(exchange: ForwardedCall): void {
 
   if (expectsBody) {
     incoming.on('error', () => {}); // the connection's 'close' follows
-    passRequestBody(incoming, request, witness, () => {
+    passRequestBody(incoming, request, observer, () => {
       requestWhole = true;
-      if (handedOver) settle();
+      if (delivered) settle();
     });
   } else request.end();
   const sentMs = performance.now() - began;
 
-  request.on('response', (answer) => {
-    const answeredAt = performance.now();
-    answered = answer;
+  request.on('response', (response) => {
+    const respondedAt = performance.now();
+    upstreamResponse = response;
     try {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+      outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, endToEnd(response.rawHeaders));
     } catch (error) {
       request.destroy();
       fail(error as Error);
       return;
     }
-    witness.answered(answer.statusCode ?? 502, answer.rawHeaders);
-    passAnswerBody(answer, outgoing, witness, {
+    observer.responseHead(response.statusCode ?? 502, response.rawHeaders);
+    passResponseBody(response, outgoing, observer, {
       isTorn: () => torn,
       known(whole) {
         ending = whole ? 'complete' : 'upstream_cut';
       },
     });
-    exchange.addedMs(sentMs + performance.now() - answeredAt);
+    exchange.addedMs(sentMs + performance.now() - respondedAt);
   });
 }
 
 const SHORT_BYTES = 8_192;
 
 /**
- * Writes on a piece of a body. What comes first and is short goes as Latin-1 text, a character for each byte: Node sends text in one piece
- * with the head that it still holds back, and bytes as a second one, which costs the kernel more than the copy.
+ * Writes a chunk of a body. A short first chunk is written as Latin-1 text, a character for each byte: Node sends text in one write with
+ * the head that it still buffers, but bytes in a second write, which costs the kernel more than the copy.
  * @returns whether more may follow at once
  */
-const pass = (to: ClientRequest | ServerResponse, bytes: Buffer, isFirst: boolean): boolean =>
+const writeChunk = (to: ClientRequest | ServerResponse, bytes: Buffer, isFirst: boolean): boolean =>
   isFirst && bytes.length <= SHORT_BYTES ? to.write(bytes.toString('latin1'), 'latin1') : to.write(bytes);
 
 const hasBody = ({ headers }: IncomingMessage) =>
@@ -136,78 +136,78 @@ const hasBody = ({ headers }: IncomingMessage) =>
 function passRequestBody(
   incoming: IncomingMessage,
   request: ClientRequest,
-  witness: CallObserver,
-  ended: () => void,
+  observer: CallObserver,
+  onEnd: () => void,
 ): void {
   let began = false;
-  const swept = sweeping();
+  const sweep = sweeping();
   incoming.on('data', (bytes: Buffer) => {
     const isFirst = !began;
     began = true;
-    if (!request.destroyed && !pass(request, bytes, isFirst)) incoming.pause();
-    witness.asked(bytes);
-    swept(bytes);
+    if (!request.destroyed && !writeChunk(request, bytes, isFirst)) incoming.pause();
+    observer.requestBytes(bytes);
+    sweep(bytes);
   });
   incoming.on('end', () => {
-    ended();
+    onEnd();
     if (request.destroyed) return;
     if (incoming.rawTrailers.length > 0) request.addTrailers(pairs(incoming.rawTrailers));
     request.end();
   });
   request.on('drain', () => incoming.resume());
   request.on('close', () => {
-    if (!incoming.readableEnded) incoming.resume(); // the rest of a request that was answered early
+    if (!incoming.readableEnded) incoming.resume(); // the rest of a request whose response came early
   });
-  // A body that came with its head leaves with it; one that is still to come does not hold its head back.
+  // A body that came with its head is sent with it; when the body is still to come, the head is sent at once.
   process.nextTick(() => {
     if (!began && !incoming.readableEnded) request.flushHeaders();
   });
 }
 
-function passAnswerBody(
-  answer: IncomingMessage,
+function passResponseBody(
+  response: IncomingMessage,
   outgoing: ServerResponse,
-  witness: CallObserver,
+  observer: CallObserver,
   { isTorn, known }: { isTorn(): boolean; known(whole: boolean): void },
 ): void {
   let began = false;
   let whole = false;
-  const swept = sweeping();
-  answer.on('data', (bytes: Buffer) => {
+  const sweep = sweeping();
+  response.on('data', (bytes: Buffer) => {
     const isFirst = !began;
     began = true;
-    if (!pass(outgoing, bytes, isFirst)) answer.pause();
-    witness.replied(bytes);
-    swept(bytes);
+    if (!writeChunk(outgoing, bytes, isFirst)) response.pause();
+    observer.responseBytes(bytes);
+    sweep(bytes);
   });
-  outgoing.on('drain', () => answer.resume());
-  answer.on('end', () => {
+  outgoing.on('drain', () => response.resume());
+  response.on('end', () => {
     if (isTorn()) return;
     whole = true;
     known(true);
-    if (answer.rawTrailers.length > 0) outgoing.addTrailers(pairs(answer.rawTrailers));
+    if (response.rawTrailers.length > 0) outgoing.addTrailers(pairs(response.rawTrailers));
     outgoing.end();
   });
-  answer.on('error', () => {}); // its 'close' follows
-  answer.on('close', () => {
+  response.on('error', () => {}); // its 'close' follows
+  response.on('close', () => {
     if (whole || outgoing.destroyed) return;
     known(false);
     cut(outgoing);
   });
   process.nextTick(() => {
-    if (!began && !answer.readableEnded && !outgoing.destroyed) outgoing.flushHeaders();
+    if (!began && !response.readableEnded && !outgoing.destroyed) outgoing.flushHeaders();
   });
 }
 
-/** The same cut for the client: what has come reaches it, then the connection ends in the middle of the answer. */
+/** Cuts the connection to the client as the upstream cut its own: what has come is delivered, then it ends in the middle of the response. */
 function cut(outgoing: ServerResponse): void {
   outgoing.flushHeaders();
   const socket = outgoing.socket;
   if (socket) socket.destroySoon();
-  else outgoing.destroy(); // pipelined: its turn on the connection never comes
+  else outgoing.destroy(); // pipelined: this response never gets the connection
 }
 
-/** `100 Continue`, early hints and the like are the upstream's to give. */
+/** Passes on `100 Continue`, early hints and the like, which only the upstream sends. */
 function passInformation(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -217,15 +217,15 @@ function passInformation(
 ): void {
   if (outgoing.headersSent || incoming.httpVersion === '1.0') return;
   if (status === 100 && incoming.headers.expect !== undefined) {
-    outgoing.writeContinue(); // so that Node knows, and keeps the connection
+    outgoing.writeContinue(); // by Node's own method, so that Node keeps the connection
     return;
   }
   const lines = pairs(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   outgoing.socket?.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n`, 'latin1');
 }
 
-function answerFailure(outgoing: ServerResponse, body: string): void {
+function sendFailure(outgoing: ServerResponse, body: string): void {
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(Buffer.byteLength(body))];
-  outgoing.writeHead(502, 'Bad Gateway', headers); // named, since one that was refused before would be taken again
+  outgoing.writeHead(502, 'Bad Gateway', headers); // with the reason given, else Node would reuse one that it refused before
   outgoing.end(body);
 }

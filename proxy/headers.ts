@@ -1,6 +1,6 @@
-/** Which headers pass? All that are meant for the other end, in their order, case and repetition; raw lists in and out. */
+/** The headers that pass: all that are meant for the other end, in their order, case and repetition; raw lists in and out. */
 
-/** Meant for one connection only (RFC 9110 7.6.1), so each side of the proxy has its own. */
+/** Headers of one connection only (RFC 9110 7.6.1), so each side of the proxy has its own. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']);
 const WITH_CONTENT = new Set(['POST', 'PUT', 'PATCH']);
 
@@ -19,9 +19,9 @@ export function endToEnd(raw: readonly string[]): string[] {
 }
 
 /**
- * What goes upstream: the end-to-end headers without `x-svc-*`, `host` in its place with the upstream's name. The framing of
- * the body stays as the client chose it; a request that may have a body and says nothing of one gets a length of 0, since
- * Node would otherwise announce chunks.
+ * The headers that go upstream: the end-to-end headers without `x-svc-*`, with `host` in its position and the upstream's name in it. The
+ * framing of the body stays as the client chose it; a request that may have a body and declares none gets a length of 0, since Node would
+ * otherwise announce chunks.
  */
 export function towardsUpstream(raw: readonly string[], method: string, host: string): string[] {
   const named = namedInConnection(raw);
@@ -45,7 +45,7 @@ export function towardsUpstream(raw: readonly string[], method: string, host: st
   return passed;
 }
 
-/** As `towardsUpstream`, for a connection that is to speak another protocol from here on. */
+/** As `towardsUpstream`, for a connection that is to change its protocol. */
 export function towardsUpgrade(raw: readonly string[], method: string, host: string): string[] {
   const passed = towardsUpstream(raw, method, host);
   for (let i = 0; i + 1 < raw.length; i += 2) {

@@ -1,4 +1,4 @@
-/** Where does the proxy stand? A server per host on one port, without a time limit that an upstream could run into. */
+/** The proxy's listeners: a server per host on one port, without a time limit that an upstream could run into. */
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -10,7 +10,7 @@ import { MAX_HEADER_BYTES } from './upstream.ts';
 export type RunningProxy = {
   /** As `http://127.0.0.1:8080`, in the order of the hosts. */
   addresses: string[];
-  /** Takes nothing new, lets what is under way finish for up to `graceMs`, then cuts it. */
+  /** Accepts nothing new, lets calls under way finish for up to `graceMs`, then cuts them. */
   close(graceMs: number): Promise<void>;
 };
 
@@ -29,16 +29,16 @@ export async function startProxy(
   const servers: Server[] = [];
   for (let attempt = 1; ; attempt++) {
     try {
-      let wanted = port;
+      let requestedPort = port;
       for (const host of hosts) {
         const server = proxyServer(deps, tunnels);
         server.on('connection', (socket) => {
           sockets.add(socket);
           socket.on('close', () => sockets.delete(socket));
         });
-        if (!(await listen(server, host, wanted, servers.length > 0))) continue;
+        if (!(await listen(server, host, requestedPort, servers.length > 0))) continue;
         servers.push(server);
-        wanted = (server.address() as AddressInfo).port;
+        requestedPort = (server.address() as AddressInfo).port;
       }
       break;
     } catch (error) {
@@ -70,7 +70,7 @@ const LISTEN_REASONS: Record<string, string> = {
   ENOTFOUND: 'the host is unknown',
 };
 
-/** `shouldUpgradeCallback`: whoever has it (Node from 24.9) reads a body beside an offer itself, before what 'upgrade' gets; so it decides there. */
+/** `shouldUpgradeCallback` exists in Node from 24.9, which reads a body beside an upgrade offer itself, before 'upgrade'; so it decides first. */
 const SERVER_OPTIONS: ServerOptions & { shouldUpgradeCallback(incoming: IncomingMessage): boolean } = {
   shouldUpgradeCallback: (incoming) => !staysHttp(incoming),
   requestTimeout: 0, // an upload takes as long as it takes
@@ -87,17 +87,17 @@ function proxyServer(deps: ProxyDeps, tunnels: Set<Duplex>): Server {
   const latest = new WeakMap<Socket, ServerResponse>();
   const server = createServer(SERVER_OPTIONS, (incoming, outgoing) => {
     latest.set(incoming.socket, outgoing);
-    if (!server.listening) outgoing.shouldKeepAlive = false; // closing: this answer is the connection's last
+    if (!server.listening) outgoing.shouldKeepAlive = false; // closing: this response is the last on the connection
     handle(incoming, outgoing);
   });
-  server.maxHeadersCount = 0; // Node would leave out those after the first thousand, unsaid; their bytes are limited
+  server.maxHeadersCount = 0; // Node would silently drop those after the first thousand; their bytes are limited
   const asRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => server.emit('request', incoming, outgoing);
-  server.on('checkContinue', asRequest); // the upstream says whether to continue
+  server.on('checkContinue', asRequest); // the upstream decides whether to continue
   server.on('checkExpectation', asRequest);
   server.on(
     'clientError',
     answerUnread(
-      () => ({ headers: {}, body: '' }), // whose client it is nobody can tell
+      () => ({ headers: {}, body: '' }), // the provider of this client is unknown
       (socket) => {
         const last = latest.get(socket);
         return last !== undefined && !last.writableFinished && (last.req.complete || last.headersSent);
@@ -116,13 +116,13 @@ function proxyServer(deps: ProxyDeps, tunnels: Set<Duplex>): Server {
   return server;
 }
 
-/** An offer that may be passed over: HTTP/2 without TLS, or anything beside a body, which must be read as HTTP first. */
+/** Upgrade offers that may be ignored: HTTP/2 without TLS, or any beside a body, which must be read as HTTP first. */
 const staysHttp = ({ headers }: IncomingMessage) =>
   /\bh2c\b/i.test(headers.upgrade ?? '') ||
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] ?? '0') !== '0';
 
-/** Node before 24.9 takes every upgrade for granted once somebody listens; so the request is put back without its offer and read anew. */
+/** Node before 24.9 accepts every upgrade once 'upgrade' has a listener; so the request is put back without its offer and parsed again. */
 function serveWithoutUpgrade(server: Server, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const lines = [`${incoming.method} ${incoming.url} HTTP/${incoming.httpVersion}`];
   for (let i = 0; i + 1 < incoming.rawHeaders.length; i += 2) {

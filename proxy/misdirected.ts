@@ -1,4 +1,4 @@
-/** Which calls have lost their way? Those that no upstream of theirs could serve: they read the right address instead. */
+/** Calls that no upstream of theirs could serve: they are answered with the right address instead. */
 import type { IncomingMessage } from 'node:http';
 import { type Config, UPSTREAMS } from '../core/config/schema.ts';
 import type { ProviderId } from '../core/model/provider.ts';
@@ -10,8 +10,8 @@ export type Misdirected = { status: 404 | 421; provider: ProviderId; message: st
 type Proxy = Pick<Config['proxy'], 'provider' | 'upstream' | 'upstreams'>;
 
 /**
- * Null: it goes to its upstream as it is. That is so of every path under a prefix, and of every bare one whose upstream is local or was
- * set, since such an upstream may serve any path. Else a bare path may begin with a prefix that is misspelt, or a call may bring the
+ * Null: the call goes to its upstream unchanged. So does every path under a prefix, and every bare path whose upstream is local or was
+ * configured, since such an upstream may serve any path. Otherwise a bare path may begin with a misspelt prefix, or a call may carry the
  * key of another hosted provider, which must not reach this one.
  */
 export function misdirected(route: Route, incoming: IncomingMessage, proxy: Proxy): Misdirected | null {
@@ -30,23 +30,23 @@ export function misdirected(route: Route, incoming: IncomingMessage, proxy: Prox
   return { status: 421, provider: owner, message };
 }
 
-/** Whose error a client understands: of a bare path the path tells it. */
+/** The provider whose error format the client understands; for a bare path it follows from the path. */
 export const speakerOf = ({ provider, bare, path }: Route): ProviderId =>
   (bare ? providerOfPath(path) : null) ?? provider;
 
-/** Where the client of a bare path should have called, when its path is of another provider than the upstream's; '' else. */
+/** The address that the client of a bare path should have called, when the path is of another provider than the upstream's; else ''. */
 export function betterAddress(route: Route, incoming: IncomingMessage): string {
   const speaker = speakerOf(route);
   if (!route.bare || speaker === route.provider) return '';
   return `; calls to ${speaker} go to ${baseAt(originOf(incoming), speaker)}`;
 }
 
-/** An upstream as it may be told: its address may hold a password before the host, or a key in its path. */
+/** An upstream as it may be shown: its address may hold a password before the host, or a key in its path. */
 export function nameOf(upstream: string): string {
   const { protocol, host } = new URL(upstream);
   return `${protocol}//${host}`;
 }
 
-/** Of this proxy, as the client has it. */
+/** The origin of this proxy, as the client addresses it. */
 const originOf = ({ headers, socket }: IncomingMessage): string =>
   `http://${headers.host ?? `localhost:${socket.localPort}`}`;

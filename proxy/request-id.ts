@@ -1,4 +1,4 @@
-/** What is a call named? A UUIDv7, so that names sort by time; its randomness is drawn for many calls at once. */
+/** The id of a call: a UUIDv7, so that ids sort by time; its randomness is drawn for many calls at once. */
 import { randomFillSync, randomInt } from 'node:crypto';
 import { v7 } from 'uuid';
 
@@ -7,7 +7,7 @@ const pool = new Uint8Array(ID_BYTES * 256);
 let used = pool.length;
 let sequence = -1; // two processes begin at different numbers
 
-/** Sorts after every id that this process gave before, as long as the clock is not set back. */
+/** An id that sorts after every earlier one of this process, as long as the clock is not set back. */
 export function requestId(): string {
   if (used === pool.length) {
     randomFillSync(pool);

@@ -1,9 +1,9 @@
-/** Whose call is it, and what is it? Read from method and target alone, on the text as it came: nothing is normalised. */
+/** Provider, upstream and kind of a call, read from method and target alone, on the text as it came: nothing is normalised. */
 import type { Config } from '../core/config/schema.ts';
 import type { Outcome } from '../core/model/coverage.ts';
 import type { ProviderId } from '../core/model/provider.ts';
 
-/** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. `bare`: it had none. */
+/** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. `bare`: the url had no prefix. */
 export type Route = { provider: ProviderId; bare: boolean; upstream: string; target: string; path: string };
 
 type Proxy = Pick<Config['proxy'], 'provider' | 'upstream' | 'upstreams'>;
@@ -25,10 +25,10 @@ export function routeOf(url: string, proxy: Proxy): Route {
   return { provider, bare: !named, upstream, target, path: target.split('?', 1)[0] as string };
 }
 
-/** The target without scheme and host, which clients send to what they take for a forward proxy. */
+/** The target without scheme and host, which clients send that take this for a forward proxy. */
 export const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(ABSOLUTE_FORM, ''));
 
-/** Calls that are posted and yet ask no model for a turn. */
+/** Paths of POST requests that request no turn of a model. */
 const NO_TURN = new RegExp(
   [
     '/(count_tokens|input_tokens|tokenize|detokenize|moderations|rerank|score)',
@@ -46,6 +46,6 @@ const NO_TURN = new RegExp(
     .join('|'),
 );
 
-/** Why a request in none of our formats is no turn: it asks for none, or asks in a format that we cannot read. */
+/** The outcome of a request in none of our formats: it requests no turn, or one in a format that cannot be read. */
 export const outcomeWithoutFormat = (method: string, path: string): Outcome =>
   method === 'POST' && !NO_TURN.test(path) ? 'unsupported_format' : 'not_a_turn';

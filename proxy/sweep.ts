@@ -1,7 +1,7 @@
 /**
- * What becomes of the memory of a large body that has passed? Each piece leaves two dead buffers behind, the bytes as they were read and
- * Node's copy of them without the framing. V8 looks for such only at 32 MB, and while it frees those as many again come to be; so for
- * a large body it is asked to look earlier. That costs no speed: memory just freed is used again, which fresh memory has to be made for.
+ * Garbage collection while a large body passes. Each chunk leaves two dead buffers behind: the bytes as they were read, and Node's copy of
+ * them without the framing. V8 collects these only at 32 MB, and while it frees them as many again are made; so for a large body a
+ * collection is requested earlier. That costs no speed: memory just freed is used again, where fresh memory would have to be allocated.
  */
 import { type Collect, collector } from '../core/collect-garbage.ts';
 
@@ -9,13 +9,13 @@ const SWEEP_BYTES = 4_194_304; // ordinary calls stay below it and never wait fo
 
 let collect: Collect | null = null;
 
-/** For one body: hears of each of its pieces, and collects young garbage (1 to 2 ms) after each 4 MiB of it. */
+/** Returns a function to call with each chunk of one body: it collects young garbage (1 to 2 ms) after each 4 MiB. */
 export function sweeping(): (bytes: Buffer) => void {
-  let since = 0;
+  let bytesSince = 0;
   return ({ length }) => {
-    since += length;
-    if (since < SWEEP_BYTES) return;
-    since = 0;
+    bytesSince += length;
+    if (bytesSince < SWEEP_BYTES) return;
+    bytesSince = 0;
     collect ??= collector();
     collect({ type: 'minor' });
   };

@@ -1,65 +1,65 @@
-/** How does a connection pass that changes its protocol, such as to WebSocket? As raw bytes, once both ends have agreed. */
+/** Connections that change their protocol, such as to WebSocket: they pass as raw bytes once both ends have agreed. */
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { endToEnd, pairs, towardsUpgrade } from './headers.ts';
 import type { Upstream } from './upstream.ts';
 
-/** Told of the bytes that pass in the tunnel, in their order, and never waited for. */
+/** Called with the bytes that pass in the tunnel, in their order; the tunnel never waits for it. */
 export type TunnelObserver = {
-  passed(side: 'client' | 'server', bytes: Buffer): void;
-  /** That side's connection has ended; once or more often for each. */
-  gone(side: 'client' | 'server'): void;
+  received(side: 'client' | 'server', bytes: Buffer): void;
+  /** The connection to that side has ended; called once or more often for each side. */
+  ended(side: 'client' | 'server'): void;
 };
 
 type Tunnel = {
   incoming: IncomingMessage;
   socket: Duplex;
-  head: Buffer; // what the client sent on the heels of its request
+  head: Buffer; // what the client sent directly after its request
   upstream: Upstream;
   target: string;
-  /** Asked when the upstream agrees. @param raw headers of its answer */
-  witness(raw: readonly string[]): TunnelObserver | null;
+  /** Called when the upstream agrees. @param raw headers of its response */
+  observe(raw: readonly string[]): TunnelObserver | null;
   failure(error: Error): string;
 };
 
-/** Asks the upstream for the upgrade. Its refusal goes back as it came. */
-export function tunnel({ incoming, socket, head, upstream, target, witness, failure }: Tunnel): void {
+/** Requests the upgrade from the upstream. A refusal goes back to the client unchanged. */
+export function tunnel({ incoming, socket, head, upstream, target, observe, failure }: Tunnel): void {
   const method = incoming.method ?? 'GET';
   const request = upstream.request(method, target, towardsUpgrade(incoming.rawHeaders, method, upstream.host));
-  let answered = false;
+  let responded = false;
   socket.on('error', () => {}); // its 'close' follows
   socket.on('close', () => request.destroy());
-  request.on('upgrade', (answer, theirs, rest) => {
-    answered = true;
-    const lines = pairs(answer.rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n${lines.join('')}\r\n`, 'latin1');
-    join(socket, head, theirs, rest, witness(answer.rawHeaders));
+  request.on('upgrade', (response, upstreamSocket, upstreamHead) => {
+    responded = true;
+    const lines = pairs(response.rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${response.statusCode} ${response.statusMessage}\r\n${lines.join('')}\r\n`, 'latin1');
+    join(socket, head, upstreamSocket, upstreamHead, observe(response.rawHeaders));
   });
-  request.on('response', (answer) => {
-    answered = true;
-    const outgoing = answerOn(incoming, socket);
+  request.on('response', (response) => {
+    responded = true;
+    const outgoing = responseOn(incoming, socket);
     try {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+      outgoing.writeHead(response.statusCode ?? 502, response.statusMessage, endToEnd(response.rawHeaders));
     } catch (error) {
       request.destroy();
       return refuse(outgoing, 502, failure(error as Error));
     }
-    answer.on('error', () => socket.destroy());
-    answer.pipe(outgoing);
+    response.on('error', () => socket.destroy());
+    response.pipe(outgoing);
   });
   request.on('error', (error) => {
-    if (!answered && !socket.destroyed) refuseTunnel(incoming, socket, 502, failure(error));
+    if (!responded && !socket.destroyed) refuseTunnel(incoming, socket, 502, failure(error));
   });
   request.end();
 }
 
-/** Says no to a client that asked for an upgrade, with a JSON document. */
+/** Refuses an upgrade, with a JSON document. */
 export function refuseTunnel(incoming: IncomingMessage, socket: Duplex, status: number, body: string): void {
-  refuse(answerOn(incoming, socket), status, body);
+  refuse(responseOn(incoming, socket), status, body);
 }
 
-/** With the usual words for the status: those that were refused before would be taken again. */
+/** Sets the standard reason phrase: otherwise Node would reuse one that it refused before. */
 function refuse(outgoing: ServerResponse, status: number, body: string): void {
   const length = String(Buffer.byteLength(body));
   outgoing
@@ -67,29 +67,35 @@ function refuse(outgoing: ServerResponse, status: number, body: string): void {
     .end(body);
 }
 
-function join(ours: Duplex, head: Buffer, theirs: Duplex, rest: Buffer, witness: TunnelObserver | null): void {
-  if (rest.length > 0) ours.write(rest);
-  if (head.length > 0) theirs.write(head);
-  theirs.on('error', () => {}); // its 'close' follows
-  theirs.on('close', () => (ours as Socket).destroySoon()); // what came reaches a client that reads slowly
-  ours.on('close', () => theirs.destroy());
-  ours.pipe(theirs).pipe(ours);
-  if (!witness) return;
-  if (head.length > 0) witness.passed('client', head);
-  if (rest.length > 0) witness.passed('server', rest);
-  watch(ours, 'client', witness);
-  watch(theirs, 'server', witness);
+function join(
+  clientSocket: Duplex,
+  head: Buffer,
+  upstreamSocket: Duplex,
+  upstreamHead: Buffer,
+  observer: TunnelObserver | null,
+): void {
+  if (upstreamHead.length > 0) clientSocket.write(upstreamHead);
+  if (head.length > 0) upstreamSocket.write(head);
+  upstreamSocket.on('error', () => {}); // its 'close' follows
+  upstreamSocket.on('close', () => (clientSocket as Socket).destroySoon()); // what has come still reaches a client that reads slowly
+  clientSocket.on('close', () => upstreamSocket.destroy());
+  clientSocket.pipe(upstreamSocket).pipe(clientSocket);
+  if (!observer) return;
+  if (head.length > 0) observer.received('client', head);
+  if (upstreamHead.length > 0) observer.received('server', upstreamHead);
+  watch(clientSocket, 'client', observer);
+  watch(upstreamSocket, 'server', observer);
 }
 
-/** After the pipe, so that bytes are on their way before they are looked at. */
-function watch(socket: Duplex, side: 'client' | 'server', witness: TunnelObserver): void {
-  socket.on('data', (bytes: Buffer) => witness.passed(side, bytes));
-  socket.on('end', () => witness.gone(side));
-  socket.on('close', () => witness.gone(side));
+/** Called after `pipe`, so that bytes are forwarded before they are observed. */
+function watch(socket: Duplex, side: 'client' | 'server', observer: TunnelObserver): void {
+  socket.on('data', (bytes: Buffer) => observer.received(side, bytes));
+  socket.on('end', () => observer.ended(side));
+  socket.on('close', () => observer.ended(side));
 }
 
-/** An ordinary answer on a socket that Node's server has let go of; the connection ends with it. */
-function answerOn(incoming: IncomingMessage, socket: Duplex): ServerResponse {
+/** An ordinary response on a socket that Node's server has detached; the connection ends with it. */
+function responseOn(incoming: IncomingMessage, socket: Duplex): ServerResponse {
   const outgoing = new ServerResponse(incoming);
   outgoing.sendDate = false;
   outgoing.shouldKeepAlive = false;

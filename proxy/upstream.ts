@@ -1,6 +1,6 @@
 /**
- * How is a provider called? One pool of connections per upstream, and requests that leave as they are given: path, header
- * order, case and repetition. Node's own client, since it writes a raw header list as it stands and hands on 1xx answers and
+ * The client side of the proxy: one pool of connections per upstream, and requests that leave as they came: path, header
+ * order, case and repetition. It uses Node's own client, which writes a raw header list unchanged and passes on 1xx responses and
  * trailers; undici refuses `expect`, sets `host` first and `content-length` last, and breaks off at an early 100.
  */
 import { type AgentOptions, type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { bareHost, type Egress, forwardProxyOf, proxyAuthorization, tunnelAgent } from './egress.ts';
 import { forOneUpstream } from './idle-connections.ts';
 
-/** `headers` is a raw list. `host` is what its `Host` must say, since the list is sent as it stands. */
+/** `headers` is a raw list and is sent unchanged, so its `Host` must have the value of `host`. */
 export type Upstream = {
   host: string;
   request(method: string, target: string, headers: string[]): ClientRequest;
@@ -20,20 +20,20 @@ export type Upstreams = {
   close(): void;
 };
 
-/** Of one answer; providers send long lists of limits. Node's 16 KiB would turn such an answer into a 502. */
+/** The limit for the headers of one response; providers send long lists of limits. Node's 16 KiB would turn such a response into a 502. */
 export const MAX_HEADER_BYTES = 131_072;
 
-/** Below the 5 s after which common model servers hang up without a word; hosted ones wait a minute and TLS is dear. */
+/** Below the 5 s after which common model servers close without notice; hosted ones wait a minute, and a TLS handshake is expensive. */
 const IDLE_MS = { 'http:': 4_000, 'https:': 30_000 };
 
-/** Without limit in number or time. Extra authorities come from Node's own NODE_EXTRA_CA_CERTS. */
+/** Requests have no limit in number or time. Extra certificate authorities come from Node's own NODE_EXTRA_CA_CERTS. */
 export function openUpstreams(egress: Egress): Upstreams {
   const opened = new Map<string, Upstream>();
   const agents: HttpAgent[] = [];
   return {
     at(address) {
-      const known = opened.get(address);
-      if (known) return known;
+      const existing = opened.get(address);
+      if (existing) return existing;
       const { agent, upstream } = openUpstream(new URL(address), egress);
       forOneUpstream(agent);
       agents.push(agent);
@@ -53,7 +53,7 @@ function openUpstream(address: URL, egress: Egress): { agent: HttpAgent; upstrea
     keepAlive: true,
     maxSockets: Number.POSITIVE_INFINITY,
     maxFreeSockets: 256,
-    timeout: IDLE_MS[secure ? 'https:' : 'http:'], // of idle connections: nobody listens for it on busy ones
+    timeout: IDLE_MS[secure ? 'https:' : 'http:'], // of idle connections: on busy ones the event has no listener
     autoSelectFamilyAttemptTimeout: 1_000, // Node's 250 ms gives up on far hosts that have several addresses
   };
   const basePath = address.pathname.replace(/\/+$/, '');
@@ -76,7 +76,7 @@ function openUpstream(address: URL, egress: Egress): { agent: HttpAgent; upstrea
   };
 }
 
-/** Plain http goes through a forward proxy with its whole address as target. */
+/** Plain http goes through a forward proxy with the absolute URL as target. */
 function throughPlainProxy(address: URL, proxy: URL, options: AgentOptions, pathOf: (target: string) => string) {
   const secure = proxy.protocol === 'https:';
   const agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
@@ -100,7 +100,7 @@ function throughPlainProxy(address: URL, proxy: URL, options: AgentOptions, path
   return { agent, upstream };
 }
 
-/** Of an answer Node would leave out those after the first thousand, unsaid. Their bytes are limited. */
+/** Keeps all headers of the response: Node would silently drop those after the first thousand. Their bytes are limited. */
 function withAllHeaders(request: ClientRequest): ClientRequest {
   request.maxHeadersCount = 0;
   return request;

@@ -1,7 +1,7 @@
 /**
- * Which messages pass over a WebSocket? Read from a copy of its bytes, which may fall behind while messages are inflated and may be given
- * up; the bytes themselves are never touched. Both directions are read in one row, in the order in which they passed: a long request that
- * has yet to be inflated is heard before the short answer to it.
+ * Reads the messages that pass over a WebSocket from a copy of its bytes. The copy may fall behind while messages are inflated and may be
+ * given up; the bytes themselves are never touched. Both directions share one queue, in the order in which they passed: a long request
+ * that has yet to be inflated is reported before the short response to it.
  */
 import type { Writable } from 'node:stream';
 import * as ws from 'ws';
@@ -12,21 +12,21 @@ export type Side = 'client' | 'server';
 /** Why reading ended before the socket did. */
 export type Lost = Outcome & ('over_limit' | 'undecodable');
 
-/** Called in the order of passing, never after `lost`. */
+/** Called in the order in which messages passed, never after `lost`. */
 export type FrameListener = {
   /** A text message, whole, and when its first byte passed. */
   message(side: Side, message: Buffer, at: string): void;
-  /** Once: which side was the first to end it, by a closing frame or by its connection. */
+  /** Called once, for the side that was the first to end the socket, by a closing frame or by its connection. */
   left(side: Side): void;
-  /** Once. */
+  /** Called once: reading has ended before the socket did. */
   lost(why: Lost): void;
 };
 
 export type FrameReader = {
-  /** Copies what it keeps. */
-  passed(side: Side, bytes: Uint8Array): void;
+  /** Copies the bytes that it keeps. */
+  received(side: Side, bytes: Uint8Array): void;
   /** The connection to that side has ended. */
-  gone(side: Side): void;
+  ended(side: Side): void;
 };
 
 /** Parts of `ws` that its types leave out. */
@@ -39,8 +39,8 @@ const { Receiver, PerMessageDeflate, extension } = ws as unknown as {
 const DEFLATE = 'permessage-deflate';
 
 const MAX_WAITING_BYTES = 16_777_216; // of both directions, while a message is inflated
-const MAX_PARTS = 16_384; // frames of a message, or chunks of a frame: each is an object as long as its message is not whole
-const MAX_OVERHEAD_BYTES = 1_048_576; // what may pass beside a message's own bytes until it is whole: pings, each frame's head
+const MAX_PARTS = 16_384; // frames of a message, or chunks of a frame: each is an object in memory until its message is whole
+const MAX_OVERHEAD_BYTES = 1_048_576; // what may pass besides a message's own bytes until it is whole: pings, frame headers
 const LIMITS = new Set([
   'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH',
   'WS_ERR_UNSUPPORTED_DATA_PAYLOAD_LENGTH',
@@ -48,9 +48,9 @@ const LIMITS = new Set([
 ]);
 
 /**
- * @param extensions what both ends have agreed on, as the upstream's `Sec-WebSocket-Extensions` says; null when it says nothing
+ * @param extensions what both ends have agreed on: the upstream's `Sec-WebSocket-Extensions`; null when it is absent
  * @param maxMessageBytes of one message, inflated
- * @returns null: they speak an extension that is unknown here
+ * @returns null: the extension is unknown here
  */
 export function readFrames(
   extensions: string | null,
@@ -58,35 +58,35 @@ export function readFrames(
 ): FrameReader | null {
   const agreed = agreedDeflate(extensions);
   if (!agreed) return null;
-  const maxPayload = Math.min(maxMessageBytes, 0x7fff_ffff); // it counts in 32 bits
-  const row: { side: Side; bytes: Buffer | null; at: string }[] = []; // null: that side has gone
-  let waiting = 0;
+  const maxPayload = Math.min(maxMessageBytes, 0x7fff_ffff); // `ws` counts in 32 bits
+  const queue: { side: Side; bytes: Buffer | null; at: string }[] = []; // null: that side has gone
+  let queuedBytes = 0;
   let reading = false;
   let over = false;
-  let first: Side | null = null; // to leave
+  let first: Side | null = null; // the side that ended first
 
-  /** A bug in who listens costs the copy, not the process. */
-  const tell = (what: () => void) => {
+  /** A bug in the listener costs the copy, not the process. */
+  const notify = (callback: () => void) => {
     try {
-      what();
+      callback();
     } catch {
-      lose('undecodable');
+      abandon('undecodable');
     }
   };
   const leave = (side: Side) => {
     if (over || first) return;
     first = side;
-    tell(() => listener.left(side));
+    notify(() => listener.left(side));
   };
-  const lose = (why: Lost) => {
+  const abandon = (why: Lost) => {
     if (over) return;
     finish();
     listener.lost(why);
   };
   const finish = () => {
     over = true;
-    row.length = 0;
-    if (!reading) release(); // else what is being inflated comes to its end first
+    queue.length = 0;
+    if (!reading) release(); // else the message that is being inflated is finished first
   };
   const release = () => {
     for (const { deflate } of [sides.client, sides.server]) deflate?.cleanup();
@@ -102,14 +102,14 @@ export function readFrames(
       maxPayload,
       maxFragments: MAX_PARTS,
       maxBufferedChunks: MAX_PARTS,
-      skipUTF8Validation: true, // who reads it later copes with what is none
+      skipUTF8Validation: true, // later readers cope with invalid UTF-8
     });
-    /** `at`: when the chunk that is read passed; `since`: the first one of a message that is not whole. */
+    /** `at`: when the current chunk passed; `since`: when the first chunk of the unfinished message passed. */
     const state = { receiver, deflate, closed: false, unfinished: 0, at: '', since: '' };
     receiver.on('message', (message: Buffer, isBinary: boolean) => {
       const began = state.since || state.at;
       Object.assign(state, { unfinished: 0, since: '' });
-      if (!over && !isBinary) tell(() => listener.message(side, message, began));
+      if (!over && !isBinary) notify(() => listener.message(side, message, began));
     });
     for (const control of ['ping', 'pong']) {
       receiver.on(control, () => {
@@ -120,7 +120,7 @@ export function readFrames(
       state.closed = true;
       leave(side);
     });
-    receiver.on('error', () => {}); // who wrote has heard of it
+    receiver.on('error', () => {}); // the callback of `write` gets it too
     return state;
   };
   const sides = { client: openSide('client'), server: openSide('server') };
@@ -128,43 +128,43 @@ export function readFrames(
   const read = (error?: NodeJS.ErrnoException | null) => {
     reading = false;
     if (over) release();
-    else if (error) lose(LIMITS.has(error.code ?? '') ? 'over_limit' : 'undecodable');
+    else if (error) abandon(LIMITS.has(error.code ?? '') ? 'over_limit' : 'undecodable');
     else next();
   };
   const next = () => {
-    for (let turn = row.shift(); turn; turn = row.shift()) {
-      const { side, bytes, at } = turn;
+    for (let chunk = queue.shift(); chunk; chunk = queue.shift()) {
+      const { side, bytes, at } = chunk;
       if (!bytes) {
         leave(side);
         continue;
       }
-      waiting -= bytes.length;
+      queuedBytes -= bytes.length;
       const state = sides[side];
-      if (state.closed) continue; // nothing counts after a closing frame
+      if (state.closed) continue; // nothing after a closing frame is read
       state.since ||= at;
       state.at = at;
       state.unfinished += bytes.length;
-      if (state.unfinished > maxPayload + MAX_OVERHEAD_BYTES) return lose('over_limit');
+      if (state.unfinished > maxPayload + MAX_OVERHEAD_BYTES) return abandon('over_limit');
       reading = true;
       state.receiver.write(bytes, read);
       return;
     }
     if (first) finish();
   };
-  const enter = (side: Side, bytes: Buffer | null) => {
-    row.push({ side, bytes, at: now() });
+  const enqueue = (side: Side, bytes: Buffer | null) => {
+    queue.push({ side, bytes, at: now() });
     if (!reading) next();
   };
 
   return {
-    passed(side, bytes) {
+    received(side, bytes) {
       if (over) return;
-      waiting += bytes.length;
-      if (waiting > MAX_WAITING_BYTES || row.length >= MAX_PARTS) lose('over_limit');
-      else enter(side, Buffer.from(bytes)); // a mask is taken off in place, where the tunnel has yet to send the bytes
+      queuedBytes += bytes.length;
+      if (queuedBytes > MAX_WAITING_BYTES || queue.length >= MAX_PARTS) abandon('over_limit');
+      else enqueue(side, Buffer.from(bytes)); // copied: unmasking works in place, and the tunnel has yet to send the bytes
     },
-    gone(side) {
-      if (!over) enter(side, null);
+    ended(side) {
+      if (!over) enqueue(side, null);
     },
   };
 }

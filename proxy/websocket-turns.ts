@@ -1,6 +1,6 @@
 /**
- * Which turns pass over a Responses socket? One for each response, with a copy of its own: the message that asks for it is the request,
- * the events of the response are the answer, a line for each.
+ * The turns of a Responses socket: one for each response, with a copy of its own. The message that requests the response is the request
+ * body; the events of the response are the response body, a line for each.
  */
 import { eventIn, type SocketEvent, socketRequestIn } from '../core/capture/websocket-messages.ts';
 import type { Ending } from '../core/model/coverage.ts';
@@ -9,81 +9,81 @@ import type { Side } from './websocket-frames.ts';
 
 export type SocketTurns = {
   message(side: Side, message: Buffer, at: string): void;
-  /** Of all turns that are under way. */
+  /** Ends all turns that are under way. */
   end(ending: Ending): void;
 };
 
-type Turn = { witness: CallObserver; lane: string; answered: boolean; begun: boolean };
+type Turn = { observer: CallObserver; lane: string; responded: boolean; begun: boolean };
 
-const MAX_OPEN = 256; // an upstream works on sixteen at a time; of more that wait for an answer the oldest is given up
+const MAX_OPEN = 256; // an upstream works on sixteen at a time; when more wait for a response, the oldest is given up
 const MAX_STEERS = 16;
 const MAX_STEER_BYTES = 262_144;
 const NOTHING = Buffer.alloc(0);
 const LINE_END = Buffer.from('\n');
 
 /**
- * @param rawHeaders of the upstream's answer to the upgrade
- * @param open begins the copy of a turn whose request has so many bytes and began to pass at that instant
+ * @param rawHeaders of the upstream's response to the upgrade
+ * @param open begins the copy of a turn, given the instant at which its request began to pass and the bytes of that request
  */
 export function socketTurns(
   rawHeaders: readonly string[],
   open: (requestedAt: string, requestBytes: number) => CallObserver,
 ): SocketTurns {
-  const answerHeaders = [...withoutContent(rawHeaders), 'Content-Type', 'application/x-ndjson'];
+  const responseHeaders = [...withoutContent(rawHeaders), 'Content-Type', 'application/x-ndjson'];
   const turns = new Set<Turn>(); // under way, in the order of their requests
-  const steers = new Map<string, { message: Buffer; at: string }>(); // the newest to each response
+  const steers = new Map<string, { message: Buffer; at: string }>(); // the newest for each response id
 
   const begin = (lane: string, message: Buffer, at: string): Turn => {
     const [oldest] = turns;
     if (oldest && turns.size >= MAX_OPEN) close(oldest, 'overflow');
-    const witness = open(at, message.length);
-    if (message.length > 0) witness.asked(message);
-    const turn = { witness, lane, answered: false, begun: false };
+    const observer = open(at, message.length);
+    if (message.length > 0) observer.requestBytes(message);
+    const turn = { observer, lane, responded: false, begun: false };
     turns.add(turn);
     return turn;
   };
   const close = (turn: Turn, ending: Ending) => {
     turns.delete(turn);
-    turn.witness.ended(ending, true);
+    turn.observer.ended(ending, true);
   };
 
-  const asked = (message: Buffer, at: string) => {
-    const ask = socketRequestIn(message);
-    if (ask?.kind === 'create') begin(ask.lane, message, at);
-    if (ask?.kind !== 'steer' || message.length > MAX_STEER_BYTES) return;
+  const onRequest = (message: Buffer, at: string) => {
+    const request = socketRequestIn(message);
+    if (request?.kind === 'create') begin(request.lane, message, at);
+    if (request?.kind !== 'steer' || message.length > MAX_STEER_BYTES) return;
     const [oldest] = steers.keys();
     if (oldest !== undefined && steers.size >= MAX_STEERS) steers.delete(oldest);
-    steers.set(ask.previous_response_id, { message, at });
+    steers.set(request.previous_response_id, { message, at });
   };
 
-  const told = (message: Buffer, at: string) => {
+  const onEvent = (message: Buffer, at: string) => {
     const event = eventIn(message);
     const turn = event && (turnOf(event) ?? begunAlone(event, at));
-    if (!turn) return; // of the connection, or of nothing that was asked for here
+    if (!turn) return; // an event of the connection, or of a response that was not requested here
     const ends = event.kind === 'end' || event.kind === 'error';
     const begins = event.kind === 'begin' || event.numbered;
-    if (!turn.answered && (ends || begins)) {
-      turn.answered = true; // not by what is said of limits before
-      turn.witness.answered(event.status ?? 200, answerHeaders);
+    if (!turn.responded && (ends || begins)) {
+      turn.responded = true; // events about rate limits that come earlier are not its beginning
+      turn.observer.responseHead(event.status ?? 200, responseHeaders);
     }
     turn.begun ||= begins;
-    turn.witness.replied(lineOf(message));
+    turn.observer.responseBytes(lineOf(message));
     if (ends) close(turn, 'complete');
   };
 
-  /** Of a lane's turns the first, which the others wait for; what has begun is begun and refused no more. */
+  /** The first turn of a lane, which the others wait for. A turn that has begun cannot begin or be refused again: the next one is meant. */
   const turnOf = ({ kind, lane, numbered }: SocketEvent): Turn | null => {
     const open = [...turns];
     const inLane = open.filter((turn) => turn.lane === lane);
-    const row = inLane.length > 0 || lane !== '' ? inLane : open; // not every upstream repeats the lane
-    const [first] = row;
+    const candidates = inLane.length > 0 || lane !== '' ? inLane : open; // not every upstream repeats the lane
+    const [first] = candidates;
     if (!first?.begun || (kind !== 'begin' && (kind !== 'error' || numbered))) return first ?? null;
-    const waiting = row.find(({ begun }) => !begun);
+    const waiting = candidates.find(({ begun }) => !begun);
     if (waiting && kind === 'begin') close(first, 'complete'); // its last event never came
     return waiting ?? first;
   };
 
-  /** A response that the provider makes of its own accord, as it does of what it was told while it gave the one before. */
+  /** A response that the provider begins without a request of its own, such as to a message that steered the response before. */
   const begunAlone = ({ kind, lane, previous_response_id }: SocketEvent, at: string): Turn | null => {
     if (kind !== 'begin') return null;
     const steer = steers.get(previous_response_id);
@@ -92,14 +92,14 @@ export function socketTurns(
   };
 
   return {
-    message: (side, message, at) => (side === 'client' ? asked : told)(message, at),
+    message: (side, message, at) => (side === 'client' ? onRequest : onEvent)(message, at),
     end(ending) {
       for (const turn of turns) close(turn, ending);
     },
   };
 }
 
-/** Line ends within a JSON text stand between its values, where they are white space like any other. */
+/** Line ends within a JSON text are white space between its values, so each is replaced by a blank. */
 function lineOf(message: Buffer): Buffer {
   const line = Buffer.concat([message, LINE_END]);
   for (const end of [0x0a, 0x0d]) {
@@ -108,12 +108,12 @@ function lineOf(message: Buffer): Buffer {
   return line;
 }
 
-/** An upgrade's answer has no content; what is said of any is not true of the events. */
+/** Without the headers about content: the response to an upgrade has none, and they are not true of the events. */
 function withoutContent(rawHeaders: readonly string[]): string[] {
-  const kept: string[] = [];
+  const passed: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const [name = '', value = ''] = rawHeaders.slice(i, i + 2);
-    if (!/^content-/i.test(name)) kept.push(name, value);
+    if (!/^content-/i.test(name)) passed.push(name, value);
   }
-  return kept;
+  return passed;
 }

@@ -1,4 +1,4 @@
-/** What does the export cassette promise? Its routes with their parameters, and every status of the seed's table. (Seed, 'Errors'.) */
+/** The contract of the export cassette: its routes with their parameters, and every status that they answer. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { Failure, json } from '../../core/http/routes.ts';
 import { ExportLines } from './model.ts';
@@ -37,7 +37,7 @@ const Id = z
 
 const lines = (description: string, filename: string) => ({
   description,
-  // By a wide name: what begins with `application/` and ends in `json` is taken for JSON by the types of the handler.
+  // Typed as a Record: the handler's types take any name that begins with `application/` and ends in `json` for JSON.
   content: { 'application/x-ndjson': { schema: ExportLines } } as Record<string, { schema: typeof ExportLines }>,
   headers: {
     'content-disposition': {

@@ -1,9 +1,9 @@
-/** How does an export leave? As the reader takes it; its beginning is held, so that what fails until then is an ordinary failure. */
+/** The stream of an export, at the reader's speed. Its beginning is held back, so that what fails until then is an ordinary failure. */
 
-/** About so much is handed on at once. */
+/** The approximate size of a chunk. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-/** Bytes of the lines, the last ones of each at its end, so that a reader has every line as soon as it is told. */
+/** The lines in chunks of bytes. A chunk ends with each line, so that a reader has every line as soon as it is complete. */
 export async function* chunksOf(
   lines: AsyncIterable<AsyncIterable<string>>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
@@ -20,22 +20,22 @@ export async function* chunksOf(
 }
 const encoder = new TextEncoder();
 
-/** `whole`: it ended within the hold. */
+/** `whole`: the export ended within the bytes that are held back. */
 export type Held = { whole: Uint8Array<ArrayBuffer>; rest: null } | { whole: null; rest: ReadableStream<Uint8Array> };
 
-type Holding = {
-  /** What is made before anything leaves. */
+type HoldOptions = {
+  /** How much is held back before anything is sent. */
   bytes: number;
-  /** The reader left. */
+  /** Aborted when the reader left. */
   signal: AbortSignal;
-  /** Hears why an answer that has begun could not be finished. */
+  /** Called with the reason when a response that has begun could not be finished. */
   failed: (error: unknown) => void;
 };
 
-/** Throws what the chunks throw while they are held; later the stream fails with it, since half an export must not look like a whole one. */
+/** Throws what the chunks throw while they are held back. After that the stream fails, since half an export must not look like a whole one. */
 export async function held(
   chunks: AsyncGenerator<Uint8Array, void>,
-  { bytes, signal, failed }: Holding,
+  { bytes, signal, failed }: HoldOptions,
 ): Promise<Held> {
   const first: Uint8Array[] = [];
   try {
@@ -57,8 +57,8 @@ const streamOf = (first: Uint8Array[], chunks: AsyncGenerator<Uint8Array, void>,
   new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const held = first.shift();
-        if (held) return controller.enqueue(held);
+        const buffered = first.shift();
+        if (buffered) return controller.enqueue(buffered);
         try {
           const { done, value } = await chunks.next();
           if (done) controller.close();
@@ -69,7 +69,7 @@ const streamOf = (first: Uint8Array[], chunks: AsyncGenerator<Uint8Array, void>,
         }
       },
       async cancel() {
-        await chunks.return(); // no further page is asked for
+        await chunks.return(); // no further page is queried
       },
     },
     { highWaterMark: 0 },

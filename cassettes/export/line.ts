@@ -1,10 +1,10 @@
-/** How is a session told on one line? `{schema, session, traces: [{trace, spans}], links}`, in pieces, so that its size does not matter. */
+/** One session as one line: `{schema, session, traces: [{trace, spans}], links}`, written in pieces, so that its size does not matter. */
 import { SCHEMA } from './model.ts';
 import { linkOf, type SpanViewRow, sessionOf, spanText, type TraceViewRow, traceOf } from './rows.ts';
 import type { SessionRows } from './store.ts';
 import type { Detail } from './window.ts';
 
-/** A piece is of about so many; each costs those who pass it on as much as some kilobytes do. */
+/** The approximate size of a piece. Passing a piece on costs as much as some kilobytes, whatever its size. */
 const PIECE_CHARACTERS = 16 * 1024;
 
 /** The pieces of one line, its end included. With `traces` there are neither spans nor links. */
@@ -22,7 +22,7 @@ export async function* line(
       text += `{"trace":${JSON.stringify(traceOf(trace))}`;
       if (detail === 'spans') {
         text += ',"spans":[';
-        // Both come in the order of traces. Between two pages a trace may have been derived anew: its old spans are passed over.
+        // Both come in the order of traces. Between two pages a trace may have been derived again: its old spans are skipped.
         for (let separator = ''; ; at += 1) {
           if (at === page.length) {
             page = await nextOf(pages);
@@ -57,13 +57,13 @@ export async function* line(
   yield '}\n';
 }
 
-/** Its trace has its turn, or had it. Instants and ids compare as text. */
+/** Whether the trace of the span is the current one, or an earlier one. Instants and ids compare as text. */
 const isDue = (span: SpanViewRow, trace: TraceViewRow): boolean =>
   span.trace_started_at === trace.started_at
     ? span.trace_id <= trace.trace_id
     : span.trace_started_at < trace.started_at;
 
-/** Empty: there is none after the last. */
+/** The next page that has rows; empty after the last one. */
 async function nextOf<Row>(pages: AsyncGenerator<readonly Row[], void>): Promise<readonly Row[]> {
   for (;;) {
     const { done, value } = await pages.next();

@@ -1,4 +1,4 @@
-/** What is the export cassette, and what does it ask for? To read the four views; it keeps nothing and talks to nobody. */
+/** The manifest of the export cassette: it reads the four views, stores nothing and needs no network. */
 import type { Manifest } from '../../core/cassette/contract.ts';
 
 export const manifest = {

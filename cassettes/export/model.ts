@@ -1,11 +1,11 @@
 /**
- * How does a line read? As the read API tells a session, its traces, spans and links, as far as the views have the facts. They do not
- * have, so a line leaves out: of a session `project`, `agent_name`, `fork_of_session_id`, `raw_turn_count`; of a span
+ * The shape of a line: a session, its traces, spans and links as the read API shows them, as far as the views have them. What the views
+ * lack, a line leaves out: of a session `project`, `agent_name`, `fork_of_session_id`, `raw_turn_count`; of a span
  * `first_byte_at`, `price`. Whether a session is `live` depends on when it is read, which a file does not know.
  */
 import { z } from '@hono/zod-openapi';
 
-/** Names the shape of a line; it changes when a reader would have to. */
+/** The name of the shape of a line; it changes when readers have to change. */
 export const SCHEMA = 'svc.export/v1';
 
 const At = z.iso.datetime().describe('UTC, with microseconds');
@@ -187,7 +187,7 @@ export const ExportLines = z
   .string()
   .openapi('ExportLines', { description: 'One ExportLine for each session, each on a line of its own' });
 
-/** As it is published beside this file: `line.schema.json`. */
+/** The JSON Schema that is published beside this file: `line.schema.json`. */
 export const lineSchema = (): object => {
   const { $schema, ...rest } = z.toJSONSchema(ExportLine, { io: 'input' });
   return { $schema, title: `${SCHEMA}: a session, as one line of an export`, ...rest };

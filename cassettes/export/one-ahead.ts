@@ -1,13 +1,13 @@
-/** How does the database work while the line before is told? What comes next is asked for ahead, one of them and no more. */
+/** Prefetch of one: the next value is requested while the current one is used, so that the database works meanwhile. */
 
-/** Leaving the loop ends the source, once what was asked for has come. */
+/** Leaving the loop ends the source, after the pending value has come. */
 export async function* oneAhead<T>(source: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
   try {
-    for (let coming = source.next(); ; ) {
-      const { done, value } = await coming;
+    for (let pending = source.next(); ; ) {
+      const { done, value } = await pending;
       if (done) return;
-      coming = source.next();
-      coming.catch(() => {}); // heard of when its turn comes
+      pending = source.next();
+      pending.catch(() => {}); // a failure is thrown where the value is awaited
       yield value;
     }
   } finally {

@@ -1,4 +1,4 @@
-/** Which paths does the export cassette serve, and with what? Both exports, its health and its contract. */
+/** The routes of the export cassette: both exports, its health and its contract. */
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Env } from '../../core/cassette/contract.ts';
@@ -17,19 +17,19 @@ import { ExportLine } from './model.ts';
 import { type ExportLimits, LIMITS, readSessions, type SessionRows, sessionsIn } from './store.ts';
 import { type Detail, sessionFilename, windowFilename, windowOf } from './window.ts';
 
-/** Of the export of one session, before anything of it leaves. (Seed, 'Limits'.) */
+/** How much of the export of one session is held back before anything is sent. */
 export const HOLD_BYTES = 8 * 1024 * 1024;
 
 type Deps = {
   /** Milliseconds since 1970. */
   now: () => number;
-  /** Of the export of one session. */
+  /** Held back of the export of one session. */
   holdBytes: number;
   limits?: ExportLimits;
 };
 
 type AppEnv = { Bindings: Env; Variables: { requestId: string } };
-type Asked = Context<AppEnv>;
+type RequestContext = Context<AppEnv>;
 
 export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
   const app = new OpenAPIHono<AppEnv>({
@@ -43,7 +43,7 @@ export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
   app.use(requestIds());
   app.use(refuseNul());
   app.use(knownQuery(app));
-  app.openAPIRegistry.register('ExportLine', ExportLine); // the stream is text: no schema leads to what it tells
+  app.openAPIRegistry.register('ExportLine', ExportLine); // the stream is text, so no schema refers to the shape of a line
 
   app.openapi(ping, (c) => c.json({ status: 'ok' as const, cassette: manifest.cassette.name }, 200));
 
@@ -54,10 +54,10 @@ export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
     const at = now();
     const window = windowOf({ since, until }, at);
     const filename = windowFilename(window, since !== null || until !== null, detail, at);
-    const told = async function* (): AsyncGenerator<SessionRows, void> {
+    const sessions = async function* (): AsyncGenerator<SessionRows, void> {
       yield* readSessions(DB, await sessionsIn(DB, window), detail, limits);
     };
-    const response = await sent(c, told(), { detail, filename, holdBytes: 1 });
+    const response = await exportResponse(c, sessions(), { detail, filename, holdBytes: 1 });
     return response ?? c.body('', 200, headFor(filename));
   });
 
@@ -66,8 +66,8 @@ export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
     const { detail } = c.req.valid('query');
     const { DB } = c.env;
     if (!DB) return problem(c, 501, 'no-database', NO_DATABASE);
-    const answer = { detail, filename: sessionFilename(id, detail, now()), holdBytes };
-    const response = await sent(c, readSessions(DB, [id], detail, limits), answer);
+    const options = { detail, filename: sessionFilename(id, detail, now()), holdBytes };
+    const response = await exportResponse(c, readSessions(DB, [id], detail, limits), options);
     return response ?? problem(c, 404, 'session-unknown', NO_SESSION);
   });
   app.get('/api/export/sessions/', (c) => problem(c, 400, 'bad-request', MISSING_ID));
@@ -86,12 +86,16 @@ export function exportApp({ now, holdBytes, limits = LIMITS }: Deps) {
 
 const ABOUT = { title: manifest.cassette.display_name, version: manifest.cassette.version };
 
-type Sending = { detail: Detail; filename: string; holdBytes: number };
+type ResponseOptions = { detail: Detail; filename: string; holdBytes: number };
 
-/** Null: there was nothing to tell. */
-async function sent(c: Asked, told: AsyncGenerator<SessionRows, void>, sending: Sending): Promise<Response | null> {
-  const { detail, filename, holdBytes } = sending;
-  const chunks = chunksOf(linesOf(told, detail));
+/** Null: there was no session to export. */
+async function exportResponse(
+  c: RequestContext,
+  sessions: AsyncGenerator<SessionRows, void>,
+  options: ResponseOptions,
+): Promise<Response | null> {
+  const { detail, filename, holdBytes } = options;
+  const chunks = chunksOf(linesOf(sessions, detail));
   const { signal } = c.req.raw;
   const failed = (error: unknown) => logFailure(c, error);
   const { whole, rest } = await held(chunks, { bytes: holdBytes, signal, failed });
@@ -99,7 +103,7 @@ async function sent(c: Asked, told: AsyncGenerator<SessionRows, void>, sending: 
   const head = headFor(filename);
   if (whole) return c.body(whole, 200, { ...head, 'content-length': String(whole.byteLength) });
   if (c.req.method !== 'HEAD') return c.body(rest, 200, head);
-  await rest.cancel(); // nobody takes it
+  await rest.cancel(); // the response to HEAD has no body
   return c.body(null, 200, head);
 }
 
@@ -108,12 +112,12 @@ const headFor = (filename: string) => ({
   'content-disposition': `attachment; filename="${filename}"`,
 });
 
-async function* linesOf(told: AsyncGenerator<SessionRows, void>, detail: Detail) {
-  for await (const session of told) yield line(session, detail);
+async function* linesOf(sessions: AsyncGenerator<SessionRows, void>, detail: Detail) {
+  for await (const session of sessions) yield line(session, detail);
 }
 
-/** What is ours to say of a failure: never the text of an error that may quote what was stored. */
-function logFailure(c: Asked, error: unknown): void {
+/** Logs a failure by its kind, never with the text of an error that may quote what was stored. */
+function logFailure(c: RequestContext, error: unknown): void {
   const { name = typeof error, message, sqlstate } = (error ?? {}) as Partial<Error & { sqlstate: string }>;
   const database = name === 'DatabaseError' ? { reason: message, sqlstate } : {};
   c.env.LOG.error({ request_id: c.get('requestId'), error: name, ...database }, 'Cannot finish an export');

@@ -1,7 +1,7 @@
-/** How do rows of the views become what a line says? Members that are null are left out; what the read API works out is worked out alike. */
+/** Turns rows of the views into members of a line. Members that are null are left out; computed ones are computed as in the read API. */
 import type { ExportedLink, ExportedSession, ExportedSpan, ExportedTrace } from './model.ts';
 
-/** What is optional in a line is null in a row. */
+/** The row of a member of a line: what is optional in a line is null in a row. */
 type Sparse<Noun> = {
   [Key in keyof Noun]-?: object extends Pick<Noun, Key> ? Exclude<Noun[Key], undefined> | null : Noun[Key];
 };
@@ -26,7 +26,7 @@ export type TraceViewRow = Omit<Sparse<ExportedTrace>, 'usage' | 'main_usage'> &
 
 type Payload = 'input' | 'output';
 
-/** Columns of a span. What went in and out is JSON in a text. */
+/** Columns of a span. `input` and `output` are JSON in a text. */
 export type SpanViewRow = Omit<Sparse<ExportedSpan>, 'usage' | Payload> &
   ExportedSpan['usage'] &
   Record<Payload, string> & { trace_started_at: string };
@@ -110,8 +110,8 @@ const tokensOf = (row: Tokens): Tokens => ({
 });
 
 /**
- * A span in JSON. What went in and out is put in as it is stored: most of an export is that, and nobody has to read it; nor does a
- * large number in it lose its last digits.
+ * A span in JSON. `input` and `output` are inserted as they are stored: they are most of an export and need not be parsed here, and a
+ * large number in them keeps its last digits.
  */
 export const spanText = (row: SpanViewRow): string =>
   `${JSON.stringify(spanOf(row)).slice(0, -1)},"input":${row.input},"output":${row.output}}`;
@@ -157,12 +157,12 @@ const spanOf = (row: SpanViewRow): Omit<ExportedSpan, Payload> =>
 export const linkOf = (row: LinkViewRow): ExportedLink => present<ExportedLink>(row);
 
 const present = <Noun extends object>(row: Sparse<Noun>): Noun => {
-  const there: Record<string, unknown> = {};
-  for (const key in row) if (row[key] !== null) there[key] = row[key];
-  return there as Noun;
+  const defined: Record<string, unknown> = {};
+  for (const key in row) if (row[key] !== null) defined[key] = row[key];
+  return defined as Noun;
 };
 
-/** As in the read API: what people call it, else what it is about, else what its harness calls it. A prompt that is JSON is no title. */
+/** As in the read API: the name by a person, else title or first prompt, else the name by the harness. A prompt that is JSON is no title. */
 const displayTitle = ({ id, display_name, name, harness_session_id, title, preview }: SessionViewRow): string =>
   [
     display_name,
@@ -172,7 +172,7 @@ const displayTitle = ({ id, display_name, name, harness_session_id, title, previ
     harness_session_id.slice(0, 12),
   ].find((one) => one !== null && one.trim() !== '') ?? id;
 
-/** Previews are cut, so JSON is told by how it begins as well. */
+/** Previews are cut, so JSON is also recognised by its beginning. */
 function isJson(text: string): boolean {
   if (!/^\s*[[{]/.test(text)) return false;
   if (/^\s*(\{\s*"[^"]*"\s*:|\[\s*\{\s*"[^"]*"\s*:)/.test(text)) return true;

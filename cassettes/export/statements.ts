@@ -1,12 +1,12 @@
-/** Which questions does an export put to the database? All of its SQL: over the views alone, one list of columns for each kind of row. */
+/** All SQL of the export: over the views alone, one list of columns for each kind of row. */
 
 const at = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** What a span's payload takes where it is stored, told without unpacking it. */
+/** The stored size of a span's payload, computed without unpacking it. */
 const STORED = `pg_column_size(p.input) + pg_column_size(p.output) + coalesce(pg_column_size(p.verdict), 0)
   + coalesce(pg_column_size(p.usage), 0)`;
 
-/** Of `svc_v1.sessions s`. */
+/** Columns of `svc_v1.sessions s`. */
 const SESSION_COLUMNS = `
   s.id, s.harness_id, s.harness_session_id, nullif(s.harness_version, '') as harness_version, s.harness_metadata,
   s.parent_session_id, nullif(s.auth_subject, '') as auth_subject, nullif(s.cwd, '') as cwd, nullif(s.git_branch, '') as git_branch,
@@ -23,7 +23,7 @@ const SESSION_COLUMNS = `
   (select coalesce(sum(t.cache_creation_tokens), 0) from svc_v1.span_turns t where t.session_id = s.id) as cache_write_tokens,
   (select coalesce(sum(p.reasoning_tokens), 0) from svc_v1.spans p where p.session_id = s.id) as reasoning_tokens`;
 
-/** @param which the rows of `svc_v1.span_turns t`, with their order and how many */
+/** @param which the rows of `svc_v1.span_turns t`: condition, order and limit */
 const traces = (which: string) => `
   select t.trace_id, t.session_id, t.source, t.status, nullif(t.synthetic, '') as synthetic, t.user_prompt,
          nullif(t.response_preview, '') as response_preview, ${at('t.started_at')} as started_at,
@@ -37,7 +37,7 @@ const traces = (which: string) => `
                            filter (where p.kind = 'llm' and p.usage is not null and p.cost_usd is null), '{}') as unpriced_models
            from svc_v1.spans p where p.trace_id = t.trace_id) p`;
 
-/** Of `svc_v1.spans p`; what went in and out as text. @param traceAt when its trace started */
+/** Columns of `svc_v1.spans p`, with `input` and `output` as text. @param traceAt when its trace started */
 const spanColumns = (traceAt: string) => `
   ${at(traceAt)} as trace_started_at, p.trace_id, p.span_id, p.session_id, p.parent_span_id, p.seq, p.kind, p.call_kind, p.name, p.thread_id, p.status,
   nullif(p.error_type, '') as error_type, nullif(p.error_message, '') as error_message, p.model, p.provider,
@@ -47,13 +47,13 @@ const spanColumns = (traceAt: string) => `
   p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.reasoning_tokens, p.cost_usd, p.raw_turn_id,
   p.node_hash, nullif(p.description, '') as description, p.totals`;
 
-/** Of `svc_v1.span_links l`. */
+/** Columns of `svc_v1.span_links l`. */
 const LINK_COLUMNS = `
   l.kind, l.from_trace_id, l.from_span_id, nullif(l.from_io, '') as from_io, l.to_trace_id, l.to_span_id,
   nullif(l.to_io, '') as to_io`;
 const LINK_ORDER = 'l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind';
 
-/** $1 and $2: the sides of the window. Those seen last come first. */
+/** $1 and $2: the bounds of the window. Those seen last come first. */
 export const IDS = `
   select s.id from svc_v1.sessions s
    where exists (select from svc_v1.span_turns t
@@ -86,7 +86,7 @@ const LINKS_OF_ONE = `
                       from svc_v1.span_links l cross join lateral (select ${LINK_COLUMNS}) q
                      where l.session_id = s.id) r), '[]')`;
 
-/** $1: ids. All that a line says of each, in one row and at one moment. */
+/** $1: ids. Everything that the line of each session holds, in one row and as of one moment. */
 export const WHOLE = {
   spans: `select ${SESSION_COLUMNS}, ${TRACES_OF_ONE} as traces, ${SPANS_OF_ONE} as spans, ${LINKS_OF_ONE} as links
             from svc_v1.sessions s where s.id = any($1::uuid[])`,
@@ -94,10 +94,10 @@ export const WHOLE = {
              from svc_v1.sessions s where s.id = any($1::uuid[])`,
 };
 
-/** $1: its id. */
+/** $1: the id of the session. */
 export const SESSION = `select ${SESSION_COLUMNS} from svc_v1.sessions s where s.id = $1::uuid`;
 
-/** $1: of which session; $2, $3: after which one, null at the beginning; $4: how many. */
+/** $1: session; $2, $3: the key of the last row before, null at the beginning; $4: limit. */
 export const TRACES = `${traces(`
     where t.session_id = $1::uuid
       and ($2::timestamptz is null or (t.started_at, t.trace_id) > ($2::timestamptz, $3::uuid))
@@ -105,8 +105,8 @@ export const TRACES = `${traces(`
    order by t.started_at, t.trace_id`;
 
 /**
- * $1: of which session; $2 to $5: after which one; $6: how many; $7: how many stored bytes they may have, but for the last of them.
- * Sizes are summed before a payload is unpacked, so an answer never holds more than one large span beyond that.
+ * $1: session; $2 to $5: the key of the last row before; $6: limit; $7: how many stored bytes the rows may have, without the last one.
+ * Sizes are summed before a payload is unpacked, so a result never holds more than one large span beyond that.
  */
 export const SPANS = `
   select ${spanColumns('p.trace_at')}, p.fetched
@@ -124,7 +124,7 @@ export const SPANS = `
    where p.bytes_before < $7::bigint
    order by p.trace_at, p.trace_id, p.seq, p.span_id`;
 
-/** $1: of which session; $2 to $6: after which one, null at the beginning; $7: how many. */
+/** $1: session; $2 to $6: the key of the last row before, null at the beginning; $7: limit. */
 export const LINKS = `
   select ${LINK_COLUMNS}
     from svc_v1.span_links l

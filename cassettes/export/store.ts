@@ -1,6 +1,6 @@
 /**
- * How is a session read for its line, whatever its size? A small one together with its neighbours in one statement, which sees them
- * at one moment; a large one page by page, so that no more than some megabytes of it stand in memory.
+ * Reads sessions for their lines, whatever their size. Small ones are read several in one statement, which sees them at one moment;
+ * a large one page by page, so that no more than some megabytes of it are in memory.
  */
 import type { Db } from '../../core/cassette/contract.ts';
 import { oneAhead } from './one-ahead.ts';
@@ -10,7 +10,7 @@ import { type Detail, isEmpty, stampOf, type Window } from './window.ts';
 
 type All<T> = Iterable<T> | AsyncIterable<T>;
 
-/** Spans come in the order of the traces, then of the walk; by pages, since waiting for each of them would take as long as telling it. */
+/** Spans come in the order of the traces, then of the walk. They come in pages, since awaiting each one would take as long as writing it. */
 export type SessionRows = {
   session: SessionViewRow;
   traces: All<TraceViewRow>;
@@ -18,7 +18,7 @@ export type SessionRows = {
   links: All<LinkViewRow>;
 };
 
-/** What is asked for at once. `storedBytes` are compressed: some 6 MB of JSON as a rule. A question costs as much as half a megabyte. */
+/** The limits of one query. `storedBytes` are compressed: usually some 6 MB of JSON. A query costs as much as half a megabyte of rows. */
 export type ExportLimits = {
   sessions: number;
   rows: number;
@@ -36,12 +36,12 @@ export const LIMITS: ExportLimits = {
   links: 1_000,
 };
 
-/** Which sessions had a turn in the window? Their order and number are fixed here, whatever comes in while they are told. */
+/** The sessions that had a turn in the window. Their order and number are fixed here, whatever comes in while they are exported. */
 export async function sessionsIn(db: Db, window: Window): Promise<string[]> {
   const ids: string[] = [];
   if (isEmpty(window)) return ids;
-  const sides = [stampOf(window.since), stampOf(window.until)];
-  for await (const [id] of db.stream<[string]>(IDS, sides, { rows: 'array' })) ids.push(id);
+  const bounds = [stampOf(window.since), stampOf(window.until)];
+  for await (const [id] of db.stream<[string]>(IDS, bounds, { rows: 'array' })) ids.push(id);
   return ids;
 }
 
@@ -52,55 +52,56 @@ export async function* readSessions(
   detail: Detail,
   limits: ExportLimits = LIMITS,
 ): AsyncGenerator<SessionRows, void> {
-  for await (const { told } of oneAhead(groups(db, ids, detail, limits))) yield* await told;
+  for await (const { sessions } of oneAhead(groups(db, ids, detail, limits))) yield* await sessions;
 }
 
-/** Boxed, so that the next group is asked for before this one has come. */
+/** Promises in a box, so that the next group is queried before this one has come. */
 async function* groups(
   db: Db,
   ids: readonly string[],
   detail: Detail,
   limits: ExportLimits,
-): AsyncGenerator<{ told: Promise<SessionRows[]> }, void> {
+): AsyncGenerator<{ sessions: Promise<SessionRows[]> }, void> {
   for (let from = 0; from < ids.length; from += limits.sessions) {
     const { rows } = await db.query<Size>(SIZES, [arrayOf(ids.slice(from, from + limits.sessions))]);
     for (const group of grouped(rows, detail, limits)) {
-      const told = toldOf(db, group, detail, limits);
-      told.catch(() => {}); // heard of when its turn comes
-      yield { told };
+      const sessions = rowsOf(db, group, detail, limits);
+      sessions.catch(() => {}); // a failure is thrown where the group is awaited
+      yield { sessions };
     }
   }
 }
 
-async function toldOf(db: Db, { ids, isLarge }: Group, detail: Detail, limits: ExportLimits): Promise<SessionRows[]> {
-  const told = isLarge ? null : await whole(db, ids, detail);
-  return told ?? (await Promise.all(ids.map((id) => paged(db, id, detail, limits)))).flat();
+async function rowsOf(db: Db, { ids, isLarge }: Group, detail: Detail, limits: ExportLimits): Promise<SessionRows[]> {
+  const together = isLarge ? null : await whole(db, ids, detail);
+  return together ?? (await Promise.all(ids.map((id) => paged(db, id, detail, limits)))).flat();
 }
 
 type Size = { id: string; traces: number; spans: number; links: number; bytes: number };
 type Group = { ids: string[]; isLarge: boolean };
 
-/** Neighbours that together stay within the limits; what does not fit alone stands alone. */
+/** Groups of neighbours that together stay within the limits. A session that exceeds them by itself is a group of its own. */
 function grouped(sizes: readonly Size[], detail: Detail, limits: ExportLimits): Group[] {
-  const made: Group[] = [];
-  let left = { rows: 0, bytes: 0 };
+  const groups: Group[] = [];
+  let remaining = { rows: 0, bytes: 0 };
   for (const { id, traces, spans, links, bytes } of sizes) {
-    const its = detail === 'spans' ? { rows: traces + spans + links, bytes } : { rows: traces, bytes: 0 };
-    const isLarge = its.rows > limits.rows || its.bytes > limits.storedBytes;
-    const last = made.at(-1);
-    if (last && !last.isLarge && !isLarge && its.rows <= left.rows && its.bytes <= left.bytes) last.ids.push(id);
+    const size = detail === 'spans' ? { rows: traces + spans + links, bytes } : { rows: traces, bytes: 0 };
+    const isLarge = size.rows > limits.rows || size.bytes > limits.storedBytes;
+    const last = groups.at(-1);
+    if (last && !last.isLarge && !isLarge && size.rows <= remaining.rows && size.bytes <= remaining.bytes)
+      last.ids.push(id);
     else {
-      made.push({ ids: [id], isLarge });
-      left = { rows: limits.rows, bytes: limits.storedBytes };
+      groups.push({ ids: [id], isLarge });
+      remaining = { rows: limits.rows, bytes: limits.storedBytes };
     }
-    left = { rows: left.rows - its.rows, bytes: left.bytes - its.bytes };
+    remaining = { rows: remaining.rows - size.rows, bytes: remaining.bytes - size.bytes };
   }
-  return made;
+  return groups;
 }
 
 type WholeRow = SessionViewRow & { traces: TraceViewRow[]; spans: SpanViewRow[]; links: LinkViewRow[] };
 
-/** Null: what is stored as so little unpacks to more than an answer may hold. */
+/** Null: what is stored in few bytes unpacks to more than a result may hold. */
 async function whole(db: Db, ids: readonly string[], detail: Detail): Promise<SessionRows[] | null> {
   try {
     const { rows } = await db.query<WholeRow>(WHOLE[detail], [arrayOf(ids)]);
@@ -146,7 +147,7 @@ async function* spanPages(db: Db, id: string, limits: ExportLimits): AsyncGenera
   }
 }
 
-/** A span that is larger than an answer may be comes by a stream. */
+/** One page; when a span is larger than a result may be, the page is read as a stream. */
 async function pageOf(db: Db, parameters: readonly unknown[]): Promise<PagedSpan[]> {
   try {
     return (await db.query<PagedSpan>(SPANS, parameters)).rows;

@@ -1,6 +1,6 @@
-/** Which window of time is meant, and what is its file called? At most the last 30 days, to the microsecond, in UTC. (Seed, 'Limits'.) */
+/** The window of time of an export, and the name of its file: at most the last 30 days, to the microsecond, in UTC. */
 
-/** Microseconds since 1970: turns have whole ones. `until: null` is an open end. */
+/** Microseconds since 1970, which is the precision of turns. `until: null` is an open end. */
 export type Window = { since: bigint; until: bigint | null };
 
 export type Detail = 'spans' | 'traces';
@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const WINDOW_MS = 30 * 24 * 60 * MINUTE_MS;
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** The first whole microsecond at or after an RFC 3339 timestamp; null: it is none. */
+/** The first whole microsecond at or after an RFC 3339 timestamp; null: the text is no such timestamp. */
 export function instantOf(stamp: string): bigint | null {
   const [, date = '', hour, minute, second, fraction = '', sign, hours, minutes] = STAMP.exec(stamp) ?? [];
   const day = Date.parse(`${date}T00:00:00Z`);
@@ -23,7 +23,7 @@ export function instantOf(stamp: string): bigint | null {
   return BigInt(whole) * 1000n + BigInt(digits.slice(0, 6)) + more;
 }
 
-/** A beginning that is missing, or older than 30 days before now, is 30 days before now. @param now milliseconds since 1970 */
+/** A `since` that is missing, or more than 30 days ago, becomes 30 days ago. @param now milliseconds since 1970 */
 export function windowOf({ since, until }: { since: bigint | null; until: bigint | null }, now: number): Window {
   const earliest = BigInt(now - WINDOW_MS) * 1000n;
   return { since: since === null || since < earliest ? earliest : since, until };
@@ -31,7 +31,7 @@ export function windowOf({ since, until }: { since: bigint | null; until: bigint
 
 export const isEmpty = ({ since, until }: Window): boolean => until !== null && until <= since;
 
-/** As PostgreSQL reads it; beyond the year 9999 its `infinity`. */
+/** The instant as PostgreSQL reads it; beyond the year 9999 it is `infinity`. */
 export function stampOf(microseconds: bigint | null): string {
   if (microseconds === null) return 'infinity';
   const ms = microsecondsToMs(microseconds);
@@ -40,10 +40,10 @@ export function stampOf(microseconds: bigint | null): string {
   return new Date(ms).toISOString().replace('Z', `${rest}Z`);
 }
 
-/** @param asked whether since or until was given @param now milliseconds since 1970; an open end is its date */
-export function windowFilename({ since, until }: Window, asked: boolean, detail: Detail, now: number): string {
+/** @param isExplicit whether since or until was given @param now milliseconds since 1970; an open end is its date */
+export function windowFilename({ since, until }: Window, isExplicit: boolean, detail: Detail, now: number): string {
   const end = until === null ? now : microsecondsToMs(until);
-  const span = asked ? `${dateOf(microsecondsToMs(since))}-to-${dateOf(end)}` : `last-30-days-${dateOf(now)}`;
+  const span = isExplicit ? `${dateOf(microsecondsToMs(since))}-to-${dateOf(end)}` : `last-30-days-${dateOf(now)}`;
   return `sessions-${span}${suffixOf(detail)}.jsonl`;
 }
 

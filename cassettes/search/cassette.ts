@@ -29,7 +29,7 @@ searchRoutes(app);
 app.get('/ping', (c) => {
   const why = settingsProblem(c.env.CONFIG);
   if (why === null) return c.text('pong');
-  return problem(c, 500, 'search-failed', `Cannot search: ${why}`); // which the service shows
+  return problem(c, 500, 'search-failed', `Cannot search: ${why}`); // the service shows this
 });
 
 app.get('/openapi', (c) =>
@@ -60,7 +60,7 @@ app.onError((error, c) => {
 
 const NO_JSON = [400, 'bad-request', 'Cannot read the body: its content type is not application/json'] as const;
 
-/** Of which only lines are asked. */
+/** Only the methods that write lines are used of it. */
 type OurLog = Parameters<typeof onError>[0] & Log;
 
 export default {

@@ -1,4 +1,4 @@
-/** How do spans come to their vectors? In passes over what is new or changed, each taking up where the last one ended. */
+/** Embeds spans in the background: passes over what is new or changed, each of which continues where the last one ended. */
 import { createHash } from 'node:crypto';
 import type { Env, Progress, ScheduledContext, ScheduledEvent } from '../../core/cassette/contract.ts';
 import { embedderOf } from './configured.ts';
@@ -9,23 +9,23 @@ import { relationsOf } from './relations.ts';
 import { chunksOf, snippetOf, spanText } from './span-text.ts';
 import { vectorStoreOf } from './vector-store.ts';
 
-/** How far embedding had come when it last told, by what it is set to. */
-const reached = new Map<string, Progress>();
+/** The last reported progress of embedding, by its settings. */
+const lastProgress = new Map<string, Progress>();
 
-/** null: it has not run in this process. */
+/** null: embedding has not run in this process. */
 export const embeddingReached = ({ CONFIG }: Pick<Env<SearchConfig>, 'CONFIG'>): Progress | null =>
-  reached.get(JSON.stringify(CONFIG)) ?? null;
+  lastProgress.get(JSON.stringify(CONFIG)) ?? null;
 
 const KEYS_AT_ONCE = 2000;
 const SPANS_AT_ONCE = 16;
 const MOST_CHUNKS = 100; // of one span
-const CHUNKS_AT_ONCE = 50; // written: a statement has its limits, and an index takes its time
+const CHUNKS_AT_ONCE = 50; // in one write: statements have a size limit, and updating the index takes time
 
-/** A failure that may pass is tried again after a minute, four, … and given up after so many times. */
+/** A failure that may pass is retried after 1 minute, 4 minutes and so on; after this many attempts it is given up. */
 const MOST_ATTEMPTS = 5;
 const pauseAfter = (attempts: number) => (attempts >= MOST_ATTEMPTS ? null : 60 * 4 ** (attempts - 1)); // seconds
 
-/** @throws {Error} there is no embedder, or it is away: the next pass tries again */
+/** @throws {Error} there is no embedder, or it is unavailable: the next pass tries again */
 export async function embedSpans(
   env: Env<SearchConfig>,
   { signal }: Pick<ScheduledEvent, 'signal'>,
@@ -33,12 +33,12 @@ export async function embedSpans(
 ): Promise<void> {
   if (!env.DB) return; // nothing was captured either
   const progress = (counts: Progress) => {
-    reached.set(JSON.stringify(env.CONFIG), counts);
+    lastProgress.set(JSON.stringify(env.CONFIG), counts);
     report(counts);
   };
   const relations = relationsOf(env.CONFIG);
   const store = await vectorStoreOf(env);
-  await ledgerOf(env.DB, store, relations, '').prune(); // what is deleted goes, whether or not there is an embedder
+  await ledgerOf(env.DB, store, relations, '').prune(); // deleted spans are removed, whether or not there is an embedder
   const embedder = embedderOf(env);
   const ledger = ledgerOf(env.DB, store, relations, embedder.model);
   let embedded = 0;
@@ -49,12 +49,12 @@ export async function embedSpans(
     for (let at = 0; at < due.length; at += SPANS_AT_ONCE) {
       if (signal.aborted) return;
       const batch = due.slice(at, at + SPANS_AT_ONCE);
-      const became = await embedTold(await ledger.told(batch), embedder, ledger, signal);
-      embedded += became.embedded;
+      const tally = await embedBatch(await ledger.read(batch), embedder, ledger, signal);
+      embedded += tally.embedded;
       counts = {
-        done: counts.done + batch.length - became.failed,
+        done: counts.done + batch.length - tally.failed,
         pending: Math.max(0, counts.pending - batch.length),
-        failed: counts.failed + became.failed,
+        failed: counts.failed + tally.failed,
       };
       progress(counts);
     }
@@ -64,19 +64,19 @@ export async function embedSpans(
   if (embedded > 0) env.LOG.info({ spans: embedded, model: embedder.model }, 'spans were embedded');
 }
 
-type Became = { embedded: number; failed: number };
+type Tally = { embedded: number; failed: number };
 
 type Work = SpanToEmbed & { hash: string; chunks: string[]; shortened: boolean };
 
-async function embedTold(
-  told: readonly SpanToEmbed[],
+async function embedBatch(
+  spans: readonly SpanToEmbed[],
   embedder: Embedder,
   ledger: Ledger,
   signal: AbortSignal,
-): Promise<Became> {
+): Promise<Tally> {
   const known: LedgerEntry[] = [];
   const work: Work[] = [];
-  for (const span of told) {
+  for (const span of spans) {
     const text = spanText(span);
     const hash = createHash('sha256').update(`${embedder.chunkLength}\n${text}`).digest('hex');
     const entry = { ...keyOf(span), content_hash: hash };
@@ -88,13 +88,13 @@ async function embedTold(
     else work.push({ ...span, hash, chunks: chunks.slice(0, MOST_CHUNKS), shortened });
   }
   await ledger.write(known);
-  const became = { embedded: 0, failed: 0 };
+  const tally = { embedded: 0, failed: 0 };
   for (const group of groupsOf(work)) {
     const { embedded, failed } = await embedGroup(group, embedder, ledger, signal);
-    became.embedded += embedded;
-    became.failed += failed;
+    tally.embedded += embedded;
+    tally.failed += failed;
   }
-  return became;
+  return tally;
 }
 
 function groupsOf(work: readonly Work[]): Work[][] {
@@ -116,7 +116,7 @@ async function embedGroup(
   embedder: Embedder,
   ledger: Ledger,
   signal: AbortSignal,
-): Promise<Became> {
+): Promise<Tally> {
   try {
     await ledger.write(await embeddedAll(work, embedder, signal));
     return { embedded: work.length, failed: 0 };
@@ -126,13 +126,13 @@ async function embedGroup(
   }
 }
 
-/** One of them is at fault: which, says asking for each alone. Where none can be embedded and none is at fault, the embedder is. */
+/** Embeds each span alone, to find the one at fault. When none can be embedded and none is at fault, the embedder itself has failed. */
 async function oneByOne(
   work: readonly Work[],
   embedder: Embedder,
   ledger: Ledger,
   signal: AbortSignal,
-): Promise<Became> {
+): Promise<Tally> {
   const failed: { span: Work; error: EmbeddingFailed }[] = [];
   let embedded = 0;
   for (const span of work) {
@@ -181,7 +181,7 @@ const keyOf = ({
   ...{ trace_id, span_id, session_id, fingerprint },
 });
 
-/** The vector of a question, by the model that the spans have. */
+/** The vector of a question, by the same model as those of the spans. */
 export async function embedQuestion(
   env: Env<SearchConfig>,
   question: string,

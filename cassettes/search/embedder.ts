@@ -1,7 +1,7 @@
-/** Who turns texts into vectors, and in which ways can that fail? */
+/** The interface of embedders, which turn texts into vectors, and the ways in which that can fail. */
 
 export type Embedder = {
-  /** Provider and model, kept beside every vector: only those of one name are compared. */
+  /** Provider and model, stored beside every vector: only vectors of one name are compared. */
   model: string;
   /** The longest text that goes into one vector, in UTF-16 units. */
   chunkLength: number;
@@ -11,17 +11,17 @@ export type Embedder = {
   embed(texts: readonly string[], options?: EmbedOptions): Promise<number[][]>;
 };
 
-/** `urgent`: somebody waits for it. */
+/** `urgent`: a client waits for it. */
 export type EmbedOptions = { urgent?: boolean; signal?: AbortSignal };
 
-/** There is none, and it does not come by waiting: weights, a key or a folder are missing. */
+/** There is no embedder, and waiting does not help: weights, a key or a folder are missing. */
 export class NoEmbedder extends Error {
   override readonly name = 'NoEmbedder';
 }
 
 /**
  * `text`: this text cannot be embedded, now or later. `answer`: the embedder failed over this call. `away`: it could not be
- * asked, or said that it will not do it for anybody now.
+ * reached, or refuses all calls for now.
  */
 export class EmbeddingFailed extends Error {
   override readonly name = 'EmbeddingFailed';
@@ -33,13 +33,13 @@ export class EmbeddingFailed extends Error {
   }
 }
 
-/** What a status of an embedder behind HTTP means for the texts that it was asked for. */
+/** The failure that a status of an embedder behind HTTP means for the texts of the call. */
 export function failureOfStatus(who: string, status: number): EmbeddingFailed {
   const kind = [400, 413, 422].includes(status) ? 'text' : status >= 500 && status !== 503 ? 'answer' : 'away';
   return new EmbeddingFailed(kind, `Cannot embed: ${who} answered ${status}`);
 }
 
-/** What came back, looked at: one vector for each text, of numbers, and as long as was asked for. */
+/** Checks the vectors of a response: one for each text, made of numbers, and of the requested length. */
 export function checkedVectors(
   who: string,
   vectors: unknown,

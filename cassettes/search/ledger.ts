@@ -1,4 +1,4 @@
-/** What was embedded of which span, and what is still to do? */
+/** The ledger of embedding: what was embedded of which span, and what is still to do. */
 import type { Db, Progress } from '../../core/cassette/contract.ts';
 import { listedSpans } from './listed-spans.ts';
 import type { SearchStatus } from './model.ts';
@@ -7,7 +7,7 @@ import type { VectorStore } from './vector-store.ts';
 
 export type SpanRef = { trace_id: string; span_id: string };
 
-/** What is known of a span; null: nothing. */
+/** A span to embed, with what the ledger knows of it; null: nothing. */
 export type Due = SpanRef & {
   content_hash: string | null;
   state: 'embedded' | 'empty' | 'failed' | null;
@@ -17,23 +17,23 @@ export type Due = SpanRef & {
 export type SpanToEmbed = Due & {
   session_id: string;
   fingerprint: string;
-  /** What a person said, and what was answered, as it was captured. */
+  /** What a person wrote, and the answer of the model, as they were captured. */
   input: string;
   output: string;
-  /** What the provider said of its failure; ''. */
+  /** The provider's message of a failure, or ''. */
   error_message: string;
 };
 
-/** Less was read of it than was said. */
+/** Whether the text was cut at the limit when it was read. */
 export const isCut = (text: string): boolean => text.length >= LONGEST_TEXT && [...text].length >= LONGEST_TEXT;
 
-/** One span's part in the ledger, and its vectors. */
+/** The ledger's entry for one span, and its vectors. */
 export type LedgerEntry = SpanRef & {
   session_id: string;
   fingerprint: string;
   content_hash: string;
   state: 'embedded' | 'empty' | 'failed';
-  /** null: those that are there stay as they are. */
+  /** null: the existing chunks stay as they are. */
   chunks: readonly { snippet: string; embedding: readonly number[] }[] | null;
   /** Only its beginning was embedded. */
   shortened?: boolean;
@@ -45,45 +45,50 @@ export type LedgerEntry = SpanRef & {
 
 export type Ledger = ReturnType<typeof ledgerOf>;
 
-/** How much is read of what was asked, and of what was answered: an answer of the database is held in memory. */
+/** The limit for the text of an input, and for that of an output, in characters: a query result is held in memory. */
 const LONGEST_TEXT = 262_144;
 
 const DUE = '(e.span_id is null or e.fingerprint <> l.fingerprint or coalesce(e.retry_at <= now(), false))';
 const KNOWN = 'e.model = $1 and e.trace_id = l.trace_id and e.span_id = l.span_id';
 
-/** @param which of the blocks */
-const said = (column: string, which = 'true') => `left(coalesce((
+/** The text of the blocks in a column. @param which condition on the blocks */
+const joinedTexts = (column: string, which = 'true') => `left(coalesce((
   select string_agg(left(b.block ->> 'text', ${LONGEST_TEXT}), E'\\n' order by b.place)
     from jsonb_array_elements(case jsonb_typeof(${column}) when 'array' then ${column} else '[]' end)
          with ordinality as b (block, place)
    where b.block ->> 'type' = 'text' and ${which}), ''), ${LONGEST_TEXT})`;
 
-/** Of those that went in: until a span is derived anew nobody knows which they are. */
+/** The input blocks that a person wrote; while a span is not derived again, these are unknown, and all count. */
 const BY_A_PERSON = '(l.said_blocks is null or b.place - 1 = any(l.said_blocks))';
 
-/** @param db that spans are read from */
+/** @param db the database that spans are read from */
 export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model: string) {
   const { listed } = store;
-  const asked = async <Row>(from: Db['query'], text: string, parameters: readonly unknown[] = []): Promise<Row[]> => {
+  const queryRows = async <Row>(
+    query: Db['query'],
+    text: string,
+    parameters: readonly unknown[] = [],
+  ): Promise<Row[]> => {
     try {
-      return (await from<Row>(text, parameters)).rows;
+      return (await query<Row>(text, parameters)).rows;
     } catch (error) {
       throw explained(error, relations);
     }
   };
-  const ask = <Row>(text: string, parameters?: readonly unknown[]) => asked<Row>(store.query, text, parameters);
+  const storeRows = <Row>(text: string, parameters?: readonly unknown[]) =>
+    queryRows<Row>(store.query, text, parameters);
   return {
-    /** Forgets spans that are gone, under every model. */
+    /** Deletes spans that no longer exist, of every model. */
     async prune(): Promise<void> {
       await store.refresh();
-      await ask(`delete from embedded_spans e
+      await storeRows(`delete from embedded_spans e
             where not exists (select 1 from ${listed} l where l.trace_id = e.trace_id and l.span_id = e.span_id)`);
     },
 
-    /** New and changed spans, and those whose failure is to be tried again; the newest first. */
+    /** New and changed spans, and failed ones that are due for a retry; the newest first. */
     async due(most: number): Promise<Due[]> {
       await store.refresh();
-      return ask<Due>(
+      return storeRows<Due>(
         `select l.trace_id, l.span_id, e.content_hash, e.state, coalesce(e.attempts, 0) as attempts
            from ${listed} l left join embedded_spans e on ${KNOWN}
           where ${DUE}
@@ -92,24 +97,24 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
       );
     },
 
-    /** Those of them that are still there. */
-    async told(due: readonly Due[]): Promise<SpanToEmbed[]> {
-      const rows = await asked<Omit<SpanToEmbed, keyof Due> & SpanRef>(
+    /** The texts of those spans that still exist. */
+    async read(due: readonly Due[]): Promise<SpanToEmbed[]> {
+      const rows = await queryRows<Omit<SpanToEmbed, keyof Due> & SpanRef>(
         db.query.bind(db),
         `select l.trace_id, l.span_id, l.session_id, l.fingerprint,
-                ${said('l.input', BY_A_PERSON)} as input, ${said('l.output')} as output, l.error_message
+                ${joinedTexts('l.input', BY_A_PERSON)} as input, ${joinedTexts('l.output')} as output, l.error_message
            from unnest($1::uuid[], $2::uuid[]) as asked (trace_id, span_id)
            join (${listedSpans(relations.spans)}) l on l.trace_id = asked.trace_id and l.span_id = asked.span_id`,
         [literal(due.map(({ trace_id }) => trace_id)), literal(due.map(({ span_id }) => span_id))],
       );
-      const known = new Map(due.map((each) => [nameOf(each), each]));
+      const known = new Map(due.map((each) => [keyOf(each), each]));
       return rows.flatMap((row) => {
-        const each = known.get(nameOf(row));
+        const each = known.get(keyOf(row));
         return each ? [{ ...each, ...row }] : [];
       });
     },
 
-    /** In one statement, so that a span's part in the ledger and its vectors are of one kind. */
+    /** Writes entries and vectors in one statement, so that they always agree. */
     async write(entries: readonly LedgerEntry[]): Promise<void> {
       if (entries.length === 0) return;
       const rows = entries.map(({ chunks, ...entry }) => ({
@@ -120,18 +125,18 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
         (chunks ?? []).map(({ snippet, embedding }, chunk) => ({
           ...{ trace_id, span_id, chunk, snippet },
           dimensions: embedding.length,
-          embedding: `[${embedding.map(shortly).join(',')}]`,
+          embedding: `[${embedding.map(rounded).join(',')}]`,
         })),
       );
-      await ask(WRITE, [model, JSON.stringify(rows), JSON.stringify(vectors)]);
+      await storeRows(WRITE, [model, JSON.stringify(rows), JSON.stringify(vectors)]);
     },
 
-    /** Forgets what other models made. Nothing is due under this one. */
-    forgetOthers: () => ask('delete from embedded_spans where model <> $1', [model]),
+    /** Deletes the vectors of other models. Call it when nothing is due under this one. */
+    forgetOthers: () => storeRows('delete from embedded_spans where model <> $1', [model]),
 
-    /** @param due all that is due, or as much as was asked for: only then are spans compared once more */
+    /** @param due all that is due, or the first `most`: only in the latter case are spans compared again */
     async counts(due: readonly Due[], most: number): Promise<Progress> {
-      const [row] = await ask<Progress>(due.length < most ? KEPT : COUNTS(listed), [model]);
+      const [row] = await storeRows<Progress>(due.length < most ? TOTALS : COUNTS(listed), [model]);
       const { done, pending, failed } = row ?? { done: 0, pending: 0, failed: 0 };
       if (due.length >= most) return { done, pending, failed };
       const again = due.filter(({ state }) => state === 'failed').length;
@@ -141,17 +146,17 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
 
     async status(): Promise<SearchStatus> {
       await store.refresh();
-      const [row] = await ask<Omit<SearchStatus, 'model'>>(STATUS(listed), [model]);
+      const [row] = await storeRows<Omit<SearchStatus, 'model'>>(STATUS(listed), [model]);
       if (!row) throw new Error('Cannot read the status: a count gave no row');
       return { model, ...row };
     },
   };
 }
 
-/** As exact as the 32 bits that are kept of it. */
-const shortly = (value: number) => Number(value.toPrecision(8));
+/** As exact as the 32 bits in which the value is stored. */
+const rounded = (value: number) => Number(value.toPrecision(8));
 
-const nameOf = ({ trace_id, span_id }: SpanRef) => `${trace_id}/${span_id}`;
+const keyOf = ({ trace_id, span_id }: SpanRef) => `${trace_id}/${span_id}`;
 
 const literal = (ids: readonly string[]) => `{${ids.join(',')}}`;
 
@@ -186,8 +191,8 @@ on conflict (model, trace_id, span_id, chunk) do update
 
 const INSTANT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
-/** Whether or not it is due. */
-const KEPT = `
+/** Counts all entries, whether or not they are due. */
+const TOTALS = `
 select count(*) filter (where state <> 'failed')::integer as done, 0 as pending,
        count(*) filter (where state = 'failed')::integer as failed
   from embedded_spans where model = $1`;

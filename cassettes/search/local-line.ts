@@ -1,43 +1,43 @@
-/** In which order are texts embedded by a local model? One at a time, and those first that somebody waits for. */
+/** The queue of a local model: texts are embedded one at a time, those first that somebody waits for. */
 
 type Job = { text: string; done(vector: Float32Array): void; failed(error: unknown): void };
 
 export type Line = {
   embed(text: string, urgent: boolean): Promise<Float32Array>;
-  /** Fails all that wait. */
+  /** Fails the current job and all that wait. */
   end(error: Error): void;
 };
 
-/** `working` and `resting`: it has something to do, it has nothing more to do. */
-type Given = {
+/** `onBusy`: a text has come in; `onIdle`: the queue is empty again. */
+type QueueOptions = {
   work(text: string): Promise<Float32Array>;
-  working?(): void;
-  resting?(): void;
+  onBusy?(): void;
+  onIdle?(): void;
 };
 
-export function openLine({ work, working = () => {}, resting = () => {} }: Given): Line {
-  const waiting: Job[] = [];
+export function openLine({ work, onBusy = () => {}, onIdle = () => {} }: QueueOptions): Line {
+  const queue: Job[] = [];
   let current: Job | undefined;
 
   const next = async (): Promise<void> => {
     if (current) return;
-    working();
-    for (current = waiting.shift(); current; current = waiting.shift()) {
+    onBusy();
+    for (current = queue.shift(); current; current = queue.shift()) {
       const { text, done, failed } = current;
       await work(text).then(done, failed);
     }
-    resting();
+    onIdle();
   };
   return {
     embed: (text, urgent) =>
       new Promise((done, failed) => {
         const job = { text, done, failed };
-        if (urgent) waiting.unshift(job);
-        else waiting.push(job);
+        if (urgent) queue.unshift(job);
+        else queue.push(job);
         void next();
       }),
     end(error) {
-      for (const job of [...(current ? [current] : []), ...waiting.splice(0)]) job.failed(error);
+      for (const job of [...(current ? [current] : []), ...queue.splice(0)]) job.failed(error);
     },
   };
 }

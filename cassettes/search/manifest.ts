@@ -1,12 +1,12 @@
-/** What is the search cassette, and what does it ask for? */
+/** The manifest of the search cassette, and its settings. */
 import type { Manifest } from '../../core/cassette/contract.ts';
 
-/** As `env.CONFIG` has them. What stands empty is the default of the provider. */
+/** The settings in `env.CONFIG`. An empty one means the default of the provider. */
 export type SearchConfig = {
   'embedding.provider': 'local' | 'ollama' | 'openai';
   'embedding.target': string;
   'embedding.model': string;
-  /** 0: as the model has them. */
+  /** 0: the number of the model. */
   'embedding.dimensions': number;
   'openai.api_key'?: string;
   /** Absent: the main database. */

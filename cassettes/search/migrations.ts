@@ -1,7 +1,7 @@
-/** Where do embeddings lie? One row a chunk, beside one row a span that says what was embedded of it, or why nothing was. */
+/** The tables of embeddings: one row a chunk, beside one row a span that says what was embedded of it, or why nothing was. */
 import type { Migration } from '../../core/cassette/contract.ts';
 
-/** Of the models in use: their vectors are found through an index, those of other lengths by looking at each. */
+/** The dimensions of common models: their vectors are found through an index, those of other lengths by comparing each. */
 export const INDEXED_DIMENSIONS = [256, 384, 512, 768, 1024, 1536] as const;
 /** Too long for an index over 32-bit floats, so this one is over 16-bit floats. */
 export const HALF_DIMENSIONS = [3072] as const;

@@ -1,4 +1,4 @@
-/** How do weights of all-MiniLM-L6-v2 become what ONNX runs? Set into the graph of a BERT encoder, as many of its layers as are asked for. */
+/** Makes an ONNX file of the weights of all-MiniLM-L6-v2: the graph of a BERT encoder, with as many of its layers as are requested. */
 import onnxProto from 'onnx-proto';
 import type { Weights, WeightTensor } from './minilm-weights.ts';
 
@@ -10,28 +10,31 @@ export const HIDDEN = 384;
 export const LAYERS = 6;
 const HEADS = 12;
 const EPSILON = 1e-12;
-const LARGE = 1024; // bytes; what computes shapes has to be in the file itself
+const LARGE = 1024; // bytes; tensors that compute shapes have to be in the file itself
 
-type Wanted = {
-  /** Which layers: from this one on, to before that one. */
+type GraphOptions = {
+  /** The range of layers: `from` is included, `to` is not. */
   from?: number;
   to?: number;
-  /** true: it begins with the numbers of the tokens. Else with what stands before the first layer, [1, tokens, 384], once they were looked up. */
+  /** true: the input is the token ids. Otherwise it is the summed embeddings before the first layer, [1, tokens, 384]. */
   lookup?: boolean;
-  /** Keeps the bytes of a tensor in the file of that name, and says where. Without it they are in the ONNX file itself. */
-  beside?: { name: string; keep(bytes: Uint8Array): { offset: number } };
+  /** Appends the bytes of a tensor to the file of that name and returns their offset. Without it they are in the ONNX file itself. */
+  beside?: { name: string; append(bytes: Uint8Array): { offset: number } };
 };
 
 /**
  * `input_ids` [1, tokens] or `embedded`, to `last_hidden_state` [1, tokens, 384]. There is no mask, since nothing is padded.
  * @returns an ONNX file, fp32
  */
-export function minilmOnnx(weights: Weights, { from = 0, to = LAYERS, lookup = false, beside }: Wanted): Uint8Array {
+export function minilmOnnx(
+  weights: Weights,
+  { from = 0, to = LAYERS, lookup = false, beside }: GraphOptions,
+): Uint8Array {
   const graph = openGraph(beside);
   const { op, floats, ints, scalar } = graph;
   const weight = (name: string, { transposed = false } = {}) => {
     const tensor = weights.tensor(name);
-    return floats(name, transposed ? turned(tensor) : tensor);
+    return floats(name, transposed ? transpose(tensor) : tensor);
   };
   const linear = (x: string, name: string) =>
     op('Add', [op('MatMul', [x, weight(`${name}.weight`, { transposed: true })]), weight(`${name}.bias`)]);
@@ -42,13 +45,13 @@ export function minilmOnnx(weights: Weights, { from = 0, to = LAYERS, lookup = f
       { axis: -1, epsilon: EPSILON },
       output,
     );
-  const row = (matrix: string, place: string) => op('Gather', [weight(`embeddings.${matrix}.weight`), place]);
-  const lookedUp = () => {
+  const row = (matrix: string, indices: string) => op('Gather', [weight(`embeddings.${matrix}.weight`), indices]);
+  const embeddings = () => {
     const number = (name: string, value: number) => graph.scalarInt(name, value);
     const length = op('Gather', [op('Shape', ['input_ids']), number('second', 1)]);
-    const places = op('Range', [number('from', 0), length, number('step', 1)]);
-    const told = op('Add', [row('word_embeddings', 'input_ids'), row('position_embeddings', places)]);
-    return op('Add', [told, row('token_type_embeddings', ints('type', [0]))]);
+    const positions = op('Range', [number('from', 0), length, number('step', 1)]);
+    const wordsAndPositions = op('Add', [row('word_embeddings', 'input_ids'), row('position_embeddings', positions)]);
+    return op('Add', [wordsAndPositions, row('token_type_embeddings', ints('type', [0]))]);
   };
 
   const split = ints('shape.split', [0, 0, HEADS, HIDDEN / HEADS]);
@@ -66,7 +69,7 @@ export function minilmOnnx(weights: Weights, { from = 0, to = LAYERS, lookup = f
   };
   const gelu = (x: string) => op('Mul', [op('Mul', [x, op('Add', [op('Erf', [op('Div', [x, root])]), one])]), half]);
 
-  const begin = lookup ? lookedUp() : 'embedded';
+  const begin = lookup ? embeddings() : 'embedded';
   let x = from === 0 ? normed(begin, 'embeddings.LayerNorm') : begin;
   for (let layer = from; layer < to; layer++) {
     const name = `encoder.layer.${layer}`;
@@ -80,14 +83,14 @@ export function minilmOnnx(weights: Weights, { from = 0, to = LAYERS, lookup = f
 
 type Attribute = number | readonly number[];
 
-/** Nodes and constants of a graph, which name their outputs themselves. */
-function openGraph(beside: Wanted['beside']) {
+/** Builds the nodes and constants of a graph, and generates the names of their outputs. */
+function openGraph(beside: GraphOptions['beside']) {
   const node: object[] = [];
   const initializer = new Map<string, object>();
   const constant = (name: string, dims: readonly number[], dataType: number, array: Float32Array | BigInt64Array) => {
     const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-    const apart = beside && bytes.length >= LARGE ? place(beside, bytes) : { rawData: bytes };
-    initializer.set(name, { name, dims, dataType, ...apart });
+    const storage = beside && bytes.length >= LARGE ? externalData(beside, bytes) : { rawData: bytes };
+    initializer.set(name, { name, dims, dataType, ...storage });
     return name;
   };
   const attribute = ([name, value]: [string, Attribute]) => {
@@ -130,14 +133,14 @@ const port = (name: string, elemType: number, dims: (string | number)[]) => ({
   },
 });
 
-const place = ({ name, keep }: NonNullable<Wanted['beside']>, bytes: Uint8Array) => ({
+const externalData = ({ name, append }: NonNullable<GraphOptions['beside']>, bytes: Uint8Array) => ({
   dataLocation: onnx.TensorProto.DataLocation.EXTERNAL,
-  externalData: Object.entries({ location: name, offset: keep(bytes).offset, length: bytes.length }).map(
+  externalData: Object.entries({ location: name, offset: append(bytes).offset, length: bytes.length }).map(
     ([key, value]) => ({ key, value: String(value) }),
   ),
 });
 
-function turned({ shape: [rows = 0, columns = 0], values }: WeightTensor): WeightTensor {
+function transpose({ shape: [rows = 0, columns = 0], values }: WeightTensor): WeightTensor {
   const other = new Float32Array(values.length);
   for (let row = 0; row < rows; row++)
     for (let column = 0; column < columns; column++) other[column * rows + row] = values[row * columns + column] ?? 0;

@@ -1,24 +1,24 @@
-/** What does the package of all-MiniLM-L6-v2 hold? Named tensors of 16-bit floats in one file, read piece by piece and widened. */
+/** Reads the weights in the package of all-MiniLM-L6-v2: named tensors of 16-bit floats in one file, read one by one and widened. */
 import { closeSync, openSync, readSync } from 'node:fs';
 
 export type WeightTensor = { shape: readonly number[]; values: Float32Array };
 
 export type Weights = {
   tensor(name: string): WeightTensor;
-  /** One row of a matrix, added to what stands there. */
+  /** Adds one row of a matrix to the array. */
   addRow(name: string, row: number, to: Float32Array): void;
   close(): void;
 };
 
 type Header = Readonly<Record<string, { dtype: string; shape: number[]; data_offsets: [from: number, to: number] }>>;
 
-const NARROW = 2; // bytes
+const HALF_BYTES = 2; // bytes
 
 /** @param path of a safetensors file: a length, a header in JSON that says where each tensor lies, and the tensors */
 export function openWeights(path: string): Weights {
   const file = openSync(path, 'r');
   const bytes = (from: number, length: number): Uint8Array => {
-    const read = new Uint8Array(length); // whose memory begins where a 16-bit number may
+    const read = new Uint8Array(length); // its memory is aligned for 16-bit numbers
     for (let at = 0; at < length; ) {
       const count = readSync(file, read, at, length - at, from + at);
       if (count === 0) throw new Error('Cannot read the weights: the file ends early');
@@ -30,9 +30,9 @@ export function openWeights(path: string): Weights {
   const header = JSON.parse(new TextDecoder().decode(bytes(8, start - 8))) as Header;
   const wide = widths();
   const found = (name: string) => {
-    const place = header[name];
-    if (place?.dtype !== 'F16') throw new Error(`Cannot read the weights: "${name}" is not there in 16-bit floats`);
-    return { shape: place.shape, from: start + place.data_offsets[0], to: start + place.data_offsets[1] };
+    const entry = header[name];
+    if (entry?.dtype !== 'F16') throw new Error(`Cannot read the weights: "${name}" is not there in 16-bit floats`);
+    return { shape: entry.shape, from: start + entry.data_offsets[0], to: start + entry.data_offsets[1] };
   };
   const numbers = (from: number, length: number) => new Uint16Array(bytes(from, length).buffer);
   return {
@@ -42,7 +42,7 @@ export function openWeights(path: string): Weights {
     },
     addRow(name, row, sum) {
       const { from } = found(name);
-      const length = sum.length * NARROW;
+      const length = sum.length * HALF_BYTES;
       const halves = numbers(from + row * length, length);
       for (let i = 0; i < sum.length; i++) sum[i] = (sum[i] ?? 0) + (wide[halves[i] ?? 0] ?? 0);
     },
@@ -50,7 +50,7 @@ export function openWeights(path: string): Weights {
   };
 }
 
-/** Every 16-bit float, by its bits. */
+/** The value of every 16-bit float, indexed by its bits. */
 function widths(): Float32Array {
   return Float32Array.from({ length: 65_536 }, (_, bits) => {
     const sign = bits >> 15 ? -1 : 1;

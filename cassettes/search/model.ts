@@ -1,4 +1,4 @@
-/** What is asked of search, and what does it answer? */
+/** The requests and responses of search. */
 import { z } from '@hono/zod-openapi';
 
 const MOST = 100;
@@ -12,7 +12,7 @@ const Query = z
 
 const BOUNDS = `must be a whole number from 1 to ${MOST}`;
 
-/** Of GET: written as text, so the number is made here. */
+/** The query of GET: its values are text, so the number is parsed here. */
 export const SpanQuery = z.object({
   query: Query,
   top_k: z
@@ -24,7 +24,7 @@ export const SpanQuery = z.object({
     .openapi({ type: 'integer', minimum: 1, maximum: MOST, default: DEFAULT, description: 'most results' }),
 });
 
-/** Of POST, which is also the tool. */
+/** The body of POST, which is also the tool. */
 export const SpanQuestion = z
   .strictObject({
     query: Query,

@@ -1,41 +1,46 @@
-/** Which spans are nearest to a vector? Of each its nearest chunk, by cosine. */
+/** Finds the spans nearest to a vector: of each its nearest chunk, by cosine. */
 import type { Db } from '../../core/cassette/contract.ts';
 import { HALF_DIMENSIONS, INDEXED_DIMENSIONS } from './migrations.ts';
 import type { SpanHit } from './model.ts';
 import { explained, type Relations } from './relations.ts';
 import type { VectorStore } from './vector-store.ts';
 
-type Asked = { model: string; vector: readonly number[]; top_k: number };
+type NearestQuery = { model: string; vector: readonly number[]; top_k: number };
 
-/** Up to so many spans every chunk is compared: that takes milliseconds, and an index may overlook some of a few. */
+/** Up to this many spans every chunk is compared: that takes milliseconds, while an index may miss some when there are few. */
 const FEW_SPANS = 3000;
-/** A span can have several chunks among the nearest, and some spans are gone since. */
+/** A span can have several chunks among the nearest, and some spans may have been deleted. */
 const CHUNKS_A_SPAN = 4;
-const LEAST_CANDIDATES = 320; // what the index is asked for is what a search takes
+const LEAST_CANDIDATES = 320; // the time of a search depends on the candidates of the index
 const MOST_CANDIDATES = 1000;
 
-/** Of the nearest, those may be gone: so many more are asked for. */
+/** How many more are queried, since some of the nearest may have been deleted. */
 const SPARE = 20;
 
-/** Stores with more than a few spans of a model, which then need not be counted again. */
+/** Databases with more than a few spans of a model, which need not be counted again. */
 const grown = new WeakMap<Db, string>();
 
 type Near = { trace_id: string; span_id: string; snippet: string; distance: number };
 
 /** @throws {SearchOff} a relation is missing */
-export async function nearestSpans(db: Db, store: VectorStore, relations: Relations, asked: Asked): Promise<SpanHit[]> {
-  const { top_k } = asked;
+export async function nearestSpans(
+  db: Db,
+  store: VectorStore,
+  relations: Relations,
+  query: NearestQuery,
+): Promise<SpanHit[]> {
+  const { top_k } = query;
   const most = top_k + SPARE;
   const first = Math.max(LEAST_CANDIDATES, most * CHUNKS_A_SPAN);
   try {
-    const few = await areFew(db, store, asked.model);
+    const few = await areFew(db, store, query.model);
     for (const candidates of few ? [null] : [first, MOST_CANDIDATES]) {
-      const near = await nearest(store, asked, { candidates, most });
-      const hits = await told(db, relations, near, top_k);
+      const near = await nearest(store, query, { candidates, most });
+      const hits = await hitsOf(db, relations, near, top_k);
       if (hits.length >= top_k || (few && near.length < most)) return hits;
     }
-    const every = await nearest(store, asked, { candidates: null, most: null }); // all near chunks were of few spans, or gone
-    return await told(db, relations, every, top_k);
+    const every = await nearest(store, query, { candidates: null, most: null }); // all near chunks were of few spans, or of deleted ones
+    return await hitsOf(db, relations, every, top_k);
   } catch (error) {
     throw explained(error, relations);
   }
@@ -53,14 +58,18 @@ async function areFew(db: Db, store: VectorStore, model: string): Promise<boolea
   return few;
 }
 
-type Reach = {
-  /** Chunks that the index is asked for; null: every chunk is looked at, without it. */
+type NearestLimits = {
+  /** How many chunks the index returns; null: every chunk is compared, without the index. */
   candidates: number | null;
-  /** Spans; null: as many as there are. */
+  /** The limit of spans; null: none. */
   most: number | null;
 };
 
-async function nearest(store: VectorStore, { model, vector }: Asked, { candidates, most }: Reach): Promise<Near[]> {
+async function nearest(
+  store: VectorStore,
+  { model, vector }: NearestQuery,
+  { candidates, most }: NearestLimits,
+): Promise<Near[]> {
   const distance = distanceTo(vector.length);
   const limited = candidates === null ? '' : `order by ${distance} limit ${candidates}`;
   const text = `
@@ -77,15 +86,15 @@ async function nearest(store: VectorStore, { model, vector }: Asked, { candidate
     candidates === null
       ? {}
       : {
-          enable_seqscan: false, // nobody may have counted the rows yet, and then the planner thinks little of indexes
+          enable_seqscan: false, // without statistics of the table the planner avoids the index
           ...{ 'hnsw.ef_search': candidates, 'hnsw.iterative_scan': 'strict_order' },
         };
   const { rows } = await store.query<Near>(text, [model, `[${vector.join(',')}]`, most], { settings });
   return rows;
 }
 
-/** Those that are still there, as they are told. */
-async function told(db: Db, { spans, turns }: Relations, near: readonly Near[], top_k: number): Promise<SpanHit[]> {
+/** The hits, without spans that no longer exist. */
+async function hitsOf(db: Db, { spans, turns }: Relations, near: readonly Near[], top_k: number): Promise<SpanHit[]> {
   const { rows } = await db.query<SpanHit>(
     `select s.session_id, s.trace_id, s.span_id, 1 - n.distance as score, t.user_prompt, n.snippet, s.model,
             to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as started_at
@@ -99,11 +108,11 @@ async function told(db: Db, { spans, turns }: Relations, near: readonly Near[], 
   return rows;
 }
 
-/** As the index of that length has it, where there is one. */
+/** The distance as in the index of that length, where there is one. */
 function distanceTo(dimensions: number): string {
-  const is = (one: number) => one === dimensions;
-  if (INDEXED_DIMENSIONS.some(is)) return cosine(`vector(${dimensions})`);
-  return HALF_DIMENSIONS.some(is) ? cosine(`halfvec(${dimensions})`) : '(embedding <=> $2::vector)';
+  const matches = (one: number) => one === dimensions;
+  if (INDEXED_DIMENSIONS.some(matches)) return cosine(`vector(${dimensions})`);
+  return HALF_DIMENSIONS.some(matches) ? cosine(`halfvec(${dimensions})`) : '(embedding <=> $2::vector)';
 }
 
 const cosine = (type: string) => `(embedding::${type} <=> $2::${type})`;

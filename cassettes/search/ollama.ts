@@ -1,12 +1,12 @@
-/** How does a local model runner embed? By POST /api/embed. */
+/** The embedder behind Ollama, a local model runner: POST /api/embed. */
 import { checkedVectors, type Embedder, EmbeddingFailed, failureOfStatus } from './embedder.ts';
 
-const PATIENCE_MS = 120_000; // it may have to load the model first
+const TIMEOUT_MS = 120_000; // it may have to load the model first
 
-type Given = { target: string; model: string; dimensions: number };
+type OllamaOptions = { target: string; model: string; dimensions: number };
 
-export const ollamaEmbedder = ({ target, model: asked, dimensions }: Given): Embedder => {
-  const model = asked || 'embeddinggemma';
+export const ollamaEmbedder = ({ target, model: configuredModel, dimensions }: OllamaOptions): Embedder => {
+  const model = configuredModel || 'embeddinggemma';
   const address = `${(target || 'http://localhost:11434').replace(/\/+$/, '')}/api/embed`;
   return {
     model: `ollama/${model}${dimensions ? `@${dimensions}` : ''}`,
@@ -17,7 +17,7 @@ export const ollamaEmbedder = ({ target, model: asked, dimensions }: Given): Emb
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ model, input: texts, ...(dimensions ? { dimensions } : {}) }),
-        signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal ? [signal] : [])]),
+        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal ? [signal] : [])]),
       }).catch((error: Error) => {
         throw new EmbeddingFailed('away', `Cannot embed: ollama cannot be asked (${error.name})`, { cause: error });
       });

@@ -1,4 +1,4 @@
-/** What runs ONNX here? The native runtime where it may be loaded, else the same compiled to WebAssembly, two times as slow. */
+/** The ONNX runtime: the native one where it may be loaded, else the same compiled to WebAssembly, which takes twice as long. */
 import { createRequire } from 'node:module';
 
 export type OnnxTensor = { data: Float32Array; dims: readonly number[] };
@@ -11,7 +11,7 @@ export type OnnxSession = {
 
 export type Runtime = {
   kind: 'native' | 'wasm';
-  /** @param model a path, so that its tensors are mapped from beside it; `wasm` has bytes only */
+  /** @param model a path, so that its tensors are mapped from the file beside it; `wasm` takes bytes only */
   open(model: string | Uint8Array): Promise<OnnxSession>;
   floats(values: Float32Array, dims: readonly number[]): unknown;
   integers(values: readonly number[], dims: readonly number[]): unknown;
@@ -23,13 +23,13 @@ type Library = {
   env: { wasm: Record<string, unknown> };
 };
 
-/** Of the versions that come with the library of the tokenizers. */
+/** Loads a runtime in the version that comes with the library of the tokenizers. */
 const load = (name: string): Library => {
   const require = createRequire(import.meta.url);
   return createRequire(require.resolve('@xenova/transformers'))(name) as Library;
 };
 
-/** null: it was not made for this machine, or native addons are refused, as in a cassette's own process. */
+/** null: the library does not exist for this machine, or native addons are refused, as in a cassette's own process. */
 export function nativeLibrary(): Library | null {
   try {
     return load('onnxruntime-node');
@@ -55,7 +55,7 @@ function runtimeOf(kind: Runtime['kind'], { Tensor, InferenceSession }: Library,
   };
 }
 
-/** The WebAssembly build would have every rejection of the process that nobody handles thrown by itself. */
+/** Removes the process listeners that the WebAssembly build adds, which would throw every unhandled rejection of the process. */
 async function withoutItsListeners<T>(work: () => Promise<T>): Promise<T> {
   const events = ['uncaughtException', 'unhandledRejection'] as const;
   const before = events.map((event) => process.rawListeners(event));

@@ -1,20 +1,25 @@
-/** How does OpenAI embed, or whoever speaks as it does? Through its own client, with base URL and key. */
+/** The embedder behind OpenAI, or a server with the same API: called through OpenAI's own client, with base URL and key. */
 import type OpenAI from 'openai';
 import { checkedVectors, type Embedder, EmbeddingFailed, failureOfStatus, NoEmbedder } from './embedder.ts';
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const DEFAULT = { model: 'text-embedding-3-large', dimensions: 1024 };
 
-type Given = { target: string; model: string; dimensions: number; key: string };
+type OpenaiOptions = { target: string; model: string; dimensions: number; key: string };
 
 /** @throws {NoEmbedder} without a key; a server of one's own may need none */
-export function openaiEmbedder({ target, model: asked, dimensions: chosen, key }: Given): Embedder {
+export function openaiEmbedder({
+  target,
+  model: configuredModel,
+  dimensions: configuredDimensions,
+  key,
+}: OpenaiOptions): Embedder {
   if (key === '' && target === '') throw new NoEmbedder('there is no key for openai');
-  const model = asked || DEFAULT.model;
-  const dimensions = chosen || (asked === '' ? DEFAULT.dimensions : 0);
+  const model = configuredModel || DEFAULT.model;
+  const dimensions = configuredDimensions || (configuredModel === '' ? DEFAULT.dimensions : 0);
   let client: Promise<OpenAI> | undefined;
-  const opened = () => {
-    client ??= openedClient(target, key);
+  const openedOnce = () => {
+    client ??= openClient(target, key);
     return client;
   };
   return {
@@ -22,7 +27,7 @@ export function openaiEmbedder({ target, model: asked, dimensions: chosen, key }
     chunkLength: 6000,
     batch: 32,
     async embed(texts, { signal } = {}) {
-      const { embeddings } = await opened();
+      const { embeddings } = await openedOnce();
       const answer = await embeddings
         .create(
           { model, input: [...texts], encoding_format: 'float', ...(dimensions ? { dimensions } : {}) },
@@ -41,14 +46,14 @@ export function openaiEmbedder({ target, model: asked, dimensions: chosen, key }
   };
 }
 
-/** Loaded when it is first needed, since most never need it. What is not said here the environment would be asked for. */
-async function openedClient(target: string, apiKey: string): Promise<OpenAI> {
+/** The library is loaded when it is first needed, since most never need it. Options that are left out would be read from the environment. */
+async function openClient(target: string, apiKey: string): Promise<OpenAI> {
   const { OpenAI } = await import('openai');
   return new OpenAI({
     apiKey: apiKey || 'none',
     baseURL: target || 'https://api.openai.com/v1',
     ...{ organization: null, project: null, webhookSecret: null },
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
     maxRetries: 1,
     logLevel: 'off',
   });

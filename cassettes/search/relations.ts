@@ -1,12 +1,12 @@
-/** Which relations does search read, and is one of them missing? */
+/** The relations that search reads, and the error when one of them is missing. */
 import type { Db, Env } from '../../core/cassette/contract.ts';
 import type { SearchConfig } from './manifest.ts';
 
 export type Relations = {
-  /** As they stand in a statement. */
+  /** Names, quoted for a statement. */
   spans: string;
   turns: string;
-  /** Neither is the one that the manifest was granted. */
+  /** Whether at least one is not the relation that the manifest was granted. */
   chosen: boolean;
 };
 
@@ -22,12 +22,12 @@ const quoted = (name: string) =>
     .map((part) => `"${part.replaceAll('"', '""')}"`)
     .join('.');
 
-/** Search is not set up here, and does not become so by waiting. */
+/** Search is not set up here, and waiting does not help. */
 export class SearchOff extends Error {
   override readonly name = 'SearchOff';
 }
 
-/** @throws {SearchOff} there is none */
+/** @throws {SearchOff} there is no database */
 export function databaseOf(env: Env<SearchConfig>): Db {
   if (!env.DB) throw new SearchOff('there is no database for embeddings');
   return env.DB;
@@ -38,6 +38,6 @@ export function explained(error: unknown, { chosen }: Relations): unknown {
   const { name, sqlstate, transient } = error as { name?: string; sqlstate?: string; transient?: boolean };
   if (name !== 'DatabaseError' || transient) return error;
   const missing = /^(42P01|3F000)$/.test(sqlstate ?? '');
-  const forbidden = chosen && /^(42501|42602|42703)?$/.test(sqlstate ?? ''); // whoever names a relation may name any
+  const forbidden = chosen && /^(42501|42602|42703)?$/.test(sqlstate ?? ''); // a configured relation can be any
   return missing || forbidden ? new SearchOff('a relation that search reads is missing', { cause: error }) : error;
 }

@@ -1,4 +1,4 @@
-/** What can be asked of search? Its operations with their contracts, and how each of its failures reads. */
+/** The operations of search with their contracts, and the text of each of its failures. */
 import { createRoute, type OpenAPIHono } from '@hono/zod-openapi';
 import type { Env } from '../../core/cassette/contract.ts';
 import { problemOf } from '../../core/http/problem.ts';
@@ -14,7 +14,7 @@ import { vectorStoreOf } from './vector-store.ts';
 
 export type SearchEnv = { Bindings: Env<SearchConfig>; Variables: { requestId: string } };
 
-/** One sentence for all causes: the log says which. */
+/** One sentence for all causes; the log has the cause. */
 export const OFF = [
   503,
   'search-unconfigured',
@@ -79,8 +79,8 @@ const readStatus = createRoute({
 
 export const searchRoutes = (app: OpenAPIHono<SearchEnv>) =>
   app
-    .openapi(findSpans, async (c) => c.json(await found(c.env, c.req.valid('query')), 200))
-    .openapi(askForSpans, async (c) => c.json(await found(c.env, c.req.valid('json')), 200))
+    .openapi(findSpans, async (c) => c.json(await search(c.env, c.req.valid('query')), 200))
+    .openapi(askForSpans, async (c) => c.json(await search(c.env, c.req.valid('json')), 200))
     .openapi(readStatus, async (c) => {
       const db = databaseOf(c.env);
       const { model } = embedderOf(c.env);
@@ -88,11 +88,11 @@ export const searchRoutes = (app: OpenAPIHono<SearchEnv>) =>
       return c.json(await ledger.status(), 200);
     });
 
-async function found(env: Env<SearchConfig>, { query, top_k }: { query: string; top_k: number }) {
+async function search(env: Env<SearchConfig>, { query, top_k }: { query: string; top_k: number }) {
   const db = databaseOf(env);
   const [{ model, vector }, store] = await Promise.all([embedQuestion(env, query), vectorStoreOf(env)]);
   const results = await nearestSpans(db, store, relationsOf(env.CONFIG), { model, vector, top_k });
-  const reached = embeddingReached(env);
-  const coverage = reached && { embedded: reached.done, pending: reached.pending, failed: reached.failed };
+  const progress = embeddingReached(env);
+  const coverage = progress && { embedded: progress.done, pending: progress.pending, failed: progress.failed };
   return { query, results, count: results.length, ...(coverage && { coverage }) };
 }

@@ -1,16 +1,16 @@
-/** How is a database of their own asked for vectors? Over connections of search itself, which makes its schema there first. */
+/** Queries to a separate database for vectors, over connections of search itself. Its schema is created there first. */
 import type postgres from 'postgres';
 import type { Db, Migration } from '../../core/cassette/contract.ts';
 import { migrations } from './migrations.ts';
 import { SearchOff } from './relations.ts';
 
 const SCHEMA = 'search';
-const LOCK = '8201447304118406'; // of all that share that database
+const LOCK = '8201447304118406'; // the advisory lock of all processes that share that database
 const CONNECTIONS = 4;
 const IDLE_SECONDS = 10;
-const PATIENCE_SECONDS = 10;
+const TIMEOUT_SECONDS = 10;
 
-/** Only there: a copy, so that what is new, changed or gone is told by one statement, as in the main database. */
+/** Only in a separate database: a copy of the list, so that one statement finds new, changed and deleted spans, as in the main database. */
 const LISTED: Migration = {
   name: '0001_listed_spans',
   sql: `
@@ -26,13 +26,13 @@ create table listed_spans (
 
 export const isTarget = (target: string): boolean => /^postgres(ql)?:\/\//.test(target) && URL.canParse(target);
 
-/** By address; what cannot be opened is tried again by the next who asks. */
+/** Open databases by address. After a failure the next caller tries again. */
 const opened = new Map<string, Promise<Db['query']>>();
 
-/** @throws {SearchOff} no vectors can lie there @throws {Error} `DatabaseError`: it cannot be reached */
+/** @throws {SearchOff} the database cannot store vectors @throws {Error} `DatabaseError`: it cannot be reached */
 export function openTarget(target: string): Promise<Db['query']> {
-  const known = opened.get(target);
-  if (known) return known;
+  const existing = opened.get(target);
+  if (existing) return existing;
   const opening = open(target);
   opened.set(target, opening);
   opening.catch(() => opened.delete(target));
@@ -42,11 +42,11 @@ export function openTarget(target: string): Promise<Db['query']> {
 async function open(target: string): Promise<Db['query']> {
   const { default: connect } = await import('postgres');
   const options = (connection: Record<string, string>): postgres.Options<Record<string, postgres.PostgresType>> => ({
-    ...{ fetch_types: false, connect_timeout: PATIENCE_SECONDS, idle_timeout: IDLE_SECONDS, onnotice: () => {}, types },
+    ...{ fetch_types: false, connect_timeout: TIMEOUT_SECONDS, idle_timeout: IDLE_SECONDS, onnotice: () => {}, types },
     connection: { application_name: 'svc search', ...connection },
   });
   const first = connect(target, { ...options({}), max: 1 });
-  const searchPath = await prepared(first)
+  const searchPath = await prepareSchema(first)
     .catch((error: unknown) => {
       throw failure(error);
     })
@@ -70,14 +70,14 @@ async function open(target: string): Promise<Db['query']> {
   }) as Db['query'];
 }
 
-/** As the main database gives and takes them: numbers as numbers, JSON as text on the way there. */
+/** The same types as in the main database: numbers as numbers, JSON parameters as text. */
 const types: Record<string, postgres.PostgresType> = {
   bigint: { to: 20, from: [20], serialize: String, parse: Number },
   json: { to: 3802, from: [114, 3802], serialize: (text: string) => text, parse: (text: string) => JSON.parse(text) },
 };
 
-/** @returns its search path */
-function prepared(sql: postgres.Sql<Record<string, unknown>>): Promise<string> {
+/** Creates the schema and its tables. @returns the search path */
+function prepareSchema(sql: postgres.Sql<Record<string, unknown>>): Promise<string> {
   return sql.begin(async (tx) => {
     await tx.unsafe(`select pg_advisory_xact_lock(${LOCK})`);
     await tx.unsafe(`create schema if not exists ${SCHEMA}`);
@@ -96,12 +96,12 @@ function prepared(sql: postgres.Sql<Record<string, unknown>>): Promise<string> {
 }
 
 async function schemaOfVectors(tx: postgres.TransactionSql<Record<string, unknown>>): Promise<string> {
-  const look = () =>
+  const findExtension = () =>
     tx.unsafe(
       "select n.nspname as name from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'",
     );
-  const [there] = await look();
-  if (there) return String(there.name);
+  const [extension] = await findExtension();
+  if (extension) return String(extension.name);
   await tx
     .savepoint((inner) => inner.unsafe('create extension vector with schema public'))
     .catch((error: unknown) => {
@@ -113,7 +113,7 @@ async function schemaOfVectors(tx: postgres.TransactionSql<Record<string, unknow
   return 'public';
 }
 
-/** Without the server's words, which can name who logs in. */
+/** A failure without the server's message, which can contain the user name. */
 function failure(error: unknown): Error {
   if (error instanceof SearchOff) return error;
   const { code, name } = error as { code?: unknown; name?: unknown };

@@ -1,4 +1,4 @@
-/** Where do vectors lie? In the main database beside the spans, or in one of their own, which then keeps a list of the spans too. */
+/** The store of vectors: the main database beside the spans, or a separate one, which then keeps a list of the spans too. */
 import type { Db, Env } from '../../core/cassette/contract.ts';
 import { listedSpans } from './listed-spans.ts';
 import type { SearchConfig } from './manifest.ts';
@@ -7,19 +7,19 @@ import { openTarget } from './target.ts';
 
 export type VectorStore = {
   query: Db['query'];
-  /** `trace_id`, `span_id`, `session_id`, `started_at` and `fingerprint` of every span that can be found, in a `from`. */
+  /** A relation for a `from`: `trace_id`, `span_id`, `session_id`, `started_at` and `fingerprint` of every span that can be found. */
   listed: string;
-  /** Brings the list up to date, where it is a copy. */
+  /** Updates the list, where it is a copy. */
   refresh(): Promise<void>;
 };
 
-/** @throws {SearchOff} there is none, or it cannot hold vectors */
+/** @throws {SearchOff} there is no database, or it cannot hold vectors */
 export async function vectorStoreOf(env: Env<SearchConfig>): Promise<VectorStore> {
   const db = databaseOf(env);
   const relations = relationsOf(env.CONFIG);
   const spans = `(${listedSpans(relations.spans)})`;
   const target = env.CONFIG['vector_store.target'] ?? '';
-  if (target === '') return { query: (...asked) => db.query(...asked), listed: spans, refresh: async () => {} };
+  if (target === '') return { query: (...args) => db.query(...args), listed: spans, refresh: async () => {} };
   const query = await openTarget(target);
   return {
     query,
@@ -31,7 +31,7 @@ export async function vectorStoreOf(env: Env<SearchConfig>): Promise<VectorStore
   };
 }
 
-/** Of the spans whose trace begins with the same two digits: as many, and the same. The sum does not depend on their order. */
+/** Count and checksum of the spans whose trace ids begin with the same two digits. The sum does not depend on their order. */
 const PARTS = (list: string) => `
 select left(l.trace_id::text, 2) as part, count(*)::integer as spans,
        sum(('x' || left(md5(concat_ws('/', l.trace_id, l.span_id, l.fingerprint)), 13))::bit(52)::bigint)::text as sum
@@ -53,12 +53,12 @@ select trace_id, span_id, session_id, started_at, fingerprint from told order by
 on conflict (trace_id, span_id) do update
   set session_id = excluded.session_id, started_at = excluded.started_at, fingerprint = excluded.fingerprint`;
 
-/** Both sides say what they have in few words, and only where these differ are spans listed. */
+/** Compares checksums of both sides, and copies only the parts whose checksums differ. */
 async function copyList(from: Db['query'], spans: string, to: Db['query']): Promise<void> {
   const [there, here] = await Promise.all([from<Part>(PARTS(spans)), to<Part>(PARTS('listed_spans'))]);
-  const words = ({ rows }: { rows: Part[] }) =>
+  const digests = ({ rows }: { rows: Part[] }) =>
     new Map(rows.map(({ part, spans: count, sum }) => [part, `${count} ${sum}`]));
-  const [theirs, ours] = [words(there), words(here)];
+  const [theirs, ours] = [digests(there), digests(here)];
   for (const part of new Set([...theirs.keys(), ...ours.keys()])) {
     if (theirs.get(part) === ours.get(part)) continue;
     const bounds = ['0', 'f'].map((digit) => `${part}${'000000-0000-0000-0000-000000000000'.replaceAll('0', digit)}`);

@@ -1,4 +1,4 @@
-/** POST /api/skills/generate: what can be learnt from these sessions? A skill of which each claim links to where it was said. */
+/** POST /api/skills/generate: makes a skill out of sessions. Each claim in it links to where it was said. */
 import { randomUUID } from 'node:crypto';
 import { createRoute } from '@hono/zod-openapi';
 import { Failure, json, routes } from '../../core/http/routes.ts';
@@ -49,7 +49,7 @@ const generateSkill = createRoute({
   },
 });
 
-/** Below what the service waits for the head of an answer. */
+/** Less than the time for which the service waits for the head of a response. */
 const DEADLINE_MS = 100_000;
 
 export const generateApp = () =>
@@ -68,22 +68,22 @@ export const generateApp = () =>
     const characters = Math.floor(config['transcript.max_characters'] / ids.length);
     const steps: TranscriptStep[] = [];
     for (const id of ids) steps.push(...(await stepsOf(core, id, { characters, sources: new Set(ids), signal })));
-    const nothing = (why: string) => new SkillRefusal('nothing-usable', `Cannot generate the skill: ${why}`);
-    if (steps.length === 0) throw nothing('the sessions hold no conversation');
+    const unusable = (why: string) => new SkillRefusal('nothing-usable', `Cannot generate the skill: ${why}`);
+    if (steps.length === 0) throw unusable('the sessions hold no conversation');
     const fence = randomUUID().replaceAll('-', '').slice(0, 16);
     const answer = await requestCompletion(config, key, promptFor(steps, hint, fence), SkillAnswer, signal);
     const skill = drawn(answer, steps, hint.name);
-    if (!skill) throw nothing('the sessions say nothing that the model could draw a claim from');
+    if (!skill) throw unusable('the sessions say nothing that the model could draw a claim from');
     const { name, description, tags, claims, content } = skill;
-    const made = await createSkill(db, {
+    const created = await createSkill(db, {
       ...{ name, description, claims, content, tags: hint.tags ?? tags, type: hint.type ?? 'workflow' },
       ...{ visibility: 'private', isAiGenerated: true, originatingSessionIds: ids, authorId: callerOf(c) },
     });
     try {
-      for (const id of ids) await findSession(core, id, signal); // one may have been purged while the model wrote
+      for (const id of ids) await findSession(core, id, signal); // a session may have been purged while the model wrote
     } catch (error) {
-      await removeSkill(db, made.id);
+      await removeSkill(db, created.id);
       throw error;
     }
-    return c.json(made, 201);
+    return c.json(created, 201);
   });

@@ -1,4 +1,4 @@
-/** POST /api/skills, and all that is done with one skill: read, change, delete, duplicate. Only deleting asks who the caller is. */
+/** POST /api/skills, and all operations on one skill: read, change, delete, duplicate. Only deleting checks who the caller is. */
 import { createRoute } from '@hono/zod-openapi';
 import { Failure, json, routes } from '../../core/http/routes.ts';
 import { badBody, broken, OneSkill, unknownSkill } from './answers.ts';
@@ -88,8 +88,8 @@ export const headsApp = () =>
       return c.json(skill, 200);
     })
     .openapi(update, async (c) => {
-      const asked = c.req.valid('json');
-      const update = { ...asked, name: asked.name?.trim() };
+      const body = c.req.valid('json');
+      const update = { ...body, name: body.name?.trim() };
       const skill = await updateSkill(databaseOf(c), c.req.valid('param').id, update);
       if (!skill) throw noSkill('change');
       return c.json(skill, 200);

@@ -1,4 +1,4 @@
-/** What has each request of skills? The bindings, who asks, and a JSON body that was read whatever it calls itself. */
+/** What requests of skills share: the database, the caller, and a JSON body, which is parsed whatever its content type. */
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Db } from '../../core/cassette/contract.ts';
 import { bodyText } from '../../core/http/body-text.ts';
@@ -11,27 +11,27 @@ export function databaseOf({ env }: Context<SkillsHttp>): Db {
   return env.DB;
 }
 
-/** Whom the gateway vouches for; null: nobody. The service takes the header off what others send. */
+/** The caller as the gateway names it; null: unknown. The service removes the header from requests of others. */
 export const callerOf = (c: Context<SkillsHttp>): string | null => c.req.header('x-svc-auth-subject')?.trim() || null;
 
 const MOST_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reads the body as JSON, whatever its content type is: what is none is an invalid body, and nothing else.
- * @param optional nothing at all counts as `{}`
+ * Reads the body as JSON, whatever its content type. A body that is no JSON is invalid, and answered as such.
+ * @param optional an empty body counts as `{}`
  */
 export const jsonBody =
   ({ optional = false } = {}): MiddlewareHandler<SkillsHttp> =>
   async (c, next) => {
     const text = await bodyText(c.req.raw.body, MOST_BYTES);
     if (text === null) throw new SkillRefusal('body-too-large', 'Cannot read the body: it is larger than 4 MiB');
-    const seen = optional && text.trim() === '' ? '{}' : text;
+    const json = optional && text.trim() === '' ? '{}' : text;
     try {
-      JSON.parse(seen);
+      JSON.parse(json);
     } catch {
       throw new SkillRefusal('bad-request', 'Cannot read the body: it is no JSON');
     }
-    c.req.raw.headers.set('content-type', 'application/json'); // else the validator passes it over
-    c.req.bodyCache.text = Promise.resolve(seen) as never; // where the validator looks; Hono keeps promises there
+    c.req.raw.headers.set('content-type', 'application/json'); // else the validator skips it
+    c.req.bodyCache.text = Promise.resolve(json) as never; // the validator reads the body here; Hono stores promises in it
     await next();
   };

@@ -1,4 +1,4 @@
-/** GET /api/skills: which skills are there? In pages by a key, or all that came of one session. */
+/** GET /api/skills: lists skills, in pages by a key, or all that were generated from one session. */
 import { createRoute } from '@hono/zod-openapi';
 import { z } from 'zod';
 import { readCursor, writeCursor } from '../../core/http/cursor.ts';
@@ -27,13 +27,13 @@ const list = createRoute({
   },
 });
 
-/** PostgreSQL knows no year 0. */
+/** The key in a cursor. PostgreSQL has no year 0. */
 export const Key = z.object({ at: z.iso.datetime().regex(/^(?!0000)/), downloads: z.int().min(0), id: z.uuid() });
 
-/** What a cursor belongs to. @param caller whose skills `mine` are */
-export const listOf = (given: { q: string | undefined; scope: SkillScope; sort: Sort; caller: string | null }) => ({
+/** The list that a cursor belongs to. @param caller whose skills `mine` are */
+export const listOf = (list: { q: string | undefined; scope: SkillScope; sort: Sort; caller: string | null }) => ({
   route: '/api/skills',
-  parameters: { q: given.q || undefined, scope: given.scope, sort: given.sort, caller: given.caller ?? undefined },
+  parameters: { q: list.q || undefined, scope: list.scope, sort: list.sort, caller: list.caller ?? undefined },
 });
 
 export const listApp = () =>

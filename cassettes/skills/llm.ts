@@ -1,20 +1,20 @@
-/** What does the model answer? Asked by OpenAI's client at whatever address speaks like it, until its answer can be read. */
+/** Requests to the model, by OpenAI's client to any address with the same API, repeated until a response can be parsed. */
 import type { z } from 'zod';
 import type { SkillsConfig } from './manifest.ts';
 import type { PromptMessage } from './prompt.ts';
 import { SkillRefusal } from './refused.ts';
 
-/** The key for where the model is: one provider's is not shown to another that has its own. '' where none is configured. */
+/** The key for the configured address: Anthropic gets its own key where there is one. '' where none is configured. */
 export function keyFor(config: SkillsConfig): string {
   const { 'llm.base_url': address, 'llm.api_key': key = '', 'anthropic.api_key': anthropic = '' } = config;
-  const theirs = URL.canParse(address) && /(?:^|\.)anthropic\.com$/.test(new URL(address).hostname);
-  return (theirs && anthropic !== '' ? anthropic : key).trim();
+  const isAnthropic = URL.canParse(address) && /(?:^|\.)anthropic\.com$/.test(new URL(address).hostname);
+  return (isAnthropic && anthropic !== '' ? anthropic : key).trim();
 }
 
 const ATTEMPTS = 3;
 
 /**
- * The JSON of an answer. What it is told about an answer that cannot be read is what is wrong with it.
+ * The JSON of the model's response. When a response cannot be parsed, the model gets the reason and is requested again.
  * @param apiKey of the caller's configuration
  * @throws {SkillRefusal} generation-failed
  */
@@ -25,31 +25,31 @@ export async function requestCompletion<Answer>(
   shape: z.ZodType<Answer>,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { OpenAI } = await import('openai'); // seldom needed, so not loaded at the start
-  const said = [...messages];
+  const { OpenAI } = await import('openai'); // rarely needed, so not loaded at the start
+  const conversation = [...messages];
   for (let attempt = 1; ; attempt++) {
-    const text = await answerTo(said);
-    const read = parsed(text, shape);
-    if ('answer' in read) return read.answer;
+    const text = await answerTo(conversation);
+    const result = parsed(text, shape);
+    if ('answer' in result) return result.answer;
     if (attempt === ATTEMPTS)
       throw new SkillRefusal('generation-failed', `Cannot generate the skill: no answer of the model could be read`);
-    said.push(
+    conversation.push(
       { role: 'assistant', content: text },
       {
         role: 'user',
-        content: `That is not the JSON object that was asked for: ${read.problem}. Send the object alone`,
+        content: `That is not the JSON object that was asked for: ${result.problem}. Send the object alone`,
       },
     );
   }
 
-  async function answerTo(asked: PromptMessage[]): Promise<string> {
+  async function answerTo(history: PromptMessage[]): Promise<string> {
     try {
       const client = new OpenAI({
         ...{ apiKey, baseURL: config['llm.base_url'], timeout: config['llm.timeout'], maxRetries: 1, logLevel: 'off' },
         ...{ organization: null, project: null },
       });
       const answer = await client.chat.completions.create(
-        { model: config['llm.model'], messages: asked, response_format: { type: 'json_object' } },
+        { model: config['llm.model'], messages: history, response_format: { type: 'json_object' } },
         { signal },
       );
       return answer.choices?.[0]?.message?.content ?? '';
@@ -66,7 +66,7 @@ function parsed<Answer>(text: string, shape: z.ZodType<Answer>): { answer: Answe
   const end = text.lastIndexOf('}');
   let json: unknown;
   try {
-    json = JSON.parse(text.slice(begin, end + 1)); // some put it in a fence, or say something before it
+    json = JSON.parse(text.slice(begin, end + 1)); // some models put it in a fence, or write text before it
   } catch {
     return { problem: 'it is no JSON' };
   }

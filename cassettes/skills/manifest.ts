@@ -1,4 +1,4 @@
-/** What are skills, and what do they need of the service? */
+/** The manifest of skills, and their settings. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Env, Manifest } from '../../core/cassette/contract.ts';
 import type { HttpEnv } from '../../core/http/routes.ts';
@@ -47,7 +47,7 @@ export const manifest: Manifest = {
   ],
 };
 
-/** The settings above, as `env.CONFIG` has them. */
+/** The settings above, in `env.CONFIG`. */
 export type SkillsConfig = {
   'llm.base_url': string;
   'llm.api_key'?: string;
@@ -57,7 +57,7 @@ export type SkillsConfig = {
   'transcript.max_characters': number;
 };
 
-/** What each request of its app carries. */
+/** The types of bindings and variables of each request. */
 export type SkillsHttp = {
   Bindings: Env<SkillsConfig> & Partial<HttpBindings>;
   Variables: HttpEnv['Variables'];

@@ -1,8 +1,8 @@
-/** Which parts of a transcript are secrets? Keys that can be told by their shape, and what is assigned to a name that says so. */
+/** Masks the secrets of a transcript: keys that are recognised by their shape, and what is assigned to a name that says so. */
 
 export const MASKED = '[masked]';
 
-/** By the shape that those who hand them out gave them. */
+/** Keys in the shapes that their issuers gave them. */
 const KEYS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)/g,
   /\bsk-[A-Za-z0-9_-]{16,}/g, // OpenAI, Anthropic and many that follow them
@@ -34,14 +34,14 @@ const KEYS: readonly RegExp[] = [
 
 /** `scheme://user:password@host` */
 const ADDRESS = /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/'"]*:)[^\s@/'"]+(?=@)/gi;
-/** `Authorization: Bearer …`; forwards from the name of the scheme, since a look back from each of many blanks would be quadratic. */
+/** `Authorization: Bearer …`; matched forwards from the name of the scheme, since a lookbehind at each of many blanks would be quadratic. */
 const SCHEME = /(?<name>\b(?:bearer|basic|digest|token)\s+)(?=[a-z.~]*[\d+/=_-])[\w.~+/=-]{12,}/gi;
-/** A JWT from its first full stop on: what stands before that is looked at once for each of them. */
+/** A JWT from its first full stop on: the part before it is checked once for each full stop. */
 const JWT_REST = /\.(?<=(?<head>\beyJ[\w-]{8,})\.)[\w-]{8,}(?:\.[\w-]*)?/g;
 
 /**
- * A name and what is given to it, as code, shells, YAML, JSON (also inside a JSON text) and headers write it. A name is read once,
- * from where its run of characters begins.
+ * A name and the value assigned to it, as in code, shells, YAML, JSON (also inside a JSON text) and headers. A name is matched once,
+ * from the beginning of its run of characters.
  */
 const ASSIGNMENT =
   /(?<![\w.-])(?<lead>[\d.-]*)(?<name>[A-Za-z_][\w.-]*)(?<sign>\\?["']?[^\S\n]{0,3}(?:=>|:=|[:=])[^\S\n]{0,3})(?:(?<quote>\\?["'`])(?<quoted>(?:(?!\k<quote>)[^\n]){4,4000})|(?![\w.-]{1,80}(?::\s|:$|=[^=\s]|[^\S\n]{1,3}(?::=|=>|[:=])\s))(?<bare>[^\s"'`,;(){}<>[\]\\|&]{4,4000}))/g;
@@ -49,51 +49,51 @@ const ASSIGNMENT =
 const FLAG =
   /(?<=--?(?:password|passwd|passphrase|token|secret|api-?key|access-?key|auth|credentials?)[ =]['"]?)[^\s'"-][^\s'"]{3,}/gi;
 
-const TELLING =
+const SECRET_NAME =
   /pass(?:wor[dt]|wd|phrase|code)|pwd$|secret|token$|credential|api[_.-]?key|(?:access|account|auth|client|deploy|encryption|master|private|service|session|shared|signing|storage|webhook)[_.-]?key|authorization|cookie|^auth$|(?:^|[_.-])(?:jwt|salt|seed|pin|otp|dsn)$/i;
-/** What stands where a secret would, and is none. */
+/** Values in the place of a secret that are none. */
 const NO_SECRET =
   /^(?:\$|process\.|os\.|env[.[(]|<|%|\*+$|x+$|\.\.\.|true$|false$|null$|none$|undefined$|string$|number$|boolean$|required$|optional$|your[_-]|example|placeholder|changeme|\[masked])/i;
 
-/** Characters that are read of a text: of more its beginning and its end. Far more than a transcript keeps. */
+/** The limit of a text in characters; of a longer one only beginning and end are read. Far more than a transcript keeps. */
 const LONGEST = 262_144;
 
 /**
- * The text with secrets replaced. What has no shape of a secret and is named as none is kept: hashes of commits, ids and paths are
- * what a transcript is about. Takes time in proportion to the text, whatever that is.
+ * The text with secrets replaced. Text that neither has the shape of a secret nor a name for one is kept: hashes of commits, ids and
+ * paths are what a transcript is about. The time is linear in the length of the text, whatever it contains.
  */
 export function masked(text: string): string {
   if (text.length <= LONGEST) return maskedWhole(text);
   const half = LONGEST / 2;
-  const left = `[… ${text.length - LONGEST} characters left out …]`;
-  // half a key has no shape: what a cut may have torn goes
+  const omission = `[… ${text.length - LONGEST} characters left out …]`;
+  // half a key has no shape, so a word that the cut may have split is dropped
   const [begin, end] = [text.slice(0, half).replace(TORN_END, ''), text.slice(-half).replace(TORN_BEGIN, '')];
-  return `${maskedWhole(begin)}\n${left}\n${maskedWhole(end)}`;
+  return `${maskedWhole(begin)}\n${omission}\n${maskedWhole(end)}`;
 }
 
 const TORN_END = /(?<=\s)\S*$/;
 const TORN_BEGIN = /^\S*/;
 
 function maskedWhole(text: string): string {
-  let seen = text;
-  for (const key of KEYS) seen = seen.replace(key, MASKED);
-  seen = withoutJwts(seen).replace(ADDRESS, MASKED).replace(SCHEME, `$<name>${MASKED}`).replace(FLAG, MASKED);
-  return assigned(seen);
+  let result = text;
+  for (const key of KEYS) result = result.replace(key, MASKED);
+  result = withoutJwts(result).replace(ADDRESS, MASKED).replace(SCHEME, `$<name>${MASKED}`).replace(FLAG, MASKED);
+  return withoutAssigned(result);
 }
 
 function withoutJwts(text: string): string {
-  const kept: string[] = [];
+  const pieces: string[] = [];
   let at = 0;
   for (const { 0: rest, index, groups } of text.matchAll(JWT_REST)) {
-    kept.push(text.slice(at, Math.max(at, index - (groups?.head?.length ?? 0))), MASKED);
+    pieces.push(text.slice(at, Math.max(at, index - (groups?.head?.length ?? 0))), MASKED);
     at = index + rest.length;
   }
-  return at === 0 ? text : kept.join('') + text.slice(at);
+  return at === 0 ? text : pieces.join('') + text.slice(at);
 }
 
 const DEEPEST = 8;
 
-function assigned(text: string, depth = 0): string {
+function withoutAssigned(text: string, depth = 0): string {
   return text.replace(ASSIGNMENT, (_whole: string, ...rest: unknown[]) => {
     const groups = rest.at(-1) as Record<'lead' | 'name' | 'sign', string> & {
       quote?: string;
@@ -102,15 +102,15 @@ function assigned(text: string, depth = 0): string {
     };
     const { lead, name, sign, quote = '', quoted, bare } = groups;
     const value = quoted ?? bare ?? '';
-    const secret = depth > DEEPEST || (!NO_SECRET.test(value) && (TELLING.test(name) || isRandom(value)));
-    return `${lead}${name}${sign}${quote}${secret ? MASKED : assigned(value, depth + 1)}`; // a command in quotes has assignments of its own
+    const secret = depth > DEEPEST || (!NO_SECRET.test(value) && (SECRET_NAME.test(name) || isRandom(value)));
+    return `${lead}${name}${sign}${quote}${secret ? MASKED : withoutAssigned(value, depth + 1)}`; // a command in quotes may contain assignments
   });
 }
 
 const RANDOM_CHARACTERS = 20;
 const RANDOM_BITS = 3.8; // for each character; words and paths of that length have less
 
-/** Drawn, not written: long, of all kinds of characters, and no two places alike. */
+/** Whether a value looks random: long, with characters of all kinds, and with high entropy. */
 function isRandom(value: string): boolean {
   if (value.length < RANDOM_CHARACTERS || !/^[\w+/=.~-]+$/.test(value)) return false;
   if (!/\d/.test(value) || !/[a-z]/.test(value) || !/[A-Z]/.test(value)) return false;
@@ -118,7 +118,7 @@ function isRandom(value: string): boolean {
   return bitsOf(value) >= RANDOM_BITS;
 }
 
-/** Shannon's entropy of its characters, in bits for each. */
+/** Shannon entropy, in bits per character. */
 function bitsOf(value: string): number {
   const times = new Map<string, number>();
   for (const character of value) times.set(character, (times.get(character) ?? 0) + 1);

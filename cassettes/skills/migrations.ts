@@ -1,4 +1,4 @@
-/** Where do skills live? A row for each with its editable head, and a row for each version that was published. */
+/** The tables of skills: a row for each skill with its editable head, and a row for each version that was published. */
 import type { Migration } from '../../core/cassette/contract.ts';
 
 export const migrations: readonly Migration[] = [
@@ -47,7 +47,7 @@ create table skill_versions (
 );`,
   },
   {
-    // A purge of one of its sessions takes a generated skill along that nobody edited; of those before nobody knows.
+    // A purge of a session deletes the skills generated from it that were not edited. Whether existing ones were edited is estimated.
     name: '0002_edited_skills',
     sql: `
 alter table skills add column edited boolean not null default false;

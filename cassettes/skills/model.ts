@@ -1,4 +1,4 @@
-/** What is a skill? An editable head, its published versions, and where what it says was said. JSON is in camelCase here. */
+/** The model of a skill: an editable head, its published versions, and the spans in which its claims were said. JSON is in camelCase here. */
 import { z } from '@hono/zod-openapi';
 
 export const MOST = {
@@ -11,7 +11,7 @@ export const MOST = {
   sessions: 50,
 };
 
-/** What PostgreSQL can keep: no NUL, no half of a surrogate pair. */
+/** Text that PostgreSQL can store: no NUL, no half of a surrogate pair. */
 const text = (most: number) =>
   z
     .string()
@@ -149,8 +149,8 @@ const MOST_ITEMS = 100;
 const ITEMS = 24;
 
 /**
- * A scope or sort that is no such word counts as left out. A limit that is no number is refused, as on every list of the service,
- * though the seed names only a malformed cursor: a client that asks for a page it cannot mean would not notice otherwise.
+ * An unknown scope or sort counts as left out. A limit that is no number is refused, as on every list of the service: otherwise a
+ * client would not notice that it requested a page that it cannot mean.
  */
 export const ListQuery = z.object({
   limit: z
@@ -248,7 +248,7 @@ export const Generation = z
   });
 export type Generation = z.infer<typeof Generation>;
 
-/** What an agent lists: whatever tells whether to read it. */
+/** A skill in an agent's list: what shows whether it is worth reading. */
 const SkillHead = Skill.pick({ id: true, slug: true, name: true, description: true, type: true, version: true }).extend(
   {
     tags: z.array(z.string()),

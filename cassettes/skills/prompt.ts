@@ -1,4 +1,4 @@
-/** What is the model asked? For claims, each with the spans that say so and their very words; records stand in fences, as data. */
+/** The prompt: it requests claims, each with the spans that say so and their very words; records stand in fences, as data. */
 
 import { masked } from './mask.ts';
 import { MOST } from './model.ts';
@@ -7,7 +7,7 @@ import type { TranscriptStep } from './transcript.ts';
 export type PromptMessage = { role: 'system' | 'user' | 'assistant'; content: string };
 export type Hint = { name?: string | undefined; description?: string | undefined; tags?: string[] | undefined };
 
-/** What the answer has to look like. Its words are checked against the records, so it says where it has them from. */
+/** The required shape of the response. Its words are checked against the records, so it names their sources. */
 const SHAPE = `{
   "name": "a few words, as an instruction",
   "description": {"text": "what it does and when to use it, at most ${MOST.description} characters", "sources": [SOURCE]},
@@ -17,7 +17,7 @@ const SHAPE = `{
 SOURCE is {"span": "id of the record's span", "quote": "words that stand in that record, copied exactly, at least three"}`;
 
 /**
- * @param fence stands in the marks around each record, and in no record: nobody who wrote one could know it
+ * @param fence part of the marks around each record. It is random, so no record can contain it
  */
 export function promptFor(steps: readonly TranscriptStep[], hint: Hint, fence: string): PromptMessage[] {
   const system = [
@@ -27,13 +27,13 @@ export function promptFor(steps: readonly TranscriptStep[], hint: Hint, fence: s
     'Say only what records say. Each claim names the records that say so. Leave out what holds for one machine or one day only.',
     `Write in the language of the records. Answer with one JSON object and nothing else:\n${SHAPE}`,
   ].join('\n');
-  const wish = { name: hint.name, description: hint.description, tags: hint.tags?.join(', ') };
-  const asked = Object.entries(wish).flatMap(([what, text = '']) =>
+  const hints = { name: hint.name, description: hint.description, tags: hint.tags?.join(', ') };
+  const requests = Object.entries(hints).flatMap(([what, text = '']) =>
     text.trim() === '' ? [] : [`Wanted ${what}: ${JSON.stringify(masked(text))}`],
   );
   return [
     { role: 'system', content: system },
-    { role: 'user', content: [...asked, ...sessionsOf(steps).map((one) => sessionText(one, fence))].join('\n\n') },
+    { role: 'user', content: [...requests, ...sessionsOf(steps).map((one) => sessionText(one, fence))].join('\n\n') },
   ];
 }
 

@@ -1,4 +1,4 @@
-/** How do skills say no? In problems, as the read API does; of the database's failures only that there was one. */
+/** The refusals of skills: problems, as in the read API; of the database's failures they say only that there was one. */
 import type { Context, ErrorHandler } from 'hono';
 import { onError } from '../../core/http/failure.ts';
 import { problem } from '../../core/http/problem.ts';
@@ -20,7 +20,7 @@ const STATUS = {
 } as const;
 export type SkillRefusalCode = keyof typeof STATUS;
 
-/** A request that was understood and will not be served. */
+/** A valid request that is refused. */
 export class SkillRefusal extends Error {
   override readonly name = 'SkillRefusal';
   readonly code: SkillRefusalCode;
@@ -33,7 +33,7 @@ export class SkillRefusal extends Error {
 export const noSkill = (what: string) =>
   new SkillRefusal('skill-unknown', `Cannot ${what} the skill: there is none with this id`);
 
-/** Answers whatever a route throws. */
+/** The response to any error that a route throws. */
 export const answerFailure: ErrorHandler<SkillsHttp> = (thrown, c) => {
   if (thrown instanceof SkillRefusal) {
     if (STATUS[thrown.code] === 500) c.env.LOG.error({ code: thrown.code, ...causeOf(thrown) }, thrown.message);
@@ -47,5 +47,5 @@ export const answerFailure: ErrorHandler<SkillsHttp> = (thrown, c) => {
   return onError(c.env.LOG as unknown as Parameters<typeof onError>[0])(thrown, c);
 };
 
-/** By its name alone: messages of libraries quote what they were sent. */
+/** Only the name of the cause: messages of libraries quote what they were sent. */
 const causeOf = ({ cause }: Error) => (cause instanceof Error ? { cause: cause.name } : {});

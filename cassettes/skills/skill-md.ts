@@ -1,12 +1,12 @@
-/** How does a skill read as a file? As the Agent Skills format has it: front matter that every reader of YAML agrees on, then Markdown. */
+/** A skill as a file in the Agent Skills format: front matter that every reader of YAML reads alike, then Markdown. */
 import { parse, stringify } from 'yaml';
 import { MOST, type Skill } from './model.ts';
 
 const MOST_SLUG = 64;
 
 /**
- * What the folder of a skill may be called: 1 to 64 of a-z, 0-9 and single hyphens between them.
- * @param sessionIds what a generated skill without a word in its name is called after
+ * The name for the folder of a skill: 1 to 64 of a-z, 0-9 and single hyphens between them.
+ * @param sessionIds the slug comes from the first one when the name of a generated skill has no usable character
  */
 export function slugOf(name: string, sessionIds: readonly string[] = []): string {
   const slug = name
@@ -42,7 +42,7 @@ export function skillMd({ content, ...skill }: Written): string {
       created_at: createdAt,
     },
   };
-  // Quoted as JSON: one line each, and no word that a reader could take for a number, a date or an end of the front matter.
+  // Values are quoted as JSON: one line each, so that none can be read as a number, a date or the end of the front matter.
   const yaml = stringify(front, {
     ...{ defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', doubleQuotedAsJSON: true, lineWidth: 0 },
   });
@@ -50,20 +50,20 @@ export function skillMd({ content, ...skill }: Written): string {
   return `---\n${yaml}---\n\n${body === '' ? `# ${name.replace(/\s+/g, ' ')}` : body}\n`;
 }
 
-/** 1 to 1,024 characters, no pair of surrogates torn. */
+/** 1 to 1,024 characters, without half a surrogate pair at the end. */
 function descriptionOf({ description, name, slug }: Pick<Written, 'description' | 'name' | 'slug'>): string {
-  const told = [description, name].map((text) => text.trim()).find((text) => text !== '') ?? slug;
-  return told.slice(0, MOST.description).replace(/[\ud800-\udbff]$/, '');
+  const chosen = [description, name].map((text) => text.trim()).find((text) => text !== '') ?? slug;
+  return chosen.slice(0, MOST.description).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** Content that was pasted with the front matter of a SKILL.md has one of its own. */
+/** Removes front matter from content that was pasted from a SKILL.md. */
 function withoutFront(content: string): string {
   const front = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(content);
   if (!front) return content;
   try {
-    const read: unknown = parse(front[1] ?? '');
-    return typeof read === 'object' && read !== null && 'name' in read ? content.slice(front[0].length) : content;
+    const parsed: unknown = parse(front[1] ?? '');
+    return typeof parsed === 'object' && parsed !== null && 'name' in parsed ? content.slice(front[0].length) : content;
   } catch {
-    return content; // a line, and text that is no YAML
+    return content; // a horizontal rule, followed by text that is no YAML
   }
 }

@@ -1,4 +1,4 @@
-/** How are skills kept? One statement each, so that nothing is ever half done. */
+/** The store of skills. Each operation is one statement, so that nothing is ever half done. */
 import type { Db } from '../../core/cassette/contract.ts';
 import type { Skill, SkillClaim, SkillScope, SkillUpdate, Sort } from './model.ts';
 import { slugOf } from './skill-md.ts';
@@ -6,14 +6,14 @@ import { slugOf } from './skill-md.ts';
 const SECONDS = `'YYYY-MM-DD"T"HH24:MI:SS"Z"'`;
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', ${SECONDS})`;
 
-/** What a row is shown as, apart from what follows from it. */
+/** The columns of a skill as the API names them, without computed members. */
 const SHOWN = `id, parent_id as "parentId", name, description, type, version_number as "versionNumber", visibility, tags,
   content, claims, is_ai_generated as "isAiGenerated", generated_from_session_ids as "originatingSessionIds",
   author_subject as "authorId", download_count as "downloadCount", ${instant('created_at')} as "createdAt",
   ${instant('updated_at')} as "updatedAt"`;
 type Row = Omit<Skill, 'slug' | 'version'>;
 
-/** What of `0.1.n` a version is called; a head that was never published is called like the first. */
+/** A version number in the form `0.1.n`; a head that was never published has that of the first version. */
 export const semverOf = (versionNumber: number): string => `0.1.${Math.max(0, versionNumber - 1)}`;
 
 const shown = ({ id, ...row }: Row): Skill => ({
@@ -25,10 +25,10 @@ const shown = ({ id, ...row }: Row): Skill => ({
 
 const only = ({ rows: [row] }: { rows: Row[] }): Skill | null => (row ? shown(row) : null);
 
-/** Arrays of PostgreSQL, of JSON. */
+/** A PostgreSQL array from a JSON array. */
 const textsOf = (parameter: string) => `array(select jsonb_array_elements_text(${parameter}::jsonb))`;
 
-/** Claims that still stand in the content. */
+/** The claims whose text is still in the content. */
 export const storedClaims = (content: string) =>
   `(select coalesce(jsonb_agg(claim order by place), '[]')
       from jsonb_array_elements(claims) with ordinality as of_it (claim, place)
@@ -44,20 +44,20 @@ export type NewSkill = Pick<Skill, 'name' | 'description' | 'type' | 'visibility
 export async function createSkill(db: Db, skill: NewSkill): Promise<Skill> {
   const { name, description, type, visibility, tags, content, authorId } = skill;
   const { claims = [], isAiGenerated = false, originatingSessionIds = [] } = skill;
-  const made = await db.query<Row>(
+  const inserted = await db.query<Row>(
     `insert into skills (name, description, type, visibility, tags, content, claims, is_ai_generated,
                          generated_from_session_ids, author_subject, edited)
      values ($1, $2, $3, $4, ${textsOf('$5')}, $6, $7::jsonb, $8::boolean, ${textsOf('$9')}, $10, not $8::boolean)
      returning ${SHOWN}`,
     [name, description, type, visibility, tags, content, claims, isAiGenerated, originatingSessionIds, authorId],
   );
-  return only(made) as Skill;
+  return only(inserted) as Skill;
 }
 
 export const readSkill = async (db: Db, id: string): Promise<Skill | null> =>
   only(await db.query<Row>(`select ${SHOWN} from skills where id = $1::uuid`, [id]));
 
-/** What is left out stays. */
+/** Members that are left out keep their value. */
 export async function updateSkill(db: Db, id: string, update: SkillUpdate): Promise<Skill | null> {
   const { name, description, type, visibility, tags, content } = update;
   return only(
@@ -77,7 +77,7 @@ export async function updateSkill(db: Db, id: string, update: SkillUpdate): Prom
   );
 }
 
-/** A skill of its own with the content of another; what was published stays with that. */
+/** A new skill with the content of another; the published versions are not copied. */
 export const duplicateSkill = async (db: Db, id: string, authorId: string | null): Promise<Skill | null> =>
   only(
     await db.query<Row>(
@@ -91,7 +91,7 @@ export const duplicateSkill = async (db: Db, id: string, authorId: string | null
     ),
   );
 
-/** With all that was published. `forbidden`: somebody else made it. */
+/** Deletes a skill with its versions. `forbidden`: it has another creator. */
 export async function deleteSkill(
   db: Db,
   id: string,
@@ -111,12 +111,12 @@ export async function deleteSkill(
   return row?.forbidden ? 'forbidden' : 'unknown';
 }
 
-/** Whoever made it. */
+/** Deletes a skill, whoever created it. */
 export async function removeSkill(db: Db, id: string): Promise<void> {
   await db.query('delete from skills where id = $1::uuid', [id]);
 }
 
-/** Counts it, in the same step. */
+/** Reads a skill and counts the download, in one statement. */
 export const downloadSkill = async (db: Db, id: string): Promise<Skill | null> =>
   only(
     await db.query<Row>(
@@ -126,7 +126,7 @@ export const downloadSkill = async (db: Db, id: string): Promise<Skill | null> =
   );
 
 export type Filter = { q: string | undefined; scope: SkillScope; caller: string | null };
-/** Where a page ended. `at` of a list by downloads is empty. */
+/** The key at which a page ended. `at` of a list by downloads is empty. */
 export type SkillCursor = { at: string; downloads: number; id: string };
 
 const MATCHES = `($1::text is null or name ilike $1::text or description ilike $1::text
@@ -166,7 +166,7 @@ export async function listSkills(db: Db, filter: Filter, sort: Sort, after: Skil
 const OF_SESSION = `select ${SHOWN} from skills
   where ${MATCHES} and ${IN_SCOPE} and generated_from_session_ids @> array[lower($4::text)]`;
 
-/** All that were generated from it. */
+/** All skills that were generated from the session. */
 export async function skillsOfSession(db: Db, filter: Filter, sort: Sort, sessionId: string): Promise<Skill[]> {
   const order = sort === 'downloads' ? 'download_count desc, id desc' : 'updated_at desc, id desc';
   const { rows } = await db.query<Row>(`${OF_SESSION} order by ${order}`, [...valuesOf(filter), sessionId]);
@@ -175,7 +175,7 @@ export async function skillsOfSession(db: Db, filter: Filter, sort: Sort, sessio
 
 export type Counts = { all: number; mine: number; team: number };
 
-/** What matches in each scope. */
+/** The number of matches in each scope. */
 export async function countSkills(db: Db, { q, caller }: Filter): Promise<Counts> {
   const { rows } = await db.query<Counts>(
     `select count(*) as "all", count(*) filter (where ${MINE}) as mine, count(*) filter (where visibility = 'team') as team

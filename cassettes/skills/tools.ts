@@ -1,4 +1,4 @@
-/** Which tools do agents get? To look for a skill, and to read one. */
+/** The tools for agents: one lists skills, one reads a skill. */
 import { createRoute } from '@hono/zod-openapi';
 import { readCursor, writeCursor } from '../../core/http/cursor.ts';
 import { json, routes } from '../../core/http/routes.ts';

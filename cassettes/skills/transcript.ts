@@ -1,4 +1,4 @@
-/** What happened in a session? Read from the core turn by turn, as steps that a model can be shown, without their secrets. */
+/** The transcript of a session: read from the core trace by trace, as steps that a model can be shown, without their secrets. */
 import { setTimeout } from 'node:timers/promises';
 import type { Env } from '../../core/cassette/contract.ts';
 import { parseJson } from '../../core/parse-json.ts';
@@ -8,28 +8,28 @@ import { SkillRefusal } from './refused.ts';
 type Core = NonNullable<Env['CORE']>;
 
 export type Utterance = { by: 'user' | 'assistant' | 'call' | 'result'; text: string };
-/** One span of a session, as far as it says something. */
+/** One span of a session, as far as it contains text. */
 export type TranscriptStep = { sessionId: string; traceId: string; spanId: string; said: Utterance[] };
 
-/** Characters that are kept of one thing said. */
+/** The limit of one utterance, in characters. */
 const MOST: Record<Utterance['by'], number> = { user: 4_000, assistant: 3_000, call: 1_500, result: 1_500 };
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Asks for the session alone. @throws {SkillRefusal} session-unknown, generation-failed */
+/** Checks that the session exists. @throws {SkillRefusal} session-unknown, generation-failed */
 export async function findSession(core: Core, id: string, signal: AbortSignal): Promise<void> {
   const unknown = () =>
     new SkillRefusal('session-unknown', 'Cannot generate the skill: there is no session with one of these ids');
   if (!UUID.test(id)) throw unknown();
-  if ((await askCore(core, `/v1/sessions/${id}`, signal)) === null) throw unknown();
+  if ((await fetchCore(core, `/v1/sessions/${id}`, signal)) === null) throw unknown();
 }
 
-/** `sources`: all sessions that are read. A step that counts in one of them is read there, and not where it was brought along. */
+/** `sources`: all sessions that are read. A step that one of them inherits from another is read only in that other one. */
 export type Reading = { characters: number; sources: ReadonlySet<string>; signal: AbortSignal };
 
 /**
- * The steps of a session in their order, as many as have that many characters together: its beginning and its end when all are more,
- * since the one says what was asked for and the other what it came to.
+ * The steps of a session in their order, up to that many characters together. When there are more, its beginning and its end are taken,
+ * since the one has the request and the other the result.
  */
 export async function stepsOf(
   core: Core,
@@ -41,7 +41,7 @@ export async function stepsOf(
   let read = 0;
   for (let size = 0; read < traces.length && size < characters; read++) {
     const steps = await traceSteps(core, traces[read] as string, sources, signal);
-    for (const step of steps) front.push(step); // there may be more of them than a call takes arguments
+    for (const step of steps) front.push(step); // no spread: there may be more steps than a call can have arguments
     size += sizeOf(steps);
   }
   const back: TranscriptStep[][] = [];
@@ -55,17 +55,17 @@ export async function stepsOf(
 
 const TAIL = 0.4; // of the characters
 
-/** Steps from both ends; at least the first. */
+/** Steps from both ends that fit; at least the first. */
 export function fitting(steps: readonly TranscriptStep[], characters: number): TranscriptStep[] {
   if (sizeOf(steps) <= characters) return [...steps];
-  const head = taken(steps, characters * (1 - TAIL));
-  const kept = Math.max(1, head);
-  const tail = taken([...steps.slice(kept)].reverse(), characters * TAIL);
-  return [...steps.slice(0, kept), ...steps.slice(steps.length - tail)];
+  const fittingHead = fittingCount(steps, characters * (1 - TAIL));
+  const headCount = Math.max(1, fittingHead);
+  const tailCount = fittingCount([...steps.slice(headCount)].reverse(), characters * TAIL);
+  return [...steps.slice(0, headCount), ...steps.slice(steps.length - tailCount)];
 }
 
-/** How many of them, from the first, fit. */
-function taken(steps: readonly TranscriptStep[], characters: number): number {
+/** How many steps fit, counted from the first. */
+function fittingCount(steps: readonly TranscriptStep[], characters: number): number {
   let size = 0;
   const end = steps.findIndex((step) => {
     size += sizeOf([step]);
@@ -74,7 +74,7 @@ function taken(steps: readonly TranscriptStep[], characters: number): number {
   return end === -1 ? steps.length : end;
 }
 
-const FENCE = 160; // characters around each thing said (prompt.ts)
+const FENCE = 160; // characters around each utterance in the prompt (prompt.ts)
 
 const sizeOf = (steps: readonly TranscriptStep[]): number =>
   steps.reduce((sum, { said }) => sum + said.reduce((length, { text }) => length + text.length + FENCE, 0), 0);
@@ -83,14 +83,14 @@ type Page = { items: { trace_id: string; synthetic?: string }[]; next_cursor?: s
 
 const MOST_PAGES = 20;
 
-/** Ids of the turns that somebody asked for, the first one first. */
+/** Ids of the traces that began with a prompt, the oldest first. */
 async function tracesOf(core: Core, id: string, signal: AbortSignal): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES; page++) {
     const query = new URLSearchParams({ session_id: id, limit: '200', ...(cursor === undefined ? {} : { cursor }) });
-    const read = (await askCore(core, `/v1/traces?${query}`, signal)) as Page | null;
-    if (!read) return []; // it went in the meantime
+    const read = (await fetchCore(core, `/v1/traces?${query}`, signal)) as Page | null;
+    if (!read) return []; // it was deleted in the meantime
     ids.push(...read.items.filter(({ synthetic }) => synthetic === undefined).map(({ trace_id }) => trace_id));
     cursor = read.next_cursor;
     if (cursor === undefined) break;
@@ -124,22 +124,22 @@ async function traceSteps(
   sources: Reading['sources'],
   signal: AbortSignal,
 ): Promise<TranscriptStep[]> {
-  const read = (await askCore(core, `/v1/traces/${id}`, signal)) as { spans: Span[] } | null;
+  const read = (await fetchCore(core, `/v1/traces/${id}`, signal)) as { spans: Span[] } | null;
   const spans = (read?.spans ?? []).filter(
     ({ inherited_from_session_id: from }) => from === undefined || !sources.has(from),
   );
   return spans.map(stepOf).filter(({ said }) => said.length > 0);
 }
 
-/** Exported for tests of what is said. */
+/** Exported for tests of the texts of a span. */
 export function stepOf({ session_id, trace_id, span_id, ...span }: Span): TranscriptStep {
-  const said = saidIn(span)
-    .map(({ by, text }) => ({ by, text: clipped(masked(text).trim(), MOST[by]) })) // masked first: half a key has no shape
+  const utterances = utterancesIn(span)
+    .map(({ by, text }) => ({ by, text: clipped(masked(text).trim(), MOST[by]) })) // masked before it is clipped: half a key has no shape
     .filter(({ text }) => text !== '');
-  return { sessionId: session_id, traceId: trace_id, spanId: span_id, said };
+  return { sessionId: session_id, traceId: trace_id, spanId: span_id, said: utterances };
 }
 
-function saidIn({
+function utterancesIn({
   kind,
   call_kind,
   name,
@@ -162,7 +162,7 @@ function saidIn({
   ];
 }
 
-/** Values behind their names without the quotation of JSON, which would hide what they look like. */
+/** Values after their names without the quotes and escapes of JSON, which would hide the shape of a secret. */
 function plain(value: unknown, depth = 0): string {
   if (value === undefined || value === null) return '';
   if (depth > DEEPEST) return '…';
@@ -174,10 +174,10 @@ function plain(value: unknown, depth = 0): string {
   return String(value);
 }
 
-/** Nested deeper it is written for no reader, and each level costs its text once more. */
+/** Deeper values are of no use to a reader, and each level copies the text once more. */
 const DEEPEST = 50;
 
-/** Its beginning and a little of its end. */
+/** The beginning of a text and a little of its end. */
 function clipped(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = Math.floor(most / 4);
@@ -188,28 +188,28 @@ function clipped(text: string, most: number): string {
 const MOST_BYTES = 32 * 1024 * 1024;
 const ATTEMPTS = 4;
 
-/** JSON; null: there is no such thing. @throws {SkillRefusal} generation-failed */
-async function askCore(core: Core, path: string, signal: AbortSignal): Promise<unknown> {
+/** GET of the read API, as JSON; null: not found. @throws {SkillRefusal} generation-failed */
+async function fetchCore(core: Core, path: string, signal: AbortSignal): Promise<unknown> {
   const failed = (why: string, cause?: unknown) =>
     new SkillRefusal('generation-failed', `Cannot generate the skill: the read API ${why}`, { cause });
   for (let attempt = 1; ; attempt++) {
     const answer = await core.fetch(path, { signal }).catch((error: unknown) => {
       throw failed('could not be asked', error);
     });
-    if (answer.ok) return read(answer).catch((error: unknown) => Promise.reject(failed('broke off', error)));
+    if (answer.ok) return readJson(answer).catch((error: unknown) => Promise.reject(failed('broke off', error)));
     await answer.body?.cancel();
     if (answer.status === 404) return null;
     if (answer.status !== 503 || attempt === ATTEMPTS) throw failed(`answered ${answer.status}`);
-    await setTimeout(500 * attempt, undefined, { signal }).catch(() => {}); // too many read payloads at once
+    await setTimeout(500 * attempt, undefined, { signal }).catch(() => {}); // too many requests read payloads at once
   }
 }
 
-async function read({ body }: Response): Promise<unknown> {
+async function readJson({ body }: Response): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) return { spans: [] }; // a turn that no model could read either
+    if (bytes > MOST_BYTES) return { spans: [] }; // a trace that no model could read either
     chunks.push(chunk);
   }
   return parseJson(Buffer.concat(chunks).toString('utf8'));

@@ -1,4 +1,4 @@
-/** How is a version published? With its number, its snapshot and the bump of the head in one statement, whoever else publishes. */
+/** The store of versions. Number, snapshot and bump of the head are written in one statement, so that concurrent publishers are safe. */
 import type { Db } from '../../core/cassette/contract.ts';
 import type { Version } from './model.ts';
 import { semverOf, storedClaims } from './store.ts';
@@ -20,15 +20,15 @@ export type Publishing = {
   content: string | undefined;
   changelog: string;
   authorId: string | null;
-  /** What makes asking again safe. */
+  /** Makes a retry safe. */
   idempotencyKey: string | null;
-  /** Of what is asked. */
+  /** The fingerprint of the request. */
   fingerprint: string;
 };
 
 /**
- * The lock on the head's row puts publishers in a line, so each gets the next number. Two of one key that come at once meet at the
- * unique index: the later one is undone as a whole, and asks again.
+ * The lock on the head's row serialises publishers, so each gets the next number. Two concurrent requests with one key conflict at the
+ * unique index: the later one is rolled back and retried.
  */
 const PUBLISH = `
 with known as (
@@ -51,17 +51,17 @@ select ${SHOWN}, fingerprint from made union all select ${SHOWN}, fingerprint fr
 const ATTEMPTS = 4;
 const RACED = /^(?:23505|40001|40P01)$/;
 
-/** null: there is no such skill. `reused`: its key was sent before with something else. @throws DatabaseError */
-export async function publishVersion(db: Db, id: string, asked: Publishing): Promise<Version | 'reused' | null> {
-  const { content, changelog, authorId, idempotencyKey, fingerprint } = asked;
+/** null: there is no such skill. `reused`: the key was sent before with another body. @throws DatabaseError */
+export async function publishVersion(db: Db, id: string, publication: Publishing): Promise<Version | 'reused' | null> {
+  const { content, changelog, authorId, idempotencyKey, fingerprint } = publication;
   for (let attempt = 1; ; attempt++) {
     try {
       const parameters = [id, idempotencyKey, content, changelog, authorId, fingerprint];
       const { rows } = await db.query<Row & { fingerprint: string }>(PUBLISH, parameters);
       const [row] = rows;
       if (!row) return null;
-      const { fingerprint: known, ...version } = row;
-      return known === fingerprint ? shown(version) : 'reused';
+      const { fingerprint: storedFingerprint, ...version } = row;
+      return storedFingerprint === fingerprint ? shown(version) : 'reused';
     } catch (error) {
       const { sqlstate = '' } = error as { sqlstate?: string };
       if (attempt === ATTEMPTS || !RACED.test(sqlstate)) throw error;

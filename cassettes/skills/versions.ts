@@ -1,4 +1,4 @@
-/** /api/skills/{id}/versions: what was published of a skill, and publishing more. A version is never changed again. */
+/** /api/skills/{id}/versions: lists the published versions of a skill, and publishes another. A version is never changed again. */
 import { createHash } from 'node:crypto';
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';

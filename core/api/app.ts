@@ -1,4 +1,4 @@
-/** The read API: which resources it joins, and what stands before all of them. */
+/** The read API: all resources, and the middleware before them. */
 import { matchedRoutes } from 'hono/route';
 import type { CassetteHost } from '../cassette/host.ts';
 import type { Installed } from '../cassette/installed.ts';
@@ -52,38 +52,38 @@ export type ReadApi = {
   version: string;
   /** Host names besides loopback, and the addresses that are bound. */
   allowedHosts: readonly string[];
-  /** Empty: nobody is asked for one. */
+  /** Empty: none is required. */
   token: string;
   /** Whether the header `x-svc-auth-subject` is believed. Absent: it is not. */
   trustCallerHeader?: boolean;
-  /** Until a read has begun to answer. Absent: 20 s. */
+  /** The deadline for the head of a read's response. Absent: 20 s. */
   readMs?: number;
   /** Milliseconds since 1970. */
   now: () => number;
-  /** Keeps a turn as the ingest listener does; takes the body's memory over. */
+  /** Stores a turn as the ingest listener does; takes over the body's memory. */
   append: (body: Uint8Array<ArrayBuffer>) => Promise<IngestVerdict>;
-  /** How the journal of this process does. Absent: it keeps none. */
+  /** The state of this process's journal. Absent: it has none. */
   journal?: () => Status['journal'];
-  /** Of the capture proxy, for clients that were pointed here. Absent: there is none. */
+  /** The capture proxy's port, for clients that were pointed here instead. Absent: there is none. */
   proxyPort?: () => number | null;
-  /** What this process tells of itself. Absent: nothing. */
+  /** What this process reports about itself. Absent: nothing. */
   service?: () => Status['service'];
-  /** Ends what would otherwise be told for ever. */
+  /** Ends streams that have no end of their own. */
   stopping?: AbortSignal;
   /** Absent: there are none, as in the contract that is sealed. */
   cassettes?: Cassettes;
 };
 
-/** Answered without a token: what a probe and a scraper need, and the page that asks for one. */
-const OPEN = ['/ping', '/metrics', ...SWAGGER_PATHS];
+/** Served without a token: what a probe and a scraper need, and the page on which people enter one. */
+const WITHOUT_TOKEN = ['/ping', '/metrics', ...SWAGGER_PATHS];
 
-/** Routes whose answers hold payloads as they are; the list of raw turns does when it is asked to. */
+/** Routes whose responses hold whole payloads; the list of raw turns does on request. */
 const PAYLOADS = ['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'];
-/** At once: fewer than the connections to a database server, so that other questions find one; some 10 MB each at the worst. */
+/** At once: fewer than the connections to a database server, so that other queries find one; some 10 MB each at worst. */
 const PAYLOAD_READS = 8;
 const READ_MS = 20_000;
-/** Operators wait for as long as it takes; agents have deadlines of their own, and cassettes are watched by their mount. */
-const PATIENT = /^\/v1\/(?:admin\/|mcp$|cassettes\/)/;
+/** Operators wait as long as it takes, agents have deadlines of their own, and the mount has one for cassettes. */
+const WITHOUT_DEADLINE = /^\/v1\/(?:admin\/|mcp$|cassettes\/)/;
 
 type Cassettes = Pick<CassetteHost, 'installed' | 'version' | 'answer' | 'ask'>;
 
@@ -94,7 +94,7 @@ const NO_CASSETTES: Cassettes = {
   ask: () => Promise.reject(cassetteUnknown()),
 };
 
-export function readApi(parts: ReadApi) {
+export function readApi(options: ReadApi) {
   const {
     execute,
     append,
@@ -106,8 +106,8 @@ export function readApi(parts: ReadApi) {
     now,
     journal = () => undefined,
     service = () => undefined,
-  } = parts;
-  const { cassettes = NO_CASSETTES } = parts;
+  } = options;
+  const { cassettes = NO_CASSETTES } = options;
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(async (c, next) => {
@@ -123,17 +123,17 @@ export function readApi(parts: ReadApi) {
   });
   app.use(compress());
   app.use(guard(allowedHosts));
-  app.use(strayCalls({ what: 'read API', proxyPort: parts.proxyPort ?? (() => null) }));
-  app.use(bearer(token, OPEN));
-  app.use(callers(parts.trustCallerHeader ?? false));
+  app.use(strayCalls({ what: 'read API', proxyPort: options.proxyPort ?? (() => null) }));
+  app.use(bearer(token, WITHOUT_TOKEN));
+  app.use(callers(options.trustCallerHeader ?? false));
   app.use('/v1/cassettes/*', refuseNul());
   app.use('/v1/*', knownQuery(app, { '/v1/sessions': '/v1/browse/sessions' }));
-  const inTime = deadline(parts.readMs ?? READ_MS);
-  app.use('/v1/*', (c, next) => (PATIENT.test(c.req.path) ? next() : inTime(c, next)));
+  const readDeadline = deadline(options.readMs ?? READ_MS);
+  app.use('/v1/*', (c, next) => (WITHOUT_DEADLINE.test(c.req.path) ? next() : readDeadline(c, next)));
   const takePlace = payloadPlaces(PAYLOAD_READS);
-  const fewAtOnce = payloadReads(takePlace);
-  for (const path of PAYLOADS) app.use(path, fewAtOnce);
-  app.use('/v1/sessions/:id/raw_turns', (c, next) => (c.req.query('include') ? fewAtOnce(c, next) : next()));
+  const limitReaders = payloadReads(takePlace);
+  for (const path of PAYLOADS) app.use(path, limitReaders);
+  app.use('/v1/sessions/:id/raw_turns', (c, next) => (c.req.query('include') ? limitReaders(c, next) : next()));
   app.route('/', serviceApp({ metrics: () => metrics.text() }));
   app.route('/', sessionsApp({ execute, now }));
   app.route('/', sessionEditsApp({ execute, now }));
@@ -141,7 +141,7 @@ export function readApi(parts: ReadApi) {
   app.route('/', tracesApp({ execute, now, log }));
   app.route('/', rawTurnsApp({ execute, log }));
   app.route('/', coverageApp({ execute }));
-  app.route('/', eventsApp({ execute, now, log, stopping: parts.stopping }));
+  app.route('/', eventsApp({ execute, now, log, stopping: options.stopping }));
   app.route('/', statsApp({ execute }));
   app.route('/', cassettesApp({ installed: cassettes.installed }));
   app.route('/', cassetteMountApp({ cassettes, log }));
@@ -166,11 +166,11 @@ export function readApi(parts: ReadApi) {
   return app;
 }
 
-/** What those that are in, or were and have not left the list, promise. */
+/** The contracts of cassettes that are admitted, or were and are still in the list. */
 const documentsOf = (installed: readonly Installed[]) =>
   installed.flatMap(({ entry, document }) => (document ? [{ name: entry.name, document: document.document }] : []));
 
-/** Whether sessions are derived up to their last turn; one that failed too often is not waited for. */
+/** Whether sessions are derived up to their last turn; one that failed too often (parked) counts as derived. */
 const derivedBy = (execute: Database['execute']) => async (session_ids: string[]) =>
   (await execute('markedPending', { session_ids, marked_at: 'infinity' })).pending === 0;
 

@@ -1,4 +1,4 @@
-/** POST /v1/admin/raw-turns/attribution-repair: a turn that was booked to the wrong session comes to count for the right one. */
+/** POST /v1/admin/raw-turns/attribution-repair: attributes a raw turn to another session or thread. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute } from '@hono/zod-openapi';
 import type { z } from 'zod';
@@ -30,7 +30,7 @@ const repair = createRoute({
     'Its attribution is given whole: what is left out is none. Ids of traces and spans do not change. A session that has no turn ' +
     'left and is parent of none is told nowhere any more until a turn of it comes; one that somebody deleted stays deleted. Asked ' +
     'for what is so already, nothing is recorded, and both sessions are derived all the same.',
-  middleware: optionalBody(), // it has to be there, but what is wrong with it is said as elsewhere
+  middleware: optionalBody(), // the body is required; this makes its errors the same as elsewhere
   request: { body: { required: true, content: { 'application/json': { schema: AttributionRepair } } } },
   responses: {
     200: json(AttributionRepaired, 'It counts so, and both sessions read so', {
@@ -66,38 +66,42 @@ const repair = createRoute({
   },
 });
 
-const PATIENCE_MS = 10_000;
+const WAIT_MS = 10_000;
 const POLL_MS = { first: 20, most: 500 };
 
-/** @param patienceMs how long the two sessions are waited for */
+/** @param patienceMs how long to wait until both sessions are derived */
 export const attributionRepairApp = ({
   execute,
   log,
-  patienceMs = PATIENCE_MS,
+  patienceMs = WAIT_MS,
 }: {
   execute: Database['execute'];
   log: Logger;
   patienceMs?: number;
 }) =>
   routes().openapi(repair, async (c) => {
-    const repaired = await execute('repairAttribution', wantedIn(c.req.valid('json')));
+    const repaired = await execute('repairAttribution', repairRequest(c.req.valid('json')));
     if (!repaired) throw new Refusal(...UNKNOWN);
     const { recorded, previous, effective } = repaired;
-    const behind = await stillBehind(execute, repaired, patienceMs);
-    const cleanup = await emptied(execute, log, repaired);
-    const answer: AttributionRepaired = { recorded, previous: shown(previous), effective: shown(effective) };
-    if (cleanup === 'failed') answer.source_cleanup_pending = true;
+    const behind = await awaitDerivation(execute, repaired, patienceMs);
+    const cleanup = await removeIfEmptied(execute, log, repaired);
+    const response: AttributionRepaired = {
+      recorded,
+      previous: shownAttribution(previous),
+      effective: shownAttribution(effective),
+    };
+    if (cleanup === 'failed') response.source_cleanup_pending = true;
     const pending = [...new Map([previous, effective].map((one) => [one.session_id, one])).values()]
       .filter(({ session_id }) => behind.has(session_id))
       .filter(({ session_id }) => cleanup !== 'removed' || session_id !== previous.session_id)
       .map(({ session_id, harness_id, harness_session_id }) => ({ session_id, harness_id, harness_session_id }));
-    return pending.length > 0 ? c.json({ ...answer, projections_pending: pending }, 202) : c.json(answer, 200);
+    return pending.length > 0 ? c.json({ ...response, projections_pending: pending }, 202) : c.json(response, 200);
   });
 
 type Repaired = NonNullable<OperationResult<'repairAttribution'>>;
 
-/** The ids of sessions are those under which intake would have filed the turn. */
-const wantedIn = (body: z.infer<typeof AttributionRepair>) => ({
+/** Session ids are made as intake makes them. */
+const repairRequest = (body: z.infer<typeof AttributionRepair>) => ({
   raw_turn_id: body.raw_turn_id ?? null,
   svc_proxy_request_id: body.svc_proxy_request_id === undefined ? null : storable(body.svc_proxy_request_id),
   harness_id: boundedId(storable(body.harness_id)),
@@ -108,36 +112,36 @@ const wantedIn = (body: z.infer<typeof AttributionRepair>) => ({
   reason: storable(body.reason),
 });
 
-const shown = ({ parent_harness_session_id, ...names }: Repaired['previous']): Attribution =>
+const shownAttribution = ({ parent_harness_session_id, ...names }: Repaired['previous']): Attribution =>
   parent_harness_session_id === null ? names : { ...names, parent_harness_session_id };
 
-/** Which sessions do not read right when the time is over, or nothing more will come of waiting? The correction stands in any case. */
-async function stillBehind(
+/** Waits for both sessions. @returns those not derived when the time is over or all left are parked; the correction is stored in any case */
+async function awaitDerivation(
   execute: Database['execute'],
   { previous, effective, marked_at }: Repaired,
   patienceMs: number,
 ): Promise<Set<string>> {
   const session_ids = [...new Set([previous.session_id, effective.session_id])];
-  const until = performance.now() + patienceMs;
+  const deadline = performance.now() + patienceMs;
   let behind = new Set(session_ids);
   for (let ms = POLL_MS.first; ; ms = Math.min(ms * 2, POLL_MS.most)) {
-    const left = await orUnanswered(execute('repairPending', { session_ids, marked_at }));
-    if (left) behind = new Set(left.map(({ session_id }) => session_id));
-    const hopeless = left?.every(({ parked }) => parked) ?? false; // of none too
-    if (hopeless || performance.now() >= until) return behind;
+    const pending = await nullIfTransient(execute('repairPending', { session_ids, marked_at }));
+    if (pending) behind = new Set(pending.map(({ session_id }) => session_id));
+    const allParked = pending?.every(({ parked }) => parked) ?? false; // true of an empty list too
+    if (allParked || performance.now() >= deadline) return behind;
     await sleep(ms);
   }
 }
 
-/** Null when the database is away: whoever waits asks again. */
-const orUnanswered = <T>(asked: Promise<T>): Promise<T | null> =>
-  asked.catch((error: unknown) => {
+/** Null when the database is not available: the caller polls again. */
+const nullIfTransient = <T>(query: Promise<T>): Promise<T | null> =>
+  query.catch((error: unknown) => {
     if (error instanceof DatabaseError && error.transient) return null;
     throw error;
   });
 
-/** What has become of the session that the turn was taken from? */
-async function emptied(
+/** Removes the session that the turn was taken from, if it is empty now. @returns what became of it */
+async function removeIfEmptied(
   execute: Database['execute'],
   log: Logger,
   { previous, effective }: Repaired,

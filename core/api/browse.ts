@@ -1,4 +1,4 @@
-/** GET /v1/browse/sessions: the sessions that somebody looks for, in the order that they ask for. */
+/** GET /v1/browse/sessions: sessions that match filters, in the requested order. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
@@ -26,8 +26,8 @@ const browseSessions = createRoute({
 
 const decimal = z.string().regex(/^(-?\d{1,50}(\.\d{1,100})?|-?Infinity)$/);
 
-/** How a place in each order is written. */
-const PLACE: Record<SessionSort, z.ZodType<string>> = {
+/** How a cursor writes the sort value of each order. */
+const PLACE_SCHEMA: Record<SessionSort, z.ZodType<string>> = {
   last_active: KeyInstant,
   started_at: KeyInstant,
   turn_count: z.string().regex(/^\d{1,9}$/),
@@ -41,7 +41,7 @@ export const browseApp = ({ execute, now }: { execute: Database['execute']; now:
   routes().openapi(browseSessions, async (c) => {
     const { limit, cursor, sort, direction, ...filter } = c.req.valid('query');
     const list = { route: '/v1/browse/sessions', parameters: { filter: JSON.stringify(filter), sort, direction } };
-    const after = readCursor(list, cursor, z.object({ place: PLACE[sort], id: z.uuid() }));
+    const after = readCursor(list, cursor, z.object({ place: PLACE_SCHEMA[sort], id: z.uuid() }));
     const { sessions, next } = await execute('browseSessions', { filter, sort, direction, after, limit });
     const items = sessions.map((session) => shownSession(session, now()));
     return c.json({ items, ...(next ? { next_cursor: writeCursor(list, next) } : {}) }, 200);

@@ -1,4 +1,4 @@
-/** /v1/cassettes/{name}/…: whatever a cassette serves, under its installed name. Not in the contract: its own operations are. */
+/** /v1/cassettes/{name}/…: what a cassette serves, under its installed name. The mount is not in the contract; the operations of cassettes are. */
 import { Hono } from 'hono';
 import type { CassetteHost } from '../cassette/host.ts';
 import { methodsAt } from '../cassette/methods-at.ts';
@@ -10,7 +10,7 @@ import type { HttpEnv } from '../http/routes.ts';
 import { refuseMethod } from '../http/unrouted.ts';
 import type { Logger } from '../log.ts';
 
-/** Any method; the answer streams, so nothing on its way may hold it. */
+/** Any method. The response streams, so no middleware may buffer it. */
 export const cassetteMountApp = ({
   cassettes,
   log,
@@ -21,12 +21,12 @@ export const cassetteMountApp = ({
   const app = new Hono<HttpEnv>();
   for (const path of ['/v1/cassettes/:name', '/v1/cassettes/:name/*'])
     app.all(path, async (c, next) => {
-      if (/^\/v1\/cassettes\/[^/]+\/openapi\.json$/.test(c.req.path)) return next(); // ours, whatever the method
+      if (/^\/v1\/cassettes\/[^/]+\/openapi\.json$/.test(c.req.path)) return next(); // a route of the service, whatever the method
       if (isInProcess(c.req.raw))
         throw new Refusal('route-unknown', 'Cannot find the path: a cassette does not ask cassettes');
       const name = c.req.param('name') ?? '';
       if (c.req.method === 'TRACE') {
-        // never passed on: it shows a caller what was added on the way
+        // never forwarded: the response would show headers that were added on the way
         const installed = cassettes.installed().find(({ entry }) => entry.name === name);
         if (!installed) throw cassetteUnknown();
         return refuseMethod(c, installed.document ? methodsAt(installed.document.document, c.req.path) : []);

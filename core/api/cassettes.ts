@@ -1,4 +1,4 @@
-/** GET /v1/cassettes and /v1/cassettes/{name}/openapi.json: which cassettes are installed, and what each promises. */
+/** GET /v1/cassettes and /v1/cassettes/{name}/openapi.json: the installed cassettes, and the contract of each. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Installed } from '../cassette/installed.ts';
 import type { OpenApi } from '../cassette/openapi-shape.ts';
@@ -9,7 +9,7 @@ import { Contract, ETag, handedOut, IfNoneMatch, type Made, madeOf } from '../ht
 import { barred, Failure, json, routes } from '../http/routes.ts';
 import { type CassetteInfo, CassetteList } from '../model/cassette.ts';
 
-const NEVER_IN = 'Cannot read the contract of the cassette: it was never in, and GET /v1/cassettes says why';
+const NEVER_ADMITTED = 'Cannot read the contract of the cassette: it was never in, and GET /v1/cassettes says why';
 
 const listCassettes = createRoute({
   method: 'get',
@@ -43,23 +43,26 @@ const readCassetteContract = createRoute({
       'Cannot find the cassette: none is installed under that name',
     ]),
     ...barred,
-    503: json(Failure, 'It was never in, so that there is no contract of it yet', ['cassette-unavailable', NEVER_IN]),
+    503: json(Failure, 'It was never in, so that there is no contract of it yet', [
+      'cassette-unavailable',
+      NEVER_ADMITTED,
+    ]),
   },
 });
 
-/** @param installed asked for each request */
+/** @param installed called for each request */
 export const cassettesApp = ({ installed }: { installed: () => readonly Installed[] }) => {
-  const made = new WeakMap<OpenApi, Made>();
+  const rendered = new WeakMap<OpenApi, Made>();
   const app = routes().openapi(listCassettes, (c) => c.json(shownList(installed()), 200));
-  app.openAPIRegistry.registerPath(readCassetteContract); // beside a plain handler, which sends text that was made once
+  app.openAPIRegistry.registerPath(readCassetteContract); // the handler is a plain one, which sends text that was made once
   return app.get('/v1/cassettes/:name/openapi.json', (c) => {
     const name = c.req.param('name');
     const found = installed().find(({ entry }) => entry.name === name);
     if (!found) throw cassetteUnknown();
-    if (!found.document) throw new Refusal('cassette-unavailable', NEVER_IN);
+    if (!found.document) throw new Refusal('cassette-unavailable', NEVER_ADMITTED);
     const { document } = found.document;
-    const text = made.get(document) ?? madeOf(document);
-    made.set(document, text);
+    const text = rendered.get(document) ?? madeOf(document);
+    rendered.set(document, text);
     return handedOut(c, text);
   });
 };
@@ -78,7 +81,7 @@ export const shownList = (installed: readonly Installed[]): CassetteList => ({
 
 function shownCassette(one: Installed): CassetteInfo {
   const { entry, state, since, admitted_at, isolation, confinement, liveness, document, last_run, progress } = one;
-  const isIn = state === 'admitted' || state === 'stale';
+  const isAdmitted = state === 'admitted' || state === 'stale';
   return {
     name: entry.name,
     state,
@@ -110,7 +113,7 @@ function shownCassette(one: Installed): CassetteInfo {
           },
         }),
     ...(progress === null ? {} : { progress }),
-    tools: isIn && document ? document.tools.map(({ full_name, title }) => ({ name: full_name, title })) : [],
+    tools: isAdmitted && document ? document.tools.map(({ full_name, title }) => ({ name: full_name, title })) : [],
     ...(document === null
       ? {}
       : { manifest_digest: document.manifest_digest, openapi_digest: document.openapi_digest }),
@@ -121,7 +124,7 @@ function shownCassette(one: Installed): CassetteInfo {
 type Declared = NonNullable<Installed['document']>['manifest'];
 
 function declared(name: string, { cassette, depends, bindings, tables, config, schedule }: Declared) {
-  const { name: _, ...about } = cassette; // its own name stands in its own paths only
+  const { name: _, ...about } = cassette; // its own name is used in its own paths only
   const schema = `cassette_${name.replaceAll('-', '_')}`;
   return {
     ...present(about),

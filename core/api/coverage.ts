@@ -1,4 +1,4 @@
-/** GET /v1/coverage: of all that came in, what was captured, and why the rest was not. */
+/** GET /v1/coverage: how many requests to the proxy were captured, and why the others were not. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database, OperationResult } from '../db/database.ts';
 import { guardedRead, json, routes } from '../http/routes.ts';
@@ -45,9 +45,9 @@ export const coverageApp = ({ execute }: { execute: Database['execute'] }) =>
     return c.json({ ...ledger(ever), by_provider, by_day }, 200);
   });
 
-type Booked = OperationResult<'readCoverage'>['ever'][number];
+type CoverageRow = OperationResult<'readCoverage'>['ever'][number];
 
-const ledger = (rows: readonly Booked[]) => {
+const ledger = (rows: readonly CoverageRow[]) => {
   const outcomes = { ...NONE };
   for (const { outcome, requests } of rows) {
     const { success, data } = Outcome.safeParse(outcome);

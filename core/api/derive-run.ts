@@ -1,4 +1,4 @@
-/** POST /v1/admin/derive/run: everything derived is made again, from the bytes of the raw turns. */
+/** POST /v1/admin/derive/run: derives one or all sessions again from the bytes of the raw turns. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
@@ -7,7 +7,7 @@ import { Failure, guarded, json, routes } from '../http/routes.ts';
 import { DeriveReport } from '../model/derive-report.ts';
 import { sessionOf } from './sessions.ts';
 
-const Wanted = z
+const RunRequest = z
   .strictObject({ session_id: z.uuid().optional().describe('only this one; absent: every session') })
   .openapi('DeriveRun', { examples: [{}, { session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10' }] });
 
@@ -18,7 +18,7 @@ const runDerive = createRoute({
   tags: ['operator'],
   summary:
     'Reads the raw turns again and derives every session anew, with the formats and prices of now; the raw turns stay as they are',
-  request: { body: { required: false, content: { 'application/json': { schema: Wanted } } } },
+  request: { body: { required: false, content: { 'application/json': { schema: RunRequest } } } },
   responses: {
     200: json(DeriveReport, 'Done'),
     202: json(DeriveReport, 'Under way: it goes on by itself, and `svc status` shows what is left'),
@@ -30,7 +30,7 @@ const runDerive = createRoute({
   },
 });
 
-const PATIENCE_MS = 50_000;
+const WAIT_MS = 50_000;
 const POLL_MS = { first: 20, most: 500 };
 
 export const deriveRunApp = ({ execute }: { execute: Database['execute'] }) => {
@@ -41,13 +41,17 @@ export const deriveRunApp = ({ execute }: { execute: Database['execute'] }) => {
     if (session_id !== null) await sessionOf(execute, session_id);
     const { sessions, marked_at } = await execute('markFromScratch', { session_id });
     const session_ids = session_id === null ? null : [session_id];
-    const until = performance.now() + PATIENCE_MS;
-    let left = await execute('markedPending', { marked_at, session_ids });
-    for (let ms = POLL_MS.first; left.pending > 0 && performance.now() < until; ms = Math.min(ms * 2, POLL_MS.most)) {
+    const deadline = performance.now() + WAIT_MS;
+    let remaining = await execute('markedPending', { marked_at, session_ids });
+    for (
+      let ms = POLL_MS.first;
+      remaining.pending > 0 && performance.now() < deadline;
+      ms = Math.min(ms * 2, POLL_MS.most)
+    ) {
       await sleep(ms);
-      left = await execute('markedPending', { marked_at, session_ids });
+      remaining = await execute('markedPending', { marked_at, session_ids });
     }
-    const report = { sessions, ...left, ...(await execute('deriveReport', { session_id })) };
-    return left.pending > 0 ? c.json(report, 202) : c.json(report, 200);
+    const report = { sessions, ...remaining, ...(await execute('deriveReport', { session_id })) };
+    return remaining.pending > 0 ? c.json(report, 202) : c.json(report, 200);
   });
 };

@@ -1,4 +1,4 @@
-/** Who tells the readers of events? One feed for all of a process: it asks only while somebody listens, and for who can take more. */
+/** The feed of events: one for all readers of a process. It queries the database only for connected readers that can take more. */
 import type { Database } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
 import { traceOf } from '../http/failure.ts';
@@ -14,24 +14,24 @@ type Deps = {
   log: Logger;
   /** Ends all streams. */
   stopping?: AbortSignal | undefined;
-  /** How often the database is asked, how long silence lasts at most, and how many readers there may be. */
+  /** The interval of queries, the longest time without an event before a ping, and how many readers there may be. */
   limits?: { pollMs: number; pingMs: number; readers: number };
 };
 
 export type EventFeed = {
   isFull(): boolean;
-  /** The events after a place, once somebody reads; `greeting` is told first. */
-  stream(from: EventPlace, greeting: 'ping' | 'reset'): ReadableStream<Uint8Array>;
+  /** The events after a position; begins when somebody reads, with `firstEvent`. */
+  stream(from: EventPlace, firstEvent: 'ping' | 'reset'): ReadableStream<Uint8Array>;
 };
 
 type Reader = {
   at: EventPlace;
   controller: ReadableStreamDefaultController<Uint8Array>;
-  /** It has taken everything it was given. What it was not given is not kept for it but asked for then. */
-  hungry: boolean;
-  /** There may be more than it was told. */
+  /** It has taken all that was sent. Further events are not buffered for it but queried when it is ready. */
+  ready: boolean;
+  /** There may be events that it was not sent. */
   behind: boolean;
-  spokenAt: number;
+  lastSentAt: number;
 };
 
 const LIMITS = { pollMs: 250, pingMs: 15_000, readers: 100 };
@@ -41,8 +41,8 @@ const CHUNK_CHARS = 64 * 1024;
 export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps): EventFeed {
   const readers = new Set<Reader>();
   let timer: NodeJS.Timeout | undefined;
-  let asking = false;
-  let away = false;
+  let isQuerying = false;
+  let databaseAway = false;
 
   const join = (reader: Reader) => {
     readers.add(reader);
@@ -58,47 +58,48 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
     leave(reader);
     reader.controller.close();
   };
-  const say = (reader: Reader, text: string) => {
-    reader.hungry = false;
-    reader.spokenAt = performance.now();
+  const send = (reader: Reader, text: string) => {
+    reader.ready = false;
+    reader.lastSentAt = performance.now();
     reader.controller.enqueue(Buffer.from(text));
   };
-  const nothingNew = (event: 'ping' | 'reset', at: EventPlace) => eventText({ event, id: eventId(at), data: {} });
+  const controlText = (event: 'ping' | 'reset', at: EventPlace) => eventText({ event, id: eventId(at), data: {} });
 
   const tick = () => {
     for (const reader of readers) {
       reader.behind = true;
-      if (reader.hungry && performance.now() - reader.spokenAt >= limits.pingMs)
-        say(reader, nothingNew('ping', reader.at));
+      if (reader.ready && performance.now() - reader.lastSentAt >= limits.pingMs)
+        send(reader, controlText('ping', reader.at));
     }
-    void tell();
+    void deliver();
   };
-  /** One at a time: whoever becomes due meanwhile is found before it ends. */
-  const tell = async () => {
-    if (asking) return;
-    asking = true;
+  /** One run at a time: a reader that becomes due meanwhile is served before it ends. */
+  const deliver = async () => {
+    if (isQuerying) return;
+    isQuerying = true;
     try {
-      for (let due = dueAlike(); due.length > 0; due = dueAlike()) for (const alike of due) await tellAlike(alike);
-      if (away) log.info({}, 'the events go on');
-      away = false;
+      for (let groups = dueGroups(); groups.length > 0; groups = dueGroups())
+        for (const group of groups) await deliverTo(group);
+      if (databaseAway) log.info({}, 'the events go on');
+      databaseAway = false;
     } catch (thrown) {
-      unanswered(thrown);
+      handleFailure(thrown);
     } finally {
-      asking = false;
+      isQuerying = false;
     }
   };
-  /** Those who wait for the same are told by one question. */
-  const dueAlike = (): Reader[][] => {
-    const alike = new Map<string, Reader[]>();
+  /** Readers at the same position share one query. */
+  const dueGroups = (): Reader[][] => {
+    const byId = new Map<string, Reader[]>();
     for (const reader of readers) {
-      if (!reader.behind || !reader.hungry) continue;
+      if (!reader.behind || !reader.ready) continue;
       const id = eventId(reader.at);
-      alike.set(id, [...(alike.get(id) ?? []), reader]);
+      byId.set(id, [...(byId.get(id) ?? []), reader]);
     }
-    return [...alike.values()];
+    return [...byId.values()];
   };
-  const tellAlike = async (alike: readonly Reader[]) => {
-    const [first] = alike;
+  const deliverTo = async (group: readonly Reader[]) => {
+    const [first] = group;
     if (!first) return;
     const { life, place } = first.at;
     const page = await execute('sessionChanges', { place, limit: PAGE });
@@ -116,18 +117,18 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
         : { event: 'session_deleted', id, data: { session_id } };
       text += eventText(event);
     }
-    for (const reader of alike) {
-      if (!readers.has(reader) || !reader.hungry) continue; // it left, or was pinged, meanwhile
+    for (const reader of group) {
+      if (!readers.has(reader) || !reader.ready) continue; // it left or got a ping meanwhile
       reader.at = at;
       reader.behind = cut || page.more;
-      if (text !== '') say(reader, text);
+      if (text !== '') send(reader, text);
     }
   };
-  /** A database that is away comes back; anything else is for the log, and for the reader to connect again. */
-  const unanswered = (thrown: unknown) => {
+  /** An unavailable database is waited for. Any other error is logged and ends the streams, so that readers connect again. */
+  const handleFailure = (thrown: unknown) => {
     if (thrown instanceof DatabaseError && thrown.transient) {
-      if (!away) log.warn(traceOf(thrown), 'the events wait for the database');
-      away = true;
+      if (!databaseAway) log.warn(traceOf(thrown), 'the events wait for the database');
+      databaseAway = true;
       return;
     }
     if (!stopping?.aborted) log.error(traceOf(thrown), 'Cannot tell events: the streams end');
@@ -138,27 +139,27 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
 
   return {
     isFull: () => readers.size >= limits.readers,
-    stream(from, greeting) {
+    stream(from, firstEvent) {
       let reader: Reader | undefined;
       return new ReadableStream<Uint8Array>(
         {
-          // nobody is a reader who never reads: an answer that was dropped must not keep a place
+          // joins at the first read, so that a response that was dropped occupies no slot
           pull(controller) {
             if (reader) {
-              reader.hungry = true;
-              void tell();
+              reader.ready = true;
+              void deliver();
               return;
             }
             if (stopping?.aborted || readers.size >= limits.readers) return controller.close();
-            reader = { at: from, controller, hungry: true, behind: true, spokenAt: 0 };
+            reader = { at: from, controller, ready: true, behind: true, lastSentAt: 0 };
             join(reader);
-            say(reader, RETRY + nothingNew(greeting, from));
+            send(reader, RETRY + controlText(firstEvent, from));
           },
           cancel() {
             if (reader) leave(reader);
           },
         },
-        { highWaterMark: 0 }, // asked for what it takes, and no further
+        { highWaterMark: 0 }, // no buffer: pulled only when the reader reads
       );
     },
   };

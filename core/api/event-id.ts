@@ -1,11 +1,11 @@
-/** What does an event's id say? How far its reader has been told, as text that comes back in `Last-Event-ID`. */
+/** Ids of events: the reader's position among the changes, as text that comes back in `Last-Event-ID`. */
 import { type ChangePosition, EVERYTHING } from '../db/read/session-changes.ts';
 import { Refusal } from '../errors.ts';
 
-/** A place among the changes of one life of a database. */
+/** A position among the changes of one `life` of a database; a moved database has another. */
 export type EventPlace = { life: string; place: ChangePosition };
 
-/** Stands for the place before every change, whatever the database. */
+/** The position before every change, whatever the database. */
 const BEGINNING = '0';
 
 const ID =
@@ -16,18 +16,18 @@ const LARGEST = 2n ** 64n - 1n;
 export const eventId = ({ life, place: { seen, round } }: EventPlace): string =>
   [life, seen, ...(round ? [round.towards, round.changed_by, round.session_id] : [])].join('/');
 
-/** `life` is '' where the id stands for the beginning. @throws {Refusal} bad-request, when it is not one of ours */
+/** `life` is '' for the id of the beginning. @throws {Refusal} bad-request, when `text` is no id of an event */
 export function readEventId(text: string): EventPlace {
   if (text === BEGINNING) return { life: '', place: EVERYTHING };
   const [, life, seen, towards, changed_by, session_id] = ID.exec(text) ?? [];
-  if (life === undefined || seen === undefined || !isSnapshot(seen)) throw foreign();
+  if (life === undefined || seen === undefined || !isSnapshot(seen)) throw unknownId();
   if (towards === undefined || changed_by === undefined || session_id === undefined)
     return { life, place: { seen, round: null } };
-  if (!isSnapshot(towards) || !isTransaction(BigInt(changed_by))) throw foreign();
+  if (!isSnapshot(towards) || !isTransaction(BigInt(changed_by))) throw unknownId();
   return { life, place: { seen, round: { towards, changed_by, session_id } } };
 }
 
-/** Whether a database whose changes have come to `now` can have given this place. */
+/** Whether a database whose newest position is `now` can have issued this position. */
 export function isKnownPlace(
   { life, place: { seen, round } }: EventPlace,
   now: { life: string; seen: string },
@@ -36,9 +36,9 @@ export function isKnownPlace(
   return (life === now.life || life === '') && last(round?.towards ?? seen) <= last(now.seen);
 }
 
-const foreign = () => new Refusal('bad-request', 'Cannot resume: the id is none that an event had');
+const unknownId = () => new Refusal('bad-request', 'Cannot resume: the id is none that an event had');
 
-/** As PostgreSQL reads one, so that it never sees another. */
+/** As strict as PostgreSQL's own reader, so that it never gets an invalid one. */
 function isSnapshot(text: string): boolean {
   const [, least, most, open] = SNAPSHOT.exec(text) ?? [];
   if (least === undefined || most === undefined || open === undefined) return false;
@@ -48,5 +48,5 @@ function isSnapshot(text: string): boolean {
   return running.every((xid, i) => xid >= (i === 0 ? xmin : (running[i - 1] ?? xmin)) && xid >= xmin && xid < xmax);
 }
 
-/** Numbers of transactions are 64 bits; those whose lower half is zero are not given. */
+/** Transaction ids have 64 bits; those whose lower half is zero do not occur. */
 const isTransaction = (xid: bigint): boolean => xid <= LARGEST && xid % 2n ** 32n !== 0n;

@@ -1,4 +1,4 @@
-/** GET /v1/events: what changed, as it changes, for whoever would otherwise ask again and again. */
+/** GET /v1/events: changes of sessions as Server-Sent Events, instead of polling. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
@@ -57,13 +57,13 @@ export const eventsApp = (deps: Deps & { feed?: EventFeed }) => {
   const app = routes();
   return app.openapi(readEvents, async (c) => {
     const id = c.req.valid('header')['last-event-id'] || c.req.valid('query').after;
-    const wanted = id === undefined ? null : readEventId(id);
-    const here = await execute('changesNow', {});
+    const requested = id === undefined ? null : readEventId(id);
+    const current = await execute('changesNow', {});
     if (feed.isFull()) throw new Refusal('too-many-readers', 'Cannot tell events: too many are listening already');
     if (c.req.raw.method === 'HEAD') return c.body(null, 200, HEAD);
-    const from = { life: here.life, place: { seen: here.seen, round: null } };
-    if (wanted === null) return c.body(feed.stream(from, 'ping'), 200, HEAD);
-    if (!isKnownPlace(wanted, here)) return c.body(feed.stream(from, 'reset'), 200, HEAD);
-    return c.body(feed.stream({ life: here.life, place: wanted.place }, 'ping'), 200, HEAD);
+    const from = { life: current.life, place: { seen: current.seen, round: null } };
+    if (requested === null) return c.body(feed.stream(from, 'ping'), 200, HEAD);
+    if (!isKnownPlace(requested, current)) return c.body(feed.stream(from, 'reset'), 200, HEAD);
+    return c.body(feed.stream({ life: current.life, place: requested.place }, 'ping'), 200, HEAD);
   });
 };

@@ -1,4 +1,4 @@
-/** The internal listener: what may operators know that the read API does not tell? Nothing without its token, and nothing of it is contract. */
+/** The internal listener: what operators may know and the read API does not show. It requires its own token; nothing of it is contract. */
 import { Hono } from 'hono';
 import type { CassetteEvidence } from '../cassette/evidence.ts';
 import { onError } from '../http/failure.ts';
@@ -13,14 +13,14 @@ import { METRICS_TYPE } from '../metrics.ts';
 type Deps = {
   /** Absent: cassettes do not run in this process. */
   evidence?: () => CassetteEvidence;
-  /** The text exposition, of a process that has no other place for it. */
+  /** The text exposition, for a process that has no other listener for it. */
   metrics?: () => Promise<string>;
   token: string;
   allowedHosts: readonly string[];
   log: Logger;
 };
 
-/** Whatever the path: who does not send the token learns nothing, not even what is served. (Seed, 'Internal listener'.) */
+/** Without the token every path is 401, so that nobody learns even what is served. */
 export const internalApi = ({ evidence, metrics, token, allowedHosts, log }: Deps) => {
   const app = new Hono<HttpEnv>();
   app.use(async (c, next) => {

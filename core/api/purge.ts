@@ -1,4 +1,4 @@
-/** POST /v1/admin/sessions/{id}/purge: a session's bytes leave the log, for when a secret was pasted into it. */
+/** POST /v1/admin/sessions/{id}/purge: deletes a session's bytes from the log, for example when a secret was pasted into it. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { storable } from '../derive/storable.ts';

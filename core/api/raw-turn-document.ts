@@ -1,4 +1,4 @@
-/** How do bytes travel in JSON unharmed? As text where they are text, else in base64; in pieces, one record's bytes at a time. */
+/** Raw turns as JSON: bytes as text where they are UTF-8, else in base64; in chunks, one record's bytes at a time. */
 import { isUtf8 } from 'node:buffer';
 import type { RawTurnBytes } from '../db/read/raw-turn-bytes.ts';
 import type { HeaderList } from '../model/headers.ts';
@@ -11,26 +11,26 @@ export async function* rawTurnDocument(
   bytesOf: ((raw_turn_id: number) => Promise<RawTurnBytes | null>) | null,
 ): AsyncGenerator<string, void> {
   yield '{"items":[';
-  for (const [place, head] of heads.entries()) {
-    if (place > 0) yield ',';
-    const passed = bytesOf && (await bytesOf(head.raw_turn_id));
-    if (!passed) {
-      yield JSON.stringify(head); // without bytes, or purged since the page was read
+  for (const [index, head] of heads.entries()) {
+    if (index > 0) yield ',';
+    const turnBytes = bytesOf && (await bytesOf(head.raw_turn_id));
+    if (!turnBytes) {
+      yield JSON.stringify(head); // no bytes requested, or purged since the page was read
       continue;
     }
     yield `${JSON.stringify(head).slice(0, -1)},"payload":{"request":`;
-    yield* sideText(passed.request, passed.request_headers);
-    if (passed.response_headers) {
+    yield* messageText(turnBytes.request, turnBytes.request_headers);
+    if (turnBytes.response_headers) {
       yield ',"response":';
-      yield* sideText(passed.response ?? new Uint8Array(), passed.response_headers);
+      yield* messageText(turnBytes.response ?? new Uint8Array(), turnBytes.response_headers);
     }
     yield '}}';
   }
   yield next_cursor === null ? ']}' : `],"next_cursor":${JSON.stringify(next_cursor)}}`;
 }
 
-/** What is content-encoded is base64 even where it happens to be UTF-8, so that a reader need not guess. */
-function* sideText(bytes: Uint8Array, headers: HeaderList): Generator<string, void> {
+/** A content-encoded body is base64 even where it happens to be UTF-8, so that a reader need not guess. */
+function* messageText(bytes: Uint8Array, headers: HeaderList): Generator<string, void> {
   const content_encoding = headers
     .filter(([name]) => name.toLowerCase() === 'content-encoding')
     .map(([, value]) => value)
@@ -43,19 +43,19 @@ function* sideText(bytes: Uint8Array, headers: HeaderList): Generator<string, vo
   yield '"}';
 }
 
-const PIECE_BYTES = 48 * 1024; // a multiple of 3, so that base64 pieces join
+const CHUNK_BYTES = 48 * 1024; // a multiple of 3, so that base64 chunks can be joined
 
 function* base64Text(bytes: Uint8Array): Generator<string, void> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at < buffer.length; at += PIECE_BYTES)
-    yield buffer.toString('base64', at, Math.min(at + PIECE_BYTES, buffer.length));
+  for (let at = 0; at < buffer.length; at += CHUNK_BYTES)
+    yield buffer.toString('base64', at, Math.min(at + CHUNK_BYTES, buffer.length));
 }
 
-/** The inside of a JSON string. Pieces end where a character ends; a byte order mark is kept. */
+/** The content of a JSON string. Chunks end where a character ends; a byte order mark is kept. */
 function* utf8Text(bytes: Uint8Array): Generator<string, void> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = 0; at < buffer.length; ) {
-    let end = Math.min(at + PIECE_BYTES, buffer.length);
+    let end = Math.min(at + CHUNK_BYTES, buffer.length);
     while (end < buffer.length && ((buffer[end] ?? 0) & 0xc0) === 0x80) end--; // not within a character
     yield JSON.stringify(buffer.toString('utf8', at, end)).slice(1, -1);
     at = end;

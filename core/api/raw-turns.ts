@@ -1,4 +1,4 @@
-/** GET /v1/sessions/{id}/raw_turns: the records behind a session, and on request the very bytes that passed. */
+/** GET /v1/sessions/{id}/raw_turns: the raw turns of a session, and on request their exact bytes. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';

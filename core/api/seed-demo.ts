@@ -1,4 +1,4 @@
-/** POST /v1/admin/seed/demo: sessions to look at for somebody who has none yet. */
+/** POST /v1/admin/seed/demo: stores demo sessions for somebody who has none yet. */
 import { setTimeout } from 'node:timers/promises';
 import { createRoute } from '@hono/zod-openapi';
 import { DatabaseError, Refusal } from '../errors.ts';
@@ -8,7 +8,7 @@ import { Seeded, SeedRequest } from '../model/demo.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 
 export type SeedDemo = {
-  /** As the ingest listener appends a body; it is the caller's last use of these bytes. */
+  /** Appends a body as the ingest listener does; takes over the bytes' memory. */
   append: (body: Uint8Array<ArrayBuffer>) => Promise<IngestVerdict>;
   /** Whether all of these sessions are derived up to their last turn. */
   derived: (sessionIds: string[]) => Promise<boolean>;
@@ -37,7 +37,7 @@ const seedDemo = createRoute({
   },
 });
 
-const ASK_AGAIN_MS = 50;
+const POLL_MS = 50;
 
 export const seedDemoApp = ({ append, derived, now, patienceMs = 20_000 }: SeedDemo) => {
   const app = routes();
@@ -48,18 +48,18 @@ export const seedDemoApp = ({ append, derived, now, patienceMs = 20_000 }: SeedD
         'bad-request',
         'Cannot overwrite the demo sessions: raw turns are append-only; leave "overwrite" out to add what is missing',
       );
-    const { demoTurns } = await import('../engine/demo/turns.ts'); // seldom needed, so not loaded at the start
-    const kept = [];
-    // one after the other: a turn may go on from the one before, and the first failure ends it
-    for (const turn of demoTurns(new Date(now()))) kept.push(await stored(append, turn));
-    const sessions = [...new Set(kept.map(({ session_id }) => session_id))];
-    await settled(() => derived(sessions), patienceMs);
-    const deduped = kept.filter((turn) => turn.deduped).length;
+    const { demoTurns } = await import('../engine/demo/turns.ts'); // rarely needed, so not loaded at the start
+    const results = [];
+    // one after the other: a turn may continue the one before, and the first failure ends it
+    for (const turn of demoTurns(new Date(now()))) results.push(await storeTurn(append, turn));
+    const sessions = [...new Set(results.map(({ session_id }) => session_id))];
+    await waitUntil(() => derived(sessions), patienceMs);
+    const deduped = results.filter((turn) => turn.deduped).length;
     return c.json(
       {
         sessions: sessions.length,
-        raw_turns: kept.length,
-        raw_turns_inserted: kept.length - deduped,
+        raw_turns: results.length,
+        raw_turns_inserted: results.length - deduped,
         raw_turns_deduped: deduped,
       },
       200,
@@ -67,15 +67,15 @@ export const seedDemoApp = ({ append, derived, now, patienceMs = 20_000 }: SeedD
   });
 };
 
-async function stored(append: SeedDemo['append'], turn: unknown) {
+async function storeTurn(append: SeedDemo['append'], turn: unknown) {
   const verdict = await append(new TextEncoder().encode(JSON.stringify(turn)));
   if (verdict.kind === 'accepted') return verdict;
   if (verdict.kind === 'unavailable') throw new DatabaseError(verdict.error, '', true);
-  throw new Error(verdict.error); // the demo is ours, so is the fault
+  throw new Error(verdict.error); // the demo is the service's own, so this is a bug
 }
 
-/** Until it holds or patience ends. The turns are stored either way, and derived a little later at the worst. */
-async function settled(holds: () => Promise<boolean>, patienceMs: number): Promise<void> {
-  const end = performance.now() + patienceMs;
-  while (!(await holds()) && performance.now() < end) await setTimeout(ASK_AGAIN_MS);
+/** Waits until the condition holds or the time is over. The turns are stored either way, and derived a little later at worst. */
+async function waitUntil(condition: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await condition()) && performance.now() < end) await setTimeout(POLL_MS);
 }

@@ -1,4 +1,4 @@
-/** GET /ping and /metrics: is it there, and how is it doing? */
+/** GET /ping and /metrics: liveness and metrics of the service. */
 import { createRoute, z } from '@hono/zod-openapi';
 import { barred, json, routes } from '../http/routes.ts';
 import { METRICS_TYPE } from '../metrics.ts';

@@ -1,4 +1,4 @@
-/** PATCH and DELETE /v1/sessions/{id}: a session gets a name, or goes out of sight. */
+/** PATCH and DELETE /v1/sessions/{id}: renames or hides a session. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { storable } from '../derive/storable.ts';
@@ -19,7 +19,7 @@ const renameSession = createRoute({
   operationId: 'renameSession',
   tags: ['sessions'],
   summary: 'Gives a session a name of your own, or takes it away; it outlives whatever is derived',
-  middleware: optionalBody(), // it has to be there, but what is wrong with it is said as elsewhere
+  middleware: optionalBody(), // the body is required; this makes its errors the same as elsewhere
   request: {
     params: z.object({ id: Id }),
     body: { required: true, content: { 'application/json': { schema: SessionEdit } } },
@@ -59,8 +59,8 @@ export const sessionEditsApp = ({ execute, now }: { execute: Database['execute']
   routes()
     .openapi(renameSession, async (c) => {
       const session_id = c.req.valid('param').id;
-      const { display_name: given } = c.req.valid('json');
-      const display_name = given === null || given === '' ? null : storable(given);
+      const { display_name: requestedName } = c.req.valid('json');
+      const display_name = requestedName === null || requestedName === '' ? null : storable(requestedName);
       if (!(await execute('renameSession', { session_id, display_name }))) throw new Refusal(...unknown('rename'));
       return c.json({ session: shownSession(await sessionOf(execute, session_id), now()) }, 200);
     })

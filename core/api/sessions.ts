@@ -1,4 +1,4 @@
-/** GET /v1/sessions and /v1/sessions/{id}: who talked, when, and what it came to. */
+/** GET /v1/sessions and /v1/sessions/{id}: sessions with their identity, times and totals. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';

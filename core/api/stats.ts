@@ -1,4 +1,4 @@
-/** GET /v1/stats: what do messages come to, all or those of a project, agent, model, provider and window of time? */
+/** GET /v1/stats: totals of messages, all or those of a project, agent, model, provider and time window. */
 import { createRoute } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { Failure, guardedRead, json, routes } from '../http/routes.ts';

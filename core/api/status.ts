@@ -1,4 +1,4 @@
-/** GET /v1/admin/status: is anything wrong? What `svc status` prints, for whoever watches from elsewhere. */
+/** GET /v1/admin/status: what `svc status` prints, for monitoring from elsewhere. */
 import { createRoute } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
@@ -18,16 +18,16 @@ const readStatus = createRoute({
 export type StatusDeps = {
   execute: Database['execute'];
   version: string;
-  /** How the journal of this process does; undefined where it keeps none. */
+  /** The state of this process's journal; undefined where it has none. */
   journal: () => Status['journal'];
-  /** What this process tells of itself; undefined where it has nothing to tell. */
+  /** What this process reports about itself; undefined: nothing. */
   service: () => Status['service'];
-  /** Milliseconds since 1970, as `now` gives them. */
+  /** Milliseconds since 1970, as `now` returns them. */
   startedAt: number;
   now: () => number;
 };
 
-/** Above that a table is estimated: at 64 MB a count takes some tens of milliseconds. */
+/** A larger table is estimated: at 64 MB a count takes some tens of milliseconds. */
 const COUNTED_BYTES = 67_108_864;
 
 export const statusApp = ({ execute, version, journal, service, startedAt, now }: StatusDeps) =>
@@ -37,8 +37,8 @@ export const statusApp = ({ execute, version, journal, service, startedAt, now }
       execute('derivePending', {}),
       execute('readCoverage', {}),
     ]);
-    const kept = journal();
-    const about = service();
+    const journalStatus = journal();
+    const serviceStatus = service();
     const outcomes = Object.fromEntries(
       Outcome.options.map((name) => [name, total(ever.filter(({ outcome }) => outcome === name))]),
     ) as Record<Outcome, number>;
@@ -48,10 +48,10 @@ export const statusApp = ({ execute, version, journal, service, startedAt, now }
         uptime_seconds: (now() - startedAt) / 1000,
         ...stored,
         derive: { queued, parked, lag_seconds: oldest_seconds, derive_version: DERIVE_VERSION },
-        ...(kept === undefined ? {} : { journal: kept }),
+        ...(journalStatus === undefined ? {} : { journal: journalStatus }),
         coverage: { requests: total(ever), outcomes },
         ...(last_turn_at === null ? {} : { last_turn_at }),
-        ...(about === undefined ? {} : { service: about }),
+        ...(serviceStatus === undefined ? {} : { service: serviceStatus }),
       },
       200,
     );

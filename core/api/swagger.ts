@@ -1,11 +1,11 @@
-/** GET /swagger: the contract to look at and try out, from files of our own, so that it works without the web. */
+/** GET /swagger: the contract as a page, to read and try out. All files are served from here, so that it works offline. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createRoute, z } from '@hono/zod-openapi';
 import { barred, Failure, json, routes } from '../http/routes.ts';
 
-/** The page is the same for everybody, and has to come before somebody can put a token into it. */
+/** Without 401: the page is the same for everybody, and people enter their token on it. */
 const { 401: _, ...open } = barred;
 
 const PAGE = `<!doctype html>
@@ -25,7 +25,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Where the service wants a token it is asked for once, kept for the tab, and sent to this service alone. */
+/** Where the service requires a token, the page asks for it once, keeps it for the tab, and sends it to this service alone. */
 const START = `const KEPT = 'svc-token';
 const form = document.querySelector('#token');
 
@@ -63,7 +63,7 @@ form.addEventListener('submit', (event) => {
 start();
 `;
 
-/** Nothing but our own files may be loaded, and nobody else may frame the page. */
+/** Only files of this service may be loaded, and no site may frame the page. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -130,7 +130,7 @@ const readPageFile = createRoute({
   },
 });
 
-/** Paths that are answered without a token. */
+/** Paths that are served without a token. */
 export const SWAGGER_PATHS: readonly string[] = ['/swagger', ...Object.keys(TYPES).map((file) => `/swagger/${file}`)];
 
 export const swaggerApp = () =>

@@ -1,4 +1,4 @@
-/** How is a session or a trace told in one document? As JSON in pieces, a page of rows at a time whatever its size. */
+/** A session or a trace as one JSON document: generated in pieces, a page of rows at a time whatever its size. */
 import type { Database, OperationArgs, OperationResult } from '../db/database.ts';
 import { elements } from '../http/json-stream.ts';
 import type { Link } from '../model/link.ts';
@@ -7,18 +7,18 @@ import type { Session } from '../model/session.ts';
 import type { Span } from '../model/span.ts';
 import { SCHEMA, type Trace } from '../model/trace.ts';
 
-type Ask = Database['execute'];
+type Execute = Database['execute'];
 type Scope = OperationArgs<'spansOf'>['of'];
 
 /** How many rows one page may have. */
 export const PAGE_ROWS = { traces: 200, spans: 500, links: 1_000 };
 
 /**
- * `{schema, session, traces: [{trace, spans}], links}`. What fits the first pages is told as of the moment of the session itself.
- * @param session what `start` holds, as it is shown
+ * `{schema, session, traces: [{trace, spans}], links}`. The rows of the first pages are of the same moment as the session itself.
+ * @param session the session of `start`, as it is shown
  */
 export async function* sessionDocument(
-  execute: Ask,
+  execute: Execute,
   session: Session,
   start: OperationResult<'sessionStart'> & object,
   payload: Payload,
@@ -26,19 +26,19 @@ export async function* sessionDocument(
   const of = { session_id: session.id };
   yield `{"schema":${JSON.stringify(SCHEMA)},"session":${JSON.stringify(session)},"traces":[`;
   const spans = spansOf(execute, of, payload, start.spans);
-  let ahead = await spans.next();
-  let before = '';
+  let nextSpan = await spans.next();
+  let traceSeparator = '';
   for await (const trace of tracesOf(execute, session.id, start.traces)) {
-    yield `${before}{"trace":${JSON.stringify(trace)},"spans":[`;
-    before = ',';
+    yield `${traceSeparator}{"trace":${JSON.stringify(trace)},"spans":[`;
+    traceSeparator = ',';
     let separator = '';
-    // Both come in the order of traces. Between two pages a trace may have been derived anew: its old spans are passed over.
-    while (!ahead.done && placed(ahead.value, trace) <= 0) {
-      if (ahead.value.span.trace_id === trace.trace_id) {
-        yield separator + JSON.stringify(ahead.value.span);
+    // Both come in the order of traces. Between two pages a trace may have been derived anew: its old spans are skipped.
+    while (!nextSpan.done && compareToTrace(nextSpan.value, trace) <= 0) {
+      if (nextSpan.value.span.trace_id === trace.trace_id) {
+        yield separator + JSON.stringify(nextSpan.value.span);
         separator = ',';
       }
-      ahead = await spans.next();
+      nextSpan = await spans.next();
     }
     yield ']}';
   }
@@ -47,9 +47,9 @@ export async function* sessionDocument(
   yield ']}';
 }
 
-/** `{schema, trace, spans, links}`, told as of one moment as far as it fits the first pages. */
+/** `{schema, trace, spans, links}`. The rows of the first pages are of one moment. */
 export async function* traceDocument(
-  execute: Ask,
+  execute: Execute,
   start: OperationResult<'traceStart'> & object,
   payload: Payload,
 ): AsyncGenerator<string, void> {
@@ -66,18 +66,18 @@ export async function* traceDocument(
   yield ']}';
 }
 
-type Placed = { trace_started_at: string; span: Span };
+type PlacedSpan = { trace_started_at: string; span: Span };
 
 /** Negative: the span belongs to an earlier trace; 0: to this one; positive: to a later one. Instants and ids compare as text. */
-const placed = ({ trace_started_at, span }: Placed, trace: Trace): number => {
-  const at = compared(trace_started_at, trace.started_at);
-  return at !== 0 ? at : compared(span.trace_id, trace.trace_id);
+const compareToTrace = ({ trace_started_at, span }: PlacedSpan, trace: Trace): number => {
+  const at = compareText(trace_started_at, trace.started_at);
+  return at !== 0 ? at : compareText(span.trace_id, trace.trace_id);
 };
 
-const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 async function* tracesOf(
-  execute: Ask,
+  execute: Execute,
   session_id: string,
   first: OperationResult<'sessionTraces'>,
 ): AsyncGenerator<Trace, void> {
@@ -89,11 +89,11 @@ async function* tracesOf(
 }
 
 async function* spansOf(
-  execute: Ask,
+  execute: Execute,
   of: Scope,
   payload: Payload,
   first: OperationResult<'spansOf'>,
-): AsyncGenerator<Placed, void> {
+): AsyncGenerator<PlacedSpan, void> {
   const limit = PAGE_ROWS.spans;
   for (let page = first; ; ) {
     yield* page.spans;
@@ -102,7 +102,11 @@ async function* spansOf(
   }
 }
 
-async function* linksOf(execute: Ask, of: Scope, first: OperationResult<'linksOf'> | null): AsyncGenerator<Link, void> {
+async function* linksOf(
+  execute: Execute,
+  of: Scope,
+  first: OperationResult<'linksOf'> | null,
+): AsyncGenerator<Link, void> {
   const limit = PAGE_ROWS.links;
   for (let page = first ?? (await execute('linksOf', { of, after: null, limit })); ; ) {
     yield* page.links;

@@ -1,4 +1,4 @@
-/** GET /v1/traces and all below it, and /v1/sessions/{id}/traces: what happened, turn by turn and step by step. */
+/** GET /v1/traces and all below it, and /v1/sessions/{id}/traces: traces with their spans and links. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';

@@ -1,5 +1,5 @@
-/** How does `dist` come to hold what the sources say? Only what changed is compiled; a file whose source is gone goes. Types are checked
- *  by `npm run check`. Plain JavaScript, and for any Node: nothing is compiled yet when this runs, and nobody has looked at the version. */
+/** Builds `dist` from the sources: only what changed is compiled, and a file whose source is gone is removed. Types are checked by
+ *  `npm run check`. Plain JavaScript, and for any Node: nothing is compiled yet when this runs, and nothing has checked Node's version. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -7,24 +7,24 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
-const QUIET_MS = 1_000; // what takes no longer needs no word
+const QUIET_MS = 1_000; // a quicker build prints nothing
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dist = join(root, 'dist');
-const memory = join(dist, 'tsconfig.tsbuildinfo'); // of the compiler: which source has which output
+const memory = join(dist, 'tsconfig.tsbuildinfo'); // the compiler's record of which source has which output
 
 const tsc = compiler();
 const began = Date.now();
-let said = false;
-const alarm = setTimeout(() => {
-  said = true;
+let announced = false;
+const timer = setTimeout(() => {
+  announced = true;
   process.stderr.write('Compiling svc: all of it the first time, and then what changed …\n');
 }, QUIET_MS);
 
 removeStale();
 const child = spawn(process.execPath, [tsc, '-b', join(root, 'core/build')], { stdio: 'inherit' });
 child.once('close', (code) => {
-  clearTimeout(alarm);
-  if (code === 0 && said) process.stderr.write(`Compiled in ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
+  clearTimeout(timer);
+  if (code === 0 && announced) process.stderr.write(`Compiled in ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
   process.exitCode = code ?? 1;
 });
 
@@ -37,7 +37,7 @@ function compiler() {
   }
 }
 
-/** What has no source any more; and what the compiler takes for done, where some of it is not there. */
+/** Removes outputs without a source; and where outputs are missing, the compiler's record, which would count them as done. */
 function removeStale() {
   if (!existsSync(dist)) return;
   for (const name of readdirSync(dist))
@@ -45,11 +45,11 @@ function removeStale() {
   const sources = new Set(ROOMS.flatMap((room) => filesIn(root, room, '.ts').map((path) => path.slice(0, -3))));
   const outputs = ROOMS.flatMap((room) => filesIn(dist, room, ''));
   for (const path of outputs) if (!sources.has(path.replace(/\.js(?:\.map)?$/, ''))) rmSync(join(dist, path));
-  const there = new Set(outputs);
-  if ([...sources].some((path) => !there.has(`${path}.js`))) rmSync(memory, { force: true });
+  const existing = new Set(outputs);
+  if ([...sources].some((path) => !existing.has(`${path}.js`))) rmSync(memory, { force: true });
 }
 
-/** Paths from `base`, as deep as it goes; without what `svc cassette new` writes, which stands on its own. */
+/** All paths below a folder, relative to `base`; without the template of `svc cassette new`, which is no part of svc. */
 function filesIn(base, folder, ending) {
   if (!existsSync(join(base, folder)) || folder === join('core', 'cassette', 'scaffold')) return [];
   return readdirSync(join(base, folder), { withFileTypes: true }).flatMap((entry) => {

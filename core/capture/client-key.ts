@@ -1,11 +1,11 @@
-/** Which client is it? A keyed hash, so that two clients can be told apart and no credential is kept. */
+/** The client's key: a keyed hash of what identifies it, so that clients can be told apart and no credential is stored. */
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 export type Client = { credential: string; userAgent: string; project: string };
 
 /**
- * HMAC-SHA256 in lower-case hex. Each part is hashed with its length, so that no two clients share a text.
+ * HMAC-SHA256 in lower-case hex. Each part is hashed after its length, so that no two clients hash the same text.
  * @param key the installation's identity key
  */
 export function clientKey(key: Uint8Array, { credential, userAgent, project }: Client): string {
@@ -14,7 +14,7 @@ export function clientKey(key: Uint8Array, { credential, userAgent, project }: C
   return hmac.digest('hex');
 }
 
-/** What the client shows to be let in at the provider: the first header that has it; '' when it shows nothing. */
+/** The client's credential for the provider: the value of the first header that has one; '' without any. */
 export function credentialOf(headers: IncomingHttpHeaders): string {
   for (const name of ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']) {
     const value = headers[name];

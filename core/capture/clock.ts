@@ -1,31 +1,31 @@
-/** What time is it, to the microsecond? `2026-11-21T09:30:00.123456Z`, which compares as text in the order of time. */
+/** This process's clock, to the microsecond: `2026-11-21T09:30:00.123456Z`. Such instants compare as text in the order of time. */
 
-let named = { second: Number.NaN, text: '' }; // the last second that was asked for: nearly always the next one asked is of it too
+let lastSecond = { second: Number.NaN, text: '' }; // the second formatted last: the next instant nearly always lies in it too
 
-/** An instant out of milliseconds since 1970, fractions included. */
+/** An instant from milliseconds since 1970, fractions included. */
 export function instantOf(ms: number): string {
   const micros = Math.floor(ms * 1000);
   const second = Math.floor(micros / 1e6);
-  if (second !== named.second) named = { second, text: new Date(second * 1000).toISOString().slice(0, 20) };
-  return `${named.text}${String(1e6 + (micros - second * 1e6)).slice(1)}Z`;
+  if (second !== lastSecond.second) lastSecond = { second, text: new Date(second * 1000).toISOString().slice(0, 20) };
+  return `${lastSecond.text}${String(1e6 + (micros - second * 1e6)).slice(1)}Z`;
 }
 
 /**
- * A clock that counts in the steps of `elapsed` and follows `wall`. Node's own high-resolution time stands still while a machine
- * sleeps and knows nothing of a clock set right, so alone it would drift for good. It never runs backwards, unless the wall
+ * A clock that counts in the steps of `elapsed` and is corrected by `wall`. Node's high-resolution time stops while a machine sleeps
+ * and ignores corrections of the system clock, so alone it would drift for good. The clock never runs backwards, unless the wall
  * clock was set back by more than a second.
  * @param wall milliseconds since 1970, whole ones
- * @param elapsed the same in fractions, as far as it can know
+ * @param elapsed the same with fractions, as precise as the platform allows
  */
 export function clockOf(wall: () => number, elapsed: () => number): () => string {
   let correction = 0;
   let last = 0;
   return () => {
-    const true_ms = wall();
+    const wallMs = wall();
     let ms = elapsed() + correction;
-    if (Math.abs(true_ms - ms) > 10) {
-      correction += true_ms - ms;
-      ms = true_ms;
+    if (Math.abs(wallMs - ms) > 10) {
+      correction += wallMs - ms;
+      ms = wallMs;
     }
     last = ms < last && last - ms < 1000 ? last : ms;
     return instantOf(last);

@@ -1,19 +1,19 @@
-/** What bytes lie under a body's content coding? Undone on the copy only; what passed on the wire is kept as it came. */
+/** Decodes a body's content coding. Only the copy is decoded; the bytes that passed on the wire are stored as they came. */
 import zlib from 'node:zlib';
 import { inflateZstd } from './zstd.ts';
 
-/** What one coding may produce: 48 MiB. A body of exactly that size is accepted. */
+/** The most bytes that one coding may produce: 48 MiB. A body of exactly that size is accepted. */
 export const maxDecodedBytes = 50_331_648;
 
 /** More stacked codings than any client sends. */
 const maxLayers = 8;
 
-/** `salvaged`: the body ended early, and these are the bytes it had delivered until then. */
+/** `salvaged`: the body ended early, and `bytes` is what it had delivered until then. */
 export type DecodedBody = { bytes: Uint8Array; salvaged: boolean };
 
 /**
- * A body whose coding cannot be undone: `unsupported` (no such coding here), `oversize` (more comes out than the cap), `undecodable`
- * (not what its coding promises, or cut before anything came out).
+ * A body whose coding cannot be decoded: `unsupported` (no such coding here), `oversize` (the decoded body exceeds the cap),
+ * `undecodable` (not valid in its coding, or cut before any byte came out).
  */
 export class Undecodable extends Error {
   override readonly name = 'Undecodable';
@@ -32,9 +32,9 @@ export const decodeBody = async (
 ): Promise<DecodedBody> => decodeBodySync(bytes, contentEncoding, capBytes);
 
 /**
- * Undoes `gzip`, `x-gzip`, `deflate` (with zlib's frame or raw), `br` and `zstd`, stacked codings from right to left; the cap
- * holds for each of them and is enforced while it inflates. Without a coding the bytes come back as they are, uncounted.
- * A body without bytes is no error of the codec but a question of the caller: ask only about bodies that have some.
+ * Decodes `gzip`, `x-gzip`, `deflate` (with zlib's frame or raw), `br` and `zstd`, stacked codings from right to left. The cap
+ * holds for each of them and is enforced while it inflates. Without a coding the bytes are returned as they are, whatever their size.
+ * An empty body under a coding is `undecodable`, so callers decode only bodies that have bytes.
  * @throws {Undecodable}
  */
 export function decodeBodySync(
@@ -53,7 +53,7 @@ export function decodeBodySync(
   }
   let body: DecodedBody = { bytes, salvaged: false };
   for (const { coding, inflate } of layers.reverse()) {
-    const layer = undone(coding, inflate, body.bytes, capBytes);
+    const layer = decodedLayer(coding, inflate, body.bytes, capBytes);
     body = { bytes: layer.bytes, salvaged: body.salvaged || layer.salvaged };
   }
   return body;
@@ -80,7 +80,7 @@ function inflaterOf(coding: string, header: string): Inflater {
   }
 }
 
-function undone(coding: string, inflate: Inflater, bytes: Uint8Array, capBytes: number): DecodedBody {
+function decodedLayer(coding: string, inflate: Inflater, bytes: Uint8Array, capBytes: number): DecodedBody {
   if (bytes.length === 0) throw new Undecodable('undecodable', `Cannot decode a body: no bytes under '${coding}'`);
   let layer: DecodedBody;
   try {
@@ -105,23 +105,23 @@ type ZlibSync = (
   options: { maxOutputLength: number; chunkSize: number; finishFlush?: number },
 ) => Uint8Array;
 
-/** Node inflates chunk by chunk and stops at `maxOutputLength`. What ended early is inflated again, as far as it goes. */
+/** Node inflates chunk by chunk and stops at `maxOutputLength`. A truncated body is inflated again, as far as it goes. */
 const inflated =
-  (inflate: ZlibSync, untilCut: number): Inflater =>
+  (inflate: ZlibSync, flushIfTruncated: number): Inflater =>
   (bytes, capBytes) => {
     const options = { maxOutputLength: capBytes, chunkSize: 65_536 };
     try {
       return { bytes: inflate(bytes, options), salvaged: false };
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw cause;
-      return { bytes: inflate(bytes, { ...options, finishFlush: untilCut }), salvaged: true };
+      return { bytes: inflate(bytes, { ...options, finishFlush: flushIfTruncated }), salvaged: true };
     }
   };
 
 const framed = inflated(zlib.inflateSync, zlib.constants.Z_SYNC_FLUSH);
 const raw = inflated(zlib.inflateRawSync, zlib.constants.Z_SYNC_FLUSH);
 
-/** Raw deflate may begin as zlib's frame does, by chance. */
+/** By chance, raw deflate may begin with the same bytes as a zlib frame. */
 function zlibOrRaw(bytes: Uint8Array, capBytes: number): DecodedBody {
   try {
     return framed(bytes, capBytes);

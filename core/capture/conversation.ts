@@ -1,9 +1,9 @@
-/** Which conversation does a call go on with, when nobody names its session? The chain of messages tells. (README, 'Identity'.) */
+/** Placement of a call whose session nobody names: the chain of its messages shows what conversation it continues. (README, 'Identity'.) */
 
 /** A message of the call's request, in order, without what a harness injects. */
 export type ChainLink = { node_hash: string; role: string };
 
-/** A stored message of one of the client's unnamed sessions whose hash stands in the chain. */
+/** A stored message of one of the client's unnamed sessions whose hash is in the chain. */
 export type KnownNode = {
   session_id: string;
   node_hash: string;
@@ -18,9 +18,9 @@ export type ConversationPlacement =
   | { kind: 'new' };
 
 /**
- * A call continues the session whose head its chain holds, once an answer stands at or before that head: the words alone with which
- * two conversations open say nothing. Of several the one whose head lies deepest, then the newest, so twenty conversations with the same
- * words and answers stay twenty. A known message that is no head makes a fork. An unanswered opening is continued by its retry alone.
+ * A call continues the session whose head is in its chain, if an answer is at or before that head: equal opening messages alone prove
+ * nothing. Of several sessions the one with the deepest head is taken, then the newest, so twenty conversations with the same messages
+ * and answers stay twenty. A known message that is no head makes a fork. An opening without an answer is continued only by its retry.
  */
 export function placeConversation(
   chain: readonly ChainLink[],
@@ -44,7 +44,7 @@ export function placeConversation(
   return { kind: 'new' };
 }
 
-/** Deeper, then newer; by id where both are equal, so that the answer does not hang on the order of rows. */
+/** Deeper, then newer; by id where both are equal, so that the result does not depend on the order of rows. */
 function later(best: KnownNode | null, node: KnownNode, depths: ReadonlyMap<string, number>): KnownNode {
   if (!best) return node;
   const deeper = (depths.get(node.node_hash) ?? 0) - (depths.get(best.node_hash) ?? 0);

@@ -1,11 +1,11 @@
-/** What do the `x-svc-*` headers say of a call's session? The envelope that a wrapper or gateway puts around it. */
+/** The envelope: what the `x-svc-*` headers of a wrapper or gateway state about a call's session. */
 
 import { type HeaderList, hasControlCharacter, headerOf, wordOf } from '../model/headers.ts';
 import { parseJson } from '../parse-json.ts';
 
 /**
  * A field is '' or null when it was not sent or is malformed: a proxy refuses no call for its labels. `harness_id` is 'unknown' when
- * nobody says. An organisation (`x-svc-auth-org-id`) is not read: one installation serves one.
+ * it was not sent. An organisation (`x-svc-auth-org-id`) is not read: one installation serves one.
  */
 export type Envelope = {
   harness_id: string;
@@ -34,8 +34,8 @@ export const envelopeOf = (headers: HeaderList): Envelope => ({
 });
 
 /**
- * Percent-decoded as a path segment, so `+` stays `+`. Malformed escapes leave the value as sent, which still names something;
- * a value with a control character is refused, so that none is ever stored.
+ * Percent-decoded as a path segment, so `+` stays `+`. A value with malformed escapes stays as sent, which still identifies something;
+ * a value with a control character becomes '', so that none is ever stored.
  */
 function decodedText(value: string | null): string {
   const text = value === null ? '' : (percentDecoded(value) ?? value);
@@ -62,7 +62,7 @@ function decodedObject(value: string): Record<string, unknown> | null {
   }
 }
 
-/** Deeper metadata is malformed: who hashes and stores it recurses. */
+/** Deeper metadata counts as malformed: the code that hashes and stores it recurses. */
 const isShallow = (value: unknown, left = 32): boolean =>
   typeof value !== 'object' ||
   value === null ||

@@ -1,11 +1,11 @@
-/** How are a thousand almost equal sets of headers kept once? As a template, with the values that change from call to call left open. */
+/** Header templates: nearly equal sets of headers share one template; only values that change from call to call are stored apart. */
 import type { HeaderList } from '../model/headers.ts';
 import { sliceId } from './slice-codec.ts';
 
 /** `bytes` is JSON: [[name, value | null], …] in the order and case of the wire; null is filled from `values`, in order. */
 export type HeaderTemplate = { slice_id: string; bytes: Uint8Array; values: string[] };
 
-/** Headers whose value is another on nearly every call. Being absent here costs storage, never truth. */
+/** Headers whose value differs on nearly every call. A name that is missing here costs storage; nothing is lost. */
 const CHANGING = new Set([
   'age',
   'b3',
@@ -46,11 +46,11 @@ export function headerTemplate(headers: HeaderList): HeaderTemplate {
   return { slice_id: sliceId(bytes), bytes, values };
 }
 
-/** The headers again, exactly as they were. */
+/** Restores the headers exactly as they were. */
 export function headersFrom(template: Uint8Array, values: readonly string[]): HeaderList {
-  const open = values.values();
+  const remaining = values.values();
   return (JSON.parse(Buffer.from(template).toString('utf8')) as [string, string | null][]).map(([name, value]) => [
     name,
-    value ?? open.next().value ?? '',
+    value ?? remaining.next().value ?? '',
   ]);
 }

@@ -1,4 +1,4 @@
-/** Whose call is it, as far as the call itself says? Envelope first, then what the harness sends. (README, 'Identity'.) */
+/** The identity of a call, as far as the call itself states it: the envelope first, then what the harness sends. (README, 'Identity'.) */
 import { createHash } from 'node:crypto';
 import { v5 } from 'uuid';
 import { harnessOf, threadOf } from '../harness/harnesses.ts';
@@ -7,16 +7,16 @@ import type { HeaderList } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import { type Envelope, envelopeOf } from './envelope.ts';
 
-/** A sender that captured the call itself tells the envelope and the thread otherwise than in headers. */
-type Sayings = { headers: HeaderList; project: string; envelope?: Envelope; thread_id?: string };
+/** `envelope` and `thread_id` come from a sender that captured the call itself; without them both are read from the headers. */
+type IdentityInput = { headers: HeaderList; project: string; envelope?: Envelope; thread_id?: string };
 
 /**
- * Field by field, so that a wrapper may name only what it knows. `harness_session_id` stays empty when neither names a session; then
- * the chain of messages decides at intake (`conversation.ts`). The wire formats read so far have no conversation id of their own.
+ * Decided field by field, so that a wrapper may set only what it knows. `harness_session_id` stays empty when neither names a session;
+ * then the chain of messages decides at intake (`conversation.ts`). A provider's conversation id is added by `prepare-exchange.ts`.
  * @param skeleton the parsed body with its cut arrays empty; null when it cannot be read
  */
 export function identityOf(
-  { headers, project, envelope = envelopeOf(headers), thread_id = threadOf(headers) }: Sayings,
+  { headers, project, envelope = envelopeOf(headers), thread_id = threadOf(headers) }: IdentityInput,
   skeleton: Record<string, unknown> | null,
 ): Identity {
   const harness = harnessOf(headers, skeleton);
@@ -41,13 +41,13 @@ export function identityOf(
   };
 }
 
-/** Fixed for ever: session ids would change with it. */
+/** Must never change: every session id is computed with it. */
 const NAMESPACE = '8e7b4a5c-5f0d-4c53-9f0a-6f3f1f6d2b91';
 
-/** A session's id follows from its key, so that every process gives it the same one. */
+/** A session's id is computed from its key, so that every process gets the same one. */
 export const sessionId = (harness_id: string, harness_session_id: string): string =>
   v5(`${harness_id}\0${harness_session_id}`, NAMESPACE);
 
-/** Ids are keys of indexes, which refuse long values: a long one is known by its hash. */
+/** Ids are keys of indexes, which refuse long values: a long id is replaced by its hash. */
 export const boundedId = (id: string): string =>
   id.length <= 256 ? id : `sha256:${createHash('sha256').update(id).digest('hex')}`;

@@ -1,9 +1,10 @@
 /**
- * How do calls that stay open let go of the segments they began in? What they said there is carried into the last of those, in place of
- * all that it held; the others can go then. Without it one call of an hour beside heavy traffic would fill the journal to its cap.
+ * Carries open calls forward, so that the segments they began in can be deleted. What such a call has recorded so far is copied into
+ * the last of those segments, in place of all that it held; the segments before it can then be deleted. Without this, one call of an
+ * hour beside heavy traffic would fill the journal to its cap.
  *
- * The new file takes its name in one step, so a crash leaves either the old segments or the new one. Its `continues` says `carried`:
- * whatever stands before it is void from then on.
+ * The new file gets its name in one step, so a crash leaves either the old segments or the new one. Its `continues` has `carried` set:
+ * everything before it is void from then on.
  */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { carriagePath, runFolder, type SegmentFile, segmentPath, segmentsIn } from './journal-files.ts';
@@ -12,22 +13,26 @@ import { bodyBytes, bodyOf, type OpenCall, type Run } from './journal-run.ts';
 import type { Spans } from './journal-scan.ts';
 import { syncFolder } from './journal-tail.ts';
 
-const PIECE_BYTES = 262_144; // of a body, a record
-const HELD_SEGMENTS = 3; // by open calls: fewer may stay
-const GAIN = 2; // more bytes have to go for one that is written again
+const BODY_RECORD_BYTES = 262_144; // the longest record of body bytes
+const HELD_SEGMENTS = 3; // open calls are carried forward once they hold so many
+const GAIN = 2; // the segments must hold more than so many times the bytes to be copied
 
 type Carried = Pick<OpenCall, 'number' | 'opened' | 'answered'>;
 
 type Carriage = {
-  /** What the call has said so far. @returns where its bodies stand once the carriage has arrived */
-  add(call: Carried, asked: Uint8Array, replied: Uint8Array): Promise<{ asked: Spans; replied: Spans }>;
-  /** Puts it in the segment's place; nothing of the old file is there any more. @returns its bytes */
-  arrive(): Promise<number>;
-  /** After any failure, so that nothing is left of it. */
+  /** Copies what the call has recorded so far. @returns where its bodies are once the file is in place */
+  add(
+    call: Carried,
+    requestBody: Uint8Array,
+    responseBody: Uint8Array,
+  ): Promise<{ requestSpans: Spans; responseSpans: Spans }>;
+  /** Renames the new file over the segment, whose old content is gone then. @returns the new file's bytes */
+  replace(): Promise<number>;
+  /** Deletes the new file, after any failure. */
   discard(): Promise<void>;
 };
 
-/** @param into the segment whose place it takes @throws whatever the disk said, as all that it does */
+/** @param into the segment that is replaced @throws the disk's error, as do `add` and `replace` */
 async function openCarriage(folder: string, runId: string, into: number): Promise<Carriage> {
   const path = carriagePath(folder, runId);
   const handle: FileHandle = await open(path, 'w', 0o600);
@@ -39,21 +44,21 @@ async function openCarriage(folder: string, runId: string, into: number): Promis
   };
   const writeBody = async (kind: RecordKind, number: number, body: Uint8Array): Promise<Spans> => {
     const start = bytes;
-    for (let at = 0; at < body.byteLength; at += PIECE_BYTES)
-      await write(recordOf(kind, number, body.subarray(at, at + PIECE_BYTES)));
+    for (let at = 0; at < body.byteLength; at += BODY_RECORD_BYTES)
+      await write(recordOf(kind, number, body.subarray(at, at + BODY_RECORD_BYTES)));
     return bytes > start ? [into, start, bytes] : [];
   };
   const writeJson = (kind: RecordKind, number: number, value: unknown) =>
     write(recordOf(kind, number, Buffer.from(JSON.stringify(value))));
 
   const carriage: Carriage = {
-    add: async ({ number, opened, answered }, asked, replied) => {
+    add: async ({ number, opened, answered }, requestBody, responseBody) => {
       await writeJson(KIND.opened, number, opened);
-      const askedAt = await writeBody(KIND.asked, number, asked);
+      const requestSpans = await writeBody(KIND.asked, number, requestBody);
       if (answered) await writeJson(KIND.answered, number, answered);
-      return { asked: askedAt, replied: await writeBody(KIND.replied, number, replied) };
+      return { requestSpans, responseSpans: await writeBody(KIND.replied, number, responseBody) };
     },
-    arrive: async () => {
+    replace: async () => {
       await handle.sync();
       await handle.close();
       await rename(path, segmentPath(folder, runId, into));
@@ -75,40 +80,44 @@ async function openCarriage(folder: string, runId: string, into: number): Promis
   }
 }
 
-/** The last segment out of which it pays to carry open calls forward; 0: it does not. Damage is not carried: it would not be seen again. */
+/** The last segment out of which it pays to carry open calls forward; 0: none. Damage is not carried: it would go unnoticed. */
 export const heldUpTo = (folder: string, run: Run): number => {
   const [oldest] = run.open.values();
   if (!run.live || !oldest || run.uncommitted.length > 0 || performance.now() < run.carryAt) return 0;
   if (run.scan.segment() - oldest.segment < HELD_SEGMENTS) return 0;
   const into = run.scan.before();
-  const held = segmentsIn(folder, run.run_id).filter(({ segment }) => segment <= into);
-  if (held.length < HELD_SEGMENTS || held.at(-1)?.segment !== into) return 0;
-  const heldBytes = held.reduce((sum, { bytes }) => sum + bytes, 0);
+  const heldSegments = segmentsIn(folder, run.run_id).filter(({ segment }) => segment <= into);
+  if (heldSegments.length < HELD_SEGMENTS || heldSegments.at(-1)?.segment !== into) return 0;
+  const heldBytes = heldSegments.reduce((sum, { bytes }) => sum + bytes, 0);
   const open = [...run.open.values()].filter(({ segment }) => segment <= into);
   const carriedBytes = open.reduce((sum, call) => sum + bodyBytes(call), 0);
   return carriedBytes * GAIN < heldBytes && !open.some(({ doubtful }) => doubtful) ? into : 0;
 };
 
-/** @returns what the segment's file has lost or, where it has grown, gained (negative) */
+/** @returns by how many bytes the segment's file has shrunk; negative where it has grown */
 export const carry = async (folder: string, run: Run, { segment: into, bytes }: SegmentFile): Promise<number> => {
   const carriage = await openCarriage(folder, run.run_id, into);
   try {
-    const moved: (() => void)[] = [];
+    const updates: (() => void)[] = [];
     for (const call of run.open.values()) {
       if (call.segment > into) continue;
-      const [asked, askedLater] = cutAfter(call.asked, into);
-      const [replied, repliedLater] = cutAfter(call.replied, into);
-      const request = await bodyOf(run, asked, call.askedBytes);
-      const response = await bodyOf(run, replied, call.repliedBytes);
+      const [requestSpans, laterRequestSpans] = cutAfter(call.requestSpans, into);
+      const [responseSpans, laterResponseSpans] = cutAfter(call.responseSpans, into);
+      const request = await bodyOf(run, requestSpans, call.requestBytes);
+      const response = await bodyOf(run, responseSpans, call.responseBytes);
       if (!request.whole || !response.whole) throw new Error('Cannot read what an open call has said');
-      const at = await carriage.add(call, request.body, response.body);
-      const place = { segment: into, asked: [...at.asked, ...askedLater], replied: [...at.replied, ...repliedLater] };
-      moved.push(() => Object.assign(call, place));
+      const carried = await carriage.add(call, request.body, response.body);
+      const location = {
+        segment: into,
+        requestSpans: [...carried.requestSpans, ...laterRequestSpans],
+        responseSpans: [...carried.responseSpans, ...laterResponseSpans],
+      };
+      updates.push(() => Object.assign(call, location));
     }
-    const size = await carriage.arrive();
-    for (const move of moved) move();
+    const size = await carriage.replace();
+    for (const update of updates) update();
     run.scan.carried(into);
-    await syncFolder(runFolder(folder, run.run_id)); // before anything else of the run may go
+    await syncFolder(runFolder(folder, run.run_id)); // before any other file of the run may be deleted
     return bytes - size;
   } catch (error) {
     await carriage.discard();
@@ -116,7 +125,7 @@ export const carry = async (folder: string, run: Run, { segment: into, bytes }: 
   }
 };
 
-/** Those in segments up to that one, and the others. */
+/** The spans in segments up to that one, and the other spans. */
 function cutAfter(spans: Spans, segment: number): [Spans, Spans] {
   const later = spans.findIndex((at, i) => i % 3 === 0 && at > segment);
   return later < 0 ? [spans, []] : [spans.slice(0, later), spans.slice(later)];

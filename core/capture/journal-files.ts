@@ -1,8 +1,8 @@
-/** Where do a journal's files stand? `<folder>/<run_id>/<number>.seg`; run ids are UUIDv7, so their order is that of time. */
+/** The paths of a journal's files: `<folder>/<run_id>/<number>.seg`. Run ids are UUIDv7, so they sort by time. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A segment file as it stands on disk. */
+/** A segment file as it is on disk. */
 export type SegmentFile = { run_id: string; segment: number; path: string; bytes: number };
 
 const RUN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -13,7 +13,7 @@ export const runFolder = (folder: string, runId: string): string => join(folder,
 export const segmentPath = (folder: string, runId: string, segment: number): string =>
   join(folder, runId, `${String(segment).padStart(8, '0')}.seg`);
 
-/** Where a segment stands while it is made out of others; it counts for nothing. */
+/** The temporary file of a segment that is made out of others; readers ignore it. */
 export const carriagePath = (folder: string, runId: string): string => join(folder, runId, 'carriage.tmp');
 
 /** The runs that have a folder, oldest first. */
@@ -22,7 +22,7 @@ export const runsIn = (folder: string): string[] =>
     .filter((name) => RUN.test(name))
     .sort();
 
-/** A run's segments, in their order. */
+/** A run's segments, in order. */
 export const segmentsIn = (folder: string, runId: string): SegmentFile[] =>
   entriesOf(runFolder(folder, runId))
     .flatMap((name) => {

@@ -1,4 +1,4 @@
-/** What stands in a journal? The records that a call leaves behind as it passes, in the order in which they happen. */
+/** The records of a journal: what a call leaves behind as it passes, in the order in which it happens. */
 import { z } from 'zod';
 import { Ending, Outcome } from '../model/coverage.ts';
 import { HeaderList } from '../model/headers.ts';
@@ -28,18 +28,18 @@ export type CallAnswered = z.infer<typeof CallAnswered>;
 export const CallClosed = z.object({
   ending: Ending,
   last_byte_at: Instant,
-  request_bytes: z.int(), // that passed, kept or not
+  request_bytes: z.int(), // that passed, stored or not
   response_bytes: z.int(),
-  cut: z.enum(['none', 'request', 'response']), // whose copy is not whole
+  cut: z.enum(['none', 'request', 'response']), // the body whose copy is not complete
   over_limit: z.boolean(), // the request was larger than capture.max_body_bytes
 });
 export type CallClosed = z.infer<typeof CallClosed>;
 
-/** A request that is no turn: nothing is kept of it but its place in the ledger. */
+/** A request that is no turn: only its outcome is stored. */
 export const CallBooked = z.object({ at: Instant, provider: ProviderId, outcome: Outcome });
 export type CallBooked = z.infer<typeof CallBooked>;
 
-/** One call, put together again. `closed` is null when the run ended first: then the call ended as `crashed`. */
+/** One call, reassembled from its records. `closed` is null when the run ended first: then the call ended as `crashed`. */
 export type JournalCall = {
   opened: CallOpened;
   request: Uint8Array;
@@ -48,5 +48,5 @@ export type JournalCall = {
   closed: CallClosed | null;
 };
 
-/** Where a journal has been read to: the end of the last record of the last call handed out. */
+/** How far a journal has been read: the end of the last record of the last call delivered. */
 export type JournalPosition = { run_id: string; segment: number; byte_offset: number; finished: boolean };

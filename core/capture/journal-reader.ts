@@ -1,18 +1,18 @@
 /**
- * What stands in the journal that the database does not have yet? Calls, put together again in the order in which they ended.
+ * Reads what the journal holds and the database does not have yet: calls, reassembled in the order in which they ended.
  *
- * Runs are read one after the other: those of dead processes first, oldest first, then the live one. While a call is open only the places
- * of its bodies are kept, so a body of any size costs no memory before its call has ended.
+ * Runs are read one after the other: those of dead processes first, oldest first, then the live one. While a call is open only the
+ * spans of its bodies are kept, so a body of any size costs no memory before its call has ended.
  *
- * **Once and only once.** Each entry carries the position behind it; the caller stores that of the last entry in the same transaction as
+ * **Exactly once.** Each entry carries the position behind it; the caller stores that of the last entry in the same transaction as
  * the entries. A reader opened with the stored positions reads a run again from its first segment, since a call that is still to come
- * may have begun there, and hands out only what lies behind the position.
- * What was open when a run died has no end in any file. Those calls come last, by number, at places of their own behind all files: segment
- * `END_OF_RUN`, offset = the call's number; `finished` stands behind the highest. So they need not come in one read with it, which
- * could be more than memory holds: between any two of them the position says which were taken.
+ * may have begun there, and delivers only what lies behind the position.
+ * A call that was open when its run died has no end in any file. Such calls come last, by number, at positions of their own behind all
+ * files: segment `END_OF_RUN`, offset = the call's number; `finished` is behind the highest. So they need not come in one read with
+ * `finished`, which could be more than memory holds: between any two of them the position says which were taken.
  *
- * Segments are deleted from the front only. One from the middle may hold the end of a call whose beginning stands before it, and without that
- * end the call would come a second time, as crashed. Where calls that stay open hold too many, what they said is carried forward first.
+ * Segments are deleted from the front only. One from the middle may hold the end of a call that began before it, and without that
+ * end the call would come a second time, as crashed. Where open calls hold too many segments, they are carried forward first.
  */
 import { rmdirSync, rmSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
@@ -46,33 +46,33 @@ import { openScan, type ScannedRecord } from './journal-scan.ts';
 
 const CARRY_RETRY_MS = 30_000; // after the disk has refused
 
-/** `position` is the one behind the entry. A call whose bytes are not all there has `closed: null`, as has one that was never closed. */
+/** `position` is the one behind the entry. A call whose bytes are incomplete has `closed: null`, as has one that was never closed. */
 export type JournalEntry = { position: JournalPosition } & (
   | { kind: 'call'; call: JournalCall }
   | { kind: 'booked'; booked: CallBooked }
-  | { kind: 'finished' } // nothing more will come of this run
+  | { kind: 'finished' } // the run has no more entries
 );
 
 export type JournalReader = {
-  /** The live run: how far its writer has come. Nothing behind that is looked at. */
+  /** Sets how far the live run is written. Nothing behind that is read. */
   written(segment: number, byteOffset: number): void;
   /**
    * The next entries, at most so many, and at most so many bytes of bodies unless the first alone has more. Empty: no more for now.
-   * One read at a time. Never throws for what stands in a file.
+   * One read at a time. Never throws because of a file's content.
    */
   read(limit: { entries: number; bytes: number }): Promise<JournalEntry[]>;
   /** The database has all entries of that run up to this position. */
   committed(position: JournalPosition): void;
-  /** When the oldest call ended that was handed out and is not committed yet, in milliseconds since 1970; null: there is none. */
+  /** When the oldest call ended that was delivered and is not committed yet, in milliseconds since 1970; null: there is none. */
   oldest(): number | null;
   /**
-   * Segments that nothing uncommitted needs, in the order in which they may be deleted: no open call needs them either, or what it said
-   * there can be carried forward at a gain.
+   * Segments that nothing uncommitted needs, in the order in which they may be deleted: no open call needs them either, or what it
+   * recorded there can be carried forward at a gain.
    */
   removable(): SegmentFile[];
   /**
-   * Deletes what `removable` named, once what has to stay of it is carried forward, and folders of finished runs that are empty then.
-   * Not while a read is under way. @returns the bytes freed
+   * Deletes what `removable` returned, after carrying forward what is still needed of it, and the folders of finished runs that are
+   * empty then. Not while a read is under way. @returns the bytes freed
    */
   remove(segments: readonly SegmentFile[]): Promise<number>;
   close(): void;
@@ -89,9 +89,9 @@ type Options = {
 export function openJournalReader({ folder, liveRunId, positions, log }: Options): JournalReader {
   const stored = new Map(positions.map((position) => [position.run_id, position]));
   const done = new Set<string>(); // finished runs that still have files
-  let turn = 0; // which run is being read; those before it have been
+  let runIndex = 0; // of the run that is being read; those before it are done
 
-  const tidy = (runId: string): boolean => {
+  const removeIfEmpty = (runId: string): boolean => {
     try {
       rmdirSync(runFolder(folder, runId));
       return true;
@@ -102,19 +102,19 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
 
   const openRun = (run_id: string, live: boolean): Run => {
     const open = new Map<number, OpenCall>();
-    const damaged = () => {
+    const onDamage = () => {
       for (const call of open.values()) call.doubtful = true;
     };
-    const scan = openScan({ folder, runId: run_id, live, damaged, log });
+    const scan = openScan({ folder, runId: run_id, live, onDamage, log });
     const from = stored.get(run_id) ?? { run_id, segment: 0, byte_offset: 0, finished: false };
-    rmSync(carriagePath(folder, run_id), { recursive: true, force: true }); // of a process that was killed while it made it
-    const fresh = { uncommitted: [], highest: 0, beginless: 0, crashed: null, carryAt: 0 };
+    rmSync(carriagePath(folder, run_id), { recursive: true, force: true }); // left by a process that was killed while writing it
+    const fresh = { uncommitted: [], highestCall: 0, orphanedEnds: 0, crashed: null, carryAt: 0 };
     return { run_id, live, scan, stored: from, open, ...fresh };
   };
 
   const dead: string[] = [];
   for (const run of runsIn(folder).filter((run) => run !== liveRunId)) {
-    const emptied = tidy(run);
+    const emptied = removeIfEmpty(run);
     if (stored.get(run)?.finished) done.add(run);
     else if (!emptied || stored.has(run)) dead.push(run);
   }
@@ -130,17 +130,17 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
       const { buffer, byteOffset, byteLength } = record.payload;
       return schema.parse(parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8')));
     } catch {
-      const place = { run_id: run.run_id, segment: record.segment, byte_offset: record.start };
-      log.warn({ ...place, record_kind: record.kind }, 'Cannot understand a journal record: it is not of its kind');
+      const position = { run_id: run.run_id, segment: record.segment, byte_offset: record.start };
+      log.warn({ ...position, record_kind: record.kind }, 'Cannot understand a journal record: it is not of its kind');
       return null;
     }
   };
 
   /**
-   * Loads the bodies, unless the request was over the limit: such a call is only counted, and its piece of a body is the largest
-   * that there is. What was handed out keeps its segments until it is committed, so they stay while this waits.
+   * Emits a call with its bodies, unless the request was over the limit: such a call is only counted, and its partial body is the
+   * largest that there is. Delivered entries keep their segments until they are committed, so the files stay while this waits.
    */
-  const handOutCall = async (
+  const emitCall = async (
     run: Run,
     entries: JournalEntry[],
     call: OpenCall,
@@ -149,39 +149,46 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
   ) => {
     run.open.delete(call.number);
     const { opened, answered } = call;
-    const ended = closed?.last_byte_at ?? answered?.first_byte_at ?? opened.requested_at; // the last that is known of it
+    const ended = closed?.last_byte_at ?? answered?.first_byte_at ?? opened.requested_at; // the last known time of the call
     run.uncommitted.push({ position: at, segment: call.segment, ended });
-    const believed = !call.doubtful || (closed !== null && isWhole(call, closed));
-    if (believed && closed?.over_limit) {
+    const intact = !call.doubtful || (closed !== null && isWhole(call, closed));
+    if (intact && closed?.over_limit) {
       const empty = new Uint8Array();
       entries.push({ position: at, kind: 'call', call: { opened, request: empty, answered, response: empty, closed } });
       return;
     }
-    const request = await bodyOf(run, call.asked, call.askedBytes);
-    const response = await bodyOf(run, call.replied, call.repliedBytes);
-    const whole = request.whole && response.whole && believed;
+    const request = await bodyOf(run, call.requestSpans, call.requestBytes);
+    const response = await bodyOf(run, call.responseSpans, call.responseBytes);
+    const whole = request.whole && response.whole && intact;
     const copy = { opened, request: request.body, answered, response: response.body, closed: whole ? closed : null };
     entries.push({ position: at, kind: 'call', call: copy });
   };
 
-  /** A record that ends nothing. */
-  const absorb = (run: Run, record: ScannedRecord) => {
+  /** Applies a record that does not end a call. */
+  const applyRecord = (run: Run, record: ScannedRecord) => {
     const { kind, segment, call: number } = record;
-    run.highest = Math.max(run.highest, number);
+    run.highestCall = Math.max(run.highestCall, number);
     const call = run.open.get(number);
     if (kind === KIND.opened) {
       const opened = parsed(CallOpened, run, record);
-      const empty = { answered: null, asked: [], askedBytes: 0, replied: [], repliedBytes: 0, doubtful: false };
+      const empty = {
+        answered: null,
+        requestSpans: [],
+        requestBytes: 0,
+        responseSpans: [],
+        responseBytes: 0,
+        doubtful: false,
+      };
       if (opened) run.open.set(number, { number, segment, opened, ...empty });
-    } else if (kind === KIND.asked && call) call.askedBytes += extended(call.asked, record);
-    else if (kind === KIND.replied && call) call.repliedBytes += extended(call.replied, record);
+    } else if (kind === KIND.asked && call) call.requestBytes += extended(call.requestSpans, record);
+    else if (kind === KIND.replied && call) call.responseBytes += extended(call.responseSpans, record);
     else if (kind === KIND.answered && call) {
       call.answered = parsed(CallAnswered, run, record);
       call.doubtful ||= call.answered === null;
     }
   };
 
-  /** A record of kind `closed` or `booked`. @returns the bytes handed out; null when they do not fit in `room` and stay for the next read */
+  /** A record of kind `closed` or `booked`. @returns the bytes delivered; null when they do not fit in `room` and stay for the next read */
   const takeEnd = async (
     run: Run,
     record: ScannedRecord,
@@ -199,72 +206,72 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
       if (booked) entries.push({ position, kind: 'booked', booked });
       run.scan.advance();
     } else if (!call) {
-      run.beginless++;
+      run.orphanedEnds++;
       run.scan.advance();
     } else {
       if (entries.length > 0 && bodyBytes(call) > room) return null;
       const closed = parsed(CallClosed, run, record);
       run.scan.advance();
-      await handOutCall(run, entries, call, closed, position);
+      await emitCall(run, entries, call, closed, position);
       return bodyBytes(call);
     }
     return 0;
   };
 
-  /** A dead run whose files have been read to their end. @returns as `takeEnd` */
+  /** The next crashed call of a dead run whose files have been read to their end, or the run's `finished`. @returns as `takeEnd` */
   const takeEndOfRun = async (run: Run, entries: JournalEntry[], room: number): Promise<number | null> => {
     const taken = run.stored.segment === END_OF_RUN ? run.stored.byte_offset : 0;
     run.crashed ??= [...run.open.values()].filter((call) => call.number > taken).sort((a, b) => a.number - b.number);
     const position = {
       run_id: run.run_id,
       segment: END_OF_RUN,
-      byte_offset: Math.max(run.highest, taken) + 1,
+      byte_offset: Math.max(run.highestCall, taken) + 1,
       finished: true,
     };
     const [call] = run.crashed;
     if (!call) {
       entries.push({ position, kind: 'finished' });
-      turn++;
+      runIndex++;
       return 0;
     }
     if (entries.length > 0 && bodyBytes(call) > room) return null;
     run.crashed.shift();
-    await handOutCall(run, entries, call, null, { ...position, byte_offset: call.number, finished: false });
+    await emitCall(run, entries, call, null, { ...position, byte_offset: call.number, finished: false });
     return bodyBytes(call);
   };
 
   const read = async (limit: { entries: number; bytes: number }): Promise<JournalEntry[]> => {
     const entries: JournalEntry[] = [];
     let room = limit.bytes;
-    let worked = 0;
-    for (let run = runs[turn]; run && entries.length < limit.entries && room > 0; run = runs[turn]) {
+    let scannedBytes = 0;
+    for (let run = runs[runIndex]; run && entries.length < limit.entries && room > 0; run = runs[runIndex]) {
       let taken: number | null = 0;
       const record = run.scan.peek();
       if (record) {
-        worked += record.end - record.start;
+        scannedBytes += record.end - record.start;
         if (record.kind === KIND.closed || record.kind === KIND.booked)
           taken = await takeEnd(run, record, entries, room);
         else {
-          absorb(run, record);
+          applyRecord(run, record);
           run.scan.advance();
         }
-      } else if (run.scan.unreadable()) turn++;
+      } else if (run.scan.unreadable()) runIndex++;
       else if (run.live) break;
       else taken = await takeEndOfRun(run, entries, room);
       if (taken === null) break;
       room -= taken;
-      if (worked >= PIECE_BYTES) {
-        worked = 0;
+      if (scannedBytes >= PIECE_BYTES) {
+        scannedBytes = 0;
         await immediately();
       }
     }
     for (const run of runs) {
-      if (run.beginless > 0) {
+      if (run.orphanedEnds > 0) {
         log.warn(
-          { run_id: run.run_id, calls: run.beginless },
+          { run_id: run.run_id, calls: run.orphanedEnds },
           'Cannot hand out all calls: their first records are lost',
         );
-        run.beginless = 0;
+        run.orphanedEnds = 0;
       }
     }
     return entries;
@@ -277,7 +284,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     if (!position.finished) return;
     run.scan.close();
     run.open.clear();
-    if (!tidy(run.run_id)) done.add(run.run_id);
+    if (!removeIfEmpty(run.run_id)) done.add(run.run_id);
   };
 
   const oldest = (): number | null => {
@@ -285,7 +292,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     return ends.length === 0 ? null : Date.parse(ends.reduce((least, end) => (end < least ? end : least)));
   };
 
-  /** All of finished runs, and of the others those before the first that is needed. */
+  /** All segments of finished runs, and of the other runs those before the first that is needed. */
   const segmentsBefore = (first: (run: Run) => number): SegmentFile[] => [
     ...[...done].flatMap((run) => segmentsIn(folder, run)),
     ...runs.flatMap((run) => {
@@ -295,7 +302,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     }),
   ];
 
-  /** For each run whose segments are to go although calls are open there; where the disk refuses it has `failed`. @returns the bytes freed */
+  /** Carries forward the open calls of each run with a wanted segment; `failed` gets the runs where the disk refuses. @returns the bytes freed */
   const carryForward = async (wanted: ReadonlySet<string>, failed: Set<string>): Promise<number> => {
     let freed = 0;
     for (const run of runs) {
@@ -318,7 +325,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
 
   const remove = async (segments: readonly SegmentFile[]): Promise<number> => {
     const wanted = new Set(segments.map((file) => file.path));
-    const failed = new Set<string>(); // runs: what stands behind a segment that stayed has to stay too
+    const failed = new Set<string>(); // runs: behind a segment that stayed, all later ones have to stay too
     let freed = await carryForward(wanted, failed);
     for (const file of segmentsBefore(firstNeeded)) {
       if (!wanted.has(file.path) || failed.has(file.run_id)) {
@@ -338,7 +345,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
         );
       }
     }
-    for (const run of done) if (tidy(run)) done.delete(run);
+    for (const run of done) if (removeIfEmpty(run)) done.delete(run);
     return freed;
   };
 

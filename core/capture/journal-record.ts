@@ -1,5 +1,5 @@
 /**
- * How does a record stand in a segment file? The format on disk, version 1; all numbers are unsigned and little-endian.
+ * The format of a record in a segment file on disk, version 1; all numbers are unsigned and little-endian.
  *
  *     segment = magic, record*
  *     magic   = "SVCJRNL", u8 version (1)                  8 bytes
@@ -21,9 +21,9 @@
  * | 6 | booked | JSON `CallBooked`; number 0 |
  * | 7 | continues | JSON `Continues`; number 0; the first record of every segment and of no other place |
  *
- * A run's segments are numbered from 1, `<run_id>/00000001.seg`; a record never crosses from one into the next. A write that failed
- * is written again, in a new segment, and may have left whole records behind; so `continues` names the end of what
- * counts before it: the segment and the offset. Whatever stands between there and here is void.
+ * A run's segments are numbered from 1, `<run_id>/00000001.seg`; a record never crosses from one into the next. A failed write is
+ * repeated in a new segment, and may have left whole records behind; so `continues` names the last valid position before it: the
+ * segment and the offset. Everything between that position and the new segment is void.
  */
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
@@ -34,12 +34,12 @@ export type RecordKind = (typeof KIND)[keyof typeof KIND];
 export const MAGIC: Uint8Array = Buffer.from('SVCJRNL\x01', 'latin1');
 export const RECORD_HEADER_BYTES = 17;
 
-/** No record is longer. A length beyond it is damage, and is not believed. */
+/** No record is longer. A larger length is treated as damage. */
 export const MAX_PAYLOAD_BYTES = 16_777_216;
 
 /**
- * The last good place before a segment; segment 0 before the first one that was ever written. `carried`: it was made out of itself and all
- * before it, which are void. (journal-carry.ts)
+ * The last valid position before a segment; segment 0 before the first one that was ever written. `carried`: the segment was made out
+ * of itself and all before it, which are void. (journal-carry.ts)
  */
 export const Continues = z.object({
   segment: z.int().min(0),
@@ -48,11 +48,11 @@ export const Continues = z.object({
 });
 export type Continues = z.infer<typeof Continues>;
 
-/** A record found in a buffer; the indexes are of that buffer. */
+/** A record found in a buffer; the indexes are into that buffer. */
 export type RecordHead = { kind: RecordKind; call: number; payload_at: number; end: number };
 
 /**
- * Puts a head before a payload that already stands 17 bytes behind `at`. Its crc is still to come, by `sealRecords`.
+ * Writes the header of a record whose payload is already 17 bytes behind `at`. `sealRecords` adds the crc.
  * @returns the index behind the record
  */
 export function beginRecord(block: Buffer, at: number, kind: RecordKind, call: number, payloadBytes: number): number {
@@ -63,7 +63,7 @@ export function beginRecord(block: Buffer, at: number, kind: RecordKind, call: n
   return at + RECORD_HEADER_BYTES + payloadBytes;
 }
 
-/** Puts the crc into each record from `at` to `end`: many at a time, since one in the middle of other work costs twice as much. */
+/** Writes the crc of each record from `at` to `end`: many at a time, since one in the middle of other work costs twice as much. */
 export function sealRecords(block: Buffer, at: number, end: number): void {
   while (at < end) {
     const payloadBytes = block.readUInt32LE(at);
@@ -73,7 +73,7 @@ export function sealRecords(block: Buffer, at: number, end: number): void {
   }
 }
 
-/** One whole record of its own. */
+/** One whole record in a buffer of its own. */
 export function recordOf(kind: RecordKind, call: number, payload: Uint8Array): Buffer {
   const record = Buffer.allocUnsafe(RECORD_HEADER_BYTES + payload.byteLength);
   record.set(payload, RECORD_HEADER_BYTES);
@@ -81,14 +81,14 @@ export function recordOf(kind: RecordKind, call: number, payload: Uint8Array): B
   return record;
 }
 
-/** How many bytes the record at `at` says it has, header included; null when its header is not whole or not to be believed. */
+/** The record's bytes as its header at `at` states them, header included; null when the header is incomplete or the length invalid. */
 export function recordBytesAt(bytes: Buffer, at: number, end: number): number | null {
   if (at + RECORD_HEADER_BYTES > end) return null;
   const length = bytes.readUInt32LE(at);
   return length > MAX_PAYLOAD_BYTES ? null : RECORD_HEADER_BYTES + length;
 }
 
-/** The record at `at` of a buffer filled up to `end`. `short`: it goes on behind the end. `damaged`: what stands there is none. */
+/** The record at `at` of a buffer filled up to `end`. `short`: it goes on behind the end. `damaged`: there is no valid record. */
 export function recordAt(bytes: Buffer, at: number, end: number): RecordHead | 'short' | 'damaged' {
   if (at + RECORD_HEADER_BYTES > end) return 'short';
   const size = recordBytesAt(bytes, at, end);
@@ -101,7 +101,7 @@ export function recordAt(bytes: Buffer, at: number, end: number): RecordHead | '
   return { kind, call, payload_at: at + RECORD_HEADER_BYTES, end: at + size };
 }
 
-/** Whose file begins like this? `torn`: it ended before its magic did. */
+/** What kind of file begins with these bytes. `torn`: the file ends within the magic. */
 export function magicOf(bytes: Uint8Array): 'ours' | 'torn' | 'other-version' | 'foreign' {
   const same = (count: number) => Buffer.compare(bytes.subarray(0, count), MAGIC.subarray(0, count)) === 0;
   if (bytes.byteLength < MAGIC.byteLength) return same(bytes.byteLength) ? 'torn' : 'foreign';

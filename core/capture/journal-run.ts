@@ -1,27 +1,27 @@
-/** What is known of a run of the journal while it is read: the calls that are open, and what was handed out and not yet stored. */
+/** The state of a run of the journal while it is read: its open calls, and the entries delivered and not yet stored. */
 import { setImmediate as immediately } from 'node:timers/promises';
 import type { CallAnswered, CallClosed, CallOpened, JournalPosition } from './journal-format.ts';
 import type { Scan, ScannedRecord, SpanPlace, Spans } from './journal-scan.ts';
 
-/** The segment named by positions behind the last record of a run: the largest number that the database's integer holds. */
+/** The segment number in positions behind the last record of a run: the largest number that the database's integer holds. */
 export const END_OF_RUN = 2_147_483_647;
 
-export const PIECE_BYTES = 4_194_304; // read or copied before other work of the thread gets its turn
+export const PIECE_BYTES = 4_194_304; // read or copied before the thread yields to other work
 
 export type OpenCall = {
   number: number;
-  segment: number; // its first
+  segment: number; // the call's first
   opened: CallOpened;
   answered: CallAnswered | null;
-  asked: Spans;
-  askedBytes: number;
-  replied: Spans;
-  repliedBytes: number;
+  requestSpans: Spans;
+  requestBytes: number;
+  responseSpans: Spans;
+  responseBytes: number;
   doubtful: boolean; // something was lost while it was open
 };
 
-/** An entry that the database may not have yet: the first segment that it needs, and when its call ended. */
-type HandedOut = { position: JournalPosition; segment: number; ended: string };
+/** An entry delivered that the database may not have yet: the first segment that it needs, and when its call ended. */
+type UncommittedEntry = { position: JournalPosition; segment: number; ended: string };
 
 export type Run = {
   run_id: string;
@@ -29,24 +29,24 @@ export type Run = {
   scan: Scan;
   stored: JournalPosition; // what the database has
   open: Map<number, OpenCall>; // in the order of their first records
-  uncommitted: HandedOut[];
-  highest: number; // number of a call seen
-  beginless: number; // ends of calls whose beginnings are lost
+  uncommitted: UncommittedEntry[];
+  highestCall: number; // the highest number of a call seen
+  orphanedEnds: number; // how many ends came of calls whose first records are lost
   crashed: OpenCall[] | null; // once the files have been read to their end
-  carryAt: number; // not before, since the disk refused
+  carryAt: number; // open calls are not carried forward before then, since the disk refused
 };
 
-/** @param bytes at least as many as there are */
+/** @param bytes at least the body's size */
 export const bodyOf = async (run: Run, spans: Spans, bytes: number): Promise<{ body: Uint8Array; whole: boolean }> => {
   const body = new Uint8Array(bytes);
-  let place: SpanPlace = { span: 0, offset: 0, loaded: 0 };
-  while (place.span < spans.length) {
-    if (place.loaded > 0) await immediately();
-    const next = run.scan.load(spans, place, body, PIECE_BYTES);
-    if (next === null) return { body: body.slice(0, place.loaded), whole: false };
-    place = next;
+  let position: SpanPlace = { span: 0, offset: 0, loaded: 0 };
+  while (position.span < spans.length) {
+    if (position.loaded > 0) await immediately();
+    const next = run.scan.load(spans, position, body, PIECE_BYTES);
+    if (next === null) return { body: body.slice(0, position.loaded), whole: false };
+    position = next;
   }
-  return { body: body.subarray(0, place.loaded), whole: true };
+  return { body: body.subarray(0, position.loaded), whole: true };
 };
 
 /** The first segment of a run that must stay. */
@@ -56,9 +56,9 @@ export const firstNeeded = (run: Run): number => {
   return run.uncommitted.reduce((least, entry) => Math.min(least, entry.segment), first);
 };
 
-export const bodyBytes = (call: OpenCall): number => call.askedBytes + call.repliedBytes;
+export const bodyBytes = (call: OpenCall): number => call.requestBytes + call.responseBytes;
 
-/** Adds a record to its call's places. @returns the bytes of its payload */
+/** Adds a record to the spans of its call. @returns the bytes of its payload */
 export function extended(spans: Spans, { segment, start, end, payload }: ScannedRecord): number {
   const last = spans.length - 3;
   if (spans[last] === segment && spans[last + 2] === start) spans[last + 2] = end;
@@ -66,10 +66,10 @@ export function extended(spans: Spans, { segment, start, end, payload }: Scanned
   return payload.byteLength;
 }
 
-/** Something was lost while the call was open: was it of this call? What was cut already is taken as it is. */
+/** Whether a call is complete although something was lost while it was open. A body that was cut before counts as it is. */
 export function isWhole(call: OpenCall, closed: CallClosed): boolean {
   if (call.answered === null) return false;
   if (call.opened.keep === 'metadata') return true;
-  const request = closed.cut === 'request' || closed.over_limit || call.askedBytes === closed.request_bytes;
-  return request && (closed.cut === 'response' || call.repliedBytes === closed.response_bytes);
+  const request = closed.cut === 'request' || closed.over_limit || call.requestBytes === closed.request_bytes;
+  return request && (closed.cut === 'response' || call.responseBytes === closed.response_bytes);
 }

@@ -1,6 +1,6 @@
 /**
- * Which records stand in a run, one after the other? Reads sequentially in large pieces, checks each record, and gets past damage:
- * it loses what cannot be made out and says so, and never throws for it.
+ * Scans the records of a run, one after the other. Reads sequentially in large chunks, checks each record, and skips damage: what
+ * cannot be read is lost and logged, and never throws.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Logger } from '../log.ts';
@@ -22,7 +22,7 @@ const NEAR_BYTES = 16_384; // spans nearer than this are read in one go
 const OPEN_FILES = 8;
 const FIRST_RECORD_BYTES = 256; // room for the magic and the first record
 
-/** `payload` is a view that holds until the next `peek`. */
+/** `payload` is a view that is valid until the next `peek`. */
 export type ScannedRecord = {
   segment: number;
   start: number;
@@ -32,28 +32,28 @@ export type ScannedRecord = {
   payload: Uint8Array;
 };
 
-/** Records of one call and kind that stand side by side, three numbers each: segment, start of the first, end of the last. */
+/** Records of one call and kind that lie side by side, three numbers each: segment, start of the first, end of the last. */
 export type Spans = number[];
 
 export type Scan = {
-  /** The record at the present place, again and again until `advance`. Null: there is no more of it yet, or at all. */
+  /** The record at the current position, the same one until `advance`. Null: there is none yet, or no more at all. */
   peek(): ScannedRecord | null;
   advance(): void;
-  /** A live run: how far its writer has come. */
+  /** Sets how far a live run is written. */
   written(segment: number, byteOffset: number): void;
-  /** Copies the payloads of the spans' records into `target`, from `at` on, as far as `pieceBytes` allows; null when they are gone. */
+  /** Copies the payloads of the spans' records into `target`, beginning at `from`, until `pieceBytes` are copied; null when they are gone. */
   load(spans: Spans, from: SpanPlace, target: Uint8Array, pieceBytes: number): SpanPlace | null;
   /** Segments before this one have been read to their end. */
   segment(): number;
-  /** The last one of these that counts; 0: there is none. */
+  /** The last valid segment before the current one; 0: there is none. */
   before(): number;
-  /** All that was read of this segment and of those before it stands elsewhere now: there is another file in its place. */
+  /** Reports that another file has replaced this segment, and holds what was needed of it and of the segments before it. */
   carried(segment: number): void;
-  /** True when no more can come, which a live run never says. */
+  /** True when no more records can come; never for a live run. */
   ended(): boolean;
-  /** True when another version of us wrote the run: nothing of it is read, and nothing may be deleted. */
+  /** True when another version of svc wrote the run: nothing of it is read, and nothing may be deleted. */
   unreadable(): boolean;
-  /** Lets go of a segment that is about to be deleted: the disk gives its space back only then. */
+  /** Closes the file of a segment that is about to be deleted: the disk frees its space only then. */
   release(segment: number): void;
   close(): void;
 };
@@ -63,27 +63,27 @@ export type SpanPlace = { span: number; offset: number; loaded: number };
 
 type Window = { segment: number; start: number; length: number; bytes: Buffer };
 
-type Options = { folder: string; runId: string; live: boolean; damaged: () => void; log: Logger };
+type Options = { folder: string; runId: string; live: boolean; onDamage: () => void; log: Logger };
 
-/** @param damaged hears of each loss, before the records behind it are handed out */
-export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
+/** @param onDamage called at each loss, before the records behind it are delivered */
+export function openScan({ folder, runId, live, onDamage, log }: Options): Scan {
   const scanning: Window = { segment: 0, start: 0, length: 0, bytes: Buffer.alloc(0) };
   const loading: Window = { segment: 0, start: 0, length: 0, bytes: Buffer.alloc(0) };
   const files = new Map<number, number>();
-  let reported: Continues = { segment: 0, byte_offset: 0 };
+  let writtenUpTo: Continues = { segment: 0, byte_offset: 0 };
   let current: { segment: number; final: boolean } | null = null;
-  let previous = 0; // the last segment of which anything counted
+  let previous = 0; // the last segment with the right magic
   let listed: SegmentFile[] | null = null; // of a dead run, which cannot grow
   let cursor = 0;
   let end = 0;
   let peeked: ScannedRecord | null = null;
   let ended = false;
   let unreadable = false;
-  let carriedInto: number | null = null; // what stands before it is void; null: not looked yet
+  let carriedInto: number | null = null; // the segments before it are void; null: not determined yet
 
-  const lose = (why: string, place: Record<string, unknown>) => {
-    log.warn({ run_id: runId, ...place }, `Cannot read all of the journal: ${why}`);
-    damaged();
+  const reportLoss = (reason: string, position: Record<string, unknown>) => {
+    log.warn({ run_id: runId, ...position }, `Cannot read all of the journal: ${reason}`);
+    onDamage();
   };
 
   // Files
@@ -107,16 +107,16 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
     files.delete(segment);
   };
 
-  /** How many bytes of the segment from `at` on are now at the beginning of `bytes`; a file that is gone has none. */
+  /** Reads the segment from `at` on into `bytes`. @returns how many bytes were read; 0 where the file is gone */
   const readAt = (segment: number, at: number, bytes: Buffer, count: number): number => {
     try {
-      let got = 0;
-      while (got < count) {
-        const more = readSync(fileOf(segment), bytes, got, count - got, at + got);
+      let bytesRead = 0;
+      while (bytesRead < count) {
+        const more = readSync(fileOf(segment), bytes, bytesRead, count - bytesRead, at + bytesRead);
         if (more === 0) break;
-        got += more;
+        bytesRead += more;
       }
-      return got;
+      return bytesRead;
     } catch (error) {
       log.warn(
         { run_id: runId, segment, code: (error as NodeJS.ErrnoException).code },
@@ -144,31 +144,32 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
     const all = segmentsIn(folder, runId);
     carriedInto ??= all.findLast(({ segment }) => continuesOf(segment)?.carried)?.segment ?? 0;
     const first = carriedInto;
-    listed = all.filter(({ segment }) => segment >= first && (!live || segment <= reported.segment));
+    listed = all.filter(({ segment }) => segment >= first && (!live || segment <= writtenUpTo.segment));
     return listed;
   };
 
-  /** What a segment's first record says of those before it; null when it cannot be read. */
+  /** The first record of a segment; null when it cannot be read. */
   const continuesOf = (segment: number): Continues | null => {
     const bytes = Buffer.alloc(FIRST_RECORD_BYTES);
-    const got = readAt(segment, 0, bytes, bytes.length);
-    const record = recordAt(bytes, MAGIC.byteLength, got);
+    const bytesRead = readAt(segment, 0, bytes, bytes.length);
+    const record = recordAt(bytes, MAGIC.byteLength, bytesRead);
     if (typeof record === 'string' || record.kind !== KIND.continues) return null;
     return Continues.safeParse(parsed(bytes.subarray(record.payload_at, record.end))).data ?? null;
   };
 
-  /** Where a segment ends that is written no more: where the next readable one says, or with its file. */
+  /** The end of a segment that is no longer written: as the next readable segment states it, else the end of its file. */
   const finalEnd = (segment: number): number => {
     const all = segments();
     const size = all.find((file) => file.segment === segment)?.bytes ?? 0;
-    if (segment === carriedInto) return size; // what came after it knows the file that it replaced
+    if (segment === carriedInto) return size; // the segments after it refer to the file that it replaced
     for (const later of all.filter((file) => file.segment > segment)) {
-      const said = continuesOf(later.segment);
-      if (said === null) continue;
-      if (said.segment > segment) return size;
-      const good = said.segment === segment ? said.byte_offset : 0;
-      if (size < good) lose('a segment is shorter than it was', { segment, bytes: size, written_bytes: good });
-      return Math.min(size, good);
+      const continues = continuesOf(later.segment);
+      if (continues === null) continue;
+      if (continues.segment > segment) return size;
+      const validEnd = continues.segment === segment ? continues.byte_offset : 0;
+      if (size < validEnd)
+        reportLoss('a segment is shorter than it was', { segment, bytes: size, written_bytes: validEnd });
+      return Math.min(size, validEnd);
     }
     return size;
   };
@@ -179,9 +180,9 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
       ended = !live;
       return false;
     }
-    const final = !live || next.segment < reported.segment;
+    const final = !live || next.segment < writtenUpTo.segment;
     current = { segment: next.segment, final };
-    end = final ? finalEnd(next.segment) : reported.byte_offset;
+    end = final ? finalEnd(next.segment) : writtenUpTo.byte_offset;
     cursor = end;
     if (end === 0) return true;
     const magic = Buffer.alloc(MAGIC.byteLength);
@@ -190,23 +191,23 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
       log.error({ run_id: runId, segment: next.segment }, 'Cannot read a journal: another version of svc wrote it');
       unreadable = true;
     } else if (owner === 'foreign') {
-      lose('a segment does not begin like one', { segment: next.segment });
+      reportLoss('a segment does not begin like one', { segment: next.segment });
     } else if (owner === 'torn' && end >= MAGIC.byteLength) {
-      lose('a segment cannot be opened', { segment: next.segment });
+      reportLoss('a segment cannot be opened', { segment: next.segment });
     } else if (owner === 'ours') {
-      const said = continuesOf(next.segment);
-      const gap = previous > 0 && said !== null && said.segment !== previous;
-      if (gap) lose('segments are missing', { after: previous, before: next.segment });
+      const continues = continuesOf(next.segment);
+      const gap = previous > 0 && continues !== null && continues.segment !== previous;
+      if (gap) reportLoss('segments are missing', { after: previous, before: next.segment });
       previous = next.segment;
       cursor = MAGIC.byteLength;
     }
     return true;
   };
 
-  /** A live segment grows, until a later one has been begun. */
-  const grown = (): boolean => {
+  /** Whether a live segment has grown. It is final once a later one has been begun. */
+  const hasGrown = (): boolean => {
     if (!current || current.final) return false;
-    if (reported.segment === current.segment) end = Math.max(end, reported.byte_offset);
+    if (writtenUpTo.segment === current.segment) end = Math.max(end, writtenUpTo.byte_offset);
     else {
       current.final = true;
       end = Math.max(cursor, finalEnd(current.segment));
@@ -219,16 +220,16 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
   const recordAtCursor = (segment: number, at: number) => {
     for (const count of [RECORD_HEADER_BYTES, null]) {
       const from = at - scanning.start;
-      const known = count ?? recordBytesAt(scanning.bytes, from, scanning.length) ?? RECORD_HEADER_BYTES;
-      if (!covers(scanning, segment, at, known)) {
-        if (at + known > end) return 'short';
-        fill(scanning, segment, at, Math.min(end - at, Math.max(known, WINDOW_BYTES)));
+      const needed = count ?? recordBytesAt(scanning.bytes, from, scanning.length) ?? RECORD_HEADER_BYTES;
+      if (!covers(scanning, segment, at, needed)) {
+        if (at + needed > end) return 'short';
+        fill(scanning, segment, at, Math.min(end - at, Math.max(needed, WINDOW_BYTES)));
       }
     }
     return recordAt(scanning.bytes, at - scanning.start, Math.min(scanning.length, end - scanning.start));
   };
 
-  /** Past a record that is none: to the next, if there is one where its length says, or to the segment's end. */
+  /** Skips a damaged record: to the next one, if there is a valid one where its length says, or to the segment's end. */
   const skipDamage = (segment: number, found: 'short' | 'damaged') => {
     const start = cursor;
     const size = found === 'short' ? null : recordBytesAt(scanning.bytes, cursor - scanning.start, scanning.length);
@@ -240,13 +241,13 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
         { run_id: runId, segment, byte_offset: start, torn_bytes: end - start },
         'The journal of a run that was killed has a torn end',
       );
-      damaged();
-    } else lose('a record is damaged', { segment, byte_offset: start, lost_bytes: cursor - start });
+      onDamage();
+    } else reportLoss('a record is damaged', { segment, byte_offset: start, lost_bytes: cursor - start });
   };
 
   const peek = (): ScannedRecord | null => {
     while (peeked === null && !unreadable && !ended) {
-      if (cursor >= end && !grown()) {
+      if (cursor >= end && !hasGrown()) {
         if (current && !current.final) return null;
         if (!enterNext()) return null;
         continue;
@@ -277,7 +278,7 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
 
   // Bodies
 
-  /** How far to read for span `i` from `at` on: over the spans behind it that are near. */
+  /** The end of the read for span `i` from `at` on: it covers the spans behind it that are near. */
   const reach = (spans: Spans, i: number, at: number): number => {
     let until = spans[i + 2] ?? at;
     for (let j = i + 3; j < spans.length && spans[j] === spans[i]; j += 3) {
@@ -319,8 +320,9 @@ export function openScan({ folder, runId, live, damaged, log }: Options): Scan {
     peek,
     advance,
     written: (segment, byteOffset) => {
-      const later = segment > reported.segment || (segment === reported.segment && byteOffset > reported.byte_offset);
-      if (later) reported = { segment, byte_offset: byteOffset };
+      const later =
+        segment > writtenUpTo.segment || (segment === writtenUpTo.segment && byteOffset > writtenUpTo.byte_offset);
+      if (later) writtenUpTo = { segment, byte_offset: byteOffset };
     },
     load,
     segment: () => current?.segment ?? 0,

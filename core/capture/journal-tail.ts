@@ -1,4 +1,4 @@
-/** How do records reach the disk? By appending to a run's newest segment, and in a new one when that is full or has failed. */
+/** The writer of a run's records: appends to the newest segment, and to a new one when that is full or has failed. */
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, stat, unlink } from 'node:fs/promises';
 import { runFolder, segmentPath } from './journal-files.ts';
@@ -9,17 +9,17 @@ export type SegmentWrite = (handle: FileHandle, buffers: Uint8Array[], position:
 
 export type Tail = {
   /**
-   * Makes the first segment, so that the first call finds it there: making a file and its name durable can hold up a write
-   * for longer than a call may wait. @throws whatever the disk said
+   * Creates the first segment, so that the first call finds it there: making a file and its name durable can delay a write for
+   * longer than a call may wait. @throws the disk's error
    */
   begin(): Promise<void>;
-  /** Appends whole records. @throws whatever the disk said; then none of them counts, and all are to be appended again. */
+  /** Appends whole records. @throws the disk's error; then none of them counts, and all are to be appended again. */
   append(blocks: readonly Uint8Array[]): Promise<void>;
-  /** The end of what counts; segment 0 while nothing was written. */
+  /** The end of the valid records; segment 0 while nothing was written. */
   end(): Continues;
-  /** What the run's files have taken on disk so far, torn ends included. */
+  /** The bytes that the run's files have taken on disk so far, torn ends included. */
   bytes(): number;
-  /** Makes what was appended survive a loss of power. @throws whatever the disk said */
+  /** Makes what was appended survive a loss of power. @throws the disk's error */
   sync(): Promise<void>;
   /** Syncs and closes; a run in which nothing was appended leaves no file. Never throws. */
   close(): Promise<void>;
@@ -33,14 +33,14 @@ export const writeSegment: SegmentWrite = async (handle, buffers, position) =>
 /** One append at a time; a sync may run beside it. */
 export function openTail({ folder, runId, segmentBytes, write }: Options): Tail {
   let handle: FileHandle | null = null;
-  let number = 0; // of the newest segment tried; a failed one keeps its number
-  let good: Continues = { segment: 0, byte_offset: 0 };
+  let number = 0; // of the newest segment tried; the number of a failed one is not used again
+  let validEnd: Continues = { segment: 0, byte_offset: 0 };
   let total = 0;
   let dirty = false;
   let empty = true;
   const background = new Set<Promise<void>>();
 
-  const behind = (work: Promise<unknown>) => {
+  const inBackground = (work: Promise<unknown>) => {
     const done = work.then(
       () => {},
       () => {},
@@ -51,38 +51,38 @@ export function openTail({ folder, runId, segmentBytes, write }: Options): Tail 
 
   const create = async () => {
     number++;
-    await mkdir(runFolder(folder, runId), { recursive: true, mode: 0o700 }); // somebody may have tidied it away
+    await mkdir(runFolder(folder, runId), { recursive: true, mode: 0o700 }); // the folder may have been deleted while it was empty
     const created = await open(segmentPath(folder, runId, number), 'wx', 0o600);
-    behind(syncFolder(runFolder(folder, runId)));
+    inBackground(syncFolder(runFolder(folder, runId)));
     return created;
   };
 
-  /** The file's torn end is cut off where the disk still lets us; where not, the next segment's first record voids it. */
-  const abandon = async (failed: FileHandle, kept: number) => {
+  /** Truncates the file's torn end where the disk still allows it; where not, the next segment's first record voids it. */
+  const abandon = async (failed: FileHandle, validBytes: number) => {
     handle = null;
-    const left = await failed
-      .truncate(kept)
-      .then(() => kept)
+    const sizeLeft = await failed
+      .truncate(validBytes)
+      .then(() => validBytes)
       .catch(async () => (await stat(segmentPath(folder, runId, number))).size)
-      .catch(() => kept);
+      .catch(() => validBytes);
     await failed.close().catch(() => {});
-    if (kept > 0) total += left - kept;
+    if (validBytes > 0) total += sizeLeft - validBytes;
     else
       await unlink(segmentPath(folder, runId, number)).catch(() => {
-        total += left;
+        total += sizeLeft;
       });
   };
 
   const append = async (blocks: readonly Uint8Array[]) => {
-    if (handle && good.byte_offset >= segmentBytes) {
+    if (handle && validEnd.byte_offset >= segmentBytes) {
       const full = handle;
       handle = null;
-      behind(full.datasync().finally(() => full.close()));
+      inBackground(full.datasync().finally(() => full.close()));
     }
-    const begun = handle === null;
-    const position = begun ? 0 : good.byte_offset;
-    const buffers = begun
-      ? [MAGIC, recordOf(KIND.continues, 0, Buffer.from(JSON.stringify(good))), ...blocks]
+    const isNewSegment = handle === null;
+    const position = isNewSegment ? 0 : validEnd.byte_offset;
+    const buffers = isNewSegment
+      ? [MAGIC, recordOf(KIND.continues, 0, Buffer.from(JSON.stringify(validEnd))), ...blocks]
       : [...blocks];
     const bytes = buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0);
     handle ??= await create();
@@ -93,7 +93,7 @@ export function openTail({ folder, runId, segmentBytes, write }: Options): Tail 
       await abandon(writing, position);
       throw error;
     }
-    good = { segment: number, byte_offset: position + bytes };
+    validEnd = { segment: number, byte_offset: position + bytes };
     total += bytes;
     dirty = true;
     empty &&= blocks.length === 0;
@@ -112,7 +112,7 @@ export function openTail({ folder, runId, segmentBytes, write }: Options): Tail 
     try {
       await syncing.datasync();
     } catch (error) {
-      if (syncing === handle) throw error; // otherwise it was retired meanwhile, and synced on its way out
+      if (syncing === handle) throw error; // otherwise it was closed meanwhile, and synced before that
     }
   };
 
@@ -124,7 +124,7 @@ export function openTail({ folder, runId, segmentBytes, write }: Options): Tail 
     if (empty) await unlink(segmentPath(folder, runId, number)).catch(() => {});
   };
 
-  return { begin, append, end: () => good, bytes: () => total, sync, close };
+  return { begin, append, end: () => validEnd, bytes: () => total, sync, close };
 }
 
 /** Makes new names in a folder survive a loss of power. */
@@ -146,9 +146,9 @@ async function writeAll(
     if (written <= 0) throw new Error('Cannot write the journal: the disk took nothing');
     at += written;
     left = left.flatMap((buffer) => {
-      const gone = Math.min(written, buffer.byteLength);
-      written -= gone;
-      return gone === buffer.byteLength ? [] : [buffer.subarray(gone)];
+      const consumed = Math.min(written, buffer.byteLength);
+      written -= consumed;
+      return consumed === buffer.byteLength ? [] : [buffer.subarray(consumed)];
     });
   }
 }

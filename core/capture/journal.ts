@@ -1,9 +1,9 @@
 /**
- * How is a copy kept while the bytes pass? By appending to a journal on disk, which outlives the process and needs no database.
+ * The journal: keeps a copy of each call while its bytes pass, by appending to files that outlive the process and need no database.
  *
- * All of it runs on the listeners' thread, so nothing here waits and nothing throws at a caller. Records are gathered in memory
+ * All of it runs on the listeners' thread, so nothing here blocks and nothing throws at a caller. Records are gathered in memory
  * and written within a few milliseconds, one write at a time. Chunks are copied on the way in: the caller may reuse
- * its buffer at once, and a chunk of 60 bytes does not keep the 64 KB socket buffer that it is a view of.
+ * its buffer at once, and a chunk of 60 bytes does not retain the 64 KB socket buffer that it is a view of.
  * What a failing disk refuses stays in memory, up to a bound, and is written again in a new segment once the disk has recovered.
  */
 import { chmod, mkdir, rmdir } from 'node:fs/promises';
@@ -22,25 +22,25 @@ import {
 } from './journal-record.ts';
 import { openTail, type SegmentWrite, syncFolder, writeSegment } from './journal-tail.ts';
 
-const SEGMENTS_AT_LEAST = 8; // in a full journal: only whole ones are ever deleted, so a single one would keep it full for good
+const SEGMENTS_AT_LEAST = 8; // in a full journal: only whole segments are ever deleted, so a single one would keep it full for good
 const BLOCK_BYTES = 262_144; // also the longest record of body bytes
 const BLOCKS_A_WRITE = 16;
 const SPARE_BLOCKS = 16;
 const BATCH_MS = 8;
 const RETRY_MS = 1000;
 const SYNC_MS = 1000;
-const COMPLAIN_MS = 60_000;
-const BOOKS_RESERVE_BYTES = 16_777_216; // what is said of calls may pass the caps by this; their bodies may not
-const CLOSED_RESERVE_BYTES = 512; // kept free for each open call, so that its end always finds room
+const REPORT_INTERVAL_MS = 60_000;
+const HEADS_RESERVE_BYTES = 16_777_216; // heads and outcomes of calls may exceed the caps by this; their bodies may not
+const CLOSED_RESERVE_BYTES = 512; // reserved for each open call, so that its end always finds room
 
-/** The copy of one call. Its calls never throw and never wait. */
+/** The copy of one call. Its methods never throw and never block. */
 export type CallCopy = {
-  /** A chunk of the request's body. False: it could not be kept, and neither will what follows it. */
+  /** A chunk of the request's body. False: it could not be stored, and neither will what follows it. */
   asked(bytes: Uint8Array): boolean;
   answered(head: CallAnswered): void;
-  /** A chunk of the response's body. False: it could not be kept, and neither will what follows it. */
+  /** A chunk of the response's body. False: it could not be stored, and neither will what follows it. */
   replied(bytes: Uint8Array): boolean;
-  /** The end, once. A copy that is known not to be whole is recorded as cut, whatever the argument says. */
+  /** The end, once. A copy that is known to be incomplete is recorded as cut, whatever the argument says. */
   close(closed: CallClosed): void;
 };
 
@@ -48,40 +48,40 @@ export type Journal = {
   runId: string;
   /** Begins a copy; its record is on its way to the disk when this returns. Null: full or failing, and the caller books `journal_full`. */
   open(opened: CallOpened): CallCopy | null;
-  /** A request of which only the outcome is kept. */
+  /** Records a request of which only the outcome is stored. */
   book(booked: CallBooked): void;
-  /** On disk, of all runs. */
+  /** Bytes on disk, of all runs. */
   bytes(): number;
-  /** Begun since the start. */
+  /** Calls begun since the start. */
   calls(): number;
   /** Resolves when all that was appended before is written, or when the disk has refused it once more. */
   flush(): Promise<void>;
   /**
-   * Hears where the journal ends after each write, and whether that write held the end of a call; and at once where it ends now.
-   * Returns the way to stop hearing.
+   * Calls the listener with the journal's end after each write, and whether that write held the end of a call; and at once with the
+   * current end. Returns the function that removes the listener.
    */
-  onWritten(heard: Heard): () => void;
-  /** The reader has deleted segments of that many bytes. */
+  onWritten(listener: WrittenListener): () => void;
+  /** Reports that the reader has deleted segments of that many bytes. */
   freed(bytes: number): void;
-  /** Writes and syncs what is left. Afterwards nothing is kept any more. */
+  /** Writes and syncs what is left. Afterwards nothing is recorded any more. */
   close(): Promise<void>;
 };
 
 export type JournalOptions = {
   folder: string;
   maxBytes: number; // of all runs on disk
-  segmentBytes?: number; // where the next batch begins a new segment
+  segmentBytes?: number; // the size at which the next batch begins a new segment
   pendingBytes?: number; // in memory and not yet on disk
   log: Logger;
   write?: SegmentWrite;
 };
 
-type Heard = (segment: number, byteOffset: number, ended: boolean) => void;
+type WrittenListener = (segment: number, byteOffset: number, ended: boolean) => void;
 
 type Block = { bytes: Buffer; used: number; ended: boolean };
 
 /**
- * Begins a run: a folder of its own, under an id that no earlier run has. Nobody else may write below `folder` meanwhile.
+ * Begins a run: a folder of its own, under an id that no earlier run has. No other process may write below `folder` meanwhile.
  * @throws {OperatorError} the folder cannot be made
  */
 export async function openJournal({
@@ -94,7 +94,7 @@ export async function openJournal({
 }: JournalOptions): Promise<Journal> {
   const runId = v7();
   const tail = openTail({ folder, runId, segmentBytes, write });
-  let elsewhere = runsIn(folder)
+  let earlierRunsBytes = runsIn(folder)
     .flatMap((run) => segmentsIn(folder, run))
     .reduce((sum, file) => sum + file.bytes, 0);
   try {
@@ -102,8 +102,8 @@ export async function openJournal({
     await chmod(folder, 0o700);
     await syncFolder(folder);
   } catch (error) {
-    const why = (error as NodeJS.ErrnoException).code ?? 'unknown';
-    throw new OperatorError(`Cannot keep a journal in "${folder}": ${why}`, 1, { cause: error });
+    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    throw new OperatorError(`Cannot keep a journal in "${folder}": ${reason}`, 1, { cause: error });
   }
   await tail.begin().catch((error: NodeJS.ErrnoException) => {
     log.error(
@@ -112,8 +112,8 @@ export async function openJournal({
     );
   });
 
-  const heardBy = new Set<Heard>();
-  const complaints = new Map<string, number>();
+  const listeners = new Set<WrittenListener>();
+  const mutedUntil = new Map<string, number>();
   const spare: Block[] = [];
   const sealed: Block[] = [];
   let filling: Block | null = null;
@@ -128,21 +128,21 @@ export async function openJournal({
   let draining: Promise<boolean> | null = null;
   let syncing: Promise<void> | null = null;
 
-  const onDisk = () => elsewhere + tail.bytes();
+  const onDisk = () => earlierRunsBytes + tail.bytes();
 
-  const complain = (message: string, code?: string) => {
-    if (performance.now() < (complaints.get(message) ?? 0)) return;
-    complaints.set(message, performance.now() + COMPLAIN_MS);
+  const reportError = (message: string, code?: string) => {
+    if (performance.now() < (mutedUntil.get(message) ?? 0)) return;
+    mutedUntil.set(message, performance.now() + REPORT_INTERVAL_MS);
     log.error({ code, on_disk_bytes: onDisk(), pending_bytes: pending }, message);
   };
 
   const hasRoom = (bytes: number, reserve = 0): boolean => {
-    const fits = pending + bytes <= pendingBytes + reserve;
-    const held = onDisk() + pending + openCalls * CLOSED_RESERVE_BYTES;
-    const stays = held + bytes <= maxBytes + reserve;
-    if (!stays) complain('Cannot keep all copies: the journal is full');
-    else if (!fits) complain('Cannot keep all copies: the disk is too slow or failing');
-    return fits && stays;
+    const fitsMemory = pending + bytes <= pendingBytes + reserve;
+    const heldBytes = onDisk() + pending + openCalls * CLOSED_RESERVE_BYTES;
+    const fitsDisk = heldBytes + bytes <= maxBytes + reserve;
+    if (!fitsDisk) reportError('Cannot keep all copies: the journal is full');
+    else if (!fitsMemory) reportError('Cannot keep all copies: the disk is too slow or failing');
+    return fitsMemory && fitsDisk;
   };
 
   // Appending
@@ -173,8 +173,8 @@ export async function openJournal({
     block.ended ||= kind === KIND.closed || kind === KIND.booked;
     pending += bytes;
     appended += bytes;
-    if (sealed.length > 0 && !failing) void drained();
-    else arm();
+    if (sealed.length > 0 && !failing) void startDrain();
+    else scheduleDrain();
   };
 
   /** @returns false when there is no room for it */
@@ -187,10 +187,10 @@ export async function openJournal({
   };
 
   const appendChunk = (kind: RecordKind, call: number, chunk: Uint8Array): boolean => {
-    const most = BLOCK_BYTES - RECORD_HEADER_BYTES;
-    if (!hasRoom(chunk.byteLength + Math.ceil(chunk.byteLength / most) * RECORD_HEADER_BYTES)) return false;
-    for (let at = 0; at < chunk.byteLength; at += most) {
-      const piece = chunk.byteLength <= most ? chunk : chunk.subarray(at, at + most);
+    const maxPayload = BLOCK_BYTES - RECORD_HEADER_BYTES;
+    if (!hasRoom(chunk.byteLength + Math.ceil(chunk.byteLength / maxPayload) * RECORD_HEADER_BYTES)) return false;
+    for (let at = 0; at < chunk.byteLength; at += maxPayload) {
+      const piece = chunk.byteLength <= maxPayload ? chunk : chunk.subarray(at, at + maxPayload);
       append(kind, call, piece, piece.byteLength);
     }
     return true;
@@ -198,31 +198,31 @@ export async function openJournal({
 
   // Writing
 
-  const arm = () => {
+  const scheduleDrain = () => {
     if (timer || draining || closed) return;
-    timer = setTimeout(() => void drained(), failing ? RETRY_MS : BATCH_MS);
+    timer = setTimeout(() => void startDrain(), failing ? RETRY_MS : BATCH_MS);
   };
 
-  const drained = (): Promise<boolean> => {
+  const startDrain = (): Promise<boolean> => {
     if (timer) clearTimeout(timer);
     timer = null;
     draining ??= drain().finally(() => {
       draining = null;
-      if (pending > 0) arm();
+      if (pending > 0) scheduleDrain();
     });
     return draining;
   };
 
-  /** Writes what is there now and what fills up meanwhile. False when the disk refuses; then all of it stays for the next time. */
+  /** Writes the full blocks, and those that fill up meanwhile. False when the disk refuses; then all of it stays for the next attempt. */
   const drain = async (): Promise<boolean> => {
-    if (sealed.length === 0) sealFilling(); // not on each attempt of an outage: every one would take a block
+    if (sealed.length === 0) sealFilling(); // not on each attempt of an outage: each would use up a block
     while (sealed.length > 0) {
       const batch = sealed.slice(0, BLOCKS_A_WRITE);
       try {
         await tail.append(batch.map((block) => block.bytes.subarray(0, block.used)));
       } catch (error) {
         failing = true;
-        complain('Cannot write the journal: the disk refuses', (error as NodeJS.ErrnoException).code);
+        reportError('Cannot write the journal: the disk refuses', (error as NodeJS.ErrnoException).code);
         return false;
       }
       sealed.splice(0, batch.length);
@@ -236,28 +236,28 @@ export async function openJournal({
       }
       if (failing) log.info('The journal is being written again');
       failing = false;
-      for (const heard of heardBy) tell(heard, ended);
+      for (const listener of listeners) notify(listener, ended);
     }
     return true;
   };
 
-  const tell = (heard: Heard, ended: boolean) => {
+  const notify = (listener: WrittenListener, ended: boolean) => {
     const { segment, byte_offset } = tail.end();
     try {
-      if (segment > 0) heard(segment, byte_offset, ended);
+      if (segment > 0) listener(segment, byte_offset, ended);
     } catch (error) {
       log.error({ err: error }, 'Cannot tell where the journal ends: its listener failed');
     }
   };
 
   const flush = async () => {
-    for (const goal = appended; written < goal; ) if (!(await drained())) return;
+    for (const target = appended; written < target; ) if (!(await startDrain())) return;
   };
 
   const syncTimer = setInterval(() => {
     syncing ??= tail
       .sync()
-      .catch((error) => complain('Cannot sync the journal: the disk refuses', (error as NodeJS.ErrnoException).code))
+      .catch((error) => reportError('Cannot sync the journal: the disk refuses', (error as NodeJS.ErrnoException).code))
       .finally(() => {
         syncing = null;
       });
@@ -271,38 +271,38 @@ export async function openJournal({
     if (!appendJson(KIND.opened, call, opened, -CLOSED_RESERVE_BYTES)) return null;
     lastCall = call;
     openCalls++;
-    const bodies = opened.keep === 'full';
-    let over = false;
+    const keepsBodies = opened.keep === 'full';
+    let ended = false;
     let requestCut = false;
     let responseCut = false;
     return {
       asked: (bytes) => {
-        if (!bodies || bytes.byteLength === 0) return true;
-        requestCut ||= over || closed || !appendChunk(KIND.asked, call, bytes);
+        if (!keepsBodies || bytes.byteLength === 0) return true;
+        requestCut ||= ended || closed || !appendChunk(KIND.asked, call, bytes);
         return !requestCut;
       },
       answered: (head) => {
-        responseCut ||= over || closed || !appendJson(KIND.answered, call, head, BOOKS_RESERVE_BYTES);
+        responseCut ||= ended || closed || !appendJson(KIND.answered, call, head, HEADS_RESERVE_BYTES);
       },
       replied: (bytes) => {
-        if (!bodies || bytes.byteLength === 0) return true;
-        responseCut ||= over || closed || !appendChunk(KIND.replied, call, bytes);
+        if (!keepsBodies || bytes.byteLength === 0) return true;
+        responseCut ||= ended || closed || !appendChunk(KIND.replied, call, bytes);
         return !responseCut;
       },
       close: (end) => {
-        if (over || closed) return;
-        over = true;
+        if (ended || closed) return;
+        ended = true;
         openCalls--;
-        const known = requestCut ? 'request' : responseCut ? 'response' : 'none';
-        const text = JSON.stringify(end.cut === 'none' ? { ...end, cut: known } : end);
+        const cut = requestCut ? 'request' : responseCut ? 'response' : 'none';
+        const text = JSON.stringify(end.cut === 'none' ? { ...end, cut } : end);
         append(KIND.closed, call, text, Buffer.byteLength(text)); // its room was reserved when it was opened
       },
     };
   };
 
   const book = (booked: CallBooked) => {
-    if (closed || !appendJson(KIND.booked, 0, booked, BOOKS_RESERVE_BYTES))
-      complain('Cannot book all requests: no room is left');
+    if (closed || !appendJson(KIND.booked, 0, booked, HEADS_RESERVE_BYTES))
+      reportError('Cannot book all requests: no room is left');
   };
 
   const close = async () => {
@@ -324,13 +324,13 @@ export async function openJournal({
     bytes: onDisk,
     calls: () => lastCall,
     flush,
-    onWritten: (heard) => {
-      heardBy.add(heard);
-      tell(heard, false);
-      return () => heardBy.delete(heard);
+    onWritten: (listener) => {
+      listeners.add(listener);
+      notify(listener, false);
+      return () => listeners.delete(listener);
     },
     freed: (bytes) => {
-      elsewhere -= bytes;
+      earlierRunsBytes -= bytes;
     },
     close,
   };

@@ -1,11 +1,11 @@
-/** Which bytes are the elements of a JSON array? So that each can be read by itself, whatever stands in the others. */
+/** The byte ranges of the elements of a JSON array, so that each can be read by itself, whatever the others hold. */
 import { Unreadable } from '../provider/format.ts';
 import type { Range } from './json-members.ts';
 import { afterSpace, afterValue, bufferOf, CLOSE_BRACKET, COMMA, OPEN_BRACKET } from './json-scan.ts';
 
 /**
- * In order, without the white space and the commas between them. Whether an element is JSON, parsing it says.
- * @param array where it stands in the body. @throws {Unreadable} when it is no array, or torn
+ * In order, without the white space and the commas between them. Whether an element is valid JSON shows only when it is parsed.
+ * @param array its range in the body. @throws {Unreadable} when it is no array, or torn
  */
 export function* elementsOf(body: Uint8Array, array: Range): Generator<Range> {
   const bytes = bufferOf(body.subarray(0, array.end));
@@ -17,7 +17,7 @@ export function* elementsOf(body: Uint8Array, array: Range): Generator<Range> {
       if (bytes[at] !== COMMA) throw torn();
       at = afterSpace(bytes, at + 1);
     }
-    const end = afterValue(bytes, at, bytes.length); // nothing nests deeper
+    const end = afterValue(bytes, at, bytes.length); // no value nests deeper
     if (end === -1) throw torn();
     yield { start: at, end };
     at = afterSpace(bytes, end);

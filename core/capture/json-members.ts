@@ -1,4 +1,4 @@
-/** Which bytes are the members of a JSON object? So that a part of a body can be kept as it came, whatever stands in it. */
+/** The byte ranges of the members of a JSON object, so that a part of a body can be stored as it came, whatever it holds. */
 import {
   afterMark,
   afterSpace,
@@ -16,8 +16,8 @@ import {
 export type Range = { start: number; end: number };
 
 /**
- * Where the values of an object's top-level members stand, at any depth below them; of a key that stands twice the last one, as JSON
- * readers see it. null: the body is no JSON object. The inside of the values is not looked at: whether it is JSON, parsing says.
+ * The ranges of the values of an object's top-level members, however deep these nest; of a repeated key the last one, as for JSON
+ * parsers. null: the body is no JSON object. The inside of the values is not checked: whether it is JSON shows only when it is parsed.
  */
 export function membersOf(body: Uint8Array): Map<string, Range> | null {
   const bytes = bufferOf(body);
@@ -35,7 +35,7 @@ export function membersOf(body: Uint8Array): Map<string, Range> | null {
     at = afterSpace(bytes, keyEnd);
     if (key === null || bytes[at] !== COLON) return null;
     const start = afterSpace(bytes, at + 1);
-    const end = afterValue(bytes, start, bytes.length); // nothing nests deeper
+    const end = afterValue(bytes, start, bytes.length); // no value nests deeper
     if (end === -1) return null;
     members.set(key, { start, end });
     at = afterSpace(bytes, end);
@@ -43,7 +43,7 @@ export function membersOf(body: Uint8Array): Map<string, Range> | null {
   return afterSpace(bytes, at + 1) === bytes.length ? members : null;
 }
 
-/** The text of a JSON string; null when an escape in it is none. */
+/** The text of a JSON string; null when it has an invalid escape. */
 function textOf(bytes: Buffer, start: number, end: number): string | null {
   const text = bytes.toString('utf8', start + 1, end - 1);
   if (!text.includes('\\')) return text;

@@ -1,4 +1,4 @@
-/** Where does a JSON value end? Offsets within bytes, found without parsing and without recursion. */
+/** Finds where JSON values end: offsets within bytes, without parsing and without recursion. */
 
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;
@@ -10,8 +10,8 @@ export const CLOSE_BRACE = 0x7d;
 const BACKSLASH = 0x5c;
 
 /**
- * Offset after a JSON value; -1 when it is torn, empty or nested deeper than `mostDepth`. Brackets are counted, not matched: parsing
- * does that.
+ * Offset after a JSON value; -1 when it is torn, empty or nested deeper than `mostDepth`. Brackets are counted, not matched: the
+ * parser does that.
  */
 export function afterValue(body: Buffer, at: number, mostDepth: number): number {
   const first = body[at];
@@ -70,7 +70,7 @@ export function afterSpace(body: Buffer, at: number): number {
 
 const isSpace = (byte: number | undefined) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Offset after a byte order mark, which is kept and read over. */
+/** Offset after a byte order mark, which is stored but skipped when the body is read. */
 export const afterMark = (body: Buffer) => (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0);
 
 /** The same bytes as a Buffer, which can search and decode them. */

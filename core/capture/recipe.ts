@@ -1,4 +1,4 @@
-/** How are a body's pieces put together again? By their ids in order, in pages that are slices themselves. */
+/** Recipes: a body's pieces by their ids in order, in pages that are slices themselves, to put the body together again. */
 import { sliceId } from './slice-codec.ts';
 import type { Section } from './slices.ts';
 
@@ -10,13 +10,13 @@ export type Recipe = { roots: string[]; depth: number };
 export type RecipePage = { slice_id: string; bytes: Uint8Array };
 
 const PAGE = 64;
-/** A growing section's tail is cut finer, so that one more message rewrites a page of 8 ids and not one of 64. */
+/** The tail of a growing section has smaller pages, so that one more message rewrites a page of 8 ids and not one of 64. */
 const LEAF = 8;
-/** So few pieces need no pages. */
+/** Up to so many pieces need no pages. */
 const INLINE = 16;
 const ID_BYTES = 32;
 
-/** A page ends where the section changes: an unchanged list of tools stays the same page, whatever stands before it. */
+/** A page ends where the section changes: an unchanged list of tools stays the same page, whatever comes before it. */
 export function makeRecipe(
   pieces: readonly { section: Section | null; slice_id: string }[],
 ): Recipe & { pages: RecipePage[] } {
@@ -35,7 +35,7 @@ export function makeRecipe(
   return { pages, roots, depth };
 }
 
-/** The ids of the pieces in order. `pagesOf` gives the bytes of slices, in the order asked. */
+/** The ids of the pieces in order. `pagesOf` returns the bytes of slices, in the order of their ids. */
 export async function readRecipe(
   { roots, depth }: Recipe,
   pagesOf: (ids: readonly string[]) => Promise<readonly Uint8Array[]>,

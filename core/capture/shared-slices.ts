@@ -1,4 +1,4 @@
-/** Which pieces of a body are those of the body before it? Only what lies between their common beginning and end is scanned. */
+/** Reuses the pieces of the body before: only what lies between the common beginning and the common end of both is scanned. */
 import { type Cut, cutOf, type Piece, type Section } from './slices.ts';
 
 export type KnownCut = Cut & { body: Uint8Array };
@@ -6,10 +6,10 @@ export type KnownCut = Cut & { body: Uint8Array };
 /** `same[i]` is the index in `previous` of a piece with the bytes of piece i; -1 when it has to be hashed. */
 export type SharedCut = Cut & { same: number[] };
 
-/** Cuts exactly as `sliceBody` does, in the time that comparing the two bodies takes and scanning what is new. */
+/** Cuts exactly as `sliceBody` does, in the time that it takes to compare the two bodies and to scan what is new. */
 export function cutAfter(body: Uint8Array, previous: KnownCut | null): SharedCut {
-  const known = previous?.regular ? previous : null;
-  const cut = known && resumed(body, known);
+  const reusable = previous?.regular ? previous : null;
+  const cut = reusable && resumed(body, reusable);
   if (cut) return cut;
   const fresh = cutOf(body);
   return { ...fresh, same: fresh.pieces.map(() => -1) };
@@ -22,22 +22,22 @@ function resumed(body: Uint8Array, previous: KnownCut): SharedCut | null {
   );
   if (last === -1) return null;
   const suffixStart = body.byteLength - commonSuffix(body, previous.body);
-  const moved = body.byteLength - previous.body.byteLength;
+  const shift = body.byteLength - previous.body.byteLength;
   let rejoinedAt = -1; // index among this body's pieces
   let rejoinedFrom = -1; // index among the previous ones
 
   const rejoin = (section: Section, at: number, before: readonly Piece[]): Piece[] | null => {
     if (at < suffixStart) return null;
-    const index = indexOfEnd(previous.pieces, at - moved);
+    const index = indexOfEnd(previous.pieces, at - shift);
     if (previous.pieces[index]?.section !== section) return null;
     const rest = previous.pieces.slice(index + 1);
-    const twice = rest.some(
+    const repeated = rest.some(
       (piece) => piece.section && piece.section !== section && before.some((b) => b.section === piece.section),
     );
-    if (twice) return null; // a key that stands twice: the scan knows what to do
+    if (repeated) return null; // a repeated key: the full scan handles it
     rejoinedAt = before.length;
     rejoinedFrom = index + 1;
-    return rest.map(({ section, start, end }) => ({ section, start: start + moved, end: end + moved }));
+    return rest.map(({ section, start, end }) => ({ section, start: start + shift, end: end + shift }));
   };
 
   const known = previous.pieces.slice(0, last + 1).map((piece) => ({ ...piece }));
@@ -50,7 +50,7 @@ function resumed(body: Uint8Array, previous: KnownCut): SharedCut | null {
   return { ...cut, same };
 }
 
-/** After a bracket or a quote the element is over; a number could go on. */
+/** After a bracket or a quote the element has ended; a number could continue. */
 const isClosed = (byte: number | undefined) => byte === 0x7d || byte === 0x5d || byte === 0x22;
 
 /** Index of the piece that ends at `end`, or -1. */

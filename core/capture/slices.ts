@@ -1,4 +1,4 @@
-/** Where is a request body cut, so that what an agent re-sends is stored once? At the elements of its top-level arrays, to the byte. */
+/** Cuts a request body at the elements of its top-level arrays, to the byte, so that what an agent re-sends is stored once. */
 import { Unreadable } from '../provider/format.ts';
 import { parseForeign } from '../provider/json.ts';
 import {
@@ -20,39 +20,39 @@ import {
 export type Section = 'messages' | 'input' | 'tools' | 'system' | 'records';
 export type Piece = { section: Section | null; start: number; end: number };
 
-/** `regular`: no section's key stands twice, so that what was learnt of this body holds for one that begins or ends alike. */
+/** `regular`: no section's key is repeated, so that the cut can be reused for a body that begins or ends alike. */
 export type Cut = { pieces: Piece[]; regular: boolean };
 
-/** From here on the body is as one cut before: its pieces, moved to this body's offsets; null: not yet. */
+/** Called after each element. Where the rest equals that of a body cut before: its pieces, moved to this body's offsets; null: not yet. */
 export type Rejoin = (section: Section, at: number, before: readonly Piece[]) => Piece[] | null;
 
-/** Deeper JSON is kept, but neither cut nor read: readers of it recurse. */
+/** Deeper JSON is stored, but neither cut nor read: the code that reads it recurses. */
 const MAX_DEPTH = 512;
 /** A body of more than `mostPieces` elements stays in one piece: a row for each would cost more than it saves. */
-type Kind = { sections: readonly Section[]; mostDepth: number; mostPieces: number };
-/** What a provider is asked: `records` in it are a member like any other. */
-const ASKED: Kind = {
+type BodyKind = { sections: readonly Section[]; mostDepth: number; mostPieces: number };
+/** A request to a provider; `records` in it are a member like any other. */
+const REQUEST: BodyKind = {
   sections: ['messages', 'input', 'tools', 'system'],
   mostDepth: MAX_DEPTH,
   mostPieces: 32_768, // more messages than are read (read-turn.ts)
 };
 /** Each record is read by itself, so one that is nested too deep must not keep the others from being pieces. */
-const TRANSCRIPT: Kind = { sections: ['records'], mostDepth: Number.POSITIVE_INFINITY, mostPieces: 65_536 };
+const TRANSCRIPT: BodyKind = { sections: ['records'], mostDepth: Number.POSITIVE_INFINITY, mostPieces: 65_536 };
 
 /**
  * The pieces of a body in order; together they are the body, byte for byte. An element's piece holds the separator before it
- * (comma, white space), so that appended elements leave the earlier pieces as they were; what stands between is `section: null`.
- * Of a key that stands twice only the last array is cut, as JSON readers see it. A body that is not a JSON object is one piece.
+ * (comma, white space), so that appended elements leave the earlier pieces as they were; what lies between is `section: null`.
+ * Of a repeated key only the last array is cut, as JSON parsers see it. A body that is not a JSON object is one piece.
  */
 export const sliceBody = (body: Uint8Array): Piece[] => cutOf(body).pieces;
 
-/** The same of a transcript upload: each of its records is a piece, so that a file that has grown shares all that it was. */
+/** The same for a transcript upload: each of its records is a piece, so that a file that has grown shares all its earlier pieces. */
 export const sliceTranscript = (body: Uint8Array): Piece[] =>
   scan(bufferOf(body), [], null, TRANSCRIPT)?.pieces ?? inOne(body);
 
-/** `sliceBody`, with what `core/capture/shared-slices.ts` needs to know. Resumes after the last of `known`, an element. */
+/** As `sliceBody`, with what `core/capture/shared-slices.ts` needs. Resumes after the last of `known`, which is an element's piece. */
 export function cutOf(body: Uint8Array, known: readonly Piece[] = [], rejoin: Rejoin | null = null): Cut {
-  return scan(bufferOf(body), [...known], rejoin, ASKED) ?? { pieces: inOne(body), regular: false };
+  return scan(bufferOf(body), [...known], rejoin, REQUEST) ?? { pieces: inOne(body), regular: false };
 }
 
 const inOne = (body: Uint8Array): Piece[] =>
@@ -84,7 +84,7 @@ function parsed(bytes: Buffer): unknown {
   try {
     return parseForeign(bytes.toString('utf8'));
   } catch {
-    throw new Unreadable('Cannot read the body: it is not JSON'); // the parser's own words quote the text
+    throw new Unreadable('Cannot read the body: it is not JSON'); // the parser's own message quotes the text
   }
 }
 
@@ -93,13 +93,13 @@ function scan(
   body: Buffer,
   pieces: Piece[],
   rejoin: Rejoin | null,
-  { sections, mostDepth, mostPieces }: Kind,
+  { sections, mostDepth, mostPieces }: BodyKind,
 ): Cut | null {
   let regular = true;
   let glueStart = 0;
   let at: number;
 
-  /** Cuts the elements from `from` to the closing bracket; gives the offset after it, -1 when torn, 'rejoined' when done. */
+  /** Cuts the elements from `from` to the closing bracket; returns the offset after it, -1 when torn, 'rejoined' when done. */
   const cutArray = (section: Section, from: number, resumed: boolean): number | 'rejoined' => {
     let last = from;
     let first = !resumed;
@@ -185,7 +185,7 @@ function sectionNamed(body: Buffer, start: number, end: number, sections: readon
   return sections.find((section) => section === key) ?? null;
 }
 
-/** Pieces without a section that touch become one. */
+/** Adjacent pieces without a section become one. */
 function joined(pieces: readonly Piece[]): Piece[] {
   const out: Piece[] = [];
   for (const piece of pieces) {

@@ -1,11 +1,11 @@
 /**
- * What lies under zstd? `fzstd` decodes the blocks; the frames are walked here, because it has no bounds of its own: it allocates
- * what a header declares, moves its whole window for each block, recurses for each frame, ignores dictionaries and forgets what it
+ * Decodes zstd. `fzstd` decodes the blocks; the frames are walked here, because `fzstd` has no bounds of its own: it allocates
+ * what a header declares, moves its whole window for each block, recurses for each frame, ignores dictionaries and discards what it
  * had when a stream ends early. Checksums are not verified. (RFC 8878.)
  */
 import { Decompress } from 'fzstd';
 
-/** The largest window that we hold, whatever comes out in the end. */
+/** The largest window that is allocated, whatever comes out in the end. */
 const maxWindowBytes = 50_331_648;
 
 /** The largest block that the format allows. */
@@ -16,7 +16,7 @@ const maxMovedBytes = 2 ** 35;
 
 const frameMagic = 0xfd2fb528;
 
-/** A frame as its headers tell it. `end` is where it ends, or where its last whole block ends when it is torn. */
+/** A frame as its headers describe it. `end` is where it ends, or where its last whole block ends when it is torn. */
 type Frame = {
   start: number;
   end: number;
@@ -26,19 +26,19 @@ type Frame = {
   contentBytes: number | null; // as declared
   lastBlockAt: number | null;
   blocks: number;
-  most: number; // what its blocks can produce at most
+  maxBytes: number; // what its blocks can produce at most
   blocksEnd: number;
 };
 
 /**
- * The bytes under one or more frames; skippable frames produce none. A torn body gives what its whole blocks hold, `salvaged`.
+ * The bytes under one or more frames; skippable frames produce none. A torn body yields what its whole blocks hold, `salvaged`.
  * @throws {RangeError} with code ERR_BUFFER_TOO_LARGE past the cap; any other error when the bytes are not zstd
  */
 export function inflateZstd(bytes: Uint8Array, capBytes: number): { bytes: Uint8Array; salvaged: boolean } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const pieces: Uint8Array[] = [];
   let total = 0;
-  let moved = 0;
+  let movedBytes = 0;
   let at = 0;
   while (at < bytes.length) {
     const skipped = endOfSkippable(view, at);
@@ -51,8 +51,8 @@ export function inflateZstd(bytes: Uint8Array, capBytes: number): { bytes: Uint8
     if (frame === null) return { bytes: Buffer.concat(pieces, total), salvaged: true };
     if (frame.contentBytes !== null && total + frame.contentBytes > capBytes) throw oversize(capBytes);
     const window = smallestWindow(frame);
-    moved += window.bytes * (frame.blocks + 1);
-    if (moved > maxMovedBytes) throw broken('it is cut into too many blocks');
+    movedBytes += window.bytes * (frame.blocks + 1);
+    if (movedBytes > maxMovedBytes) throw broken('it is cut into too many blocks');
     const before = total;
     inflateFrame(bytes, frame, window.descriptor, (piece) => {
       total += piece.length;
@@ -67,9 +67,9 @@ export function inflateZstd(bytes: Uint8Array, capBytes: number): { bytes: Uint8
   return { bytes: Buffer.concat(pieces, total), salvaged: false };
 }
 
-const broken = (why: string) => new Error(`Cannot decode zstd: ${why}`);
+const broken = (reason: string) => new Error(`Cannot decode zstd: ${reason}`);
 
-/** As node:zlib says it. */
+/** The same error as node:zlib's. */
 const oversize = (capBytes: number) =>
   Object.assign(new RangeError(`Cannot decode zstd: more than ${capBytes} bytes`), { code: 'ERR_BUFFER_TOO_LARGE' });
 
@@ -94,16 +94,16 @@ function readFrame(view: DataView, start: number): Frame | null {
   const contentSizeBytes = [singleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
   const dictionaryAt = start + (singleSegment ? 5 : 6);
   const blocksAt = dictionaryAt + dictionaryBytes + contentSizeBytes;
-  // the window is refused as soon as it is told, however little follows
+  // the window is checked as soon as its descriptor is there, however little follows
   const windowBytes = singleSegment ? 0 : left < 6 ? null : windowOf(view.getUint8(start + 5));
   if (windowBytes === null) return null;
   if (windowBytes > maxWindowBytes) throw broken(`its window is larger than ${maxWindowBytes} bytes`);
   if (view.byteLength < blocksAt) return null;
-  if (little(view, dictionaryAt, dictionaryBytes) !== 0) throw broken('it needs a dictionary');
+  if (littleEndian(view, dictionaryAt, dictionaryBytes) !== 0) throw broken('it needs a dictionary');
   const contentBytes =
     contentSizeBytes === 0
       ? null
-      : little(view, dictionaryAt + dictionaryBytes, contentSizeBytes) + (contentSizeBytes === 2 ? 256 : 0);
+      : littleEndian(view, dictionaryAt + dictionaryBytes, contentSizeBytes) + (contentSizeBytes === 2 ? 256 : 0);
   const window = singleSegment ? (contentBytes ?? 0) : windowBytes;
   const checksumBytes = descriptor & 4 ? 4 : 0;
   return {
@@ -119,26 +119,27 @@ function walkBlocks(view: DataView, blocksAt: number, checksumBytes: number, lar
   let at = blocksAt;
   let lastBlockAt: number | null = null;
   let blocks = 0;
-  let most = 0;
-  const walked = (end: number, torn: boolean) => ({ end, torn, lastBlockAt, blocks, most, blocksEnd: at });
+  let maxBytes = 0;
+  const blocksUpTo = (end: number, torn: boolean) => ({ end, torn, lastBlockAt, blocks, maxBytes, blocksEnd: at });
   for (;;) {
-    if (view.byteLength < at + 3) return walked(at, true);
-    const header = little(view, at, 3);
+    if (view.byteLength < at + 3) return blocksUpTo(at, true);
+    const header = littleEndian(view, at, 3);
     const type = (header >> 1) & 3;
     const size = header >> 3;
     if (type === 3) throw broken('a block has a reserved type');
     if (size > largestBlock) throw broken('a block is larger than its window');
     const end = at + 3 + (type === 1 ? 1 : size);
-    if (view.byteLength < end) return walked(at, true);
+    if (view.byteLength < end) return blocksUpTo(at, true);
     lastBlockAt = at;
     blocks++;
-    most += type === 2 ? largestBlock : size;
+    maxBytes += type === 2 ? largestBlock : size;
     at = end;
-    if (header & 1) return walked(Math.min(at + checksumBytes, view.byteLength), view.byteLength < at + checksumBytes);
+    if (header & 1)
+      return blocksUpTo(Math.min(at + checksumBytes, view.byteLength), view.byteLength < at + checksumBytes);
   }
 }
 
-const little = (view: DataView, at: number, length: number): number => {
+const littleEndian = (view: DataView, at: number, length: number): number => {
   let value = 0;
   for (let i = length - 1; i >= 0; i--) value = value * 256 + view.getUint8(at + i);
   return value;
@@ -146,9 +147,9 @@ const little = (view: DataView, at: number, length: number): number => {
 
 const windowOf = (descriptor: number) => 2 ** (10 + (descriptor >> 3)) * (1 + (descriptor & 7) / 8);
 
-/** A window need not reach back further than the frame is long, and fzstd moves all of it for each block. */
-function smallestWindow({ windowByteAt, windowBytes, most }: Frame): { bytes: number; descriptor: number | null } {
-  const needed = Math.max(most, maxBlockBytes);
+/** A window need not be larger than the frame's content, and fzstd moves all of it for each block. */
+function smallestWindow({ windowByteAt, windowBytes, maxBytes }: Frame): { bytes: number; descriptor: number | null } {
+  const needed = Math.max(maxBytes, maxBlockBytes);
   if (windowByteAt === null || needed >= windowBytes) return { bytes: windowBytes, descriptor: null };
   const log = Math.max(10, Math.ceil(Math.log2(needed)));
   return 2 ** log < windowBytes
@@ -156,17 +157,17 @@ function smallestWindow({ windowByteAt, windowBytes, most }: Frame): { bytes: nu
     : { bytes: windowBytes, descriptor: null };
 }
 
-/** Hands fzstd a frame that ends with its last whole block, without a checksum to wait for. */
+/** Passes fzstd a frame that ends with its last whole block, without a checksum to wait for. */
 function inflateFrame(
   bytes: Uint8Array,
   { start, blocksEnd, lastBlockAt, windowByteAt }: Frame,
   windowDescriptor: number | null,
-  give: (piece: Uint8Array) => void,
+  emit: (piece: Uint8Array) => void,
 ): void {
   if (lastBlockAt === null) return;
   const copy = new Uint8Array(bytes.subarray(start, blocksEnd)); // a Buffer's own slice would share its bytes
   copy[4] = (copy[4] ?? 0) & ~4;
   if (windowByteAt !== null && windowDescriptor !== null) copy[windowByteAt] = windowDescriptor;
   copy[lastBlockAt - start] = (copy[lastBlockAt - start] ?? 0) | 1;
-  new Decompress(give).push(copy, true);
+  new Decompress(emit).push(copy, true);
 }

@@ -1,4 +1,4 @@
-/** May a source come in? Its steps in order; the first that fails is the reason. (DESIGN section 9, 'Admission'.) */
+/** Admission of a source, step by step in a fixed order; the first step that fails is the reason. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CassetteDatabases } from '../db/cassette/cassette-databases.ts';
@@ -24,26 +24,26 @@ import { readSettings, settingsFromEnvironment } from './settings.ts';
 import { type CassetteSource, resolveSource } from './source.ts';
 
 export type AdmissionParts = {
-  /** Where the list stands that has the entry, and what was installed. */
+  /** The folder of the list that has the entry, and the folder of installed packages. */
   base: string;
   installed: string;
-  /** null: there is no database to hand out. */
+  /** null: there is no database to bind. */
   databases: CassetteDatabases | null;
   core: NonNullable<Env['CORE']> | null;
   environment: Readonly<Record<string, string | undefined>>;
-  /** Names of all that are installed. Absent: it is alone. */
+  /** Names of all installed cassettes. Absent: it is the only one. */
   names?: () => readonly string[];
-  /** Of the service itself, for those that come with it. (core-settings.ts) */
+  /** Settings of the service itself, for the cassettes that come with it. (core-settings.ts) */
   coreSettings?: Readonly<Record<string, unknown>>;
-  /** Where those that come with the service run, unless their entry says otherwise. Absent: each is kept apart like any other. */
+  /** Where cassettes that come with the service run, unless their entry says otherwise. Absent: each runs in a process of its own. */
   shared?: SharedProcess;
-  /** A folder of ours for what a process needs while it runs. */
+  /** A folder of the service for what a process needs while it runs. */
   tmp: string;
   log: OurLog;
   patience?: Patience;
 };
 
-/** How long it may take to load, to hand out its document, and how often it is asked whether it is well. */
+/** How long a cassette may take to load and to return its document, and how often its health is checked. */
 export type Patience = {
   loadMs: number;
   documentMs: number;
@@ -58,17 +58,17 @@ export type Admitted = {
 };
 
 const SERVED_CORE = ['v1'];
-/** On the embedded database everybody waits while a statement runs. */
+/** On the embedded database all other statements wait while one runs. */
 const STATEMENT_MS = 10_000;
-const PATIENCE: Patience = {
+const DEFAULT_TIMEOUTS: Patience = {
   loadMs: 10_000,
   documentMs: 10_000,
   health: { tries: 10, eachMs: 2_000, betweenMs: 500 },
 };
 
-/** The source runs when this returns, and nothing of it does when it throws. @param signal it is wanted no more @throws {Rejection} */
+/** The source runs when this returns, and nothing of it runs when this throws. @param signal cancels the admission @throws {Rejection} */
 export async function admit(entry: ListEntry, parts: AdmissionParts, signal: AbortSignal): Promise<Admitted> {
-  const { documentMs, health } = parts.patience ?? PATIENCE;
+  const { documentMs, health } = parts.patience ?? DEFAULT_TIMEOUTS;
   const source = await resolveSource(entry.source, { ...parts, name: entry.name });
   const isolation = isolationOf(entry, source);
   const source_digest = source.kind === 'module' ? await digestOf(source.folder) : null;
@@ -92,7 +92,7 @@ export async function admit(entry: ListEntry, parts: AdmissionParts, signal: Abo
   }
 }
 
-/** What stands there now; null when it cannot be read. */
+/** The digest of the source as it is now; null when it cannot be read. */
 export async function digestOfSource(entry: ListEntry, parts: AdmissionParts): Promise<string | null> {
   try {
     const source = await resolveSource(entry.source, { ...parts, name: entry.name });
@@ -106,15 +106,15 @@ export function isolationOf(
   { isolation }: Pick<ListEntry, 'isolation'>,
   source: Pick<CassetteSource, 'kind'>,
 ): Isolation {
-  const usual = source.kind === 'remote' ? 'remote' : 'process';
-  if (isolation !== undefined && (isolation === 'remote') !== (usual === 'remote'))
+  const defaultIsolation = source.kind === 'remote' ? 'remote' : 'process';
+  if (isolation !== undefined && (isolation === 'remote') !== (defaultIsolation === 'remote'))
     throw new Rejection(
       'resolve',
-      usual === 'remote'
+      defaultIsolation === 'remote'
         ? `Cannot run an address ${isolation === 'inline' ? 'inline' : 'as a process'}: it runs where it is, its isolation is "remote"`
         : 'Cannot take a folder for remote: give the address of its OpenAPI document',
     );
-  return isolation ?? usual;
+  return isolation ?? defaultIsolation;
 }
 
 function refuseChanged({ digest }: ListEntry, found: string, source: CassetteSource): void {
@@ -128,18 +128,18 @@ function refuseChanged({ digest }: ListEntry, found: string, source: CassetteSou
   );
 }
 
-/** @param admitted its digest when it was admitted @throws {Rejection} digest */
+/** @param admittedDigest the digest when it was admitted @throws {Rejection} digest */
 async function refuseOther(
   entry: ListEntry,
   source: CassetteSource & { kind: 'module' },
-  admitted: string | null,
+  admittedDigest: string | null,
 ): Promise<void> {
   const found = await digestOf(source.folder);
   refuseChanged(entry, found, source);
-  if (found !== admitted)
+  if (found !== admittedDigest)
     throw new Rejection(
       'digest',
-      `Cannot start it: its files have changed since they were looked at (found ${found}, before ${admitted})`,
+      `Cannot start it: its files have changed since they were looked at (found ${found}, before ${admittedDigest})`,
     );
 }
 
@@ -157,28 +157,28 @@ function start(
     folder: source.folder,
     entry: source.entry,
     beside: source.beside ?? [],
-    handed: (loaded: LoadedModule) => handed(entry, loaded, parts),
+    handed: (loaded: LoadedModule) => bindingsFor(entry, loaded, parts),
     network: entry.grants.bindings.includes('network'),
     unchanged: () => refuseOther(entry, source, parts.source_digest),
     log: cassetteLog(parts.log, entry.name),
   };
-  const { loadMs } = parts.patience ?? PATIENCE;
+  const { loadMs } = parts.patience ?? DEFAULT_TIMEOUTS;
   if (parts.shared && entry.isolation === undefined && parts.base === packageRoot()) return parts.shared.start(module);
   return isolation === 'inline'
     ? startInline(module)
     : startProcess(module, { tmp: parts.tmp, loadMs, signal: parts.signal });
 }
 
-/** What it gets, once it has said what it is. A database is handed out before its schema is made; until then it has nothing to read. */
-function handed(entry: ListEntry, loaded: LoadedModule, parts: AdmissionParts): Handed {
+/** The bindings of a module, by its manifest. The database is bound before its schema is made; until then there is nothing to read. */
+function bindingsFor(entry: ListEntry, loaded: LoadedModule, parts: AdmissionParts): Handed {
   const { databases, core, environment, names = () => [], log } = parts;
   const { name } = entry;
   const manifest = parseManifest(loaded.manifest);
   refuseUngranted(manifest, entry.grants);
-  const given = { ...ofTheService(manifest, parts), ...entry.config };
+  const config = { ...serviceSettings(manifest, parts), ...entry.config };
   return {
     LOG: cassetteLog(log, name),
-    CONFIG: readSettings(manifest, given, settingsFromEnvironment(name, environment, names()), name),
+    CONFIG: readSettings(manifest, config, settingsFromEnvironment(name, environment, names()), name),
     DB:
       manifest.bindings.db && databases
         ? databases.db(name, { statementMs: STATEMENT_MS, builtIn: isBuiltIn(parts) })
@@ -189,8 +189,8 @@ function handed(entry: ListEntry, loaded: LoadedModule, parts: AdmissionParts): 
 
 const isBuiltIn = ({ base }: Pick<AdmissionParts, 'base'>): boolean => base === packageRoot();
 
-/** Only what it declares, and only to what comes with the service: anybody could declare a key of ours. */
-const ofTheService = ({ config }: DeclaredManifest, { base, coreSettings = {} }: AdmissionParts) =>
+/** Only the settings that it declares, and only if it comes with the service: anybody could declare a key of ours. */
+const serviceSettings = ({ config }: DeclaredManifest, { base, coreSettings = {} }: AdmissionParts) =>
   isBuiltIn({ base })
     ? Object.fromEntries(Object.entries(coreSettings).filter(([key]) => config.some((setting) => setting.key === key)))
     : {};
@@ -198,11 +198,11 @@ const ofTheService = ({ config }: DeclaredManifest, { base, coreSettings = {} }:
 const documentOf = (
   running: RunningCassette,
   source: CassetteSource,
-  asking: { ms: number; signal: AbortSignal },
+  options: { ms: number; signal: AbortSignal },
 ): Promise<string> =>
   source.kind === 'remote'
-    ? documentText(running, `${source.address.pathname}${source.address.search}`, { step: 'resolve', ...asking })
-    : documentText(running, parseManifest(running.loaded?.manifest).api.openapi, { step: 'openapi', ...asking });
+    ? documentText(running, `${source.address.pathname}${source.address.search}`, { step: 'resolve', ...options })
+    : documentText(running, parseManifest(running.loaded?.manifest).api.openapi, { step: 'openapi', ...options });
 
 async function refuseMissing({ depends }: DeclaredManifest, databases: CassetteDatabases | null): Promise<void> {
   if (!SERVED_CORE.includes(depends.core))
@@ -221,7 +221,7 @@ async function makeSchema(
   loaded: LoadedModule | null,
   { databases, base }: AdmissionParts,
 ): Promise<void> {
-  if (!databases) return; // it has no DB, and says so to whoever asks
+  if (!databases) return; // it has no DB, and reports that to its callers itself
   try {
     await databases.provision({ name, views: depends.views, extensions: depends.extensions });
     await databases.migrate(name, migrationsOf(loaded), { builtIn: isBuiltIn({ base }) });
@@ -239,18 +239,18 @@ async function makeSchema(
 }
 
 function migrationsOf(loaded: LoadedModule | null): Migration[] {
-  const given = loaded?.migrations ?? [];
-  const isOne = (one: unknown): one is Migration =>
+  const migrations = loaded?.migrations ?? [];
+  const isMigration = (one: unknown): one is Migration =>
     typeof one === 'object' &&
     one !== null &&
     typeof (one as Migration).sql === 'string' &&
     /^[a-z0-9_-]{1,100}$/.test(String((one as Migration).name));
-  if (!Array.isArray(given) || !given.every(isOne))
+  if (!Array.isArray(migrations) || !migrations.every(isMigration))
     throw new Rejection(
       'migrate',
       'Cannot make its schema: "migrations" must be a list of {name, sql}, with names of a-z, 0-9, _ and -',
     );
-  if (new Set(given.map(({ name }) => name)).size < given.length)
+  if (new Set(migrations.map(({ name }) => name)).size < migrations.length)
     throw new Rejection('migrate', 'Cannot make its schema: two of its migrations have one name');
-  return given;
+  return migrations;
 }

@@ -1,4 +1,4 @@
-/** Joins the documents of cassettes with that of the read API in a thread of its own, and answers with the text of the whole. */
+/** Worker thread: joins the documents of cassettes with that of the read API, and posts the text of the joined document. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Document } from '../http/contract.ts';
 import { aggregate, type Part } from './aggregate.ts';

@@ -1,4 +1,4 @@
-/** What does the read API promise with the cassettes that are in? Its own document and theirs as one, none taking another's names. */
+/** Joins the OpenAPI document of the read API with those of the admitted cassettes into one, in which no names collide. */
 import { headersOfEvery } from '../http/answers.ts';
 import type { Document } from '../http/contract.ts';
 import { PROBLEM_TYPE, problemOf } from '../http/problem.ts';
@@ -15,12 +15,12 @@ import {
   visit,
 } from './openapi-shape.ts';
 
-/** What is served under an installed name: `document` of a CassetteDocument. */
+/** The document that is served under an installed name: `document` of a CassetteDocument. */
 export type Part = { name: string; document: OpenApi };
 
 /**
- * Paths are as the cassettes' own documents have them. Names of components and operations get `<installed name>_` before them,
- * with _ for -. What a document says of itself is left out, and who gets in is ours to say.
+ * Paths are those of the cassettes' documents. Names of components and operations get the prefix `<installed name>_`, with _ for -.
+ * The `info` of a cassette's document is left out, and so is its security: the read API decides who gets in.
  */
 export function aggregate(core: Document, parts: readonly Part[]): Document {
   const whole = structuredClone(core) as unknown as OpenApi & { components: Record<string, Node>; tags?: Node[] };
@@ -28,19 +28,22 @@ export function aggregate(core: Document, parts: readonly Part[]): Document {
   const sorted = [...parts].sort((one, other) => (one.name < other.name ? -1 : 1));
   for (const { name, document } of sorted) {
     const tag = `cassette: ${name}`;
-    const between = answersBetween(name, whole);
+    const mountResponses = responsesOfMount(name, whole);
     const naming = { tag, names: componentNames(name, document, whole.components), ids: idsOf(name, document, ids) };
     const { paths, components = {} } = changed(document, 'document', (node, kind) =>
       named(node, kind, naming),
     ) as OpenApi & { components?: Node };
-    for (const [path, item] of Object.entries(paths)) whole.paths[path] ??= answeredByUs(item, between);
-    for (const [section, held] of Object.entries(components)) {
-      if (section === 'securitySchemes' || !isNode(held)) continue;
-      const theirs = Object.entries(held).map(([key, value]) => [naming.names.get(`${section} ${key}`) ?? key, value]);
-      const named = Object.fromEntries(theirs) as Record<string, Node>;
+    for (const [path, item] of Object.entries(paths)) whole.paths[path] ??= withMountResponses(item, mountResponses);
+    for (const [section, definitions] of Object.entries(components)) {
+      if (section === 'securitySchemes' || !isNode(definitions)) continue;
+      const renamedEntries = Object.entries(definitions).map(([key, value]) => [
+        naming.names.get(`${section} ${key}`) ?? key,
+        value,
+      ]);
+      const renamedComponents = Object.fromEntries(renamedEntries) as Record<string, Node>;
       whole.components[section] = {
         ...whole.components[section],
-        ...(section === 'responses' ? withHeaders(named) : named),
+        ...(section === 'responses' ? withHeaders(renamedComponents) : renamedComponents),
       };
     }
     const { title, description } = (document.info ?? {}) as { title?: string; description?: string };
@@ -51,7 +54,7 @@ export function aggregate(core: Document, parts: readonly Part[]): Document {
 
 const prefixOf = (name: string) => `${name.replaceAll('-', '_')}_`;
 
-/** `a` with `b_C` and `a-b` with `C` would meet; the one that comes later gets a _ more. */
+/** `a` with `b_C` and `a-b` with `C` would collide; the later one gets one more _. */
 function freeName(name: string, taken: Set<string>): string {
   let free = name;
   while (taken.has(free)) free = `${free}_`;
@@ -59,7 +62,7 @@ function freeName(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** By `<section> <name>`. */
+/** The new name of each component, by `<section> <name>`. */
 function componentNames(
   name: string,
   { components }: OpenApi & { components?: unknown },
@@ -67,9 +70,9 @@ function componentNames(
 ): Map<string, string> {
   const sections = Object.entries(isNode(components) ? components : {});
   return new Map(
-    sections.flatMap(([section, held]) => {
+    sections.flatMap(([section, definitions]) => {
       const taken = new Set(Object.keys(ours[section] ?? {}));
-      return Object.keys(isNode(held) ? held : {}).map((key): [string, string] => [
+      return Object.keys(isNode(definitions) ? definitions : {}).map((key): [string, string] => [
         `${section} ${key}`,
         freeName(`${prefixOf(name)}${key}`, taken),
       ]);
@@ -77,7 +80,7 @@ function componentNames(
   );
 }
 
-/** Those of callbacks too, which may have none. */
+/** The new operation ids, those of callbacks included; a callback's operation may have none. */
 function idsOf(name: string, document: OpenApi, taken: Set<string>): Map<string, string> {
   const ids = new Map<string, string>();
   visit(document, 'document', ({ operationId }, kind) => {
@@ -91,40 +94,43 @@ type Naming = { tag: string; names: ReadonlyMap<string, string>; ids: ReadonlyMa
 
 function named(node: Node, kind: ShapeKind, { tag, names, ids }: Naming): Node {
   const { $ref, ...rest } = node;
-  const referring = typeof $ref === 'string' && kind !== 'plain' ? { $ref: renamed($ref, names), ...rest } : node;
-  const { operationId, operationRef } = referring;
-  const called = typeof operationId === 'string' ? { operationId: ids.get(operationId) ?? operationId } : {};
+  const updated = typeof $ref === 'string' && kind !== 'plain' ? { $ref: renamed($ref, names), ...rest } : node;
+  const { operationId, operationRef } = updated;
+  const renamedId = typeof operationId === 'string' ? { operationId: ids.get(operationId) ?? operationId } : {};
   switch (kind) {
     case 'operation':
-      return { ...referring, tags: [tag], ...called };
+      return { ...updated, tags: [tag], ...renamedId };
     case 'link':
       return {
-        ...referring,
-        ...called,
+        ...updated,
+        ...renamedId,
         ...(typeof operationRef === 'string' ? { operationRef: renamed(operationRef, names) } : {}),
       };
     case 'schema':
-      return isNode(referring.discriminator) ? { ...referring, discriminator: telling(node, names) } : referring;
+      return isNode(updated.discriminator) ? { ...updated, discriminator: renamedDiscriminator(node, names) } : updated;
     default:
-      return referring;
+      return updated;
   }
 }
 
 function renamed(reference: string, names: ReadonlyMap<string, string>): string {
   const parts = pointerParts(reference);
   const [root, section, name, ...rest] = parts ?? [];
-  const now = names.get(`${section} ${name}`);
-  return root === 'components' && section && now ? pointerOf([root, section, now, ...rest]) : reference;
+  const newName = names.get(`${section} ${name}`);
+  return root === 'components' && section && newName ? pointerOf([root, section, newName, ...rest]) : reference;
 }
 
-/** A discriminator's values are the names of schemas where it maps none, and those are other names now. */
-function telling({ discriminator, oneOf, anyOf }: Node, names: ReadonlyMap<string, string>): Node {
+/** A value that a discriminator does not map is the name of a schema; since schemas are renamed, each such value gets a mapping. */
+function renamedDiscriminator({ discriminator, oneOf, anyOf }: Node, names: ReadonlyMap<string, string>): Node {
   const { mapping = {}, ...rest } = discriminator as Node & { mapping?: Record<string, unknown> };
-  const given = Object.entries(mapping).map(([value, leads]): [string, unknown] => {
-    const now = names.get(`schemas ${String(leads)}`);
-    return [value, now === undefined ? renamed(String(leads), names) : pointerOf(['components', 'schemas', now])];
+  const explicit = Object.entries(mapping).map(([value, leads]): [string, unknown] => {
+    const newName = names.get(`schemas ${String(leads)}`);
+    return [
+      value,
+      newName === undefined ? renamed(String(leads), names) : pointerOf(['components', 'schemas', newName]),
+    ];
   });
-  const known = new Set(given.map(([, leads]) => leads));
+  const known = new Set(explicit.map(([, leads]) => leads));
   const implied = [oneOf, anyOf]
     .flatMap((choices) => (Array.isArray(choices) ? (choices as unknown[]) : []))
     .flatMap((choice): [string, unknown][] => {
@@ -132,12 +138,12 @@ function telling({ discriminator, oneOf, anyOf }: Node, names: ReadonlyMap<strin
       const leads = isNode(choice) && typeof choice.$ref === 'string' ? renamed(choice.$ref, names) : '';
       return parts?.[1] === 'schemas' && parts[2] && !known.has(leads) ? [[parts[2], leads]] : [];
     });
-  const all = Object.fromEntries([...implied, ...given]);
+  const all = Object.fromEntries([...implied, ...explicit]);
   return Object.keys(all).length > 0 ? { ...rest, mapping: all } : rest;
 }
 
-/** What the way to a cassette adds to what every route of ours can answer: description, and how it reads by code and sentence. */
-const BETWEEN: Readonly<Record<string, readonly [description: string, code: string, sentence: string]>> = {
+/** Responses that the mount adds to those of every route of ours, by status: description, error code and message. */
+const MOUNT_RESPONSES: Readonly<Record<string, readonly [description: string, code: string, sentence: string]>> = {
   413: [
     'The body is larger than what is passed on',
     'body-too-large',
@@ -156,25 +162,25 @@ const BETWEEN: Readonly<Record<string, readonly [description: string, code: stri
   504: ['The cassette did not answer in time', 'cassette-late', 'Cannot answer: the cassette "{name}" took too long'],
 };
 
-/** Those of its own route for contracts that a cassette's route has too. */
+/** Responses of the route for contracts that a cassette's routes have too. */
 const SHARED = ['400', '401', '403', '408', '431', '500'];
 const OWN_ROUTE = '/v1/cassettes/{name}/openapi.json';
 const REQUEST_ID = '019aa5f0-8f1a-7c33-9d0e-3a6f5e0b7c11';
 
-function answersBetween(name: string, core: OpenApi): Record<string, Node> {
+function responsesOfMount(name: string, core: OpenApi): Record<string, Node> {
   const own = standsAt(core, ['paths', OWN_ROUTE, 'get', 'responses']);
-  const ours = (status: string) => resolved(core, isNode(own) ? own[status] : undefined);
-  const { 'retry-after': again, ...headers } = (ours('503').headers ?? {}) as Node;
-  const told = Object.entries(BETWEEN).map(([status, [description, code, sentence]]) => {
+  const coreResponse = (status: string) => resolved(core, isNode(own) ? own[status] : undefined);
+  const { 'retry-after': retryAfter, ...headers } = (coreResponse('503').headers ?? {}) as Node;
+  const added = Object.entries(MOUNT_RESPONSES).map(([status, [description, code, sentence]]) => {
     const example = problemOf(Number(status), code, sentence.replace('{name}', name), REQUEST_ID);
     const media = { schema: { $ref: '#/components/schemas/Problem' }, example };
-    const its = again && status === '503' ? { ...headers, 'retry-after': again } : headers;
-    return [status, { description, headers: its, content: { [PROBLEM_TYPE]: media } }];
+    const responseHeaders = retryAfter && status === '503' ? { ...headers, 'retry-after': retryAfter } : headers;
+    return [status, { description, headers: responseHeaders, content: { [PROBLEM_TYPE]: media } }];
   });
-  const shared = SHARED.map((status) => [status, ours(status)] as const).filter(
+  const shared = SHARED.map((status) => [status, coreResponse(status)] as const).filter(
     ([, answer]) => 'description' in answer,
   );
-  return Object.fromEntries([...shared, ...told]);
+  return Object.fromEntries([...shared, ...added]);
 }
 
 const resolved = (document: OpenApi, node: unknown): Node => {
@@ -183,23 +189,23 @@ const resolved = (document: OpenApi, node: unknown): Node => {
   return isNode(found) ? found : {};
 };
 
-/** A cassette's own words for a status stay; ours can come all the same. */
-function answeredByUs(item: Node, between: Readonly<Record<string, Node>>): Node {
+/** A response that the cassette documents stays; for the same status ours is added to its content. */
+function withMountResponses(item: Node, mountResponses: Readonly<Record<string, Node>>): Node {
   const operations = METHODS.filter((method) => isNode(item[method])).map((method) => {
     const operation = item[method] as Node & { responses: Record<string, Node> };
-    const responses = Object.entries(between).map(([status, ours]): [string, Node] => {
-      const theirs = operation.responses[status];
-      if (!theirs || '$ref' in theirs) return [status, theirs ?? ours];
-      return [status, { ...theirs, content: { ...(ours.content as Node), ...(theirs.content as Node) } }];
+    const responses = Object.entries(mountResponses).map(([status, mountResponse]): [string, Node] => {
+      const declared = operation.responses[status];
+      if (!declared || '$ref' in declared) return [status, declared ?? mountResponse];
+      return [status, { ...declared, content: { ...(mountResponse.content as Node), ...(declared.content as Node) } }];
     });
-    const told: Record<string, Node> = { ...operation.responses, ...Object.fromEntries(responses) };
-    return [method, { ...operation, responses: withHeaders(told) }];
+    const allResponses: Record<string, Node> = { ...operation.responses, ...Object.fromEntries(responses) };
+    return [method, { ...operation, responses: withHeaders(allResponses) }];
   });
   return { ...item, ...Object.fromEntries(operations) };
 }
 
-/** What the mount says with every answer that came from the cassette; absent where it was not asked. */
-const MOUNTED = {
+/** Headers that the mount adds to every response of the cassette; absent where the request was not forwarded. */
+const MOUNT_HEADERS = {
   'x-svc-cassette': { description: 'Who answered', schema: { type: 'string' } },
   'content-security-policy': {
     description: 'For browsers: its pages stand in an origin of their own',
@@ -207,14 +213,17 @@ const MOUNTED = {
   },
 };
 
-/** The listener's own come with every answer as well, whoever made it. */
+/** Adds the listener's own headers, which every response has, whoever made it. */
 const withHeaders = (responses: Readonly<Record<string, Node>>): Record<string, Node> =>
   Object.fromEntries(
     Object.entries(responses).map(([status, answer]) => [
       status,
       '$ref' in answer
         ? answer
-        : { ...answer, headers: { ...headersOfEvery('200'), ...MOUNTED, ...(answer.headers as Node | undefined) } },
+        : {
+            ...answer,
+            headers: { ...headersOfEvery('200'), ...MOUNT_HEADERS, ...(answer.headers as Node | undefined) },
+          },
     ]),
   );
 

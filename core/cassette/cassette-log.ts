@@ -1,4 +1,4 @@
-/** Where do a cassette's own lines go? Into the service's log, under its name, no longer than a line should be. */
+/** The log of a cassette: its lines go into the service's log under its name, each with a bounded length. */
 import type { Logger as OurLog } from '../log.ts';
 import { parseJson } from '../parse-json.ts';
 import type { Log } from './contract.ts';
@@ -13,7 +13,7 @@ export const cassetteLog = (log: OurLog, cassette: string): Log => {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 };
 
-/** Fields that cannot be told, or are too long, are left out: what a cassette logs must never be what breaks it. */
+/** Fields that cannot be serialised, or are too long, are left out: logging must never break a cassette. */
 function bounded(fields: unknown): Record<string, unknown> {
   try {
     const text = JSON.stringify(fields ?? {});

@@ -1,4 +1,4 @@
-/** What is wrong with a cassette's OpenAPI document? Said by path and method, all at once; and what it is where nothing is. */
+/** Checks a cassette's OpenAPI document: all problems at once, by path and method; without problems, what was read from it. */
 
 import { type DeclaredManifest, manifestDigest, ownPrefix, parseManifest } from './manifest.ts';
 import {
@@ -24,7 +24,7 @@ export type CheckedDocument = {
   manifest: DeclaredManifest;
   /** `sha256:<hex>` of the manifest in canonical JSON. */
   manifest_digest: string;
-  /** As it is served: with the paths of the read API. */
+  /** The document as it is served: with the paths of the read API. */
   document: OpenApi;
   tools: readonly ToolDeclaration[];
 };
@@ -80,10 +80,10 @@ type Compiled = ((document: unknown) => boolean) & {
 };
 let byOpenApi: Promise<Compiled> | null = null;
 
-/** Loaded when the first document comes, since it takes a moment that a start has no use for. */
+/** Loaded with the first document, since it takes a moment that would delay the start. */
 const openApiCheck = (): Promise<Compiled> => {
   byOpenApi ??= import('@seriousme/openapi-schema-validator').then(({ Validator }) => {
-    // what its `validate` does first; the rest takes examples for references
+    // the first step of its `validate`; the other steps mistake examples for references
     const validator = new Validator() as unknown as { getAjvValidator(version: string): Compiled };
     return validator.getAjvValidator('3.1');
   });
@@ -118,7 +118,7 @@ async function valid(root: Node): Promise<OpenApi> {
   return { ...root, paths: isNode(root.paths) ? root.paths : {} } as OpenApi;
 }
 
-/** Its health and its document are between it and us, where they are not below its own prefix. */
+/** Without the paths of health and document, which only the service calls, unless they are below the cassette's own prefix. */
 const withoutOwn = (document: OpenApi, { api }: DeclaredManifest, prefix: string): OpenApi => ({
   ...document,
   paths: Object.fromEntries(
@@ -174,10 +174,10 @@ function operationProblems(document: OpenApi): string[] {
   return problems;
 }
 
-/** What stands in braces is declared, once, and nothing else is. */
+/** Each path parameter in braces must be declared exactly once, and no others may be. */
 function parameterProblems(document: OpenApi): string[] {
   return Object.entries(document.paths).flatMap(([path, item]) => {
-    const named = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name ?? '');
+    const placeholders = [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name ?? '');
     const shared = parametersOf(document, item);
     return METHODS.filter((method) => method in item).flatMap((method) => {
       const own = parametersOf(document, item[method] as Node);
@@ -188,11 +188,11 @@ function parameterProblems(document: OpenApi): string[] {
       );
       return [
         ...(twice ? [`${where}: it declares a parameter twice`] : []),
-        ...named
+        ...placeholders
           .filter((name) => !all.has(`path ${name}`))
           .map((name) => `${where}: it does not declare its parameter {${name}}`),
         ...[...all.values()]
-          .filter((one) => one.in === 'path' && !named.includes(String(one.name)))
+          .filter((one) => one.in === 'path' && !placeholders.includes(String(one.name)))
           .map((one) => `${where}: its path has no {${String(one.name)}}`),
       ];
     });
@@ -200,10 +200,11 @@ function parameterProblems(document: OpenApi): string[] {
 }
 
 function parametersOf(document: OpenApi, { parameters }: Node): Node[] {
-  return (Array.isArray(parameters) ? parameters : []).flatMap((given: unknown) => {
-    let at = given;
-    while (isNode(at) && typeof at.$ref === 'string') at = standsAt(document, pointerParts(at.$ref) ?? []);
-    return isNode(at) ? [at] : [];
+  return (Array.isArray(parameters) ? parameters : []).flatMap((parameter: unknown) => {
+    let resolved = parameter;
+    while (isNode(resolved) && typeof resolved.$ref === 'string')
+      resolved = standsAt(document, pointerParts(resolved.$ref) ?? []);
+    return isNode(resolved) ? [resolved] : [];
   });
 }
 

@@ -1,68 +1,68 @@
-/** Will a cassette be let in, and does it keep what its document says? What its author asks before anybody installs it. */
+/** Conformance checks, for the author of a cassette before anybody installs it: is it admitted, and does it keep to its document? */
 import { type AdmissionParts, admit } from './admission.ts';
 import type { ListEntry } from './list.ts';
 import { type DeclaredManifest, ownPrefix } from './manifest.ts';
 import { mountOf } from './rewrite.ts';
 import { Rejection, type RunningCassette, STEPS } from './running.ts';
 
-/** `problems` is empty where it holds. */
+/** The result of one check; `problems` is empty when it passed. */
 export type Finding = { what: string; problems: readonly string[] };
 
-const ASK_MS = 10_000;
-const LOOKED_AT_BYTES = 1_048_576;
+const REQUEST_MS = 10_000;
+const MOST_BODY_BYTES = 1_048_576;
 
 /**
- * Lets it in, under its own name and under another one beside it, and asks it. What it writes goes into the databases of `parts`,
- * which should be there for nothing else. @param heard each finding as it is made
+ * Admits the cassette, under its own name and under a second one, and sends it requests. What it writes goes into the databases of
+ * `parts`, which should hold nothing else. @param report called with each finding as it is made
  */
 export async function conform(
   entry: ListEntry,
   parts: AdmissionParts,
-  heard: (finding: Finding) => void,
+  report: (finding: Finding) => void,
 ): Promise<boolean> {
   let good = true;
-  const found = (what: string, problems: readonly string[] = []) => {
+  const record = (what: string, problems: readonly string[] = []) => {
     if (problems.length > 0) good = false;
-    heard({ what, problems });
+    report({ what, problems });
   };
-  const taken = await admitted(entry, parts, found);
-  if (!taken) return false;
-  const { running, document, manifest } = taken;
+  const admission = await tryAdmission(entry, parts, record);
+  if (!admission) return false;
+  const { running, document, manifest } = admission;
   try {
-    found('it answers what it does not serve with 404', await unknownPath(running, ownPrefix(manifest)));
+    record('it answers what it does not serve with 404', await unknownPath(running, ownPrefix(manifest)));
     for (const operation of readable(document.document, entry.name, manifest))
-      found(`GET ${operation.path} answers as its document says`, await declared(running, operation));
+      record(`GET ${operation.path} answers as its document says`, await declared(running, operation));
     for (const tool of document.tools)
-      found(
+      record(
         `the tool ${tool.full_name} answers arguments that are empty without failing`,
         await toolCall(running, tool.path),
       );
-    if (running.loaded?.scheduled) found('its background work runs', await backgroundWork(running));
-    found('it can be installed a second time under another name', await secondInstallation(entry, parts));
+    if (running.loaded?.scheduled) record('its background work runs', await backgroundWork(running));
+    record('it can be installed a second time under another name', await secondInstallation(entry, parts));
   } finally {
     await running.close(1_000);
   }
   return good;
 }
 
-async function admitted(
+async function tryAdmission(
   entry: ListEntry,
   parts: AdmissionParts,
-  found: (what: string, problems?: readonly string[]) => void,
+  record: (what: string, problems?: readonly string[]) => void,
 ) {
   try {
-    const taken = await admit(entry, parts, new AbortController().signal);
-    for (const step of STEPS) found(STEP_SAYS[step]);
-    return taken;
+    const admission = await admit(entry, parts, new AbortController().signal);
+    for (const step of STEPS) record(STEP_FINDINGS[step]);
+    return admission;
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
-    for (const step of STEPS.slice(0, STEPS.indexOf(error.step))) found(STEP_SAYS[step]);
-    found(STEP_SAYS[error.step], error.problems.length > 1 ? [error.message, ...error.problems] : [error.message]);
+    for (const step of STEPS.slice(0, STEPS.indexOf(error.step))) record(STEP_FINDINGS[step]);
+    record(STEP_FINDINGS[error.step], error.problems.length > 1 ? [error.message, ...error.problems] : [error.message]);
     return null;
   }
 }
 
-const STEP_SAYS: Record<(typeof STEPS)[number], string> = {
+const STEP_FINDINGS: Record<(typeof STEPS)[number], string> = {
   resolve: 'its source is there',
   digest: 'it is what was pinned',
   start: 'it loads, in a process of its own',
@@ -79,7 +79,7 @@ const STEP_SAYS: Record<(typeof STEPS)[number], string> = {
 
 type Operation = { path: string; statuses: readonly string[] };
 
-/** What can be asked without knowing anything: GET without path parameters and without parameters that are required. */
+/** Operations that can be called without knowing any values: GET without path parameters and without required parameters. */
 function readable(document: Record<string, unknown>, installed: string, manifest: DeclaredManifest): Operation[] {
   const paths = (document.paths ?? {}) as Record<string, Record<string, Declared>>;
   return Object.entries(paths).flatMap(([path, item]) => {
@@ -94,17 +94,23 @@ type Parameter = { required?: boolean; $ref?: string };
 type Declared = { parameters?: Parameter[]; responses?: Record<string, unknown> };
 
 async function declared(running: RunningCassette, { path, statuses }: Operation): Promise<string[]> {
-  const status = await asked(running, new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(ASK_MS) }));
+  const status = await statusOf(
+    running,
+    new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(REQUEST_MS) }),
+  );
   if (typeof status === 'string') return [status];
-  const says = statuses.some(
+  const isDeclared = statuses.some(
     (one) => one === 'default' || one === String(status) || one.toUpperCase() === `${String(status)[0]}XX`,
   );
-  return says ? [] : [`it answers ${status}, and its document names ${statuses.join(', ')}`];
+  return isDeclared ? [] : [`it answers ${status}, and its document names ${statuses.join(', ')}`];
 }
 
 async function unknownPath(running: RunningCassette, prefix: string): Promise<string[]> {
   const path = `${prefix}/there-is-no-such-path-here`;
-  const status = await asked(running, new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(ASK_MS) }));
+  const status = await statusOf(
+    running,
+    new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(REQUEST_MS) }),
+  );
   return status === 404 ? [] : [typeof status === 'string' ? status : `it answers ${status} to ${path}`];
 }
 
@@ -113,31 +119,31 @@ async function toolCall(running: RunningCassette, path: string): Promise<string[
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{}',
-    signal: AbortSignal.timeout(ASK_MS),
+    signal: AbortSignal.timeout(REQUEST_MS),
   });
-  const status = await asked(running, request);
+  const status = await statusOf(running, request);
   if (typeof status === 'string') return [status];
   return status === 500 || status === 404 || status === 405 ? [`it answers ${status} to POST ${path}`] : [];
 }
 
-/** Its status, or why there is none. */
-async function asked(running: RunningCassette, request: Request): Promise<number | string> {
+/** The status of the response, or why there is none. */
+async function statusOf(running: RunningCassette, request: Request): Promise<number | string> {
   try {
     const { status, body } = await running.fetch(request);
     let bytes = 0;
     for await (const chunk of body ?? []) {
       bytes += chunk.byteLength;
-      if (bytes > LOOKED_AT_BYTES) break; // which cancels the rest
+      if (bytes > MOST_BODY_BYTES) break; // which cancels the rest
     }
     return status;
   } catch (error) {
-    return request.signal.aborted ? `no answer within ${ASK_MS / 1000} s` : (error as Error).message;
+    return request.signal.aborted ? `no answer within ${REQUEST_MS / 1000} s` : (error as Error).message;
   }
 }
 
 async function backgroundWork(running: RunningCassette): Promise<string[]> {
   try {
-    await running.scheduled({ scheduled_at: Date.now(), signal: AbortSignal.timeout(ASK_MS) });
+    await running.scheduled({ scheduled_at: Date.now(), signal: AbortSignal.timeout(REQUEST_MS) });
     return [];
   } catch (error) {
     return [`it threw: ${(error as Error).message}`];

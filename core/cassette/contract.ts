@@ -15,7 +15,7 @@ export type Cassette<Config extends Settings = Settings> = {
   fetch(request: Request, env: Env<Config>, context: Context): Response | Promise<Response>;
   /** Background work at the interval of `manifest.schedule`, on one replica at a time. What it throws is logged and shown. */
   scheduled?(event: ScheduledEvent, env: Env<Config>, context: ScheduledContext): void | Promise<void>;
-  /** Of the cassette's own schema: each runs once, in this order, as its role. A file that has run is never edited. */
+  /** Migrations of the cassette's own schema: each runs once, in this order, as its role. One that has run is never edited. */
   migrations?: readonly Migration[];
 };
 
@@ -30,19 +30,19 @@ export type ScheduledEvent = {
 };
 
 export type Context = {
-  /** Work that outlives the answer; the service waits some seconds for it before it stops. */
+  /** Work that outlives the response; the service waits some seconds for it before it stops. */
   waitUntil(work: Promise<unknown>): void;
 };
 
 export type ScheduledContext = Context & {
   /**
-   * How far background work is: call it as often as that changes, the last word counts.
+   * Reports how far background work is: call it as often as that changes, the last report counts.
    * @throws {TypeError} one of the counts is no whole number from 0 on
    */
   progress(items: Progress): void;
 };
 
-/** Items done, waiting and given up. `svc status`, the metrics, `/v1/cassettes` and the evidence show them. */
+/** Numbers of items done, waiting and given up, shown by `svc status`, the metrics, `/v1/cassettes` and the evidence. */
 export type Progress = { done: number; pending: number; failed: number };
 
 /** What a cassette is handed: only what its manifest asks for and the operator granted. */
@@ -66,17 +66,17 @@ export type Log = Record<
 
 /**
  * The database, as the cassette's own role: it reads the granted views, named in full (`svc_v1.sessions`), and owns the schema that
- * stands first in its search path, whose tables need no schema before their names. Nothing else is there.
+ * stands first in its search path, whose tables need no schema before their names. Nothing else is accessible.
  *
- * One statement a call: SELECT, INSERT, UPDATE or DELETE, with `$1`, `$2` … for parameters. A parameter goes as text of the
- * type that its place asks for: write `$1::uuid[]` where that is in doubt; arrays and objects go as JSON unless an array stands
- * for a PostgreSQL array, which `arrayOf` of no library but the literal `'{a,b}'` says.
+ * One statement a call: SELECT, INSERT, UPDATE or DELETE, with `$1`, `$2` … for parameters. A parameter is sent as text of the
+ * type that the statement expects there: write `$1::uuid[]` where that is in doubt. Arrays and objects are sent as JSON; for a
+ * PostgreSQL array write the literal `'{a,b}'`, not `arrayOf` of a library.
  *
  * Rows come as PostgreSQL's `to_json` gives them: numbers as numbers (cast to text what must stay exact beyond 2^53), timestamps
  * as ISO 8601 text, `bytea` as `\x…` text, json as it is, anything else as its text.
  */
 export type Db = {
-  /** @throws {Error} `name` 'DatabaseError', `sqlstate` PostgreSQL's code ('' when refused before it got there or lost), `transient` */
+  /** @throws {Error} `name` 'DatabaseError', `sqlstate` PostgreSQL's code ('' when refused before the database, or lost), `transient` */
   query<Row = Record<string, unknown>>(
     sql: string,
     parameters?: readonly unknown[],
@@ -91,9 +91,9 @@ export type Db = {
 };
 
 export type QueryOptions = {
-  /** For this statement only; of the names in `DB_SETTINGS`. */
+  /** Settings for this statement only, of the names in `DB_SETTINGS`. */
   settings?: Partial<Record<DbSetting, string | number | boolean>>;
-  /** `array`: each row as the list of its values, in the order of the columns (as drizzle's pg-proxy wants them). */
+  /** `array`: each row as the list of its values, in the order of the columns (as drizzle's pg-proxy expects them). */
   rows?: 'object' | 'array';
 };
 
@@ -110,7 +110,7 @@ export const DB_SETTINGS = [
 ] as const;
 export type DbSetting = (typeof DB_SETTINGS)[number];
 
-/** Stands in the module as `manifest`, and as `x-svc-cassette` at the root of its OpenAPI document. Unknown members are refused. */
+/** Given in the module as `manifest`, and as `x-svc-cassette` at the root of its OpenAPI document. Unknown members are refused. */
 export type Manifest = {
   kind: 'svc.cassette/v1';
   cassette: {
@@ -136,7 +136,7 @@ export type Manifest = {
     health?: string;
     /** Default `/openapi`. */
     openapi?: string;
-    /** What stands before the name in its own paths. Default `api`. */
+    /** The prefix before the name in its own paths. Default `api`. */
     prefix_path?: string;
   };
   bindings?: {
@@ -144,18 +144,18 @@ export type Manifest = {
     db?: boolean;
     /** The read API. */
     core?: boolean;
-    /** Connections to other machines. Where processes can be kept from the network, one that does not ask for it has none. */
+    /** Connections to other machines. Where the system can deny processes the network, one that does not ask for it has none. */
     network?: boolean;
     /** The caller's credentials, in headers and in the query, and who the caller is (`x-svc-auth-subject`). */
     forward_auth?: boolean;
   };
-  /** Names of the tables in its own schema, for whoever is asked to let it in. */
+  /** Names of the tables in its own schema, shown to whoever decides whether to install it. */
   tables?: readonly { name: string }[];
   config?: readonly Setting[];
   schedule?: {
-    /** Between the beginnings of two runs: at least 1. */
+    /** Seconds between the beginnings of two runs: at least 1. */
     every_seconds: number;
-    /** Also soon after a session has changed: in a second, or as long as four of its runs take. */
+    /** Also run soon after a session has changed: after a second, or as long as four of its runs take. */
     on_change?: boolean;
   };
 };
@@ -171,9 +171,9 @@ export type Setting = {
   default?: unknown;
   secret?: boolean;
   description?: string;
-  /** Of a string. */
+  /** Allowed values of a string. */
   enum?: readonly string[];
-  /** Of an int. */
+  /** Bounds of an int. */
   min?: number;
   max?: number;
 };

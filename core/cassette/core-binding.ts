@@ -1,10 +1,10 @@
-/** What of the read API does a cassette see? The reads listed here: no actions, no other cassettes, and no credentials. */
+/** The binding `CORE`: the read routes listed here, as a cassette sees them. No actions, no other cassettes, no credentials. */
 import { Hono } from 'hono';
 import { admitInProcess } from '../http/in-process.ts';
 import { PROBLEM_TYPE } from '../http/problem.ts';
 import type { Env } from './contract.ts';
 
-/** Matched as the read API matches them, by the same router. */
+/** The routes that can be read, matched by the same router that the read API uses. */
 export const CORE_READS = [
   ...['/ping', '/openapi', '/v1/stats', '/v1/coverage', '/v1/events', '/v1/browse/sessions'],
   ...['/v1/sessions', '/v1/sessions/:id', '/v1/sessions/:id/traces', '/v1/sessions/:id/raw_turns'],
@@ -12,13 +12,13 @@ export const CORE_READS = [
   ...['/v1/cassettes', '/v1/cassettes/:name/openapi.json'],
 ];
 
-/** @param fetch answers without a token what `admitInProcess` was called for */
+/** @param fetch serves, without a token, the requests that went through `admitInProcess` */
 export function coreBinding(fetch: (request: Request) => Response | Promise<Response>): NonNullable<Env['CORE']> {
   const readable = new Hono();
-  readable.on('GET', CORE_READS, ({ req: { raw } }) => fetch(admitInProcess(ofOurs(raw))));
+  readable.on('GET', CORE_READS, ({ req: { raw } }) => fetch(admitInProcess(inProcessRequest(raw))));
   readable.notFound(unreadable);
   readable.onError((error) => {
-    throw error; // its own to handle
+    throw error; // for the cassette to handle
   });
   return {
     fetch: async (input, init) => {
@@ -35,11 +35,11 @@ export function coreBinding(fetch: (request: Request) => Response | Promise<Resp
 }
 
 const HERE = 'http://localhost';
-/** No path of these needs an escape, and one without can be read in one way only. */
+/** None of these routes needs an escape, and a path without escapes can be read in one way only. */
 const PLAIN = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 const PASSED_ON = ['accept', 'accept-encoding', 'if-none-match', 'last-event-id', 'x-request-id'];
 
-function ofOurs({ url, method, headers, signal }: Request): Request {
+function inProcessRequest({ url, method, headers, signal }: Request): Request {
   const { pathname, search } = new URL(url);
   const passed = PASSED_ON.flatMap((name): [string, string][] => {
     const value = headers.get(name);

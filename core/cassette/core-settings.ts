@@ -1,8 +1,8 @@
-/** Which settings does the service hand its own cassettes? Those that the seed puts into its configuration, under the same names. */
+/** The settings that the service passes to its own cassettes: those of the service's configuration, under the same names. */
 import type { Credentials } from '../config/credentials.ts';
 import type { Config } from '../config/schema.ts';
 
-/** By the keys that a manifest declares; what is not set is not there, so that a manifest's default holds. */
+/** By the keys that a manifest declares; what is not set is left out, so that the manifest's default applies. */
 export const coreSettings = (
   { embedding, vector_store }: Pick<Config, 'embedding' | 'vector_store'>,
   { openai, anthropic }: Credentials,

@@ -1,4 +1,4 @@
-/** What is in a folder, in one number? So that what was installed can be told from what is there now. */
+/** The digest of a folder: one hash over all that is in it, which shows whether it is still what was installed. */
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open, opendir, readlink, realpath, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
@@ -8,8 +8,9 @@ const CHUNK_BYTES = 65_536;
 
 /**
  * `sha256:<hex>` over every file under the folder, dependencies included: path, content, whether it may be executed, and where a
- * symlink leads; not over times, owners and empty folders. It is the same on every machine, in whichever order its disk lists files.
- * Nothing is left out: whatever is in the folder can be read and imported by what runs from it. Nothing is held but the names in one folder and those above it.
+ * symlink leads; not over times, owners and empty folders. It is the same on every machine, in whichever order the disk lists files.
+ * Nothing is left out: whatever is in the folder can be read and imported by the code that runs from it. Memory holds no more than the
+ * names in one folder and those above it.
  * @throws {Rejection} digest: a symlink leads out of the folder or nowhere, or something in it is no file or cannot be read
  */
 export async function digestOf(folder: string): Promise<string> {
@@ -27,7 +28,7 @@ export async function digestOf(folder: string): Promise<string> {
 
 type Walk = { root: string; hash: Hash; chunk: Buffer };
 
-/** A folder's name is sorted as if it ended with `/`, so files come in the order of their whole paths. */
+/** A folder's name is sorted as if it ended with `/`, so that files come in the order of their whole paths. */
 async function addFolder(walk: Walk, path: string): Promise<void> {
   const found: { name: string; kind: 'folder' | 'file' | 'link' }[] = [];
   for await (const entry of await opendir(join(walk.root, path))) {
@@ -64,20 +65,20 @@ async function contentDigest(file: FileHandle, chunk: Buffer): Promise<Buffer> {
 }
 
 async function addLink(walk: Walk, path: string): Promise<void> {
-  const place = join(walk.root, path);
-  const target = await readlink(place);
-  const named = resolve(place, '..', target);
-  const leads = await realpath(place).catch(() => null);
-  if (leads === null) throw refused(place, 'is a symlink that leads nowhere');
-  if (target.startsWith(sep) || !within(walk.root, named) || !within(walk.root, leads))
-    throw refused(place, 'is a symlink that leads out of the folder');
+  const link = join(walk.root, path);
+  const target = await readlink(link);
+  const resolvedTarget = resolve(link, '..', target);
+  const realTarget = await realpath(link).catch(() => null);
+  if (realTarget === null) throw refused(link, 'is a symlink that leads nowhere');
+  if (target.startsWith(sep) || !within(walk.root, resolvedTarget) || !within(walk.root, realTarget))
+    throw refused(link, 'is a symlink that leads out of the folder');
   frame(walk.hash, 'link', path, Buffer.from(target));
 }
 
 export const within = (folder: string, path: string): boolean =>
   path === folder || (!relative(folder, path).startsWith(`..${sep}`) && relative(folder, path) !== '..');
 
-/** Each part with its length before it: no two lists of files run together into the same bytes. */
+/** Each part is preceded by its length, so that no two lists of files give the same bytes. */
 function frame(hash: Hash, kind: string, path: string, content: Buffer): void {
   for (const part of [Buffer.from(kind), Buffer.from(path), content]) hash.update(`${part.length}:`).update(part);
 }

@@ -1,17 +1,17 @@
-/** Reads one large document in a thread of its own, and says what came of it. */
+/** Worker thread: reads one large document, and posts the result or why it was rejected. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type CheckedDocument, checkedDocument } from './checked-document.ts';
 import { type AdmissionStep, Rejection } from './running.ts';
 import type { Installing } from './tool-declarations.ts';
 
-/** That, or why not. */
+/** The checked document, or why it was rejected. */
 export type DocumentResult =
   | { document: CheckedDocument }
   | { step: AdmissionStep; message: string; problems: readonly string[] };
 
 const { text, installing } = workerData as { text: string; installing: Installing };
 
-const said: DocumentResult = await checkedDocument(text, installing).then(
+const result: DocumentResult = await checkedDocument(text, installing).then(
   (document) => ({ document }),
   (error: unknown) => {
     if (!(error instanceof Rejection)) throw error;
@@ -19,4 +19,4 @@ const said: DocumentResult = await checkedDocument(text, installing).then(
     return { step, message, problems };
   },
 );
-parentPort?.postMessage(said);
+parentPort?.postMessage(result);

@@ -1,4 +1,4 @@
-/** How is the user's list changed by a command? One entry at a time: every other character stays as somebody wrote it. */
+/** Edits of the user's list by commands: one entry at a time, and every other character stays as it was written. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
@@ -8,13 +8,13 @@ import { within } from './digest.ts';
 import { type PlacedJson, placedJson, type TextRange } from './json-places.ts';
 import { LIST_FILE } from './read-list.ts';
 
-/** What a command writes of an entry; members that have their default are left out. */
+/** An entry as a command writes it; members that have their default are left out. */
 export type WrittenEntry = { name: string } & Readonly<Record<string, unknown>>;
 
 /**
- * The text with this entry in the place of the one of its name, else at the end.
- * @param text of a list that can be used, or null when there is none yet
- * @param schema where a list that is new says its JSON Schema is
+ * The text with this entry instead of the one with the same name, else at the end.
+ * @param text of a valid list, or null when there is none yet
+ * @param schema the address of the JSON Schema, written into a new list
  */
 export function withEntry(text: string | null, entry: WrittenEntry, schema: string): string {
   if (text === null) return `${JSON.stringify({ $schema: schema, cassettes: [entry] }, null, 2)}\n`;
@@ -22,10 +22,10 @@ export function withEntry(text: string | null, entry: WrittenEntry, schema: stri
   const entries = namesIn(json);
   const index = entries.indexOf(entry.name);
   const step = indentStep(text);
-  const list = placeOf(json, ['cassettes']);
+  const list = rangeOf(json, ['cassettes']);
   if (index >= 0) {
-    const place = placeOf(json, ['cassettes', index]);
-    return spliced(text, place, indented(entry, step, indentAt(text, place.start)));
+    const range = rangeOf(json, ['cassettes', index]);
+    return spliced(text, range, indented(entry, step, indentAt(text, range.start)));
   }
   const last = json.place(['cassettes', entries.length - 1]);
   const indent = last ? indentAt(text, last.start) : indentAt(text, list.start) + step;
@@ -40,34 +40,34 @@ export function withoutEntry(text: string, name: string): string {
   const entries = namesIn(json);
   const index = entries.indexOf(name);
   if (index < 0) return text;
-  const place = placeOf(json, ['cassettes', index]);
-  if (entries.length === 1) return spliced(text, placeOf(json, ['cassettes']), '[]');
-  if (index > 0) return spliced(text, { start: placeOf(json, ['cassettes', index - 1]).end, end: place.end }, '');
-  return spliced(text, { start: place.start, end: placeOf(json, ['cassettes', 1]).start }, '');
+  const range = rangeOf(json, ['cassettes', index]);
+  if (entries.length === 1) return spliced(text, rangeOf(json, ['cassettes']), '[]');
+  if (index > 0) return spliced(text, { start: rangeOf(json, ['cassettes', index - 1]).end, end: range.end }, '');
+  return spliced(text, { start: range.start, end: rangeOf(json, ['cassettes', 1]).start }, '');
 }
 
-/** Whole or not at all, as every reader sees it; a symlink stays one, and its file is written. */
+/** Writes atomically, for every reader; a symlink stays one, and the file that it leads to is written. */
 export async function writeList(file: string, text: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const target = await realpath(file).catch(() => file);
   const mode = (await stat(target).catch(() => null))?.mode ?? 0o644;
-  const fresh = `${target}.${randomUUID()}.new`;
+  const temporary = `${target}.${randomUUID()}.new`;
   try {
-    const handle = await open(fresh, 'wx', mode & 0o777);
+    const handle = await open(temporary, 'wx', mode & 0o777);
     try {
       await handle.writeFile(text);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await rename(fresh, target);
+    await rename(temporary, target);
   } catch (error) {
-    await rm(fresh, { force: true });
+    await rm(temporary, { force: true });
     throw error;
   }
 }
 
-/** The user's list as a command finds it; `text` null: it is to be made. The first that exists, else in the `.svc` in use. */
+/** The user's list as a command finds it: the first file that exists, else one in the `.svc` in use; `text` null: it does not exist yet. */
 export async function usersList(candidates: readonly string[]): Promise<{ file: string; text: string | null }> {
   for (const file of candidates) {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -79,7 +79,7 @@ export async function usersList(candidates: readonly string[]): Promise<{ file: 
   return { file: candidates.at(-1) ?? LIST_FILE, text: null };
 }
 
-/** Where the JSON Schema of the list lies, as seen from the list. */
+/** The path or address of the list's JSON Schema, relative to the list. */
 export function schemaFrom(file: string): string {
   const schema = join(packageRoot(), 'core/cassette/list.schema.json');
   const path = relative(dirname(file), schema);
@@ -93,20 +93,20 @@ export function schemaFrom(file: string): string {
 const namesIn = ({ value }: PlacedJson): string[] =>
   (value as { cassettes: { name: string }[] }).cassettes.map(({ name }) => name);
 
-function placeOf(json: PlacedJson, path: readonly (string | number)[]): TextRange {
-  const place = json.place(path);
-  if (!place) throw new Error(`Cannot find ${path.join('.')} in the list`);
-  return place;
+function rangeOf(json: PlacedJson, path: readonly (string | number)[]): TextRange {
+  const range = json.place(path);
+  if (!range) throw new Error(`Cannot find ${path.join('.')} in the list`);
+  return range;
 }
 
-const spliced = (text: string, { start, end }: Pick<TextRange, 'start' | 'end'>, by: string) =>
-  text.slice(0, start) + by + text.slice(end);
+const spliced = (text: string, { start, end }: Pick<TextRange, 'start' | 'end'>, replacement: string) =>
+  text.slice(0, start) + replacement + text.slice(end);
 
-/** What the line of that offset begins with. */
+/** The indentation of the line at that offset. */
 const indentAt = (text: string, offset: number): string =>
   /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', offset - 1) + 1))?.[0] ?? '';
 
-/** One level, as this text has it. */
+/** One level of indentation, as this text has it. */
 const indentStep = (text: string): string => /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
 
 const indented = (entry: WrittenEntry, step: string, indent: string) =>

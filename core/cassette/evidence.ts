@@ -1,8 +1,8 @@
-/** Which cassettes are in, since when and why, and how far is each kept apart? What operators, and the controllers of a cluster, go by. */
+/** The evidence: which cassettes are in, since when and why, and how far each is confined. Read by operators and by controllers of a cluster. */
 import type { Installed } from './installed.ts';
 import { shownSource } from './shown-source.ts';
 
-/** Who this process is, as far as its surroundings said so. */
+/** The identity of this process, as far as its environment gives it. */
 export type Instance = {
   instance_id: string; // a UUID for each process
   started_at: string;
@@ -22,8 +22,8 @@ type Parts = {
 };
 
 /**
- * `cassettes` were looked at: admitted, stale or rejected; `unresolved_sources` could not be had, or not yet. Both together are
- * `source_count`. `ready`: every required one is in. Times are RFC 3339 in UTC, in seconds. (REFERENCE section 6.7.)
+ * `cassettes` were examined: admitted, stale or rejected; `unresolved_sources` could not be fetched, or not yet. Both together are
+ * `source_count`. `ready`: every required one is in. Times are RFC 3339 in UTC, in seconds.
  */
 export const evidenceOf = ({ instance, list, installed, now }: Parts) => ({
   schema: 'svc.evidence/v1' as const,

@@ -1,28 +1,32 @@
-/** Was what a cassette asks for granted? The operator's list says so, entry by entry. */
+/** Grants: compares what a cassette asks for with what the operator's list grants, entry by entry. */
 import { Binding, type Grants } from './list.ts';
 import type { DeclaredManifest } from './manifest.ts';
 import { Rejection } from './running.ts';
 
 export type BindingName = Grants['bindings'][number];
 
-/** What has to stand in the list for it to come in. */
+/** The grants that the list needs for the cassette to be admitted. */
 export const grantsFor = ({ bindings, depends }: DeclaredManifest): Grants => ({
   bindings: Binding.options.filter((name) => bindings[name]),
   views: [...depends.views],
   extensions: [...depends.extensions],
 });
 
-/** @param only bindings that are looked at; default: all that it asks for. @throws {Rejection} grants, naming what is missing */
+/** @param only the bindings to check; default: all that it asks for. @throws {Rejection} grants, naming what is missing */
 export function refuseUngranted(manifest: DeclaredManifest, granted: Grants, only?: readonly BindingName[]): void {
-  const asked = grantsFor(manifest);
+  const requested = grantsFor(manifest);
   const missing = [
-    ...asked.bindings
+    ...requested.bindings
       .filter((name) => (only ? only.includes(name) : true) && !granted.bindings.includes(name))
       .map((name) => `the binding "${name}"`),
-    ...(only ? [] : asked.views.filter((view) => !granted.views.includes(view)).map((view) => `the view "${view}"`)),
     ...(only
       ? []
-      : asked.extensions.filter((name) => !granted.extensions.includes(name)).map((name) => `the extension "${name}"`)),
+      : requested.views.filter((view) => !granted.views.includes(view)).map((view) => `the view "${view}"`)),
+    ...(only
+      ? []
+      : requested.extensions
+          .filter((name) => !granted.extensions.includes(name))
+          .map((name) => `the extension "${name}"`)),
   ];
   if (missing.length > 0)
     throw new Rejection('grants', `Cannot take it: it asks for what was not granted: ${missing.join(', ')}`, missing);

@@ -1,4 +1,4 @@
-/** Is it well? Asked until it says so, some times; else by its own words why not. */
+/** Health checks of a cassette: repeated a few times until one succeeds; else the reason that the cassette itself gives. */
 import { PROBLEM_TYPE } from '../http/problem.ts';
 import { Rejection, type RunningCassette } from './running.ts';
 import { textOf } from './text-of.ts';
@@ -8,34 +8,34 @@ export type HealthPatience = { tries: number; eachMs: number; betweenMs: number 
 const MOST_BYTES = 16_384;
 const MOST_CHARACTERS = 300;
 
-/** @param path its own, with query @throws {Rejection} health */
+/** @param path one of the cassette's own, with query @throws {Rejection} health */
 export async function untilHealthy(
   running: Pick<RunningCassette, 'fetch'>,
   path: string,
   { tries, eachMs, betweenMs }: HealthPatience,
   signal: AbortSignal,
 ): Promise<void> {
-  let last = '';
+  let lastFailure = '';
   for (let left = tries; left > 0 && !signal.aborted; left--) {
-    const said = await saidBy(running, path, eachMs);
-    if (said === null) return;
-    last = said;
+    const failure = await failureOf(running, path, eachMs);
+    if (failure === null) return;
+    lastFailure = failure;
     if (left > 1) await new Promise((resolve) => setTimeout(resolve, betweenMs));
   }
-  throw new Rejection('health', `Cannot take it: it is not healthy at ${path} (${last})`);
+  throw new Rejection('health', `Cannot take it: it is not healthy at ${path} (${lastFailure})`);
 }
 
-/** What it has; null: it is well. */
-async function saidBy(running: Pick<RunningCassette, 'fetch'>, path: string, ms: number): Promise<string | null> {
+/** Why one check failed; null: it is healthy. */
+async function failureOf(running: Pick<RunningCassette, 'fetch'>, path: string, ms: number): Promise<string | null> {
   const request = new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(ms) });
-  const late = new Promise<null>((resolve) => request.signal.addEventListener('abort', () => resolve(null)));
+  const timedOut = new Promise<null>((resolve) => request.signal.addEventListener('abort', () => resolve(null)));
   try {
     const response = await running.fetch(request);
     if (response.ok || !response.headers.get('content-type')?.startsWith(PROBLEM_TYPE)) {
       await response.body?.cancel();
       return response.ok ? null : `it answered ${response.status}`;
     }
-    const detail = await Promise.race([detailOf(response).catch(() => null), late]);
+    const detail = await Promise.race([detailOf(response).catch(() => null), timedOut]);
     return `it answered ${response.status}${detail === null ? '' : `: ${detail}`}`;
   } catch (error) {
     if (request.signal.aborted) return `no answer within ${ms / 1000} s`;
@@ -43,7 +43,7 @@ async function saidBy(running: Pick<RunningCassette, 'fetch'>, path: string, ms:
   }
 }
 
-/** Of a problem, on one line; null: it has none. */
+/** The `detail` of a problem response, on one line; null: it has none. */
 async function detailOf(response: Response): Promise<string | null> {
   const { detail } = (JSON.parse(await textOf(response, MOST_BYTES)) ?? {}) as { detail?: unknown };
   const line = typeof detail === 'string' ? detail.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim() : '';

@@ -1,4 +1,4 @@
-/** Which cassettes are in right now? One slot for each entry of the list in effect; an edited entry is taken out and tried anew. */
+/** The host of cassettes: one slot for each entry of the list in effect. An edited entry is withdrawn and admitted anew. */
 import { createHash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
 import { canonicalJson } from '../merkle/canonical-json.ts';
@@ -13,26 +13,26 @@ export type ListInEffect = {
   entries: readonly ListEntry[];
   /** When it was read, in RFC 3339. */
   loaded_at: string;
-  /** What is wrong with the list as it stands now; the one in effect is the last good one. */
+  /** What is wrong with the list as it is now; the one in effect is the last good one. */
   problem: string | null;
   /** The folder that an entry's relative source starts from. */
   folderOf(entry: ListEntry): string;
 };
 
-/** From outside, on its way to a cassette. */
+/** A request from outside, to be forwarded to a cassette. */
 export type CassetteRequest = Pick<Mounted, 'request' | 'caller' | 'requestId' | 'peer' | 'cut'>;
 
 export type CassetteHost = {
-  /** What is on the list, by name. Those that are switched off are not tried and not shown. */
+  /** The state of each entry of the list, sorted by name. Disabled entries are not tried and not shown. */
   installed(): Installed[];
   list(): { digest: string; count: number; loaded_at: string; problem: string | null };
-  /** Another one whenever another document, or another set of them, is served. */
+  /** Changes whenever another document, or another set of documents, is served. */
   version(): string;
-  /** From the first list on, and again whenever it was edited. Settles when what left is gone. */
+  /** Puts a list into effect: the first, and each edited one. Settles when the cassettes that left the list have been closed. */
   apply(list: ListInEffect): Promise<void>;
   /** @throws {Refusal} cassette-unknown, and as `mounted` */
   answer(name: string, call: CassetteRequest): Promise<Response>;
-  /** One of its own paths, asked on nobody's behalf: for its tools. @throws {Refusal} as above */
+  /** Requests one of its own paths, on behalf of no caller: for its tools. @throws {Refusal} as above */
   ask(name: string, request: Request): Promise<Response>;
   close(graceMs: number): Promise<void>;
 };
@@ -40,7 +40,7 @@ export type CassetteHost = {
 export type HostParts = Omit<SlotParts, 'base' | 'names' | 'retryMs' | 'refreshMs'> &
   Partial<Pick<SlotParts, 'retryMs' | 'refreshMs'>> & { limits?: MountLimits };
 
-/** A stream of a cassette that was taken off the list ends by itself within this time, or is cut. */
+/** Streams of a cassette that was taken off the list have this time to end by themselves; then they are cut. */
 const GRACE_MS = 10_000;
 const RETRY_MS = { first: 1_000, most: 30_000 };
 const REFRESH_MS = 30_000;
@@ -71,7 +71,7 @@ export function openHost(parts: HostParts): CassetteHost {
     return ending;
   };
 
-  const answering = (name: string): { slot: Slot; running: RunningCassette; shown: Installed } => {
+  const runningSlot = (name: string): { slot: Slot; running: RunningCassette; shown: Installed } => {
     const slot = slots.get(name)?.slot;
     if (!slot) throw cassetteUnknown();
     const running = slot.running();
@@ -117,13 +117,13 @@ export function openHost(parts: HostParts): CassetteHost {
       await Promise.all(gone);
     },
     async answer(name, call) {
-      const { slot, running, shown } = answering(name);
+      const { slot, running, shown } = runningSlot(name);
       const { manifest } = shown.document as NonNullable<Installed['document']>;
       const forwardAuth = manifest.bindings.forward_auth && slot.entry.grants.bindings.includes('forward_auth');
       return mounted({ ...call, name, manifest, running, forwardAuth, gone: slot.gone }, parts.limits);
     },
     async ask(name, request) {
-      const { slot, running } = answering(name);
+      const { slot, running } = runningSlot(name);
       const signal = AbortSignal.any([request.signal, slot.gone]);
       return running.fetch(new Request(request, { signal }));
     },
@@ -135,5 +135,5 @@ export function openHost(parts: HostParts): CassetteHost {
   };
 }
 
-/** Another one whenever the entry has to be tried anew. */
+/** Changes whenever the entry has to be admitted anew. */
 const keyOf = (entry: ListEntry, list: ListInEffect): string => canonicalJson([entry, list.folderOf(entry)]);

@@ -1,12 +1,12 @@
-/** What became of a source that is on the list? What the read API, the evidence, the CLI and MCP show of it. */
+/** The state of a source on the list, as the read API, the evidence, the CLI and MCP show it. */
 import type { Progress } from './contract.ts';
 import type { CassetteDocument } from './document.ts';
 import type { ListEntry } from './list.ts';
 import type { AdmissionStep, Confinement, Isolation, Liveness } from './running.ts';
 
 /**
- * `pending`: not tried yet, or being tried; `admitted`; `stale`: was admitted, a refresh failed, the last good one stays;
- * `rejected`: it was looked at and refused; `unresolved`: it could not be had.
+ * `pending`: not tried yet, or being tried; `admitted`; `stale`: was admitted, a refresh failed, the last good document stays;
+ * `rejected`: it was examined and refused; `unresolved`: it could not be fetched.
  */
 export type AdmissionState = 'pending' | 'admitted' | 'stale' | 'rejected' | 'unresolved';
 
@@ -17,18 +17,18 @@ export type Installed = {
   entry: ListEntry;
   isolation: Isolation;
   state: AdmissionState;
-  /** Since when it is in that state. */
+  /** When it entered that state. */
   since: string;
   admitted_at: string | null;
   trouble: Trouble | null;
   confinement: Confinement | null;
   liveness: Liveness | null;
-  /** `sha256:<hex>` of what was installed; null for a remote source and before it was looked at. */
+  /** `sha256:<hex>` of what was installed; null for a remote source and before it was examined. */
   source_digest: string | null;
-  /** The last good one; null until there is one. */
+  /** The last good document; null until there is one. */
   document: CassetteDocument | null;
   /** The last run of its background work. */
   last_run: { scheduled_at: string; ended_at: string | null; error: string | null } | null;
-  /** How far that is, as it told it last. */
+  /** The progress of its background work, as last reported. */
   progress: Progress | null;
 };

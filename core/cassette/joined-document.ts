@@ -1,4 +1,4 @@
-/** The joined document as text, made in a thread of its own: the authors of its parts may mean harm. */
+/** The joined document as text, made in a worker thread: the authors of its parts may mean harm. */
 import type { Document } from '../http/contract.ts';
 import { startWorker } from '../start-worker.ts';
 import type { Part } from './aggregate.ts';
@@ -9,7 +9,7 @@ const THREAD_MS = 30_000;
 export async function joinedDocument(core: Document, parts: readonly Part[]): Promise<string> {
   if (parts.length === 0) return JSON.stringify(core);
   const thread = startWorker('cassette/aggregate-worker', { core, parts });
-  let late: NodeJS.Timeout | undefined;
+  let timeout: NodeJS.Timeout | undefined;
   try {
     return await new Promise<string>((resolve, reject) => {
       const failed = (why: string) => reject(new Error(`Cannot join the documents of cassettes: the thread ${why}`));
@@ -17,10 +17,10 @@ export async function joinedDocument(core: Document, parts: readonly Part[]): Pr
         .once('message', resolve)
         .once('error', () => failed('failed'))
         .once('exit', () => failed('ended'));
-      late = setTimeout(() => failed(`took more than ${THREAD_MS / 1000} s`), THREAD_MS);
+      timeout = setTimeout(() => failed(`took more than ${THREAD_MS / 1000} s`), THREAD_MS);
     });
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeout);
     await thread.terminate();
   }
 }

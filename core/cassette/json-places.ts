@@ -1,4 +1,4 @@
-/** Where in a JSON text does each value stand? So that a message can name a line, and an edit leaves the rest as it was. */
+/** Reads JSON with the range of each value in the text, so that a message can name a line, and an edit leaves the rest as it was. */
 import { parseJson } from '../parse-json.ts';
 
 /** Offsets into the text, `end` behind the last character; `key`: where the member's name begins, in an object. */
@@ -9,11 +9,11 @@ export type JsonPath = readonly (string | number)[];
 export type PlacedJson = {
   value: unknown;
   place(path: JsonPath): TextRange | undefined;
-  /** Names that stand twice in one object, of which JSON readers see the last. */
+  /** Names that occur twice in one object, where JSON readers take the last. */
   repeated: readonly { name: string; offset: number }[];
 };
 
-/** The text is no JSON; `offset` is where that shows. */
+/** The text is no JSON; `offset` is the position of the error. */
 export class NoJson extends Error {
   override readonly name = 'NoJson';
   readonly offset: number;
@@ -30,7 +30,7 @@ const DEEPEST = 100;
 
 /** @throws {NoJson} */
 export function placedJson(text: string): PlacedJson {
-  const places = new Map<string, TextRange>();
+  const ranges = new Map<string, TextRange>();
   const repeated: { name: string; offset: number }[] = [];
   let at = text.startsWith('\uFEFF') ? 1 : 0;
 
@@ -40,11 +40,11 @@ export function placedJson(text: string): PlacedJson {
     at += found?.length ?? 0;
     return found;
   };
-  const sign = (wanted: string): boolean => {
+  const sign = (character: string): boolean => {
     token(SPACE);
-    const there = text[at] === wanted;
-    if (there) at += 1;
-    return there;
+    const matches = text[at] === character;
+    if (matches) at += 1;
+    return matches;
   };
 
   const members = (path: JsonPath, depth: number): void => {
@@ -80,7 +80,7 @@ export function placedJson(text: string): PlacedJson {
     else if (sign('[')) elements(path, depth + 1);
     else if (token(STRING) === null && token(SCALAR) === null)
       throw new NoJson(`a value must stand here${misplaced(text, at)}`, at);
-    places.set(JSON.stringify(path), { start, end: at, key });
+    ranges.set(JSON.stringify(path), { start, end: at, key });
   };
 
   value([], 0, null);
@@ -88,12 +88,12 @@ export function placedJson(text: string): PlacedJson {
   if (at < text.length) throw new NoJson('the text must end here', at);
   return {
     value: parseJson(text.replace(/^\uFEFF/, '')),
-    place: (path) => places.get(JSON.stringify(path)),
+    place: (path) => ranges.get(JSON.stringify(path)),
     repeated,
   };
 }
 
-/** What people write where JSON wants something else. */
+/** A hint for common mistakes in hand-written JSON. */
 function misplaced(text: string, at: number): string {
   if (at >= text.length) return ', where the text ends';
   if (text.startsWith('//', at) || text.startsWith('/*', at)) return '; there are no comments in JSON';

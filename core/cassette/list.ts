@@ -1,4 +1,4 @@
-/** Which cassettes does the operator want? Entries of `cassette.manifest.json`: ours, extended or replaced by name by the user's. */
+/** The operator's list of cassettes: entries of `cassette.manifest.json`, ours extended or replaced by name by the user's. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../merkle/canonical-json.ts';
@@ -8,7 +8,7 @@ export const CassetteName = z
   .regex(/^[a-z][a-z0-9-]{0,30}[a-z0-9]$/, 'must be 2 to 32 of a-z, 0-9 and -, beginning with a letter')
   .refine((name) => !reserved(name), 'is reserved');
 
-/** Names that a route, a role or a tool of ours has already. */
+/** Names that a route, a role or a tool of ours uses. */
 export const reserved = (name: string): boolean =>
   name === 'svc' || name === 'public' || name.startsWith('pg-') || name.startsWith('svc-');
 
@@ -51,12 +51,12 @@ export const ListFile = z.strictObject({
 });
 export type ListFile = z.infer<typeof ListFile>;
 
-/** The user's entries take the place of ours that have the same name; in the order of names. */
+/** Both lists as one, sorted by name; the user's entries replace ours of the same name. */
 export const merged = (builtIn: readonly ListEntry[], users: readonly ListEntry[]): ListEntry[] =>
   [...new Map([...builtIn, ...users].map((entry) => [entry.name, entry])).values()].sort((one, other) =>
     one.name < other.name ? -1 : 1,
   );
 
-/** `sha256:<hex>` of what is in effect, in canonical JSON: another one whenever anything in it changes. */
+/** `sha256:<hex>` over the list in effect, in canonical JSON: it changes whenever anything in it changes. */
 export const listDigest = (entries: readonly ListEntry[]): string =>
   `sha256:${createHash('sha256').update(canonicalJson(entries)).digest('hex')}`;

@@ -1,4 +1,4 @@
-/** What does a cassette say of itself? `svc.cassette/v1`, checked to the last key, with its defaults filled in. */
+/** A cassette's manifest, `svc.cassette/v1`: its schema, checked to the last key, with its defaults filled in. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../merkle/canonical-json.ts';
@@ -7,7 +7,7 @@ import { rejection } from './problems.ts';
 import { Rejection } from './running.ts';
 import { type DeclaredSetting, settingProblem } from './setting-value.ts';
 
-/** Rules over several members are looked at even where a member is wrong, so that one look tells everything. */
+/** Rules over several members are checked even where a member is wrong, so that one check finds every problem. */
 const ALWAYS = { when: () => true };
 
 const text = (most: number) => z.string().min(1, 'must not be empty').max(most, `must have at most ${most} characters`);
@@ -49,7 +49,7 @@ const common = {
   description: text(2000).optional(),
 };
 
-/** A default is checked below, together with what bounds it. */
+/** A default is checked below, together with its bounds. */
 const anything = z.unknown().optional();
 
 const Setting = z
@@ -80,17 +80,17 @@ const Setting = z
     }),
     z.strictObject({ ...common, type: z.literal('json'), default: anything }),
   ])
-  .superRefine((given, ctx) => {
-    if (typeof given !== 'object' || given === null) return;
-    const setting = given as Partial<DeclaredSetting>;
-    const wrong = (path: string, message: string) => ctx.addIssue({ code: 'custom', path: [path], message });
+  .superRefine((input, ctx) => {
+    if (typeof input !== 'object' || input === null) return;
+    const setting = input as Partial<DeclaredSetting>;
+    const addProblem = (path: string, message: string) => ctx.addIssue({ code: 'custom', path: [path], message });
     if (typeof setting.min === 'number' && typeof setting.max === 'number' && setting.min > setting.max)
-      wrong('min', 'must not be above max');
+      addProblem('min', 'must not be above max');
     if (!('default' in setting) || setting.default === undefined) return;
-    if (setting.secret === true) wrong('default', 'must be left out: a secret has none');
+    if (setting.secret === true) addProblem('default', 'must be left out: a secret has none');
     else {
       const problem = settingProblem(setting as DeclaredSetting, setting.default);
-      if (problem) wrong('default', problem);
+      if (problem) addProblem('default', problem);
     }
   }, ALWAYS);
 
@@ -180,22 +180,22 @@ export const Manifest = z.strictObject({
     .optional(),
 });
 
-/** A manifest with its defaults, as it was written otherwise; `api.prefix_path` is empty where there is none. */
+/** A manifest as it was written, with its defaults filled in; `api.prefix_path` is empty where there is none. */
 export type DeclaredManifest = Omit<z.output<typeof Manifest>, 'config'> & { config: DeclaredSetting[] };
 
-/** @throws {Rejection} manifest, with every problem: where it is, and what would do */
+/** @throws {Rejection} manifest, with every problem: where it is, and what would be valid */
 export function parseManifest(value: unknown): DeclaredManifest {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Rejection(
       'manifest',
       `Cannot read the manifest: ${value === undefined ? 'there is none' : 'it is no object'}`,
     );
-  const read = Manifest.safeParse(value);
-  if (!read.success) {
-    const problems = read.error.issues.flatMap((issue) => problemsOf(issue));
+  const result = Manifest.safeParse(value);
+  if (!result.success) {
+    const problems = result.error.issues.flatMap((issue) => problemsOf(issue));
     throw rejection('manifest', 'Cannot read the manifest', problems);
   }
-  const { api, ...rest } = read.data;
+  const { api, ...rest } = result.data;
   return { ...rest, api: { ...api, prefix_path: api.prefix_path === '/' ? '' : api.prefix_path } };
 }
 
@@ -218,14 +218,14 @@ export function manifestDigest(manifest: DeclaredManifest): string {
   return `sha256:${createHash('sha256').update(canonicalJson(sorted)).digest('hex')}`;
 }
 
-/** How a key ends in the environment: `model.name` is `MODEL_NAME` of `SVC_CASSETTE_<NAME>_MODEL_NAME`. */
+/** A key's part of its variable's name: `MODEL_NAME` of `SVC_CASSETTE_<NAME>_MODEL_NAME` for `model.name`. */
 export const environmentName = (key: string): string => key.toUpperCase().replaceAll('.', '_');
 
-/** The part of a path before what is its own: `/api/search`. */
+/** The prefix of the cassette's own paths: `/api/search`. */
 export const ownPrefix = ({ api, cassette }: Pick<DeclaredManifest, 'api' | 'cassette'>): string =>
   [api.prefix_path, cassette.name].map((part) => (part === '' ? '' : `/${part}`)).join('');
 
-/** @param module what the module says of itself @throws {Rejection} manifest: its document says something else */
+/** @param module the module's manifest @throws {Rejection} manifest: that of its document differs */
 export function refuseOtherManifest(module: unknown, document: DeclaredManifest): void {
   if (manifestDigest(parseManifest(module)) !== manifestDigest(document))
     throw new Rejection(
@@ -234,7 +234,7 @@ export function refuseOtherManifest(module: unknown, document: DeclaredManifest)
     );
 }
 
-/** One line for each thing that is wrong: `config[2].default: must be …`. */
+/** One line for each problem: `config[2].default: must be …`. */
 function problemsOf(issue: z.core.$ZodIssue): string[] {
   const where = issue.path.reduce<string>(
     (path, part) => (typeof part === 'number' ? `${path}[${part}]` : `${path}${path === '' ? '' : '.'}${String(part)}`),

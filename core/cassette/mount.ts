@@ -1,4 +1,4 @@
-/** How does a request reach a cassette, and its answer come back? As streams, without credentials, and bounded where a caller could hurt. */
+/** Forwards a request to a cassette, and its response back: as streams, without credentials, and with limits against harmful callers. */
 import { redactedHeader } from '../capture/redact.ts';
 import { Refusal } from '../errors.ts';
 import { REDACTED } from '../redaction/shapes.ts';
@@ -7,7 +7,7 @@ import { type DeclaredManifest, ownPrefix } from './manifest.ts';
 import { CassetteDown, type RunningCassette } from './running.ts';
 
 export type Mounted = {
-  /** As it came to the read API. */
+  /** The request as it came to the read API. */
   request: Request;
   /** Installed name. */
   name: string;
@@ -15,21 +15,24 @@ export type Mounted = {
   running: RunningCassette;
   /** `forward_auth` was asked for and granted. */
   forwardAuth: boolean;
-  /** Whom the gateway vouches for. */
+  /** The caller that the gateway has authenticated; null: none. */
   caller: string | null;
   requestId: string;
   /** The caller's address; null where there is no socket. */
   peer: string | null;
   /** Aborts when the cassette is withdrawn for good. */
   gone: AbortSignal;
-  /** Ends the connection under an answer that cannot be finished. Absent: its stream fails. */
+  /** Closes the connection of a response that cannot be completed. Absent: the stream of the response fails. */
   cut?: (why: string) => void;
 };
 
 export type MountLimits = { requestBytes: number; idleMs: number };
 export const LIMITS: MountLimits = { requestBytes: 32 * 1024 * 1024, idleMs: 120_000 };
 
-/** @param mount of any method but TRACE, which no cassette is asked for @throws {Refusal} body-too-large, cassette-unavailable, cassette-broken, cassette-late */
+/**
+ * @param mount its request has any method but TRACE, which is never forwarded
+ * @throws {Refusal} body-too-large, cassette-unavailable, cassette-broken, cassette-late
+ */
 export async function mounted(mount: Mounted, { requestBytes, idleMs }: MountLimits = LIMITS): Promise<Response> {
   const { request, name, running, gone } = mount;
   if (Number(request.headers.get('content-length') ?? 0) > requestBytes) throw tooLarge(requestBytes);
@@ -37,19 +40,19 @@ export async function mounted(mount: Mounted, { requestBytes, idleMs }: MountLim
   const signal = AbortSignal.any([request.signal, gone, ending.signal]);
   const idle = idleTimer(idleMs, () => ending.abort());
   const body = request.body && bounded(request.body, requestBytes, idle.moved);
-  const asked = new Request(localAddress(mount), {
+  const forwarded = new Request(localAddress(mount), {
     method: request.method,
-    headers: inwards(mount),
+    headers: requestHeaders(mount),
     signal,
     redirect: 'manual',
     ...(body ? { body: body.stream, duplex: 'half' } : {}),
   } as RequestInit);
 
   try {
-    const response = await Promise.race([running.fetch(asked), idle.late]);
+    const response = await Promise.race([running.fetch(forwarded), idle.late]);
     return new Response(response.body && watched(response.body, idleMs, signal, ending, mount), {
       status: response.status,
-      headers: outwards(response.headers, name),
+      headers: responseHeaders(response.headers, name),
     });
   } catch (error) {
     if (body?.over()) throw tooLarge(requestBytes);
@@ -84,12 +87,12 @@ function localAddress({ request, manifest, forwardAuth }: Mounted): string {
   return `http://cassette${forwardAuth ? target : redactUrl(target)}`;
 }
 
-/** Of a connection, not of a message (RFC 9110, 7.6.1). */
+/** Headers of a connection, not of a message (RFC 9110, 7.6.1). */
 const HOP_BY_HOP = [
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['proxy-authenticate', 'proxy-authorization', 'expect', 'host', 'content-length'],
 ];
-function inwards({ request, name, forwardAuth, caller, requestId, peer }: Mounted): Headers {
+function requestHeaders({ request, name, forwardAuth, caller, requestId, peer }: Mounted): Headers {
   const headers = new Headers(request.headers);
   dropHopByHop(headers);
   for (const header of [...headers.keys()])
@@ -107,20 +110,20 @@ function inwards({ request, name, forwardAuth, caller, requestId, peer }: Mounte
   return headers;
 }
 
-/** Those that are credentials go; from others only what is one in their values. */
+/** Drops headers that are credentials; from the values of others only what is a credential is removed. */
 function dropCredentials(headers: Headers): void {
   for (const [name, value] of [...headers]) {
-    const left = redactedHeader(name, value);
-    if (left === REDACTED) headers.delete(name);
-    else if (left !== value) headers.set(name, left);
+    const redacted = redactedHeader(name, value);
+    if (redacted === REDACTED) headers.delete(name);
+    else if (redacted !== value) headers.set(name, redacted);
   }
 }
 
 /**
- * What it may not say for us: cookies of our origin, who else may read here, and under which id the request is spoken of. A page of
- * its own is shown in an origin of its own, from which nothing of ours can be read.
+ * Drops the headers that only the service may set: cookies of its origin, CORS, the request id. A page of the cassette is sandboxed into
+ * an origin of its own, from which nothing of ours can be read.
  */
-function outwards(from: Headers, name: string): Headers {
+function responseHeaders(from: Headers, name: string): Headers {
   const length = from.get('content-length');
   const headers = new Headers(from);
   dropHopByHop(headers);
@@ -137,11 +140,12 @@ const OURS = [
 ];
 
 function dropHopByHop(headers: Headers): void {
-  const named = (headers.get('connection') ?? '').split(',').map((name) => name.trim().toLowerCase());
-  for (const name of [...HOP_BY_HOP, ...named]) if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) headers.delete(name);
+  const connectionHeaders = (headers.get('connection') ?? '').split(',').map((name) => name.trim().toLowerCase());
+  for (const name of [...HOP_BY_HOP, ...connectionHeaders])
+    if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) headers.delete(name);
 }
 
-/** @param moved hears that more of it was taken */
+/** Limits the body to `most` bytes. @param moved called for each chunk that is read */
 function bounded(body: ReadableStream<Uint8Array>, most: number, moved: () => void) {
   let bytes = 0;
   const count = new TransformStream<Uint8Array, Uint8Array>({
@@ -155,7 +159,7 @@ function bounded(body: ReadableStream<Uint8Array>, most: number, moved: () => vo
   return { stream: body.pipeThrough(count), over: () => bytes > most };
 }
 
-/** The time until the head of the answer, in which nothing of the body moves either: a slow upload is no fault of the cassette. */
+/** Timeout until the head of the response, restarted by each chunk of the request body: a slow upload is no fault of the cassette. */
 function idleTimer(ms: number, passed: () => void) {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -165,18 +169,18 @@ function idleTimer(ms: number, passed: () => void) {
       passed();
     }, ms);
   });
-  late.catch(() => {}); // it may pass after the answer, when nobody waits for it
+  late.catch(() => {}); // it may reject after the response, when nobody awaits it
   return {
     late,
     moved: () => void timer?.refresh(),
     stop: () => {
       clearTimeout(timer);
-      timer = undefined; // what is cleared would be begun anew by its refresh
+      timer = undefined; // refresh would start a cleared timer again
     },
   };
 }
 
-/** Cut when no byte comes for so long though one is waited for; a reader that takes its time is no fault of the cassette. */
+/** Cuts a response when no byte comes within `idleMs` of being read; a slow reader is no fault of the cassette. */
 function watched(
   body: ReadableStream<Uint8Array>,
   idleMs: number,
@@ -187,7 +191,7 @@ function watched(
   const reader = body.getReader();
   let over = false;
   let aborted = () => {};
-  /** @returns false: it was over already */
+  /** @returns false: it had ended already */
   const end = (): boolean => {
     signal.removeEventListener('abort', aborted);
     const first = !over;
@@ -199,7 +203,7 @@ function watched(
     ending.abort();
     void reader.cancel(new Error(why)).catch(() => {});
     if (!cut) return controller.error(new Error(`Cannot send on: ${why}`));
-    if (!request.signal.aborted) cut(why); // an error in the stream would be written into the body by the adaptor
+    if (!request.signal.aborted) cut(why); // the adaptor would write a stream error into the body
     controller.close();
   };
   return new ReadableStream<Uint8Array>({

@@ -1,4 +1,4 @@
-/** What stands where in an OpenAPI 3.1 document? So that references and names are told from examples that only look like them. */
+/** The structure of an OpenAPI 3.1 document: tells references and names from examples that only look like them. */
 
 export type Node = { [key: string]: unknown };
 export type OpenApi = Node & { openapi: string; paths: { [path: string]: Node } };
@@ -20,7 +20,7 @@ export type ShapeKind =
   | 'example'
   | 'securityScheme'
   | 'plain';
-/** `named`: by names that may be anything; `fields`: by names beside which extensions may stand. */
+/** `named`: a map with arbitrary names; `fields`: a map in which names with `x-` are extensions. */
 type Child = { kind: ShapeKind; holds: 'one' | 'list' | 'named' | 'fields' };
 
 export const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
@@ -31,7 +31,7 @@ const map = (kind: ShapeKind): Child => ({ kind, holds: 'named' });
 const fields = (kind: ShapeKind): Child => ({ kind, holds: 'fields' });
 const each = (keys: readonly string[], child: Child) => Object.fromEntries(keys.map((key) => [key, child]));
 
-/** Members that are not named hold values, text or extensions. `*`: any member, extensions apart. */
+/** Members that are not listed hold values, text or extensions. `*`: any member but extensions. */
 const SHAPE: Readonly<Record<ShapeKind, Readonly<Record<string, Child>>>> = {
   document: {
     paths: fields('pathItem'),
@@ -77,7 +77,7 @@ const SHAPE: Readonly<Record<ShapeKind, Readonly<Record<string, Child>>>> = {
   plain: {},
 };
 
-/** Under `components`, where a reference from such a place may lead. */
+/** The section of `components` that a reference from such an object may lead to. */
 export const SECTION: Readonly<Partial<Record<ShapeKind, string>>> = {
   schema: 'schemas',
   response: 'responses',
@@ -104,23 +104,24 @@ const isExtension = (key: string) => key.startsWith('x-');
 
 export type Path = readonly (string | number)[];
 
-/** Every object of the document that OpenAPI gives a meaning, from the outside in. */
+/** Visits every object of the document to which OpenAPI gives a meaning, outer ones first. */
 export function visit(
   node: unknown,
   kind: ShapeKind,
-  seen: (node: Node, kind: ShapeKind, path: Path) => void,
+  visitor: (node: Node, kind: ShapeKind, path: Path) => void,
   path: Path = [],
 ): void {
   if (!isNode(node)) return;
-  seen(node, kind, path);
+  visitor(node, kind, path);
   for (const [key, value] of Object.entries(node)) {
     const child = childOf(kind, key);
     if (!child) continue;
-    for (const [place, held] of heldBy(child, value)) visit(held, child.kind, seen, [...path, key, ...place]);
+    for (const [location, childNode] of childrenOf(child, value))
+      visit(childNode, child.kind, visitor, [...path, key, ...location]);
   }
 }
 
-function heldBy({ holds }: Child, value: unknown): [place: Path, held: unknown][] {
+function childrenOf({ holds }: Child, value: unknown): [place: Path, held: unknown][] {
   if (holds === 'one') return [[[], value]];
   if (holds === 'list') return Array.isArray(value) ? value.map((held, index) => [[index], held]) : [];
   if (!isNode(value)) return [];
@@ -129,7 +130,7 @@ function heldBy({ holds }: Child, value: unknown): [place: Path, held: unknown][
     .map(([key, held]) => [[key], held]);
 }
 
-/** The document with each such object replaced, from the outside in: `change` gets it as it was, and what it returns is walked on. */
+/** The document with each such object replaced, outer ones first: `change` gets the original, and its result is walked further. */
 export function changed(node: unknown, kind: ShapeKind, change: (node: Node, kind: ShapeKind) => Node): unknown {
   if (!isNode(node)) return node;
   return mapped(change(node, kind), (value, key) => {
@@ -161,7 +162,7 @@ export function pointerParts(reference: string): string[] | null {
 export const pointerOf = (parts: readonly string[]): string =>
   `#/${parts.map((part) => encodeURI(part.replaceAll('~', '~0').replaceAll('/', '~1')).replaceAll('#', '%23')).join('/')}`;
 
-/** What stands there; undefined: nothing. */
+/** The value at that path; undefined: there is none. */
 export function standsAt(document: unknown, parts: readonly string[]): unknown {
   let at: unknown = document;
   for (const part of parts) {

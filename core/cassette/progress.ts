@@ -1,9 +1,9 @@
-/** Can what a cassette tells of its progress be believed? Only whole numbers that are exact; twin of child/progress.mjs. */
+/** Parses the progress that a cassette reports: only exact whole numbers are accepted. Twin of child/progress.mjs. */
 import type { Progress } from './contract.ts';
 
-/** null: it is none. */
-export function progressOf(told: unknown): Progress | null {
-  const { done, pending, failed } = (told ?? {}) as Partial<Record<keyof Progress, unknown>>;
+/** null: it is no valid progress. */
+export function progressOf(input: unknown): Progress | null {
+  const { done, pending, failed } = (input ?? {}) as Partial<Record<keyof Progress, unknown>>;
   return isCount(done) && isCount(pending) && isCount(failed) ? { done, pending, failed } : null;
 }
 

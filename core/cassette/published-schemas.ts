@@ -1,9 +1,9 @@
-/** By which JSON Schemas can an editor check what is written by hand? A list and a manifest, as they are before defaults. */
+/** The JSON Schemas with which an editor checks a list or a manifest, as they are written: before defaults are filled in. */
 import { z } from 'zod';
 import { ListFile } from './list.ts';
 import { Manifest } from './manifest.ts';
 
-/** By file beside this one. A `$schema` in a file may point there, for example `./node_modules/svc/core/cassette/list.schema.json`. */
+/** By the name of a file beside this one. A `$schema` in a file may point there, for example `./node_modules/svc/core/cassette/list.schema.json`. */
 export const publishedSchemas = (): Readonly<Record<string, object>> => ({
   'list.schema.json': published(ListFile, 'cassette.manifest.json: the cassettes that an operator wants'),
   'manifest.schema.json': published(Manifest, 'svc.cassette/v1: what a cassette says of itself'),

@@ -1,4 +1,4 @@
-/** What do the lists say? Ours, which comes with the package, and the user's, read and checked. */
+/** Reads and checks both lists: ours, which comes with the package, and the user's. */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { z } from 'zod';
@@ -9,13 +9,13 @@ import { Grants, ListEntry, ListFile, merged } from './list.ts';
 
 export const LIST_FILE = 'cassette.manifest.json';
 
-/** As an entry's source: that of ours with the same name, and of its members those that the entry does not have. */
+/** As an entry's source: the built-in entry of the same name, whose members fill in those that the entry does not have. */
 export const BUILT_IN = 'built-in';
 
 /** `candidates`: the first that exists is the user's. */
 export type ListFiles = { builtIn: string; candidates: readonly string[] };
 
-/** @param folder the `.svc` in effect @param built_in whether ours counts */
+/** @param folder the `.svc` in effect @param built_in whether our list is used */
 export function listFiles({
   cwd,
   folder,
@@ -28,19 +28,19 @@ export function listFiles({
   const ours = join(packageRoot(), LIST_FILE);
   const builtIn = built_in ? ours : join(packageRoot(), 'none', LIST_FILE);
   const candidates = [join(cwd, LIST_FILE), join(folder, LIST_FILE)];
-  return { builtIn, candidates: candidates.filter((path) => path !== ours) }; // in our own folder the first is ours
+  return { builtIn, candidates: candidates.filter((path) => path !== ours) }; // in our own folder the first candidate is our list
 }
 
 export type ReadLists = {
-  /** What is wanted, in the order of names. */
+  /** The entries of both lists, sorted by name. */
   list: ListEntry[];
   /** The user's file; null when there is none. */
   file: string | null;
-  /** Where the relative source of an entry begins. */
+  /** The folder to which the relative source of an entry refers. */
   folderOf(entry: ListEntry): string;
 };
 
-/** A list that cannot be used; the message names file, line and column, and what would do. */
+/** A list that cannot be used; the message names file, line and column, and what would be valid. */
 export class BadList extends Error {
   override readonly name = 'BadList';
 }
@@ -70,50 +70,50 @@ async function textOf(file: string): Promise<string | null> {
 
 /** @throws {BadList} */
 export function readLists({ ours, users }: ListTexts): ReadLists {
-  const mine = ours.text === null ? [] : entriesOf(ours.text, ours.file, []);
+  const builtInEntries = ours.text === null ? [] : entriesOf(ours.text, ours.file, []);
   if (users.file === null || users.text === null)
     return {
       list: merged(
-        mine.map(({ entry }) => entry),
+        builtInEntries.map(({ entry }) => entry),
         [],
       ),
       file: null,
       folderOf: () => dirname(ours.file),
     };
-  const theirs = entriesOf(users.text, users.file, mine);
+  const userEntries = entriesOf(users.text, users.file, builtInEntries);
   const list = merged(
-    mine.map(({ entry }) => entry),
-    theirs.map(({ entry }) => entry),
+    builtInEntries.map(({ entry }) => entry),
+    userEntries.map(({ entry }) => entry),
   );
-  const own = new Set(theirs.filter(({ inherits }) => !inherits).map(({ entry }) => entry.name));
+  const ownNames = new Set(userEntries.filter(({ inherits }) => !inherits).map(({ entry }) => entry.name));
   const folder = dirname(users.file);
-  return { list, file: users.file, folderOf: ({ name }) => (own.has(name) ? folder : dirname(ours.file)) };
+  return { list, file: users.file, folderOf: ({ name }) => (ownNames.has(name) ? folder : dirname(ours.file)) };
 }
 
-type ReadEntry = { entry: ListEntry; given: Record<string, unknown>; inherits: boolean };
+type ReadEntry = { entry: ListEntry; written: Record<string, unknown>; inherits: boolean };
 
 function entriesOf(text: string, file: string, builtIn: readonly ReadEntry[]): ReadEntry[] {
   const json = parsed(text, file);
   const inherits: boolean[] = [];
-  const wanted = withBuiltIn(json.value, (given, index) => {
-    inherits[index] = given.source === BUILT_IN;
-    if (!inherits[index]) return given;
-    const ours = builtIn.find(({ entry }) => entry.name === given.name);
-    if (ours) return { ...ours.given, ...given, source: ours.entry.source };
+  const resolved = withBuiltIn(json.value, (written, index) => {
+    inherits[index] = written.source === BUILT_IN;
+    if (!inherits[index]) return written;
+    const ours = builtIn.find(({ entry }) => entry.name === written.name);
+    if (ours) return { ...ours.written, ...written, source: ours.entry.source };
     const names = builtIn.map(({ entry }) => `'${entry.name}'`).join(', ');
     const which = names === '' ? 'there is none' : `there are ${names}`;
     throw bad(file, text, json, ['cassettes', index, 'source'], `no cassette of that name is built in; ${which}`);
   });
-  const read = ListFile.safeParse(wanted);
-  if (!read.success) throw bad(file, text, json, ...firstProblem(read.error, json));
-  const { cassettes } = read.data;
+  const result = ListFile.safeParse(resolved);
+  if (!result.success) throw bad(file, text, json, ...firstProblem(result.error, json));
+  const { cassettes } = result.data;
   cassettes.forEach(({ name }, index) => {
     if (cassettes.findIndex((other) => other.name === name) === index) return;
     const why = `'${name}' stands in this list twice; take one away, or give it another name`;
     throw bad(file, text, json, ['cassettes', index, 'name'], why);
   });
-  const given = (wanted as { cassettes: Record<string, unknown>[] }).cassettes;
-  return cassettes.map((entry, i) => ({ entry, given: given[i] ?? {}, inherits: inherits[i] ?? false }));
+  const writtenEntries = (resolved as { cassettes: Record<string, unknown>[] }).cassettes;
+  return cassettes.map((entry, i) => ({ entry, written: writtenEntries[i] ?? {}, inherits: inherits[i] ?? false }));
 }
 
 function parsed(text: string, file: string): PlacedJson {
@@ -128,15 +128,15 @@ function parsed(text: string, file: string): PlacedJson {
   }
 }
 
-/** Each entry that is an object, as `change` wants it; everything else stays for the schema to refuse. */
+/** Each entry that is an object, changed by `change`; everything else stays for the schema to refuse. */
 function withBuiltIn(
   value: unknown,
-  change: (given: Record<string, unknown>, index: number) => Record<string, unknown>,
+  change: (written: Record<string, unknown>, index: number) => Record<string, unknown>,
 ): unknown {
   if (!isObject(value) || !Array.isArray(value.cassettes)) return value;
   return {
     ...value,
-    cassettes: value.cassettes.map((given: unknown, index) => (isObject(given) ? change(given, index) : given)),
+    cassettes: value.cassettes.map((written: unknown, index) => (isObject(written) ? change(written, index) : written)),
   };
 }
 
@@ -144,7 +144,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function firstProblem({ issues }: z.ZodError, json: PlacedJson): [JsonPath, string] {
-  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]; // a typo is why another is missing
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]; // a typo explains why another member is missing
   if (!issue) return [[], 'is no list of cassettes'];
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   if (issue.code === 'unrecognized_keys') {
@@ -157,10 +157,10 @@ function firstProblem({ issues }: z.ZodError, json: PlacedJson): [JsonPath, stri
     ];
   }
   if (issue.code === 'invalid_type' && json.place(path) === undefined) return [path, `${named(path)} is missing`];
-  return [path, `${named(path)} ${said(issue.message)}`];
+  return [path, `${named(path)} ${problemText(issue.message)}`];
 }
 
-const said = (message: string) =>
+const problemText = (message: string) =>
   message
     .replace(/^Invalid input: expected (\w+), received \w+$/, 'must be of type $1')
     .replace(/^Invalid option: expected one of /, 'must be one of ')
@@ -177,11 +177,11 @@ const named = (path: JsonPath): string =>
     ? 'the whole'
     : path.map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`)).join('');
 
-/** At the value, or at the nearest that is there around it. */
+/** An error at the value, or at the nearest existing value around it. */
 function bad(file: string, text: string, json: PlacedJson, path: JsonPath, why: string): BadList {
   for (let inner = path; ; inner = inner.slice(0, -1)) {
-    const place = json.place(inner);
-    if (place) return new BadList(`${at(file, text, (inner === path ? place.key : null) ?? place.start)}: ${why}`);
+    const range = json.place(inner);
+    if (range) return new BadList(`${at(file, text, (inner === path ? range.key : null) ?? range.start)}: ${why}`);
     if (inner.length === 0) return new BadList(`Cannot use the list of cassettes '${file}': ${why}`);
   }
 }

@@ -1,4 +1,4 @@
-/** Do the references of an OpenAPI document lead somewhere, and to an end? Only within the document, and never round in a circle. */
+/** Checks the references of an OpenAPI document: each leads to something within the document, and none leads in a circle. */
 import {
   isNode,
   type Node,
@@ -12,10 +12,10 @@ import {
   visit,
 } from './openapi-shape.ts';
 
-/** Every one that leads nowhere, or in a circle that a reader would never leave. Recursion through members and items is fine. */
+/** Every reference that leads nowhere, or in an endless circle. Recursion through members and items is fine. */
 export function referenceProblems(document: OpenApi): string[] {
   const problems: string[] = [];
-  const leading = new Map<Node, Path>();
+  const references = new Map<Node, Path>();
   visit(document, 'document', (node, kind, path) => {
     const wrong = (what: string) => problems.push(`${placeOf(path)}: ${what}`);
     for (const keyword of kind === 'schema' ? REBASING : [])
@@ -29,15 +29,15 @@ export function referenceProblems(document: OpenApi): string[] {
     if (!(kind in SECTION)) return;
     const problem = problemOf(document, reference, kind, node.$ref !== undefined);
     if (problem) wrong(problem);
-    else leading.set(node, path);
+    else references.set(node, path);
   });
   if (problems.length > 0) return problems;
-  return [...leading].flatMap(([node, path]) =>
-    endless(document, node) ? [`${placeOf(path)}: refers in a circle`] : [],
+  return [...references].flatMap(([node, path]) =>
+    isCircular(document, node) ? [`${placeOf(path)}: refers in a circle`] : [],
   );
 }
 
-/** They would give references in and around them another meaning than the document's. */
+/** Keywords that change the base against which references in and around them are resolved. */
 const REBASING = ['$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor'];
 
 function problemOf(document: OpenApi, reference: unknown, kind: ShapeKind, named: boolean): string | null {
@@ -56,7 +56,7 @@ function problemOf(document: OpenApi, reference: unknown, kind: ShapeKind, named
 const IN_PLACE = ['not', 'if', 'then', 'else'];
 const IN_PLACE_LISTS = ['allOf', 'anyOf', 'oneOf'];
 
-/** What has to be read to know what this is: where it refers to, and schemas that apply to the same value. */
+/** The nodes that this one depends on: the target of its reference, and schemas that apply to the same value. */
 const nextOf = (document: OpenApi, node: Node): Node[] => {
   const parts = typeof node.$ref === 'string' ? pointerParts(node.$ref) : null;
   return [
@@ -69,8 +69,8 @@ const nextOf = (document: OpenApi, node: Node): Node[] => {
 
 const known = new WeakMap<Node, 'open' | 'fine'>();
 
-/** Depth first without recursion, since a chain may be as long as the document. Each node is looked at once. */
-function endless(document: OpenApi, from: Node): boolean {
+/** Depth first without recursion, since a chain may be as long as the document. Each node is visited once. */
+function isCircular(document: OpenApi, from: Node): boolean {
   if (known.get(from) === 'fine') return false;
   const stack = [{ node: from, next: nextOf(document, from) }];
   known.set(from, 'open');

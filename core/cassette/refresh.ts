@@ -1,4 +1,4 @@
-/** Is what was admitted still what it was? A remote source is asked for its document again; the others are what was started. */
+/** Refreshes what was admitted: the document of a remote source is fetched again; other sources are what was started. */
 import type { Admitted } from './admission.ts';
 import { type CassetteDocument, openapiDigest, readDocument } from './document.ts';
 import { documentText } from './document-text.ts';
@@ -6,12 +6,12 @@ import { refuseUngranted } from './grants.ts';
 import type { ListEntry } from './list.ts';
 import { Rejection } from './running.ts';
 
-/** The document, when it is another one now; null when nothing changed. @throws {Rejection} the last good one stays in use */
+/** The new document; null when nothing changed. @throws {Rejection} the last good document stays in use */
 export async function refreshed(entry: ListEntry, { running, document }: Admitted): Promise<CassetteDocument | null> {
-  if (running.loaded) return null; // whether it is up, it says itself
+  if (running.loaded) return null; // `liveness` shows whether it is up
   const { pathname, search } = new URL(entry.source);
   const text = await documentText(running, `${pathname}${search}`, { step: 'resolve' });
-  if (openapiDigest(text) === document.openapi_digest) return null; // reading it is dear
+  if (openapiDigest(text) === document.openapi_digest) return null; // parsing it is expensive
   const read = await readDocument(text, { name: entry.name, isolation: 'remote' });
   if (entry.digest !== undefined)
     throw new Rejection('digest', 'Cannot take its new document: it is not what was pinned');

@@ -1,4 +1,4 @@
-/** How does a cassette's document read where it is mounted? Its paths are those of the read API, and so is who gets in. */
+/** Rewrites a cassette's document for where it is mounted: paths and security are those of the read API. */
 import {
   changed,
   METHODS,
@@ -10,7 +10,7 @@ import {
   type ShapeKind,
 } from './openapi-shape.ts';
 
-/** Where everything of an installation stands. */
+/** The path below which an installation is mounted. */
 export const mountOf = (installed: string): string => `/v1/cassettes/${installed}`;
 
 const SECURITY = [{ bearer: [] }, {}];
@@ -19,18 +19,18 @@ const BEARER = { type: 'http', scheme: 'bearer', description: 'Asked for where t
 type Mounting = {
   /** Installed name. */
   name: string;
-  /** What stands before everything of its own: `/api/search`. */
+  /** The prefix of the cassette's own paths: `/api/search`. */
   prefix: string;
-  /** Made for the operations that have none, by method and path. */
+  /** Operation ids made for operations without one, by method and path. */
   ids: ReadonlyMap<string, string>;
 };
 
-/** Which operation: the key of `ids`. */
+/** The key of an operation in `ids`. */
 export const operationKey = (method: string, path: string): string => `${method} ${path}`;
 
 /**
- * Names stay as the cassette has them. Servers and its own security are left out: it is asked through us, and we say who gets in.
- * Paths that are not below the prefix are left out too; what is wrong about those was said before.
+ * Names stay as the cassette has them. Its servers and security are left out: requests go through the read API, which decides who gets
+ * in. Paths that are not below the prefix are left out too; the checks before this have reported them.
  */
 export function rewritten(document: OpenApi, { name, prefix, ids }: Mounting): OpenApi {
   const below = Object.entries(document.paths).filter(([path]) => isBelow(path, prefix));
@@ -50,32 +50,32 @@ export function rewritten(document: OpenApi, { name, prefix, ids }: Mounting): O
   return changed(
     { ...rest, security: SECURITY, paths, components: { ...parts, securitySchemes: { bearer: BEARER } } },
     'document',
-    (node, kind) => ours(node, kind, moved),
+    (node, kind) => mountedNode(node, kind, moved),
   ) as OpenApi;
 }
 
-function ours(node: Node, kind: ShapeKind, moved: (reference: string) => string): Node {
+function mountedNode(node: Node, kind: ShapeKind, moved: (reference: string) => string): Node {
   const { $ref, ...rest } = node;
-  const referring = typeof $ref === 'string' ? { $ref: moved($ref), ...rest } : node;
+  const updated = typeof $ref === 'string' ? { $ref: moved($ref), ...rest } : node;
   switch (kind) {
     case 'operation': {
-      const { servers: _, security: __, ...operation } = referring;
+      const { servers: _, security: __, ...operation } = updated;
       return operation;
     }
     case 'pathItem': {
-      const { servers: _, ...item } = referring;
+      const { servers: _, ...item } = updated;
       return item;
     }
     case 'link': {
-      const { server: _, operationRef, ...link } = referring;
+      const { server: _, operationRef, ...link } = updated;
       return typeof operationRef === 'string' ? { ...link, operationRef: moved(operationRef) } : link;
     }
     default:
-      return referring;
+      return updated;
   }
 }
 
-/** By whole segments: `/api/search` and what follows a slash. */
+/** Compares whole segments: `/api/search` itself, and what follows it after a slash. */
 export const isBelow = (path: string, prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
 
 const mountedPath = (path: string, prefix: string, name: string) => `${mountOf(name)}${path.slice(prefix.length)}`;

@@ -1,4 +1,4 @@
-/** What runs of a source? The same shape whichever way it is kept apart: in this process, in one of its own, or elsewhere. */
+/** The types of a running cassette and of its rejection, the same for every isolation: inline, in a process of its own, or remote. */
 import type { RowTexts } from '../db/cassette/cassette-db.ts';
 import type { Env, Progress } from './contract.ts';
 
@@ -11,41 +11,41 @@ export type Confinement = {
   does_not_stop: readonly string[];
 };
 
-/** What a module says of itself when it was loaded, before anything of it runs. Unchecked. */
+/** What a module declares about itself when it is loaded, before anything else of it runs. Unchecked. */
 export type LoadedModule = { manifest: unknown; migrations: unknown; scheduled: boolean };
 
-/** What is handed to it once its manifest was read; `null` members are bindings that it does not have. */
+/** The bindings that it is handed once its manifest was read; `null`: a binding that it does not have. */
 export type Handed = Pick<Env, 'LOG' | 'CONFIG'> & { DB: HandedDb | null; CORE: Env['CORE'] | null };
 
-/** A process of its own gets rows as they come from the database, unread. */
+/** With row texts as they come from the database, unparsed, for a process of its own. */
 export type HandedDb = NonNullable<Env['DB']> & RowTexts;
 
-/** `starting`: first start; `restarting`: it died and is started again after a while; `down`: given up; `up`. */
+/** `starting`: first start; `restarting`: it ended and is restarted after a pause; `down`: given up; `up`. */
 export type Liveness = {
   state: 'starting' | 'up' | 'restarting' | 'down' | 'closed';
   reason: string | null;
   restarts: number;
-  /** Since when it is down, or up again: RFC 3339, UTC. Absent of one that never died. */
+  /** When it went down, or came up again: RFC 3339, UTC. Absent while it never ended. */
   since?: string;
 };
 
 export type RunningCassette = {
-  /** null for a remote source, which says it in its document. */
+  /** null for a remote source, whose document has the manifest. */
   loaded: LoadedModule | null;
   confinement: Confinement;
   liveness(): Liveness;
-  /** Settles, and only then, when what lies there is not what was admitted, so that it is not started again. */
+  /** Settles only when the files are not those that were admitted any more; it is not restarted then. */
   outdated?: Promise<Rejection>;
-  /** Of its background work, as it told it last; null: it told none. */
+  /** The progress of its background work, as last reported; null: none was reported. */
   progress(): Progress | null;
   /**
-   * Asks it by one of its own paths. The body streams both ways; the request's signal ends both.
-   * @throws {CassetteDown} it is not there, or broke before it answered
+   * Sends it a request to one of its own paths. Both bodies stream; the request's signal ends both.
+   * @throws {CassetteDown} it is not there, or failed before it responded
    */
   fetch(request: Request): Promise<Response>;
   /** One run of its background work; settles when that is done. @throws {Error} what it threw, by its message */
   scheduled(event: { scheduled_at: number; signal: AbortSignal }): Promise<void>;
-  /** Takes nothing new, lets answers under way and `waitUntil` finish for so long, then ends it. */
+  /** Accepts nothing new, lets responses under way and `waitUntil` finish for `graceMs`, then ends it. */
   close(graceMs: number): Promise<void>;
 };
 
@@ -59,13 +59,13 @@ export class CassetteDown extends Error {
   }
 }
 
-/** It cannot be let in, and why, in one sentence that an operator can act on. `step` is where it failed. */
+/** It cannot be admitted; the message gives the reason in one sentence that an operator can act on. `step` is where it failed. */
 export class Rejection extends Error {
   override readonly name = 'Rejection';
   readonly step: AdmissionStep;
   /** Every problem, where there are several. */
   readonly problems: readonly string[];
-  /** It is not tried again by itself while its code is the same. */
+  /** It is not retried automatically while its code is the same. */
   readonly final: boolean;
   constructor(step: AdmissionStep, message: string, problems: readonly string[] = [], { final = false } = {}) {
     super(message);
@@ -80,11 +80,11 @@ export const STEPS = [
   'resolve', // the source is there
   'digest', // and is what was pinned
   'start', // it loads, in its isolation
-  'manifest', // what it says of itself can be read
+  'manifest', // its manifest can be read
   'name', // and its name is free
   'grants', // and it asks for no more than was granted
   'config', // and its settings are complete
-  'openapi', // its document can be had and is valid
+  'openapi', // its document can be fetched and is valid
   'depends', // and what it needs is served
   'tools', // its tools can be offered
   'migrate', // its schema is made
@@ -92,19 +92,19 @@ export const STEPS = [
 ] as const;
 export type AdmissionStep = (typeof STEPS)[number];
 
-/** What a module is started with. `handed` is asked each time that it starts, with what it says of itself. @throws {Rejection} */
+/** The input for starting a module. `handed` is called at each start, with what the module declares. @throws {Rejection} */
 export type StartModule = {
   name: string;
-  /** Everything that belongs to it lies in here. */
+  /** The folder with everything that belongs to it. */
   folder: string;
   /** The module's file, absolute. */
   entry: string;
-  /** What else it may read: of those that come with the service, the code that they share. */
+  /** What else it may read: for cassettes that come with the service, the code that they share. */
   beside?: readonly string[];
   handed(loaded: LoadedModule): Handed | Promise<Handed>;
-  /** The operator's grant. A process has a network if its manifest asks for it as well; else none, where the system allows that. */
+  /** The operator's grant. A process has a network if its manifest asks for one as well; else none, where the system can deny it. */
   network: boolean;
-  /** Is it still what was admitted? Asked before it is started again, and each time after it has loaded. @throws {Rejection} digest */
+  /** Checks that it is still what was admitted: before each restart, and each time after it has loaded. @throws {Rejection} digest */
   unchanged?(): Promise<void>;
   log: Env['LOG'];
 };

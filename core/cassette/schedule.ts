@@ -1,4 +1,4 @@
-/** When does background work run? At its interval, or soon after a change, on whichever replica holds the lease, never twice at once. */
+/** Schedules background work: at its interval, or soon after a change, on the replica that holds the lease, one run at a time. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CassetteDatabases } from '../db/cassette/cassette-databases.ts';
@@ -6,11 +6,11 @@ import type { Installed } from './installed.ts';
 
 const LEASE_MS = 60_000;
 
-/** How often it is looked whether something has changed; after a run so long as `PER_RUN` such runs would take. */
-const LOOK_MS = 1_000;
-const PER_RUN = 4;
+/** How often changes are looked for; after a run first as late as `RUNS_PER_PAUSE` such runs would take. */
+const CHECK_MS = 1_000;
+const RUNS_PER_PAUSE = 4;
 
-/** Before every change. */
+/** The snapshot before every change. */
 const NOTHING_SEEN = '3:3:';
 
 type Deps = {
@@ -19,7 +19,7 @@ type Deps = {
   run(event: { scheduled_at: number; signal: AbortSignal }): Promise<void>;
   /** null: this is the only process there is, so no lease is taken. */
   databases: Pick<CassetteDatabases, 'lease' | 'release'> | null;
-  /** Whether anything has changed that the snapshot `seen` does not see; null: it runs at its interval alone. */
+  /** Whether anything has changed that the snapshot `seen` does not include; null: it runs only at its interval. */
   changed: CassetteDatabases['changes'] | null;
   now: () => number;
   ran(run: NonNullable<Installed['last_run']>): void;
@@ -30,18 +30,19 @@ export function keepSchedule({ name, everyMs, run, databases, changed, now, ran 
   const token = randomUUID();
   const stopping = new AbortController();
   const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {});
-  const held = () => (databases ? databases.lease(name, token, LEASE_MS).catch(() => false) : Promise.resolve(true));
+  const holdsLease = () =>
+    databases ? databases.lease(name, token, LEASE_MS).catch(() => false) : Promise.resolve(true);
 
-  const once = async (scheduled_at: number) => {
+  const runOnce = async (scheduled_at: number) => {
     const lost = new AbortController();
     const renewal = setInterval(() => {
-      void held().then((ours) => {
+      void holdsLease().then((ours) => {
         if (!ours) lost.abort();
       });
     }, LEASE_MS / 3);
-    const run_ = { scheduled_at: new Date(scheduled_at).toISOString(), ended_at: null, error: null };
-    ran(run_);
-    const ended = (error: string | null) => ran({ ...run_, ended_at: new Date(now()).toISOString(), error });
+    const started = { scheduled_at: new Date(scheduled_at).toISOString(), ended_at: null, error: null };
+    ran(started);
+    const ended = (error: string | null) => ran({ ...started, ended_at: new Date(now()).toISOString(), error });
     try {
       await run({ scheduled_at, signal: AbortSignal.any([stopping.signal, lost.signal]) });
       ended(null);
@@ -58,31 +59,31 @@ export function keepSchedule({ name, everyMs, run, databases, changed, now, ran 
     return found?.changed ?? false;
   };
   /** @returns when the next run is due: at the latest at `latest` */
-  const nextDue = async (latest: number, restMs: number): Promise<number> => {
+  const nextDue = async (latest: number, pauseMs: number): Promise<number> => {
     const wait = (ms: number) => pause(Math.max(0, Math.min(ms, latest - now())));
-    await wait(changed ? restMs : everyMs);
+    await wait(changed ? pauseMs : everyMs);
     while (!stopping.signal.aborted && now() < latest) {
       if (await hasChanged()) return now();
-      await wait(LOOK_MS);
+      await wait(CHECK_MS);
     }
     return latest;
   };
-  const live = async () => {
+  const loop = async () => {
     let due = now();
     while (!stopping.signal.aborted) {
-      await hasChanged(); // what changes from here on is found after the run
+      await hasChanged(); // changes from here on are found after the run
       const began = now();
-      if (await held()) await once(due); // who holds the lease keeps it between its runs, so that the interval holds
-      const restMs = Math.max(LOOK_MS, PER_RUN * (now() - began));
-      due = await nextDue(Math.max(due + everyMs, now()), restMs);
+      if (await holdsLease()) await runOnce(due); // the lease is kept between runs, so that the interval holds
+      const pauseMs = Math.max(CHECK_MS, RUNS_PER_PAUSE * (now() - began));
+      due = await nextDue(Math.max(due + everyMs, now()), pauseMs);
     }
     await databases?.release(name, token).catch(() => {});
   };
-  const life = live();
+  const looping = loop();
   return {
     async stop() {
       stopping.abort();
-      await Promise.race([life, sleep(5_000, undefined, { ref: false })]);
+      await Promise.race([looping, sleep(5_000, undefined, { ref: false })]);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Are the schemas of an OpenAPI document JSON Schema 2020-12? A reader that compiles them would give up on the whole document. */
+/** Checks that the schemas of an OpenAPI document are JSON Schema 2020-12: a reader that compiles them would reject the whole document. */
 import { z } from 'zod';
 import { type OpenApi, placeOf, visit } from './openapi-shape.ts';
 
@@ -8,22 +8,22 @@ const schemas = z.array(schema, 'must be a list of schemas').min(1, 'must name a
 const byName = z.record(z.string(), schema, 'must be schemas by their names').optional();
 const count = z.int('must be a whole number').min(0, 'must not be below 0').optional();
 const limit = z.number('must be a number').optional();
-const yes = z.boolean('must be true or false').optional();
+const flag = z.boolean('must be true or false').optional();
 const text = z.string('must be a text').optional();
 const names = z
   .array(z.string(), 'must be a list of names')
   .refine((list) => new Set(list).size === list.length, 'names something twice')
   .optional();
 
-const each = <Schema extends z.ZodType>(keywords: string, given: Schema): Record<string, Schema> =>
-  Object.fromEntries(keywords.split(' ').map((keyword) => [keyword, given]));
+const each = <Schema extends z.ZodType>(keywords: string, shape: Schema): Record<string, Schema> =>
+  Object.fromEntries(keywords.split(' ').map((keyword) => [keyword, shape]));
 
-/** Its members, without what stands in them: each schema is looked at for itself. */
+/** The members of a schema, without the schemas in them: each of those is checked separately. */
 const Shallow = z.looseObject({
   ...each('$ref $schema $comment format title description contentEncoding contentMediaType', text),
   ...each('maximum exclusiveMaximum minimum exclusiveMinimum', limit),
   ...each('maxLength minLength maxItems minItems maxContains minContains maxProperties minProperties', count),
-  ...each('uniqueItems deprecated readOnly writeOnly', yes),
+  ...each('uniqueItems deprecated readOnly writeOnly', flag),
   ...each('enum examples', z.array(z.unknown(), 'must be a list').optional()),
   ...each('properties dependentSchemas $defs', byName),
   ...each('allOf anyOf oneOf prefixItems', schemas),

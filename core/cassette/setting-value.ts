@@ -1,4 +1,4 @@
-/** Is a value what its setting asks for, and what is it then? Values come from JSON, or as text from the environment. */
+/** The value of a setting: checked against its declaration, and converted. Values come from JSON, or as text from the environment. */
 
 export type DeclaredSetting = {
   key: string;
@@ -12,14 +12,14 @@ export type DeclaredSetting = {
   max?: number | undefined;
 };
 
-/** What would do instead, without the value; null: it is fine. */
+/** What would be valid, without repeating the value; null: it is valid. */
 export function settingProblem(setting: DeclaredSetting, value: unknown): string | null {
   switch (setting.type) {
     case 'string': {
-      const { enum: named } = setting;
+      const { enum: choices } = setting;
       if (typeof value !== 'string') return 'must be a text';
-      return named && !named.includes(value)
-        ? `must be one of ${named.map((one) => JSON.stringify(one)).join(', ')}`
+      return choices && !choices.includes(value)
+        ? `must be one of ${choices.map((one) => JSON.stringify(one)).join(', ')}`
         : null;
     }
     case 'int': {
@@ -35,15 +35,15 @@ export function settingProblem(setting: DeclaredSetting, value: unknown): string
     case 'json':
       return value === undefined ? 'must be JSON' : null;
     default:
-      return null; // the type is wrong already
+      return null; // an unknown type, which is reported elsewhere
   }
 }
 
-/** As `CONFIG` has it: a duration in milliseconds, the others as they are. */
+/** The value as `CONFIG` has it: a duration in milliseconds, the others as they are. */
 export const handedValue = ({ type }: DeclaredSetting, value: unknown): unknown =>
   type === 'duration' ? milliseconds(value) : value;
 
-/** Of a text from the environment; undefined when it can be no such value. */
+/** The value of a text from the environment; undefined when the text is not valid for the type. */
 export function valueOfText({ type }: DeclaredSetting, text: string): unknown {
   const word = text.trim();
   switch (type) {

@@ -1,17 +1,17 @@
-/** With which settings does a cassette run? What the environment, the list and its manifest's defaults say, in this order. */
+/** The settings that a cassette runs with: from the environment, the list and its manifest's defaults, in this order of precedence. */
 import { nearest } from '../config/nearest.ts';
 import { type DeclaredManifest, environmentName } from './manifest.ts';
 import { rejection } from './problems.ts';
 import { type DeclaredSetting, handedValue, settingProblem, valueOfText } from './setting-value.ts';
 
-/** Texts by the end of their variable's name: `MODEL_NAME` of `SVC_CASSETTE_SEARCH_MODEL_NAME`. */
+/** Texts by the last part of their variable's name: `MODEL_NAME` of `SVC_CASSETTE_SEARCH_MODEL_NAME`. */
 export type EnvironmentSettings = Readonly<Record<string, string>>;
 
 const prefixOf = (installed: string) => `SVC_CASSETTE_${installed.toUpperCase().replaceAll('-', '_')}_`;
 
 /**
- * Those that are for the installation of that name. An empty one counts as not set.
- * @param others names of all that are installed: `SVC_CASSETTE_MY_NOTES_KEY` is for `my-notes` where there is one, and
+ * The variables for the installation of that name. An empty one counts as not set.
+ * @param others names of all installed cassettes: `SVC_CASSETTE_MY_NOTES_KEY` is for `my-notes` where there is one, and
  * nothing that `my` could read by declaring `notes_key`
  */
 export function settingsFromEnvironment(
@@ -30,29 +30,29 @@ export function settingsFromEnvironment(
 }
 
 /**
- * What is handed over as `CONFIG`: values by their keys, durations in milliseconds. A key of the list that is not declared is
- * a typo, so it is refused; a variable that is not may belong to another cassette.
- * @param given `config` of the list's entry
+ * The values for `CONFIG`, by their keys, durations in milliseconds. A key of the list that is not declared is a typo, so it is
+ * refused; a variable that is not declared may belong to another cassette.
+ * @param configured `config` of the list's entry
  * @param installed for the names of variables in messages
  * @throws {Rejection} config, naming each key that is missing or wrong, never its value
  */
 export function readSettings(
   { config, cassette }: Pick<DeclaredManifest, 'config' | 'cassette'>,
-  given: Readonly<Record<string, unknown>>,
+  configured: Readonly<Record<string, unknown>>,
   environment: EnvironmentSettings = {},
   installed: string = cassette.name,
 ): Record<string, unknown> {
   const variable = (key: string) => `${prefixOf(installed)}${environmentName(key)}`;
   const known = config.map(({ key }) => key);
-  const problems = Object.keys(given)
+  const problems = Object.keys(configured)
     .filter((key) => !known.includes(key))
     .map((key) => {
-      const meant = nearest(key, known);
-      return `"${key.slice(0, 100)}" is none of its settings${meant ? `; did you mean "${meant}"?` : ''}`;
+      const suggestion = nearest(key, known);
+      return `"${key.slice(0, 100)}" is none of its settings${suggestion ? `; did you mean "${suggestion}"?` : ''}`;
     });
-  const read = config.flatMap((setting): [string, unknown][] => {
+  const values = config.flatMap((setting): [string, unknown][] => {
     const { key, secret = false, required = false } = setting;
-    const found = foundValue(setting, given, environment);
+    const found = foundValue(setting, configured, environment);
     if (!found) {
       const where = secret ? variable(key) : `it in the list's "config", or ${variable(key)}`;
       if (required) problems.push(`"${key}" is missing: set ${where}`);
@@ -64,17 +64,17 @@ export function readSettings(
     return [];
   });
   if (problems.length > 0) throw rejection('config', 'Cannot start it with these settings', problems);
-  return Object.fromEntries(read);
+  return Object.fromEntries(values);
 }
 
 function foundValue(
   setting: DeclaredSetting,
-  given: Readonly<Record<string, unknown>>,
+  configured: Readonly<Record<string, unknown>>,
   environment: EnvironmentSettings,
 ): { value: unknown; fromEnvironment: boolean } | null {
   const { key } = setting;
   const text = environment[environmentName(key)];
   if (text !== undefined) return { value: valueOfText(setting, text), fromEnvironment: true };
-  if (Object.hasOwn(given, key)) return { value: given[key], fromEnvironment: false };
+  if (Object.hasOwn(configured, key)) return { value: configured[key], fromEnvironment: false };
   return setting.default === undefined ? null : { value: setting.default, fromEnvironment: false };
 }

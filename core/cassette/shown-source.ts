@@ -1,4 +1,4 @@
-/** How is a source shown? Without what an address may hold of a credential. */
+/** A source as it is shown: without credentials that an address may hold. */
 import { redactUrl } from '../redaction/url.ts';
 
 export function shownSource(source: string): string {

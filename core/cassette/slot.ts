@@ -1,4 +1,4 @@
-/** What is the life of one source on the list? It is tried until it is in, looked at while it is, and ended when it leaves. */
+/** The life cycle of one source on the list: tried until it is admitted, refreshed while it is, and closed when it leaves the list. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { traceOf } from '../http/failure.ts';
 import type { Logger } from '../log.ts';
@@ -12,17 +12,17 @@ import { keepSchedule } from './schedule.ts';
 export type Slot = {
   entry: ListEntry;
   installed(): Installed;
-  /** What answers for it; null while nothing does. */
+  /** The running cassette; null while nothing runs. */
   running(): RunningCassette | null;
-  /** Aborts when whoever still reads from it has had his time. */
+  /** Aborts when the grace time of readers is over. */
   gone: AbortSignal;
-  /** Nothing new is asked of it; what is under way has so long. */
+  /** Sends it no new requests; those under way have `graceMs` to finish. */
   withdraw(graceMs: number): Promise<void>;
 };
 
 export type SlotParts = AdmissionParts & {
   now: () => number;
-  /** Between two tries, doubling; and between two looks at what is in. */
+  /** The pause between two tries, doubling; `refreshMs`: between two refreshes once it is admitted. */
   retryMs: { first: number; most: number };
   refreshMs: number;
 };
@@ -44,10 +44,10 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
 
   const enter = (next: AdmissionState, why: Trouble | null) => {
     if (next !== state) since = instant();
-    const said = JSON.stringify([state, trouble?.step, trouble?.reason]);
+    const previous = JSON.stringify([state, trouble?.step, trouble?.reason]);
     state = next;
     trouble = why;
-    if (said !== JSON.stringify([state, why?.step, why?.reason])) {
+    if (previous !== JSON.stringify([state, why?.step, why?.reason])) {
       if (why) log.warn({ state, step: why.step, reason: why.reason, problems: why.problems }, 'a cassette is not in');
       else log.info({ state, digest: admitted?.source_digest }, 'a cassette is in');
     }
@@ -61,16 +61,16 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
   const pause = (ms: number, signal = leaving.signal) => sleep(ms, undefined, { signal, ref: false }).catch(() => {});
 
   const untilAdmitted = async (): Promise<void> => {
-    let dead: string | null = null; // the code that is not tried again
+    let finalDigest: string | null = null; // the digest of the code that is not tried again
     for (let ms = retryMs.first; !leaving.signal.aborted; ms = Math.min(ms * 2, retryMs.most)) {
-      if (dead !== null && dead === (await digestOfSource(entry, parts))) {
+      if (finalDigest !== null && finalDigest === (await digestOfSource(entry, parts))) {
         await pause(ms);
         continue;
       }
       try {
-        const taken = await admit(entry, parts, leaving.signal);
-        if (leaving.signal.aborted) return taken.running.close(0);
-        admitted = taken;
+        const result = await admit(entry, parts, leaving.signal);
+        if (leaving.signal.aborted) return result.running.close(0);
+        admitted = result;
         admitted_at = instant();
         enter('admitted', null);
         return;
@@ -78,12 +78,12 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
         if (leaving.signal.aborted) return;
         const why = troubleOf(error);
         enter(why.step === 'resolve' ? 'unresolved' : 'rejected', why);
-        dead = error instanceof Rejection && error.final ? await digestOfSource(entry, parts) : null;
+        finalDigest = error instanceof Rejection && error.final ? await digestOfSource(entry, parts) : null;
       }
       await pause(ms);
     }
   };
-  /** @returns when it leaves, or has to be admitted anew */
+  /** Settles when it is withdrawn, or has to be admitted anew. */
   const live = async (): Promise<void> => {
     await untilAdmitted();
     if (!admitted || leaving.signal.aborted) return;
@@ -108,7 +108,7 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
     while (!leaving.signal.aborted) {
       await pause(refreshMs, awake);
       if (leaving.signal.aborted) return;
-      if (outdated.signal.aborted) return await leave(outdated.signal.reason as Rejection);
+      if (outdated.signal.aborted) return await dropOutdated(outdated.signal.reason as Rejection);
       try {
         const document = await refreshed(entry, admitted);
         if (document) admitted = { ...admitted, document };
@@ -118,7 +118,7 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
       }
     }
   };
-  const leave = async (why: Rejection): Promise<void> => {
+  const dropOutdated = async (why: Rejection): Promise<void> => {
     const { running } = admitted as Admitted;
     admitted = null;
     enter('pending', troubleOf(why));
@@ -136,14 +136,14 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
     gone: gone.signal,
     installed() {
       const liveness = admitted?.running.liveness() ?? null;
-      const limps = state === 'admitted' && liveness !== null && liveness.state !== 'up';
+      const isDegraded = state === 'admitted' && liveness !== null && liveness.state !== 'up';
       return {
         entry,
         isolation: entry.isolation ?? (/^https?:\/\//i.test(entry.source) ? 'remote' : 'process'),
-        state: limps ? 'stale' : state,
+        state: isDegraded ? 'stale' : state,
         since: liveness?.since !== undefined && liveness.since > since ? liveness.since : since,
         admitted_at: state === 'admitted' || state === 'stale' ? admitted_at : null,
-        trouble: limps
+        trouble: isDegraded
           ? {
               step: 'start',
               reason: liveness.reason ?? 'it is started again',

@@ -1,4 +1,4 @@
-/** Where is the code of a cassette? Its source in the list says so: a folder, a file, an installed package, or an address. */
+/** Resolves a source of the list to the code of a cassette: a folder, a file, an installed package, or an address. */
 import { existsSync } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -7,7 +7,7 @@ import { within } from './digest.ts';
 import { Rejection } from './running.ts';
 
 export type CassetteSource =
-  | { kind: 'module'; folder: string; entry: string; beside?: readonly string[] } // absolute; all that belongs to it is in `folder`, or `beside` it, which ours alone have
+  | { kind: 'module'; folder: string; entry: string; beside?: readonly string[] } // absolute; all of it is in `folder`, or for ours in `beside`
   | { kind: 'remote'; address: URL };
 
 export type At = {
@@ -19,15 +19,15 @@ export type At = {
   name: string;
 };
 
-/** What stands for a cassette in a folder that does not say it, in this order. */
+/** The entry file of a folder without a package.json that names one: the first of these that exists. */
 const ENTRIES = ['cassette.js', 'cassette.mjs', 'index.js', 'index.mjs'];
-/** Where our own code lies; beside it, in a clone, may lie somebody's own. */
+/** Folders of our own code; a clone may have cassettes of its user beside them. */
 const OURS = ['cassettes', 'core'];
 const NPM = /^npm:((?:@[a-z0-9][a-z0-9._~-]*\/)?[a-z0-9][a-z0-9._~-]*)(?:@(.+))?$/;
 const VERSION = /^\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
 const BUILT = import.meta.url.endsWith('.js');
 
-/** Looks, and runs nothing. @throws {Rejection} resolve, with what would do */
+/** Only looks at files, and runs nothing. @throws {Rejection} resolve, with what would be valid */
 export async function resolveSource(source: string, at: At): Promise<CassetteSource> {
   if (/^https?:/i.test(source)) return { kind: 'remote', address: addressOf(source) };
   if (source.startsWith('npm:')) return resolvePackage(source, at);
@@ -47,7 +47,7 @@ export async function resolveSource(source: string, at: At): Promise<CassetteSou
   return { kind: 'module', folder: dirname(path), entry: path };
 }
 
-/** @throws {Rejection} resolve; what stands before the host is not repeated */
+/** @throws {Rejection} resolve; user and password are not repeated */
 function addressOf(source: string): URL {
   if (!URL.canParse(source)) throw refused('its address cannot be read; write http(s)://<host>/<path>');
   const address = new URL(source);
@@ -58,17 +58,19 @@ function addressOf(source: string): URL {
   return address;
 }
 
-/** From source as it stands; built, under `dist` and as JavaScript. */
+/** A cassette of ours: the TypeScript source, or when built the JavaScript under `dist`. */
 async function resolveOurs(path: string, isFolder: boolean): Promise<CassetteSource> {
-  const named = isFolder ? join(path, 'cassette.ts') : path;
-  const entry = BUILT ? join(packageRoot(), 'dist', relative(packageRoot(), named)).replace(/\.ts$/, '.js') : named;
+  const sourceFile = isFolder ? join(path, 'cassette.ts') : path;
+  const entry = BUILT
+    ? join(packageRoot(), 'dist', relative(packageRoot(), sourceFile)).replace(/\.ts$/, '.js')
+    : sourceFile;
   if (!(await stat(entry).catch(() => null))?.isFile()) throw refused(`there is no '${entry}'`);
   const code = BUILT ? join(packageRoot(), 'dist') : packageRoot();
   const beside = [join(code, 'core'), ...librariesOf(packageRoot()), join(packageRoot(), 'package.json')];
   return { kind: 'module', folder: dirname(entry), entry, beside };
 }
 
-/** Where Node looks for packages from there: beside it too, when it was installed as one itself. */
+/** The folders in which Node looks for packages from there: also those above, when svc was installed as a package itself. */
 function librariesOf(folder: string): string[] {
   const above = dirname(folder) === folder ? [] : librariesOf(dirname(folder));
   const here = join(folder, 'node_modules');
@@ -77,16 +79,16 @@ function librariesOf(folder: string): string[] {
 
 async function resolvePackage(source: string, { installed, name }: At): Promise<CassetteSource> {
   const [, pack, version] = NPM.exec(source) ?? [];
-  const again = `install it with 'svc cassette add ${pack ?? '<package>'}${version ? `@${version}` : ''} --name ${name}'`;
+  const hint = `install it with 'svc cassette add ${pack ?? '<package>'}${version ? `@${version}` : ''} --name ${name}'`;
   if (pack === undefined || version === undefined || !VERSION.test(version))
     throw refused(`'${source}' must be npm:<package>@<version>, with one exact version such as 1.2.0`);
   const folder = join(installed, name);
   const inside = join(folder, 'node_modules', pack);
   const described = await describedBy(inside);
-  if (!described) throw refused(`${pack} is not installed in '${folder}'; ${again}`);
+  if (!described) throw refused(`${pack} is not installed in '${folder}'; ${hint}`);
   if (described.version !== version)
     throw refused(
-      `${pack} ${version} is wanted, and ${String(described.version)} is installed in '${folder}'; ${again}`,
+      `${pack} ${version} is wanted, and ${String(described.version)} is installed in '${folder}'; ${hint}`,
     );
   return { kind: 'module', folder, entry: await entryOf(inside, described) };
 }
@@ -106,14 +108,14 @@ async function describedBy(folder: string): Promise<Described | null> {
   }
 }
 
-/** The module that a folder stands for, as Node would find it: `exports`, then `main`, then the usual names. */
+/** The entry module of a folder, as Node would find it: `exports`, then `main`, then the usual names. */
 async function entryOf(folder: string, known?: Described): Promise<string> {
   const described = known ?? (await describedBy(folder)) ?? {};
-  const named = targetOf(described.exports) ?? (typeof described.main === 'string' ? described.main : null);
-  if (named !== null) {
-    const entry = resolve(folder, named);
+  const declared = targetOf(described.exports) ?? (typeof described.main === 'string' ? described.main : null);
+  if (declared !== null) {
+    const entry = resolve(folder, declared);
     if (!within(folder, entry))
-      throw refused(`the package.json of '${folder}' names '${named}', which is outside of it`);
+      throw refused(`the package.json of '${folder}' names '${declared}', which is outside of it`);
     const real = await realpath(entry).catch(() => null);
     if (real === null || !(await stat(real)).isFile())
       throw refused(
@@ -129,7 +131,7 @@ async function entryOf(folder: string, known?: Described): Promise<string> {
   );
 }
 
-/** What `import '<package>'` leads to: of conditions the first that Node takes. */
+/** The file that `import '<package>'` leads to: the first condition that Node accepts. */
 function targetOf(exports: unknown): string | null {
   if (typeof exports === 'string') return exports;
   if (Array.isArray(exports)) return exports.map(targetOf).find((target) => target !== null) ?? null;

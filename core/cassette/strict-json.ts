@@ -1,4 +1,4 @@
-/** Is a text JSON that everybody reads alike? Readers differ over a key that stands twice, and few walk what nests without end. */
+/** Parses JSON that every reader understands alike: no repeated keys, over which readers differ, and no unbounded nesting. */
 import { parseJson } from '../parse-json.ts';
 
 export class UnreadableJson extends Error {

@@ -1,4 +1,4 @@
-/** What does an answer say? Its text, when that is no longer than it may be. */
+/** Reads the body of a response as text, up to a size limit. */
 import { bodyText } from '../http/body-text.ts';
 
 /** @throws {Error} it is longer, or breaks off */

@@ -1,4 +1,4 @@
-/** Which tools does a cassette offer to agents? POST operations with `x-svc-mcp`, whose schemas are made to stand for themselves. */
+/** The tools that a cassette offers to agents: POST operations with `x-svc-mcp`, whose schemas are made self-contained. */
 import { z } from 'zod';
 import {
   changed,
@@ -17,27 +17,27 @@ import type { Isolation } from './running.ts';
 export const EXTENSION = 'x-svc-mcp';
 
 const MOST_TOOLS = 128;
-const MOST_SCHEMA = 65_536; // characters; an agent holds it in mind
+const MOST_SCHEMA = 65_536; // characters; it takes space in an agent's context
 const MOST_SCHEMAS = 262_144; // of all of them together
 const MOST_DESCRIPTION = 4096;
 
 export type ToolSchema = { type: 'object'; [keyword: string]: unknown };
 
 export type ToolDeclaration = {
-  /** As the cassette declares it. */
+  /** The name as the cassette declares it. */
   name: string;
-  /** As agents see it: installed name, `_`, its own name. Installed names have no `_`, so no two cassettes share one. */
+  /** The name as agents see it: installed name, `_`, own name. Installed names have no `_`, so that no two cassettes share one. */
   full_name: string;
   title: string;
   description: string;
   inputSchema: ToolSchema;
   outputSchema: ToolSchema;
   annotations: { readOnlyHint?: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint?: boolean };
-  /** Where it is asked, by POST: one of the cassette's own paths. */
+  /** The path to which a call is sent, by POST: one of the cassette's own. */
   path: string;
 };
 
-/** Members that are not known are for readers of other kinds. */
+/** Unknown members are for other readers, and ignored. */
 const Declaration = z.object({
   name: z
     .string('needs a name')
@@ -57,12 +57,12 @@ const Declaration = z.object({
 
 const FULL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** For which installation a document is read. */
+/** The installation for which a document is read. */
 export type Installing = { name: string; isolation: Isolation };
 
 /**
- * In the order of their names. The document has been checked: it is valid and its references lead somewhere.
- * @param installing a remote tool reaches out of this machine, whatever it says of itself
+ * The tools, sorted by name. The document has been checked: it is valid and its references lead somewhere.
+ * @param installing a remote tool reaches out of this machine, whatever it declares
  * @throws {Rejection} tools, with every problem
  */
 export async function toolDeclarations(document: OpenApi, { name, isolation }: Installing): Promise<ToolDeclaration[]> {
@@ -94,7 +94,7 @@ export async function toolDeclarations(document: OpenApi, { name, isolation }: I
 
 const sizes = new WeakMap<object, number>();
 
-/** In characters of JSON; asked again and again of what many tools share. */
+/** Characters of JSON; cached, since many tools share schemas. */
 function jsonSize(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 5;
   const size = sizes.get(value) ?? JSON.stringify(value).length;
@@ -102,14 +102,14 @@ function jsonSize(value: unknown): number {
   return size;
 }
 
-/** The tool; a text: why it is none. */
+/** The tool; a text: why it is not valid. */
 function declared(document: OpenApi, path: string, operation: Node, installing: Installing): ToolDeclaration | string {
-  const read = Declaration.safeParse(operation[EXTENSION]);
-  if (!read.success) {
-    const [issue] = read.error.issues;
+  const result = Declaration.safeParse(operation[EXTENSION]);
+  if (!result.success) {
+    const [issue] = result.error.issues;
     return `${[EXTENSION, ...(issue?.path ?? [])].join('.')} ${issue?.message ?? 'is invalid'}`;
   }
-  const { name, annotations = {} } = read.data;
+  const { name, annotations = {} } = result.data;
   const full_name = `${installing.name}_${name}`;
   if (!FULL_NAME.test(full_name)) return `the tool "${full_name.slice(0, 100)}" has a name of more than 64 characters`;
   if (full_name.startsWith('svc_')) return `the tool "${full_name}" begins with "svc_", as only ours do`;
@@ -120,13 +120,15 @@ function declared(document: OpenApi, path: string, operation: Node, installing: 
   const output = outputOf(document, operation.responses);
   if (typeof output === 'string') return output;
   const { summary, description } = operation as { summary?: string; description?: string };
-  const told = [description, summary].find((text) => text !== undefined && text.trim() !== '') ?? `POST ${path}`;
-  if (told.length > MOST_DESCRIPTION) return `a tool's description has at most ${MOST_DESCRIPTION} characters`;
+  const toolDescription =
+    [description, summary].find((text) => text !== undefined && text.trim() !== '') ?? `POST ${path}`;
+  if (toolDescription.length > MOST_DESCRIPTION)
+    return `a tool's description has at most ${MOST_DESCRIPTION} characters`;
   return {
     name,
     full_name,
     title: summary ?? name,
-    description: told,
+    description: toolDescription,
     inputSchema: input,
     outputSchema: output,
     annotations: {
@@ -162,12 +164,12 @@ function outputOf(document: OpenApi, responses: unknown): ToolSchema | string {
   return standalone(document, schemas, 'answer');
 }
 
-/** Of several schemas one that takes each of them. What they refer to goes along, under `$defs`. */
+/** Combines several schemas into one that accepts each of them, with what they refer to under `$defs`. */
 function standalone(document: OpenApi, schemas: readonly unknown[], what: string): ToolSchema | string {
   const heads = schemas.map((schema) => (isObjectSchema(document, schema) ? headOf(document, schema) : null));
   const tooLarge = `the schema of a tool's ${what}, with what it refers to, has more than ${MOST_SCHEMA} characters`;
   const defs = new Map<string, unknown>();
-  const taken = new Map<string, string>(); // root of a reference → its name under $defs
+  const taken = new Map<string, string>(); // target of a reference → its name under $defs
   let size = 0;
   for (const head of heads) {
     if (!head) return `the schema of a tool's ${what} has "type": "object"`;
@@ -177,9 +179,9 @@ function standalone(document: OpenApi, schemas: readonly unknown[], what: string
   const bundled = (schema: unknown): Node =>
     changed(schema, 'schema', (node) => {
       const { discriminator: _, xml: __, externalDocs: ___, example: ____, $ref, ...rest } = node;
-      return typeof $ref === 'string' ? { ...rest, $ref: within($ref) } : rest;
+      return typeof $ref === 'string' ? { ...rest, $ref: bundledReference($ref) } : rest;
     }) as Node;
-  const within = (reference: string): string => {
+  const bundledReference = (reference: string): string => {
     const parts = pointerParts(reference) ?? [];
     const named = parts[0] === 'components' && parts[1] === 'schemas';
     const root = named ? parts.slice(0, 3) : parts;
@@ -196,7 +198,7 @@ function standalone(document: OpenApi, schemas: readonly unknown[], what: string
     return pointerOf(['$defs', name, ...parts.slice(root.length)]);
   };
   const [first = {}, ...others] = heads.map((head) => {
-    const { $defs: _, ...root } = bundled(head); // what lies in there is referred to from outside, so it goes along under its own name
+    const { $defs: _, ...root } = bundled(head); // a reference into it gets an entry of its own under $defs
     return root;
   });
   const schema: Node = others.length === 0 ? first : { type: 'object', anyOf: [first, ...others] };
@@ -204,7 +206,7 @@ function standalone(document: OpenApi, schemas: readonly unknown[], what: string
   return size > MOST_SCHEMA ? tooLarge : whole;
 }
 
-/** By its own word, by what it refers to, or by a part of it. References lead to an end: that was looked at before. */
+/** By its own `type`, by its reference, or by a part of its `allOf`. References are known to end: that was checked before. */
 function isObjectSchema(document: OpenApi, schema: unknown): boolean {
   if (!isNode(schema)) return false;
   if (schema.type !== undefined) return schema.type === 'object';
@@ -214,7 +216,7 @@ function isObjectSchema(document: OpenApi, schema: unknown): boolean {
   );
 }
 
-/** The schema behind references beside which only text stands. */
+/** The schema behind references that have only text beside them. */
 function headOf(document: OpenApi, schema: unknown): Node | null {
   if (!isNode(schema)) return null;
   const { $ref, title, description, ...rest } = schema;
@@ -222,7 +224,7 @@ function headOf(document: OpenApi, schema: unknown): Node | null {
   return headOf(document, standsAt(document, pointerParts($ref) ?? []));
 }
 
-/** Clients compile a tool's schemas before they call it, and some give up on all tools over one that they cannot. */
+/** Clients compile a tool's schemas before they call it, and some reject all tools for one that they cannot compile. */
 async function uncompilable(tools: readonly ToolDeclaration[]): Promise<string[]> {
   if (tools.length === 0) return [];
   const { AjvJsonSchemaValidator } = await import('@modelcontextprotocol/sdk/validation/ajv');

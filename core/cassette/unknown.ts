@@ -1,4 +1,4 @@
-/** What is said of a cassette that nobody installed? */
+/** The refusal of a request to a cassette that is not installed. */
 import { Refusal } from '../errors.ts';
 
 export const cassetteUnknown = (): Refusal =>

@@ -1,4 +1,4 @@
-/** Which cassettes are wanted now? Both lists as they are edited; one that cannot be used leaves the last good one in effect. */
+/** Watches both lists for edits; while an edit cannot be used, the last good list stays in effect. */
 import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { BadList, type ListFiles, type ListTexts, listTexts, type ReadLists, readLists } from './read-list.ts';
@@ -6,54 +6,54 @@ import { BadList, type ListFiles, type ListTexts, listTexts, type ReadLists, rea
 export type Lists = ReadLists & {
   /** Why the newest edit is not in effect; null when it is. */
   problem: string | null;
-  /** When what is in effect was read: RFC 3339, UTC. */
+  /** When the list in effect was read: RFC 3339, UTC. */
   loaded_at: string;
 };
 
 type Watching = ListFiles & {
-  /** Hears the first reading, and then each that differs from the one before. */
+  /** Called with the first reading, and then with each that differs from the one before. */
   heard: (lists: Lists) => void;
-  /** How often it is looked, whatever the system tells: it tells nothing on network drives, nor of folders made later. */
+  /** How often the files are read regardless of change events: there are none on network drives, nor for folders made later. */
   everyMs?: number;
-  /** How long something must stay broken or away before it counts: editors cut a file, or move it, before they write it. */
+  /** How long a file must stay broken or missing before that counts: editors truncate a file, or move it, before they write it. */
   settleMs?: number;
 };
 
-const TOLD_MS = 30; // one edit is told of several times
+const DEBOUNCE_MS = 30; // one edit causes several events
 
-/** @returns once `heard` has had the first reading, with what ends it */
+/** Settles once `heard` was called with the first reading. @returns `close` ends the watching */
 export async function watchLists({
-  heard,
+  heard: onChange,
   everyMs = 2_000,
   settleMs = 250,
   ...files
 }: Watching): Promise<{ close(): void }> {
   let closed = false;
-  let last: Looked | null = null;
-  let now: Lists | null = null;
+  let previous: Reading | null = null;
+  let current: Lists | null = null;
 
   const look = async (): Promise<void> => {
     let found = await lookAt(files);
-    if (last !== null && found.key !== last.key && (found.problem !== null || gone(last, found))) {
+    if (previous !== null && found.key !== previous.key && (found.problem !== null || hasVanished(previous, found))) {
       await pause(settleMs);
       found = await lookAt(files);
     }
-    if (closed || found.key === last?.key) return;
-    last = found;
-    const good = found.lists ?? now ?? oursAlone(found);
-    const loaded_at = found.lists || !now ? new Date().toISOString() : now.loaded_at;
+    if (closed || found.key === previous?.key) return;
+    previous = found;
+    const good = found.lists ?? current ?? oursAlone(found);
+    const loaded_at = found.lists || !current ? new Date().toISOString() : current.loaded_at;
     const problem = found.problem && `${found.problem}; what was read before stays in effect`;
-    now = { ...good, problem, loaded_at };
-    heard(now);
+    current = { ...good, problem, loaded_at };
+    onChange(current);
   };
 
   let looking: Promise<void> = Promise.resolve();
   let waiting = false;
   const lookSoon = (): Promise<void> => {
-    if (waiting || closed) return looking; // the one that waits has not looked yet
+    if (waiting || closed) return looking; // the waiting one has not read yet
     waiting = true;
     looking = looking.then(async () => {
-      await pause(TOLD_MS);
+      await pause(DEBOUNCE_MS);
       waiting = false;
       await look();
     });
@@ -72,9 +72,9 @@ export async function watchLists({
   };
 }
 
-type Looked = { key: string; texts: ListTexts | null; lists: ReadLists | null; problem: string | null };
+type Reading = { key: string; texts: ListTexts | null; lists: ReadLists | null; problem: string | null };
 
-async function lookAt(files: ListFiles): Promise<Looked> {
+async function lookAt(files: ListFiles): Promise<Reading> {
   let texts: ListTexts | null = null;
   try {
     texts = await listTexts(files);
@@ -85,12 +85,12 @@ async function lookAt(files: ListFiles): Promise<Looked> {
   }
 }
 
-const gone = (before: Looked, after: Looked) =>
+const hasVanished = (before: Reading, after: Reading) =>
   before.texts?.users.file !== after.texts?.users.file ||
   (before.texts?.ours.text != null && after.texts?.ours.text == null);
 
-/** What there is when the user's list was never good. */
-function oursAlone({ texts }: Looked): ReadLists {
+/** The list when the user's was never valid: ours alone. */
+function oursAlone({ texts }: Reading): ReadLists {
   const users = { file: null, text: null };
   try {
     if (texts) return readLists({ ours: texts.ours, users });
@@ -100,7 +100,7 @@ function oursAlone({ texts }: Looked): ReadLists {
   return { list: [], file: null, folderOf: () => '.' };
 }
 
-/** Of the folder: a file that is replaced is another file. None where the folder is not there, or the system has no more of them. */
+/** Watches the folder, since a replaced file is another file. None where the folder does not exist, or the system has no watchers left. */
 function watcherOf(file: string, changed: () => void): FSWatcher[] {
   try {
     const watcher = watch(dirname(file), { persistent: false }, (_event, name) => {

@@ -1,4 +1,4 @@
-/** What does a service tell of itself to the commands beside it? Where it runs, and with which settings. */
+/** What a service publishes about itself to the commands beside it: where it runs, and with which settings. */
 import { listFiles } from '../cassette/read-list.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Service } from '../model/status.ts';
@@ -6,7 +6,7 @@ import { changedSettings } from './changed-settings.ts';
 import type { Io } from './io.ts';
 import { whereData } from './where-data.ts';
 
-/** Before it listens. */
+/** All but the listeners' addresses, which are known later. */
 export const aboutService = (loaded: LoadedConfig, { cwd }: Pick<Io, 'cwd'>): Omit<Service, 'listeners'> => ({
   pid: process.pid,
   folder: loaded.folder,

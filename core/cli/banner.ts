@@ -1,4 +1,4 @@
-/** What does a newcomer see? Where the listeners are, where the data lies, and the line to paste for each kind of client. */
+/** The banner for a newcomer: where the listeners are, where the data lies, and the line to paste for each kind of client. */
 import pc from 'picocolors';
 
 export type BannerFacts = {
@@ -8,7 +8,7 @@ export type BannerFacts = {
   wantsToken: boolean; // of the read API
   ingest: string;
   internal?: string | undefined; // undefined: there is none
-  data: string; // where the turns are kept, without credentials
+  data: string; // where the turns are stored, without credentials
   provider: string; // of the proxy's bare paths
 };
 
@@ -29,11 +29,11 @@ export const banner = ({ version, proxy, api, wantsToken, ingest, internal, data
     '',
   ].join('\n');
 
-/** Of the ingest API alone. */
+/** The banner of the ingest API alone. */
 export const ingestBanner = ({ version, ingest, data }: Pick<BannerFacts, 'version' | 'ingest' | 'data'>): string =>
   [`${pc.bold(`svc ${version}`)} takes turns in`, '', row('ingest API', ingest), row('data', data), ''].join('\n');
 
-/** Of the capture proxy alone. */
+/** The banner of the capture proxy alone. */
 export const proxyBanner = ({
   version,
   proxy,
@@ -52,7 +52,7 @@ export const proxyBanner = ({
     '',
   ].join('\n');
 
-/** By its name, so that it stands on no screen and in no scrollback. */
+/** The token's variable instead of its value, which must not be on a screen or in a scrollback. */
 const TOKEN = '-H "authorization: Bearer $SVC_API_TOKEN" ';
 
 const passing = (proxy: string, provider: string) =>

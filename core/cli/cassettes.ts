@@ -1,4 +1,4 @@
-/** How do cassettes come up in a process? The host with what it hands out, fed by the lists as they are edited. */
+/** Starts the cassettes of a process: the host with the bindings that it gives out, and the lists as they are edited. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env } from '../cassette/contract.ts';
@@ -19,9 +19,9 @@ type Parts = { config: Config; database: OpenDatabase; folder: string; io: Io; l
 
 export type Cassettes = {
   host: CassetteHost;
-  /** Where `env.CORE` leads, from when the read API is there. */
+  /** Sets the read API to which `env.CORE` leads, once it is there. */
   connect(fetch: (request: Request) => Response | Promise<Response>): void;
-  /** Reads the lists and begins to let in; returns before anything is in. */
+  /** Reads the lists and begins admission; returns before any cassette is admitted. */
   start(): Promise<void>;
   close(graceMs: number): Promise<void>;
 };
@@ -54,7 +54,7 @@ export function openCassettes({ config, database, folder, io, log }: Parts): Cas
       core = fetch;
     },
     async start() {
-      await rm(tmp, { recursive: true, force: true }); // what a process that was killed has left
+      await rm(tmp, { recursive: true, force: true }); // left by a process that was killed
       await mkdir(tmp, { recursive: true, mode: 0o700 });
       watching = await watchLists({
         ...listFiles({ cwd: io.cwd, folder, built_in: config.cassettes.built_in }),

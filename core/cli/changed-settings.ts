@@ -1,11 +1,11 @@
-/** Which settings are not at their defaults, and who says so? */
+/** The settings that are not at their defaults, each with where its value comes from. */
 import { keys, redacted, valueAt } from '../config/keys.ts';
 import type { LoadedConfig } from '../config/load.ts';
 
-/** `from`: the flag, variable or file that says so. */
+/** `from`: the flag, variable or file that sets it. */
 export type ChangedSetting = { key: string; value: unknown; from: string };
 
-/** Secrets as [redacted]. */
+/** The changed settings, with secrets as [redacted]. */
 export function changedSettings({ config, source, file }: LoadedConfig): ChangedSetting[] {
   const shown = redacted(config);
   return keys

@@ -1,4 +1,4 @@
-/** `svc contract`: what do the two APIs promise? Prints both documents, or seals what they promise now. */
+/** `svc contract`: prints the OpenAPI documents of both APIs, or seals them as they are now. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ingestContract } from '../../ingest/app.ts';
@@ -6,13 +6,13 @@ import { readContract } from '../api/app.ts';
 import { type Document, seal } from '../http/contract.ts';
 import { packageRoot } from '../package-root.ts';
 
-/** Where each document's fingerprint is kept, from the package's root. */
+/** The file of each document's fingerprint, relative to the package's root. */
 export const CONTRACTS = {
   api: { file: 'core/api/CONTRACT', compile: readContract },
   ingest: { file: 'ingest/CONTRACT', compile: ingestContract },
 } as const satisfies Record<string, { file: string; compile: (version: string) => Document }>;
 
-/** Prints one JSON object `{api, ingest}`; with `seal` rewrites both CONTRACT files and says which moved. */
+/** Prints one JSON object `{api, ingest}`; with `seal` rewrites both CONTRACT files and prints which changed. */
 export async function printContracts(
   { seal: sealing }: { seal: boolean },
   { out }: { out: (text: string) => void },

@@ -1,4 +1,4 @@
-/** `svc demo`: what is this good for? The whole service with something in it, in a folder that goes when you stop it. */
+/** `svc demo`: the whole service with data to look at, in a folder that is removed when you stop it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import type { Listeners } from './listening.ts';
 import { serve } from './serve.ts';
 
 /**
- * Serves with the demo's sessions in it, has a conversation through the proxy, tells where to look, and stays until SIGTERM or SIGINT.
+ * Serves with the demo's sessions in it, holds a conversation through the proxy, prints where to look, and stays until SIGTERM or SIGINT.
  * @throws {OperatorError} as `serve` does
  */
 export async function runDemo(loaded: LoadedConfig, io: Io, version: string): Promise<void> {
@@ -33,11 +33,11 @@ export async function runDemo(loaded: LoadedConfig, io: Io, version: string): Pr
 
 const LOOPBACK = '127.0.0.1';
 
-/** What was asked for, but for what would leave this machine or write into somebody's own database. */
+/** The given configuration, without what would leave this machine or write into somebody's own database. */
 async function demoConfig({ config, source }: LoadedConfig, provider: string): Promise<Config> {
   const listen = async (name: 'proxy' | 'api' | 'ingest') => {
-    const asked = config[name].listen;
-    return source[`${name}.listen`] !== 'default' || (await isFree(asked)) ? asked : ':0';
+    const configured = config[name].listen;
+    return source[`${name}.listen`] !== 'default' || (await isFree(configured)) ? configured : ':0';
   };
   return {
     ...config,
@@ -52,14 +52,14 @@ async function demoConfig({ config, source }: LoadedConfig, provider: string): P
     capture: { ...config.capture, mode: 'full' },
     api: { ...config.api, listen: await listen('api') },
     ingest: { ...config.ingest, listen: await listen('ingest') },
-    log: { level: source['log.level'] === 'default' ? 'warn' : config.log.level }, // the demo itself is to be read
+    log: { level: source['log.level'] === 'default' ? 'warn' : config.log.level }, // so that the log does not hide the demo's output
   };
 }
 
 async function isFree(listen: string): Promise<boolean> {
   try {
-    const tried = await serveApp({ fetch: () => new Response(), ...parseListen(listen), what: 'demo' });
-    await tried.close(0);
+    const probe = await serveApp({ fetch: () => new Response(), ...parseListen(listen), what: 'demo' });
+    await probe.close(0);
     return true;
   } catch (error) {
     if (error instanceof OperatorError) return false;

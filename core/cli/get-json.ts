@@ -1,10 +1,10 @@
-/** How does a command ask a service that runs? By one request with a deadline, to an address that may be anybody's. */
+/** One GET request of a command to a service that runs, with a deadline; whoever listens at the address need not be ours. */
 import { connect } from 'node:net';
 
-/** `body` is what was sent as JSON; undefined when it is none, or no service of ours would say so much. */
+/** `body` is the parsed JSON; undefined when it is no JSON, or larger than a service of ours would send. */
 export type JsonResponse = { status: number; body: unknown };
 
-/** nobody: no connection; silent: connected, and no answer in time; broken: connected, and what came is no answer in HTTP. */
+/** nobody: no connection; silent: connected, and no response in time; broken: connected, and what came is no HTTP response. */
 export type NoReply = 'nobody' | 'silent' | 'broken';
 
 export type Question = { address: string; path: string; timeoutMs: number; token?: string };
@@ -12,8 +12,8 @@ export type Question = { address: string; path: string; timeoutMs: number; token
 const MOST_BYTES = 4_194_304;
 
 /**
- * GET, without following a redirect: a token goes where it was meant to go and nowhere else. Not by `fetch`, which takes longer to
- * load than the answer takes to come, and refuses some ports.
+ * GET, without following redirects: a token goes only where it was meant to go. Not by `fetch`, which takes longer to load than the
+ * response takes to come, and refuses some ports.
  * @param token leave it out until the other side has been recognised
  */
 export async function getJson({ address, path, timeoutMs, token = '' }: Question): Promise<JsonResponse | NoReply> {
@@ -22,7 +22,7 @@ export async function getJson({ address, path, timeoutMs, token = '' }: Question
   return new Promise((resolve) => {
     let connected = false;
     const headers = { accept: 'application/json', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) };
-    const asked = request(url, { agent: false, headers }, (answer) => {
+    const outgoing = request(url, { agent: false, headers }, (answer) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
       const settle = () => end({ status: answer.statusCode ?? 0, body: parsed(Buffer.concat(chunks)) });
@@ -41,16 +41,16 @@ export async function getJson({ address, path, timeoutMs, token = '' }: Question
     const deadline = setTimeout(() => end(connected ? 'silent' : 'nobody'), timeoutMs);
     const end = (outcome: JsonResponse | NoReply) => {
       clearTimeout(deadline);
-      asked.destroy();
+      outgoing.destroy();
       resolve(outcome);
     };
-    asked.on('socket', (socket) => socket.once('connect', () => (connected = true)));
-    asked.on('error', () => end(connected ? 'broken' : 'nobody'));
-    asked.end();
+    outgoing.on('socket', (socket) => socket.once('connect', () => (connected = true)));
+    outgoing.on('error', () => end(connected ? 'broken' : 'nobody'));
+    outgoing.end();
   });
 }
 
-/** Whether anybody takes connections there; what is asked of the proxy any further would go on to a provider. */
+/** Whether anybody accepts connections there. No request is sent: the proxy would forward it to a provider. */
 export const takesConnections = (address: string, timeoutMs: number): Promise<boolean> =>
   new Promise((resolve) => {
     const { protocol, hostname, port } = new URL(address);

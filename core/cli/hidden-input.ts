@@ -1,4 +1,4 @@
-/** What does somebody type who must not be watched? A line without its echo; of a pipe, all that comes. */
+/** Reads a secret: a line typed without echo, or all that comes through a pipe. */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
@@ -25,7 +25,7 @@ async function piped(): Promise<string> {
   let text = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {
     text += chunk as string;
-    if (text.length > MOST_CHARACTERS) break; // no key: whoever reads it will say so
+    if (text.length > MOST_CHARACTERS) break; // too long for a key; the caller refuses it
   }
   return text;
 }

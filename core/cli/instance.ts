@@ -1,4 +1,4 @@
-/** Who is this process? What it can tell by itself, and what the cluster that runs it has put into the environment. */
+/** The identity of this process: what it knows by itself, and what the cluster that runs it has put into the environment. */
 import { randomUUID } from 'node:crypto';
 import type { Instance } from '../cassette/evidence.ts';
 import type { Environment } from '../config/environment.ts';
@@ -9,8 +9,8 @@ export const instanceOf = (env: Environment, startedAt: number): Instance => ({
   started_at: `${new Date(startedAt).toISOString().slice(0, 19)}Z`,
   ...Object.fromEntries(
     FACTS.flatMap((fact) => {
-      const said = env[`SVC_${fact.toUpperCase()}`];
-      return said ? [[fact, said]] : [];
+      const value = env[`SVC_${fact.toUpperCase()}`];
+      return value ? [[fact, value]] : [];
     }),
   ),
 });

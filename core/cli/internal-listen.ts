@@ -1,9 +1,9 @@
-/** Does this process have an internal listener? Only the environment says so, and never without a token. (Seed, 'Authentication'.) */
+/** The internal listener's address and token. Only the environment sets them; without a token there is no such listener. */
 import type { Environment } from '../config/environment.ts';
 import { type ListenAddress, listenProblem, parseListen } from '../config/listen.ts';
 import { OperatorError } from '../errors.ts';
 
-/** null: it is not asked for. @throws {OperatorError} it is, without a token, or at what is no address */
+/** null: it is not configured. @throws {OperatorError} it has no token, or its address is invalid */
 export function internalOf(env: Environment): { at: ListenAddress; token: string } | null {
   const { SVC_INTERNAL_LISTEN: listen = '', SVC_INTERNAL_TOKEN: token = '' } = env;
   if (listen === '') return null;

@@ -1,4 +1,4 @@
-/** Where was a command called, and where do its words go? */
+/** The input and output of a command: its streams, environment and folders. */
 import type { Environment } from '../config/environment.ts';
 
 /** Results go to `out`, all else to `err`. */

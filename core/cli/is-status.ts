@@ -1,7 +1,7 @@
-/** Is this the status that the read API gives? */
+/** Tells whether a body is the status of the read API. */
 import type { Status } from '../model/status.ts';
 
-/** What the page walks through. The schema itself would bring half of the server along. */
+/** Checks only the members that the page reads. The schema itself would load half of the server. */
 export const isStatus = (body: unknown): body is Status => {
   const members = body as Partial<Record<keyof Status, unknown>> | null | undefined;
   return (

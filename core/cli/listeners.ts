@@ -1,4 +1,4 @@
-/** What does each listener need? Its app, its guard and its address. */
+/** Opens the listeners of a process: the app, guard and address of each. */
 import { complaint, ingestApi } from '../../ingest/app.ts';
 import { readApi } from '../api/app.ts';
 import { internalApi } from '../api/internal.ts';
@@ -23,30 +23,33 @@ import {
 import { openProxy } from './proxy-listener.ts';
 
 type Parts = Process & { database: Database; proxyPort?: () => number | null };
-/** A process that runs them all keeps a journal, and serves cassettes. */
+/** A process with all listeners has a journal, and serves cassettes. */
 type AllParts = Parts & { journal: Journal; cassettes: Cassettes; about: Omit<Service, 'listeners'> };
 
-/** Capture proxy, read API and ingest API, and the internal listener where it is asked for. @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
+/**
+ * Opens capture proxy, read API and ingest API, and the internal listener where it is configured.
+ * @throws {OperatorError} an address is taken or is not this machine's; then none of them listens
+ */
 export const openListeners = (all: AllParts): Promise<Listeners> =>
-  together(async (kept) => {
+  together(async (register) => {
     const hosts = hostsOf(all.config, ['proxy', 'api', 'ingest']);
-    const bound: Service['listeners'] = { proxy: [], api: [], ingest: [] }; // told to others once they are known
+    const bound: Service['listeners'] = { proxy: [], api: [], ingest: [] }; // filled in as each listener is opened
     const parts = { ...all, proxyPort: () => portOf(bound.proxy[0]) };
     const service = () => ({ ...all.about, listeners: bound });
-    bound.api = kept(await openApi(parts, hosts, service)).addresses;
-    bound.ingest = kept(await openIngest(parts, hosts)).addresses;
-    const internal = await openInternal(parts, kept);
-    bound.proxy = kept(await openProxy({ ...parts, identityKey: await identityKeyOf(parts) }, hosts)).addresses;
+    bound.api = register(await openApi(parts, hosts, service)).addresses;
+    bound.ingest = register(await openIngest(parts, hosts)).addresses;
+    const internal = await openInternal(parts, register);
+    bound.proxy = register(await openProxy({ ...parts, identityKey: await identityKeyOf(parts) }, hosts)).addresses;
     return { ...bound, internal };
   });
 
 const portOf = (address: string | undefined): number | null => (address ? Number(new URL(address).port) : null);
 
-/** The ingest API alone. @throws {OperatorError} its address is taken or is not this machine's */
+/** Opens the ingest API alone. @throws {OperatorError} its address is taken or is not this machine's */
 export const openIngestListener = (parts: Parts): Promise<Listeners> =>
-  together(async (kept) => {
+  together(async (register) => {
     const hosts = hostsOf(parts.config, ['ingest']);
-    return { api: [], proxy: [], internal: [], ingest: kept(await openIngest(parts, hosts)).addresses };
+    return { api: [], proxy: [], internal: [], ingest: register(await openIngest(parts, hosts)).addresses };
   });
 
 async function openApi(parts: AllParts, allowedHosts: string[], service: () => Service): Promise<OpenListener> {
@@ -80,14 +83,14 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
   return {
     ...served,
     close: (graceMs) => {
-      stopping.abort(); // what would be told for ever ends now
+      stopping.abort(); // ends the event streams, which never end by themselves
       return served.close(graceMs);
     },
   };
 }
 
-/** Which cassettes are in, for operators alone; nothing where `SVC_INTERNAL_LISTEN` names no address. */
-async function openInternal({ config, cassettes, env, log }: AllParts, kept: Keep): Promise<string[]> {
+/** Serves the evidence to operators alone; opens nothing where `SVC_INTERNAL_LISTEN` is not set. */
+async function openInternal({ config, cassettes, env, log }: AllParts, register: Keep): Promise<string[]> {
   const internal = internalOf(env);
   if (!internal) return [];
   const instance = instanceOf(env, Date.now());
@@ -95,7 +98,7 @@ async function openInternal({ config, cassettes, env, log }: AllParts, kept: Kee
     evidenceOf({ instance, list: cassettes.host.list(), installed: cassettes.host.installed(), now: Date.now() });
   const allowedHosts = [...config.allowed_hosts, ...internal.at.hosts];
   const { fetch } = internalApi({ evidence, token: internal.token, allowedHosts, log });
-  return kept(await serveApp({ fetch, ...internal.at, what: 'internal listener' })).addresses;
+  return register(await serveApp({ fetch, ...internal.at, what: 'internal listener' })).addresses;
 }
 
 function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener> {
@@ -114,7 +117,7 @@ function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener>
   return serveApp({ fetch: ingest.fetch, ...at, what: 'ingest API', complaint, asksForBodies: true });
 }
 
-/** One that the database has told once. */
+/** The database's key, read once. */
 async function identityKeyOf({ database }: Parts): Promise<() => Uint8Array> {
   const { identity_key } = await database.execute('installation', {});
   const key = Buffer.from(identity_key, 'hex');

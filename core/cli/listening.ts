@@ -1,4 +1,4 @@
-/** What do the listeners of a process share? They come up together and go down together, and what they count is told as one. */
+/** What the listeners of a process share: they are opened and closed together, and their metrics are shown as one. */
 import type { Journal } from '../capture/journal.ts';
 import type { Environment } from '../config/environment.ts';
 import { parseListen } from '../config/listen.ts';
@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics, MetricsSnapshot } from '../metrics.ts';
 import type { Cassettes } from './cassettes.ts';
 
-/** What every role has. */
+/** The parts that every role has. */
 export type Process = {
   config: Config;
   engine: Engine;
@@ -17,19 +17,19 @@ export type Process = {
   log: Logger;
   version: string;
   env: Environment;
-  journal: Journal | null; // null: it keeps none
+  journal: Journal | null; // null: it has none
   cassettes?: Cassettes;
 };
 
-/** What stands behind a role's listeners. */
+/** The parts of a role behind its listeners. */
 export type Backing = {
-  /** A fresh one for each thread. */
+  /** A new connection for each thread. */
   connection(): DatabaseConnection;
   /** Whether the database may be away, or behind this version. (core/engine/engine.ts) */
   reach: boolean;
-  /** Hears that the engine's thread has begun, each time. */
+  /** Called each time that the engine's thread has started. */
   begun?: () => void;
-  /** Hears the installation's identity key, in hex; null: the database cannot be asked for now. */
+  /** Called with the installation's identity key, in hex; null: the database cannot be reached now. */
   identified?: (identity_key: string | null) => void;
   /** @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
   listen(parts: Process): Promise<Listeners>;
@@ -47,8 +47,8 @@ export type Listeners = {
 export type OpenListener = { addresses: string[]; close(graceMs: number): Promise<void> };
 export type Keep = <T extends OpenListener>(listener: T) => T;
 
-/** What is opened in turn is closed together, also when a later one cannot be opened. */
-export async function together(open: (kept: Keep) => Promise<Omit<Listeners, 'close'>>): Promise<Listeners> {
+/** Opens listeners in turn and closes them together, also when a later one cannot be opened. */
+export async function together(open: (register: Keep) => Promise<Omit<Listeners, 'close'>>): Promise<Listeners> {
   const opened: OpenListener[] = [];
   const close = async (graceMs: number) => {
     await Promise.all(opened.map((listener) => listener.close(graceMs)));
@@ -65,7 +65,7 @@ export async function together(open: (kept: Keep) => Promise<Omit<Listeners, 'cl
   }
 }
 
-/** Whoever may ask one of our listeners may name any of them. */
+/** The allowed host names: those of all the sections' listeners are allowed at each of them. */
 export const hostsOf = (config: Config, sections: ('proxy' | 'api' | 'ingest')[]): string[] => [
   ...config.allowed_hosts,
   ...sections.flatMap((section) => parseListen(config[section].listen).hosts),

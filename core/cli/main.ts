@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-/** Where does the process begin? Here; all else is loaded afterwards, and a command's own code only when it is called. */
+/** The entry point of the process. All else is loaded from here, and a command's own code only when the command is called. */
 
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-// Others end in a stack of some package, if they can read the code at all.
+// Other versions fail with the stack of some package, if they can parse the code at all.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isNewEnough = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
 if (!isNewEnough) {
@@ -13,10 +13,10 @@ if (!isNewEnough) {
   process.exit(1);
 }
 
-// Without a handler this signal opens Node's inspector: a door to every byte that passes, for whoever may signal us.
+// Without a handler this signal opens Node's inspector, which gives access to every byte that passes, to whoever may signal us.
 process.on('SIGUSR1', () => {});
 
-// A reader that has seen enough (`svc contract | head`) is no failure.
+// A reader that closes the pipe early (`svc contract | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
@@ -72,7 +72,7 @@ process.exitCode = await runProgram(
   process.argv.slice(2),
 );
 
-/** A container's user may have no home at all: then there is no second place to look. */
+/** The user's home folder; '' where there is none, as for some users of containers. */
 function homeOrNone(): string {
   try {
     return homedir();

@@ -1,9 +1,9 @@
-/** Which flag stands for which setting? One option per key of the configuration; their values stay text until they are checked. */
+/** The command-line options, one for each key of the configuration; their values stay text until they are checked. */
 import { type Command, Option } from 'commander';
 import { type ConfigKey, keys } from '../config/keys.ts';
 import type { Flags } from '../config/load.ts';
 
-/** Gives `command` an option for every key, grouped by section in its help. */
+/** Adds to `command` an option for every key, grouped by section in its help. */
 export function addConfigOptions(command: Command): Command {
   for (const [, made] of options()) command.addOption(made);
   return command;
@@ -30,7 +30,7 @@ function option(key: ConfigKey, flag: string): Option {
   return made;
 }
 
-/** A flag alone means true, so a boolean's value may be left out. */
+/** A flag without a value means true, so a boolean's value is optional. */
 const placeholder = ({ type }: ConfigKey) => (type === 'boolean' ? '[true|false]' : `<${type}>`);
 
 function described({ choices, default: fallback, description }: ConfigKey): string {

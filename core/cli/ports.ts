@@ -1,4 +1,4 @@
-/** Are the ports free? Looked at before anything is made, so that a start which cannot listen leaves nothing behind. */
+/** Checks that the ports are free before anything is made, so that a start which cannot listen leaves nothing behind. */
 import { parseListen } from '../config/listen.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { holderOf } from '../db/client/folder-lock.ts';
@@ -15,14 +15,14 @@ const OF_ROLE: Readonly<Record<ServeRole, readonly Name[]>> = {
   ingest: ['ingest'],
 };
 
-/** Of a folder in use its lock says more than a port would. @throws {OperatorError} one is taken, with what would do */
+/** Skipped for a folder in use, whose lock gives a better reason than a port. @throws {OperatorError} a port is taken, with a remedy */
 export async function refuseTakenPorts({ config, folder }: LoadedConfig, role: ServeRole): Promise<void> {
   if (holderOf(folder) !== null) return;
   for (const name of OF_ROLE[role]) {
     const { listen } = config[name];
     try {
-      const tried = await serveApp({ fetch: () => new Response(), ...parseListen(listen), what: LISTENERS[name] });
-      await tried.close(0);
+      const probe = await serveApp({ fetch: () => new Response(), ...parseListen(listen), what: LISTENERS[name] });
+      await probe.close(0);
     } catch (error) {
       if (!(error instanceof OperatorError) || (error.cause as NodeJS.ErrnoException)?.code !== 'EADDRINUSE')
         throw error;
@@ -31,7 +31,7 @@ export async function refuseTakenPorts({ config, folder }: LoadedConfig, role: S
   }
 }
 
-/** A port with the same last digits, a thousand further. */
+/** The remedy for a taken port: another one a thousand above, or for high ports below. */
 function remedy(name: Name, listen: string): string {
   const { port } = parseListen(listen);
   const other = `${listen.slice(0, listen.lastIndexOf(':') + 1)}${port > 64_000 ? port - 1_000 : port + 1_000}`;

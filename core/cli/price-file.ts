@@ -1,4 +1,4 @@
-/** Where are the operator's own prices? Reads `pricing.file`, once, when the service starts. */
+/** The operator's own prices: reads `pricing.file`, once, when the service starts. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type PriceTable, parsePriceTable } from '../derive/price-file.ts';
@@ -6,14 +6,14 @@ import { OperatorError } from '../errors.ts';
 
 /**
  * @param path as configured; '' is none
- * @param base where a relative path begins
+ * @param base the folder of a relative path
  * @throws {OperatorError} status 2, when the file cannot be read or is not such a table
  */
 export async function readPriceTable(path: string, base: string): Promise<PriceTable | null> {
   if (path === '') return null;
-  const place = resolve(base, path);
-  const text = await readFile(place, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new OperatorError(`Cannot read pricing.file '${place}': ${reason(error)}`, 2, { cause: error });
+  const file = resolve(base, path);
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new OperatorError(`Cannot read pricing.file '${file}': ${reason(error)}`, 2, { cause: error });
   });
   return parsePriceTable(text);
 }

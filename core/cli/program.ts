@@ -1,4 +1,4 @@
-/** What can be asked of `svc`? The commands and what each takes; what they do is handed in, so that help loads no server. */
+/** The commands of `svc` and their arguments; their implementations are passed in, so that help loads no server. */
 import { Command, CommanderError } from 'commander';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
@@ -20,12 +20,12 @@ export type Commands = {
   login: (owner: string, loaded: LoadedConfig, io: Io) => Promise<void>;
 };
 
-/** What a process can run: everything, or the capture proxy or the ingest API alone beside somebody else's. */
+/** What a process runs: everything, or the capture proxy or the ingest API alone beside another process. */
 export type ServeRole = 'all' | 'proxy' | 'ingest';
 const ROLES: readonly ServeRole[] = ['all', 'proxy', 'ingest'];
 const isRole = (word: string): word is ServeRole => ROLES.some((role) => role === word);
 
-/** Exit status: 0 done, 1 failed, 2 asked wrongly. `args` is what follows the command's name. */
+/** Exit status: 0 done, 1 failed, 2 wrong usage. `args` is what follows the command's name. */
 export async function runProgram(commands: Commands, args: readonly string[]): Promise<0 | 1 | 2> {
   const { io } = commands;
   let exitCode: 0 | 1 = 0;
@@ -36,7 +36,7 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
     await buildProgram(commands, exit).parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has said why
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has printed why
     if (error instanceof OperatorError) {
       io.err(`${error.message}\n`);
       return error.exitCode;
@@ -51,7 +51,7 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
   }
 }
 
-/** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` hears what a command ends with. */
+/** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` is called with a command's exit status. */
 export function buildProgram(
   { version, io, serve, status, demo, contract, verify, cassette, login }: Commands,
   exit: (status: 0 | 1) => void = () => {},

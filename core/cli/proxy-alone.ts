@@ -1,4 +1,4 @@
-/** What stands behind `svc serve proxy`? What passes calls and keeps them, and nothing that waits for the database, which may be away. */
+/** The backing of `svc serve proxy`: forwards calls and writes them to the journal. Nothing in it waits for the database, which may be away. */
 import { setFlagsFromString } from 'node:v8';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Logger } from '../log.ts';
@@ -7,38 +7,38 @@ import { internalOf } from './internal-listen.ts';
 import { type Backing, exposition, hostsOf, type Keep, type Process, together } from './listening.ts';
 import { openProxy } from './proxy-listener.ts';
 
-const ASK_TIMEOUT_MS = 60_000;
+const QUERY_TIMEOUT_MS = 60_000;
 
-/** Needs `storage.postgres_dsn`, and not that anybody answers there. */
+/** Needs `storage.postgres_dsn` to be set, but not the database to be up. */
 export async function proxyAlone({ config, folder }: LoadedConfig, log: Logger): Promise<Backing> {
   const { postgres_dsn: dsn, pooled } = config.storage;
-  keepYoungSmall();
+  limitYoungGeneration();
   const identity = await openIdentityKey(folder, log);
   return {
-    connection: () => ({ kind: 'server', dsn, pooled, askTimeoutMs: ASK_TIMEOUT_MS }),
+    connection: () => ({ kind: 'server', dsn, pooled, askTimeoutMs: QUERY_TIMEOUT_MS }),
     reach: true,
-    begun: keepYoungSmall,
+    begun: limitYoungGeneration,
     identified: identity.learn,
     listen: (parts) =>
-      together(async (kept) => {
+      together(async (register) => {
         const { journal } = parts;
         if (!journal) throw new Error('Cannot pass calls: this process keeps no journal');
         await identity.known;
-        const internal = await openInternal(parts, kept);
+        const internal = await openInternal(parts, register);
         const proxy = await openProxy({ ...parts, journal, identityKey: identity.current }, hostsOf(config, ['proxy']));
-        return { proxy: kept(proxy).addresses, internal, api: [], ingest: [] };
+        return { proxy: register(proxy).addresses, internal, api: [], ingest: [] };
       }),
   };
 }
 
 /**
- * Keeps V8's young generation at the few megabytes that it has by now; left alone it takes 32, for nothing that a proxy would notice.
- * A thread that starts takes this back, so it is said again whenever the engine's has begun.
+ * Keeps V8's young generation at the few megabytes that it has by now; it would grow to 32, without a benefit for a proxy. A thread that
+ * starts resets this flag, so it is set again whenever the engine's thread has started.
  */
-const keepYoungSmall = () => setFlagsFromString('--semi-space-growth-factor=1');
+const limitYoungGeneration = () => setFlagsFromString('--semi-space-growth-factor=1');
 
-/** How the process does. No path of the proxy's own listener is ours: any may be an upstream's. Loaded only where it is asked for. */
-async function openInternal(parts: Process, kept: Keep): Promise<string[]> {
+/** Health and metrics of the process: the proxy's own listener has no path to spare, since any may be an upstream's. Loaded only if configured. */
+async function openInternal(parts: Process, register: Keep): Promise<string[]> {
   const { config, env, log } = parts;
   const internal = internalOf(env);
   if (!internal) return [];
@@ -48,5 +48,5 @@ async function openInternal(parts: Process, kept: Keep): Promise<string[]> {
   ]);
   const allowedHosts = [...config.allowed_hosts, ...internal.at.hosts];
   const { fetch } = internalApi({ metrics: () => exposition(parts), token: internal.token, allowedHosts, log });
-  return kept(await serveApp({ fetch, ...internal.at, what: 'internal listener' })).addresses;
+  return register(await serveApp({ fetch, ...internal.at, what: 'internal listener' })).addresses;
 }

@@ -1,4 +1,4 @@
-/** What does the capture proxy need to listen? Its upstreams, the journal and a key, and no database, which may be away. */
+/** Opens the capture proxy's listener: it needs upstreams, the journal and a key, and no database, which may be away. */
 import type { Egress } from '../../proxy/egress.ts';
 import { startProxy } from '../../proxy/listen.ts';
 import { requestId } from '../../proxy/request-id.ts';
@@ -13,10 +13,10 @@ import type { ProviderId } from '../model/provider.ts';
 import { formatOf } from '../provider/formats.ts';
 import type { OpenListener, Process } from './listening.ts';
 
-/** `identityKey` as it is known by now: it may change while the proxy runs. */
+/** `identityKey` returns the current key, which may change while the proxy runs. */
 export type ProxyParts = Process & { journal: Journal; identityKey: () => Uint8Array };
 
-/** Why a request is no turn, where nobody but the proxy can tell; the other reasons are counted by intake. */
+/** Reasons why a request is not captured that only the proxy knows; intake counts the others. */
 const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
 
 export async function openProxy(parts: ProxyParts, allowedHosts: string[]): Promise<OpenListener> {

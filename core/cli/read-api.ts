@@ -1,4 +1,4 @@
-/** What does a service that runs say of itself? Asked at the address that this configuration gives, once it was recognised. */
+/** Requests to the read API of a running service, at the address that this configuration gives, once the service was recognised. */
 import { parseListen } from '../config/listen.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
@@ -9,18 +9,18 @@ import type { Listener, ListenerState } from './status-page.ts';
 export const PATIENCE_MS = 2_000;
 
 export type ReadApiResponse<T> = Listener & {
-  /** null: it is down, or will not tell. */
+  /** null: the service is down, or refuses. */
   answer: T | null;
-  /** What an operator should know of that. */
+  /** Remarks on that for an operator. */
   remarks: string[];
 };
 
-type Question<T> = { path: string; is: (body: unknown) => body is T; what: string };
+type ReadApiRequest<T> = { path: string; is: (body: unknown) => body is T; what: string };
 
-/** The token is sent only to who has answered /ping as the read API does: another program on its port must not learn it. */
+/** The token is sent only after /ping was answered as the read API does: another program on its port must not learn it. */
 export async function fetchReadApi<T>(
   loaded: LoadedConfig,
-  { path, is, what }: Question<T>,
+  { path, is, what }: ReadApiRequest<T>,
 ): Promise<ReadApiResponse<T>> {
   const { token } = loaded.config.api;
   const address = addresses(loaded).api;
@@ -60,24 +60,24 @@ function whyNot(reply: JsonResponse | NoReply, token: string, what: string): str
 }
 
 /**
- * Where client commands are sent to, if anybody said so. Else where a flag or the environment says that it listens; else where the
- * service that runs in this folder does; else where one of this configuration would.
+ * The addresses for client commands, in this order: `client.…_target` if set; the `listen` of a flag or the environment; the address of
+ * the service that runs in this folder; the address at which a service with this configuration would listen.
  */
 export function addresses({ config, source, folder }: LoadedConfig): ServiceAddresses {
   const running = publishedAddresses(folder);
-  const isSaid = (key: string) => (source[key] ?? 'default') !== 'default';
+  const isConfigured = (key: string) => (source[key] ?? 'default') !== 'default';
   const at = (name: 'proxy' | 'api' | 'ingest') =>
     running === null || ['flag', 'environment'].includes(source[`${name}.listen`] ?? '')
       ? addressOf(config[name].listen)
       : running[name] && shownAddress(running[name]);
   return {
-    proxy: isSaid('client.proxy_target') ? config.client.proxy_target : at('proxy'),
-    api: isSaid('client.api_target') ? config.client.api_target : at('api'),
+    proxy: isConfigured('client.proxy_target') ? config.client.proxy_target : at('proxy'),
+    api: isConfigured('client.api_target') ? config.client.api_target : at('api'),
     ingest: at('ingest'),
   };
 }
 
-/** One address out of those a listener stands on. Null: the system chooses the port. */
+/** One of a listener's addresses. Null: the system chooses the port. */
 function addressOf(listen: string): string | null {
   const { hosts, port } = parseListen(listen);
   if (port === 0) return null;

@@ -1,4 +1,4 @@
-/** Where does the service of a folder listen? A file in its `.svc` says it to the commands beside it. */
+/** The addresses of the service of a folder, in a file in its `.svc`, for the commands beside it. */
 import { readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,28 +11,28 @@ const fileIn = (folder: string) => join(folder, 'service.json');
 /** Addresses as `http://127.0.0.1:8080`; null: that one does not run. */
 export type ServiceAddresses = { proxy: string | null; api: string | null; ingest: string | null };
 
-/** Says where the process that has the folder listens. @returns what takes it back */
+/** Publishes the addresses of the process that has the folder. @returns a function that withdraws them */
 export async function publishAddresses(
   folder: string,
   { proxy, api, ingest }: Pick<Listeners, 'proxy' | 'api' | 'ingest'>,
 ): Promise<() => Promise<void>> {
   const first = (addresses: readonly string[]) => addresses[0] ?? null;
-  const said = { pid: process.pid, proxy: first(proxy), api: first(api), ingest: first(ingest) };
-  await writeFile(fileIn(folder), `${JSON.stringify(said)}\n`, { mode: 0o600 });
+  const published = { pid: process.pid, proxy: first(proxy), api: first(api), ingest: first(ingest) };
+  await writeFile(fileIn(folder), `${JSON.stringify(published)}\n`, { mode: 0o600 });
   return () => rm(fileIn(folder), { force: true });
 }
 
-/** Null: no living process of this machine has the folder and said where it listens. */
+/** Null: no living process of this machine has the folder and has published its addresses. */
 export function publishedAddresses(folder: string): ServiceAddresses | null {
   try {
     const { pid, proxy, api, ingest } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as Record<string, unknown>;
-    const address = (said: unknown) => (typeof said === 'string' && URL.canParse(said) ? said : null);
-    if (pid !== holderOf(folder)) return null; // it was killed, or runs in a container
+    const address = (value: unknown) => (typeof value === 'string' && URL.canParse(value) ? value : null);
+    if (pid !== holderOf(folder)) return null; // that process was killed, or runs in a container
     return { proxy: address(proxy), api: address(api), ingest: address(ingest) };
   } catch {
     return null;
   }
 }
 
-/** Whether that process runs here, and not on another machine or in a container. */
+/** Whether that process runs on this machine, and not in a container. */
 export const runsHere = ({ folder, pid }: Service): boolean => holderOf(folder) === pid;

@@ -1,4 +1,4 @@
-/** How does the service come up, and go down again? All parts are wired here, and nowhere else. */
+/** `svc serve`: starts and stops the service. All parts are wired here, and nowhere else. */
 import { dirname, join } from 'node:path';
 import { type Journal, openJournal } from '../capture/journal.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -19,15 +19,15 @@ import { publishAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import { whereData } from './where-data.ts';
 
-const GRACE_MS = 10_000; // for streams under way when we are asked to stop
-/** How much of the journal may wait for calls that pass: half, less what may come before anybody notices. A small one has nothing to spare. */
+const GRACE_MS = 10_000; // for streams under way at a stop
+/** How far the journal may fill while calls have precedence: half, less what may come before the next check; for a small one nothing. */
 const waitingBytes = (maxBytes: number) => maxBytes / 2 - 67_108_864;
-const DRAIN_MS = 10_000; // for the journal to reach the database; what does not is taken in at the next start
+const DRAIN_MS = 10_000; // for the journal to reach the database; the rest is taken in at the next start
 
 export type Serving = {
   role: ServeRole;
   version: string;
-  /** What to do once everything listens, as long as nobody asks to stop; default: the banner is printed. */
+  /** Runs once everything listens, until a signal to stop; default: the banner is printed. */
   running?: (listeners: Listeners) => Promise<void>;
 };
 
@@ -45,12 +45,12 @@ export async function serve(loaded: LoadedConfig, io: Io, { role, version, runni
   const metrics = openMetrics(role, version);
   if (role === 'proxy' && dsn === '') throw new OperatorError(NOWHERE_TO_STORE, 2);
   if (role !== 'ingest') internalOf(io.env); // refused before anything is opened
-  const closers: Closer[] = []; // undone in reverse when a later part cannot start
+  const closers: Closer[] = []; // called in reverse, also when a later part cannot start
   const closing = (close: Closer) => void closers.push(close);
   const stopped = signalled();
   try {
     await refuseTakenPorts(loaded, role);
-    // The embedded database locks the folder itself; a journal in it needs that with a server just as well.
+    // The embedded database locks the folder itself; with a server the journal in the folder needs the lock as well.
     if (dsn !== '' && role !== 'ingest') closing(await lockFolder(folder));
     const prices = await pricesOf(loaded, io);
     const backing = await (role === 'proxy'
@@ -85,7 +85,7 @@ export async function serve(loaded: LoadedConfig, io: Io, { role, version, runni
 
     const listeners = await backing.listen({ config, engine, metrics, log, version, env: io.env, journal });
     closing(() => listeners.close(0));
-    if (role !== 'ingest') closing(await publishAddresses(folder, listeners)); // that one has no folder of its own
+    if (role !== 'ingest') closing(await publishAddresses(folder, listeners)); // ingest alone has no folder of its own
     if (running) await Promise.race([running(listeners), stopped.first]);
     else io.out(welcome(listeners, loaded, version));
 
@@ -95,7 +95,7 @@ export async function serve(loaded: LoadedConfig, io: Io, { role, version, runni
     await journal?.flush();
     await drain(engine, log);
   } finally {
-    stopped.forget();
+    stopped.stopListening();
     for (const close of closers.reverse())
       await close().catch((error: Error) => log.warn({ reason: error.message }, 'while stopping'));
   }
@@ -104,7 +104,7 @@ export async function serve(loaded: LoadedConfig, io: Io, { role, version, runni
 const NOWHERE_TO_STORE =
   'Cannot serve the proxy alone: its turns go into a PostgreSQL database that others read, and storage.postgres_dsn is not set';
 
-/** Read only where there are any: the list brings its parser along. */
+/** Loaded only where a file is configured, since it loads a parser. */
 async function pricesOf(loaded: LoadedConfig, io: Io): Promise<PriceTable | null> {
   const { file } = loaded.config.pricing;
   if (file === '') return null;
@@ -112,14 +112,14 @@ async function pricesOf(loaded: LoadedConfig, io: Io): Promise<PriceTable | null
   return readPriceTable(file, baseOf('pricing.file', loaded, io));
 }
 
-/** Where a relative path in a setting begins: at the file that sets it, else where the command was called. */
+/** The folder of a relative path in a setting: that of the file that sets it, else where the command was called. */
 const baseOf = (path: string, { source, file }: LoadedConfig, { cwd }: Io): string =>
   source[path] === 'file' && file !== null ? dirname(file) : cwd;
 
 const openJournalIn = (folder: string, maxBytes: number, log: Logger): Promise<Journal> =>
   openJournal({ folder: join(folder, 'journal'), maxBytes, log });
 
-/** What is printed when everything listens. */
+/** The banner, printed when everything listens. */
 function welcome(
   { proxy, api, ingest, internal }: Listeners,
   { config, folder }: LoadedConfig,
@@ -139,19 +139,19 @@ function welcome(
     : banner({ ...passing, api: shown(api), wantsToken: config.api.token !== '' });
 }
 
-/** What the journal holds is brought into the database; what cannot be is still there at the next start. */
+/** Empties the journal into the database; what is left is still there at the next start. */
 async function drain(engine: Engine, log: Logger): Promise<void> {
   if (!(await engine.drain(DRAIN_MS))) log.warn('the journal is not empty: the rest is taken in at the next start');
 }
 
-/** The first signal asks to stop, a second one to be quick about it. */
-function signalled(): { first: Promise<string>; second: Promise<void>; forget(): void } {
-  let heard = 0;
+/** The first signal asks to stop, a second one to stop without waiting for streams. */
+function signalled(): { first: Promise<string>; second: Promise<void>; stopListening(): void } {
+  let count = 0;
   let first = (_signal: string) => {};
   let second = () => {};
-  const hear = (signal: string) => (heard++ === 0 ? first(signal) : second());
+  const onSignal = (signal: string) => (count++ === 0 ? first(signal) : second());
   const signals = ['SIGTERM', 'SIGINT'];
-  for (const signal of signals) process.on(signal, hear);
+  for (const signal of signals) process.on(signal, onSignal);
   return {
     first: new Promise((resolve) => {
       first = resolve;
@@ -159,8 +159,8 @@ function signalled(): { first: Promise<string>; second: Promise<void>; forget():
     second: new Promise((resolve) => {
       second = resolve;
     }),
-    forget: () => {
-      for (const signal of signals) process.off(signal, hear);
+    stopListening: () => {
+      for (const signal of signals) process.off(signal, onSignal);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** How does the status read? What is up, what is wrong and what to do about it, then the figures, then the settings. */
+/** The page of `svc status`: what is up, what is wrong and what to do about it, then the figures, then the settings. */
 import pc from 'picocolors';
 import type { CassetteList } from '../model/cassette.ts';
 import { Outcome } from '../model/coverage.ts';
@@ -6,21 +6,21 @@ import type { ParkedSession, Status } from '../model/status.ts';
 import type { ChangedSetting } from './changed-settings.ts';
 import { counted, lasting, plain, several, sized } from './units.ts';
 
-/** foreign: another program answers; silent: connected, and no answer in time; unknown: the address is not ours to know. */
+/** foreign: another program answers; silent: connected, and no response in time; unknown: the address is not known. */
 export type ListenerState = 'up' | 'down' | 'foreign' | 'silent' | 'unknown';
 export type Listener = { address: string | null; state: ListenerState };
 
 export type StatusReport = {
   version: string; // of this command
   listeners: { proxy: Listener; api: Listener; ingest: Listener };
-  folder: { service: string; own: string } | null; // the `.svc` of the service that answers, where it is not this command's own
+  folder: { service: string; own: string } | null; // the `.svc` of the running service, where it is not this command's own
   data: string; // where the turns lie, without credentials
   journal_bytes: number | null; // on this machine's disk; null: it may not be read
   journal_max_bytes: number;
-  status: Status | null; // null: the read API is down, or will not tell
+  status: Status | null; // null: the read API is down, or refuses
   cassettes: CassetteList | null; // null: as above
-  remarks: string[]; // what an operator should know besides
-  settings: ChangedSetting[]; // of the service where it tells them, else of this command
+  remarks: string[]; // further remarks for an operator
+  settings: ChangedSetting[]; // of the service where it shows them, else of this command
 };
 
 /** @param now milliseconds since 1970 */
@@ -38,7 +38,7 @@ export function statusPage(report: StatusReport, now: number): string {
     row('journal', journal(report)),
     ...remarks.flatMap((remark) => ['', pc.yellow(plain(remark))]),
     ...(status ? figures(status, now) : []),
-    ...(cassettes ? cassettesTold(cassettes, now) : []),
+    ...(cassettes ? cassetteLines(cassettes, now) : []),
     '',
     ...configuration(settings),
     '',
@@ -67,7 +67,7 @@ const STATE: Record<ListenerState, string> = {
 const listener = ({ address, state }: Listener, up: string | null) =>
   `${(address ?? '').padEnd(address === null ? 0 : 23)}${address === null ? '' : ' '}${state === 'up' && up ? pc.green(up) : STATE[state]}`;
 
-/** What has passed is in the database within about a second. */
+/** Waiting longer than this is shown; usually a call is in the database within about a second. */
 const LATE_SECONDS = 10;
 
 function journal({ status, journal_bytes, journal_max_bytes }: StatusReport): string {
@@ -77,7 +77,7 @@ function journal({ status, journal_bytes, journal_max_bytes }: StatusReport): st
   if (!status)
     return bytes === 0 ? 'empty' : `${size}; what of it is not in the database yet comes there at the next start`;
   const full = bytes > journal_max_bytes / 2;
-  const oldest = status.journal?.oldest_seconds ?? 0; // an older service does not tell
+  const oldest = status.journal?.oldest_seconds ?? 0; // an older service does not have it
   return [
     `${size}, of at most ${sized(journal_max_bytes)}`,
     ...(full ? [pc.yellow('when it is full, turns are counted journal_full')] : []),
@@ -105,7 +105,7 @@ function figures(status: Status, now: number): string[] {
   ];
 }
 
-/** Outcomes that nobody wants to see; the others are as it should be. */
+/** Outcomes that are shown as problems; the others are as they should be. */
 const LOST: readonly Outcome[] = ['undecodable', 'over_limit', 'journal_full', 'poison', 'crashed'];
 
 function coverage({ requests, outcomes }: Status['coverage']): string {
@@ -129,10 +129,10 @@ function derivation({ queued, lag_seconds, derive_version }: Status['derive']): 
 function extensions(all: Status['database']['extensions']): string {
   const named = (installed: boolean) =>
     all.filter((one) => one.installed === installed).map(({ name, version }) => plain(`${name} ${version}`));
-  const [used, there] = [named(true), named(false)];
+  const [used, available] = [named(true), named(false)];
   return [
     ...(used.length === 0 ? ['none'] : used),
-    ...(there.length === 0 ? [] : [`not installed: ${there.join(', ')}`]),
+    ...(available.length === 0 ? [] : [`not installed: ${available.join(', ')}`]),
   ].join('; ');
 }
 
@@ -165,8 +165,8 @@ function parkedTurns({ count, newest }: Status['parked_turns'], now: number): st
   ];
 }
 
-/** Those that are not as they should be, and how far the background work of the others is. */
-function cassettesTold({ cassettes, problems }: CassetteList, now: number): string[] {
+/** Problems of cassettes, and the progress of their background work. */
+function cassetteLines({ cassettes, problems }: CassetteList, now: number): string[] {
   const lines = cassettes.flatMap(({ name, state, progress, last_run }) =>
     [
       ...problems
@@ -176,7 +176,7 @@ function cassettesTold({ cassettes, problems }: CassetteList, now: number): stri
       ...(last_run?.error === undefined
         ? []
         : [pc.yellow(`its last run, ${ago(last_run.scheduled_at, now)}, failed: ${plain(last_run.error)}`)]),
-    ].map((told) => row(plain(name), told)),
+    ].map((line) => row(plain(name), line)),
   );
   return lines.length === 0 ? [] : ['', 'Cassettes:', ...lines];
 }

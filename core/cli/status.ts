@@ -1,4 +1,4 @@
-/** `svc status`: is it up, is anything wrong, and which settings are in effect? Loads no server and no database, so it answers at once. */
+/** `svc status`: what is up, what is wrong, and which settings are in effect. Loads no server and no database, so that it is quick. */
 import { join } from 'node:path';
 import { runsIn, segmentsIn } from '../capture/journal-files.ts';
 import { keyOf, redacted } from '../config/keys.ts';
@@ -55,20 +55,20 @@ async function statusReport(loaded: LoadedConfig, version: string): Promise<Stat
   };
 }
 
-/** Where a service that runs on this machine says that it listens. */
+/** The addresses at which a service on this machine listens. */
 const boundBy = ({ listeners: { proxy, ingest } }: Service): Pick<ServiceAddresses, 'proxy' | 'ingest'> => ({
   proxy: shownAddress(proxy[0] ?? '') || null,
   ingest: shownAddress(ingest[0] ?? '') || null,
 });
 
-/** Of its journal, in bytes. */
+/** The limit of its journal, in bytes. */
 function limitOf({ settings }: Service): number {
   const value = settings.find(({ key }) => key === LIMIT)?.value ?? keyOf(LIMIT)?.default;
   return typeof value === 'number' ? value : Number.NaN;
 }
 const LIMIT = 'journal.max_bytes';
 
-/** Of a service that has told its status. */
+/** The cassettes of a service that has shown its status. */
 async function cassettesAt(address: string | null, token: string): Promise<CassetteList | null> {
   if (address === null) return null;
   const reply = await getJson({ address, path: '/v1/cassettes', token, timeoutMs: PATIENCE_MS });
@@ -89,19 +89,22 @@ const document = ({ listeners, settings: _, folder: __, ...rest }: StatusReport,
   file: loaded.file,
 });
 
-const reach = async (address: string | null, ask: (address: string) => Promise<ListenerState>): Promise<Listener> => ({
+const reach = async (
+  address: string | null,
+  check: (address: string) => Promise<ListenerState>,
+): Promise<Listener> => ({
   address,
-  state: address === null ? 'unknown' : await ask(address),
+  state: address === null ? 'unknown' : await check(address),
 });
 
 const isHealth = ({ status, body }: JsonResponse) =>
   status === 200 && (body as { status?: unknown } | null)?.status === 'ok';
-/** Where the service that answers is not the one that this configuration would start. */
-function mismatches({ version, database }: Status, dsn: string, mine: string): string[] {
+/** Differences between the running service and the one that this configuration would start. */
+function mismatches({ version, database }: Status, dsn: string, ownVersion: string): string[] {
   const kind = dsn === '' ? 'embedded' : 'server';
   const WORDS = { embedded: 'the embedded database', server: 'a PostgreSQL server' };
   return [
-    ...(version === mine ? [] : [`The service is svc ${version}, this command is ${mine}`]),
+    ...(version === ownVersion ? [] : [`The service is svc ${version}, this command is ${ownVersion}`]),
     ...(database.kind === kind
       ? []
       : [`The service was started with other settings: it uses ${WORDS[database.kind]}, these say ${WORDS[kind]}`]),

@@ -1,4 +1,4 @@
-/** What does an error of the operating system mean to an operator? A sentence with the path and the reason, in the place of a stack. */
+/** Errors of the operating system as an operator reads them: a sentence with the path and the reason, instead of a stack. */
 
 const WHY: Readonly<Record<string, string>> = {
   EACCES: 'this user may not read or write there',
@@ -11,7 +11,7 @@ const WHY: Readonly<Record<string, string>> = {
   EDQUOT: 'the disk quota of this user is used up',
 };
 
-/** null: it is something else, and most likely our bug. */
+/** null: it is another error, and most likely our bug. */
 export function systemProblem(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code, path } = error as NodeJS.ErrnoException;

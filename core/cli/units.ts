@@ -1,4 +1,4 @@
-/** How does a number read to a person? With its unit, and no more digits than matter. */
+/** Numbers for people: with a unit, and no more digits than matter. */
 
 const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
 
@@ -29,5 +29,5 @@ export function lasting(seconds: number): string {
 /** `1 session`, `2 sessions`. */
 export const several = (count: number, noun: string): string => `${counted(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Text that others chose, fit for a terminal: nothing in it can move the cursor, colour or hide. */
+/** Foreign text made safe for a terminal: nothing in it can move the cursor, colour or hide text. */
 export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');

@@ -1,4 +1,4 @@
-/** How does a verification read? To a person in lines, to a program as one JSON document; both as they come, however many sessions there are. */
+/** The report of a verification: lines for a person, one JSON document for a program. Written session by session, however many there are. */
 import type { SessionVerified } from '../engine/verify-session.ts';
 import type { Break } from '../engine/verify-turns.ts';
 import { counted, several, sized } from './units.ts';
@@ -11,7 +11,7 @@ export type VerifyTotals = {
   purged: number;
   nodes: number;
   bytes: number;
-  /** Whether the head that was asked for is in a chain; null: none was asked for. */
+  /** Whether the requested head is in a chain; null: none was requested. */
   has_head: boolean | null;
 };
 
@@ -20,15 +20,15 @@ export type VerifyReport = {
   end(totals: VerifyTotals): void;
 };
 
-type Asked = { out: (text: string) => void; single: boolean; head: string | null };
+type ReportOptions = { out: (text: string) => void; single: boolean; head: string | null };
 
-/** What is in order is told only when one session was asked for. */
-export const lines = ({ out, single, head }: Asked): VerifyReport => ({
+/** Sessions that are in order are shown only when one session was requested. */
+export const lines = ({ out, single, head }: ReportOptions): VerifyReport => ({
   session: (verified) => {
     const { session_id, head_turn_hash, first_breaks, breaks, nodes_checked, purged, outdated } = verified;
-    const told = single ? first_breaks : first_breaks.slice(0, 1);
-    for (const found of told) out(`Broken: session ${session_id}${placeOf(found)}: ${found.what}\n`);
-    if (breaks > told.length) out(`Broken: session ${session_id}: ${several(breaks - told.length, 'place')} more\n`);
+    const shown = single ? first_breaks : first_breaks.slice(0, 1);
+    for (const found of shown) out(`Broken: session ${session_id}${placeOf(found)}: ${found.what}\n`);
+    if (breaks > shown.length) out(`Broken: session ${session_id}: ${several(breaks - shown.length, 'place')} more\n`);
     if (!single) return;
     if (breaks > 0 && !nodes_checked) out('Messages were not checked: their turns come first\n');
     if (purged > 0)
@@ -58,8 +58,8 @@ function placeOf({ session_seq, raw_turn_id, node_hash }: Break): string {
   return `${turn}${raw}${node_hash === null ? '' : `, node ${node_hash}`}`;
 }
 
-/** `{"sessions": […], "total": {…}}`, a session in a line. */
-export function jsonDocument({ out }: Pick<Asked, 'out'>): VerifyReport {
+/** `{"sessions": […], "total": {…}}`, one session per line. */
+export function jsonDocument({ out }: Pick<ReportOptions, 'out'>): VerifyReport {
   let opened = false;
   const open = () => {
     out(opened ? ',\n' : '{"sessions":[\n');

@@ -1,4 +1,4 @@
-/** `svc verify`: is the log as it was written? Reads the database itself, since whoever asks may not trust what serves it. */
+/** `svc verify`: checks that the log is as it was written. Reads the database itself, since its user may not trust the service. */
 import type { LoadedConfig } from '../config/load.ts';
 import { isMade } from '../db/client/data-folder.ts';
 import type { Database } from '../db/database.ts';
@@ -26,10 +26,10 @@ export async function printVerification(
   options: VerifyOptions,
   io: Pick<Io, 'out'>,
 ): Promise<0 | 1> {
-  const asked = checkedOptions(options);
+  const checked = checkedOptions(options);
   const database = await openForReading(loaded);
   try {
-    return await verifyIn(database, asked, io);
+    return await verifyIn(database, checked, io);
   } finally {
     await database.close();
   }
@@ -37,12 +37,12 @@ export async function printVerification(
 
 /** As `printVerification`, in a database that is open. */
 export async function verifyIn(database: Database, options: VerifyOptions, { out }: Pick<Io, 'out'>): Promise<0 | 1> {
-  const asked = checkedOptions(options);
-  const { session, head, json } = asked;
+  const checked = checkedOptions(options);
+  const { session, head, json } = checked;
   const report = json ? jsonDocument({ out }) : lines({ out, head, single: session !== null });
   const verifier = { database, reader: builtIn, slices: openCheckedSlices(database) };
   try {
-    const { broken_sessions, has_head } = await verifyAll(verifier, asked, report);
+    const { broken_sessions, has_head } = await verifyAll(verifier, checked, report);
     return broken_sessions > 0 || has_head === false ? 1 : 0;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
@@ -62,7 +62,7 @@ async function verifyAll(
   for await (const session_id of session === null ? sessionsIn(verifier) : [session]) {
     const verified = await verifySession(verifier, session_id, head);
     if (!verified && session !== null) throw new OperatorError(`Cannot verify session '${session}': there is none`);
-    if (!verified) continue; // gone since the list was read
+    if (!verified) continue; // removed since the list was read
     totals.sessions += 1;
     totals.broken_sessions += verified.breaks > 0 ? 1 : 0;
     totals.outdated_sessions += verified.outdated > 0 ? 1 : 0;
@@ -93,7 +93,7 @@ function checkedOptions({ session, head, json }: VerifyOptions): VerifyOptions {
   return { session: session?.toLowerCase() ?? null, head: head?.toLowerCase() ?? null, json };
 }
 
-/** Makes no database where there is none. */
+/** Opens the database, and makes none where there is none. */
 async function openForReading({ config, folder }: LoadedConfig): Promise<OpenDatabase> {
   const { postgres_dsn: dsn, pooled } = config.storage;
   if (dsn === '' && !isMade(folder))

@@ -1,4 +1,4 @@
-/** What stands behind a role that asks the database for each answer? The database, opened first, and the cassettes where a journal is kept. */
+/** The backing of a role that needs the database for each response: the database, opened first, and the cassettes where there is a journal. */
 import type { LoadedConfig } from '../config/load.ts';
 import { isMade } from '../db/client/data-folder.ts';
 import { openDatabase } from '../db/open.ts';
@@ -8,11 +8,11 @@ import type { Io } from './io.ts';
 import type { Backing } from './listening.ts';
 import { whereData } from './where-data.ts';
 
-const CASSETTES_MS = 2_000; // for what they do besides answering, once nobody listens any more
+const CASSETTES_MS = 2_000; // for their background work, after the listeners are closed
 
 type Closing = (close: () => Promise<unknown>) => void;
 
-/** `closing` hears what is to be undone. @throws {OperatorError} the folder is in use, or the database cannot be reached */
+/** @param closing registers what is to be closed @throws {OperatorError} the folder is in use, or the database cannot be reached */
 export async function withDatabase(loaded: LoadedConfig, io: Io, log: Logger, closing: Closing): Promise<Backing> {
   const { config, folder } = loaded;
   const { postgres_dsn: dsn, pooled } = config.storage;
@@ -22,7 +22,7 @@ export async function withDatabase(loaded: LoadedConfig, io: Io, log: Logger, cl
       closing(() => opened.close());
       return opened;
     }),
-    import('./listeners.ts'), // it is much to load, and the database takes its time
+    import('./listeners.ts'), // loaded while the database opens, since both take long
     import('./cassettes.ts'),
   ]);
   return {

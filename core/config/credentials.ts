@@ -1,4 +1,4 @@
-/** With which keys do we ask hosted providers ourselves? Those of `svc login`, which the environment outranks. No file holds them but this one. */
+/** The API keys for the service's own requests to hosted providers: from the environment, else from `svc login`. No other file holds them. */
 import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Environment } from './environment.ts';
 export const CREDENTIAL_OWNERS = ['openai', 'anthropic'] as const;
 export type CredentialOwner = (typeof CREDENTIAL_OWNERS)[number];
 
-/** Absent: nobody has said one. */
+/** Absent: no key is set. */
 export type Credentials = Partial<Record<CredentialOwner, string>>;
 
 const FILE = 'credentials.toml';
@@ -21,7 +21,7 @@ const File = z.strictObject({
   anthropic: z.strictObject({ api_key: z.string() }).optional(),
 });
 
-/** @param folder the `.svc` in effect @throws {OperatorError} its file is broken, or others can read it; never quoting it */
+/** @param folder the `.svc` in effect @throws {OperatorError} its file is broken, or others can read it; the message never quotes it */
 export function readCredentials(folder: string, env: Environment): Credentials {
   const file = fileIn(folder);
   return Object.fromEntries(
@@ -32,7 +32,7 @@ export function readCredentials(folder: string, env: Environment): Credentials {
   );
 }
 
-/** Writes for this user alone; the key of the other stays. @throws {OperatorError} it is no key, or cannot be written */
+/** Writes the file readable by this user alone; other owners' keys stay. @throws {OperatorError} `key` is no key, or the file cannot be written */
 export function writeCredential(folder: string, owner: CredentialOwner, key: string): string {
   if (!/^[\x21-\x7e]{8,512}$/.test(key))
     throw new OperatorError(
@@ -41,14 +41,14 @@ export function writeCredential(folder: string, owner: CredentialOwner, key: str
     );
   const path = join(folder, FILE);
   const text = stringify({ ...fileIn(folder), [owner]: { api_key: key } });
-  const making = join(folder, `.${FILE}.${randomUUID()}`);
+  const temporary = join(folder, `.${FILE}.${randomUUID()}`);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(making, text, { mode: 0o600, flag: 'wx' });
-    chmodSync(making, 0o600);
-    renameSync(making, path);
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
+    chmodSync(temporary, 0o600);
+    renameSync(temporary, path);
   } catch (error) {
-    rmSync(making, { force: true });
+    rmSync(temporary, { force: true });
     throw new OperatorError(`Cannot write '${path}': ${(error as NodeJS.ErrnoException).code}`, 1, { cause: error });
   }
   return path;
@@ -61,8 +61,8 @@ function fileIn(folder: string): z.infer<typeof File> {
   if (process.platform !== 'win32' && (found.mode & 0o077) !== 0)
     throw new OperatorError(`Cannot use '${path}': others can read it; run chmod 600 on it, and think of other keys`);
   try {
-    const read = File.safeParse(parse(readFileSync(path, 'utf8')));
-    if (read.success) return read.data;
-  } catch {} // what a parser says quotes what it read
+    const parsed = File.safeParse(parse(readFileSync(path, 'utf8')));
+    if (parsed.success) return parsed.data;
+  } catch {} // a parser's message quotes what it read
   throw new OperatorError(`Cannot use '${path}': it is not as 'svc login' writes it; log in again once it is removed`);
 }

@@ -1,4 +1,4 @@
-/** What does the process's environment say? The only reader of process.env: everything else is handed what it needs. */
+/** The only reader of process.env: everything else is passed what it needs. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

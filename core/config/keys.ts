@@ -1,4 +1,4 @@
-/** Which keys are there, and what is each called in a flag, in the environment and in the file? Read off the schema. */
+/** All configuration keys, with their names as a flag, as an environment variable and in the file. Read from the schema. */
 import { z } from 'zod';
 import { Config } from './schema.ts';
 
@@ -11,13 +11,13 @@ export type ConfigKey = {
   range: string; // of an integer, in words, else empty
   default: string | number | boolean | readonly string[] | undefined;
   description: string;
-  flag: string | null; // --proxy-listen; null: stands in the file only
+  flag: string | null; // --proxy-listen; null: in the file only
   env: string | null; // SVC_PROXY_LISTEN
-  secret: boolean; // its value is shown to nobody
+  secret: boolean; // its value is never shown
   schema: z.ZodType;
 };
 
-/** `version` says how the file is to be read, so only the file has it; `svc --version` is another question. */
+/** `version` is the version of the file's format, so only the file has it; `svc --version` prints another one. */
 const FILE_ONLY = new Set(['version']);
 
 /** Every key, in the order of the schema. */
@@ -32,7 +32,7 @@ export const keyOf = (path: string): ConfigKey | undefined => keyAt.get(path);
 export const valueAt = (config: Config, path: string): unknown =>
   path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], config);
 
-/** Every key's value laid out as sections, from values by dotted path. */
+/** Values by dotted path, as nested sections. */
 export function nested(values: ReadonlyMap<string, unknown>): Record<string, unknown> {
   const root: Record<string, unknown> = {};
   for (const [path, value] of values) {

@@ -1,15 +1,15 @@
-/** On which hosts and port does a listener stand? `:8080` is loopback in both families; anything wider is asked for by name. */
+/** Listen addresses: hosts and a port. `:8080` is loopback in both address families; anything wider has to be named. */
 import { isIP } from 'node:net';
 import { OperatorError } from '../errors.ts';
 
-/** `port` 0 lets the system choose; one port is then shared by all `hosts`. `loopback`: nobody from outside gets here. */
+/** `port` 0 lets the system choose; one port is then shared by all `hosts`. `loopback`: not reachable from other machines. */
 export type ListenAddress = { hosts: string[]; port: number; loopback: boolean };
 
 const LOOPBACK = ['127.0.0.1', '::1'];
 const EXAMPLES = "such as ':8080', '0.0.0.0:8080', 'localhost:8080' or '[::1]:8080'";
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
-/** @throws {OperatorError} when `text` is no address; the configuration refuses such a value before anyone gets here. */
+/** @throws {OperatorError} when `text` is no address; the configuration has refused such a value before. */
 export function parseListen(text: string): ListenAddress {
   const problem = listenProblem(text);
   if (problem) throw new OperatorError(`Cannot listen on '${text}': it ${problem}`, 2);
@@ -30,7 +30,7 @@ export function listenProblem(text: string): string | null {
   return `must be a host and a port, ${EXAMPLES}`;
 }
 
-/** True when both cannot stand at once: the same port on a host that they share. Port 0 never clashes. */
+/** True when both cannot be bound at once: the same port on a host that they share. Port 0 never clashes. */
 export const listenersClash = (a: ListenAddress, b: ListenAddress): boolean =>
   a.port !== 0 &&
   a.port === b.port &&

@@ -1,4 +1,4 @@
-/** What did the operator ask for? Flags over `SVC_*` variables over `.svc/config.toml` over defaults, and where each value came from. */
+/** Loads the configuration: flags over `SVC_*` variables over `.svc/config.toml` over defaults, with the source of each value. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
@@ -10,7 +10,7 @@ import { nearest } from './nearest.ts';
 import { Config } from './schema.ts';
 import { foreignVariable, OTHER_VARIABLES } from './variables.ts';
 
-/** Flags that were given, by the path of their key; true is a flag that stood alone. */
+/** Flags of the command line, by the path of their key; true: a flag without a value. */
 export type Flags = Readonly<Record<string, string | true>>;
 
 export type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
@@ -22,35 +22,35 @@ export type LoadedConfig = {
   source: Readonly<Record<string, ConfigSource>>; // by the path of the key
 };
 
-type Places = { flags: Flags; env: Environment; cwd: string; home: string };
+type Inputs = { flags: Flags; env: Environment; cwd: string; home: string };
 
-/** A value as somebody gave it, with the name by which they know it. */
-type Given = { key: ConfigKey; value: unknown; where: string; source: ConfigSource };
+/** A value as the operator set it; `where` is the name of the flag, variable or file entry. */
+type SettingInput = { key: ConfigKey; value: unknown; where: string; source: ConfigSource };
 
-type Findings = { given: Given[]; problems: string[] };
+type Findings = { settings: SettingInput[]; problems: string[] };
 
-/** @throws {OperatorError} status 2, naming at once everything that is wrong and what would be right. */
-export function loadConfig({ flags, env, cwd, home }: Places): LoadedConfig {
+/** @throws {OperatorError} status 2, naming everything that is wrong at once, and what would be right. */
+export function loadConfig({ flags, env, cwd, home }: Inputs): LoadedConfig {
   const file = configFile(cwd, home);
-  const found = [fromFile(file), fromEnvironment(env), fromFlags(flags)]; // the later wins
+  const found = [fromFile(file), fromEnvironment(env), fromFlags(flags)]; // the last one wins
   const problems = found.flatMap((findings) => findings.problems);
 
   const values = new Map<string, unknown>();
   const source: Record<string, ConfigSource> = Object.fromEntries(keys.map((key) => [key.path, 'default']));
-  const wrong = new Set<string>();
-  for (const one of found.flatMap((findings) => findings.given)) {
-    const checked = one.key.schema.safeParse(one.value);
+  const invalid = new Set<string>();
+  for (const setting of found.flatMap((findings) => findings.settings)) {
+    const checked = setting.key.schema.safeParse(setting.value);
     if (checked.success) {
-      values.set(one.key.path, checked.data);
-      source[one.key.path] = one.source;
+      values.set(setting.key.path, checked.data);
+      source[setting.key.path] = setting.source;
     } else {
-      problems.push(`${one.where}: ${reason(one, checked.error.issues[0]?.message ?? '')}`);
-      wrong.add(one.key.path);
+      problems.push(`${setting.where}: ${reason(setting, checked.error.issues[0]?.message ?? '')}`);
+      invalid.add(setting.key.path);
     }
   }
 
   const config = Config.parse(nested(values)); // each value has been checked, so this cannot throw
-  problems.push(...contradictions(config, wrong));
+  problems.push(...contradictions(config, invalid));
   if (problems.length > 0) {
     throw new OperatorError(`Cannot use this configuration:\n${problems.map((line) => `  - ${line}`).join('\n')}`, 2);
   }
@@ -58,35 +58,35 @@ export function loadConfig({ flags, env, cwd, home }: Places): LoadedConfig {
 }
 
 const configFile = (cwd: string, home: string): string | null =>
-  [cwd, home].map((place) => join(place, '.svc', 'config.toml')).find((path) => existsSync(path)) ?? null;
+  [cwd, home].map((folder) => join(folder, '.svc', 'config.toml')).find((path) => existsSync(path)) ?? null;
 
 function folderInEffect(cwd: string, home: string): string {
-  const here = join(cwd, '.svc');
-  if (statSync(here, { throwIfNoEntry: false })?.isDirectory()) return here;
-  return existsSync(join(home, '.svc', 'config.toml')) ? join(home, '.svc') : here;
+  const local = join(cwd, '.svc');
+  if (statSync(local, { throwIfNoEntry: false })?.isDirectory()) return local;
+  return existsSync(join(home, '.svc', 'config.toml')) ? join(home, '.svc') : local;
 }
 
 function fromFlags(flags: Flags): Findings {
-  const given = Object.entries(flags).flatMap(([path, value]): Given[] => {
+  const settings = Object.entries(flags).flatMap(([path, value]): SettingInput[] => {
     const key = keyOf(path);
     return key?.flag ? [{ key, value: typed(key, value), where: key.flag, source: 'flag' }] : [];
   });
-  return { given, problems: [] };
+  return { settings: settings, problems: [] };
 }
 
 function fromEnvironment(env: Environment): Findings {
   const byName = new Map(keys.map((key) => [key.env, key]));
   const names = [...byName.keys(), ...OTHER_VARIABLES].filter((name) => name !== null);
-  const findings: Findings = { given: [], problems: [] };
+  const findings: Findings = { settings: [], problems: [] };
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('SVC_') || value === undefined) continue;
     const key = byName.get(name);
-    if (key) findings.given.push({ key, value: typed(key, value), where: name, source: 'environment' });
+    if (key) findings.settings.push({ key, value: typed(key, value), where: name, source: 'environment' });
     else if (!foreignVariable(name, value)) {
       const near = nearest(
         name.slice(4),
         names.map((known) => known.slice(4)),
-      ); // without what they all begin with
+      ); // without the common prefix
       findings.problems.push(`${name}: there is no such setting${near ? `; did you mean 'SVC_${near}'?` : ''}`);
     }
   }
@@ -94,36 +94,36 @@ function fromEnvironment(env: Environment): Findings {
 }
 
 function fromFile(path: string | null): Findings {
-  if (path === null) return { given: [], problems: [] };
+  if (path === null) return { settings: [], problems: [] };
   try {
     return fromTable(parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')), '', path);
   } catch (error) {
-    return { given: [], problems: [unreadable(path, error)] };
+    return { settings: [], problems: [unreadable(path, error)] };
   }
 }
 
 /** Without the excerpt that the parser's message ends with: it may hold a password. */
 function unreadable(path: string, error: unknown): string {
   if (error instanceof TomlError) {
-    const [said = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
-    return `${path}, line ${error.line}, column ${error.column}: is not TOML: ${said}`;
+    const [message = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
+    return `${path}, line ${error.line}, column ${error.column}: is not TOML: ${message}`;
   }
   return `${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`;
 }
 
 function fromTable(table: Record<string, unknown>, prefix: string, file: string): Findings {
-  const findings: Findings = { given: [], problems: [] };
+  const findings: Findings = { settings: [], problems: [] };
   for (const [name, value] of Object.entries(table)) {
     const path = prefix + name;
     const where = `${path} in ${file}`;
     const key = keyOf(path);
-    if (key) findings.given.push({ key, value, where, source: 'file' });
+    if (key) findings.settings.push({ key, value, where, source: 'file' });
     else if (!keys.some((known) => known.path.startsWith(`${path}.`))) {
       const near = nearest(path, [...keys.map((known) => known.path), ...sections.filter((section) => section !== '')]);
       findings.problems.push(`${where}: there is no such setting${near ? `; did you mean '${near}'?` : ''}`);
     } else if (isTable(value)) {
       const inner = fromTable(value, `${path}.`, file);
-      findings.given.push(...inner.given);
+      findings.settings.push(...inner.settings);
       findings.problems.push(...inner.problems);
     } else findings.problems.push(`${where}: must be a table, '[${path}]' with its settings below`);
   }
@@ -157,10 +157,10 @@ function typed(key: ConfigKey, text: string | true): unknown {
 }
 
 /** What is wrong with a value that its schema refused. */
-function reason({ key, value, source }: Given, message: string): string {
+function reason({ key, value, source }: SettingInput, message: string): string {
   const near = key.type === 'choice' && typeof value === 'string' ? nearest(value, key.choices) : null;
-  const said = message.startsWith('must ') ? message : mustBe(key, source);
-  return said + shown(key, value) + (near ? `; did you mean '${near}'?` : '');
+  const requirement = message.startsWith('must ') ? message : mustBe(key, source);
+  return requirement + shown(key, value) + (near ? `; did you mean '${near}'?` : '');
 }
 
 function mustBe(key: ConfigKey, source: ConfigSource): string {
@@ -179,14 +179,14 @@ function shown(key: ConfigKey, value: unknown): string {
   return value.length > 200 ? '' : `, not '${value.replace(/\/\/.*@/g, '//[redacted]@')}'`;
 }
 
-/** What is wrong between settings that are right each by itself; silent about those that are wrong anyway. */
-function contradictions(config: Config, wrong: ReadonlySet<string>): string[] {
+/** Contradictions between settings that are each valid; those with an invalid setting are not reported again. */
+function contradictions(config: Config, invalid: ReadonlySet<string>): string[] {
   const { brokers, topic } = config.publisher.stream;
   const stream = ['publisher.stream.brokers', 'publisher.stream.topic'] as const;
   const found: { paths: readonly string[]; text: string }[] = [];
   if (brokers.length > 0 !== (topic !== '')) {
-    const [given, missing] = topic === '' ? stream : stream.toReversed();
-    found.push({ paths: stream, text: `${missing}: must be set, since ${given} is` });
+    const [present, missing] = topic === '' ? stream : stream.toReversed();
+    found.push({ paths: stream, text: `${missing}: must be set, since ${present} is` });
   }
   const listeners = ['proxy', 'api', 'ingest'] as const;
   for (const [i, a] of listeners.entries()) {
@@ -199,5 +199,5 @@ function contradictions(config: Config, wrong: ReadonlySet<string>): string[] {
       });
     }
   }
-  return found.filter(({ paths }) => !paths.some((path) => wrong.has(path))).map(({ text }) => text);
+  return found.filter(({ paths }) => !paths.some((path) => invalid.has(path))).map(({ text }) => text);
 }

@@ -1,4 +1,4 @@
-/** Which known name did they mean? */
+/** Suggestions for misspelt names: the nearest known one. */
 
 /** The known name that `name` most likely stands for, or null. A name without its section counts as near when one fits. */
 export function nearest(name: string, known: readonly string[]): string | null {
@@ -12,7 +12,7 @@ export function nearest(name: string, known: readonly string[]): string | null {
   return best?.one ?? null;
 }
 
-/** Letters to insert, drop, replace or swap with their neighbour. */
+/** Edit distance: letters to insert, delete, replace or swap with their neighbour. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,10 +1,10 @@
-/** What can an operator set? Every key with its type, default and meaning; flags, environment, file and README follow this table. */
+/** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README follow it. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { ProviderId } from '../model/provider.ts';
 import { listenProblem } from './listen.ts';
 
-/** A text that `problem` finds nothing wrong with; what it says ends a sentence that begins with the key: `must be …`. */
+/** A string that `problem` accepts (null). Its message completes a sentence that begins with the key: `must be …`. */
 const text = (problem: (value: string) => string | null) =>
   z.string().superRefine((value, context) => {
     const message = problem(value);
@@ -14,7 +14,7 @@ const text = (problem: (value: string) => string | null) =>
 const listen = (fallback: string, what: string) =>
   text(listenProblem).default(fallback).describe(`${what}; without a host: loopback only`);
 
-/** Where we send something: no credentials in it (they would be shown), and nothing after the path. */
+/** The address of another service: without credentials (they would be shown), and with nothing after the path. */
 function addressProblem(value: string): string | null {
   const url = /^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : null;
   if (!url) return "must be an address, such as 'http://localhost:11434'";
@@ -37,10 +37,10 @@ const dsn = () =>
       : "must be empty or begin with 'postgres://', such as 'postgres://user:password@host:5432/database'",
   );
 
-/** Marks a key whose value is shown to nobody. */
+/** Marks a key whose value is never shown. */
 const SECRET = { secret: true };
 
-/** Where each provider is unless somebody says otherwise. */
+/** The default address of each provider. */
 export const UPSTREAMS: Readonly<Record<ProviderId, string>> = {
   anthropic: 'https://api.anthropic.com',
   openai: 'https://api.openai.com',
@@ -48,7 +48,7 @@ export const UPSTREAMS: Readonly<Record<ProviderId, string>> = {
 };
 
 /**
- * `.svc/config.toml` with environment and flags laid over it. An unknown key is a typo, so it is refused.
+ * `.svc/config.toml`, overridden by environment and flags. An unknown key is a typo, so it is refused.
  * Strict at every level; each leaf is a string, boolean, integer, choice, or list of strings.
  */
 export const Config = z.strictObject({

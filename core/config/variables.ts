@@ -1,22 +1,22 @@
-/** Which variables beginning with `SVC_` are no settings, and yet no mistakes? */
+/** Variables that begin with `SVC_` and are no configuration keys, but no mistakes either. */
 
-/** Read elsewhere: secrets and addresses that belong into no file. `SVC_API_TOKEN` is the key `api.token`. */
+/** Read elsewhere: secrets and addresses that do not belong in a file. `SVC_API_TOKEN` is the key `api.token`. */
 export const OTHER_VARIABLES = [
   'SVC_INTERNAL_LISTEN',
   'SVC_INTERNAL_TOKEN',
   'SVC_DATABASE_URL',
   'SVC_CORE_URL',
   'SVC_FIXTURES',
-  // Who this process is, for the evidence of the internal listener.
+  // The identity of this process, for the evidence of the internal listener.
   ...['SVC_POD_NAME', 'SVC_POD_UID', 'SVC_POD_IP', 'SVC_NODE_NAME', 'SVC_REPLICA_SET', 'SVC_IMAGE_DIGEST'],
 ];
 
-/** What begins so are settings of cassettes: `SVC_CASSETTE_<NAME>_<KEY>`. */
+/** The prefix of cassettes' settings: `SVC_CASSETTE_<NAME>_<KEY>`. */
 export const CASSETTE_VARIABLE = 'SVC_CASSETTE_';
 
 /**
- * True for those, for `SVC_TEST_*` and `SVC_CASSETTE_*`, and for what Kubernetes sets in every pod when a Service there is called `svc` or `svc-…`
- * (`SVC_PROXY_SERVICE_HOST`, `SVC_PROXY_PORT=tcp://…`): a neighbour's name must not keep us from starting.
+ * True for `OTHER_VARIABLES`, `SVC_TEST_*`, `SVC_CASSETTE_*`, and for what Kubernetes sets in every pod when a Service is called `svc` or
+ * `svc-…` (`SVC_PROXY_SERVICE_HOST`, `SVC_PROXY_PORT=tcp://…`): another Service's name must not keep this one from starting.
  */
 export const foreignVariable = (name: string, value: string): boolean =>
   OTHER_VARIABLES.includes(name) ||

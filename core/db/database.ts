@@ -1,4 +1,4 @@
-/** How does anyone ask the database? By the name of a question, whichever database stands behind it and in whichever thread. */
+/** The database as other rooms see it: operations are called by name, on either database and from any thread. */
 import type { operations } from './operations.ts';
 
 export type Operations = typeof operations;
@@ -7,26 +7,26 @@ export type OperationArgs<Name extends OperationName> = Parameters<Operations[Na
 export type OperationResult<Name extends OperationName> = Awaited<ReturnType<Operations[Name]>>;
 
 export type ExecuteOptions = {
-  /** What each of its statements may take, in place of the usual limit. */
+  /** The limit of each of its statements, in place of the default. */
   limitMs?: number;
   /**
-   * At most 60 bytes, another for each ask: what the log calls it. On the embedded database it tells the one that took too long, or
-   * brought the database down, from all that were merely under way.
+   * The call's name in the log: at most 60 bytes, unique per call. On the embedded database it identifies the call that took too long,
+   * or brought the database down, among all that were pending.
    */
   label?: string;
-  /** Of the embedded database: whose time it takes. Null: the service's own, which waits for nobody's. */
+  /** For the embedded database: whose time the call takes. Null: the service's own, which has priority. */
   owner?: string | null;
 };
 
 export type Database = {
   kind: 'embedded' | 'server';
-  /** @throws {DatabaseError} `transient` when asking again may help */
+  /** @throws {DatabaseError} `transient` when a retry may help */
   execute<Name extends OperationName>(
     name: Name,
     args: OperationArgs<Name>,
     options?: ExecuteOptions,
   ): Promise<OperationResult<Name>>;
-  /** Hears `pg_notify` on a channel until the returned function is called. Hints only: a listener also polls. */
-  listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>;
+  /** Listens for `pg_notify` on a channel until the returned function is called. Notifications are hints only: a listener also polls. */
+  listen(channel: string, listener: (payload: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 };

@@ -1,19 +1,19 @@
 /**
- * A queue for what runs one at a time on behalf of several owners: each has its turn, and those who take long together get about half
- * of the time. Work of nobody in particular is the service's own: it goes first, and is never made to wait for what others cost.
+ * A queue of jobs that run one at a time on behalf of several owners: owners take turns, and those with long jobs together get about
+ * half of the time. Jobs without an owner are the service's own: they go first, and are never throttled.
  */
 
 export type FairQueue = {
   /** @param owner null: the service @throws what `work` throws */
   run<T>(owner: string | null, work: () => Promise<T>): Promise<T>;
-  /** What waits of owners is given up. */
+  /** Rejects what owners have waiting. */
   refuseWaiting(error: Error): void;
-  /** When nothing runs or waits. */
+  /** Resolves when nothing runs or waits. */
   idle(): Promise<void>;
 };
 
 type Options = {
-  /** What of one piece of work is free; the rest is charged, up to so much. */
+  /** The free time of one job; the time beyond it is charged, up to `mostMs`. */
   freeMs: number;
   mostMs: number;
   now?: () => number;
@@ -21,37 +21,37 @@ type Options = {
 
 type Job = { start: () => Promise<void>; refuse: (error: Error) => void; since: number };
 
-/** Who was charged shares one budget with all others who were, for so long. */
+/** How long an owner that was charged shares one budget with all others that were. */
 const HEAVY_MS = 60_000;
-/** Owners come in between when the service always has something to do. */
+/** An owner's job that has waited so long goes before the service's next one. */
 const OVERDUE_MS = 250;
 
 export function openFairQueue({ freeMs, mostMs, now = () => performance.now() }: Options): FairQueue {
   const service: Job[] = [];
   const owned = new Map<string, Job[]>(); // in the order of turns
   const heavyUntil = new Map<string, number>();
-  let restUntil = 0;
+  let throttledUntil = 0;
   let busy = false;
   let ownersTurn = false;
-  let waking: NodeJS.Timeout | undefined;
-  const idlers: (() => void)[] = [];
+  let wakeTimer: NodeJS.Timeout | undefined;
+  const idleWaiters: (() => void)[] = [];
 
   const charge = (owner: string, ms: number) => {
     const charged = Math.min(mostMs, ms - freeMs);
     if (charged <= 0) return;
     heavyUntil.set(owner, now() + HEAVY_MS);
-    restUntil = Math.max(restUntil, now()) + charged;
+    throttledUntil = Math.max(throttledUntil, now()) + charged;
   };
-  const rests = (owner: string): boolean => {
-    if ((heavyUntil.get(owner) ?? 0) > now()) return restUntil > now();
+  const isThrottled = (owner: string): boolean => {
+    if ((heavyUntil.get(owner) ?? 0) > now()) return throttledUntil > now();
     heavyUntil.delete(owner);
     return false;
   };
   const nextOwner = (): string | undefined => {
-    for (const owner of owned.keys()) if (!rests(owner)) return owner;
+    for (const owner of owned.keys()) if (!isThrottled(owner)) return owner;
     return undefined;
   };
-  const takeOf = (owner: string): Job | undefined => {
+  const takeJob = (owner: string): Job | undefined => {
     const [job, ...others] = owned.get(owner) ?? [];
     owned.delete(owner);
     if (others.length > 0) owned.set(owner, others); // behind the others
@@ -60,20 +60,20 @@ export function openFairQueue({ freeMs, mostMs, now = () => performance.now() }:
   const next = (): { owner: string | null; job: Job } | undefined => {
     const owner = nextOwner();
     const overdue = owner !== undefined && ownersTurn && now() - (owned.get(owner)?.[0]?.since ?? 0) > OVERDUE_MS;
-    const ours = overdue ? undefined : service.shift();
-    if (ours) return { owner: null, job: ours };
-    const job = owner === undefined ? undefined : takeOf(owner);
+    const serviceJob = overdue ? undefined : service.shift();
+    if (serviceJob) return { owner: null, job: serviceJob };
+    const job = owner === undefined ? undefined : takeJob(owner);
     return owner !== undefined && job ? { owner, job } : undefined;
   };
   const pump = () => {
-    clearTimeout(waking);
+    clearTimeout(wakeTimer);
     if (busy) return;
-    const chosen = next();
-    if (chosen) void started(chosen.owner, chosen.job);
-    else if (owned.size > 0) waking = setTimeout(pump, Math.max(1, restUntil - now()));
-    else for (const resolve of idlers.splice(0)) resolve();
+    const selected = next();
+    if (selected) void execute(selected.owner, selected.job);
+    else if (owned.size > 0) wakeTimer = setTimeout(pump, Math.max(1, throttledUntil - now()));
+    else for (const resolve of idleWaiters.splice(0)) resolve();
   };
-  const started = async (owner: string | null, job: Job) => {
+  const execute = async (owner: string | null, job: Job) => {
     busy = true;
     ownersTurn = owner === null;
     const began = now();
@@ -99,7 +99,7 @@ export function openFairQueue({ freeMs, mostMs, now = () => performance.now() }:
     },
     idle: () =>
       new Promise((resolve) => {
-        idlers.push(resolve);
+        idleWaiters.push(resolve);
         pump();
       }),
   };

@@ -1,4 +1,4 @@
-/** Which installation is this? Its key hashes client credentials, so that sessions are told apart and no credential is kept. */
+/** The key of this installation, which hashes client credentials: sessions can be distinguished by them, and no credential is stored. */
 import { sql as statement } from 'drizzle-orm';
 import type { Sql } from './sql.ts';
 

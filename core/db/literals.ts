@@ -1,4 +1,4 @@
-/** How do values reach SQL the same way on both databases? As text: array literals for `unnest`, JSON without what jsonb refuses. */
+/** Values in SQL, the same way on both databases: as text, with array literals for `unnest` and JSON without what jsonb refuses. */
 import { randomBytes } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../derive/storable.ts';
@@ -9,11 +9,11 @@ type Scalar = string | number | boolean | null;
 export const pgArray = (values: readonly Scalar[]): string =>
   `{${values.map((value) => (value === null ? 'NULL' : quoted(String(value)))).join(',')}}`;
 
-/** An array literal of bytea out of lower-case hex: `${hexArray(hashes)}::bytea[]`. */
+/** An array literal of bytea from lower-case hex: `${hexArray(hashes)}::bytea[]`. */
 export const hexArray = (hexes: readonly (string | null)[]): string =>
   `{${hexes.map((hex) => (hex === null ? 'NULL' : `"\\\\x${hex}"`)).join(',')}}`;
 
-/** An array literal of bytea out of bytes. */
+/** An array literal of bytea from bytes. */
 export const bytesArray = (values: readonly (Uint8Array | null)[]): string =>
   hexArray(
     values.map((bytes) =>
@@ -22,8 +22,8 @@ export const bytesArray = (values: readonly (Uint8Array | null)[]): string =>
   );
 
 /**
- * JSON text that jsonb accepts: U+0000 and lone surrogates, which it refuses, become U+FFFD, in keys as well as in values. Bytes
- * elsewhere stay as they are.
+ * JSON text that jsonb accepts: U+0000 and lone surrogates, which it refuses, become U+FFFD, in keys as well as in values. The rest
+ * of the text is unchanged.
  */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
@@ -32,8 +32,8 @@ export function jsonText(value: unknown): string {
 }
 
 /**
- * Text as a literal for statements that take no parameters, without NUL. Between dollar quotes of its own nothing is escaped, so it reads
- * the same whatever the database's settings are, and megabytes cost nothing.
+ * Text, without NUL, as a literal for statements that take no parameters. Between unique dollar quotes nothing is escaped, so it means the
+ * same whatever the database's settings are, and megabytes cost nothing.
  */
 export function quotedText(text: string): string {
   for (;;) {
@@ -42,7 +42,7 @@ export function quotedText(text: string): string {
   }
 }
 
-/** An instant as `2026-11-21T09:30:00.123456Z`, which compares as text in the order of time. */
+/** An instant as `2026-11-21T09:30:00.123456Z`, which sorts as text in the order of time. */
 export const instant = (column: SQL): SQL<string> =>
   sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 

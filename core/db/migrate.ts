@@ -1,4 +1,4 @@
-/** Is the database of this version? Files of `migrations/`, forward only, each in a transaction, each compared with what ran. */
+/** Migrates the database to this version: files of `migrations/`, forward only, each in a transaction, compared with those that ran. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Sql } from './sql.ts';
 export type SchemaMigration = { name: string; text: string; sha256: string };
 
 const OLDEST_SERVER = 170000;
-const LOCK = statement`select pg_advisory_xact_lock(8201447304118392)`; // ours among all that share the server
+const LOCK = statement`select pg_advisory_xact_lock(8201447304118392)`; // a number of our own, since applications of one database share these locks
 
 /** The files of a folder, in order. */
 export async function readMigrations(folder = join(packageRoot(), 'migrations')): Promise<SchemaMigration[]> {
@@ -24,7 +24,7 @@ export async function readMigrations(folder = join(packageRoot(), 'migrations'))
 }
 
 /**
- * Applies what is missing; any number of processes may do so at once, since the lock is held by transactions (which also passes
+ * Applies missing migrations; any number of processes may do so at once, since each transaction takes the lock (which also works
  * through a pooler). @returns the names of those applied here
  * @throws {OperatorError} an old server, an edited file, a database of a newer version, missing rights
  */
@@ -55,11 +55,11 @@ export async function migrate(sql: Sql, migrations: readonly SchemaMigration[]):
   }
 }
 
-/** @param version as `server_version_num` gives it, 170004 @throws {OperatorError} */
+/** @param version of the form of `server_version_num`, 170004 @throws {OperatorError} */
 export function refuseOldVersion(version: number): void {
   if (version >= OLDEST_SERVER) return;
-  const [found, wanted] = [version, OLDEST_SERVER].map((number) => Math.trunc(number / 10_000));
-  throw new OperatorError(`Cannot use this server: it is PostgreSQL ${found}, and ${wanted} or later is needed`);
+  const [found, required] = [version, OLDEST_SERVER].map((number) => Math.trunc(number / 10_000));
+  throw new OperatorError(`Cannot use this server: it is PostgreSQL ${found}, and ${required} or later is needed`);
 }
 
 async function refuseOldServer(sql: Sql): Promise<void> {
@@ -72,10 +72,10 @@ async function refuseOldServer(sql: Sql): Promise<void> {
 type Applied = { name: string; sha256: string };
 
 async function ledger(tx: Sql): Promise<Applied[]> {
-  const [found] = await tx.rows<{ there: boolean }>(
+  const [row] = await tx.rows<{ there: boolean }>(
     statement`select to_regclass('svc_meta.migrations') is not null as there`,
   );
-  if (!found?.there) {
+  if (!row?.there) {
     await tx.script(`
       create schema if not exists svc_meta;
       create table svc_meta.migrations (

@@ -1,4 +1,4 @@
-/** Which database stands behind this process? The embedded one in its folder, or a server; migrated before anyone asks. */
+/** Opens the database of this process: the embedded one in its folder, or a server. It is migrated before its first use. */
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { startWorker } from '../start-worker.ts';
@@ -18,22 +18,26 @@ type Options = {
   /** Empty: the embedded database. */
   dsn: string;
   pooled: boolean;
-  /** `.svc`: the embedded database is kept in its `data`. */
+  /** `.svc`: the embedded database is in its subfolder `data`. */
   folder: string;
   log: Logger;
-  /** What a statement may take before it is given up; a few questions have longer. (questions.ts) */
+  /** The limit of a statement; a few operations have a longer one (operations.ts). */
   askTimeoutMs?: number;
   startThread?: StartThread;
 };
 
-const ASK_TIMEOUT_MS = 60_000;
+const STATEMENT_TIMEOUT_MS = 60_000;
 const SERVER_POOL = 10;
 
 /** @throws {OperatorError} the folder is in use, or the database is not one for this version */
 export const openDatabase = (options: Options): Promise<OpenDatabase> =>
   options.dsn === '' ? openEmbeddedDatabase(options) : openServerDatabase(options);
 
-async function openServerDatabase({ dsn, pooled, askTimeoutMs = ASK_TIMEOUT_MS }: Options): Promise<OpenDatabase> {
+async function openServerDatabase({
+  dsn,
+  pooled,
+  askTimeoutMs = STATEMENT_TIMEOUT_MS,
+}: Options): Promise<OpenDatabase> {
   const pool = openPool({ dsn, pooled, size: 1 });
   try {
     await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations());
@@ -50,22 +54,22 @@ async function openServerDatabase({ dsn, pooled, askTimeoutMs = ASK_TIMEOUT_MS }
 }
 
 async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
-  const { folder, log, askTimeoutMs = ASK_TIMEOUT_MS } = options;
+  const { folder, log, askTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
   const startThread =
     options.startThread ??
     ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer, THREAD_LIMITS));
   const unlock = await lockFolder(folder);
   try {
     const host = await hostEmbedded({ folder, log, askTimeoutMs, startThread });
-    const mine = connectDatabase(host.connection());
+    const ownConnection = connectDatabase(host.connection());
     const end = async () => {
-      await mine.close();
+      await ownConnection.close();
       await host.close();
       await unlock();
     };
     let ended: Promise<void> | undefined;
     return {
-      ...mine,
+      ...ownConnection,
       connection: host.connection,
       close: () => {
         ended ??= end();

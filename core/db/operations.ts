@@ -1,4 +1,4 @@
-/** What can be asked of the database? A line per question; its function stands in a file of one of the folders beside it. */
+/** All operations of the database, one per line; their functions are in the files of this folder and its subfolders. */
 
 import { callCassette, closeCassetteCursor, fetchCassetteCursor, openCassetteCursor } from './cassette/call.ts';
 import { leaseCassette, releaseCassette } from './cassette/lease.ts';
@@ -151,7 +151,7 @@ export const operations = {
   vacuum,
 };
 
-/** Milliseconds that one statement of a question may take, where the usual limit is too short. */
+/** The limit of one statement of an operation in milliseconds, where the default is too short. */
 export const patience: { readonly [name: string]: number } = {
   checkpoint: 600_000,
   migrateCassette: 600_000,

@@ -1,4 +1,4 @@
-/** Does the database answer? */
+/** A liveness check of the database. */
 import { sql as statement } from 'drizzle-orm';
 import type { Sql } from './sql.ts';
 

@@ -1,12 +1,12 @@
-/** How does anyone hear that a session reads differently now? By its row among the changes, which moves to the front. */
+/** Records that a session reads differently now: its row in the table of changes moves to the front. */
 import { sql } from 'drizzle-orm';
 import { pgArray } from './literals.ts';
 import type { Sql } from './sql.ts';
 
 /**
- * Tells every reader of the events that these sessions changed or are gone, once the transaction commits. Ask it last: until
- * then nobody else can note a change of the same sessions. The rows are taken in one order, so two that note several cannot
- * wait for each other.
+ * Publishes to every reader of the events that these sessions changed or are gone, once the transaction commits. Call it last: until
+ * the commit no other transaction can record a change of the same sessions. Rows are locked in one order, so two that record several
+ * cannot deadlock.
  */
 export async function recordChange(tx: Sql, session_ids: readonly string[]): Promise<void> {
   if (session_ids.length === 0) return;
@@ -17,8 +17,8 @@ export async function recordChange(tx: Sql, session_ids: readonly string[]): Pro
 }
 
 /**
- * The same for a session that has been derived: when that wrote rows that can be read, or turns came in since it was last told.
- * An unchanged session derived again is not told.
+ * The same for a session that has been derived: when that wrote rows that can be read, or turns came in since the last record.
+ * An unchanged session that is derived again is not published.
  */
 export async function recordDerived(
   tx: Sql,

@@ -1,4 +1,4 @@
-/** What does a question of `core/db` speak to? Both databases behind one shape; statements are drizzle's `sql` templates. */
+/** The interface through which operations of `core/db` run SQL, the same for both databases; statements are drizzle's `sql` templates. */
 import type { SQL } from 'drizzle-orm';
 
 /**
@@ -9,7 +9,7 @@ export type Sql = {
   kind: 'embedded' | 'server';
   /** @throws {DatabaseError} */
   rows<Row extends Record<string, unknown>>(statement: SQL): Promise<Row[]>;
-  /** Runs in one transaction (a savepoint inside another). Inside `work` only `tx` may be asked. @throws {DatabaseError} */
+  /** Runs in one transaction (a savepoint inside another). Inside `work` use only `tx`. @throws {DatabaseError} */
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
   /** Runs the statements of a file: several, without parameters. @throws {DatabaseError} */
   script(text: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** `npm run tarball`: writes `svc-<version>.tgz` into this folder, or into the one that is named. The project is built and installed. */
+/** `npm run tarball`: writes `svc-<version>.tgz` into this folder, or into the named one. The project must be built and installed. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { packageRoot } from '../package-root.ts';

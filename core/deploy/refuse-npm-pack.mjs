@@ -1,3 +1,3 @@
-/** `npm pack` would leave out what `npm run tarball` puts in: packages whose installation fetches nothing. */
+/** Refuses `npm pack`, which would leave out what `npm run tarball` adds: packages whose installation fetches nothing. */
 console.error('Cannot pack with npm: its tarball would fetch what svc does not need. Use: npm run tarball');
 process.exitCode = 1;

@@ -1,6 +1,6 @@
 /**
- * What does the tarball of svc hold? What runs, and every package that it needs, as they were tested: npm heeds the `overrides` and the lock
- * of the folder that it installs for and of nobody else, so whoever installs a tarball would get other packages, and what those fetch.
+ * The contents of svc's tarball: what runs, and every package that it needs, as they were tested. npm applies the `overrides` and the lock
+ * of the folder that it installs for and of no other, so whoever installs a tarball would get other packages, and what those fetch.
  */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -9,17 +9,17 @@ import { type Described, thirdParties } from './third-parties.ts';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
 const WHOLE = ['README.md', 'LICENSE', 'cassette.manifest.json', 'migrations', 'core/cassette/scaffold'];
-/** Compilers, and what starts workers from source. */
+/** Not part of the package: compilers, and what starts workers from source. */
 const NOT_RUN = ['core/build', 'core/deploy', 'core/cassette/scaffold', 'core/worker-bootstrap.mjs'];
 
-/** What svc loads nothing of, and what fetches, or reports, when it is installed: each by the package that asks for it. */
+/** Packages of which svc loads nothing, and which fetch or report something at installation: each with the package that depends on it. */
 const LEFT_OUT: Readonly<Record<string, string>> = { sharp: '@xenova/transformers', '@scarf/scarf': 'swagger-ui-dist' };
 
 type Locked = { dev?: boolean; devOptional?: boolean };
 
 /**
- * Lays the package out in `to`, which is made.
- * @param root the project, with its packages installed @param dist what it was compiled to
+ * Lays the package out in the folder `to`, which it makes.
+ * @param root the project, with its packages installed @param dist the compiled project
  */
 export async function stagePackage({ root, dist, to }: { root: string; dist: string; to: string }): Promise<void> {
   await mkdir(to, { recursive: true });
@@ -34,29 +34,30 @@ export async function stagePackage({ root, dist, to }: { root: string; dist: str
       recursive: true,
       filter: (source) => isNeeded(path, relative(join(root, path), source)),
     });
-  for (const [name, asker] of Object.entries(LEFT_OUT)) await writeStandIn(to, name, packages.get(pathOf(asker)));
+  for (const [name, dependent] of Object.entries(LEFT_OUT))
+    await writeStandIn(to, name, packages.get(pathOf(dependent)));
   await writeFile(join(to, 'THIRD-PARTY.md'), await thirdParties(to, packages));
   await writeFile(join(to, 'package.json'), JSON.stringify(await manifestOf(root, packages), null, 2));
 }
 
 const pathOf = (name: string) => `node_modules/${name}`;
 
-const copyRun = (from: string, room: string, to: string, takes: (path: string) => boolean) =>
+const copyRun = (from: string, room: string, to: string, isWanted: (path: string) => boolean) =>
   cp(join(from, room), join(to, room), {
     recursive: true,
     filter: (source) => {
       const path = relative(from, source);
-      return !NOT_RUN.includes(path) && !path.endsWith('.map') && (takes(path) || !/\.\w+$/.test(path));
+      return !NOT_RUN.includes(path) && !path.endsWith('.map') && (isWanted(path) || !/\.\w+$/.test(path));
     },
   });
 
-/** What is loaded of some that have much more: the tokenizers of a build for browsers, and the runtime as Node finds it. */
+/** The files of large packages that are loaded: the tokenizers of a build for browsers, and the runtime as Node finds it. */
 const LOADED: Readonly<Record<string, RegExp>> = {
   '@xenova/transformers': /^(?!dist\/)|^dist\/transformers\.min\.js$/,
   'onnxruntime-web': /^(?!dist\/)|^dist\/ort-(web\.node\.js|wasm)/,
 };
 
-/** Not the packages within, which are listed themselves; nor what is for compilers and debuggers. */
+/** False for packages within it, which are listed themselves, and for files of compilers and debuggers. */
 function isNeeded(path: string, inside: string): boolean {
   if (/(^|\/)node_modules$|\.(map|[cm]?ts)$/.test(inside)) return false;
   return LOADED[nameAt(path)]?.test(inside) ?? true;
@@ -64,7 +65,7 @@ function isNeeded(path: string, inside: string): boolean {
 
 const nameAt = (path: string) => path.replace(/^.*node_modules\//, '');
 
-/** All that are installed for svc to run, by path, in the order of the lock; without those that are left out. */
+/** The packages that svc needs to run, by path, in the order of the lock; without those that are left out. */
 async function packagesOf(root: string): Promise<Map<string, Described>> {
   const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;
@@ -79,19 +80,19 @@ async function packagesOf(root: string): Promise<Map<string, Described>> {
   return found;
 }
 
-/** A package of that name with nothing in it, in the version that is asked for: npm would go and fetch one of another. */
-async function writeStandIn(to: string, name: string, asker: Described | undefined): Promise<void> {
+/** Writes an empty package of that name, in the version that is required: npm would fetch one if the version did not match. */
+async function writeStandIn(to: string, name: string, dependent: Described | undefined): Promise<void> {
   const folder = join(to, pathOf(name));
-  const version = asker?.dependencies?.[name]?.replace(/^[^\d]+/, '');
+  const version = dependent?.dependencies?.[name]?.replace(/^[^\d]+/, '');
   if (version === undefined) throw new Error(`Cannot pack: nothing asks for ${name} any more`);
-  const description = `Nothing: svc needs no ${name}, which ${asker?.name} asks for`;
+  const description = `Nothing: svc needs no ${name}, which ${dependent?.name} asks for`;
   const described = { name, version, description, license: 'Apache-2.0', main: 'index.js' };
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'package.json'), JSON.stringify(described, null, 2));
   await writeFile(join(folder, 'index.js'), 'module.exports = {};\n');
 }
 
-/** Of the project's, what whoever installs it needs; the dependencies in the versions that lie beside it. */
+/** The package.json: the project's members that an installation needs, and the dependencies in the bundled versions. */
 async function manifestOf(root: string, packages: ReadonlyMap<string, Described>): Promise<object> {
   const project = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Record<string, unknown> & Described;
   const { name, version, description, license, type, engines, bin } = project;

@@ -1,9 +1,9 @@
-/** Under which licences do the packages of others come that lie in the tarball? Where one carries no text of its licence, SPDX's is added. */
+/** The licences of the third-party packages in the tarball. Where a package carries no text of its licence, SPDX's is added. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import licences from 'spdx-license-list/full.js';
 
-/** Of a package.json. */
+/** The members of a package.json that are used here. */
 export type Described = {
   name: string;
   version: string;
@@ -14,8 +14,8 @@ export type Described = {
 };
 
 /**
- * THIRD-PARTY.md of the folder `to`.
- * @param packages by their path in it
+ * The text of THIRD-PARTY.md for the folder `to`.
+ * @param packages by their paths in `to`
  * @throws {Error} a package has neither a text of its licence nor a licence that SPDX knows
  */
 export async function thirdParties(to: string, packages: ReadonlyMap<string, Described>): Promise<string> {

@@ -1,4 +1,4 @@
-/** How does the package become one file that npm installs without asking a registry? Laid out, and packed as npm packs. */
+/** Writes the package as one file that npm installs without a registry: laid out, and packed as npm packs. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

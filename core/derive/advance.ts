@@ -1,4 +1,4 @@
-/** What does one more call change? The fold of derivation: pure, and of the same cost at the thousandth call as at the first. */
+/** The fold of derivation: what one more call changes. Pure, and of the same cost at the thousandth call as at the first. */
 
 import { agentTotalsWith } from './agent-totals.ts';
 import { type CallSteps, callSteps, spanRef } from './call-steps.ts';
@@ -15,25 +15,25 @@ import { attributed, threadsAfter } from './threads.ts';
 import { rollupOf, traceWith } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
-/** What the fold looks up outside the session, given so that it stays pure. */
+/** What the fold looks up outside the session; passed in, so that the fold stays pure. */
 export type Outside = { priceOf?: PriceOf | undefined; evidence?: TranscriptEvidence | undefined };
 
 /**
- * Takes in one call. Calls come in the order of `compareKeys`; then the rows are the same however often and in whatever
- * pieces a session is folded. The state is returned anew, never changed; it is JSON and bounded.
+ * Folds one call. Calls come in the order of `compareKeys`; then the rows are the same however often and in whatever
+ * batches a session is folded. Returns a new state and never changes the old one; a state is JSON and bounded.
  */
 export function advance(
   state: SessionState,
-  given: CallTurn,
+  recorded: CallTurn,
   { priceOf = publishedPrice, evidence = noEvidence }: Outside = {},
 ): { state: SessionState; changes: ProjectionChanges } {
-  const { turn, guessed } = attributed(state, given, evidence);
+  const { turn, guessed } = attributed(state, recorded, evidence);
   const place = placeCall(state, turn, evidence);
   const steps = callSteps(state, turn, place, priceOf);
-  const own = withResults(withSteps(place.trace, turn, steps, place.agent === null), steps.brought);
-  // A result may come for a tool of another trace: that one lasts until here too.
+  const own = withResults(withSteps(place.trace, turn, steps, place.agent === null), steps.delivered);
+  // A result may belong to a tool of another trace, which then lasts until this call too.
   const others = state.live.filter(({ n }) => n !== own.n);
-  const completed = others.map((trace) => withResults(trace, steps.brought));
+  const completed = others.map((trace) => withResults(trace, steps.delivered));
   const changed = [...completed.filter((trace, i) => trace !== others[i]), own];
 
   const threads = threadsAfter(state, turn, { trace: own, own: place.agent, steps });
@@ -57,8 +57,8 @@ export function advance(
   };
 }
 
-const resultPatches = (state: SessionState, { brought }: CallSteps): SpanPatch[] =>
-  brought.map(({ tool, result }) => ({ ...spanRef(state, tool), ...result }));
+const resultPatches = (state: SessionState, { delivered }: CallSteps): SpanPatch[] =>
+  delivered.map(({ tool, result }) => ({ ...spanRef(state, tool), ...result }));
 
 const verdictPatch = (
   state: SessionState,
@@ -67,23 +67,23 @@ const verdictPatch = (
 ): SpanPatch[] => (tool && verdict ? [{ ...spanRef(state, tool), verdict }] : []);
 
 /**
- * The call's trace with the call's own steps. Its status is that of the conversation's last call in it, so a failure that a retry
- * made good is none, and neither is one beside the conversation.
+ * The call's trace with the call's own steps. The trace's status is that of the conversation's last call in it: a failure does not
+ * count once a retry succeeded, nor does the failure of a call beside the conversation.
  */
 function withSteps(
   trace: LiveTrace,
   turn: CallTurn,
-  { spans, llm, asked, spent, tool_calls }: CallSteps,
+  { spans, llm, requested, spent, tool_calls }: CallSteps,
   ofRoot: boolean,
 ): LiveTrace {
-  const ends = [llm, ...asked.map(({ span }) => span)].map(({ ended_at }) => ended_at);
+  const ends = [llm, ...requested.map(({ span }) => span)].map(({ ended_at }) => ended_at);
   const leads = turn.kind === 'main' && turn.thread_id === '';
-  const said = leads ? preview(textOf(llm.output).trim()) : '';
+  const responsePreview = leads ? preview(textOf(llm.output).trim()) : '';
   const row = {
     ...traceWith(trace.row, spent),
     source: turn.kind === 'main' && turn.source === 'transcript' ? turn.source : trace.row.source,
     status: leads || !trace.led ? llm.status : trace.row.status,
-    response_preview: said || trace.row.response_preview,
+    response_preview: responsePreview || trace.row.response_preview,
     span_count: trace.row.span_count + spans.length,
     tool_calls: trace.row.tool_calls + tool_calls,
   };

@@ -1,4 +1,4 @@
-/** What do an agent's calls add up to? Those of a trace's agents together are the trace. */
+/** The totals of an agent's calls. Those of a trace's agents together are the trace's. */
 import type { AgentTotals, Usd } from './changes.ts';
 import { addUsd } from './money.ts';
 import type { CallSpend } from './totals.ts';
@@ -15,7 +15,7 @@ export const noAgentTotals: AgentTotals = {
   unpriced_models: [],
 };
 
-/** With one more call, if it counts in this session. @param tool_calls that it asked for */
+/** The totals with one more call, if it counts in this session. @param tool_calls that the call requested */
 export function agentTotalsWith(
   totals: AgentTotals,
   { model, usage, cost_usd, inherited_from }: CallSpend,

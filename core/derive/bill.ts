@@ -1,9 +1,9 @@
-/** What do a call's tokens cost at given prices? Tokens meet prices here alone, whoever names the prices. */
+/** The cost of a call's tokens at given rates. Only here are tokens multiplied by prices, wherever the prices come from. */
 import type { Usage } from '../model/usage.ts';
 import type { Usd } from './changes.ts';
 import { addUsd, timesDecimal, usdOf } from './money.ts';
 
-/** USD per million tokens, as decimal texts. What a list says of a model: input and output, and the kinds it knows apart. */
+/** A list's rates for a model, in USD per million tokens, as decimal texts: input, output, and the kinds that the list prices apart. */
 export type ConfiguredRates = {
   input: string;
   output: string;
@@ -16,21 +16,21 @@ export type ConfiguredRates = {
 const WRITE_5M = '1.25';
 const WRITE_1H = '2';
 
-/** True when a kind of cache write that was used has no price of its own, so that a multiple of the input price stands for it. */
-export const isMultiplied = (provider: string, usage: Usage, given: ConfiguredRates): boolean =>
+/** True when a kind of cache write that was used has no price of its own, so that a multiple of the input price replaces it. */
+export const isMultiplied = (provider: string, usage: Usage, rates: ConfiguredRates): boolean =>
   provider === 'anthropic' &&
-  ((usage.cache_write_5m_tokens > 0 && given.cache_write === undefined) ||
-    (usage.cache_write_1h_tokens > 0 && given.cache_write_1h === undefined));
+  ((usage.cache_write_5m_tokens > 0 && rates.cache_write === undefined) ||
+    (usage.cache_write_1h_tokens > 0 && rates.cache_write_1h === undefined));
 
 /**
  * The cost of all tokens, each billed once. A kind without a price of its own is billed as plain input, a cache write of one hour as
  * one of five minutes; Anthropic's cache writes are multiples of the input price instead.
  */
-export function tokenBill(provider: string, usage: Usage, given: ConfiguredRates): Usd {
-  const { input, output, cache_read = input } = given;
+export function tokenBill(provider: string, usage: Usage, rates: ConfiguredRates): Usd {
+  const { input, output, cache_read = input } = rates;
   const multiplied = provider === 'anthropic';
-  const write5m = given.cache_write ?? (multiplied ? timesDecimal(input, WRITE_5M) : input);
-  const write1h = given.cache_write_1h ?? (multiplied ? timesDecimal(input, WRITE_1H) : write5m);
+  const write5m = rates.cache_write ?? (multiplied ? timesDecimal(input, WRITE_5M) : input);
+  const write1h = rates.cache_write_1h ?? (multiplied ? timesDecimal(input, WRITE_1H) : write5m);
   const cached = usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens;
   return [
     usdOf(Math.max(0, usage.input_tokens - cached), input),

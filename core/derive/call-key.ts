@@ -1,15 +1,15 @@
-/** What names a call wherever it is recorded, on the wire or in a transcript? By it a call that is recorded more than once counts once. */
+/** The key of a call: the same wherever it is recorded, on the wire or in a transcript, so that a call recorded more than once counts once. */
 import { createHash } from 'node:crypto';
 import type { Usage } from '../model/usage.ts';
 
 /** The provider's ids, as its answer and its headers give them; '' where it gives none. */
 export type ProviderIds = { response_id: string; request_id: string };
 
-/** Where a transcript that holds no ids has a call: the `position`-th answer of a thread of its harness, and what it used. */
+/** The position of a call in a transcript without ids: the `position`-th answer of a thread of its harness, and its usage. */
 export type TranscriptPlace = { harness_id: string; thread: string; position: number; usage: Usage | null };
 
 /**
- * The key of a call by its provider's ids, in hex; null: they do not name it.
+ * The key of a call by its provider's ids, in hex; null: the ids do not identify it.
  *
  * | format | a call is named by | source |
  * | --- | --- | --- |
@@ -23,7 +23,7 @@ export function providerKey(format: string, { response_id, request_id }: Provide
   return format === 'openai.responses' ? digest(['openai', response_id]) : null;
 }
 
-/** The key of a transcript's call: by its provider's ids, else by its place. */
+/** The key of a transcript's call: by its provider's ids, else by its position. */
 export const transcriptKey = (format: string, ids: ProviderIds, place: TranscriptPlace): string =>
   providerKey(format, ids) ?? digest([place.harness_id, place.thread, place.position, counts(place.usage)]);
 

@@ -1,11 +1,11 @@
-/** How did a call go, and with its last call a session? (Reference section 4.9, DESIGN section 7.) */
+/** The status of a call, and that of a session, which follows from its last call. */
 import type { RollupRow, SpanRow } from './changes.ts';
 import type { CallTurn } from './turn.ts';
 
 export type CallStatus = { status: SpanRow['status']; error_type: string };
 
 /**
- * A call is in error when the provider says so or nothing came back, and partial when only part of the answer did.
+ * A call is in error when the provider reports one or nothing came back, and partial when only part of the answer did.
  * `error_type`: the provider's word, else `http_<status>`, else how the exchange ended.
  */
 export function callStatus({ reply, status, ending, outcome }: CallTurn): CallStatus {
@@ -16,25 +16,25 @@ export function callStatus({ reply, status, ending, outcome }: CallTurn): CallSt
     return { status: 'error', error_type: ending };
   }
   if (outcome === 'partial') return { status: 'partial', error_type: ending === 'complete' ? '' : ending };
-  if (outcome === 'undecodable') return { status: 'partial', error_type: outcome }; // it went well: we cannot read it
+  if (outcome === 'undecodable') return { status: 'partial', error_type: outcome }; // the call succeeded, but its answer cannot be read
   return { status: 'ok', error_type: '' };
 }
 
 const failure = (status: number | null, ending: string) =>
   status !== null && status >= 400 ? `http_${status}` : ending === 'complete' ? 'error' : ending;
 
-/** The last main call of the main thread, as far as a session's status asks. */
+/** What a session's status needs of the last main call of the main thread. */
 export type Leaf = CallStatus & { stop_reason: string };
 
 const CUT_SHORT = new Set(['length', 'max_tokens', 'max_output_tokens', 'content_filter', 'refusal']);
-/** The model's own last word: commands that failed on the way to it are part of the work. */
+/** The model ended its answer by itself: commands that failed before that are part of the work. */
 const ENDED_WELL = new Set(['stop', 'end_turn', 'end-turn', 'eos', 'stop_sequence']);
-/** It asked for more, and nobody went on. */
+/** The model requested a tool, and no call followed. */
 const ASKED_FOR_MORE = new Set(['tool_use', 'tool_use_response', 'tool_calls', 'function_call']);
 
 /**
- * `abandoned`: the client left before there was an answer; `interrupted`: while there was one, as with Ctrl-C. Of a session that
- * stopped before the model had its last word, tools that mostly failed make a failure.
+ * `abandoned`: the client left before there was an answer; `interrupted`: while there was one, as with Ctrl-C. A session that
+ * stopped before the model ended its answer has failed when most of its tools failed.
  */
 export function sessionStatus(
   leaf: Leaf | null,

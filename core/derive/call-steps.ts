@@ -1,4 +1,4 @@
-/** Which steps does one call add to its trace? The rows that are its own, and those of earlier steps that it completes. */
+/** The steps that one call adds to its trace: its own rows, and what it completes of earlier steps. */
 
 import type { PermissionVerdict } from '../harness/harness.ts';
 import { noUsage } from '../model/usage.ts';
@@ -16,19 +16,19 @@ import type { CallSpend } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 export type CallSteps = {
-  spans: SpanRow[]; // in walk order: root, the thread's, context put in, the call, its tools
+  spans: SpanRow[]; // in walk order: root, the thread's, injected context, the call, its tools
   llm: SpanRow;
-  asked: RequestedTool[];
-  tool_calls: number; // those that have no span included
-  waiting: SpanRow[]; // of those the ones without a result
-  brought: { tool: PendingTool; result: ToolResult }[];
+  requested: RequestedTool[];
+  tool_calls: number; // including those that have no span
+  waiting: SpanRow[]; // the requested tools without a result
+  delivered: { tool: PendingTool; result: ToolResult }[];
   verdict: PermissionVerdict | null; // of a permission check
-  retried: FailedCall | undefined; // the failed call that this one tries again
+  retried: FailedCall | undefined; // the failed call that this one retries
   links: LinkRow[];
   spent: CallSpend;
 };
 
-/** @param turn as its thread's, @param place where it was placed */
+/** @param turn with its thread (`attributed`) @param place where the call was placed */
 export function callSteps(state: SessionState, turn: CallTurn, place: CallPlace, priceOf: PriceOf): CallSteps {
   const { trace, agent, tool } = place;
   const { trace_id } = trace.row;
@@ -51,7 +51,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPlace,
     .map((message) => eventSpan(turn, { ...under, seq: seq++ }, message));
   const verdict = verdictOf(turn);
   const own = { ...under, seq: seq++ };
-  const { asked, omitted, output } = requestedTools(turn, under, seq);
+  const { requested, omitted, output } = requestedTools(turn, under, seq);
   const llm = {
     ...llmSpan(turn, own, { kind, status: callStatus(turn), priced }),
     ...(counts ? {} : countedElsewhere),
@@ -60,14 +60,14 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPlace,
     tool_calls_omitted: omitted,
     events_omitted: injected.length - events.length,
   };
-  const brought = deliveredResults(turn, trace.n, state.pending);
+  const delivered = deliveredResults(turn, trace.n, state.pending);
   const retried = state.failed.findLast(({ tip, n }) => n === trace.n && tip === tipOf(turn));
-  const steps = { llm, asked, brought, verdict, retried };
+  const steps = { llm, requested, delivered, verdict, retried };
   return {
     ...steps,
-    spans: [...root, ...thread, ...events, llm, ...asked.map(({ span }) => span)],
-    tool_calls: asked.length + omitted,
-    waiting: asked.flatMap(({ span, result }) => (result === null ? [span] : [])),
+    spans: [...root, ...thread, ...events, llm, ...requested.map(({ span }) => span)],
+    tool_calls: requested.length + omitted,
+    waiting: requested.flatMap(({ span, result }) => (result === null ? [span] : [])),
     links: linksOf(state, turn, place, { ...steps, tool: tool && verdict && tool }),
     spent: {
       ...{ kind, model: model || 'unknown', usage, cost_usd: priced?.usd ?? null, price: priced?.price ?? null },
@@ -76,7 +76,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPlace,
   };
 }
 
-/** Sums over spans count each call once; the provider's own word stays. */
+/** Sums over spans count each call once, so these are left out; the provider's own usage object stays. */
 const countedElsewhere = { ...noUsage, cost_usd: null, price: null };
 
 function linksOf(
@@ -85,18 +85,18 @@ function linksOf(
   { trace, seam }: CallPlace,
   {
     llm,
-    asked,
-    brought,
+    requested,
+    delivered,
     retried,
     tool,
-  }: Pick<CallSteps, 'llm' | 'asked' | 'brought' | 'retried'> & { tool: PendingTool | null },
+  }: Pick<CallSteps, 'llm' | 'requested' | 'delivered' | 'retried'> & { tool: PendingTool | null },
 ): LinkRow[] {
   const { trace_id } = trace.row;
   const goesBack = turn.kind === 'main' && !retried && !seam ? forkedFrom(state, turn) : null;
   const own = { trace_id, span_id: llm.span_id };
   return [
-    ...asked.map(({ span }) => link('emits', turn, { ...own, io: 'output' }, { ...span, io: 'input' })),
-    ...brought.map(({ tool }) =>
+    ...requested.map(({ span }) => link('emits', turn, { ...own, io: 'output' }, { ...span, io: 'input' })),
+    ...delivered.map(({ tool }) =>
       link('feeds', turn, { ...spanRef(state, tool), io: 'output' }, { ...own, io: 'input' }),
     ),
     ...(tool ? [link('verdict', turn, { ...own, io: 'output' }, { ...spanRef(state, tool), io: 'verdict' })] : []),
@@ -106,10 +106,10 @@ function linksOf(
   ];
 }
 
-/** What a retry would repeat: the call's last message. */
+/** The call's last message, which a retry would repeat. */
 export const tipOf = ({ tip_hash }: CallTurn): string | null => (tip_hash === null ? null : headHash(tip_hash));
 
-/** Where a remembered span stands. It is remembered only while its trace is live. */
+/** The ids of a span that the state remembers, which it does only while the span's trace is live. */
 export const spanRef = (
   { live }: SessionState,
   { n, span_id }: { n: number; span_id: string },

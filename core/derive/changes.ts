@@ -1,4 +1,4 @@
-/** What does derivation write? Rows of the projection, as plain values; `core/db` stores them as they are. */
+/** What derivation writes: the rows of the projection, as plain values; `core/db` stores them unchanged. */
 import type { ContentBlock } from '../model/content-block.ts';
 import type { Usage } from '../model/usage.ts';
 
@@ -52,22 +52,22 @@ export type SpanRow = Usage & {
   duration_ns: number | null;
   input: ContentBlock[];
   output: ContentBlock[];
-  said_blocks: number[]; // of a call's `input`: places of those that a person said, 0 first
+  said_blocks: number[]; // indexes of the blocks of a call's `input` that a person wrote, 0 first
   verdict: unknown;
-  tool_calls_omitted: number; // of an answer, that have no span of their own
-  events_omitted: number; // put in with a call, the same
-  description: string; // of a sub-agent: what it was sent out for; ''
+  tool_calls_omitted: number; // tool calls of an answer that have no span of their own
+  events_omitted: number; // injected messages of a call that have no span of their own
+  description: string; // of a sub-agent: its task; ''
   totals: AgentTotals | null; // of an agent
   usage_verbatim: unknown;
   cost_usd: Usd | null;
   price: { model: string; source: string; date: string } | null;
   raw_turn_id: number | null;
-  call_id: string; // of a transcript, which holds many calls; '' of a call over the wire, which its raw turn names
+  call_id: string; // of a call in a transcript, which holds many; '' of a call over the wire, which its raw turn identifies
   node_hash: string | null;
   inherited_from: string | null; // the session in which the call counts; null: this one
 };
 
-/** Of an agent's own calls; those of the agents below it are theirs, and what is made beside the conversation is the main one's. */
+/** Totals of an agent's own calls, without those of the agents below it; calls beside the conversation count for the main agent. */
 export type AgentTotals = Pick<
   TraceRow,
   | 'tool_calls'
@@ -93,8 +93,8 @@ export type LinkRow = {
 };
 
 /**
- * A later event's effect on a span written before: its end, for a tool its result and what judged it, for a thread's span where it
- * turned out to belong, who it is and what its calls add up to.
+ * A later event's effect on a span written before: its end; for a tool its result and the verdict on it; for a thread's span its
+ * parent once that is known, its name and its totals.
  */
 export type SpanPatch = Pick<SpanRow, 'trace_id' | 'span_id'> &
   Partial<
@@ -113,10 +113,10 @@ export type SpanPatch = Pick<SpanRow, 'trace_id' | 'span_id'> &
     >
   >;
 
-/** The span as a patch leaves it. */
+/** The span with a patch applied. */
 export const patched = (span: SpanRow, patch: SpanPatch): SpanRow => ({ ...span, ...patch });
 
-/** Links that are not there: all of a kind that go out from a span, but for those that are written with it. */
+/** Links to be deleted: all of a kind that start at a span, except those that the same changes write. */
 export type DroppedLinks = Pick<LinkRow, 'kind' | 'from_trace_id' | 'from_span_id'>;
 
 export type ModelUsage = {
@@ -164,7 +164,7 @@ export type RollupRow = {
 
 /** What one call changes, in the order in which it is to be written: traces, spans, patches, dropped links, links, rollup. */
 export type ProjectionChanges = {
-  traces: TraceRow[]; // whole rows, written over what stands
+  traces: TraceRow[]; // whole rows, which replace existing ones
   spans: SpanRow[];
   patches: SpanPatch[];
   links: LinkRow[];

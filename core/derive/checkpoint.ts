@@ -1,4 +1,4 @@
-/** From where is a late call replayed? From a state kept as it was before some call at or before it. */
+/** Checkpoints: states stored as they were before some call, from which a call that arrives late is replayed. */
 import type { ProjectionChanges } from './changes.ts';
 import { noEvidence, type TranscriptEvidence } from './evidence.ts';
 import { rootPatch } from './live-trace.ts';
@@ -20,23 +20,23 @@ export const checkpointAt = (state: SessionState, turn: CallTurn): Checkpoint | 
   state.turns > 0 && state.turns % EVERY === 0 ? { ...keyOf(turn), state } : null;
 
 /**
- * Which checkpoints a session of so many calls keeps, by the number of calls they hold: dense near the end, where calls come
- * late because they overlap, and sparse far back; their number grows with the logarithm of the calls. What is not kept at
- * some length is not kept at any greater length, so that it never matters in which pieces a session was folded.
+ * Which checkpoints a session of so many calls retains, by the number of calls they hold: dense near the end, where calls arrive
+ * late because they overlap, and sparse far back; their number grows with the logarithm of the calls. A checkpoint that is not
+ * retained at some length is not retained at any greater one, so it does not matter in which batches a session was folded.
  */
 export function retainedCheckpoints(turns: number): number[] {
-  const kept = new Set<number>();
+  const retained = new Set<number>();
   for (let distance = EVERY; distance <= turns; distance *= 2) {
     const last = Math.floor(turns / distance) * distance;
-    for (let i = 0; i < PER_DISTANCE && last - i * distance > 0; i++) kept.add(last - i * distance);
+    for (let i = 0; i < PER_DISTANCE && last - i * distance > 0; i++) retained.add(last - i * distance);
   }
-  return [...kept].sort((a, b) => a - b);
+  return [...retained].sort((a, b) => a - b);
 }
 
 /**
- * Puts rows back to what they were at a checkpoint, given that the steps of later calls are gone. Later calls change earlier
+ * Restores rows to what they were at a checkpoint, provided that the steps of later calls are deleted. Later calls change earlier
  * rows in these ways only, and only while the state remembers them: a live trace and its root span, a tool that waits, a
- * thread's span and its way back to the tool that started it.
+ * thread's span and its `rejoin` link to the tool that started it.
  */
 export function restoredRows(state: SessionState, evidence: TranscriptEvidence = noEvidence): ProjectionChanges {
   const { live, pending, agents } = state;

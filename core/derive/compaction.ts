@@ -1,4 +1,4 @@
-/** Where does a conversation go on after its history was rewritten? In a trace of its own, joined to the compaction by a link. */
+/** Compactions: a conversation whose history was rewritten continues in a trace of its own, which a link joins to the compaction. */
 import { firstWords } from './first-words.ts';
 import { goesOnFrom, headOf } from './heads.ts';
 import { textOf } from './prompt.ts';
@@ -20,16 +20,16 @@ export function compactionOf(
   return {
     trace_id: llm.trace_id,
     span_id: llm.span_id,
-    // Told under instructions of its own, the history hangs elsewhere: what was said last in the conversation stands for it.
+    // A history sent under instructions of its own has other hashes and no known head: the main thread's last head is taken.
     from: (headOf(state, turn) ?? state.heads.findLast(({ thread_id }) => thread_id === ''))?.hash ?? null,
     summary: firstWords(summary).slice(0, PROBE),
   };
 }
 
-/** False when a call goes on from the very message that the compaction went on from: its history was not rewritten. */
+/** False when a call continues the very message that the compaction continued: its history was not rewritten. */
 export const isCompacted = ({ from }: Compaction, turn: CallTurn): boolean =>
   from === null || goesOnFrom(turn) !== from;
 
-/** True for the message that brings the summary along; no person says it. */
+/** True for the message that carries the summary, which no person wrote. */
 export const isSummary = ({ summary }: Compaction, { content }: FreshMessage): boolean =>
   summary !== '' && textOf(content).replace(/\s+/g, ' ').includes(summary);

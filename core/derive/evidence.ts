@@ -1,9 +1,9 @@
-/** What does the fold look up outside its calls? What transcripts and other sessions say; given to it, so that it stays pure. */
+/** Evidence: what the fold looks up outside its calls, from transcripts and other sessions. Passed in, so that the fold stays pure. */
 
-/** How a thread came to be, as its transcript or a spawn record says. */
+/** How a thread was started, according to its transcript or a spawn record. */
 export type Anchor = {
   thread_id: string;
-  tool_use_id: string; // of the tool call that spawned it; '' when not told
+  tool_use_id: string; // of the tool call that spawned it; '' when unknown
   path: string; // in the tree of agents, such as `/root/reviewer`; ''
   label: string; // for people
   description: string;
@@ -11,15 +11,20 @@ export type Anchor = {
 
 export type TranscriptEvidence = {
   anchors: ReadonlyMap<string, Anchor>; // by thread_id
-  /** Threads by the first words they were given (`first-words.ts`), for calls that do not name their thread. */
+  /** Threads by the first words of their prompts (`first-words.ts`), for calls that do not name their thread. */
   prompts: ReadonlyMap<string, string>;
-  title: string | null; // of a transcript; a title that was asked for over the wire goes before it
-  /** Of the main thread, where calls over the wire do not say it. */
+  title: string | null; // of a transcript; a title from a call over the wire takes precedence
+  /** Of the main thread, used where calls over the wire do not hold it. */
   cwd: string | null;
   git_branch: string | null;
   harness_version: string | null;
 };
 
-const nowhere = { cwd: null, git_branch: null, harness_version: null };
+const unknownSurroundings = { cwd: null, git_branch: null, harness_version: null };
 
-export const noEvidence: TranscriptEvidence = { anchors: new Map(), prompts: new Map(), title: null, ...nowhere };
+export const noEvidence: TranscriptEvidence = {
+  anchors: new Map(),
+  prompts: new Map(),
+  title: null,
+  ...unknownSurroundings,
+};

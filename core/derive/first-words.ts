@@ -1,4 +1,4 @@
-/** By which words is a thread told? The beginning of what it was first asked, in one form wherever it is told. */
+/** The first words of a thread's first prompt, by which it is recognised: in one form, wherever the prompt is recorded. */
 import { createHash } from 'node:crypto';
 import type { ContentBlock } from '../model/content-block.ts';
 import { promptText } from './prompt.ts';
@@ -6,13 +6,13 @@ import { storable } from './storable.ts';
 
 const LONGEST = 500;
 
-/** Without what a harness wraps around it, on one line, cut: the keys of `Evidence.prompts`. '' when nothing is left. */
-export const firstWords = (said: string | readonly ContentBlock[]): string =>
-  storable(promptText(typeof said === 'string' ? [{ type: 'text', text: said }] : said))
+/** The prompt without a harness's wrappers, on one line, cut: the keys of `TranscriptEvidence.prompts`. '' when nothing is left. */
+export const firstWords = (content: string | readonly ContentBlock[]): string =>
+  storable(promptText(typeof content === 'string' ? [{ type: 'text', text: content }] : content))
     .replace(/\s+/g, ' ')
     .slice(0, LONGEST)
     .trim();
 
-/** The same, short enough to be remembered; '' stays ''. */
+/** A hash of the first words, short enough for the state; '' stays ''. */
 export const wordsKey = (words: string): string =>
   words === '' ? '' : createHash('sha256').update(words).digest('hex').slice(0, 16);

@@ -1,11 +1,11 @@
-/** What do these calls change, on top of what has been folded? */
+/** Folds several calls on top of what has been folded, and collects their changes. */
 import { advance, type Outside } from './advance.ts';
 import { type Checkpoint, checkpointAt } from './checkpoint.ts';
 import { addChanges, type ChangeSum } from './merge-changes.ts';
 import type { SessionState } from './state.ts';
 import type { CallTurn } from './turn.ts';
 
-/** Takes calls in, in their order. Their changes are added to `sum`, the checkpoints that fall due to `checkpoints`. */
+/** Folds calls in their order. Adds their changes to `sum`, and the checkpoints that fall due to `checkpoints`. */
 export function fold(
   state: SessionState,
   turns: readonly CallTurn[],

@@ -1,4 +1,4 @@
-/** What does a call go on from? Among what recent calls ended with, the message on which it hangs. */
+/** Heads: the messages with which recent calls ended, among them the one that a call continues. */
 import type { SpanRow } from './changes.ts';
 import type { Head, SessionState } from './state.ts';
 import type { CallTurn } from './turn.ts';
@@ -12,30 +12,30 @@ export function goesOnFrom({ fresh, tip_hash }: CallTurn): string | null {
   return before === null ? null : headHash(before);
 }
 
-/** What that message is known by; undefined when no recent call ended with it. */
+/** The head of that message; undefined when no recent call ended with it. */
 export function headOf({ heads }: SessionState, turn: CallTurn): Head | undefined {
   const before = goesOnFrom(turn);
   return before === null ? undefined : heads.findLast(({ hash }) => hash === before);
 }
 
 /**
- * Where a call turns off: the message on which it hangs has been gone on from before, so that somebody went back to it. A call that
- * tells an answer in words of its own, or history anew, is no new branch.
+ * The head from which a call branches off: an earlier call has continued it already, so somebody went back to it. A call that
+ * rewords an answer, or sends its history anew, is no new branch.
  */
 export function forkedFrom(state: SessionState, turn: CallTurn): Head | null {
   const head = headOf(state, turn);
-  const retold = turn.fresh.some(({ role, injected }) => role === 'assistant' && injected === '');
-  return head?.gone_on && head.thread_id === turn.thread_id && !retold ? head : null;
+  const restatesAnswer = turn.fresh.some(({ role, injected }) => role === 'assistant' && injected === '');
+  return head?.gone_on && head.thread_id === turn.thread_id && !restatesAnswer ? head : null;
 }
 
-/** What later calls may go on from, once a call of a conversation is in: its last message and its answer besides the others. */
+/** The heads that later calls may continue, once a call of a conversation is folded: its last message and its answer besides the others. */
 export function headsAfter(
   state: SessionState,
   turn: CallTurn,
   { llm, n, guessed }: { llm: SpanRow; n: number; guessed: boolean },
 ): Head[] {
   const from = llm.status === 'error' ? undefined : headOf(state, turn);
-  const gone = (head: Head) => (head === from ? { ...head, gone_on: true } : head);
+  const continued = (head: Head) => (head === from ? { ...head, gone_on: true } : head);
   const answered = llm.status === 'ok' && turn.leaf_hash !== null;
   const own = [
     { hash: turn.tip_hash, gone_on: answered },
@@ -51,5 +51,5 @@ export function headsAfter(
     ];
   });
   const others = state.heads.filter(({ hash }) => own.every((head) => head.hash !== hash));
-  return [...others.map(gone), ...own];
+  return [...others.map(continued), ...own];
 }

@@ -1,4 +1,4 @@
-/** How far apart are two instants? Texts as `2026-11-21T09:30:00.123456Z`, which already compare in the order of time. */
+/** Arithmetic on instants: texts such as `2026-11-21T09:30:00.123456Z`, which compare in the order of time. */
 
 /** Nanoseconds from one instant to the other, never below zero; null while either is unknown. */
 export const durationNs = (from: string, to: string | null): number | null =>

@@ -1,4 +1,4 @@
-/** How does a trace grow? Its row is kept in the state while later calls may still change it. */
+/** Live traces: those that later calls may still change, so that the state holds their rows. */
 import { noAgentTotals } from './agent-totals.ts';
 import type { SpanPatch, TraceRow } from './changes.ts';
 import { agentSpanId, traceId } from './ids.ts';
@@ -7,7 +7,7 @@ import type { LiveTrace, SessionState } from './state.ts';
 import type { ToolResult } from './tools.ts';
 import type { CallTurn } from './turn.ts';
 
-/** The trace that a call opens, before its first step is counted. `synthetic` says why, where nobody typed a prompt. */
+/** The trace that a call opens, before its first step is counted. `synthetic` is the reason, where nobody typed a prompt. */
 export const openedTrace = (
   state: SessionState,
   turn: CallTurn,
@@ -51,12 +51,12 @@ export function lasting(row: TraceRow, until: string | null): TraceRow {
   return ended_at === row.ended_at ? row : { ...row, ended_at, duration_ns: durationNs(row.started_at, ended_at) };
 }
 
-/** A trace once results have come for tools of its own; the same value when none are. */
+/** A trace with the results that arrived for its own tools; the same value when there are none. */
 export function withResults(
   trace: LiveTrace,
-  brought: readonly { tool: { n: number }; result: ToolResult }[],
+  delivered: readonly { tool: { n: number }; result: ToolResult }[],
 ): LiveTrace {
-  const ends = brought.filter(({ tool }) => tool.n === trace.n).map(({ result }) => result.ended_at);
+  const ends = delivered.filter(({ tool }) => tool.n === trace.n).map(({ result }) => result.ended_at);
   const row = lasting(trace.row, ends.reduce(later, null));
   return row === trace.row ? trace : { ...trace, row };
 }

@@ -1,4 +1,4 @@
-/** What do many calls change together? Each row once, as it stands after the last of them. */
+/** Merges the changes of several calls: each row once, as it is after the last of them. */
 import {
   type DroppedLinks,
   type LinkRow,
@@ -49,7 +49,7 @@ export function addChanges(
   sum.rollup = rollup;
 }
 
-/** How many rows it would write. */
+/** How many rows the sum would write. */
 export const rowsIn = ({ traces, spans, patches, links }: ChangeSum): number =>
   traces.size + spans.size + patches.size + links.size;
 

@@ -1,4 +1,4 @@
-/** How is money added without losing any? Decimal texts over BigInt; no float ever holds an amount. */
+/** Exact arithmetic on amounts of money: decimal texts over BigInt; no float ever holds an amount. */
 import type { Usd } from './changes.ts';
 
 type Decimal = { units: bigint; scale: number }; // units × 10^-scale
@@ -29,7 +29,7 @@ export function compareUsd(one: Usd, other: Usd): number {
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Understands JavaScript's way to print a number too (`5e-7`). */
+/** Also reads the exponents with which JavaScript prints numbers (`5e-7`). */
 function parsed(text: string): Decimal {
   const match = DECIMAL.exec(text);
   if (!match) throw new RangeError('Cannot read an amount: it is not a decimal number');

@@ -1,7 +1,7 @@
-/** In which order are calls folded? By (requested_at, call_id), which is the same whatever order they were stored in. */
+/** The order in which calls are folded: by (requested_at, call_id), whatever order they were stored in. */
 import type { CallTurn } from './turn.ts';
 
-/** A call's place in its session. Compared as the database compares with collation "C": instants as text, ids by bytes. */
+/** The sort key of a call in its session. Compared as the database compares with collation "C": instants as text, ids by bytes. */
 export type CallKey = { requested_at: string; call_id: string };
 
 export const keyOf = ({ requested_at, call_id }: CallTurn | CallKey): CallKey => ({ requested_at, call_id });

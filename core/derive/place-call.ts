@@ -1,4 +1,4 @@
-/** Which trace does a call belong to, and what does it stand under there? */
+/** The place of a call: the trace that it belongs to, and the parent span of its steps there. */
 import type { SpanPatch } from './changes.ts';
 import { isCompacted, isSummary } from './compaction.ts';
 import type { TranscriptEvidence } from './evidence.ts';
@@ -11,31 +11,31 @@ import { agentOf, newAgent, newThread } from './threads.ts';
 import type { CallTurn } from './turn.ts';
 
 export type CallPlace = {
-  trace: LiveTrace; // as it was before the call; one with no step yet is opened by it
+  trace: LiveTrace; // as it was before the call; a trace without steps is opened by the call
   parent_span_id: SpanPatch['span_id']; // of the call's own steps
   agent: Agent | null; // of a sub-agent's call, as it was before
-  tool: PendingTool | null; // what a call beside the conversation is for
-  seam: Compaction | null; // from which the call goes on
+  tool: PendingTool | null; // the tool that a call beside the conversation judges or serves
+  seam: Compaction | null; // the compaction that the call continues from
 };
 
-/** @param turn as its thread's: `attributed` */
+/** @param turn with its thread: `attributed` */
 export function placeCall(state: SessionState, turn: CallTurn, evidence: TranscriptEvidence): CallPlace {
   if (turn.kind !== 'main') return besideConversation(state, turn);
   return turn.thread_id === '' ? inConversation(state, turn) : inThread(state, turn, evidence);
 }
 
 /**
- * A person's fresh words open a trace; so does the first call after a compaction. Else the trace that the call goes on from is taken,
- * or the main thread's current one. A trace that only calls beside the conversation have opened becomes that of the next main call.
+ * A person's new prompt opens a trace; so does the first call after a compaction. Any other call belongs to the trace that it continues,
+ * or to the main thread's current one. A trace that only has calls beside the conversation becomes that of the next main call.
  */
 function inConversation(state: SessionState, turn: CallTurn): CallPlace {
   const { compacted } = state;
   const seam = compacted && isCompacted(compacted, turn) ? compacted : null;
   if (seam) return inTrace(openedTrace(state, turn, 'post-compaction', promptAfter(seam, turn)), { seam });
-  const asks = genuinePrompts(turn).length > 0;
-  const goesOn = asks ? undefined : liveTrace(state, headOf(state, turn)?.n ?? null);
-  const current = goesOn ?? liveTrace(state, state.current);
-  if (current && (!asks || !current.led)) return inTrace(current.led ? current : adopted(current, turn));
+  const hasPrompt = genuinePrompts(turn).length > 0;
+  const continued = hasPrompt ? undefined : liveTrace(state, headOf(state, turn)?.n ?? null);
+  const current = continued ?? liveTrace(state, state.current);
+  if (current && (!hasPrompt || !current.led)) return inTrace(current.led ? current : adopted(current, turn));
   return inTrace(openedTrace(state, turn, '', preview(promptOf(turn))));
 }
 
@@ -44,13 +44,13 @@ const adopted = (trace: LiveTrace, turn: CallTurn): LiveTrace => ({
   row: { ...trace.row, synthetic: '', user_prompt: preview(promptOf(turn)) },
 });
 
-/** What a person said besides the summary. */
+/** What a person wrote besides the summary. */
 function promptAfter(seam: Compaction, turn: CallTurn): string {
-  const said = genuinePrompts(turn).findLast((message) => !isSummary(seam, message));
-  return said ? preview(promptText(said.content)) : '';
+  const prompt = genuinePrompts(turn).findLast((message) => !isSummary(seam, message));
+  return prompt ? preview(promptText(prompt.content)) : '';
 }
 
-/** Where the thread works already, else where it was started, else where the conversation is. */
+/** In the trace in which the thread already works, else that in which it was started, else the conversation's current one. */
 function inThread(state: SessionState, turn: CallTurn, evidence: TranscriptEvidence): CallPlace {
   const known = agentOf(state, turn.thread_id);
   const { who, spawn } = known ? { who: known, spawn: null } : newThread(state, turn, evidence);

@@ -1,4 +1,4 @@
-/** What does the operator say that a model costs? The table of `pricing.file`, and prices that ask it first. */
+/** The operator's own prices: the table of `pricing.file`, and a price lookup that tries it first. */
 import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
 import { ProviderId } from '../model/provider.ts';
@@ -6,7 +6,7 @@ import { tokenBill } from './bill.ts';
 import { timesDecimal } from './money.ts';
 import type { PriceOf } from './prices.ts';
 
-const MOST_USD = 1_000_000; // a dollar a token: whatever is dearer was meant otherwise
+const MOST_USD = 1_000_000; // a dollar a token: anything above is a mistake
 const MOST_PROBLEMS = 5;
 
 /** The number as a decimal text without exponent: no float holds an amount once it is read. Null when it is no amount. */
@@ -24,7 +24,7 @@ const Amount = z
   })
   .transform((value) => amountOf(value) ?? '');
 
-/** An unknown key is a typo, and a typo must not price at the price of something else; so it is refused. */
+/** An unknown key is refused: it is a typo, and its tokens would be billed at the price of another kind. */
 const PriceRow = z.strictObject(
   {
     input: Amount,
@@ -45,36 +45,36 @@ type PriceRow = z.infer<typeof PriceRow>;
 export const PriceTable = z.record(
   z.string(),
   z.preprocess(
-    (given) => (Array.isArray(given) ? given : [given]),
+    (value) => (Array.isArray(value) ? value : [value]),
     z.array(PriceRow).min(1, { error: 'must have at least one row' }),
   ),
   { error: 'must be an object with a row, or a list of rows, for each model' },
 );
 export type PriceTable = z.infer<typeof PriceTable>;
 
-/** @throws {OperatorError} status 2, naming the first five things that are wrong and where they stand; never a value of the file */
+/** @throws {OperatorError} status 2, naming the first five problems and their locations; never a value of the file */
 export function parsePriceTable(text: string): PriceTable {
-  const given = parsedJson(text.replace(/^\uFEFF/, ''));
-  const read = PriceTable.safeParse(given);
-  const problems = read.success
-    ? contradictions(read.data)
-    : read.error.issues.flatMap((issue) => problemsOf(issue, given));
-  if (read.success && problems.length === 0) return read.data;
+  const document = parsedJson(text.replace(/^\uFEFF/, ''));
+  const result = PriceTable.safeParse(document);
+  const problems = result.success
+    ? contradictions(result.data)
+    : result.error.issues.flatMap((issue) => problemsOf(issue, document));
+  if (result.success && problems.length === 0) return result.data;
   throw unusable(problems);
 }
 
 /**
- * Prices that ask the table first, and `otherwise` where it has no row for the model, the provider and the instant. A row's price
- * is that of the tokens, on whatever terms they were billed: who sets it knows his own, a 0 as well.
- * A name holds for its spelling, letter case apart, then for the same without the day of a snapshot and `[1m]`. Of a model's rows,
- * those for the provider go before those for any, then the latest that has begun.
+ * Prices from the table, and from `otherwise` where it has no row for the model, the provider and the instant. A row's price applies
+ * to the tokens on whatever terms they were billed, since the operator knows his own terms; 0 is a price as well.
+ * A name is looked up as spelt, letter case apart, then without the day of a snapshot and `[1m]`. Of a model's rows, those for
+ * the provider take precedence over those for any, then the latest that has begun.
  */
 export function pricesWith(table: PriceTable, otherwise: PriceOf): PriceOf {
   const models = new Map(
     Object.entries(table).map(([name, rows]) => [spelling(name), { name, rows: rows.toSorted(latestFirst) }]),
   );
   return (provider, model, at, usage, terms) => {
-    if (terms?.other_models) return otherwise(provider, model, at, usage, terms); // their tokens are nobody's to price
+    if (terms?.other_models) return otherwise(provider, model, at, usage, terms); // a row is for one model's tokens only
     for (const name of namesOf(model)) {
       const known = models.get(name);
       const row = known && rowAt(known.rows, provider, at);
@@ -109,17 +109,17 @@ function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // the message may quote the file, which may be another one than was meant
+    // the parser's message may quote the file, which may not be the one that was meant
     const position = / at position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
     const before = text.slice(0, Number(position ?? text.length)).split('\n');
     const isTorn = position === undefined && /unexpected end/i.test(String(error));
     if (position === undefined && !isTorn) throw unusable(['the file: is not JSON']);
-    const place = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
-    throw unusable([`${place}: ${isTorn ? 'ends too early to be JSON' : 'is not JSON'}`]);
+    const location = `line ${before.length}, column ${(before.at(-1) ?? '').length + 1}`;
+    throw unusable([`${location}: ${isTorn ? 'ends too early to be JSON' : 'is not JSON'}`]);
   }
 }
 
-/** What the schema cannot see: two rows that would hold at once, or two names for one model. */
+/** What the schema cannot check: two rows that would hold at once, or two names for one model. */
 function contradictions(table: PriceTable): string[] {
   const names = Object.keys(table);
   const empty = names.filter((name) => spelling(name) === '').map((name) => `${shown(name)}: must name a model`);
@@ -138,16 +138,16 @@ function contradictions(table: PriceTable): string[] {
 
 const KEYS = Object.keys(PriceRow.shape).join(', ');
 
-function problemsOf(issue: z.core.$ZodIssue, given: unknown): string[] {
-  const place = placeOf(issue.path, given);
-  if (issue.code !== 'unrecognized_keys') return [`${place}: ${issue.message}`];
-  return issue.keys.map((key) => `${place}, ${shown(key)}: there is no such key; known are ${KEYS}`);
+function problemsOf(issue: z.core.$ZodIssue, document: unknown): string[] {
+  const location = locationOf(issue.path, document);
+  if (issue.code !== 'unrecognized_keys') return [`${location}: ${issue.message}`];
+  return issue.keys.map((key) => `${location}, ${shown(key)}: there is no such key; known are ${KEYS}`);
 }
 
 /** The rows of a list are counted from 1; a lone row is not counted. */
-function placeOf([model, row, key]: readonly PropertyKey[], given: unknown): string {
+function locationOf([model, row, key]: readonly PropertyKey[], document: unknown): string {
   if (model === undefined) return 'the file';
-  const isList = Array.isArray((given as Record<PropertyKey, unknown>)[model]);
+  const isList = Array.isArray((document as Record<PropertyKey, unknown>)[model]);
   const parts = [isList && row !== undefined && `row ${Number(row) + 1}`, key !== undefined && String(key)];
   return [shown(String(model)), ...parts.filter((part) => part !== false)].join(', ');
 }
@@ -157,8 +157,8 @@ const shown = (name: string): string => `'${name.length > 80 ? `${name.slice(0, 
 function unusable(problems: readonly string[]): OperatorError {
   const [first = '', ...others] = problems;
   if (others.length === 0) return new OperatorError(`Cannot use pricing.file: ${first}`, 2);
-  const told = problems.slice(0, MOST_PROBLEMS);
-  const rest = problems.length - told.length;
-  const lines = [...told, ...(rest > 0 ? [`and ${rest} more`] : [])].map((line) => `  - ${line}`);
+  const listed = problems.slice(0, MOST_PROBLEMS);
+  const rest = problems.length - listed.length;
+  const lines = [...listed, ...(rest > 0 ? [`and ${rest} more`] : [])].map((line) => `  - ${line}`);
   return new OperatorError(`Cannot use pricing.file:\n${lines.join('\n')}`, 2);
 }

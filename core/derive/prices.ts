@@ -1,4 +1,4 @@
-/** What did a call cost? Dated list prices of `@pydantic/genai-prices`, applied with exact decimals. Nothing is fetched. */
+/** The cost of a call: dated list prices of `@pydantic/genai-prices`, applied with exact decimals. Nothing is fetched. */
 import { calcPrice, type ModelPrice } from '@pydantic/genai-prices';
 import type { Usage } from '../model/usage.ts';
 import { type ConfiguredRates, isMultiplied, tokenBill } from './bill.ts';
@@ -11,21 +11,21 @@ export type Price = { model: string; source: string; date: string };
 export type Priced = { usd: Usd; price: Price };
 
 /**
- * Effects come in as arguments: whoever folds may bring prices of his own. `at` is UTC in the form of the projection's instants.
+ * A price lookup, passed to the fold so that a caller may use other prices. `at` is UTC in the form of the projection's instants.
  * Without `terms` the call is taken for an ordinary one, of text alone.
  */
 export type PriceOf = (provider: string, model: string, at: string, usage: Usage, terms?: Terms) => Priced | null;
 
 const SOURCE = 'genai-prices 0.1.8'; // a test compares it with the installed package
 const MULTIPLES = 'cache writes at 1.25 (5 minutes) and 2 (1 hour) times input';
-const US_MULTIPLE = '1.1'; // on tokens of all kinds, for the models that let a client ask for it
+const US_MULTIPLE = '1.1'; // on tokens of all kinds, for the models that let a client request it
 const IN_US = `inference in the US at ${US_MULTIPLE}`;
 
 /**
  * The cost of one call at the list price of its instant; null when the list does not know the model, or has no price for
- * something that was used: an unknown price is never 0. The list knows a provider's ordinary terms alone, so a call on others
+ * something that was used: an unknown price is never 0. The list has only a provider's ordinary terms, so a call on others
  * (priority, flex, fast) has no price either.
- * Tiers go by all input tokens of the call. Where a multiple stands for a price that the list lacks, `source` says so.
+ * Tiers are chosen by all input tokens of the call. Where a multiple replaces a price that the list lacks, `source` names it.
  */
 export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
   const name = model.trim().replace(LONG_CONTEXT, '');
@@ -34,12 +34,12 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
   const found = calcPrice({}, name, { providerId: provider, timestamp: new Date(at) });
   if (!found || isOtherVersion(name, found.model.id)) return null;
 
-  const given = ratesOf(found.model_price, usage);
+  const rates = ratesOf(found.model_price, usage);
   const searches = searchBill(found.model_price, terms?.web_searches ?? 0);
-  if (given === null || searches === null) return null;
-  const tokens = tokenBill(provider, usage, given);
+  if (rates === null || searches === null) return null;
+  const tokens = tokenBill(provider, usage, rates);
   const inUs = terms?.inference_geo === 'us';
-  const notes = [isMultiplied(provider, usage, given) && MULTIPLES, inUs && IN_US].filter((note) => note !== false);
+  const notes = [isMultiplied(provider, usage, rates) && MULTIPLES, inUs && IN_US].filter((note) => note !== false);
   return {
     usd: addUsd(inUs ? timesDecimal(tokens, US_MULTIPLE) : tokens, searches),
     price: {
@@ -50,13 +50,13 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
   };
 };
 
-/** Claude Code's way to ask for the long context; the model is the same. */
+/** Claude Code's suffix for the long context; the model is the same. */
 const LONG_CONTEXT = /\[1m\]$/i;
 
 /** OpenAI's open weights, which it does not serve: the list has another seller's price, and a runner at home has none. */
 const SOLD_BY_OTHERS = /^gpt-oss/i;
 
-/** Models that search the web on each call, for a fee that their answers do not tell. */
+/** Models that search the web on each call, for a fee that their answers do not report. */
 const BILLED_BY_CALL = /-search-(?:preview|api)/i;
 
 const ORDINARY_TIERS = new Set(['', 'standard', 'default']);
@@ -67,10 +67,10 @@ const isOrdinary = ({ service_tier, speed, inference_geo, audio_tokens, other_mo
   ORDINARY_TIERS.has(service_tier) &&
   ORDINARY_SPEEDS.has(speed) &&
   KNOWN_PLACES.has(inference_geo) &&
-  audio_tokens === 0 && // the list gives audio its price for few models, and never tells that it lacks one
+  audio_tokens === 0 && // the list prices audio for few models, and does not show where such a price is missing
   !other_models;
 
-/** The list matches some models by how their names begin, and so a `claude-sonnet-5-5` that it does not know as `claude-sonnet-5`. */
+/** The list matches some models by prefix, so it takes a `claude-sonnet-5-5` that it does not know for `claude-sonnet-5`. */
 const isOtherVersion = (name: string, known: string): boolean =>
   name.toLowerCase().startsWith(known) && /^-[1-9]\d?(?!\d)/.test(name.slice(known.length));
 

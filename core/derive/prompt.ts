@@ -1,29 +1,29 @@
-/** What did the user say? Tells a person's words from what a harness wraps around them. (Reference section 4.5.) */
+/** Prompts: a person's words, separated from what a harness wraps around them. */
 import { isHarnessSpeaking, WRAPPERS } from '../harness/harnesses.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { CallTurn, FreshMessage } from './turn.ts';
 
 const PREVIEW_BYTES = 280;
 
-/** Only the tags go; what they hold was said by the user. */
+/** Only these tags are removed; the user wrote what they hold. */
 const UNWRAPPED = /<\/?(?:session|conversation|command-args)>/g;
 const PLUGIN_LINK = /^\[@[^\]\n]*\]\(plugin:\/\/[^)\n]*\)/;
 
-/** The fresh messages in which a person speaks: role user, not injected, no tool result, and something left without wrappers. */
+/** The fresh messages that a person wrote: role user, not injected, no tool result, and something left without wrappers. */
 export const genuinePrompts = (turn: CallTurn): FreshMessage[] => {
-  const answered = turn.fresh.findLastIndex((message) => message.role === 'assistant');
-  return turn.fresh.slice(answered + 1).filter(isGenuine); // before it: history that a resumed session brings along
+  const lastAnswer = turn.fresh.findLastIndex((message) => message.role === 'assistant');
+  return turn.fresh.slice(lastAnswer + 1).filter(isGenuine); // before it: history that a resumed session brings along
 };
 
-/** The last thing a person said; without such a prompt the last fresh words of role user, unless the harness speaks them. */
+/** The last prompt of a person; without one the text of the last fresh message of role user, unless the harness wrote it. */
 export function promptOf(turn: CallTurn): string {
-  const said =
+  const prompt =
     genuinePrompts(turn).at(-1) ?? turn.fresh.findLast(({ role, injected }) => role === 'user' && injected === '');
-  const words = said ? promptText(said.content) : '';
+  const words = prompt ? promptText(prompt.content) : '';
   return isHarnessSpeaking(words) ? '' : words;
 }
 
-/** A message's words without what the harness added; blocks are joined by a newline. */
+/** A message's text without what the harness added; blocks are joined by a newline. */
 export const promptText = (content: readonly ContentBlock[]): string =>
   withoutWrappers(textOf(content)).replace(UNWRAPPED, '').trim().replace(PLUGIN_LINK, '').trim();
 
@@ -34,10 +34,10 @@ export const textOf = (content: readonly ContentBlock[]): string =>
     .map((block) => block.text)
     .join('\n');
 
-/** At most 280 bytes of UTF-8. */
+/** The text, cut to at most 280 bytes of UTF-8. */
 export const preview = (text: string): string => cutBytes(text, PREVIEW_BYTES);
 
-/** At most so many bytes of UTF-8, cut where a character ends. */
+/** The text, cut to at most so many bytes of UTF-8, where a character ends. */
 export function cutBytes(text: string, most: number): string {
   const head = text.slice(0, most); // a UTF-16 unit is at least one byte
   if (Buffer.byteLength(head) <= most) return head.length === text.length ? head : wellCut(head);
@@ -67,22 +67,22 @@ const isSpoken = (text: string) => text !== '' && !isHarnessSpeaking(text);
 const wellCut = (text: string) => (/[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text);
 
 /**
- * Removes wrappers with all they hold. Attributes are allowed; an unclosed one swallows the rest, as it does in hashing.
- * Linear in the text: each tag is looked for with indexOf, never with a pattern that can backtrack.
+ * Removes wrappers with their content. Attributes are allowed; an unclosed wrapper removes the rest, as it does in hashing.
+ * Linear in the text: each tag is searched with indexOf, never with a pattern that can backtrack.
  */
 function withoutWrappers(text: string): string {
   return text.includes('<') ? WRAPPERS.reduce(withoutTag, text) : text;
 }
 
 function withoutTag(text: string, tag: string): string {
-  const kept: string[] = [];
+  const chunks: string[] = [];
   let from = 0;
   for (;;) {
     const start = openingTag(text, tag, from);
-    if (start < 0) return from === 0 ? text : kept.concat(text.slice(from)).join('');
-    kept.push(text.slice(from, start));
+    if (start < 0) return from === 0 ? text : chunks.concat(text.slice(from)).join('');
+    chunks.push(text.slice(from, start));
     const close = text.indexOf(`</${tag}>`, start);
-    if (close < 0) return kept.join('');
+    if (close < 0) return chunks.join('');
     from = close + tag.length + 3;
   }
 }

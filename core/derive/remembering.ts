@@ -1,4 +1,4 @@
-/** What is remembered of a session once a call is in? What belongs to a trace that is no longer live is forgotten with it. */
+/** The next state of the fold, once a call is folded. What belongs to a trace that is no longer live is dropped with the trace. */
 import { titleIn } from '../harness/harnesses.ts';
 import { type CallSteps, tipOf } from './call-steps.ts';
 import { compactionOf } from './compaction.ts';
@@ -18,23 +18,23 @@ export type Folded = {
   place: CallPlace;
   steps: CallSteps;
   threads: ThreadsAfter;
-  own: LiveTrace; // the call's trace, with it
-  live: LiveTrace[]; // with it
+  own: LiveTrace; // the call's trace, including the call
+  live: LiveTrace[]; // including that trace
   guessed: boolean;
 };
 
 export function remembering(state: SessionState, turn: CallTurn, folded: Folded): SessionState {
   const { place, steps, threads, own, live, guessed } = folded;
-  const { llm, asked, waiting, brought, retried, spent } = steps;
-  const kept = new Set(live.map(({ n }) => n));
+  const { llm, requested, waiting, delivered, retried, spent } = steps;
+  const liveNumbers = new Set(live.map(({ n }) => n));
   const recent = <T extends { n: number }>(list: T[], limit: number) =>
-    newest(list, limit).filter(({ n }) => kept.has(n));
+    newest(list, limit).filter(({ n }) => liveNumbers.has(n));
   const isMain = turn.kind === 'main';
   const leads = isMain && turn.thread_id === '';
   const opens = place.trace.next_seq === 0;
   const tip = tipOf(turn);
   const failed = llm.status === 'ok' || tip === null ? [] : [{ tip, n: own.n, span_id: llm.span_id }];
-  const results = [...asked.flatMap(({ result }) => result ?? []), ...brought.map(({ result }) => result)];
+  const results = [...requested.flatMap(({ result }) => result ?? []), ...delivered.map(({ result }) => result)];
   const { status, error_type, stop_reason } = llm;
   const agents = recent(threads.agents, LIMITS.agents);
   const lost = new Set(threads.agents.slice(0, Math.max(0, threads.agents.length - LIMITS.agents)).map(({ n }) => n));
@@ -55,10 +55,10 @@ export function remembering(state: SessionState, turn: CallTurn, folded: Folded)
     leaf: leads ? { status, error_type, stop_reason } : state.leaf,
     preview: state.preview ?? firstPrompt(own),
     title: titleOf(turn) ?? state.title,
-    tasks: tasksWith(state, turn, brought),
+    tasks: tasksWith(state, turn, delivered),
     tasks_asked: recent(
       [
-        ...state.tasks_asked.filter(({ span_id }) => brought.every(({ tool }) => tool.span_id !== span_id)),
+        ...state.tasks_asked.filter(({ span_id }) => delivered.every(({ tool }) => tool.span_id !== span_id)),
         ...taskTools(state, turn, waiting, own.n),
       ],
       LIMITS.tasks_asked,
@@ -74,33 +74,33 @@ export function remembering(state: SessionState, turn: CallTurn, folded: Folded)
   };
 }
 
-/** Another session; what two files of this one hold is no history. */
+/** The other session that the call is inherited from, or null; a call that two files of this session hold is no history. */
 const inheritedFrom = ({ session_id, inherited_from }: CallTurn): string | null =>
   inherited_from === undefined || inherited_from === session_id ? null : inherited_from;
 
-/** Nothing is brought back to a call beside the conversation, so its tools wait for nothing. */
+/** The tools that wait for a result. A call beside the conversation gets no results back, so its tools do not wait. */
 function waitingAfter(
   state: SessionState,
   turn: CallTurn,
-  { place, steps: { waiting, brought, verdict }, own }: Folded,
+  { place, steps: { waiting, delivered, verdict }, own }: Folded,
 ): PendingTool[] {
-  const done = new Set(brought.map(({ tool }) => tool));
+  const done = new Set(delivered.map(({ tool }) => tool));
   const served = servedAfter(
     state.pending.filter((tool) => !done.has(tool)),
     place.tool,
     verdict,
   );
   if (turn.kind !== 'main') return served;
-  const asked = waiting.map(({ external_id, span_id, started_at, input: [block] }) => ({
+  const requested = waiting.map(({ external_id, span_id, started_at, input: [block] }) => ({
     ...{ tool_use_id: external_id, tool_name: block?.tool_name ?? '', n: own.n, span_id, started_at },
     thread_id: turn.thread_id,
     action: block ? actionOf(block) : '',
     ...{ stages: [], verdict: null, served: false },
   }));
-  return [...served, ...asked];
+  return [...served, ...requested];
 }
 
-/** A call of the main thread shows what became of the compaction before it: it goes on from it, or it shows that there was none. */
+/** The compaction that waits for its next call. A main call of the main thread ends the wait: it continues from the compaction or not. */
 function compactedAfter(state: SessionState, turn: CallTurn, { llm }: CallSteps): SessionState['compacted'] {
   const { compacted } = state;
   if (turn.kind === 'offshoot:compaction') return compactionOf(state, turn, llm) ?? compacted;
@@ -115,7 +115,7 @@ const firstPrompt = ({ row }: LiveTrace): string | null =>
 
 const TITLE_BYTES = 255;
 
-/** The title that a call was asked for and gave. */
+/** The title in the answer of a title call; null for any other call. */
 function titleOf({ kind, identity, reply }: CallTurn): string | null {
   if (kind !== 'offshoot:title-gen') return null;
   const title = storable(titleIn(identity.harness_id, reply?.content ?? []));

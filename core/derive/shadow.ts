@@ -1,4 +1,4 @@
-/** What is a call beside the conversation for? The waiting tool that it judges or serves. (Reference section 4.6.) */
+/** Calls beside the conversation: the waiting tool that such a call judges or serves. */
 import { normalAction } from '../harness/action.ts';
 import type { PermissionVerdict } from '../harness/harness.ts';
 import { verdictIn } from '../harness/harnesses.ts';
@@ -13,13 +13,13 @@ const MOST_VERDICTS = 2;
 const PROBE = 22;
 const SHORTEST = 6;
 
-/** The latest of these that waits and that no other call has served. */
+/** By kind of call the tools that it serves: the latest of them that waits and that no other call has served. */
 const SERVED: Partial<Record<CallKind, ReadonlySet<string>>> = {
   'offshoot:plan-name-gen': new Set(['ExitPlanMode']),
   'offshoot:web-summary': new Set(['WebFetch', 'WebSearch', 'web_fetch', 'web_search']),
 };
 
-/** null: it stands for itself. */
+/** The tool that a call judges or serves; null: none. */
 export function servedTool({ pending }: SessionState, turn: CallTurn): PendingTool | null {
   const stage = stageOf(turn.kind);
   if (stage !== null) return judgedTool(pending, turn, stage);
@@ -28,7 +28,7 @@ export function servedTool({ pending }: SessionState, turn: CallTurn): PendingTo
   return waiting.findLast(({ thread_id }) => thread_id === turn.thread_id) ?? waiting.at(-1) ?? null;
 }
 
-/** What a permission check answered; null: the call is none, or cannot be understood. */
+/** The verdict of a permission check; null: the call is none, or its answer cannot be read. */
 export const verdictOf = ({ kind, identity, reply }: CallTurn): PermissionVerdict | null =>
   stageOf(kind) && verdictIn(identity.harness_id, kind, reply?.content ?? []);
 
@@ -43,7 +43,7 @@ export const servedAfter = (
     return verdict ? { ...tool, verdict, stages: [...tool.stages, verdict.stage] } : { ...tool, served: true };
   });
 
-/** What a tool would do, in the words by which a check may name it: the texts of its input, normalised, a line each. */
+/** What a tool would do, to be compared with a check's text: the texts of its input, normalised, a line each. */
 export function actionOf({ tool_input }: ContentBlock): string {
   const texts: string[] = [];
   const gather = (value: unknown, depth: number): void => {
@@ -64,7 +64,7 @@ export function actionOf({ tool_input }: ContentBlock): string {
 const stageOf = (kind: CallKind): 1 | 2 | null =>
   kind === 'offshoot:permission-check:stage1' ? 1 : kind === 'offshoot:permission-check:stage2' ? 2 : null;
 
-/** The likest of the call's own thread, else of any. A second stage looks for the tool that has passed the first. */
+/** The most similar tool of the call's own thread, else of any; among equals, the one that more stages have judged. */
 function judgedTool(
   pending: readonly PendingTool[],
   { judged, thread_id }: CallTurn,
@@ -88,7 +88,7 @@ function judgedTool(
 const NAMED = 1000;
 const SAME = 500;
 
-/** How much of a judged action is found in a tool; 0 is none. A tool that the action names goes before all others. */
+/** How much of a judged action is found in a tool; 0 is none. A tool that the action names ranks above all others. */
 function likeness(judged: string, { tool_name, action }: PendingTool): number {
   const shown = judged.startsWith('{') ? judged.slice(1).replace(/\}$/, '') : judged;
   const name = normalAction(tool_name);

@@ -1,4 +1,4 @@
-/** What does a step look like as a row? One builder per kind of span; ids and places are decided by whoever folds. */
+/** The rows of spans: one builder per kind of span. The fold decides on ids and positions. */
 
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
@@ -13,12 +13,12 @@ import type { Agent } from './state.ts';
 import { storable } from './storable.ts';
 import type { CallTurn, FreshMessage } from './turn.ts';
 
-/** Where a span stands: its trace, its parent, its number in the trace. */
+/** The position of a span: its trace, its parent, its number in the trace. */
 export type SpanPosition = { trace_id: string; parent_span_id: string | null; seq: number };
 
-/** The root: the agent at work, for as long as the trace lasts. */
-export const agentSpan = (turn: CallTurn, place: SpanPosition): SpanRow => ({
-  ...blank(turn, place),
+/** The root span: the agent, for as long as the trace lasts. */
+export const agentSpan = (turn: CallTurn, position: SpanPosition): SpanRow => ({
+  ...blank(turn, position),
   span_id: agentSpanId(turn.call_id),
   kind: 'agent',
   name: 'main',
@@ -26,9 +26,9 @@ export const agentSpan = (turn: CallTurn, place: SpanPosition): SpanRow => ({
   started_at: turn.requested_at,
 });
 
-/** A sub-agent at work in a trace, for as long as its calls last. */
-export const threadSpan = (turn: CallTurn, place: SpanPosition, agent: Agent): SpanRow => ({
-  ...blank(turn, place),
+/** The span of a sub-agent in a trace, for as long as its calls last. */
+export const threadSpan = (turn: CallTurn, position: SpanPosition, agent: Agent): SpanRow => ({
+  ...blank(turn, position),
   span_id: agent.span_id,
   thread_id: agent.thread_id,
   started_at: agent.started_at,
@@ -36,7 +36,7 @@ export const threadSpan = (turn: CallTurn, place: SpanPosition, agent: Agent): S
   ...agentWords(agent),
 });
 
-/** Who a sub-agent is, and what for. Its path in the tree of agents says that too where nothing else does. */
+/** The name and description of a sub-agent. Where it has none, its path in the tree of agents is used. */
 export const agentWords = ({
   label,
   description,
@@ -46,20 +46,20 @@ export const agentWords = ({
   description: description || path,
 });
 
-/** The call itself, with what the conversation added; what it says is put in by whoever knows which of its tools have spans. */
+/** The span of the call itself, with what it added to the conversation. The caller sets `output`, since it knows which tools have spans. */
 export function llmSpan(
   turn: CallTurn,
-  place: SpanPosition,
+  position: SpanPosition,
   { kind, status, priced }: { kind: CallKind; status: CallStatus; priced: Priced | null },
 ): SpanRow {
   const model = modelOf(turn);
-  const said = turn.fresh
-    .filter(isSaid)
+  const inputs = turn.fresh
+    .filter(isInput)
     .flatMap((message) =>
       message.content.filter(({ type }) => type !== 'tool_result').map((block) => ({ message, block })),
     );
   return {
-    ...blank(turn, place),
+    ...blank(turn, position),
     ...(turn.reply?.usage ?? noUsage),
     ...status,
     error_message: errorMessage(turn),
@@ -75,8 +75,8 @@ export function llmSpan(
     first_byte_at: turn.first_byte_at,
     ended_at: turn.last_byte_at,
     duration_ns: durationNs(turn.requested_at, turn.last_byte_at),
-    input: said.map(({ block }) => block),
-    said_blocks: said.flatMap(({ message, block }, place) => (isSpokenIn(message, block) ? place : [])),
+    input: inputs.map(({ block }) => block),
+    said_blocks: inputs.flatMap(({ message, block }, index) => (isSpokenIn(message, block) ? index : [])),
     usage_verbatim: turn.reply?.usage_verbatim ?? null,
     cost_usd: priced?.usd ?? null,
     price: priced?.price ?? null,
@@ -84,9 +84,9 @@ export function llmSpan(
   };
 }
 
-/** Context that a harness put in, as a step of its own. */
-export const eventSpan = (turn: CallTurn, place: SpanPosition, message: FreshMessage): SpanRow => ({
-  ...blank(turn, place),
+/** The span of context that a harness injected. */
+export const eventSpan = (turn: CallTurn, position: SpanPosition, message: FreshMessage): SpanRow => ({
+  ...blank(turn, position),
   span_id: eventSpanId(message.node_hash, turn.call_id),
   kind: 'event',
   call_kind: `injected:${message.injected}`,
@@ -98,9 +98,9 @@ export const eventSpan = (turn: CallTurn, place: SpanPosition, message: FreshMes
   node_hash: message.node_hash,
 });
 
-/** A tool at work, from the end of the answer that asked for it. */
-export const toolSpan = (turn: CallTurn, place: SpanPosition, span_id: string, block: ContentBlock): SpanRow => ({
-  ...blank(turn, place),
+/** The span of a tool, from the end of the answer that requested it. */
+export const toolSpan = (turn: CallTurn, position: SpanPosition, span_id: string, block: ContentBlock): SpanRow => ({
+  ...blank(turn, position),
   span_id,
   kind: 'tool',
   name: toolName(block),
@@ -125,15 +125,15 @@ export const link = (
   to_io: to.io,
 });
 
-/** The model that answered, else the one that was asked. */
+/** The model that answered, else the one that was requested. */
 export const modelOf = ({ reply, model }: CallTurn): string => storable(reply?.model || model);
 
-/** When the answer was whole; a clock that went backwards does not put a tool before its call. */
+/** When the answer was complete; never before the call, even if the clock went backwards. */
 export const answeredAt = (turn: CallTurn): string => later(turn.requested_at, turn.last_byte_at) ?? turn.requested_at;
 
 const LONGEST_MESSAGE = 4096;
 
-/** What the provider said of its failure. */
+/** The provider's message about its failure. */
 const errorMessage = ({ reply }: CallTurn): string =>
   storable((reply?.error?.message ?? '').slice(0, LONGEST_MESSAGE).trim());
 
@@ -153,11 +153,11 @@ export function commandOf(input: unknown): string | null {
   return Array.isArray(commands) ? commands.filter((one) => typeof one === 'string').join('\n') : null;
 }
 
-const isSaid = ({ role, injected }: FreshMessage) => (role === 'user' || role === 'system') && injected === '';
+const isInput = ({ role, injected }: FreshMessage) => (role === 'user' || role === 'system') && injected === '';
 
-const blank = (turn: CallTurn, place: SpanPosition): Omit<SpanRow, 'span_id' | 'kind' | 'name' | 'started_at'> => ({
+const blank = (turn: CallTurn, position: SpanPosition): Omit<SpanRow, 'span_id' | 'kind' | 'name' | 'started_at'> => ({
   ...noUsage,
-  ...place,
+  ...position,
   session_id: turn.session_id,
   call_kind: '',
   thread_id: turn.thread_id,

@@ -1,4 +1,4 @@
-/** Which tool call started a thread? What is remembered of the calls that start threads, and how a thread finds its own. */
+/** Spawns: what the state remembers of the tool calls that start threads, and how a thread is matched to the call that started it. */
 import { spawnedNames, spawnIn } from '../harness/harnesses.ts';
 import type { SpanRow } from './changes.ts';
 import type { Anchor } from './evidence.ts';
@@ -17,34 +17,34 @@ export const shortText = (text: string): string => storable(text.slice(0, SHOWN)
 export const requestedSpawns = (turn: CallTurn, spans: readonly SpanRow[], n: number): Spawn[] =>
   spans.flatMap(({ span_id, external_id, input: [block] }) => {
     const tool_input = block?.tool_input;
-    const asked = spawnIn(turn.identity.harness_id, { tool_name: block?.tool_name ?? '', tool_input });
-    if (!asked) return [];
+    const request = spawnIn(turn.identity.harness_id, { tool_name: block?.tool_name ?? '', tool_input });
+    if (!request) return [];
     return {
       ...{ tool_use_id: external_id, n, span_id, thread_id: turn.thread_id },
-      prompt: wordsKey(firstWords(asked.prompt)),
-      label: shortText(asked.label),
-      description: shortText(asked.description),
+      prompt: wordsKey(firstWords(request.prompt)),
+      label: shortText(request.label),
+      description: shortText(request.description),
       ...{ names: [], done: false, claimed: '' },
     };
   });
 
-/** The calls that start threads, once results are here. */
+/** The calls that start threads, with the results that were delivered. */
 export const answeredSpawns = (
   spawns: readonly Spawn[],
   { identity }: CallTurn,
-  brought: readonly { tool: { n: number; span_id: string }; result: ToolResult }[],
+  delivered: readonly { tool: { n: number; span_id: string }; result: ToolResult }[],
 ): Spawn[] =>
   spawns.map((spawn) => {
-    const block = brought.find(({ tool }) => tool.n === spawn.n && tool.span_id === spawn.span_id)?.result.output[0];
+    const block = delivered.find(({ tool }) => tool.n === spawn.n && tool.span_id === spawn.span_id)?.result.output[0];
     if (!block) return spawn;
     const names = spawnedNames(identity.harness_id, block).map(storable).slice(0, MOST_NAMES);
     return { ...spawn, done: true, names: names.filter((name) => name.length <= 2 * SHOWN) };
   });
 
 /**
- * The call that started a thread, by the best evidence that there is: the tool call that its transcript names, the result that names
+ * The call that started a thread, by the best evidence available: the tool call that its transcript names, the result that names
  * the thread, the thread's path, its first words. null: there is none, or it is ambiguous.
- * @param words by `wordsKey`; empty when they are not to be looked at
+ * @param words by `wordsKey`; empty when they are not to be compared
  */
 export function spawnOf(
   spawns: readonly Spawn[],
@@ -53,9 +53,9 @@ export function spawnOf(
 ): Spawn | null {
   const others = spawns.filter((spawn) => spawn.thread_id !== thread_id);
   const free = others.filter(({ claimed }) => claimed === '' || claimed === thread_id);
-  const told = anchor?.tool_use_id ?? '';
+  const toolUseId = anchor?.tool_use_id ?? '';
   const found = [
-    told === '' ? [] : others.filter(({ tool_use_id }) => tool_use_id === told),
+    toolUseId === '' ? [] : others.filter(({ tool_use_id }) => tool_use_id === toolUseId),
     others.filter(({ names }) => names.includes(thread_id)),
     path === '' ? [] : free.filter(({ names }) => names.includes(path)),
     path === '' ? [] : free.filter(({ names }) => names.some((name) => endsIn(path, name))),
@@ -67,6 +67,6 @@ export function spawnOf(
 
 const endsIn = (path: string, name: string): boolean => path.endsWith(`/${name.replace(/^\/+/, '')}`);
 
-/** The call with the thread that it started; the first one that is found. */
+/** The call, marked with the thread that it started; the first thread that was found stays. */
 export const claimedBy = (spawn: Spawn, { thread_id }: Pick<Agent, 'thread_id'>): Spawn =>
   spawn.claimed !== '' ? spawn : { ...spawn, claimed: thread_id };

@@ -1,4 +1,4 @@
-/** What does the fold remember of a session? Plain JSON, bounded: it does not grow with the number of turns. */
+/** The state of the fold: what it remembers of a session. Plain JSON, and bounded: it does not grow with the number of turns. */
 import type { PermissionVerdict, Task } from '../harness/harness.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
 import type { Leaf } from './call-status.ts';
@@ -7,8 +7,8 @@ import type { CallKey } from './order.ts';
 import { DERIVE_VERSION } from './version.ts';
 
 /**
- * A trace that later calls may still change. `n` counts the session's traces; rows elsewhere name a trace by it. `led`: the
- * conversation itself has spoken in it. `forgot_agents`: more threads have worked in it than are remembered.
+ * A trace that later calls may still change. `n` counts the session's traces; rows elsewhere refer to a trace by it. `led`: a
+ * call of the conversation itself belongs to it. `forgot_agents`: more threads have worked in it than the state holds.
  */
 export type LiveTrace = {
   n: number;
@@ -16,13 +16,13 @@ export type LiveTrace = {
   next_seq: number;
   led: boolean;
   forgot_agents: boolean;
-  totals: AgentTotals; // of its root: of all calls that are no sub-agent's
+  totals: AgentTotals; // of its root span: of all calls that are no sub-agent's
   row: TraceRow;
 };
 
 /**
  * A message that calls may continue: the answer or the last message of a recent call, by the first 64 bits of its hash.
- * `guessed`: the call did not name its thread. `gone_on`: a branch goes on from here.
+ * `guessed`: the call did not name its thread. `gone_on`: a call has continued it.
  */
 export type Head = {
   hash: string;
@@ -44,10 +44,10 @@ export type PendingTool = {
   action: string; // what it would do, normalised: its input's texts, a line each; at most 200 characters
   stages: number[]; // of permission checks that have judged it
   verdict: PermissionVerdict | null; // the latest
-  served: boolean; // a call beside the conversation has worked for it
+  served: boolean; // a call beside the conversation has served it
 };
 
-/** What a waiting tool was asked that may change the session's tasks once its result is here. */
+/** The input of a waiting tool that may change the session's tasks once its result arrives. */
 export type RequestedTask = { n: number; span_id: string; tool_input: unknown };
 
 /** A tool span that starts another thread, before its result and after. */
@@ -55,12 +55,12 @@ export type Spawn = {
   tool_use_id: string;
   n: number;
   span_id: string;
-  thread_id: string; // that asked for it
+  thread_id: string; // that requested it
   prompt: string; // by `wordsKey`
   label: string;
   description: string;
-  names: string[]; // that its result gives the new thread
-  done: boolean; // its result is here
+  names: string[]; // of the new thread, as the tool's result gives them
+  done: boolean; // its result has arrived
   claimed: string; // the thread that it has started; ''
 };
 
@@ -81,11 +81,11 @@ export type Agent = {
   rejoined: boolean;
 };
 
-/** A compaction that waits for the call that goes on from it. */
+/** A compaction that waits for the call that continues from it. */
 export type Compaction = {
   trace_id: string;
   span_id: string;
-  from: string | null; // the message that it went on from: who goes on from there too has not been compacted
+  from: string | null; // the message that it continued: a call that continues the same one has not been compacted
   summary: string; // its first words
 };
 
@@ -103,11 +103,11 @@ export type SessionTotals = {
   tool_result_count: number;
   tool_error_count: number;
   has_git_activity: boolean;
-  inherited_calls: number; // that are shown here and count in another session; in none of the other totals
+  inherited_calls: number; // calls that are shown here and count in another session; in none of the other totals
   inherited_cost_usd: Usd | null; // null: none of them has a price
 };
 
-/** What the latest call that tells it says. */
+/** What is known of the session, each value from the latest call that holds it. */
 export type SessionFacts = Pick<
   RollupRow,
   | 'name'
@@ -121,7 +121,7 @@ export type SessionFacts = Pick<
 >;
 
 export type SessionState = {
-  version: number; // of the rules; a state of other rules is of no use
+  version: number; // of the rules; a state of another version cannot be used
   session_id: string;
   turns: number; // folded so far
   last: CallKey | null; // of the last call folded
@@ -135,15 +135,15 @@ export type SessionState = {
   compacted: Compaction | null;
   leaf: Leaf | null;
   preview: string | null;
-  title: string | null; // as asked for over the wire
+  title: string | null; // from a call over the wire
   tasks: Task[];
   tasks_asked: RequestedTask[]; // oldest first
   told: SessionFacts;
-  fork_of: string | null; // the session in which the last call counts that was brought along
+  fork_of: string | null; // the session in which the last inherited call counts
   totals: SessionTotals;
 };
 
-/** Past these the oldest goes: what then comes for it is not joined. */
+/** Above these limits the oldest entry is dropped: what arrives for it later is not joined. */
 export const LIMITS = {
   live: 32,
   agents: 256,

@@ -1,8 +1,8 @@
-/** Which text comes back from the database as it went in? jsonb refuses U+0000 and lone surrogates, so U+FFFD takes their place. */
+/** Text that the database returns unchanged: jsonb refuses U+0000 and lone surrogates, so U+FFFD replaces them. */
 
 /**
- * What every text becomes on its way in. The fold applies it to texts by which it finds things again: a state that was stored must
- * answer like one that never was.
+ * What every text becomes when it is stored. The fold applies it to the texts by which it looks things up: a state that was stored
+ * must behave like one that was not.
  */
 export const storable = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: U+0000 is the character that jsonb refuses

@@ -1,4 +1,4 @@
-/** What is to be done in a session? Its tasks, as the results of task tools leave them. */
+/** The tasks of a session, as the results of task tools leave them. */
 import type { Task } from '../harness/harness.ts';
 import { tasksAfter } from '../harness/harnesses.ts';
 import type { SpanRow } from './changes.ts';
@@ -8,10 +8,10 @@ import type { CallTurn } from './turn.ts';
 
 const LONGEST = 20_000;
 
-/** A result that would tell what any task tool waits for: the number of a task. */
+/** A sample result with what any task tool waits for: the number of a task. */
 const ANY = { type: 'tool_result', tool_output: '#1' };
 
-/** The waiting tools of the main thread that may change its tasks: their input is needed again when the result comes. */
+/** The waiting tools of the main thread that may change its tasks: their input is needed again when the result arrives. */
 export const taskTools = (
   { tasks }: SessionState,
   { kind, thread_id, identity }: CallTurn,
@@ -25,15 +25,15 @@ export const taskTools = (
     return changes && JSON.stringify(tool_input).length <= LONGEST ? [{ n, span_id, tool_input }] : [];
   });
 
-/** The tasks once results are here. */
+/** The tasks after the results that were delivered. */
 export const tasksWith = (
   { tasks, tasks_asked }: SessionState,
   { identity }: CallTurn,
-  brought: readonly { tool: { span_id: string; tool_name: string }; result: ToolResult }[],
+  delivered: readonly { tool: { span_id: string; tool_name: string }; result: ToolResult }[],
 ): Task[] =>
-  brought.reduce<Task[]>((known, { tool: { span_id, tool_name }, result }) => {
-    const asked = tasks_asked.find((one) => one.span_id === span_id);
+  delivered.reduce<Task[]>((known, { tool: { span_id, tool_name }, result }) => {
+    const request = tasks_asked.find((one) => one.span_id === span_id);
     const [block] = result.output;
-    if (!asked || !block || result.status !== 'ok') return known;
-    return tasksAfter(identity.harness_id, known, { tool_name, tool_input: asked.tool_input }, block) ?? known;
+    if (!request || !block || result.status !== 'ok') return known;
+    return tasksAfter(identity.harness_id, known, { tool_name, tool_input: request.tool_input }, block) ?? known;
   }, tasks);

@@ -1,4 +1,4 @@
-/** Which tools did an answer ask for, and which call brought their results? Joined by the provider's tool_use_id. */
+/** The tools that an answer requests, and the results that later calls deliver; joined by the provider's tool_use_id. */
 import type { ContentBlock } from '../model/content-block.ts';
 import type { SpanPatch, SpanRow } from './changes.ts';
 import { toolSpanId } from './ids.ts';
@@ -10,7 +10,7 @@ import type { CallTurn } from './turn.ts';
 
 export type ToolResult = Required<Pick<SpanPatch, 'status' | 'error_type' | 'ended_at' | 'duration_ns' | 'output'>>;
 
-/** A span as it stands before its result: what a rewind past the result puts back. */
+/** A tool's span before its result: what a rewind past the result restores. */
 export const unanswered: ToolResult & { verdict: null } = {
   status: 'ok',
   error_type: '',
@@ -20,49 +20,49 @@ export const unanswered: ToolResult & { verdict: null } = {
   verdict: null,
 };
 
-/** A tool that an answer asks for; `result` where the provider ran it itself. */
+/** A tool that an answer requests; `result` where the provider ran it itself. */
 export type RequestedTool = { span: SpanRow; result: ToolResult | null };
 
-/** `output`: what the answer says, without the tools that have no span, which `omitted` counts. */
-export type RequestedTools = { asked: RequestedTool[]; omitted: number; output: ContentBlock[] };
+/** `output`: the answer's content without the tools that have no span, which `omitted` counts. */
+export type RequestedTools = { requested: RequestedTool[]; omitted: number; output: ContentBlock[] };
 
 /**
- * A span for each tool that the answer asks for, in order, up to `mostSteps`. What the provider ran itself has its result in the
- * same answer.
- * @param seq number in the trace of the first of them
+ * A span for each tool that the answer requests, in order, up to `mostSteps`. A tool that the provider ran itself has its result in
+ * the same answer.
+ * @param seq of the first of them in the trace
  */
 export function requestedTools(
   turn: CallTurn,
-  place: { trace_id: string; parent_span_id: string | null },
+  parent: { trace_id: string; parent_span_id: string | null },
   seq: number,
 ): RequestedTools {
   const content = turn.reply?.content ?? [];
   const uses = content.flatMap((block, index) => (isToolUse(block) ? [{ block, index }] : []));
   const results = serverResults(content);
   const seen = new Set<string>();
-  const asked = uses.slice(0, mostSteps(turn)).map(({ block, index }, i) => {
+  const requested = uses.slice(0, mostSteps(turn)).map(({ block, index }, i) => {
     const id = block.tool_use_id ?? '';
     const ownId = id !== '' && !seen.has(id);
     seen.add(id);
-    const span = toolSpan(turn, { ...place, seq: seq + i }, toolSpanId(turn.call_id, id, ownId ? '' : index), block);
+    const span = toolSpan(turn, { ...parent, seq: seq + i }, toolSpanId(turn.call_id, id, ownId ? '' : index), block);
     const ranHere = ownId ? results.get(id)?.find(({ at }) => at > index)?.block : undefined;
     const result = ranHere ? toolResult(ranHere, span.started_at, answeredAt(turn)) : null;
     return { span: result ? { ...span, ...result } : span, result };
   });
-  const omitted = new Set(uses.slice(asked.length).map(({ index }) => index));
+  const omitted = new Set(uses.slice(requested.length).map(({ index }) => index));
   const output = omitted.size === 0 ? content : content.filter((_, index) => !omitted.has(index));
-  return { asked, omitted: omitted.size, output };
+  return { requested, omitted: omitted.size, output };
 }
 
 const MOST_STEPS = 2_000;
 
 /**
- * How many tools of one call are shown as steps, and how many messages put in; the call counts the others. A capture is a
- * stranger's bytes: without a bound one answer would be any number of rows. A transcript tells as much as its file may hold.
+ * How many tools of one call are shown as steps, and how many injected messages; the call counts the others. A capture holds
+ * untrusted bytes: without a bound one answer could become any number of rows. A transcript is bounded by the size of its file.
  */
 export const mostSteps = ({ source }: CallTurn): number => (source === 'wire' ? MOST_STEPS : Number.POSITIVE_INFINITY);
 
-/** The results in an answer by the id of their call, each with its place. */
+/** The results in an answer by the id of their call, each with its index. */
 function serverResults(content: readonly ContentBlock[]): Map<string, { block: ContentBlock; at: number }[]> {
   const results = new Map<string, { block: ContentBlock; at: number }[]>();
   for (const [at, block] of content.entries()) {
@@ -74,7 +74,7 @@ function serverResults(content: readonly ContentBlock[]): Map<string, { block: C
   return results;
 }
 
-/** Results that a call brings as fresh messages, each with the span that waited for it. The first result of a tool wins. */
+/** Results that a call delivers as fresh messages, each with the span that waited for it. The first result of a tool wins. */
 export function deliveredResults(
   turn: CallTurn,
   n: number,
@@ -110,10 +110,10 @@ function gitVerb(words: string[]): string {
 }
 
 /**
- * The tools that may get a result, found by id. A result comes back to the thread that asked; in another one it is history. Some
- * providers number their ids anew in each answer: the trace's own tool is preferred, and the oldest among equals. Clients of Ollama
- * name the function whose result they bring, though its call had an id; LangChain's names nothing, and brings them in the order in
- * which the last answer asked for them.
+ * The tools that may get a result, looked up by id. A result belongs to the thread that requested the tool; in another thread it is
+ * history. Some providers restart their ids in each answer: the trace's own tool is preferred, and the oldest among equals. Clients
+ * of Ollama send the function's name with a result, though its call had an id; LangChain's sends no name, and sends results in the
+ * order in which the last answer requested them.
  */
 function waitingTools(pending: readonly PendingTool[], { n, thread_id }: { n: number; thread_id: string }) {
   const own = pending.filter((tool) => tool.thread_id === thread_id);
@@ -140,16 +140,16 @@ function setsBy<T>(members: readonly T[], keyOf: (member: T) => string): Map<str
   return sets;
 }
 
-/** A set that has become empty goes too. */
+/** Removes a member from its set, and a set that has become empty. */
 function remove<T>(sets: Map<string, Set<T>>, key: string, member: T): void {
   const set = sets.get(key);
   set?.delete(member);
   if (set?.size === 0) sets.delete(key);
 }
 
-function toolResult(block: ContentBlock, started_at: string, brought_at: string): ToolResult {
+function toolResult(block: ContentBlock, started_at: string, delivered_at: string): ToolResult {
   const failed = block.is_error === true || isServerError(block.content);
-  const ended_at = brought_at > started_at ? brought_at : started_at;
+  const ended_at = delivered_at > started_at ? delivered_at : started_at;
   return {
     status: failed ? 'error' : 'ok',
     error_type: failed ? 'tool_error' : '',

@@ -1,4 +1,4 @@
-/** What do a session's calls add up to? Each call counts once; sums are exact; an unknown price is named, never 0. */
+/** The totals of a session's calls. Each call counts once; sums are exact; a model without a price is listed, its cost is never 0. */
 import { sessionId } from '../capture/identity.ts';
 import { agentName, isLibrary } from '../harness/libraries.ts';
 import type { CallKind } from '../model/call-kind.ts';
@@ -64,7 +64,7 @@ const withInherited = (totals: SessionTotals, { cost_usd }: CallSpend): SessionT
     cost_usd === null ? totals.inherited_cost_usd : addUsd(totals.inherited_cost_usd ?? '0', cost_usd),
 });
 
-/** The session's totals with the tools that a call asked for and the results that it brought. */
+/** The session's totals with the tools that a call requested and the results that it delivered. */
 export const withTools = (
   totals: SessionTotals,
   spans: readonly SpanRow[],
@@ -76,22 +76,22 @@ export const withTools = (
   has_git_activity: totals.has_git_activity || spans.some(touchesGit),
 });
 
-/** What the latest call that tells it says of the session; silence changes nothing. */
+/** What is known of the session after one more call: a value that the call does not hold stays. */
 export const factsFrom = (
-  told: SessionFacts,
+  previous: SessionFacts,
   { identity, session_id, surroundings, thread_id }: CallTurn,
 ): SessionFacts => ({
-  name: identity.session_name || told.name,
-  cwd: identity.cwd || (thread_id === '' ? surroundings.cwd : '') || told.cwd, // a sub-agent may work elsewhere
-  git_branch: (thread_id === '' ? surroundings.git_branch : '') || told.git_branch,
-  harness_version: versionOf(identity, surroundings) || told.harness_version,
-  harness_metadata: identity.harness_metadata ?? told.harness_metadata,
-  agent_name: agentName(identity.agent_name, surroundings.agent_name) || told.agent_name,
-  project: identity.project || told.project,
-  parent_session_id: parentOf(identity, session_id) ?? told.parent_session_id,
+  name: identity.session_name || previous.name,
+  cwd: identity.cwd || (thread_id === '' ? surroundings.cwd : '') || previous.cwd, // a sub-agent may work elsewhere
+  git_branch: (thread_id === '' ? surroundings.git_branch : '') || previous.git_branch,
+  harness_version: versionOf(identity, surroundings) || previous.harness_version,
+  harness_metadata: identity.harness_metadata ?? previous.harness_metadata,
+  agent_name: agentName(identity.agent_name, surroundings.agent_name) || previous.agent_name,
+  project: identity.project || previous.project,
+  parent_session_id: parentOf(identity, session_id) ?? previous.parent_session_id,
 });
 
-/** Who works through a library has not the library's version. */
+/** A harness that calls through a library does not have the library's version. */
 const versionOf = ({ agent_name, harness_version }: Identity, surroundings: CallTurn['surroundings']): string =>
   isLibrary(agent_name) && surroundings.agent_name !== '' ? '' : harness_version;
 
@@ -101,18 +101,18 @@ function parentOf({ harness_id, parent_harness_session_id }: Identity, own: stri
   return parent === own ? null : parent;
 }
 
-/** The session's row as of its last folded call. What came over the wire goes before what a transcript says. */
+/** The session's row as of its last folded call. Values from the wire take precedence over those from a transcript. */
 export function rollupOf(state: SessionState, evidence: TranscriptEvidence = noEvidence): RollupRow {
-  const { version, session_id, totals, told, leaf, preview, title, tasks, fork_of } = state;
+  const { version, session_id, totals, told: facts, leaf, preview, title, tasks, fork_of } = state;
   const { usage, model_usage, model_calls, ...counts } = totals;
   return {
     session_id,
     derive_version: version,
-    ...told,
+    ...facts,
     fork_of_session_id: fork_of,
-    cwd: told.cwd ?? evidence.cwd,
-    git_branch: told.git_branch ?? evidence.git_branch,
-    harness_version: told.harness_version ?? evidence.harness_version,
+    cwd: facts.cwd ?? evidence.cwd,
+    git_branch: facts.git_branch ?? evidence.git_branch,
+    harness_version: facts.harness_version ?? evidence.harness_version,
     status: statusOf(leaf, totals),
     title: title ?? evidence.title,
     preview,
@@ -163,7 +163,7 @@ const addUsage = (one: Usage, other: Usage): Usage => ({
   reasoning_tokens: one.reasoning_tokens + other.reasoning_tokens,
 });
 
-/** Dearest first; what has no price last; then by name, so that equal sums have one order. */
+/** Most expensive first, without a price last; then by name, so that equal sums have one order. */
 const byCost = (one: ModelUsage, other: ModelUsage) =>
   compareUsd(other.cost_usd ?? '-1', one.cost_usd ?? '-1') ||
   compareText(one.model, other.model) ||

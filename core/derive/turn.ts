@@ -1,4 +1,4 @@
-/** What does derivation read? A captured call in the words of the model, with what it adds to its session. */
+/** The input of derivation: a captured call in the terms of the model, with what it adds to its session. */
 import type { Surroundings } from '../harness/harness.ts';
 import type { Message } from '../model/bucket.ts';
 import type { CallKind } from '../model/call-kind.ts';
@@ -28,18 +28,18 @@ export type CallTurn = {
   status: number | null;
   provider: string;
   format: string;
-  model: string; // asked for
+  model: string; // as requested
   stream: boolean;
   max_tokens: number | null;
   tool_count: number;
   requested_at: string;
   first_byte_at: string | null;
   last_byte_at: string | null;
-  retry_count: number; // x-stainless-retry-count; 0 when not told
+  retry_count: number; // x-stainless-retry-count; 0 when absent
   fresh: FreshMessage[]; // in chain order
   tip_hash: string | null; // last conversation message of the request; null when the request cannot be read
   leaf_hash: string | null; // the answer; null when none can be read
   reply: Reply | null;
-  /** The session in which the call counts; absent: this one. What is inherited is shown, and counted there. */
+  /** The session in which the call counts; absent: this one. An inherited call is shown here and counted there. */
   inherited_from?: string;
 };

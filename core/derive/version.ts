@@ -1,2 +1,2 @@
-/** Which rules made a projection? Raise it with every change of rules or prices that moves a derived row: sessions are then derived again. */
+/** The version of the derivation rules. Raise it with every change of rules or prices that changes a derived row: sessions are then derived again. */
 export const DERIVE_VERSION = 5;

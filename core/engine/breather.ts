@@ -1,9 +1,9 @@
-/** Long work on a thread that others share: it stops now and then, so that what waits for the thread runs. */
+/** Yields the thread now and then during long work, so that other work that waits for the thread runs. */
 import { setImmediate as immediately } from 'node:timers/promises';
 
 const WORK_MS = 20;
 
-/** To be awaited between the steps of the work. */
+/** Returns the function to be awaited between the steps of the work. */
 export function openBreather(): () => Promise<void> {
   let since = performance.now();
   return async () => {

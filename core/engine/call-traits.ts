@@ -1,4 +1,4 @@
-/** What does a request say that tells its purpose? Looked up when it is asked for, so that a long history costs nothing. */
+/** The traits of a request that show its purpose. Each is looked up only when it is needed, so that a long history costs nothing. */
 import { parseElement } from '../capture/slices.ts';
 import type { CallTraits } from '../harness/harness.ts';
 import { textOf } from '../harness/message-text.ts';
@@ -6,7 +6,7 @@ import type { Message } from '../model/bucket.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { fields, text } from '../provider/json.ts';
 
-/** A request's own words. `system` are the elements of the section of that name, which some formats have; `read` a message's. */
+/** A parsed request. `system` are the elements of the section of that name, which some formats have; `read` parses a message. */
 export type ParsedRequest<T extends { slice_id: string }> = {
   format: WireFormat;
   skeleton: Record<string, unknown>;
@@ -15,17 +15,17 @@ export type ParsedRequest<T extends { slice_id: string }> = {
   read(message: T): Message;
 };
 
-/** Texts by what they were made of. */
+/** A cache of texts; the key names what a text was made of. */
 export type KnownTexts = { get(key: string): string | undefined; set(key: string, text: string): unknown };
 
-/** A request that tells nothing. */
+/** The traits of a request that could not be read. */
 export const noTraits: Pick<CallTraits, 'system' | 'first' | 'last'> = {
   system: () => '',
   first: () => null,
   last: () => null,
 };
 
-/** More messages of the system than this in a row are looked past at neither end of the conversation. */
+/** At either end of a conversation no more system messages in a row than this are skipped. */
 const SYSTEM_RUN = 16;
 
 /** @param known texts of earlier requests: a conversation repeats its system prompt with each call */
@@ -52,28 +52,26 @@ export function traitsOf<T extends { slice_id: string }>(
     const text =
       known.get(key.join(' ')) ??
       [
-        ...system.map(({ bytes }) => elementWords(bytes)),
+        ...system.map(({ bytes }) => elementText(bytes)),
         ...leading().map((message) => textOf(read(message).content)),
       ].join('\n');
     known.set(key.join(' '), text);
     return text;
   };
   return {
-    system: once(() =>
-      [systemWords(skeleton.instructions), systemWords(skeleton.system), repeated()].join('\n').trim(),
-    ),
+    system: once(() => [systemText(skeleton.instructions), systemText(skeleton.system), repeated()].join('\n').trim()),
     first: () => at(leading().length),
     last: (back = 0) => at(lastAt() - back),
   };
 }
 
-/** Text, or blocks of it. */
-function systemWords(told: unknown): string {
-  if (typeof told === 'string') return told;
-  return Array.isArray(told) ? told.map((block) => text(fields(block).text)).join('\n') : '';
+/** The text of a system prompt, which is a string or blocks of text. */
+function systemText(prompt: unknown): string {
+  if (typeof prompt === 'string') return prompt;
+  return Array.isArray(prompt) ? prompt.map((block) => text(fields(block).text)).join('\n') : '';
 }
 
-function elementWords(bytes: Uint8Array): string {
+function elementText(bytes: Uint8Array): string {
   try {
     return text(fields(parseElement(bytes)).text);
   } catch (error) {
@@ -83,9 +81,9 @@ function elementWords(bytes: Uint8Array): string {
 }
 
 function once<T>(make: () => T): () => T {
-  let made: { value: T } | null = null;
+  let memo: { value: T } | null = null;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    memo ??= { value: make() };
+    return memo.value;
   };
 }

@@ -1,4 +1,4 @@
-/** What do a session's transcripts say to its fold? Read only when there is something new in them, or their calls are to be folded. */
+/** The evidence of a session's transcripts for its fold. Read only when something in them is new, or their calls are to be folded. */
 import type { Database } from '../db/database.ts';
 import type { Claimed } from '../db/derive/transcript-claims.ts';
 import type { TranscriptCommit, TranscriptState } from '../db/derive/transcript-readings.ts';
@@ -29,11 +29,11 @@ import { rereadSession } from './reread-session.ts';
 
 export type SessionEvidence = {
   evidence: TranscriptEvidence;
-  /** From where on the fold differs from what stands because of what transcripts say; null: nowhere. */
+  /** From this call on the fold differs from what is stored because of the transcripts; null: nowhere. */
   differs: CallKey | null;
-  retitled: boolean; // the session has another title than stands, or works elsewhere
-  commit: TranscriptCommit | null; // null: what has been read stands
-  /** The calls of transcripts that are folded, in order. Asking reads the files, if that has not been done yet. */
+  retitled: boolean; // the session's title or working directory differs from the stored one
+  commit: TranscriptCommit | null; // null: the stored reading is current
+  /** The calls of transcripts that are folded, in order. Reads the files, if that has not been done yet. */
   turns(): Promise<readonly CallTurn[]>;
 };
 
@@ -45,22 +45,22 @@ export async function sessionEvidence(
 ): Promise<SessionEvidence> {
   const state = await database.execute('transcriptState', { session_id });
   const { reading } = state;
-  if (state.newest === null && !reading && !state.has_claims) return nothing;
+  if (state.newest === null && !reading && !state.has_claims) return noTranscripts;
   const projected = isProjected(state);
   if (!reading || !isCurrent(state)) return newEvidence(database, reader, session_id, state);
   return {
-    ...nothing,
+    ...noTranscripts,
     evidence: evidenceFrom(reading.evidence),
     turns: async () => (projected ? (await projectedTurns(database, reader, session_id)).map(({ turn }) => turn) : []),
   };
 }
 
-const nothing: SessionEvidence = {
+const noTranscripts: SessionEvidence = {
   ...{ evidence: noEvidence, differs: null, retitled: false, commit: null },
   turns: async () => [],
 };
 
-/** A main call over the wire tells the conversation itself; then transcripts only tell its structure. (Seed, 'States and transitions'.) */
+/** Where a main call came over the wire, the wire holds the conversation itself, and transcripts only add its structure. */
 const isProjected = ({ newest, has_main }: TranscriptState): boolean => newest !== null && !has_main;
 
 const isCurrent = (state: TranscriptState): boolean =>
@@ -69,20 +69,20 @@ const isCurrent = (state: TranscriptState): boolean =>
   state.reading?.read_version === DERIVE_VERSION &&
   state.reading.projected === isProjected(state);
 
-/** The calls that a session's transcripts tell of, whether or not they are what stands. */
+/** The calls that a session's transcripts hold, whether or not they are stored. */
 export async function projectedTurns(
   database: Pick<Database, 'execute'>,
   { priceOf }: Pick<Reader, 'priceOf'>,
   session_id: string,
 ): Promise<CountedTurn[]> {
-  const told = transcriptTurns(session_id, (await readTranscripts(database, session_id)).sources, priceOf);
-  return countedOnce(session_id, told, inheritedIn(await database.execute('currentClaims', { session_id })));
+  const turns = transcriptTurns(session_id, (await readTranscripts(database, session_id)).sources, priceOf);
+  return countedOnce(session_id, turns, inheritedIn(await database.execute('currentClaims', { session_id })));
 }
 
 const inheritedIn = ({ inherited }: Claimed): Inherited =>
   new Map(inherited.map(({ call_key, session_id }) => [call_key, session_id]));
 
-/** The nodes of the calls that stand; `elsewhere` those that others hang on and another session holds. `waits`: something is new that has not been read yet. */
+/** The nodes of the stored calls. `elsewhere`: parents of nodes in another session. `waits`: something new has not been read yet. */
 export async function storedTranscripts(
   { execute }: Pick<Database, 'execute'>,
   reader: Pick<Reader, 'priceOf'>,
@@ -90,13 +90,13 @@ export async function storedTranscripts(
 ): Promise<{ nodes: PlacedNode[]; elsewhere: string[]; read_up_to: number; waits: boolean }> {
   const state = await execute('transcriptState', { session_id });
   const waits = (state.newest !== null || state.reading !== null) && !isCurrent(state);
-  const told = state.reading?.projected ? await projectedTurns({ execute }, reader, session_id) : [];
-  const elsewhere = told.flatMap((call) => call.elsewhere.map(({ node_hash }) => node_hash));
-  return { nodes: placedNodes(session_id, told), elsewhere, read_up_to: state.reading?.read_up_to ?? 0, waits };
+  const calls = state.reading?.projected ? await projectedTurns({ execute }, reader, session_id) : [];
+  const elsewhere = calls.flatMap((call) => call.elsewhere.map(({ node_hash }) => node_hash));
+  return { nodes: placedNodes(session_id, calls), elsewhere, read_up_to: state.reading?.read_up_to ?? 0, waits };
 }
 
-const placedNodes = (session_id: string, told: readonly TranscriptTurn[]): PlacedNode[] =>
-  told.flatMap(({ turn: { raw_turn_id }, nodes }) => nodes.map((node) => ({ ...node, raw_turn_id, session_id })));
+const placedNodes = (session_id: string, turns: readonly TranscriptTurn[]): PlacedNode[] =>
+  turns.flatMap(({ turn: { raw_turn_id }, nodes }) => nodes.map((node) => ({ ...node, raw_turn_id, session_id })));
 
 async function newEvidence(
   database: Database,
@@ -106,23 +106,36 @@ async function newEvidence(
 ): Promise<SessionEvidence> {
   const projected = isProjected(state);
   const read = await readTranscripts(database, session_id);
-  const held = projected ? transcriptTurns(session_id, read.sources, reader.priceOf) : [];
-  const claimed = await database.execute('claimCalls', { session_id, claims: held.map(({ claim }) => claim) });
-  const told = countedOnce(session_id, held, inheritedIn(claimed));
-  const { gone, changed } = await differences(database, session_id, told);
-  if (gone.length > 0 && state.has_calls) {
-    // What calls over the wire hold may have stood as a transcript's: all are read again, and then nothing stands of either.
+  const transcriptCalls = projected ? transcriptTurns(session_id, read.sources, reader.priceOf) : [];
+  const claimed = await database.execute('claimCalls', {
+    session_id,
+    claims: transcriptCalls.map(({ claim }) => claim),
+  });
+  const counted = countedOnce(session_id, transcriptCalls, inheritedIn(claimed));
+  const { removed, changed } = await differences(database, session_id, counted);
+  if (removed.length > 0 && state.has_calls) {
+    // Nodes that calls over the wire also hold may be stored as a transcript's: reading all again clears what is stored of transcripts.
     await rereadSession(database, reader, session_id);
     return sessionEvidence(database, reader, session_id);
   }
   const evidence = evidenceIn(read.threads);
-  const before = state.reading ? evidenceFrom(state.reading.evidence) : noEvidence;
-  const moved = await movedThreads(database, { session_id, has_calls: state.has_calls, before, evidence, read, told });
-  const turns = told.map(({ turn }) => turn);
+  const previous = state.reading ? evidenceFrom(state.reading.evidence) : noEvidence;
+  const threadStarts = await movedThreads(database, {
+    session_id,
+    has_calls: state.has_calls,
+    previous,
+    evidence,
+    read,
+    counted,
+  });
+  const turns = counted.map(({ turn }) => turn);
   return {
     evidence,
-    differs: [...gone, ...changed.map(({ turn }) => keyOf(turn)), ...moved].reduce<CallKey | null>(first, null),
-    retitled: differsOnSession(evidence, before),
+    differs: [...removed, ...changed.map(({ turn }) => keyOf(turn)), ...threadStarts].reduce<CallKey | null>(
+      first,
+      null,
+    ),
+    retitled: differsOnSession(evidence, previous),
     commit: {
       reading:
         state.newest === null
@@ -135,7 +148,7 @@ async function newEvidence(
               evidence: evidenceText(evidence),
               report: { ...read.report, suppressed_by_wire: projected ? 0 : read.sources.length },
             },
-      gone: gone.map(({ call_id }) => call_id),
+      gone: removed.map(({ call_id }) => call_id),
       calls: changed.map(({ turn, digest }) => ({ ...keyOf(turn), raw_turn_id: turn.raw_turn_id, digest })),
       nodes: placedNodes(session_id, changed),
     },
@@ -145,42 +158,42 @@ async function newEvidence(
 
 const first = (one: CallKey | null, other: CallKey): CallKey => (one && compareKeys(one, other) <= 0 ? one : other);
 
-/** `gone` stands and is not told, or not so; `changed` is told and does not stand so. */
+/** `removed`: stored, and missing or different in the transcripts. `changed`: in the transcripts, and missing or different in the store. */
 async function differences(
   { execute }: Pick<Database, 'execute'>,
   session_id: string,
-  told: readonly TranscriptTurn[],
-): Promise<{ gone: CallKey[]; changed: (TranscriptTurn & { digest: string })[] }> {
-  const standing = await execute('projectedTranscriptCalls', { session_id });
-  const known = new Map(standing.map((call) => [call.call_id, call]));
-  const changed = told
+  counted: readonly TranscriptTurn[],
+): Promise<{ removed: CallKey[]; changed: (TranscriptTurn & { digest: string })[] }> {
+  const existing = await execute('projectedTranscriptCalls', { session_id });
+  const known = new Map(existing.map((call) => [call.call_id, call]));
+  const changed = counted
     .map((call) => ({ ...call, digest: turnDigest(call.turn) }))
     .filter(({ turn, digest }) => known.get(turn.call_id)?.digest !== digest);
-  const same = new Set(told.map(({ turn }) => turn.call_id));
+  const same = new Set(counted.map(({ turn }) => turn.call_id));
   for (const { turn } of changed) same.delete(turn.call_id);
-  return { gone: standing.filter(({ call_id }) => !same.has(call_id)).map(keyOf), changed };
+  return { removed: existing.filter(({ call_id }) => !same.has(call_id)).map(keyOf), changed };
 }
 
 type Threads = {
   session_id: string;
   has_calls: boolean; // over the wire
-  before: TranscriptEvidence;
+  previous: TranscriptEvidence;
   evidence: TranscriptEvidence;
   read: ReadTranscripts;
-  told: readonly TranscriptTurn[];
+  counted: readonly TranscriptTurn[];
 };
 
-/** Where the threads begin of which something else is known now. */
+/** The first calls of the threads whose evidence has changed. */
 async function movedThreads({ execute }: Pick<Database, 'execute'>, threads: Threads): Promise<CallKey[]> {
-  const { session_id, has_calls, before, evidence, read, told } = threads;
-  const thread_ids = changedThreads(before, evidence);
+  const { session_id, has_calls, previous, evidence, read, counted } = threads;
+  const thread_ids = changedThreads(previous, evidence);
   const wire = thread_ids.length > 0 ? await execute('firstCalls', { session_id, thread_ids }) : [];
-  const own = thread_ids.flatMap((id) => told.find(({ turn }) => turn.thread_id === id)?.turn ?? []).map(keyOf);
-  const guessed = has_calls ? changedPrompts(before, evidence).map((id) => beginning(read, id)) : [];
+  const own = thread_ids.flatMap((id) => counted.find(({ turn }) => turn.thread_id === id)?.turn ?? []).map(keyOf);
+  const guessed = has_calls ? changedPrompts(previous, evidence).map((id) => beginning(read, id)) : [];
   return [...wire, ...own, ...guessed];
 }
 
-/** Calls that do not name their thread may be its calls: they cannot have been made before it was there, but for what clocks differ. */
+/** Calls that do not name their thread may belong to it: none is older than the thread, give or take a minute between clocks. */
 function beginning({ threads }: ReadTranscripts, thread_id: string): CallKey {
   const at = threads.find((thread) => thread.thread_id === thread_id)?.reading.first_at;
   const ms = Math.max((at ? Date.parse(at) : 0) - 60_000, 0);

@@ -1,4 +1,4 @@
-/** Who keeps projections up with their turns? Some lanes over a queue of sessions; one that fails holds up no other. */
+/** The worker that keeps projections up to date with their turns: some lanes over a queue of sessions; one that fails delays no other. */
 import { setTimeout as startTimer } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
@@ -13,9 +13,9 @@ import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Reader } from './reader.ts';
 
 export type DeriveWorker = {
-  /** A session may be due. */
+  /** Reports that a session may be due. */
   poke(): void;
-  /** Resolves when no session is due and none is at work; those that back off or are parked are not waited for. */
+  /** Resolves when no session is due and none is being derived; those that back off or are parked are not waited for. */
   drained(): Promise<void>;
   /** Resolves when all lanes have stopped, after the signal. */
   stopped: Promise<void>;
@@ -35,7 +35,7 @@ type Deps = {
 const LANES = 4;
 const LEASE_MS = 15_000;
 const OUTDATED_AT_ONCE = 500;
-const PATIENCE_MS = { first: 100, most: 5_000 }; // while the database does not answer
+const RETRY_MS = { first: 100, max: 5_000 }; // while the database does not answer
 
 export function runDeriveWorker({
   database,
@@ -44,24 +44,24 @@ export function runDeriveWorker({
   metrics,
   signal,
   pollMs = 1_000,
-  rest: restAfter,
+  rest: pauseAfter,
   precedence = openPrecedence(database),
 }: Deps): DeriveWorker {
-  /** By lease: a session that is marked from scratch while it is derived is taken a second time, and the first then commits nothing. */
+  /** By lease: a session marked `from_scratch` while it is derived is leased a second time, and the first run then commits nothing. */
   const active = new Map<string, { background: boolean; ended: Promise<void> }>();
   const waiting: (() => void)[] = []; // for drained
   let due = true;
   let wake = () => {};
-  let patience = PATIENCE_MS.first; // of the loop, with the queue
-  let interrupted = 0; // milliseconds that a lane waits once more, since the database last took what was derived
+  let retryMs = RETRY_MS.first; // of the loop, when the queue cannot be read
+  let backoffMs = 0; // how long a lane waits after an interruption; 0 once the database has accepted a derivation again
   let gaugedAt = Number.NEGATIVE_INFINITY;
 
   const poke = () => {
     due = true;
     wake();
   };
-  /** Until a poke, the signal, or the time is over. */
-  const rest = (ms: number) =>
+  /** Resolves at a poke, at the signal, or when the time is over. */
+  const waitForWork = (ms: number) =>
     new Promise<void>((done) => {
       const timer = startTimer(() => wake(), ms);
       wake = () => {
@@ -85,40 +85,40 @@ export function runDeriveWorker({
   const derive = async (lease: Lease): Promise<void> => {
     const { session_id, lease_token } = lease;
     const began = performance.now();
-    const heart = setInterval(() => {
-      database.execute('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // the commit finds out
+    const heartbeat = setInterval(() => {
+      database.execute('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // a lost lease shows at the commit
     }, LEASE_MS / 3);
     try {
       const { folded, end } = await deriveSession({ database, reader, signal, precedence }, lease);
       if (end === 'stopped') await database.execute('returnLease', { session_id, lease_token });
       if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
-      interrupted = 0;
+      backoffMs = 0;
       metrics.derived((performance.now() - began) / 1_000);
       log.debug({ session_id, folded, end, ms: Math.round(performance.now() - began) }, 'derived');
     } catch (error) {
-      await failed(lease, error).catch((again: unknown) => {
-        log.warn({ session_id, reason: classOf(again) }, 'a lease could not be given back; it will expire');
+      await failed(lease, error).catch((releaseError: unknown) => {
+        log.warn({ session_id, reason: classOf(releaseError) }, 'a lease could not be given back; it will expire');
       });
     } finally {
-      clearInterval(heart);
+      clearInterval(heartbeat);
     }
-    await restAfter?.(performance.now() - began);
+    await pauseAfter?.(performance.now() - began);
   };
 
   const failed = async ({ session_id, lease_token, attempts }: Lease, error: unknown): Promise<void> => {
     if (error instanceof DatabaseError && error.transient) {
-      if (interrupted === 0)
+      if (backoffMs === 0)
         log.warn(
           { session_id, reason: classOf(error) },
           'deriving is interrupted; it is tried until the database takes it',
         );
-      interrupted = Math.min(interrupted * 2 || PATIENCE_MS.first, PATIENCE_MS.most);
-      await sleep(interrupted);
-      await persistently(() => database.execute('returnLease', { session_id, lease_token }));
+      backoffMs = Math.min(backoffMs * 2 || RETRY_MS.first, RETRY_MS.max);
+      await sleep(backoffMs);
+      await withRetry(() => database.execute('returnLease', { session_id, lease_token }));
       return;
     }
     const outcome = await database.execute('failDerive', { session_id, lease_token, error: classOf(error) });
-    const stack = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // places, no message
+    const stack = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // stack frames, no message
     log.error(
       { session_id, reason: classOf(error), attempt: attempts + 1, parked: outcome?.parked ?? false, stack },
       'deriving failed',
@@ -132,7 +132,7 @@ export function runDeriveWorker({
     const background = ![...active.values()].some((lane) => lane.background);
     const leases = await database.execute('leaseDirty', { limit: free, background, lease_ms: LEASE_MS });
     leases.forEach(start);
-    patience = PATIENCE_MS.first;
+    retryMs = RETRY_MS.first;
     if (performance.now() - gaugedAt >= pollMs) {
       gaugedAt = performance.now();
       const { queued, parked, oldest_seconds } = await database.execute('derivePending', {});
@@ -142,7 +142,7 @@ export function runDeriveWorker({
   };
 
   const run = async (): Promise<void> => {
-    if (database.kind === 'embedded') await persistently(() => database.execute('freeLeases', {}));
+    if (database.kind === 'embedded') await withRetry(() => database.execute('freeLeases', {}));
     let unlisten = async () => {};
     database.listen('svc_dirty', poke).then(
       (stop) => {
@@ -152,16 +152,16 @@ export function runDeriveWorker({
     );
     const outdated = markOutdated();
     while (!signal.aborted) {
-      const asked = waiting.length; // who waits from later on needs a round that began after that
+      const waiters = waiting.length; // a caller that begins to wait later needs a round that begins after that
       due = false;
       try {
         const started = await round();
-        if (!started && !due && active.size === 0) for (const done of waiting.splice(0, asked)) done();
-        if (!started && !due) await rest(pollMs);
+        if (!started && !due && active.size === 0) for (const done of waiting.splice(0, waiters)) done();
+        if (!started && !due) await waitForWork(pollMs);
       } catch (error) {
-        log.warn({ reason: classOf(error), again_in_ms: patience }, 'the queue of sessions cannot be read');
-        await rest(patience);
-        patience = Math.min(patience * 2, PATIENCE_MS.most);
+        log.warn({ reason: classOf(error), again_in_ms: retryMs }, 'the queue of sessions cannot be read');
+        await waitForWork(retryMs);
+        retryMs = Math.min(retryMs * 2, RETRY_MS.max);
       }
     }
     await Promise.allSettled([...active.values()].map(({ ended }) => ended));
@@ -170,28 +170,28 @@ export function runDeriveWorker({
     for (const done of waiting.splice(0)) done();
   };
 
-  /** Sessions that older rules derived are derived again, behind everything that is new. */
+  /** Marks sessions that older rules derived to be derived again, behind everything that is new. */
   const markOutdated = async (): Promise<void> => {
     let after: string | null = null;
-    let all = 0;
+    let markedCount = 0;
     do {
       const from: string | null = after;
-      const answer: { last: string | null; marked: number } | null = await persistently(() =>
+      const result: { last: string | null; marked: number } | null = await withRetry(() =>
         database.execute('markOutdated', { derive_version: DERIVE_VERSION, after: from, limit: OUTDATED_AT_ONCE }),
       );
-      after = answer?.last ?? null;
-      all += answer?.marked ?? 0;
+      after = result?.last ?? null;
+      markedCount += result?.marked ?? 0;
     } while (after !== null && !signal.aborted);
-    if (all === 0) return;
-    log.info({ sessions: all, derive_version: DERIVE_VERSION }, 'sessions of older rules are derived again');
+    if (markedCount === 0) return;
+    log.info({ sessions: markedCount, derive_version: DERIVE_VERSION }, 'sessions of older rules are derived again');
     poke();
   };
 
-  /** Asks until there is an answer or the signal. A refusal that asking again will not change is logged, and null. */
-  const persistently = async <T>(ask: () => Promise<T>): Promise<T | null> => {
-    for (let ms = PATIENCE_MS.first; !signal.aborted; ms = Math.min(ms * 2, PATIENCE_MS.most)) {
+  /** Repeats a query until it succeeds or the signal is given. An error that a retry will not change is logged; then the result is null. */
+  const withRetry = async <T>(query: () => Promise<T>): Promise<T | null> => {
+    for (let ms = RETRY_MS.first; !signal.aborted; ms = Math.min(ms * 2, RETRY_MS.max)) {
       try {
-        return await ask();
+        return await query();
       } catch (error) {
         log.warn({ reason: classOf(error) }, 'the database could not be asked');
         if (!(error instanceof DatabaseError) || !error.transient) return null;
@@ -213,7 +213,7 @@ export function runDeriveWorker({
   };
 }
 
-/** What kind of failure it was, without a word of what it was about. */
+/** The kind of a failure, without anything of its message. */
 const classOf = (error: unknown): string =>
   error instanceof DatabaseError
     ? `DatabaseError ${error.sqlstate}`.trim()

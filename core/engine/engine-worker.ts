@@ -1,4 +1,4 @@
-/** What runs behind the listeners, in a thread of its own: intake from the journal, what is ingested, and derivation. */
+/** The engine's thread, which runs behind the listeners: intake from the journal, what is ingested, and derivation. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openJournalReader } from '../capture/journal-reader.ts';
 import { connectDatabase } from '../db/client/connection.ts';
@@ -20,7 +20,7 @@ yieldToListeners(10);
 const data = workerData as EngineData;
 const port = parentPort;
 if (!port) throw new Error('Cannot run the engine: it is a worker thread');
-const say = (message: FromEngine) => port.postMessage(message);
+const send = (message: FromEngine) => port.postMessage(message);
 
 const log = openLog(data.logLevel).child({ part: 'engine' });
 const metrics = openMetrics('engine');
@@ -34,35 +34,35 @@ const precedence = openPrecedence(database);
 busy(data.busy);
 
 let writtenUpTo = data.journal?.written ?? null;
-let taken: Awaited<ReturnType<typeof takeIn>> | null = null;
+let journalIntake: Awaited<ReturnType<typeof openIntake>> | null = null;
 
-/** What a process does not run is not loaded: a proxy by itself is to be small. */
+/** Loads only what the process runs: a proxy by itself is to be small. */
 async function open() {
   const { connection } = data;
-  const away = () => say({ kind: 'identity', identity_key: null });
-  if (data.reach && connection.kind === 'server') await reachDatabase({ server: connection, away, log, signal });
+  const unavailable = () => send({ kind: 'identity', identity_key: null });
+  if (data.reach && connection.kind === 'server') await reachDatabase({ server: connection, unavailable, log, signal });
   const { identity_key } = await database.execute('installation', {});
-  say({ kind: 'identity', identity_key });
+  send({ kind: 'identity', identity_key });
   const derive = data.derive
     ? (await import('./derive-worker.ts')).runDeriveWorker({ database, reader, log, metrics, signal, rest, precedence })
     : null;
   const stored = () => derive?.poke();
-  taken = data.journal && (await takeIn(data.journal, stored));
+  journalIntake = data.journal && (await openIntake(data.journal, stored));
   const writers = data.ingest ? await openWriters(Buffer.from(identity_key, 'hex'), stored) : null;
   runUpkeep({ database, log, signal });
-  say({ kind: 'ready' });
+  send({ kind: 'ready' });
   return { derive, writers, idle: () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]) };
 }
 
-async function takeIn({ folder, runId }: JournalToRead, stored: () => void) {
+async function openIntake({ folder, runId }: JournalToRead, stored: () => void) {
   const positions = await database.execute('journalPositions', {});
   const journal = reportingReader(
     openJournalReader({ folder, liveRunId: runId, positions, log }),
     runId,
-    ({ segment, byteOffset }, waiting) => say({ kind: 'stored', segment, byteOffset, waiting }),
+    ({ segment, byteOffset }, waiting) => send({ kind: 'stored', segment, byteOffset, waiting }),
   );
   if (writtenUpTo) journal.written(writtenUpTo.segment, writtenUpTo.byteOffset);
-  const freed = (bytes: number) => say({ kind: 'freed', bytes });
+  const freed = (bytes: number) => send({ kind: 'freed', bytes });
   const intake = runIntake({ database, journal, reader, log, metrics, signal, stored, freed, rest, precedence });
   return { journal, intake };
 }
@@ -81,7 +81,7 @@ async function openWriters(identityKey: Uint8Array, committed: () => void) {
 
 const opened = open();
 opened.catch((error: unknown) => {
-  if (!signal.aborted) throw error; // a broken engine is started anew
+  if (!signal.aborted) throw error; // the main thread restarts an engine that failed
 });
 
 port.on('message', (message: ToEngine) => {
@@ -89,8 +89,8 @@ port.on('message', (message: ToEngine) => {
     switch (message.kind) {
       case 'written':
         writtenUpTo = { segment: message.segment, byteOffset: message.byteOffset };
-        taken?.journal.written(message.segment, message.byteOffset);
-        taken?.intake.poke();
+        journalIntake?.journal.written(message.segment, message.byteOffset);
+        journalIntake?.intake.poke();
         break;
       case 'busy':
         busy(message.listeners);
@@ -98,53 +98,57 @@ port.on('message', (message: ToEngine) => {
       case 'ingest':
         {
           const { writers } = await opened;
-          const verdict = await kept('an ingested turn', writers?.ingest, message);
-          say({ kind: 'ingested', id: message.id, verdict });
+          const verdict = await appendSafely('an ingested turn', writers?.ingest, message);
+          send({ kind: 'ingested', id: message.id, verdict });
         }
         break;
       case 'transcript':
         {
           const { writers } = await opened;
-          say({ kind: 'taken', id: message.id, verdict: await kept('a transcript', writers?.transcripts, message) });
+          send({
+            kind: 'taken',
+            id: message.id,
+            verdict: await appendSafely('a transcript', writers?.transcripts, message),
+          });
         }
         break;
       case 'drain':
         await drained();
-        say({ kind: 'drained', id: message.id });
+        send({ kind: 'drained', id: message.id });
         break;
       case 'metrics':
-        say({ kind: 'metrics', id: message.id, metrics: await metrics.registry.getMetricsAsJSON() });
+        send({ kind: 'metrics', id: message.id, metrics: await metrics.registry.getMetricsAsJSON() });
         break;
       case 'stop':
         stopping.abort();
         await stopped();
         await database.close();
-        taken?.journal.close();
+        journalIntake?.journal.close();
         process.exit(0);
     }
   })().catch((error: unknown) => {
-    throw error; // a broken engine is started anew; the journal's positions make that safe
+    throw error; // the main thread restarts an engine that failed; the journal's positions make that safe
   });
 });
 
 async function drained(): Promise<void> {
   const { derive, idle } = await opened;
-  await taken?.intake.drained();
+  await journalIntake?.intake.drained();
   await idle();
   await derive?.drained();
 }
 
 async function stopped(): Promise<void> {
-  const parts = await opened.catch(() => null); // the database was still away
-  await Promise.allSettled([taken?.intake.stopped, parts?.idle(), parts?.derive?.stopped]);
+  const parts = await opened.catch(() => null); // the database had not been reached yet
+  await Promise.allSettled([journalIntake?.intake.stopped, parts?.idle(), parts?.derive?.stopped]);
 }
 
 type Writer<Verdict> = { append(body: Uint8Array, subject: string | null): Promise<Verdict> };
 
-/** One body that cannot be stored is its sender's loss alone, and is said so; the engine goes on. */
-async function kept<Verdict>(
+/** Stores one body. When that fails, only its sender is affected: the error is logged, the sender gets null, and the engine goes on. */
+async function appendSafely<Verdict>(
   what: string,
-  writer: Writer<Verdict> | undefined, // undefined: none runs here, and nobody should have sent anything
+  writer: Writer<Verdict> | undefined, // undefined: none runs here, and nothing should have been sent
   { body, subject }: { body: Uint8Array; subject: string | null },
 ): Promise<Verdict | null> {
   try {
@@ -157,7 +161,7 @@ async function kept<Verdict>(
         : error instanceof Error
           ? error.name
           : 'unknown';
-    const at = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // places, no message
+    const at = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // stack frames, no message
     log.error({ reason, at }, `Cannot keep ${what}`);
     return null;
   }

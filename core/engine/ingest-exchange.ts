@@ -1,4 +1,4 @@
-/** What does an ingested turn say? A body of the ingest API as the exchange that its sender captured. (Reference section 3.1.) */
+/** An ingested turn: a body of the ingest API as the exchange that its sender captured. */
 import { clientKey } from '../capture/client-key.ts';
 import { boundedId, identityOf } from '../capture/identity.ts';
 import { membersOf, type Range } from '../capture/json-members.ts';
@@ -19,8 +19,8 @@ import { ingestedFormat, ingestedUrl, keptPath } from './ingest-format.ts';
 import { timesOf } from './ingest-times.ts';
 
 /**
- * `malformed`: there is no turn in it, and why. `unusable`: why nobody can read the turn, as far as that shows without reading the
- * request and the answer; it is kept all the same. Neither sentence quotes a value.
+ * `malformed`: the body holds no turn; `error` says why. `unusable`: why the turn cannot be read, as far as that shows without reading
+ * the request and the answer; it is stored all the same. Neither text quotes a value.
  */
 export type Ingested =
   | { kind: 'malformed'; error: string }
@@ -32,7 +32,7 @@ export type Ingested =
       unusable: string | null;
     };
 
-/** `subject` is who a trusted gateway says the sender is; null where none speaks. */
+/** `subject`: the sender as a trusted gateway names it; null without one. */
 export type IngestContext = {
   identityKey: Uint8Array;
   newId: () => string;
@@ -40,10 +40,10 @@ export type IngestContext = {
   subject: string | null;
 };
 
-/** A deeper one would overflow the stack of what hashes and stores it later. */
+/** A deeper `meta` would overflow the stack of the code that hashes and stores it later. */
 const DEEPEST_META = 64;
 
-/** What the request and the answer hold is not looked at, so it may be anything: they are bytes of the body. */
+/** The content of the request and the answer is not read here, so it may be anything: both are bytes of the body. */
 export function ingestExchange(body: Uint8Array, context: IngestContext): Ingested {
   const document = documentIn(body);
   const members = isFields(document) ? membersOf(body) : null;
@@ -54,7 +54,7 @@ export function ingestExchange(body: Uint8Array, context: IngestContext): Ingest
   if (isTooDeep(body, members.get('meta'), DEEPEST_META)) return malformed('meta is nested too deep');
   if (tooDeepMetadata(body, members.get('session'))) return malformed('session.harness_metadata is nested too deep');
 
-  const meta = fields(document.meta); // as it stands: a schema drops a key named __proto__
+  const meta = fields(document.meta); // as it was sent: a schema drops a key named __proto__
   const provider = ProviderId.safeParse(turn.provider).data ?? null;
   const agent_name = label(turn.agent_name);
   const session = fields(document.session);
@@ -90,7 +90,7 @@ export function ingestExchange(body: Uint8Array, context: IngestContext): Ingest
       response_headers: answer.headers,
       keep: 'full',
       whole: true,
-      meta: keptMeta(meta, turn.raw_response_withheld === true),
+      meta: storedMeta(meta, turn.raw_response_withheld === true),
     },
     identityOf: (skeleton) =>
       identityOf({ headers: [], project: '', envelope, thread_id: id(meta.thread_id) }, skeleton),
@@ -98,7 +98,7 @@ export function ingestExchange(body: Uint8Array, context: IngestContext): Ingest
   };
 }
 
-const malformed = (why: string): Ingested => ({ kind: 'malformed', error: `Cannot read the turn: ${why}` });
+const malformed = (reason: string): Ingested => ({ kind: 'malformed', error: `Cannot read the turn: ${reason}` });
 
 function unusable(
   provider: ProviderId | null,
@@ -116,20 +116,26 @@ function documentIn(body: Uint8Array): unknown {
   try {
     return parseForeign(bodyText(body));
   } catch {
-    return undefined; // the parser's own words quote the text
+    return undefined; // the parser's own message quotes the text
   }
 }
 
-/** A copy: a view would keep the whole body in memory for as long as the request is remembered. */
+/** A copy: a view would keep the whole body in memory for as long as the request is cached. */
 const bytesOf = (body: Uint8Array, { start, end }: Range = { start: 0, end: 0 }): Uint8Array =>
   new Uint8Array(body.subarray(start, end));
 
 type Answer = { bytes: Uint8Array; headers: HeaderList | null; status: number | null };
 
-/** The provider's bytes where they were sent, else the sender's reading of them. A status alone is an answer without a body. */
+/** The provider's bytes where they were sent, else the reply as the sender read it. A status alone is an answer without a body. */
 function answerOf(body: Uint8Array, response: Range | undefined, document: Fields, meta: Fields): Answer {
-  const told = meta.upstream_status;
-  const status = typeof told === 'number' && Number.isInteger(told) && told >= 100 && told <= 599 ? told : null;
+  const upstreamStatus = meta.upstream_status;
+  const status =
+    typeof upstreamStatus === 'number' &&
+    Number.isInteger(upstreamStatus) &&
+    upstreamStatus >= 100 &&
+    upstreamStatus <= 599
+      ? upstreamStatus
+      : null;
   const raw = Buffer.from(text(document.raw_response), 'base64');
   if (raw.byteLength > 0) {
     const coding = headerValue(document.raw_response_encoding) || headerValue(meta.content_encoding);
@@ -142,21 +148,21 @@ function answerOf(body: Uint8Array, response: Range | undefined, document: Field
   return { bytes: new Uint8Array(), headers: status === null ? null : [], status };
 }
 
-const headerOf = (name: string, told: unknown): HeaderList => {
-  const value = headerValue(told);
+const headerOf = (name: string, input: unknown): HeaderList => {
+  const value = headerValue(input);
   return value === '' ? [] : [[name, redactedHeader(name, value)]];
 };
 
-/** As a header can have it; '' for what none can. */
-const headerValue = (told: unknown): string => {
-  const value = text(told).trim();
+/** The value if a header can carry it, else ''. */
+const headerValue = (input: unknown): string => {
+  const value = text(input).trim();
   return /^[\x20-\x7e]{1,256}$/.test(value) ? value : '';
 };
 
-const printable = (told: string): string => told.replace(/[^\x20-\x7e]/g, '').trim();
+const printable = (input: string): string => input.replace(/[^\x20-\x7e]/g, '').trim();
 
-/** As it was sent, but for the credentials in it. */
-const keptMeta = (meta: Fields, withheld: boolean): Fields => ({
+/** `meta` as it was sent, without the credentials in it. */
+const storedMeta = (meta: Fields, withheld: boolean): Fields => ({
   ...fields(redactJson(meta)),
   ...(typeof meta.path === 'string' && { path: keptPath(meta.path) }),
   ...(withheld && { raw_response_withheld: true }),

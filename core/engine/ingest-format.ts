@@ -1,10 +1,10 @@
-/** Which format is an ingested call in, and where was it sent? By its path, else by what its request looks like. */
+/** The format of an ingested call and the URL it was sent to: from its path, else from what its request looks like. */
 import type { FormatId, ProviderId } from '../model/provider.ts';
 import { formatOf } from '../provider/formats.ts';
 import type { Fields } from '../provider/json.ts';
 import { redactUrl } from '../redaction/url.ts';
 
-/** A path counts as far as the provider serves it: all serve OpenAI's formats, Ollama serves Anthropic's as well. */
+/** A path counts only if the provider serves it: all serve OpenAI's formats, Ollama serves Anthropic's as well. */
 export function ingestedFormat(provider: ProviderId, method: string, path: unknown, request: Fields): FormatId {
   const format = formatOf(method, originForm(path).replace(/[?#].*/s, ''));
   const isServed = format?.provider === provider || format?.provider === 'openai';
@@ -29,18 +29,18 @@ const USUAL: Record<FormatId, string> = {
 };
 
 const MAX_URL = 2048;
-/** Longer than any request line: what stands behind is cut off, since looking for keys in it could take hours. */
+/** Longer than any request line: the rest is cut off, since searching it for keys could take hours. */
 const MAX_PATH = 16_384;
 
-/** A path as its sender told it, without the keys in its query. */
+/** A path as its sender stated it, without the keys in its query. */
 export const keptPath = (path: string): string => redactUrl(path.slice(0, MAX_PATH));
 
-/** Path and query as they may be kept; where none was told, the usual path of the format. */
+/** Path and query as they may be stored; without a path, the usual one of the format. */
 export const ingestedUrl = (path: unknown, format: FormatId | null): string =>
   keptPath(originForm(path)).slice(0, MAX_URL) || (format ? USUAL[format] : '/');
 
 /** Without scheme and host; '' for what is no path that a request line can have. */
 function originForm(path: unknown): string {
-  const told = typeof path === 'string' ? path.replace(/^https?:\/\/[^/?#]*/i, '') : '';
-  return /^\/[\x21-\x7e]*$/.test(told) ? told : '';
+  const target = typeof path === 'string' ? path.replace(/^https?:\/\/[^/?#]*/i, '') : '';
+  return /^\/[\x21-\x7e]*$/.test(target) ? target : '';
 }

@@ -1,15 +1,15 @@
-/** When did an ingested call happen? What its sender says of it, put right. (Reference section 4.2.) */
+/** The times of an ingested call: what its sender states, without what cannot be right. */
 
 /** Instants of the sender's clock: when the request went out, when the answer was whole, and how long that took. */
-type Told = { ts_request?: unknown; captured_at?: unknown; elapsed_seconds?: unknown };
+type SenderTimes = { ts_request?: unknown; captured_at?: unknown; elapsed_seconds?: unknown };
 
 export type CallTimes = { requested_at: string; last_byte_at: string };
 
-/** What cannot be is not believed. @param now when the call arrived here, for a sender that tells no time */
-export function timesOf(told: Told, now: () => string): CallTimes {
-  const captured = microsOf(told.captured_at);
-  const sent = microsOf(told.ts_request);
-  const elapsed = elapsedIn(told.elapsed_seconds);
+/** Impossible values are ignored. @param now when the call arrived here, for a sender that states no time */
+export function timesOf(times: SenderTimes, now: () => string): CallTimes {
+  const captured = microsOf(times.captured_at);
+  const sent = microsOf(times.ts_request);
+  const elapsed = elapsedIn(times.elapsed_seconds);
   const began = captured !== null && elapsed !== null ? within(captured - elapsed) : null;
   const requested = began ?? sent ?? captured;
   if (requested === null) {
@@ -20,9 +20,9 @@ export function timesOf(told: Told, now: () => string): CallTimes {
   return { requested_at: instantOf(requested), last_byte_at: instantOf(ended < requested ? requested : ended) };
 }
 
-/** An instant as others write it, RFC 3339 at any offset, in our words; null for what is none, or of another age. */
-export const instantIn = (told: unknown): string | null => {
-  const micros = microsOf(told);
+/** An RFC 3339 instant at any offset, in our format; null for what is none, or not of the years 1970 to 9999. */
+export const instantIn = (input: unknown): string | null => {
+  const micros = microsOf(input);
   return micros === null ? null : instantOf(micros);
 };
 
@@ -35,12 +35,12 @@ const within = (micros: bigint): bigint | null => (micros >= 0n && micros < END 
 const elapsedIn = (seconds: unknown): bigint | null =>
   typeof seconds === 'number' && seconds > 0 && seconds <= LONGEST_SECONDS ? BigInt(Math.round(seconds * 1e6)) : null;
 
-/** RFC 3339, at any offset; more than microseconds are cut. A leap second is the first of the next minute. */
+/** RFC 3339, at any offset; digits beyond microseconds are cut. A leap second counts as the first of the next minute. */
 const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
-/** Microseconds since 1970; null for what is no instant of the years 1970 to 9999. Counted whole: a double is too coarse. */
-function microsOf(told: unknown): bigint | null {
-  const parts = typeof told === 'string' ? RFC_3339.exec(told) : null;
+/** Microseconds since 1970; null for what is no instant of the years 1970 to 9999. A bigint: a double is too coarse. */
+function microsOf(input: unknown): bigint | null {
+  const parts = typeof input === 'string' ? RFC_3339.exec(input) : null;
   if (!parts) return null;
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.slice(1, 7).map(Number);
   const [offsetHours, offsetMinutes] = [Number(parts[9] ?? 0), Number(parts[10] ?? 0)];

@@ -1,4 +1,4 @@
-/** How does a turn that a client captured itself get into the log? Read, sliced and committed before its sender hears of it. */
+/** Stores turns that clients captured themselves: each is read, sliced and committed before its sender gets the verdict. */
 import { instantNow } from '../capture/clock.ts';
 import type { Database } from '../db/database.ts';
 import type { AppendedTurn, PreparedTurn, TurnBatch } from '../db/store/append-turns.ts';
@@ -12,9 +12,9 @@ import { previousCall } from './previous-call.ts';
 import type { Reader } from './reader.ts';
 
 export type IngestWriter = {
-  /** @param subject who sends, where that is believed. @throws {DatabaseError} the database refuses the turn: a fault of ours */
+  /** @param subject the sender, where a gateway is trusted to name it. @throws {DatabaseError} the database refuses the turn: a bug here */
   append(body: Uint8Array, subject: string | null): Promise<IngestVerdict>;
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no turn is in flight. */
   idle(): Promise<void>;
 };
 
@@ -27,12 +27,12 @@ type Deps = {
   committed?: () => void; // turns have come in
 };
 
-/** A turn on its way, with what its sender is waiting for. */
+/** A turn that waits to be written, with the functions that settle its sender's promise. */
 type Waiting = {
   turn: PreparedTurn;
   slices: LooseSlice[];
-  kept(stored: Omit<AcceptedTurn, 'request_id' | 'provider'>): void;
-  failed(error: unknown): void;
+  resolve(stored: Omit<AcceptedTurn, 'request_id' | 'provider'>): void;
+  reject(error: unknown): void;
 };
 
 const UNIQUE_VIOLATION = '23505';
@@ -45,13 +45,13 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   let waiting: Waiting[] = [];
   let underway: readonly Waiting[] = [];
   let writing = false;
-  const onTheWay = new Set<Promise<unknown>>();
-  const liningUp = new Set<Promise<unknown>>(); // of these, what is not in line to be written yet
+  const inFlight = new Set<Promise<unknown>>();
+  const notYetQueued = new Set<Promise<unknown>>(); // those of `inFlight` that are not queued for writing yet
 
   const append = (body: Uint8Array, subject: string | null): Promise<IngestVerdict> => {
     const verdict = appended(body, subject);
-    onTheWay.add(verdict);
-    return verdict.finally(() => onTheWay.delete(verdict));
+    inFlight.add(verdict);
+    return verdict.finally(() => inFlight.delete(verdict));
   };
 
   const appended = async (body: Uint8Array, subject: string | null): Promise<IngestVerdict> => {
@@ -60,14 +60,14 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
     const { exchange, identityOf, unusable } = ingested;
     const opened = openExchange(exchange, identityOf, memory);
     try {
-      const lining = linedUp(opened, exchange.client_key, [...liningUp]);
-      liningUp.add(lining);
-      const made = await lining.finally(() => liningUp.delete(lining));
-      const { raw_turn_id, session_id, deduped } = await made.stored;
-      const { call_id: request_id, provider } = made.turn;
-      const kept = { raw_turn_id, session_id, request_id, deduped, provider };
-      const why = unusable ?? unreadable(made.turn);
-      return why === null ? { kind: 'accepted', ...kept } : { kind: 'unusable', error: why, ...kept };
+      const enqueuing = enqueue(opened, exchange.client_key, [...notYetQueued]);
+      notYetQueued.add(enqueuing);
+      const queued = await enqueuing.finally(() => notYetQueued.delete(enqueuing));
+      const { raw_turn_id, session_id, deduped } = await queued.stored;
+      const { call_id: request_id, provider } = queued.turn;
+      const result = { raw_turn_id, session_id, request_id, deduped, provider };
+      const reason = unusable ?? unreadable(queued.turn);
+      return reason === null ? { kind: 'accepted', ...result } : { kind: 'unusable', error: reason, ...result };
     } catch (error) {
       if (!(error instanceof DatabaseError && error.transient)) throw error;
       return { kind: 'unavailable', error: 'Cannot keep the turn: the database is not available' };
@@ -75,37 +75,37 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   };
 
   /**
-   * Of several that come at once one may go on from the other. So where the call that is named is not found, and for the last one
-   * of a conversation always, those that came before are waited for, until they are in line too.
+   * One of several turns that come at once may continue another. So the turns that came before are waited for until they are queued too,
+   * where the named call is not found, and always where the last call of a conversation is looked for.
    */
-  const linedUp = async (opened: OpenedExchange, client_key: string, earlier: readonly Promise<unknown>[]) => {
-    const named = { ...opened.goesOn, client_key };
+  const enqueue = async (opened: OpenedExchange, client_key: string, earlier: readonly Promise<unknown>[]) => {
+    const continuation = { ...opened.goesOn, client_key };
     const find = () =>
       previousCall(
         database.execute,
-        named,
+        continuation,
         [...underway, ...waiting].map(({ turn }) => turn),
       );
     let previous = await find();
-    if (earlier.length > 0 && (named.conversation || (named.response_id !== '' && !previous))) {
+    if (earlier.length > 0 && (continuation.conversation || (continuation.response_id !== '' && !previous))) {
       await Promise.allSettled(earlier);
       previous = await find();
     }
-    const made = opened.prepared(previous);
-    if (made.kind === 'booked') throw new Error('Cannot keep an ingested turn: it is booked instead');
-    return { turn: made.turn, stored: write(made.turn, made.slices) };
+    const prepared = opened.prepared(previous);
+    if (prepared.kind === 'booked') throw new Error('Cannot keep an ingested turn: it is booked instead');
+    return { turn: prepared.turn, stored: write(prepared.turn, prepared.slices) };
   };
 
   const write = (turn: PreparedTurn, slices: LooseSlice[]) =>
-    new Promise<Omit<AcceptedTurn, 'request_id' | 'provider'>>((kept, failed) => {
-      waiting.push({ turn, slices, kept, failed });
+    new Promise<Omit<AcceptedTurn, 'request_id' | 'provider'>>((resolve, reject) => {
+      waiting.push({ turn, slices, resolve, reject });
       if (!writing) void writeAll();
     });
 
   const writeAll = async () => {
     writing = true;
     while (waiting.length > 0) {
-      const batch = taken(waiting);
+      const batch = nextBatch(waiting);
       waiting = waiting.slice(batch.length);
       underway = batch;
       await settle(batch);
@@ -114,14 +114,14 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
     writing = false;
   };
 
-  /** One that the database refuses must not cost the others their answer. */
+  /** A turn that the database refuses must not fail the others. */
   const settle = async (batch: readonly Waiting[]): Promise<void> => {
     try {
       await commit(batch);
     } catch (error) {
       const alone = batch.length === 1 || (error instanceof DatabaseError && error.transient);
       if (!alone) for (const one of batch) await settle([one]);
-      else for (const { failed } of batch) failed(error);
+      else for (const { reject } of batch) reject(error);
     }
   };
 
@@ -129,22 +129,22 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
     const slices = batch.flatMap((one) => one.slices);
     const turns = batch.map(({ turn }) => turn);
     const fresh = await newSlices.storing(slices, (packed) => stored({ ...packed, turns, booked: [], positions: [] }));
-    if (fresh.length > 0) newSlices.stored(slices); // where nothing was new, none of them was put
+    if (fresh.length > 0) newSlices.stored(slices); // where no turn was new, no slice was stored
     const known = new Map(fresh.map((one) => [one.call_id, { ...one, deduped: false }]));
     const others = turns.map(({ call_id }) => call_id).filter((call_id) => !known.has(call_id));
     const before = others.length > 0 ? await database.execute('storedCalls', { call_ids: others }) : [];
     const found = new Map(before.map((one) => [one.call_id, { ...one, deduped: true }]));
-    const told = new Set<string>();
-    for (const { turn, kept, failed } of batch) {
+    const reported = new Set<string>();
+    for (const { turn, resolve, reject } of batch) {
       const one = known.get(turn.call_id) ?? found.get(turn.call_id);
-      if (!one) failed(new Error('Cannot find an ingested turn: it was neither stored nor known'));
+      if (!one) reject(new Error('Cannot find an ingested turn: it was neither stored nor known'));
       else
-        kept({
+        resolve({
           raw_turn_id: one.raw_turn_id,
           session_id: one.session_id,
-          deduped: one.deduped || told.has(turn.call_id),
+          deduped: one.deduped || reported.has(turn.call_id),
         });
-      told.add(turn.call_id);
+      reported.add(turn.call_id);
     }
     for (const { outcome } of fresh) {
       metrics.intakeTurn(outcome);
@@ -153,7 +153,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
     if (fresh.length > 0) committed?.();
   };
 
-  /** Where another process has stored the same request meanwhile, the database finds it when it is asked once more. */
+  /** Appends a batch. Where another process has stored the same request meanwhile, the second attempt finds it. */
   const stored = async (batch: TurnBatch): Promise<AppendedTurn[]> => {
     try {
       return await database.execute('appendTurns', batch);
@@ -166,12 +166,12 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   return {
     append,
     idle: async () => {
-      while (onTheWay.size > 0) await Promise.allSettled(onTheWay);
+      while (inFlight.size > 0) await Promise.allSettled(inFlight);
     },
   };
 }
 
-function taken(waiting: readonly Waiting[]): Waiting[] {
+function nextBatch(waiting: readonly Waiting[]): Waiting[] {
   let bytes = 0;
   const past = waiting.findIndex(({ turn }, index) => {
     bytes += turn.request.bytes + turn.response.bytes;
@@ -180,7 +180,7 @@ function taken(waiting: readonly Waiting[]): Waiting[] {
   return waiting.slice(0, past === -1 ? waiting.length : past);
 }
 
-/** Why nobody can use the turn as it is; null when somebody can. A failed call needs no answer that can be read. */
+/** Why the turn cannot be used as it is; null when it can. A failed call needs no answer that can be read. */
 function unreadable({ meta, nodes, status, outcome }: PreparedTurn): string | null {
   if (nodes.call.unreadable !== '') return nodes.call.unreadable;
   if (outcome !== 'captured' && status !== null && status < 300 && nodes.call.leaf_hash === null)

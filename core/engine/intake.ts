@@ -1,4 +1,4 @@
-/** How do calls get out of the journal into the database? In batches, in their order, each once, whatever the database does meanwhile. */
+/** Intake: moves calls from the journal into the database in batches, in order, each once, whatever the database does meanwhile. */
 import type { JournalCall, JournalPosition } from '../capture/journal-format.ts';
 import type { JournalEntry, JournalReader } from '../capture/journal-reader.ts';
 import type { Database } from '../db/database.ts';
@@ -17,11 +17,11 @@ import { previousCall } from './previous-call.ts';
 import { builtIn, type Reader } from './reader.ts';
 
 export type Intake = {
-  /** There may be something to read. */
+  /** Reports that there may be something to read. */
   poke(): void;
   /** Resolves when all that the journal held by now is in the database. */
   drained(): Promise<void>;
-  /** Resolves when the signal has been heard and no batch is under way. */
+  /** Resolves after the signal, once no batch is being stored. */
   stopped: Promise<void>;
 };
 
@@ -40,11 +40,11 @@ type Deps = {
 
 const BATCH = { entries: 256, bytes: 8_388_608 };
 const IDLE_MS = 1_000;
-const TIDY_MS = { embedded: 2_000, server: 0 }; // between two deletions of what was read: the embedded database pays a checkpoint
-const PATIENCE_MS = { first: 100, most: 5_000 };
+const DELETE_INTERVAL_MS = { embedded: 2_000, server: 0 }; // between two deletions of read segments: each costs the embedded database a checkpoint
+const RETRY_MS = { first: 100, max: 5_000 };
 
 /** An entry of the journal, ready to be stored. `turn`, `booked` or neither; `broken` says why a call cannot be prepared. */
-type Item = {
+type PreparedEntry = {
   position: JournalPosition;
   call: JournalCall | null;
   turn: PreparedTurn | null;
@@ -68,76 +68,86 @@ export function runIntake({
 }: Deps): Intake {
   const memory = prepareMemory(reader);
   const newSlices = openNewSlices(database);
-  const bell = openBell(signal);
+  const wakeUp = openWakeUp(signal);
   let drainers: (() => void)[] = [];
-  let tidiedAt = Number.NEGATIVE_INFINITY;
+  let deletedAt = Number.NEGATIVE_INFINITY;
   let failing = false;
 
-  /** Asks again for as long as that may help: the journal holds what waits. @throws what asking again cannot help */
-  const persist = async <T>(ask: () => Promise<T>, helps: (error: unknown) => boolean = isTransient): Promise<T> => {
-    for (let wait = PATIENCE_MS.first; ; wait = Math.min(wait * 2, PATIENCE_MS.most)) {
+  /** Retries for as long as that may help: the journal holds the calls meanwhile. @throws an error that a retry cannot help */
+  const withRetry = async <T>(
+    work: () => Promise<T>,
+    isRetryable: (error: unknown) => boolean = isTransient,
+  ): Promise<T> => {
+    for (let wait = RETRY_MS.first; ; wait = Math.min(wait * 2, RETRY_MS.max)) {
       try {
-        const answer = await ask();
+        const result = await work();
         if (failing) log.info('The database answers again: the journal is being taken in');
         failing = false;
-        return answer;
+        return result;
       } catch (error) {
-        if (signal.aborted || !helps(error)) throw error;
+        if (signal.aborted || !isRetryable(error)) throw error;
         if (!failing)
           log.warn(
             { reason: reasonOf(error) },
             'Cannot store turns: the database does not take them; they wait in the journal',
           );
         failing = true;
-        await bell.wait(wait, 'signal only');
+        await wakeUp.wait(wait, 'signal only');
       }
     }
   };
 
-  const prepared = async (entries: readonly JournalEntry[]): Promise<Item[]> => {
-    const items: Item[] = [];
+  const prepared = async (entries: readonly JournalEntry[]): Promise<PreparedEntry[]> => {
+    const preparedEntries: PreparedEntry[] = [];
     const breathe = openBreather();
     for (const entry of entries) {
-      items.push(await itemOf(entry, items));
+      preparedEntries.push(await preparedEntry(entry, preparedEntries));
       await breathe();
     }
-    return items;
+    return preparedEntries;
   };
 
-  const itemOf = async (entry: JournalEntry, before: readonly Item[]): Promise<Item> => {
-    const item: Item = { position: entry.position, call: null, turn: null, slices: [], booked: null, broken: null };
+  const preparedEntry = async (entry: JournalEntry, earlier: readonly PreparedEntry[]): Promise<PreparedEntry> => {
+    const item: PreparedEntry = {
+      position: entry.position,
+      call: null,
+      turn: null,
+      slices: [],
+      booked: null,
+      broken: null,
+    };
     if (entry.kind === 'finished') return item;
     if (entry.kind === 'booked') return { ...item, booked: entry.booked };
     const { client_key } = entry.call.opened;
     try {
       const opened = openCall(entry.call, memory);
-      const previous = await previousOf({ ...opened.goesOn, client_key }, before);
-      const made = opened.prepared(previous);
-      if (made.kind === 'booked') return { ...item, booked: made.booked };
-      return { ...item, call: entry.call, turn: made.turn, slices: made.slices };
+      const previous = await previousOf({ ...opened.goesOn, client_key }, earlier);
+      const result = opened.prepared(previous);
+      if (result.kind === 'booked') return { ...item, booked: result.booked };
+      return { ...item, call: entry.call, turn: result.turn, slices: result.slices };
     } catch (error) {
       if (signal.aborted) throw error;
-      return { ...item, call: entry.call, broken: reasonOf(error) }; // a mistake of ours: the bytes are kept until it is mended
+      return { ...item, call: entry.call, broken: reasonOf(error) }; // a bug here: the bytes stay stored until it is fixed
     }
   };
 
-  const previousOf = (named: GoesOn & { client_key: string }, before: readonly Item[]) =>
-    persist(() =>
+  const previousOf = (continuation: GoesOn & { client_key: string }, earlier: readonly PreparedEntry[]) =>
+    withRetry(() =>
       previousCall(
         database.execute,
-        named,
-        before.flatMap(({ turn }) => turn ?? []),
+        continuation,
+        earlier.flatMap(({ turn }) => turn ?? []),
       ),
     );
 
-  const batchOf = (items: readonly Item[], fresh: FreshSlices): TurnBatch => ({
+  const batchOf = (items: readonly PreparedEntry[], fresh: FreshSlices): TurnBatch => ({
     ...fresh,
     turns: items.flatMap(({ turn }) => turn ?? []),
     booked: items.flatMap(({ booked, position }) => (booked ? { ...booked, position } : [])),
     positions: [...new Map(items.map(({ position }) => [position.run_id, position])).values()],
   });
 
-  const append = async (items: readonly Item[]) => {
+  const append = async (items: readonly PreparedEntry[]) => {
     const slices = items.flatMap((item) => item.slices);
     const { batch, turns } = await newSlices.storing(slices, async (fresh) => {
       const batch = batchOf(items, fresh);
@@ -154,11 +164,11 @@ export function runIntake({
     if (turns.length > 0) stored?.();
   };
 
-  /** A turn that the database refuses goes aside, with its bytes. Parking is tried for ever: if it fails the fault is not the turn's. */
-  const park = async ({ call, position }: Item, reason: string) => {
+  /** Parks a turn that the database refuses, with its bytes. This is retried for ever: if it fails, the turn is not the cause. */
+  const park = async ({ call, position }: PreparedEntry, reason: string) => {
     if (!call) throw new Error(`Cannot book a request: ${reason}`);
     const { opened, request, response } = call;
-    await persist(
+    await withRetry(
       () => database.execute('parkTurn', { opened, request, response, reason, position }),
       () => true,
     );
@@ -172,8 +182,8 @@ export function runIntake({
     );
   };
 
-  /** In order, so that no position runs ahead of what is stored. A batch that is refused is halved until the culprit stands alone. */
-  const store = async (items: readonly Item[]): Promise<void> => {
+  /** Stores in order, so that no position runs ahead of what is stored. A batch that is refused is halved until the culprit is alone. */
+  const store = async (items: readonly PreparedEntry[]): Promise<void> => {
     const [first] = items;
     if (!first) return;
     const broken = items.findIndex((item) => item.broken !== null);
@@ -184,8 +194,8 @@ export function runIntake({
       return store(items.slice(broken + 1));
     }
     try {
-      // An entry without a call has nothing in it to be refused: then the fault lies elsewhere and may be mended.
-      await persist(
+      // An entry without a call holds nothing that could be refused: the cause lies elsewhere and may go away.
+      await withRetry(
         () => append(items),
         (error) => isTransient(error) || (items.length === 1 && !first.call),
       );
@@ -199,13 +209,13 @@ export function runIntake({
   };
 
   /** Deletes segments that nothing needs, once their turns would survive a power cut. */
-  const tidy = async () => {
-    if (performance.now() - tidiedAt < TIDY_MS[database.kind]) return;
+  const deleteSegments = async () => {
+    if (performance.now() - deletedAt < DELETE_INTERVAL_MS[database.kind]) return;
     const segments = journal.removable();
     if (segments.length === 0) return;
-    tidiedAt = performance.now();
+    deletedAt = performance.now();
     try {
-      await persist(() => database.execute('checkpoint', {}));
+      await withRetry(() => database.execute('checkpoint', {}));
     } catch (error) {
       log.warn(
         { reason: reasonOf(error) },
@@ -230,10 +240,10 @@ export function runIntake({
         metrics.intakeBatch(workedMs / 1e3);
         await rest?.(workedMs);
       }
-      await tidy();
+      await deleteSegments();
       if (entries.length > 0) continue;
       for (const done of waiting) done();
-      if (drainers.length === 0) await bell.wait(IDLE_MS);
+      if (drainers.length === 0) await wakeUp.wait(IDLE_MS);
     }
   };
 
@@ -241,11 +251,11 @@ export function runIntake({
     if (!signal.aborted) throw error;
   });
   return {
-    poke: bell.ring,
+    poke: wakeUp.notify,
     drained: () =>
       new Promise((done) => {
         drainers.push(done);
-        bell.ring();
+        wakeUp.notify();
       }),
     stopped,
   };
@@ -253,18 +263,18 @@ export function runIntake({
 
 const isTransient = (error: unknown) => error instanceof DatabaseError && error.transient;
 
-/** What may be written down of an error: messages of others may quote what they choked on. */
+/** What may be logged of an error: messages of libraries may quote the value that they failed at. */
 const reasonOf = (error: unknown): string =>
   error instanceof DatabaseError ? error.message : error instanceof Error ? error.name : 'unknown';
 
-/** A wait that ends early when somebody rings, rung before it began included, or at the signal. */
-function openBell(signal: AbortSignal) {
-  let rung = false;
+/** A wait that ends early at the signal, or at a notification, including one from before it began. */
+function openWakeUp(signal: AbortSignal) {
+  let notified = false;
   let wake = () => {};
   signal.addEventListener('abort', () => wake(), { once: true });
   return {
-    ring: () => {
-      rung = true;
+    notify: () => {
+      notified = true;
       wake();
     },
     wait: (ms: number, until: 'rung' | 'signal only' = 'rung') =>
@@ -273,11 +283,11 @@ function openBell(signal: AbortSignal) {
         const finish = () => {
           clearTimeout(timer);
           wake = () => {};
-          if (until === 'rung') rung = false;
+          if (until === 'rung') notified = false;
           done();
         };
         wake = () => {
-          if (signal.aborted || (until === 'rung' && rung)) finish();
+          if (signal.aborted || (until === 'rung' && notified)) finish();
         };
         wake();
       }),

@@ -1,4 +1,4 @@
-/** What did these calls say? Stored rows and slices, read again into what derivation folds. */
+/** Loads calls to derive: stored rows and slices, read again into what derivation folds. */
 import { headersFrom } from '../capture/header-template.ts';
 import { unpackSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
@@ -16,10 +16,10 @@ import type { Reader } from './reader.ts';
 
 const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
 
-/** `bytes`: how much was unpacked, so that whoever gathers pages can stop. */
+/** `bytes`: how much was unpacked, so that a caller that collects pages can stop. */
 export type LoadedTurns = { turns: CallTurn[]; more: boolean; bytes: number };
 
-/** The next calls of a session after a place in their order. */
+/** The next calls of a session after the key `after`, in their order. */
 export async function loadTurns(
   database: Database,
   { formatById }: Pick<Reader, 'formatById'>,
@@ -55,11 +55,13 @@ function callTurn(
 ): CallTurn {
   const id = FormatId.safeParse(stored.format).data;
   const format = id && formatById(id);
-  const asked = headers(stored.request_header_template, stored.request_header_values);
-  const answered = headers(stored.response_header_template, stored.response_header_values);
+  const requestHeaders = headers(stored.request_header_template, stored.request_header_values);
+  const responseHeaders = headers(stored.response_header_template, stored.response_header_values);
   const { raw_turn_id, call_id, thread_id, identity, status, provider, model, stream, max_tokens, tool_count } = stored;
   const reply =
-    format && stored.response ? readAnswer(format, { bytes: unpack(stored.response), headers: answered }).reply : null;
+    format && stored.response
+      ? readAnswer(format, { bytes: unpack(stored.response), headers: responseHeaders }).reply
+      : null;
   const { unreadable, whole, kept } = stored;
   const ending = Ending.parse(stored.ending);
   const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;
@@ -89,7 +91,7 @@ function callTurn(
       unreadable: unreadable === '' ? null : unreadable,
     }),
     ending,
-    retry_count: retries(headerOf(asked, 'x-stainless-retry-count')),
+    retry_count: retries(headerOf(requestHeaders, 'x-stainless-retry-count')),
     fresh: format
       ? stored.fresh.map(({ node_hash, parent_hash, injected, ...packed }) => ({
           ...messageOf(format, unpack(packed)),

@@ -1,9 +1,9 @@
-/** What does a stored slice say? A message, in whichever of two ways it came to be a slice. */
+/** The message in a stored slice, in either of the two forms in which messages are stored. */
 import { parseElement } from '../capture/slices.ts';
 import { Message } from '../model/bucket.ts';
 import type { WireFormat } from '../provider/format.ts';
 
-/** A message that is no single element of its request's array, such as a plain `input`, as a slice of its own. */
+/** The slice of a message that is no single element of its request's array, such as a plain `input`. */
 export const messageSlice = ({ role, content }: Message): Uint8Array =>
   Buffer.from(JSON.stringify({ svc_message: { role, content } }));
 

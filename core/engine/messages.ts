@@ -1,4 +1,4 @@
-/** What do the main thread and the engine say to each other? */
+/** The messages between the main thread and the engine. */
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import type { PriceTable } from '../derive/price-file.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
@@ -6,10 +6,10 @@ import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 
 export type EngineData = {
   connection: DatabaseConnection;
-  reach: boolean; // whether the database may be away, or behind this version, when the engine starts
-  journal: JournalToRead | null; // null: this process keeps none
-  busy: boolean; // whether the listeners have their hands full by now
-  ingest: boolean; // whether bodies are taken in here
+  reach: boolean; // whether the database may be unreachable, or of an older version, when the engine starts
+  journal: JournalToRead | null; // null: this process has none
+  busy: boolean; // whether the listeners are busy when the engine starts
+  ingest: boolean; // whether bodies are stored here
   derive: boolean; // whether sessions are derived here
   prices: PriceTable | null; // the operator's own
   logLevel: string;
@@ -23,16 +23,16 @@ export type JournalToRead = {
 
 export type ToEngine =
   | { kind: 'written'; segment: number; byteOffset: number }
-  | { kind: 'busy'; listeners: boolean } // whether they have their hands full
+  | { kind: 'busy'; listeners: boolean } // whether they are busy
   | { kind: 'ingest'; id: number; body: Uint8Array; subject: string | null }
   | { kind: 'transcript'; id: number; body: Uint8Array; subject: string | null }
-  | { kind: 'drain'; id: number } // answer when all that was written is taken in and derived
+  | { kind: 'drain'; id: number } // to be answered when all that was written is taken in and derived
   | { kind: 'metrics'; id: number }
   | { kind: 'stop' };
 
 export type FromEngine =
   | { kind: 'ready' }
-  | { kind: 'identity'; identity_key: string | null } // of this installation, hex; null: the database cannot be asked for now
+  | { kind: 'identity'; identity_key: string | null } // of this installation, hex; null: the database cannot be reached now
   | { kind: 'freed'; bytes: number } // of the journal, deleted
   | { kind: 'stored'; segment: number; byteOffset: number; waiting: number | null } // of the live journal (journal-age.ts)
   | { kind: 'ingested'; id: number; verdict: IngestVerdict | null } // null: the database refuses the turn

@@ -1,4 +1,4 @@
-/** Which slices of these turns are not stored yet? Most of a body is in the database since the call before. */
+/** Finds which slices of some turns are not stored yet. Most of a body has been in the database since the call before. */
 import { LRUCache } from 'lru-cache';
 import { type PackedSlice, packedSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
@@ -6,38 +6,38 @@ import { PURGED_MEANWHILE } from '../db/store/purge-count.ts';
 import { DatabaseError } from '../errors.ts';
 import type { LooseSlice } from './prepare-exchange.ts';
 
-const REMEMBERED = 100_000;
+const CACHE_SIZE = 100_000;
 
-/** What is not stored. The rest is, for as long as the count of purges is this one; undefined: nothing was left out. */
+/** The slices not stored yet. The others are stored while the count of purges is this one; undefined: no slice was left out. */
 export type FreshSlices = { slices: PackedSlice[]; purges: number | undefined };
 
 export type NewSlices = {
   /**
-   * Hands on, packed, what is neither remembered nor found in the database. Where a purge has come between, all that was
-   * remembered is forgotten and `store` is asked once more: nothing may ever refer to a slice that is gone.
+   * Passes to `store`, packed, the slices that are neither cached nor found in the database. Where a purge has happened meanwhile, the
+   * cache is cleared and `store` is called once more: nothing may ever refer to a slice that was deleted.
    */
   storing<T>(slices: readonly LooseSlice[], store: (fresh: FreshSlices) => Promise<T>): Promise<T>;
-  /** They are committed. */
+  /** Reports that the slices are committed. */
   stored(slices: Iterable<LooseSlice>): void;
 };
 
 export function openNewSlices(database: Database): NewSlices {
-  const known = new LRUCache<string, true>({ max: REMEMBERED });
-  let under: number | undefined; // the count of purges under which all that is known was learnt
+  const known = new LRUCache<string, true>({ max: CACHE_SIZE });
+  let purgesSeen: number | undefined; // the count of purges at which all in `known` was found stored
 
   const packed = async (slices: readonly LooseSlice[]): Promise<FreshSlices> => {
     const wanted = new Map<string, Uint8Array>();
     for (const { slice_id, bytes } of slices) if (!known.has(slice_id)) wanted.set(slice_id, bytes);
-    if (wanted.size === 0) return { slices: [], purges: under };
+    if (wanted.size === 0) return { slices: [], purges: purgesSeen };
     const found = await database.execute('knownSlices', { ids: [...wanted.keys()] });
-    if (found.purges !== under) {
+    if (found.purges !== purgesSeen) {
       const forgotten = known.size > 0;
       known.clear();
-      under = found.purges;
+      purgesSeen = found.purges;
       if (forgotten) return packed(slices);
     }
     for (const slice_id of found.known) wanted.delete(slice_id);
-    return { slices: [...wanted].map(([slice_id, bytes]) => packedSlice(slice_id, bytes)), purges: under };
+    return { slices: [...wanted].map(([slice_id, bytes]) => packedSlice(slice_id, bytes)), purges: purgesSeen };
   };
 
   return {
@@ -48,7 +48,7 @@ export function openNewSlices(database: Database): NewSlices {
         } catch (error) {
           if (!(error instanceof DatabaseError && error.sqlstate === PURGED_MEANWHILE)) throw error;
           known.clear();
-          under = undefined;
+          purgesSeen = undefined;
         }
       }
     },

@@ -5,9 +5,9 @@
 import type { Database } from '../db/database.ts';
 
 export type Precedence = {
-  /** All queries that store a batch of turns. */
+  /** Runs all queries that store a batch of turns. */
   storing<T>(work: () => Promise<T>): Promise<T>;
-  /** A commit, once the batches are stored that are under way when its turn comes; it does not wait for later ones. */
+  /** Runs a commit, once the batches are stored that are under way when its turn comes; it does not wait for later ones. */
   committing<T>(work: () => Promise<T>): Promise<T>;
 };
 

@@ -1,4 +1,4 @@
-/** What is to be stored of a call? Its turn, read and sliced, whoever captured it; or the reason why it is none. Pure but for its memory. */
+/** Prepares a call for storing: its turn, read and sliced, whoever captured it; or why it is none. Pure except for its cache. */
 import { LRUCache } from 'lru-cache';
 import { headerTemplate } from '../capture/header-template.ts';
 import { boundedId, sessionId } from '../capture/identity.ts';
@@ -29,15 +29,15 @@ import {
 } from './read-turn.ts';
 import { builtIn, type Reader } from './reader.ts';
 
-/** A slice to be stored, still as it is. */
+/** A slice to be stored, not packed yet. */
 export type LooseSlice = { slice_id: string; bytes: Uint8Array };
 
-/** `slices` holds all that the turn refers to, known or not. */
+/** `slices` holds all that the turn refers to, stored already or not. */
 export type Prepared =
   | { kind: 'turn'; turn: PreparedTurn; slices: LooseSlice[] }
   | { kind: 'booked'; booked: BookedRequest };
 
-/** What was learnt from earlier calls. It saves work and changes no result. */
+/** A cache of what earlier calls yielded. It saves work and changes no result. */
 export type PrepareMemory = {
   reader: Reader;
   readings: ReadingMemory;
@@ -54,12 +54,12 @@ export const prepareMemory = (reader: Reader = builtIn): PrepareMemory => ({
 export type PreviousCall = { call_id: string; session_id: string | null; answer: Preceding | null };
 
 /**
- * What a request goes on from where the provider keeps the conversation: an answer by its id, '' when it names none, or else the last
- * one of a conversation.
+ * What a request continues where the provider keeps the conversation: an answer by its id, '' when it names none, or else the last
+ * answer of a conversation.
  */
 export type GoesOn = { response_id: string; conversation: ConversationUpTo | null };
 
-/** A call that has been looked into as far as its request's head. */
+/** A call that has been read as far as its request's head. */
 export type OpenedExchange = {
   goesOn: GoesOn;
   prepared(previous: PreviousCall | null): Prepared;
@@ -76,9 +76,9 @@ export function openExchange(
   const cut = decoded.body && cutRequest(decoded.body, bodyKey(exchange), memory);
   const skeleton = cut && skeletonIn(cut);
   const head = cut && skeleton && format ? headIn(memory.reader, exchange, skeleton, cut) : null;
-  const told = identityOf(skeleton);
+  const declared = identityOf(skeleton);
   const conversation_id = boundedId(head?.conversation_id ?? '');
-  const named = { ...told, harness_session_id: told.harness_session_id || conversation_id };
+  const sessionIdentity = { ...declared, harness_session_id: declared.harness_session_id || conversation_id };
   return {
     goesOn: {
       response_id: boundedId(head?.previous_response_id ?? ''),
@@ -86,30 +86,30 @@ export function openExchange(
         conversation_id === ''
           ? null
           : {
-              session_id: sessionId(named.harness_id, named.harness_session_id),
+              session_id: sessionId(sessionIdentity.harness_id, sessionIdentity.harness_session_id),
               conversation_id,
               before: exchange.requested_at,
             },
     },
     prepared: (previous) => {
-      const passed = exchange.svc_proxy_request_id !== null;
-      if (passed && exchange.ending === 'crashed' && exchange.status === null && !skeleton)
+      const throughProxy = exchange.svc_proxy_request_id !== null;
+      if (throughProxy && exchange.ending === 'crashed' && exchange.status === null && !skeleton)
         return booked(exchange, 'crashed'); // not even the request is whole
-      const follows = previous && continues(named, previous) ? previous : null;
-      const identity = follows ? { ...named, continues_call_id: follows.call_id } : named;
+      const predecessor = previous && continues(sessionIdentity, previous) ? previous : null;
+      const identity = predecessor ? { ...sessionIdentity, continues_call_id: predecessor.call_id } : sessionIdentity;
       const read = readExchange(
         exchange,
         identity,
-        { cut, undecoded: decoded.undecoded, after: follows?.answer ?? null },
+        { cut, undecoded: decoded.undecoded, after: predecessor?.answer ?? null },
         memory,
       );
-      if (passed && read.asks_nothing) return booked(exchange, 'not_a_turn');
+      if (throughProxy && read.asks_nothing) return booked(exchange, 'not_a_turn');
       return turnOf(exchange, identity, cut, read);
     },
   };
 }
 
-/** A session that has a name of its own goes on only from its own calls. */
+/** A session that has a name of its own continues only its own calls. */
 const continues = ({ harness_id, harness_session_id }: Identity, { session_id }: PreviousCall) =>
   harness_session_id === '' || session_id === sessionId(harness_id, harness_session_id);
 
@@ -121,7 +121,7 @@ const booked = (exchange: Exchange, outcome: BookedRequest['outcome']): Prepared
 function readExchange(
   exchange: Exchange,
   { harness_id, agent_name, project }: Identity,
-  { cut, undecoded, after }: { cut: KeptCut | null; undecoded: string | null; after: Preceding | null },
+  { cut, undecoded, after }: { cut: RequestCut | null; undecoded: string | null; after: Preceding | null },
   { reader, readings }: PrepareMemory,
 ): ReadTurn {
   const { format, provider, requested_at, last_byte_at, response, response_headers } = exchange;
@@ -139,11 +139,11 @@ function readExchange(
   return readTurn(reader, facts, { request: cut, undecoded, answer }, readings, after);
 }
 
-function turnOf(exchange: Exchange, identity: Identity, cut: KeptCut | null, read: ReadTurn): Prepared {
+function turnOf(exchange: Exchange, identity: Identity, cut: RequestCut | null, read: ReadTurn): Prepared {
   const { response, keep } = exchange;
-  const request = keptRequest(exchange.request, cut);
-  const requestHeaders = keptHeaders(exchange.request_headers);
-  const responseHeaders = exchange.response_headers && keptHeaders(exchange.response_headers);
+  const request = requestRecipe(exchange.request, cut);
+  const requestHeaders = storedHeaders(exchange.request_headers);
+  const responseHeaders = exchange.response_headers && storedHeaders(exchange.response_headers);
   const response_slice = response.byteLength > 0 ? sliceId(response) : null;
   const { reply: _r, unreadable: _u, answer_unreadable: _a, own_slices, asks_nothing: _n, ...nodes } = read;
   const turn: PreparedTurn = {
@@ -164,8 +164,8 @@ function turnOf(exchange: Exchange, identity: Identity, cut: KeptCut | null, rea
     status: exchange.status,
     first_byte_at: exchange.first_byte_at,
     last_byte_at: exchange.last_byte_at,
-    request_headers: requestHeaders.kept,
-    response_headers: responseHeaders?.kept ?? null,
+    request_headers: requestHeaders.stored,
+    response_headers: responseHeaders?.stored ?? null,
     request: { roots: request.roots, depth: request.depth, bytes: exchange.request_bytes, digest: request.digest },
     response: { slice: response_slice, bytes: exchange.response_bytes, digest: response_slice },
     meta: {
@@ -187,9 +187,9 @@ const bodyKey = ({ client_key, request_headers: headers }: Exchange): string =>
 
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'x-session-id'];
 
-type KeptCut = CutRequest & { pieces: KnownCut['pieces'] };
+type RequestCut = CutRequest & { pieces: KnownCut['pieces'] };
 
-function cutRequest(body: Uint8Array, key: string, { bodies }: PrepareMemory): KeptCut {
+function cutRequest(body: Uint8Array, key: string, { bodies }: PrepareMemory): RequestCut {
   const previous = bodies.get(key) ?? null;
   const { pieces, regular, same } = cutAfter(body, previous);
   const ids = pieces.map(({ start, end }, index) => {
@@ -213,7 +213,7 @@ function headIn(
   return format && whereReadable(() => requestHead(formatById(format), skeleton, cut));
 }
 
-/** null where the bytes are not what they should be: reading the call says why. */
+/** null where the bytes are invalid: the reason is found when the call is read. */
 function whereReadable<T>(read: () => T): T | null {
   try {
     return read();
@@ -223,8 +223,8 @@ function whereReadable<T>(read: () => T): T | null {
   }
 }
 
-/** The recipe of the bytes as they came. Under a content coding they are one slice, and the messages in them slices besides. */
-function keptRequest(bytes: Uint8Array, cut: KeptCut | null) {
+/** The recipe of the bytes as they came. Under a content coding they are one slice, and the messages in them additional slices. */
+function requestRecipe(bytes: Uint8Array, cut: RequestCut | null) {
   const slices: LooseSlice[] = (cut?.pieces ?? []).map(({ start, end }, index) => ({
     slice_id: cut?.ids[index] ?? '',
     bytes: cut?.body.subarray(start, end) ?? bytes,
@@ -241,7 +241,7 @@ function keptRequest(bytes: Uint8Array, cut: KeptCut | null) {
   return { roots, depth, digest, slices: [...slices, ...pages] };
 }
 
-/** Of a body that is kept under its content coding, the pieces that nodes name. */
+/** The pieces that nodes name, of a body that is stored under its content coding. */
 export const messageSlices = ({ body, pieces, ids }: CutRequest): LooseSlice[] =>
   pieces.flatMap(({ section, start, end }, index) =>
     section === 'messages' || section === 'input'
@@ -249,7 +249,7 @@ export const messageSlices = ({ body, pieces, ids }: CutRequest): LooseSlice[] =
       : [],
   );
 
-function keptHeaders(headers: HeaderList) {
+function storedHeaders(headers: HeaderList) {
   const { slice_id, bytes, values } = headerTemplate(headers);
-  return { kept: { template: slice_id, values, digest: headersDigest(headers) ?? '' }, slice: { slice_id, bytes } };
+  return { stored: { template: slice_id, values, digest: headersDigest(headers) ?? '' }, slice: { slice_id, bytes } };
 }

@@ -1,10 +1,10 @@
-/** What is to be stored of a call out of the journal? The proxy's words for it, as an exchange to be read and sliced. */
+/** Prepares a call of the journal for storing: the proxy's records of it as an exchange to be read and sliced. */
 import { identityOf } from '../capture/identity.ts';
 import type { JournalCall } from '../capture/journal-format.ts';
 import type { Exchange } from './exchange.ts';
 import { type OpenedExchange, openExchange, type Prepared, type PrepareMemory } from './prepare-exchange.ts';
 
-/** Looks into a call; one that was too large to be kept is booked whatever it holds. */
+/** Reads the head of a call's request; a call that was too large to be stored is booked, whatever it holds. */
 export function openCall(call: JournalCall, memory: PrepareMemory): OpenedExchange {
   const { requested_at: at, provider } = call.opened;
   if (call.closed?.over_limit) {
@@ -14,7 +14,7 @@ export function openCall(call: JournalCall, memory: PrepareMemory): OpenedExchan
   return openExchange(exchangeOf(call), (skeleton) => identityOf(call.opened, skeleton), memory);
 }
 
-/** A call that was open when its run ended has neither an end nor, for sure, a whole copy. */
+/** A call that was open when its run ended has no end, and its copy may be incomplete. */
 const exchangeOf = ({ opened, request, answered, response, closed }: JournalCall): Exchange => ({
   svc_proxy_request_id: opened.svc_proxy_request_id,
   request_id: null,

@@ -1,4 +1,4 @@
-/** Which call does a request go on from, when it names the answer or its conversation by the provider's id? One of its own batch, or a stored one. */
+/** Finds the call that a request continues by the provider's id of its answer or conversation: in the request's own batch, or stored. */
 import { sessionId } from '../capture/identity.ts';
 import type { Database } from '../db/database.ts';
 import type { PreparedTurn } from '../db/store/append-turns.ts';
@@ -8,8 +8,8 @@ import type { GoesOn, PreviousCall } from './prepare-exchange.ts';
 import type { Preceding } from './read-turn.ts';
 
 /**
- * The newest call that was answered under this id: of the same client if there is one, since a local server may number its answers
- * anew at each start. Or the newest one of the conversation, whoever asked, that was asked for before. null: none is known, or none
+ * The newest call whose answer has this id: of the same client if there is one, since a local server may number its answers anew at
+ * each start. Or the newest answered call of the conversation, of any client, that was requested before. null: none is known, or none
  * is named.
  * @param earlier turns that are to be stored before the request, in their order
  */
@@ -20,12 +20,12 @@ export async function previousCall(
 ): Promise<PreviousCall | null> {
   if (response_id === '') return conversation && lastCall(execute, conversation, earlier);
   const own = (call: { client_key: string }) => call.client_key === client_key;
-  const waiting = earlier.filter(({ nodes }) => nodes.call.response_id === response_id);
-  const near = waiting.findLast(own);
-  if (near) return inBatch(near);
+  const candidates = earlier.filter(({ nodes }) => nodes.call.response_id === response_id);
+  const batched = candidates.findLast(own);
+  if (batched) return inBatch(batched);
   const stored = await execute('previousAnswers', { response_id });
   const found = stored.find(own);
-  const foreign = waiting.at(-1);
+  const foreign = candidates.at(-1);
   if (!found && foreign) return inBatch(foreign);
   return inStore(found ?? stored[0]);
 }
@@ -36,14 +36,14 @@ async function lastCall(
   earlier: readonly PreparedTurn[],
 ): Promise<PreviousCall | null> {
   const { session_id, conversation_id, before } = conversation;
-  const near = earlier.findLast(
+  const batched = earlier.findLast(
     ({ nodes: { answer, call }, requested_at, identity }) =>
       answer !== null &&
       call.conversation_id === conversation_id &&
       requested_at < before &&
       sessionId(identity.harness_id, identity.harness_session_id) === session_id,
   );
-  if (near) return inBatch(near);
+  if (batched) return inBatch(batched);
   const [last] = await execute('lastAnswers', conversation);
   return inStore(last);
 }
@@ -57,7 +57,7 @@ const inStore = (found: PreviousAnswer | undefined): PreviousCall | null =>
       }
     : null;
 
-/** On what a request hangs that goes on from a call: its answer, or for an empty one the message before it. */
+/** The parent of a request that continues a call: the call's answer, or for an empty one the message before it. */
 export const lastOf = ({ answer, messages }: CallNodes): Preceding | null =>
   answer ?? messages.findLast(({ injected }) => injected === '') ?? null;
 

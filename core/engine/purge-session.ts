@@ -1,4 +1,4 @@
-/** How is a session purged? Its turns are read once more, since a reading makes slices that no recipe names; then all of it goes. */
+/** Purges a session. Its turns are read once more, since a reading makes slices that no recipe names; then all of it is deleted. */
 import { setImmediate as immediately } from 'node:timers/promises';
 import type { Database, OperationResult } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
@@ -8,7 +8,7 @@ import { readAgain } from './reread-session.ts';
 
 const PAGE = 64; // turns
 
-/** null: there was never such a session. Turns that come in after the call are no part of it. */
+/** null: there was never such a session. Turns that come in after the call are not purged. */
 export async function purgeSession(
   execute: Database['execute'],
   { session_id, reason }: { session_id: string; reason: string },
@@ -19,7 +19,7 @@ export async function purgeSession(
   return execute('purgeSession', { session_id, up_to, made: await slicesMade(execute, session_id, up_to), reason });
 }
 
-/** One call at a time: it may run beside a listener. */
+/** Reads one call at a time, and yields in between: it may run beside a listener. */
 async function slicesMade(execute: Database['execute'], session_id: string, up_to: number): Promise<string[]> {
   const memory = readingMemory(5_000);
   const made = new Set<string>();
@@ -30,7 +30,7 @@ async function slicesMade(execute: Database['execute'], session_id: string, up_t
         const { own_slices } = await readAgain(execute, builtIn, turn, memory, null);
         for (const { slice_id } of own_slices) made.add(slice_id);
       } catch (error) {
-        if (error instanceof DatabaseError) throw error; // anything else: its bytes are not all there, and what is there goes all the same
+        if (error instanceof DatabaseError) throw error; // any other error: some of its bytes are missing, and the others are deleted all the same
       }
       await immediately();
     }

@@ -1,4 +1,4 @@
-/** What was answered? An answer's bytes as they came, decoded and reduced; whatever they hold, there is an outcome. */
+/** Reads an answer: decodes and reduces its bytes as they came. Whatever they hold, there is a result. */
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { leftBehind } from '../collect-garbage.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
@@ -6,7 +6,7 @@ import type { Reply } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';
 
-/** Ten megabytes of JSON are a hundred of objects, and all dead a moment later. */
+/** Ten megabytes of JSON become a hundred of objects, all of them garbage a moment later. */
 const answerRead = leftBehind({ large: 1_048_576, enough: 8_388_608, afterMs: 0 });
 
 /** An answer's bytes as they came. */

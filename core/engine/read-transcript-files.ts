@@ -1,4 +1,4 @@
-/** Which of a session's transcript files count, and what do they say? Each read by its own harness. (Reference section 4.7.) */
+/** Selects which of a session's transcript files count, and reads each with its own harness. */
 import type { Database } from '../db/database.ts';
 import type { TranscriptUploads } from '../db/derive/transcript-readings.ts';
 import type { ThreadFile } from '../derive/transcript/evidence.ts';
@@ -10,8 +10,8 @@ import type { TranscriptReport } from '../model/transcript-report.ts';
 import { type TranscriptCandidates, transcriptCandidates } from './read-transcripts.ts';
 
 export type ReadTranscripts = {
-  sources: TranscriptSource[]; // what is said
-  threads: ThreadFile[]; // how threads came to be; the main file first
+  sources: TranscriptSource[]; // the conversations
+  threads: ThreadFile[]; // how threads were started; the main file first
   report: Omit<TranscriptReport, 'suppressed_by_wire'>;
 };
 
@@ -23,18 +23,18 @@ export async function readTranscripts(
   const out: ReadTranscripts = { sources: [], threads: [], report: { ...noReport, omitted_types: {} } };
   for (const identity of await transcriptCandidates(database, session_id)) {
     if (identity.lifecycle === 'interacted') out.report.interacted_rows++;
-    if (identity.lifecycle !== '' && !identity.main) continue; // never evidence of a spawn (seed, derivation rule 4)
-    const { spawn, spoken, inert } = await walk(identity);
+    if (identity.lifecycle !== '' && !identity.main) continue; // never evidence of a spawn
+    const { spawn, conversation, inert } = await selectVersions(identity);
     out.report.interacted_rows += inert;
-    for (const read of new Set([spawn, spoken])) if (read) add(out.report, read, identity);
+    for (const read of new Set([spawn, conversation])) if (read) add(out.report, read, identity);
     const thread_id = identity.main ? '' : identity.agent_id;
     if (spawn) out.threads.push(threadOf(spawn, thread_id));
-    if (spoken && spoken !== spawn) out.threads.push(threadOf(spoken, thread_id));
+    if (conversation && conversation !== spawn) out.threads.push(threadOf(conversation, thread_id));
     const upload = uploads.find(
       ({ main, agent_id }) => main === identity.main && (main || agent_id === identity.agent_id),
     );
-    if (spoken && upload) out.sources.push(...sourcesOf(spoken, thread_id, upload));
-    if (spoken) out.threads.push(...threadsBeside(spoken));
+    if (conversation && upload) out.sources.push(...sourcesOf(conversation, thread_id, upload));
+    if (conversation) out.threads.push(...threadsBeside(conversation));
   }
   return out;
 }
@@ -42,30 +42,30 @@ export async function readTranscripts(
 type Read = { file: Omit<TranscriptFile, 'records'>; records: number; reading: TranscriptReading };
 
 /**
- * From the newest version back: `spawn` is the first that is evidence of how the thread came to be, `spoken` the first that holds a
- * conversation; a mere note of the spawn that comes later does not hide it. `inert` counts those that are neither.
+ * From the newest version back: `spawn` is the first that is evidence of how the thread was started, `conversation` the first that holds
+ * a conversation; a later version that only notes the spawn does not hide it. `inert` counts those that are neither.
  */
-async function walk({
+async function selectVersions({
   main,
   candidates,
-}: TranscriptCandidates): Promise<{ spawn: Read | null; spoken: Read | null; inert: number }> {
+}: TranscriptCandidates): Promise<{ spawn: Read | null; conversation: Read | null; inert: number }> {
   let spawn: Read | null = null;
-  let spoken: Read | null = null;
+  let conversation: Read | null = null;
   let inert = 0;
   for (const candidate of candidates) {
     const { records, ...file } = await candidate.load();
     const read: Read = { file, records: records.length, reading: readingOf({ ...file, records }) };
     const { is_spawn_evidence, calls } = read.reading;
-    if (main) return { spawn: read, spoken: read, inert };
+    if (main) return { spawn: read, conversation: read, inert };
     if (is_spawn_evidence) spawn ??= read;
     else inert++;
-    if (is_spawn_evidence && calls.length > 0) spoken = read;
-    if (spawn && spoken) break;
+    if (is_spawn_evidence && calls.length > 0) conversation = read;
+    if (spawn && conversation) break;
   }
-  return { spawn, spoken, inert };
+  return { spawn, conversation, inert };
 }
 
-/** By the session's harness. Of one that we do not know any may have written the file: who makes most of it is believed. */
+/** Read by the session's harness. If that is unknown, any may have written the file: the one that projects most records is taken. */
 function readingOf(file: TranscriptFile): TranscriptReading {
   const own = harnessById(file.harness_id)?.readTranscript;
   if (own) return own(file);
@@ -80,7 +80,7 @@ const threadOf = ({ reading, file }: Read, thread_id: string): ThreadFile => ({
   ...{ agent_type: file.agent_type, description: file.description, tool_use_id: file.tool_use_id },
 });
 
-/** The active path goes first: what it shares with a branch that was left is told there. */
+/** The active path comes first: what it shares with an abandoned branch counts there. */
 const sourcesOf = ({ reading }: Read, thread_id: string, upload: TranscriptUploads): TranscriptSource[] => [
   sourceOf(reading, thread_id, upload),
   ...reading.beside.map(({ calls, ...beside }) =>

@@ -1,15 +1,15 @@
-/** What is in a session's transcripts? Their files, put together out of parts and read record by record. */
+/** The transcripts of a session: their files, put together out of parts and read record by record. */
 import type { Database } from '../db/database.ts';
 import type { TranscriptVersion } from '../db/derive/transcript-files.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
 import { recordsIn, uploadBody } from './transcript-records.ts';
 
-/** `load` reads the bytes: whoever walks back through the versions reads only those that it comes to. */
+/** `load` reads the bytes, so that a walk back through the versions reads only those that it reaches. */
 export type TranscriptCandidate = Omit<TranscriptFile, 'records'> & { load(): Promise<TranscriptFile> };
 
 /**
  * The whole versions of one file, the newest first: of the main thread, or of an agent and a lifecycle. Of a spawn (`lifecycle` '')
- * the newest need not be the one that counts: a file's content may say that it is no evidence of one. (Reference section 4.7.)
+ * the newest need not be the one that counts: a file's content may show that it is no evidence of one.
  */
 export type TranscriptCandidates = {
   main: boolean;
@@ -18,7 +18,7 @@ export type TranscriptCandidates = {
   candidates: TranscriptCandidate[]; // at least one
 };
 
-/** What there is, without reading any of it. The main file comes first, then the agents by id. */
+/** The files that there are, without reading any of them. The main file comes first, then the agents by id. */
 export async function transcriptCandidates(
   { execute }: Pick<Database, 'execute'>,
   session_id: string,
@@ -33,27 +33,27 @@ export async function transcriptCandidates(
   }));
 }
 
-const headOf = ({ told, harness_id, harness_session_id, newest_id, received_at }: TranscriptVersion) => ({
+const headOf = ({ told: summary, harness_id, harness_session_id, newest_id, received_at }: TranscriptVersion) => ({
   harness_id,
   harness_session_id,
-  main: told.main,
-  agent_id: told.agent_id,
-  agent_type: told.agent_type,
-  description: told.description,
-  tool_use_id: told.tool_use_id,
-  lifecycle_kind: told.kind,
+  main: summary.main,
+  agent_id: summary.agent_id,
+  agent_type: summary.agent_type,
+  description: summary.description,
+  tool_use_id: summary.tool_use_id,
+  lifecycle_kind: summary.kind,
   raw_turn_id: newest_id,
   received_at,
 });
 
-/** @throws {Error} when a part of it is gone: a purge has come between, and whoever asks is to ask anew */
+/** @throws {Error} when a part of it is gone: a purge has happened meanwhile, and the caller has to start anew */
 async function recordsOf(execute: Database['execute'], { raw_turn_ids }: TranscriptVersion): Promise<unknown[]> {
   const records: unknown[] = [];
   for (const raw_turn_id of raw_turn_ids) {
-    const kept = await execute('rawTurnBytes', { raw_turn_id });
-    if (!kept) throw new Error(`Cannot read transcript ${raw_turn_id}: it is gone`);
-    const body = uploadBody(kept.request);
-    if (body) for (const record of recordsIn(kept.request, body)) records.push(record);
+    const stored = await execute('rawTurnBytes', { raw_turn_id });
+    if (!stored) throw new Error(`Cannot read transcript ${raw_turn_id}: it is gone`);
+    const body = uploadBody(stored.request);
+    if (body) for (const record of recordsIn(stored.request, body)) records.push(record);
   }
   return records;
 }

@@ -1,4 +1,4 @@
-/** What does a captured call say? Its messages as a chain of hashes, what it asked for, and what was answered. */
+/** Reads a captured call: its messages as a chain of hashes, what it asked for, and what was answered. */
 import { LRUCache } from 'lru-cache';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { boundedId } from '../capture/identity.ts';
@@ -25,7 +25,7 @@ import { messageOf, messageSlice } from './message-of.ts';
 import { type AnswerBytes, readAnswer } from './read-answer.ts';
 import type { Reader } from './reader.ts';
 
-/** What is known of a call without looking into its bodies. Instants are UTC with microseconds. */
+/** What is known of a call without reading its bodies. Instants are UTC with microseconds. */
 export type CallFacts = {
   format: FormatId | null; // null: none that we can read
   call_id: string;
@@ -40,10 +40,10 @@ export type CallFacts = {
 /** A request's decoded body with its pieces and their slice ids. */
 export type CutRequest = { body: Uint8Array; pieces: readonly Piece[]; ids: readonly string[] };
 
-/** What there is to read. `request` null: its body was not kept, or cannot be decoded, and `undecoded` then says why. */
+/** The bodies to be read. `request` null: its body was not stored, or cannot be decoded, and `undecoded` then says why. */
 export type CallBodies = { request: CutRequest | null; undecoded: string | null; answer: AnswerBytes | null };
 
-/** The answer on which a request goes on that does not repeat it. */
+/** The answer that a request continues without repeating it. */
 export type Preceding = { node_hash: string; depth: number };
 
 export type ReadTurn = CallNodes & {
@@ -55,25 +55,25 @@ export type ReadTurn = CallNodes & {
 };
 
 /**
- * What was read before. Messages by (format, parent, slices): the same objects come back, so what was hashed once is not hashed again.
- * `said` are some of them with what they say, and `texts` what calls say as system.
+ * A cache of what was read before. `messages` by (format, parent, slices): the same objects are returned, so nothing is hashed twice.
+ * `recent` are the latest messages by slice, `roles` those of slices, and `texts` the system prompts of calls.
  */
 export type ReadingMemory = {
   messages: LRUCache<string, LinkedMessage>;
   roles: LRUCache<string, MessageRole>;
-  said: LRUCache<string, Message>;
+  recent: LRUCache<string, Message>;
   texts: LRUCache<string, string>;
 };
 export const readingMemory = (messages = 50_000): ReadingMemory => ({
   messages: new LRUCache({ max: messages }),
   roles: new LRUCache({ max: messages }),
-  said: new LRUCache({ max: 256, maxSize: 8_388_608 }),
+  recent: new LRUCache({ max: 256, maxSize: 8_388_608 }),
   texts: new LRUCache({ max: 64, maxSize: 8_388_608, sizeCalculation: (text) => 2 * text.length + 1 }),
 });
 
 /**
- * Reads a call. Whatever its bodies hold, it answers: an unreadable request has no messages, an unreadable answer no leaf.
- * The same call gives the same nodes at any time, so they can be thrown away and made again.
+ * Reads a call. Whatever its bodies hold, there is a result: an unreadable request has no messages, an unreadable answer no leaf.
+ * The same call gives the same nodes at any time, so they can be deleted and made again.
  */
 export function readTurn(
   { formatById, priceOf }: Reader,
@@ -83,20 +83,20 @@ export function readTurn(
   preceding: Preceding | null = null,
 ): ReadTurn {
   const format = facts.format && formatById(facts.format);
-  const asked =
-    format && request ? readRequest(format, request, memory, preceding) : { ...nothing, unreadable: undecoded };
+  const parsed =
+    format && request ? readRequest(format, request, memory, preceding) : { ...emptyRequest, unreadable: undecoded };
   const { reply, unreadable: answer_unreadable } = format ? readAnswer(format, answer) : unknownFormat;
-  const unreadable = format ? asked.unreadable : unknownFormat.unreadable;
-  const tip = asked.messages.findLast(({ injected }) => injected === '') ?? null;
+  const unreadable = format ? parsed.unreadable : unknownFormat.unreadable;
+  const tip = parsed.messages.findLast(({ injected }) => injected === '') ?? null;
   const isRead = format && unreadable === null && request;
   const leaf = isRead && reply && reply.content.length > 0 ? leafOf(format, tip ?? preceding, reply) : null;
-  const { head } = asked;
+  const { head } = parsed;
   const model = reply?.model || (head?.model ?? '');
   const usage = reply?.usage ?? null;
   const { harness_id } = facts;
-  const said = head && { harness_id, ...head, ...asked.said, reply };
-  const { kind, judged } = said ? callPurpose(said) : noPurpose;
-  const surroundings = said && kind === 'main' ? surroundingsOf(said) : noSurroundings;
+  const traits = head && { harness_id, ...head, ...parsed.traits, reply };
+  const { kind, judged } = traits ? callPurpose(traits) : noPurpose;
+  const surroundings = traits && kind === 'main' ? surroundingsOf(traits) : noSurroundings;
   return {
     call: {
       tip_hash: tip?.node_hash ?? null,
@@ -114,7 +114,7 @@ export function readTurn(
       judged,
       ...surroundings,
     },
-    messages: asked.messages,
+    messages: parsed.messages,
     answer: leaf,
     call_id: facts.call_id,
     model,
@@ -130,12 +130,12 @@ export function readTurn(
     reply,
     unreadable,
     answer_unreadable,
-    asks_nothing: asked.asks_nothing,
-    own_slices: asked.own_slices,
+    asks_nothing: parsed.asks_nothing,
+    own_slices: parsed.own_slices,
   };
 }
 
-/** Anthropic's own word for the request; whatever a proxy between calls it stays out of it. */
+/** Anthropic's own id of the request; ids that a proxy in between gives are not in it. */
 const requestIdOf = (answer: AnswerBytes | null): string => (answer && headerOf(answer.headers, 'request-id')) ?? '';
 
 /** The body under its content coding; null, with the reason, when it cannot be decoded whole. */
@@ -165,13 +165,13 @@ export function requestHead(
   });
 }
 
-type Asked = Pick<ReadTurn, 'messages' | 'unreadable' | 'own_slices' | 'asks_nothing'> & {
+type ParsedCall = Pick<ReadTurn, 'messages' | 'unreadable' | 'own_slices' | 'asks_nothing'> & {
   head: RequestHead | null;
-  said: Pick<CallTraits, 'system' | 'first' | 'last'>;
+  traits: Pick<CallTraits, 'system' | 'first' | 'last'>;
 };
-const nothing: Asked = {
+const emptyRequest: ParsedCall = {
   ...{ messages: [], unreadable: null, own_slices: [], asks_nothing: false },
-  ...{ head: null, said: noTraits },
+  ...{ head: null, traits: noTraits },
 };
 const noPurpose = { kind: 'main', judged: '' } as const;
 const unknownFormat = { reply: null, unreadable: 'Cannot read the call: it is in no format that is known here' };
@@ -181,7 +181,7 @@ function readRequest(
   { body, pieces, ids }: CutRequest,
   memory: ReadingMemory,
   preceding: Preceding | null,
-): Asked {
+): ParsedCall {
   try {
     const skeleton = skeletonOf(body, pieces);
     assertNotTooMany(format, skeleton, pieces);
@@ -193,28 +193,28 @@ function readRequest(
       ? joinedAnswers(format, elements, memory)
       : { slices: elements, joined: [] };
     if (format.asksNothing(skeleton, { messages: outside.length + elements.length }))
-      return { ...nothing, asks_nothing: true };
+      return { ...emptyRequest, asks_nothing: true };
     const all = [...outside, ...slices];
     const system = pieces.flatMap(({ section, start, end }, index) =>
       section === 'system' ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }] : [],
     );
-    const read = (slice: Slice) => saidIn(format, slice, memory);
+    const read = (slice: Slice) => messageIn(format, slice, memory);
     return {
       head: requestHead(format, skeleton, { pieces }),
-      said: traitsOf({ format, skeleton, system, messages: all, read }, memory.texts),
+      traits: traitsOf({ format, skeleton, system, messages: all, read }, memory.texts),
       messages: linked(format, all, memory, preceding),
       unreadable: null,
       own_slices: [...outside, ...joined],
       asks_nothing: false,
     };
   } catch (error) {
-    if (error instanceof Unreadable) return { ...nothing, unreadable: error.message };
+    if (error instanceof Unreadable) return { ...emptyRequest, unreadable: error.message };
     throw error;
   }
 }
 
 /** Each is a row and a slice, written while all other turns wait; no model reads as many. */
-const MOST_MESSAGES = 20_000;
+const MAX_MESSAGES = 20_000;
 
 /** @throws {Unreadable} */
 function assertNotTooMany(
@@ -222,8 +222,8 @@ function assertNotTooMany(
   skeleton: Record<string, unknown>,
   pieces: readonly Piece[],
 ): void {
-  if (messagesKey && countIn(messagesKey, skeleton, pieces) > MOST_MESSAGES)
-    throw new Unreadable(`Cannot read the request: it has more than ${MOST_MESSAGES} messages`);
+  if (messagesKey && countIn(messagesKey, skeleton, pieces) > MAX_MESSAGES)
+    throw new Unreadable(`Cannot read the request: it has more than ${MAX_MESSAGES} messages`);
 }
 
 /** How many elements a top-level array has, whether or not it was cut. */
@@ -248,7 +248,7 @@ function ownSlice(message: Message): OwnSlice {
   return { slice_id: sliceId(bytes), bytes };
 }
 
-/** Neighbouring elements of the assistant's become one message, in a slice of its own. */
+/** Adjacent elements of the assistant become one message, in a slice of its own. */
 function joinedAnswers(
   format: WireFormat,
   elements: readonly Slice[],
@@ -271,7 +271,7 @@ function joinedAnswers(
   return { slices, joined };
 }
 
-/** Neighbours of the assistant's together, everything else alone. */
+/** Groups of adjacent members of the assistant; each other member is a group of its own. */
 function runs<T>(members: readonly T[], roleOf: (member: T) => MessageRole): T[][] {
   const out: T[][] = [];
   let before: MessageRole | null = null;
@@ -300,28 +300,28 @@ function linked(
   return slices.map((slice) => {
     const key: string = `${format.id} ${spine?.node_hash ?? ''} ${slice.slice_id}`;
     const message: LinkedMessage =
-      memory.messages.get(key) ?? link(format, saidIn(format, slice, memory), spine, slice.slice_id);
+      memory.messages.get(key) ?? link(format, messageIn(format, slice, memory), spine, slice.slice_id);
     memory.messages.set(key, message);
     if (message.injected === '') spine = message;
     return message;
   });
 }
 
-/** The message in a slice; the latest are remembered, since a call's purpose is told by its ends. */
-function saidIn(format: WireFormat, slice: Slice, { said }: ReadingMemory): Message {
+/** The message in a slice; the latest are cached, since the purpose of a call shows at the ends of its conversation. */
+function messageIn(format: WireFormat, slice: Slice, { recent }: ReadingMemory): Message {
   const key = `${format.id} ${slice.slice_id}`;
-  const known = said.get(key);
+  const known = recent.get(key);
   if (known) return known;
   const bytes = bytesOf(slice);
   const message = messageOf(format, bytes);
-  said.set(key, message, { size: bytes.byteLength + 1 });
+  recent.set(key, message, { size: bytes.byteLength + 1 });
   return message;
 }
 
 const bytesOf = (slice: Slice): Uint8Array =>
   'bytes' in slice ? slice.bytes : slice.body.subarray(slice.start, slice.end);
 
-/** A message on the node it hangs on; `after` is null for a root. */
+/** Links a message to its parent node; `after` is null for a root. */
 function link(format: WireFormat, message: Message, after: Preceding | null, slice_id: string | null): LinkedMessage {
   const injected = slice_id === null ? '' : injectedKind(message);
   const [node] = chain([{ canonical: canonicalContent(echoed(format, message)), injected }], {

@@ -1,4 +1,4 @@
-/** What must be known to read a call? Wire formats and prices: handed in, so that a mended reducer or an operator's prices take effect everywhere. */
+/** What reading a call depends on: wire formats and prices, passed in so that a fixed reducer or an operator's prices apply everywhere. */
 import { type PriceOf, priceOf } from '../derive/prices.ts';
 import type { FormatId } from '../model/provider.ts';
 import type { WireFormat } from '../provider/format.ts';

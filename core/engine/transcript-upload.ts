@@ -1,4 +1,4 @@
-/** What does an uploaded transcript say of itself? Whose file it is, when its records were made, and under which identity it is kept. */
+/** What an uploaded transcript states of itself: whose file it is, when its records were made, and under which identity it is stored. */
 import { createHash } from 'node:crypto';
 import { boundedId, identityOf } from '../capture/identity.ts';
 import { storable } from '../derive/storable.ts';
@@ -9,19 +9,19 @@ import { faultOf, id, label, labelsOf, tooDeepMetadata } from './ingest-envelope
 import { instantIn } from './ingest-times.ts';
 import { recordsIn, type UploadBody, uploadBody } from './transcript-records.ts';
 
-/** `malformed`: there is no transcript in it, and why; the sentence quotes no value. */
+/** `malformed`: the body holds no transcript; `error` says why and quotes no value. */
 export type ReadUpload =
   | { kind: 'malformed'; error: string }
   | {
       kind: 'upload';
       request_id: string; // its identity
       identity: Identity;
-      told: TranscriptSummary;
+      summary: TranscriptSummary;
       requested_at: string; // its earliest record
       last_byte_at: string; // its latest
     };
 
-/** @param now when it came, for a file none of whose records has a time. @param subject who sends, as a trusted gateway has it */
+/** @param now when it came, for a file none of whose records has a time. @param subject the sender, as a trusted gateway names it */
 export function readUpload(
   body: Uint8Array,
   { now, subject }: { now: () => string; subject: string | null },
@@ -34,32 +34,35 @@ export function readUpload(
   if (data.part && data.part.index >= data.part.count) return malformed('part.index is not below part.count');
   if (tooDeepMetadata(body, members.get('session'))) return malformed('session.harness_metadata is nested too deep');
 
-  const came = now();
-  const read = recordTimes(body, upload, came);
-  if (!read) return malformed('it is no JSON');
+  const receivedAt = now();
+  const times = recordTimes(body, upload, receivedAt);
+  if (!times) return malformed('it is no JSON');
   const identity = identityIn(document, subject);
-  const told: TranscriptSummary = {
+  const summary: TranscriptSummary = {
     main: identity.thread_id === '',
     agent_id: identity.thread_id,
     agent_type: label(data.agent_type),
     description: phrase(data.description),
     tool_use_id: phrase(data.tool_use_id).trim(),
     kind: boundedId(id(data.kind)),
-    ...read,
+    ...times,
     ...(data.part && { part: { ...data.part, file_sha256: data.part.file_sha256.toLowerCase() } }),
   };
   const { start = 0, end = 0 } = members.get('records') ?? {};
   return {
     kind: 'upload',
-    request_id: transcriptKey(identity, told, body.subarray(start, end)),
+    request_id: transcriptKey(identity, summary, body.subarray(start, end)),
     identity,
-    told,
-    requested_at: told.first_at ?? came,
-    last_byte_at: told.last_at ?? came,
+    summary,
+    requested_at: summary.first_at ?? receivedAt,
+    last_byte_at: summary.last_at ?? receivedAt,
   };
 }
 
-const malformed = (why: string): ReadUpload => ({ kind: 'malformed', error: `Cannot read the transcript: ${why}` });
+const malformed = (reason: string): ReadUpload => ({
+  kind: 'malformed',
+  error: `Cannot read the transcript: ${reason}`,
+});
 
 /** A sub-agent's thread is named by its id, as over the wire. */
 function identityIn(document: Fields, subject: string | null): Identity {
@@ -69,37 +72,37 @@ function identityIn(document: Fields, subject: string | null): Identity {
   return identityOf({ headers: [], project: '', envelope, thread_id: id(document.agent_id) }, null);
 }
 
-const phrase = (told: unknown): string => storable(text(told).slice(0, MAX_PHRASE));
+const phrase = (input: unknown): string => storable(text(input).slice(0, MAX_PHRASE));
 const MAX_PHRASE = 4096;
 
-/** A clock may be wrong, but hardly by more; such a session would stand before all others for ever. */
+/** A clock may be wrong, but hardly by more; a session beyond that would be listed before all others for ever. */
 const AHEAD_YEARS = 10;
 
-/** null: a record is no JSON. What is no time, or is none of our age, is passed over. */
+/** null: a record is no JSON. What is no time, or is out of range, is skipped. */
 function recordTimes(
   body: Uint8Array,
   upload: UploadBody,
   now: string,
 ): Pick<TranscriptSummary, 'records' | 'first_at' | 'last_at'> | null {
-  const most = `${Number(now.slice(0, 4)) + AHEAD_YEARS}${now.slice(4)}`;
+  const latest = `${Number(now.slice(0, 4)) + AHEAD_YEARS}${now.slice(4)}`;
   let [records, first_at, last_at]: [number, string | null, string | null] = [0, null, null];
   try {
     for (const record of recordsIn(body, upload)) {
       records += 1;
       const at = isFields(record) ? instantIn(record.timestamp) : null;
-      if (at === null || at > most) continue;
+      if (at === null || at > latest) continue;
       if (first_at === null || at < first_at) first_at = at;
       if (last_at === null || at > last_at) last_at = at;
     }
   } catch {
-    return null; // the parser's own words quote the text
+    return null; // the parser's own message quotes the text
   }
   return { records, first_at, last_at };
 }
 
 /**
- * The same for the same content of the same file, so that it is kept once. Whether it is the main file is told apart from the name of
- * an agent; '' and `started` are one lifecycle. A part is another record than the whole file. (Seed, derivation rule 5.)
+ * The same for the same content of the same file, so that it is stored once. Whether it is the main file is stated apart from the id of
+ * an agent; '' and `started` are one lifecycle. A part is another record than the whole file.
  */
 function transcriptKey(
   { harness_id, harness_session_id }: Identity,

@@ -1,4 +1,4 @@
-/** How does an uploaded transcript get into the log? Read, cut at its records and committed before its sender hears of it. */
+/** Stores uploaded transcripts: each is read, cut at its records and committed before its sender gets the verdict. */
 import { instantNow } from '../capture/clock.ts';
 import { headerTemplate } from '../capture/header-template.ts';
 import { makeRecipe } from '../capture/recipe.ts';
@@ -15,9 +15,9 @@ import type { LooseSlice } from './prepare-exchange.ts';
 import { type ReadUpload, readUpload } from './transcript-upload.ts';
 
 export type TranscriptWriter = {
-  /** @param subject who sends, where that is believed. @throws {DatabaseError} the database refuses it: a fault of ours */
+  /** @param subject the sender, where a gateway is trusted to name it. @throws {DatabaseError} the database refuses it: a bug here */
   append(body: Uint8Array, subject: string | null): Promise<TranscriptVerdict>;
-  /** Resolves when nothing is on its way. */
+  /** Resolves when no transcript is in flight. */
   idle(): Promise<void>;
 };
 
@@ -32,7 +32,7 @@ const DATA_EXCEPTION = '22'; // the class of SQLSTATEs
 
 export function openTranscripts({ database, now = instantNow, committed }: Deps): TranscriptWriter {
   const newSlices = openNewSlices(database);
-  const onTheWay = new Set<Promise<unknown>>();
+  const inFlight = new Set<Promise<unknown>>();
 
   const appended = async (body: Uint8Array, subject: string | null): Promise<TranscriptVerdict> => {
     const read = readUpload(body, { now, subject });
@@ -42,9 +42,9 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
       const { raw_turn_id, session_id, deduped } = await newSlices.storing(slices, (fresh) =>
         stored(() => database.execute('appendTranscript', { turn, ...fresh })),
       );
-      if (!deduped) newSlices.stored(slices); // where nothing was new, none of them was put
+      if (!deduped) newSlices.stored(slices); // where nothing was new, no slice was stored
       committed?.();
-      return { kind: 'accepted', raw_turn_id, session_id, deduped, told: read.told };
+      return { kind: 'accepted', raw_turn_id, session_id, deduped, told: read.summary };
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
       if (error.transient)
@@ -60,16 +60,16 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
   return {
     append: (body, subject) => {
       const verdict = appended(body, subject);
-      onTheWay.add(verdict);
-      return verdict.finally(() => onTheWay.delete(verdict));
+      inFlight.add(verdict);
+      return verdict.finally(() => inFlight.delete(verdict));
     },
     idle: async () => {
-      while (onTheWay.size > 0) await Promise.allSettled(onTheWay);
+      while (inFlight.size > 0) await Promise.allSettled(inFlight);
     },
   };
 }
 
-/** Where the same has been stored at the same time, the database finds it when it is asked once more. */
+/** Stores a transcript. Where the same one has been stored meanwhile, the second attempt finds it. */
 async function stored(store: () => Promise<StoredTranscript>): Promise<StoredTranscript> {
   try {
     return await store();
@@ -82,7 +82,7 @@ async function stored(store: () => Promise<StoredTranscript>): Promise<StoredTra
 /** The body as a record of the log, with all the slices that it refers to. */
 function toStore(
   body: Uint8Array,
-  { request_id, identity, told, requested_at, last_byte_at }: Extract<ReadUpload, { kind: 'upload' }>,
+  { request_id, identity, summary, requested_at, last_byte_at }: Extract<ReadUpload, { kind: 'upload' }>,
 ): { turn: TurnRecord; slices: LooseSlice[] } {
   const pieces = sliceTranscript(body).map(({ section, start, end }) => {
     const bytes = body.subarray(start, end);
@@ -110,7 +110,7 @@ function toStore(
     response_headers: null,
     request: { roots, depth, bytes: body.byteLength, digest: sliceId(body) },
     response: { slice: null, bytes: 0, digest: null },
-    meta: { transcript: told },
+    meta: { transcript: summary },
   };
   return { turn, slices: [...pieces, ...pages, { slice_id: template, bytes }] };
 }

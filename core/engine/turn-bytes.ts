@@ -1,4 +1,4 @@
-/** What did a raw turn consist of, put together from slices that were each checked? */
+/** The bytes of a raw turn, put together from slices that were each checked. */
 import { headersFrom } from '../capture/header-template.ts';
 import { idsIn, readRecipe } from '../capture/recipe.ts';
 import type { RawTurnBytes } from '../db/read/raw-turn-bytes.ts';
@@ -9,12 +9,12 @@ import { BadSlice, type CheckedSlices } from './checked-slices.ts';
 export async function checkedTurnBytes(parts: TurnParts, slices: CheckedSlices): Promise<RawTurnBytes> {
   const recipe = { roots: idsIn(parts.request_pages), depth: parts.request_page_depth };
   const pieces = await slices(await readRecipe(recipe, slices));
-  const one = async (id: string | null) => (id === null ? null : ((await slices([id]))[0] ?? null));
+  const sliceBytes = async (id: string | null) => (id === null ? null : ((await slices([id]))[0] ?? null));
   return {
     request: joined(pieces),
-    response: await one(parts.response_slice),
-    request_headers: headersIn(await one(parts.request_header_template), parts, 'request') ?? [],
-    response_headers: headersIn(await one(parts.response_header_template), parts, 'response'),
+    response: await sliceBytes(parts.response_slice),
+    request_headers: headersIn(await sliceBytes(parts.request_header_template), parts, 'request') ?? [],
+    response_headers: headersIn(await sliceBytes(parts.response_header_template), parts, 'response'),
   };
 }
 

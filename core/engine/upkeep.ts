@@ -1,10 +1,10 @@
-/** What does the engine do when nothing else is to be done? It sweeps the embedded database, which has no autovacuum. */
+/** Upkeep while the engine is idle: sweeps the embedded database, which has no autovacuum. */
 import type { Database } from '../db/database.ts';
 import type { Logger } from '../log.ts';
 
 const LOOK_MS = 60_000;
 
-/** Looks once a minute until the signal; a look while sessions wait for derivation is put off to the next. */
+/** Runs once a minute until the signal; skipped while sessions wait for derivation. */
 export function runUpkeep({ database, log, signal }: { database: Database; log: Logger; signal: AbortSignal }): void {
   if (database.kind === 'server') return;
   const look = async () => {

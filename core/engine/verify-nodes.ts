@@ -1,4 +1,4 @@
-/** Do a session's nodes say what its turns say? All turns are read again, in memory, and every node and call is held against that. */
+/** Verifies that a session's nodes match its turns: all turns are read again, in memory, and every node and call is compared with that. */
 import type { Database, OperationArgs, OperationName, OperationResult } from '../db/database.ts';
 import type { NewReading } from '../db/derive/replace-nodes.ts';
 import type { StoredCall, StoredNode } from '../db/read/node-chain.ts';
@@ -11,24 +11,24 @@ import { rereadSession } from './reread-session.ts';
 import { checkedTurnBytes } from './turn-bytes.ts';
 import type { Break } from './verify-turns.ts';
 
-/** `outdated`: nodes and calls that the formats of now make otherwise out of the same bytes. That is no tampering. */
+/** `outdated`: nodes and calls that today's formats make otherwise out of the same bytes. That is no tampering. */
 export type NodesVerified = { nodes: number; outdated: number };
 
-type Heard = {
-  /** The session waits to be read again, or older rules made it: then no difference tells of tampering. */
+type CheckOptions = {
+  /** The session waits to be read again, or older rules made it: then no difference is a sign of tampering. */
   outdated: boolean;
-  broken: (found: Break) => void;
+  onBreak: (found: Break) => void;
 };
 
 const PAGE = 500;
 
-/** What stands of turns that came in after the reading is left alone. @throws {BadSlice} a turn cannot be read again */
+/** What is stored of turns that came in after the reading is not checked. @throws {BadSlice} a turn cannot be read again */
 export async function verifyNodes(
   database: Database,
   reader: Reader,
   slices: CheckedSlices,
   session_id: string,
-  { outdated, broken }: Heard,
+  { outdated, onBreak }: CheckOptions,
 ): Promise<NodesVerified> {
   const { waits, ...reading } = await readingOf(database, reader, slices, session_id);
   const compared = await compareNodes(database, reading, slices);
@@ -37,21 +37,21 @@ export async function verifyNodes(
   const sum: NodesVerified = { nodes: compared.nodes, outdated: calls.changed.size };
   for (const { certain, ...found } of differences) {
     if (!outdated && !waits && (certain || !calls.changed.has(found.raw_turn_id)))
-      broken({ ...found, session_seq: null });
+      onBreak({ ...found, session_seq: null });
     else sum.outdated += 1;
   }
   return sum;
 }
 
-/** `certain`: no reading of the turn, of whatever version, leaves it so. */
+/** `certain`: no reading of the turn, of whatever version, results in it. */
 type Difference = Pick<Break, 'check' | 'node_hash' | 'what'> & { raw_turn_id: number; certain: boolean };
 
-/** `waits`: transcripts have come of which nothing has been derived yet. `elsewhere`: nodes of history that another session holds. */
+/** `waits`: transcripts have come in that nothing was derived from yet. `elsewhere`: nodes of history that another session holds. */
 type Reading = NewReading & { waits: boolean; elsewhere: ReadonlySet<string> };
 
 /**
- * What reading the session again would put in place. It asks as a rebuild does, so that both read alike; but bytes come from slices
- * that were checked, and what it would write is kept here.
+ * What reading the session again would store. It queries as a rebuild does, so that both read alike; but bytes come from slices that
+ * were checked, and what a rebuild would write is collected here.
  */
 async function readingOf(
   database: Database,
@@ -76,17 +76,23 @@ async function readingOf(
   await rereadSession({ ...database, execute }, reader, session_id);
   const [reading] = readings;
   if (!reading) throw new Error('Cannot hold nodes against their turns: reading them gave nothing');
-  const told = await storedTranscripts({ execute }, reader, session_id);
+  const transcripts = await storedTranscripts({ execute }, reader, session_id);
   const nodes = new Map(reading.nodes.map((node) => [node.node_hash, node]));
-  for (const node of told.nodes) {
+  for (const node of transcripts.nodes) {
     const wire = nodes.get(node.node_hash);
     if (!wire || ownsAnswer(node, wire)) nodes.set(node.node_hash, node);
   }
-  const read_up_to = Math.max(reading.read_up_to, told.read_up_to);
-  return { ...reading, read_up_to, nodes: [...nodes.values()], waits: told.waits, elsewhere: new Set(told.elsewhere) };
+  const read_up_to = Math.max(reading.read_up_to, transcripts.read_up_to);
+  return {
+    ...reading,
+    read_up_to,
+    nodes: [...nodes.values()],
+    waits: transcripts.waits,
+    elsewhere: new Set(transcripts.elsewhere),
+  };
 }
 
-/** As nodes are written (put-nodes.ts): what the wire only repeats of an answer stays with the call that it was billed for. */
+/** The rule of put-nodes.ts: an answer that the wire only repeats stays with the call that it was billed for. */
 const ownsAnswer = (node: PlacedNode, wire: PlacedNode): boolean => node.role === 'assistant' && wire.slice_id !== null;
 
 type Compared = { nodes: number; differences: Difference[]; missing: ReadonlySet<string> };
@@ -96,8 +102,8 @@ async function compareNodes(
   { session_id, read_up_to, nodes, elsewhere }: Omit<Reading, 'waits'>,
   slices: CheckedSlices,
 ): Promise<Compared> {
-  const wanted = new Map(nodes.map((node) => [node.node_hash, node]));
-  const missing = new Set(wanted.keys());
+  const expectedNodes = new Map(nodes.map((node) => [node.node_hash, node]));
+  const missing = new Set(expectedNodes.keys());
   const differences: Difference[] = [];
   let count = 0;
   for (let after: string | null = null, more = true; more; ) {
@@ -106,7 +112,7 @@ async function compareNodes(
       missing.delete(node.node_hash);
       if (node.turn_counts && node.raw_turn_id > read_up_to) continue;
       count += 1;
-      const found = differenceOf(node, wanted.get(node.node_hash), elsewhere) ?? (await badSlice(node, slices));
+      const found = differenceOf(node, expectedNodes.get(node.node_hash), elsewhere) ?? (await badSlice(node, slices));
       const { node_hash, raw_turn_id } = node;
       if (found) differences.push({ check: 'node', node_hash, raw_turn_id, ...found });
     }
@@ -114,7 +120,7 @@ async function compareNodes(
     more = page.length === PAGE;
   }
   for (const node_hash of missing) {
-    const raw_turn_id = wanted.get(node_hash)?.raw_turn_id ?? 0;
+    const raw_turn_id = expectedNodes.get(node_hash)?.raw_turn_id ?? 0;
     differences.push({ check: 'node', node_hash, raw_turn_id, what: 'the node is gone', certain: false });
   }
   return { nodes: count, differences, missing };
@@ -122,15 +128,19 @@ async function compareNodes(
 
 type Wrong = Pick<Difference, 'what' | 'certain'>;
 
-function differenceOf(node: StoredNode, again: PlacedNode | undefined, elsewhere: ReadonlySet<string>): Wrong | null {
+function differenceOf(
+  node: StoredNode,
+  expected: PlacedNode | undefined,
+  elsewhere: ReadonlySet<string>,
+): Wrong | null {
   if (!node.parent_stands && !elsewhere.has(node.parent_hash ?? ''))
     return { what: 'the node that it hangs on is gone', certain: true };
-  if (!again) return { what: 'no turn says it', certain: false };
-  const column = NODE_COLUMNS.find((name) => node[name] !== stored(again[name]));
+  if (!expected) return { what: 'no turn says it', certain: false };
+  const column = NODE_COLUMNS.find((name) => node[name] !== stored(expected[name]));
   return column ? { what: `its ${column} is not what the turn says`, certain: false } : null;
 }
 
-/** Whatever the turn consists of was checked with it; but messages that no body holds as a piece have slices of their own. */
+/** The slices of the turn itself were checked with it; but messages that no body holds as a piece have slices of their own. */
 async function badSlice({ slice_id }: StoredNode, slices: CheckedSlices): Promise<Wrong | null> {
   if (slice_id === null) return null;
   try {
@@ -142,47 +152,47 @@ async function badSlice({ slice_id }: StoredNode, slices: CheckedSlices): Promis
   }
 }
 
-/** `changed`: turns that the formats of now read otherwise. */
+/** `changed`: turns that today's formats read otherwise. */
 type ComparedCalls = { differences: Difference[]; changed: Set<number> };
 
 /**
- * A call that is read otherwise now names a node that does not stand yet, or none. One that names another node than the one that
- * stands for it was edited.
+ * A call that is read otherwise now names a node that is not stored yet, or none. One that names another node although the expected one
+ * is stored was edited.
  */
 async function compareCalls(
   { execute }: Pick<Database, 'execute'>,
   { session_id, read_up_to, calls }: NewReading,
   missing: ReadonlySet<string>,
 ): Promise<ComparedCalls> {
-  const wanted = new Map(calls.map((call) => [call.raw_turn_id, call]));
+  const expectedCalls = new Map(calls.map((call) => [call.raw_turn_id, call]));
   const differences: Difference[] = [];
   const changed = new Set<number>();
-  const differs = (raw_turn_id: number, what: string) =>
+  const addDifference = (raw_turn_id: number, what: string) =>
     differences.push({ check: 'call', node_hash: null, raw_turn_id, what, certain: true });
   for (let after = 0, more = true; more; ) {
     const page: StoredCall[] = await execute('callChain', { session_id, after, limit: PAGE });
     for (const call of page) {
       const { raw_turn_id } = call;
-      const again = wanted.get(raw_turn_id);
-      wanted.delete(raw_turn_id);
+      const expected = expectedCalls.get(raw_turn_id);
+      expectedCalls.delete(raw_turn_id);
       if (call.turn_counts && raw_turn_id > read_up_to) continue;
       const edited = (column: 'tip_hash' | 'leaf_hash') =>
-        again?.[column] && call[column] && again[column] !== call[column] && !missing.has(again[column]);
-      if (!again) differs(raw_turn_id, 'its call stands in a session that the turn does not belong to');
-      else if (!call.tip_stands) differs(raw_turn_id, 'the node of the last message of its request is gone');
-      else if (!call.leaf_stands) differs(raw_turn_id, 'the node of its answer is gone');
-      else if (edited('tip_hash')) differs(raw_turn_id, "its call's tip_hash is not what the turn says");
-      else if (edited('leaf_hash')) differs(raw_turn_id, "its call's leaf_hash is not what the turn says");
-      else if (CALL_COLUMNS.some((name) => call[name] !== stored(again[name]))) changed.add(raw_turn_id);
+        expected?.[column] && call[column] && expected[column] !== call[column] && !missing.has(expected[column]);
+      if (!expected) addDifference(raw_turn_id, 'its call stands in a session that the turn does not belong to');
+      else if (!call.tip_stands) addDifference(raw_turn_id, 'the node of the last message of its request is gone');
+      else if (!call.leaf_stands) addDifference(raw_turn_id, 'the node of its answer is gone');
+      else if (edited('tip_hash')) addDifference(raw_turn_id, "its call's tip_hash is not what the turn says");
+      else if (edited('leaf_hash')) addDifference(raw_turn_id, "its call's leaf_hash is not what the turn says");
+      else if (CALL_COLUMNS.some((name) => call[name] !== stored(expected[name]))) changed.add(raw_turn_id);
     }
     after = page.at(-1)?.raw_turn_id ?? after;
     more = page.length === PAGE;
   }
-  for (const raw_turn_id of wanted.keys()) differs(raw_turn_id, 'its call is gone');
+  for (const raw_turn_id of expectedCalls.keys()) addDifference(raw_turn_id, 'its call is gone');
   return { differences, changed };
 }
 
-/** As the database gives it back. */
+/** The value as the database returns it. */
 const stored = (value: PlacedNode[keyof PlacedNode] | PlacedRow[keyof PlacedRow]) =>
   typeof value === 'string' ? storable(value) : value;
 

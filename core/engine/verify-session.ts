@@ -1,4 +1,4 @@
-/** Is a session as it was written? Its log first, then what was read in it; with the place of everything that does not match. */
+/** Verifies that a session is as it was written: its log first, then what was read in it; with the position of each mismatch. */
 import type { Database } from '../db/database.ts';
 import type { ChainHead } from '../db/read/turn-chain.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
@@ -10,7 +10,7 @@ import { type Break, type TurnsVerified, verifyTurns } from './verify-turns.ts';
 export type SessionVerified = TurnsVerified &
   NodesVerified & {
     session_id: string;
-    nodes_checked: boolean; // false: the log itself is broken, so that nothing can be held against it
+    nodes_checked: boolean; // false: the log itself is broken, so that nothing can be compared with it
     breaks: number;
     first_breaks: Break[]; // in order; the log's before those of nodes
   };
@@ -21,7 +21,7 @@ const NAMED_BREAKS = 20;
 const ATTEMPTS = 5;
 
 /**
- * Null: there is no such session. What looks broken is looked at again when the session has moved meanwhile, since on a server the
+ * Null: there is no such session. What looks broken is verified again when the session has changed meanwhile, since on a server the
  * service may go on.
  * @param head the hash of a last turn, written down earlier
  */
@@ -34,27 +34,27 @@ export async function verifySession(
   for (let attempt = 1; ; attempt += 1) {
     const before = await database.execute('chainHead', { session_id });
     if (!before) return null;
-    const verified = await look(verifier, before, head);
+    const verified = await verifyOnce(verifier, before, head);
     if (verified.breaks === 0 && (head === null || verified.has_head)) return verified;
     const after = await database.execute('chainHead', { session_id });
     if (attempt === ATTEMPTS || JSON.stringify(after) === JSON.stringify(before)) return verified;
   }
 }
 
-async function look(verifier: Verifier, before: ChainHead, wanted: string | null): Promise<SessionVerified> {
+async function verifyOnce(verifier: Verifier, before: ChainHead, wanted: string | null): Promise<SessionVerified> {
   const { database, reader, slices } = verifier;
   const { session_id, derive_version, from_scratch } = before;
   const first_breaks: Break[] = [];
   let breaks = 0;
-  const broken = (found: Break) => {
+  const onBreak = (found: Break) => {
     breaks += 1;
     if (first_breaks.length < NAMED_BREAKS) first_breaks.push(found);
   };
   const head = async () => (await database.execute('chainHead', { session_id })) ?? before;
-  const turns = await verifyTurns(database, slices, head, { wanted, broken });
+  const turns = await verifyTurns(database, slices, head, { wanted, onBreak });
   const outdated = from_scratch || (derive_version !== null && derive_version < DERIVE_VERSION);
   const nodes =
-    breaks > 0 ? null : await readable(verifyNodes(database, reader, slices, session_id, { outdated, broken }));
+    breaks > 0 ? null : await readable(verifyNodes(database, reader, slices, session_id, { outdated, onBreak }));
   return {
     session_id,
     ...turns,
@@ -65,7 +65,7 @@ async function look(verifier: Verifier, before: ChainHead, wanted: string | null
   };
 }
 
-/** A correction may have brought in a turn whose bytes are broken; that is told of the session in whose chain it stands. */
+/** A correction may have brought in a turn whose bytes are broken; that is reported for the session in whose chain it is. */
 const readable = (verified: Promise<NodesVerified>): Promise<NodesVerified | null> =>
   verified.catch((error: unknown) => {
     if (error instanceof BadSlice) return null;

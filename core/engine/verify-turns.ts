@@ -1,4 +1,4 @@
-/** Is a session's log as it was written? Each turn's bytes against their digests, its columns against its hash, its hash against the next. */
+/** Verifies a session's log: each turn's bytes against their digests, its columns against its hash, its hash against the next turn. */
 
 import { sliceId } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
@@ -10,20 +10,20 @@ import { BadSlice, type CheckedSlices } from './checked-slices.ts';
 import { checkedTurnBytes } from './turn-bytes.ts';
 
 /**
- * What does not match, and where. `check`: which of the things that are checked failed. `session_seq` and `raw_turn_id` are null
- * where it is the session's own row.
+ * What does not match, and where. `check`: which check failed. `session_seq` and `raw_turn_id` are null where it is the session's
+ * own row.
  */
 export type Break = {
   check: 'session' | 'link' | 'bytes' | 'turn' | 'node' | 'call';
   session_seq: number | null;
   raw_turn_id: number | null;
   node_hash: string | null;
-  what: string; // a clause: never quotes what was said
+  what: string; // a clause: never quotes content
 };
 
 export type TurnsVerified = {
   turns: number;
-  purged: number; // places that a tombstone explains
+  purged: number; // positions that a tombstone explains
   bytes: number; // of bodies
   head_turn_hash: string | null; // as found
   has_head: boolean; // the wanted hash is in the chain
@@ -31,50 +31,50 @@ export type TurnsVerified = {
 
 const PAGE = 64;
 
-type Link = { session_seq: number; hash: string | null };
+type HashLink = { session_seq: number; hash: string | null };
 
 /**
- * Goes on after a break with what stands, so that each place is told once. Turns that come in meanwhile are checked as well.
- * @param head reads the session's row. @param wanted a head that somebody wrote down earlier
+ * After a break it continues with what is stored, so that each break is reported once. Turns that come in meanwhile are checked as well.
+ * @param head reads the session's row. @param wanted a head that was written down earlier
  */
 export async function verifyTurns(
   { execute }: Pick<Database, 'execute'>,
   slices: CheckedSlices,
   head: () => Promise<ChainHead>,
-  { wanted, broken }: { wanted: string | null; broken: (found: Break) => void },
+  { wanted, onBreak }: { wanted: string | null; onBreak: (found: Break) => void },
 ): Promise<TurnsVerified> {
   const sum: TurnsVerified = { turns: 0, purged: 0, bytes: 0, head_turn_hash: null, has_head: false };
-  const named = await head();
-  const { session_id } = named;
-  let row = named;
-  let last: Link = { session_seq: 0, hash: null };
+  const session = await head();
+  const { session_id } = session;
+  let row = session;
+  let last: HashLink = { session_seq: 0, hash: null };
   for (let more = true; more; ) {
     const page: ChainPage = await execute('turnChain', { session_id, after_seq: last.session_seq, limit: PAGE });
     const parts = await partsOf(execute, page);
-    const links = places(page);
-    for (const { turn, tombstone } of links) {
+    const entries = chainEntries(page);
+    for (const { turn, tombstone } of entries) {
       const link = linkOf(turn, tombstone);
       if (link.session_seq !== last.session_seq + 1) {
         const gap = { session_seq: last.session_seq + 1, raw_turn_id: null, node_hash: null };
-        broken({ check: 'link', ...gap, what: missing(last.session_seq + 1, link.session_seq - 1) });
+        onBreak({ check: 'link', ...gap, what: missing(last.session_seq + 1, link.session_seq - 1) });
       }
-      const wrong = wrongLink(last, turn, tombstone) ?? (turn && (await wrongTurn(turn, parts, slices, named, sum)));
+      const wrong = wrongLink(last, turn, tombstone) ?? (turn && (await wrongTurn(turn, parts, slices, session, sum)));
       const { session_seq } = link;
-      if (wrong) broken({ ...wrong, session_seq, raw_turn_id: turn?.raw_turn_id ?? null, node_hash: null });
+      if (wrong) onBreak({ ...wrong, session_seq, raw_turn_id: turn?.raw_turn_id ?? null, node_hash: null });
       if (turn) sum.turns += 1;
       else sum.purged += 1;
       sum.has_head ||= wanted !== null && link.hash === wanted;
       last = link;
     }
     row = page.more ? row : await head();
-    more = page.more || (links.length > 0 && row.turn_count > last.session_seq);
+    more = page.more || (entries.length > 0 && row.turn_count > last.session_seq);
   }
   const what = wrongRow(row, last);
-  if (what !== null) broken({ check: 'session', session_seq: null, raw_turn_id: null, node_hash: null, what });
+  if (what !== null) onBreak({ check: 'session', session_seq: null, raw_turn_id: null, node_hash: null, what });
   return { ...sum, head_turn_hash: last.hash };
 }
 
-function wrongRow({ turn_count, head_turn_hash }: ChainHead, last: Link): string | null {
+function wrongRow({ turn_count, head_turn_hash }: ChainHead, last: HashLink): string | null {
   if (last.session_seq !== turn_count)
     return `the session's row counts ${turn_count} turns, and the last one that stands is ${last.session_seq}`;
   return last.hash === head_turn_hash ? null : "the head in the session's row is not the hash of its last turn";
@@ -85,27 +85,27 @@ const missing = (from: number, to: number) =>
     ? 'this turn is gone, and no tombstone tells why'
     : `the turns up to ${to} are gone, and no tombstone tells why`;
 
-type Place = { turn: ChainedTurn | null; tombstone: Tombstone | null };
+type ChainEntry = { turn: ChainedTurn | null; tombstone: Tombstone | null };
 
-function places({ turns, tombstones }: ChainPage): Place[] {
-  const bySeq = new Map<number, Place>();
+function chainEntries({ turns, tombstones }: ChainPage): ChainEntry[] {
+  const bySeq = new Map<number, ChainEntry>();
   for (const tombstone of tombstones) bySeq.set(tombstone.session_seq, { turn: null, tombstone });
   for (const turn of turns) {
     const seq = turn.facts.session_seq;
     bySeq.set(seq, { turn, tombstone: bySeq.get(seq)?.tombstone ?? null });
   }
-  return [...bySeq.entries()].sort(([a], [b]) => a - b).map(([, place]) => place);
+  return [...bySeq.entries()].sort(([a], [b]) => a - b).map(([, entry]) => entry);
 }
 
-const linkOf = (turn: ChainedTurn | null, tombstone: Tombstone | null): Link => ({
+const linkOf = (turn: ChainedTurn | null, tombstone: Tombstone | null): HashLink => ({
   session_seq: turn?.facts.session_seq ?? tombstone?.session_seq ?? 0,
   hash: turn?.turn_hash ?? tombstone?.turn_hash ?? null,
 });
 
 type Wrong = Pick<Break, 'check' | 'what'>;
 
-/** After a gap there is nothing to hang on: the gap has been told. */
-function wrongLink(last: Link, turn: ChainedTurn | null, tombstone: Tombstone | null): Wrong | null {
+/** After a gap there is no hash to compare with: the gap itself has been reported. */
+function wrongLink(last: HashLink, turn: ChainedTurn | null, tombstone: Tombstone | null): Wrong | null {
   if (turn && tombstone) return { check: 'link', what: 'the turn stands although a tombstone says that it was purged' };
   const seq = turn?.facts.session_seq ?? tombstone?.session_seq;
   const prev = turn ? turn.prev_hash : (tombstone?.prev_hash ?? null);
@@ -119,36 +119,36 @@ async function wrongTurn(
   turn: ChainedTurn,
   parts: ReadonlyMap<number, TurnParts>,
   slices: CheckedSlices,
-  named: Pick<ChainHead, 'harness_id' | 'harness_session_id'>,
+  session: Pick<ChainHead, 'harness_id' | 'harness_session_id'>,
   sum: TurnsVerified,
 ): Promise<Wrong | null> {
   const { facts, raw_turn_id } = turn;
-  const own = parts.get(raw_turn_id);
-  if (!own) return { check: 'bytes', what: 'its row went away while it was read' };
-  const kept = await checkedTurnBytes(own, slices).catch((error: unknown) => {
+  const turnParts = parts.get(raw_turn_id);
+  if (!turnParts) return { check: 'bytes', what: 'its row went away while it was read' };
+  const bytes = await checkedTurnBytes(turnParts, slices).catch((error: unknown) => {
     if (error instanceof BadSlice) return error;
     throw error;
   });
-  if (kept instanceof BadSlice) return { check: 'bytes', what: kept.message };
-  sum.bytes += kept.request.byteLength + (kept.response?.byteLength ?? 0);
-  if (sliceId(kept.request) !== facts.request_digest)
+  if (bytes instanceof BadSlice) return { check: 'bytes', what: bytes.message };
+  sum.bytes += bytes.request.byteLength + (bytes.response?.byteLength ?? 0);
+  if (sliceId(bytes.request) !== facts.request_digest)
     return { check: 'bytes', what: 'the bytes of its request do not have its request_digest' };
-  if ((kept.response && sliceId(kept.response)) !== facts.response_digest)
+  if ((bytes.response && sliceId(bytes.response)) !== facts.response_digest)
     return { check: 'bytes', what: 'the bytes of its answer do not have its response_digest' };
-  if (hashOf(turn, kept) !== turn.turn_hash)
+  if (hashOf(turn, bytes) !== turn.turn_hash)
     return { check: 'turn', what: 'its columns and headers do not have its turn_hash' };
-  if (facts.harness_id !== named.harness_id || facts.harness_session_id !== named.harness_session_id)
+  if (facts.harness_id !== session.harness_id || facts.harness_session_id !== session.harness_session_id)
     return { check: 'session', what: "the session's row has other names than this turn" };
   return null;
 }
 
-/** null: what stands there cannot be hashed at all. */
-function hashOf({ prev_hash, facts }: ChainedTurn, kept: RawTurnBytes): string | null {
+/** null: what is stored cannot be hashed at all. */
+function hashOf({ prev_hash, facts }: ChainedTurn, bytes: RawTurnBytes): string | null {
   try {
     return turnHash(prev_hash, {
       ...facts,
-      request_headers_digest: headersDigest(kept.request_headers),
-      response_headers_digest: headersDigest(kept.response_headers),
+      request_headers_digest: headersDigest(bytes.request_headers),
+      response_headers_digest: headersDigest(bytes.response_headers),
     });
   } catch {
     return null; // a number that JSON does not know, put there by hand

@@ -1,10 +1,9 @@
-/** Is one action the same as another? A permission check shows a tool's input in words of its own; both are brought to one form. */
+/** The normal form of an action. A permission check shows a tool's input in words of its own; in this form the two can be compared. */
 
 const LONGEST = 2000;
 
 /**
  * Lower case, without a leading `$ `, without `$` and `"`, white space collapsed; at most 2,000 characters, well-formed.
- * (Reference section 4.6.)
  */
 export const normalAction = (action: string): string =>
   action

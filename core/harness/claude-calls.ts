@@ -1,4 +1,4 @@
-/** Which calls does Claude Code make beside the conversation, what do they judge, and what do they answer? */
+/** Claude Code's calls beside the conversation: their kinds, the actions that they judge, and what their answers hold. */
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { fields, isFields, parsed, text } from '../provider/json.ts';
@@ -6,13 +6,13 @@ import type { CallTraits, PermissionVerdict } from './harness.ts';
 import { isProbe, textOf, wordsOf } from './message-text.ts';
 
 /**
- * Reference section 4.4; the first that holds decides, and a call of which none holds is the conversation (DESIGN section 7).
+ * The kinds of calls: the first row that holds decides, and a call for which none holds is the conversation.
  *
  * | the call | kind |
  * | --- | --- |
  * | its system says "you are a security monitor"; at most 64 tokens, or its last message errs on the side of blocking | stage1 |
  * | the same otherwise | stage2 |
- * | at most 1 token, no tools (from any harness: `said.ts`) | probe |
+ * | at most 1 token, no tools (from any harness: `message-text.ts`) | probe |
  * | its last message begins with "[SUGGESTION MODE" | suggestion |
  * | no tools, its system shows `{"title"` | title-gen |
  * | no tools, its system holds "<conversation>" or its first message begins so | plan-name-gen |
@@ -20,9 +20,9 @@ import { isProbe, textOf, wordsOf } from './message-text.ts';
  * | its first message begins with "Web page content:" or "Perform a web search" | web-summary |
  * | its last message asks for a summary of the conversation so far, or its answer has the headings of one | compaction |
  *
- * Where nobody says which harness calls, only what no person and no application would say counts: a monitor that is to answer
- * with `<block>`, the mark of a suggestion, the headings of a summary. Of a call that streams and has tools, as the conversation
- * does, the title, the plan's name and the page are not asked for; a search runs with the provider's own tool and no other.
+ * When the harness is unknown, only what no person and no application would write counts: a monitor that is to answer with
+ * `<block>`, the mark of a suggestion, the headings of a summary. A call that streams and has tools, as the conversation does, is
+ * never one for a title, a plan's name or a page; a search has the provider's own tool and no other.
  */
 export function callKind(call: CallTraits): CallKind | null {
   const own = call.harness_id === 'claude';
@@ -61,15 +61,15 @@ function titleOrPlan(call: CallTraits): CallKind | null {
   return answersOnly(answer, 'name') ? 'offshoot:plan-name-gen' : null;
 }
 
-/** `{"<key>": …}` with no other key; of torn JSON, its beginning. An answer that a person asked for is seldom so bare. */
+/** `{"<key>": …}` with no other key; for torn JSON, its beginning decides. An answer to a person is seldom so bare. */
 function answersOnly(answer: string, key: string): boolean {
   if (!answer.startsWith('{') || !answer.slice(1).trimStart().startsWith(`"${key}"`)) return false;
-  const told = parsed(answer);
-  return told === undefined || (isFields(told) && Object.keys(told).length === 1);
+  const document = parsed(answer);
+  return document === undefined || (isFields(document) && Object.keys(document).length === 1);
 }
 
 function isWebSummary({ stream, tool_count, first }: CallTraits): boolean {
-  if (stream && tool_count > 1) return false; // before the message is looked at: so is every call of the conversation
+  if (stream && tool_count > 1) return false; // checked before the message is read, since it holds for every call of the conversation
   const words = wordsOf(first());
   if (words.startsWith('Perform a web search')) return true;
   return words.startsWith('Web page content:') && !(stream && tool_count > 0);
@@ -86,7 +86,7 @@ const FURTHER = [
   'All user messages',
   'Optional Next Step',
 ];
-/** What a conversation goes on from after a compaction. It quotes the call that made it. */
+/** The beginning of the message from which a conversation continues after a compaction. It quotes the call that requested the summary. */
 export const CONTINUATION = 'This session is being continued from a previous conversation';
 
 function isCompaction(call: CallTraits, own: boolean): boolean {
@@ -95,16 +95,16 @@ function isCompaction(call: CallTraits, own: boolean): boolean {
   return answer.includes(LEAD) && isHeading(answer, LEAD) && FURTHER.some((section) => isHeading(answer, section));
 }
 
-/** As the harness puts it. A person who asks for a summary of the conversation so far in passing gets an answer, no compaction. */
+/** Whether a message requests a summary as the harness does. A person who asks for one in passing gets an answer, no compaction. */
 function asksForSummary(words: string): boolean {
-  const asked = words.toLowerCase();
-  if (!asked.includes('summary of the conversation so far') || words.includes(CONTINUATION)) return false;
-  return INSTRUCTING.some((mark) => asked.includes(mark));
+  const lowered = words.toLowerCase();
+  if (!lowered.includes('summary of the conversation so far') || words.includes(CONTINUATION)) return false;
+  return INSTRUCTING.some((mark) => lowered.includes(mark));
 }
 
 const INSTRUCTING = ['your task is', 'create a ', '<analysis>', '<summary>', LEAD.toLowerCase()];
 
-/** At the beginning of a line, after no more than what makes it a heading: prose and source code may name it too. */
+/** Whether a heading stands at the beginning of a line, after heading marks only: prose and source code may contain it too. */
 function isHeading(answer: string, heading: string): boolean {
   for (let at = answer.indexOf(heading); at >= 0; at = answer.indexOf(heading, at + 1)) {
     const near = `${at > MARGIN ? '' : '\n'}${answer.slice(Math.max(at - MARGIN, 0), at)}`; // a line may be very long
@@ -115,18 +115,18 @@ function isHeading(answer: string, heading: string): boolean {
 
 const MARGIN = 20;
 
-/** How far back the parts of one check's transcript may lie: newer versions send them as messages of their own. */
+/** How many messages back the parts of one check's transcript may be: newer versions send them as messages of their own. */
 const FURTHEST_BACK = 8;
 const OPEN = '<transcript>';
 const CLOSE = '</transcript>';
 
-/** The last entry of the transcript that a check is shown; '' when there is none. (Reference section 4.6.) */
+/** The last entry of the transcript that a check is shown; '' when there is none. */
 export function judgedAction(call: CallTraits): string {
   const blocks: string[] = [];
   for (let back = 0; back <= FURTHEST_BACK; back++) {
     const message = call.last(back);
     if (!message) break;
-    blocks.unshift(...message.content.flatMap(({ type, text: said }) => (type === 'text' && said ? [said] : [])));
+    blocks.unshift(...message.content.flatMap(({ type, text: words }) => (type === 'text' && words ? [words] : [])));
     const closed = blocks.findLastIndex((block) => block.trimStart().startsWith(CLOSE));
     if (closed > 0) return entry(blocks[closed - 1] ?? '');
     const whole = blocks.findLast((block) => block.includes(OPEN));
@@ -137,8 +137,8 @@ export function judgedAction(call: CallTraits): string {
 
 /** An entry is `Tool input`, or JSON `{"Tool": input}`. */
 function entry(block: string): string {
-  const told = block.trimStart().startsWith('{') ? parsed(block.trim()) : undefined;
-  const [[tool, input] = ['', '']] = isFields(told) ? Object.entries(told) : [];
+  const document = block.trimStart().startsWith('{') ? parsed(block.trim()) : undefined;
+  const [[tool, input] = ['', '']] = isFields(document) ? Object.entries(document) : [];
   if (tool === '') return block;
   return `${tool} ${typeof input === 'string' ? input : JSON.stringify(input)}`;
 }
@@ -152,7 +152,7 @@ const TOOL_LINE = new RegExp(
 );
 const LINES_BACK = 10;
 
-/** Of a transcript in one piece: from the last line that looks like a tool's, else the last line. */
+/** The last entry of a transcript in one block: from the last line that looks like a tool's, else the last line. */
 function lastEntry(whole: string): string {
   const from = whole.lastIndexOf(OPEN) + OPEN.length;
   const end = whole.indexOf(CLOSE, from);
@@ -165,26 +165,26 @@ function lastEntry(whole: string): string {
   return at < 0 ? entry(near.at(-1) ?? '') : near.slice(at).join('\n');
 }
 
-/** `<block>yes` or `<block>no`, wherever reasoning has ended. The stage follows from the call's kind; here it is guessed. */
+/** The verdict, `<block>yes` or `<block>no`, after any reasoning. The stage follows from the call's kind; here it is guessed. */
 export function verdict(output: readonly ContentBlock[]): PermissionVerdict | null {
-  const said = textOf(output);
-  const reasoned = said.includes('<thinking>') || output.some(({ thinking }) => thinking);
-  const block = /<block>\s*(yes|no)\b/i.exec(withoutReasoning(said))?.[1]?.toLowerCase();
+  const answer = textOf(output);
+  const reasoned = answer.includes('<thinking>') || output.some(({ thinking }) => thinking);
+  const block = /<block>\s*(yes|no)\b/i.exec(withoutReasoning(answer))?.[1]?.toLowerCase();
   if (block === undefined) return null;
   return { disposition: block === 'yes' ? 'BLOCK' : 'ALLOW', stage: reasoned ? 2 : 1, reasoned };
 }
 
-/** Reasoning may weigh both answers. One that was cut off has come to none. */
-function withoutReasoning(said: string): string {
-  const end = said.lastIndexOf('</thinking>');
-  if (end >= 0) return said.slice(end);
-  const start = said.indexOf('<thinking>');
-  return start < 0 ? said : said.slice(0, start);
+/** The answer without its reasoning, which may name both verdicts. Reasoning that was cut off has reached none. */
+function withoutReasoning(answer: string): string {
+  const end = answer.lastIndexOf('</thinking>');
+  if (end >= 0) return answer.slice(end);
+  const start = answer.indexOf('<thinking>');
+  return start < 0 ? answer : answer.slice(0, start);
 }
 
 /** `title` of the JSON that a title call answers, fenced or not. */
 export function titleIn(output: readonly ContentBlock[]): string {
-  const said = textOf(output);
-  const json = said.slice(said.indexOf('{'), said.lastIndexOf('}') + 1);
+  const answer = textOf(output);
+  const json = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1);
   return text(fields(parsed(json)).title).trim();
 }

@@ -1,4 +1,4 @@
-/** Which records of a Claude Code file are the conversation? It is a tree; those from a root to the active leaf are. */
+/** The conversation in a Claude Code file: the records form a tree, and those from a root to the active leaf are the conversation. */
 import { type Fields, fields, isFields, text } from '../provider/json.ts';
 
 export type ClaudeRecord = {
@@ -7,11 +7,11 @@ export type ClaudeRecord = {
   uuid: string;
   parent: string; // ''
   side: boolean;
-  answer: string; // which answer it is a piece of; ''
+  answer: string; // the answer that the record is a piece of; ''
   raw: Fields;
 };
 
-/** The records that stand in the tree, and the uuid of the leaf that the newest usable record of a prompt names. */
+/** The records in the tree, and the uuid of the leaf that the newest usable record of a prompt names. */
 export type ClaudeTree = { byId: ReadonlyMap<string, ClaudeRecord>; leaf: string };
 
 export function claudeTree(records: readonly unknown[]): ClaudeTree {
@@ -21,7 +21,7 @@ export function claudeTree(records: readonly unknown[]): ClaudeTree {
     if (!isFields(raw)) continue;
     if (raw.type === 'last-prompt' && text(raw.leafUuid) !== '') leaves.push(text(raw.leafUuid));
     const uuid = text(raw.uuid);
-    if (uuid === '' || typeof raw.type !== 'string' || byId.has(uuid)) continue; // an import may repeat what stands
+    if (uuid === '' || typeof raw.type !== 'string' || byId.has(uuid)) continue; // an import may repeat existing records
     // A compaction cuts the chain of what is sent, not the conversation.
     const parent = text(raw.parentUuid) || text(raw.logicalParentUuid);
     byId.set(uuid, { index, type: raw.type, uuid, parent, side: raw.isSidechain === true, answer: answerOf(raw), raw });
@@ -36,31 +36,31 @@ const answerOf = (raw: Fields): string => {
 
 /**
  * The active path in the order of the conversation, with the pieces of each answer next to each other. Pieces and results of tools
- * that ran beside each other hang where the path does not pass: they belong to it all the same. Linear in the records.
+ * that ran in parallel hang beside the path: they belong to it all the same. Linear in the records.
  */
 export const activePath = (tree: ClaudeTree, main: boolean): ClaudeRecord[] => wholePath(tree, activeLeaf(tree, main));
 
 /** A path with answers that the active one does not hold: a branch that was left, or a sub-agent in the file of the main thread. */
 export type OtherPath = { path: ClaudeRecord[]; root: ClaudeRecord; is_side: boolean };
 
-/** Each is as long as a file may be; what a person goes back from is few. The newest are taken. */
+/** Each may be as long as its file; a person goes back only a few times. The newest are taken. */
 const MOST_PATHS = 64;
 
-/** In the order of their leaves. A sub-agent's path is without the records of the main thread that it may hang on. */
+/** The other paths, in the order of their leaves. A sub-agent's path is without the records of the main thread that it may descend from. */
 export function otherPaths(tree: ClaudeTree, active: readonly ClaudeRecord[], main: boolean): OtherPath[] {
   const seen = new Set(active);
   const answered = new Set(active.map(({ answer, uuid }) => answer || uuid));
   const parents = new Set([...tree.byId.values()].map(({ parent }) => parent));
   const leaves: ClaudeRecord[] = [];
   for (const end of [...tree.byId.values()].filter(({ uuid }) => !parents.has(uuid)).reverse()) {
-    let says = false;
+    let hasNewAnswer = false;
     for (let at: ClaudeRecord | undefined = end; at && !seen.has(at); at = tree.byId.get(at.parent)) {
       seen.add(at);
       const answer = at.answer || at.uuid;
-      if (at.type === 'assistant' && !answered.has(answer)) says = true;
+      if (at.type === 'assistant' && !answered.has(answer)) hasNewAnswer = true;
       if (at.type === 'assistant') answered.add(answer);
     }
-    if (says && leaves.length < MOST_PATHS) leaves.push(end);
+    if (hasNewAnswer && leaves.length < MOST_PATHS) leaves.push(end);
   }
   return leaves.reverse().flatMap((leaf) => {
     const is_side = main && leaf.side;
@@ -109,14 +109,14 @@ const isResult = ({ raw }: ClaudeRecord): boolean => {
   return Array.isArray(content) && content.length > 0 && content.every((block) => fields(block).type === 'tool_result');
 };
 
-/** From the root. A parent that is not there, or that came before on the way, ends it. */
+/** The path from the root to a leaf. It ends at a parent that is missing or already on it. */
 function pathTo(leaf: ClaudeRecord | undefined, byId: ClaudeTree['byId']): ClaudeRecord[] {
   const path = new Set<ClaudeRecord>();
   for (let at = leaf; at && !path.has(at); at = byId.get(at.parent)) path.add(at);
   return [...path].reverse();
 }
 
-/** The latest leaf at or below the one that was named; without one the latest of the file's own kind. */
+/** The latest leaf at or below the one that a prompt's record names; without one the latest of the file's own kind. */
 function activeLeaf({ byId, leaf }: ClaudeTree, main: boolean): ClaudeRecord | undefined {
   const parents = new Set([...byId.values()].map(({ parent }) => parent));
   const all = [...byId.values()];
@@ -130,19 +130,19 @@ function activeLeaf({ byId, leaf }: ClaudeTree, main: boolean): ClaudeRecord | u
   return ends.findLast(own) ?? ends.at(-1) ?? all.findLast(own) ?? all.at(-1);
 }
 
-/** Whether a record descends from an ancestor. What was found on the way is remembered, so that all questions together are linear. */
+/** Whether a record descends from an ancestor. Results are remembered, so that all look-ups together are linear. */
 function descends(byId: ClaudeTree['byId'], ancestor: string): (record: ClaudeRecord) => boolean {
   const known = new Map<string, boolean>([[ancestor, true]]);
   return (record) => {
-    const way: string[] = [];
+    const visited: string[] = [];
     let at: ClaudeRecord | undefined = record;
     while (at && !known.has(at.uuid)) {
-      known.set(at.uuid, false); // until it is known better; a circle leads nowhere
-      way.push(at.uuid);
+      known.set(at.uuid, false); // until the result is known; a cycle does not reach the ancestor
+      visited.push(at.uuid);
       at = byId.get(at.parent);
     }
     const found = at !== undefined && known.get(at.uuid) === true;
-    for (const uuid of way) known.set(uuid, found);
+    for (const uuid of visited) known.set(uuid, found);
     return found;
   };
 }

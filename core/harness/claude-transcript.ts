@@ -1,4 +1,4 @@
-/** What does a Claude Code transcript say? Its conversation, how its sub-agents came to be, its title. (Reference sections 4.7 and 4.8.) */
+/** Reads a Claude Code transcript: its conversation, how its sub-agents were started, its title. */
 import type { Message } from '../model/bucket.ts';
 import type { Reply } from '../model/reply.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
@@ -18,18 +18,18 @@ import { recordTime } from './record-time.ts';
 import { readable } from './transcript-answer.ts';
 import { earlier, latest, type Story, story } from './transcript-story.ts';
 
-/** In the tree of the conversation. */
-const SPOKEN = new Set(['user', 'assistant', 'system', 'attachment']);
+/** The types of the records in the tree of the conversation. */
+const CONVERSATION_TYPES = new Set(['user', 'assistant', 'system', 'attachment']);
 
 export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
   const { records, received_at, main } = file;
   const tally = noTally();
   const tree = claudeTree(records);
   const path = activePath(tree, main);
-  const told = story(received_at, { joined: true });
+  const builder = story(received_at, { joined: true });
   const at = (record: ClaudeRecord) => recordTime(record.raw, received_at);
   const made = madeIn(file);
-  const firstWords = tellPath(path, told, { at, made, tally });
+  const firstWords = addPath(path, builder, { at, made, tally });
 
   const active = new Set(path.map(({ raw }) => raw));
   const beside = otherPaths(tree, path, main).map((other) => {
@@ -47,7 +47,7 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
     harness_version: latestText(path, 'version'),
     cwd: latestText(path, 'cwd'),
     git_branch: branchOf(latestText(path, 'gitBranch')),
-    calls: told.calls,
+    calls: builder.calls,
     beside,
     spawn: main
       ? null
@@ -62,20 +62,20 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
   };
 }
 
-/** A branch of the file's own thread, or a sub-agent, which is told by the record that it begins with. */
+/** A branch of the file's own thread, or a sub-agent, which is identified by its first record. */
 function besideIn(
   { path, root, is_side }: OtherPath,
   file: TranscriptFile,
-  { at }: Pick<Telling, 'at'>,
+  { at }: Pick<PathContext, 'at'>,
 ): TranscriptReading['beside'][number] {
   const thread_id = is_side ? `sidechain-${root.uuid}` : '';
   const own = is_side ? { ...file, main: false, agent_id: thread_id } : file;
-  const told = story(file.received_at, { joined: true });
-  const prompt = tellPath(path, told, { at, made: madeIn(own), tally: noTally() });
-  return { thread_id, prompt, calls: told.calls };
+  const builder = story(file.received_at, { joined: true });
+  const prompt = addPath(path, builder, { at, made: madeIn(own), tally: noTally() });
+  return { thread_id, prompt, calls: builder.calls };
 }
 
-/** A session that was forked or resumed into another brings along records of the first, which say so or say nothing of it. */
+/** Where a record was made: a session that was forked or resumed from another holds records of that one, which may not name it. */
 function madeIn({ harness_session_id, main, agent_id }: TranscriptFile) {
   const agent = main ? '' : ` ${agent_id}`;
   return ({ raw }: ClaudeRecord) => {
@@ -84,10 +84,10 @@ function madeIn({ harness_session_id, main, agent_id }: TranscriptFile) {
   };
 }
 
-type Telling = { at(record: ClaudeRecord): string | null; made: ReturnType<typeof madeIn>; tally: Tally };
+type PathContext = { at(record: ClaudeRecord): string | null; made: ReturnType<typeof madeIn>; tally: Tally };
 
-/** @returns the first words that were said to the thread */
-function tellPath(path: readonly ClaudeRecord[], told: Story, { at, made, tally }: Telling): string {
+/** Adds the records of a path. @returns the first words of the thread's prompt */
+function addPath(path: readonly ClaudeRecord[], builder: Story, { at, made, tally }: PathContext): string {
   let firstWords = '';
   for (let i = 0; i < path.length; i++) {
     const record = path[i];
@@ -98,21 +98,21 @@ function tellPath(path: readonly ClaudeRecord[], told: Story, { at, made, tally 
         pieces.push(next);
         i++;
       }
-      tellAnswer(pieces, told, { at, made, tally });
-    } else if (SPOKEN.has(record.type)) {
-      const said = saidIn(record);
-      if (record.raw.subtype === 'compact_boundary') told.shrink(0);
-      else if (typeof said === 'string') omit(tally, said);
-      else told.say({ ...said, at: at(record) });
-      if (typeof said !== 'string') tally.projected++;
-      if (typeof said !== 'string' && firstWords === '' && said.injected === '') firstWords = wordsOf(said.message);
-      if (record.type === 'user' && text(record.raw.promptId) !== '') told.turn(text(record.raw.promptId));
+      addAnswer(pieces, builder, { at, made, tally });
+    } else if (CONVERSATION_TYPES.has(record.type)) {
+      const added = addedMessage(record);
+      if (record.raw.subtype === 'compact_boundary') builder.truncate(0);
+      else if (typeof added === 'string') omit(tally, added);
+      else builder.addMessage({ ...added, at: at(record) });
+      if (typeof added !== 'string') tally.projected++;
+      if (typeof added !== 'string' && firstWords === '' && added.injected === '') firstWords = wordsOf(added.message);
+      if (record.type === 'user' && text(record.raw.promptId) !== '') builder.setTurn(text(record.raw.promptId));
     }
   }
   return firstWords;
 }
 
-function tellAnswer(pieces: readonly ClaudeRecord[], told: Story, { at, made, tally }: Telling): void {
+function addAnswer(pieces: readonly ClaudeRecord[], builder: Story, { at, made, tally }: PathContext): void {
   const [first] = pieces;
   if (!first) return;
   const reply = replyOf(pieces);
@@ -122,7 +122,7 @@ function tellAnswer(pieces: readonly ClaudeRecord[], told: Story, { at, made, ta
   }
   tally.projected += pieces.length;
   const times = pieces.map(at).filter((time) => time !== null);
-  told.answer({
+  builder.addAnswer({
     local_id: first.answer || first.uuid,
     request_id: text(first.raw.requestId),
     ...made(first),
@@ -132,7 +132,7 @@ function tellAnswer(pieces: readonly ClaudeRecord[], told: Story, { at, made, ta
   });
 }
 
-/** The document that the provider would have sent in one piece, read as such; else why nothing is made of it. */
+/** The document that the provider would have sent in one piece, read as such; else the reason why it is omitted. */
 function replyOf(pieces: readonly ClaudeRecord[]): Reply | string {
   const messages = pieces.map(({ raw }) => fields(raw.message));
   const last = (key: string) => messages.map((message) => text(message[key])).findLast((value) => value !== '') ?? '';
@@ -156,22 +156,22 @@ function replyOf(pieces: readonly ClaudeRecord[]): Reply | string {
   return reply.content.length === 0 ? 'message:empty' : reply;
 }
 
-/** Of all pieces; a tool call that a later piece repeats is one. */
+/** The blocks of all pieces; a tool call that a later piece repeats counts once. */
 function blocksOf(messages: readonly Fields[]): unknown[] {
-  const asked = new Set<string>();
+  const seenIds = new Set<string>();
   return messages
     .flatMap(({ content }): unknown[] => {
       if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
-      return Array.isArray(content) ? content : [null]; // a block that is none makes the answer unreadable
+      return Array.isArray(content) ? content : [null]; // an invalid block makes the answer unreadable
     })
     .filter((block) => {
       const { type, id } = fields(block);
       if (typeof id !== 'string' || !text(type).endsWith('tool_use')) return true;
-      return asked.has(id) ? false : asked.add(id);
+      return seenIds.has(id) ? false : seenIds.add(id);
     });
 }
 
-/** Counters grow while an answer streams: of each the greatest holds. */
+/** Counters grow while an answer streams: the greatest value of each is taken. */
 function greatest(before: unknown, later: unknown): unknown {
   if (typeof before === 'number' && typeof later === 'number') return Math.max(before, later);
   if (!isFields(before) || !isFields(later)) return later ?? before;
@@ -179,17 +179,17 @@ function greatest(before: unknown, later: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, greatest(before[key], later[key])]));
 }
 
-type Said = { message: Message; injected: string };
+type AddedMessage = { message: Message; injected: string };
 
-/** What a record adds to the conversation, or as what it is left out. `system-insert` is what the harness put in. */
-function saidIn({ type, raw }: ClaudeRecord): Said | string {
-  if (type === 'user') return saidByUser(raw);
+/** The message that a record adds, or the kind as which the record is omitted. `system-insert` marks what the harness injected. */
+function addedMessage({ type, raw }: ClaudeRecord): AddedMessage | string {
+  if (type === 'user') return userMessage(raw);
   const words = type === 'system' ? text(raw.content) : attachedText(fields(raw.attachment));
   if (words.trim() === '') return type;
   return { message: { role: 'system', content: [{ type: 'text', text: words }] }, injected: 'system-insert' };
 }
 
-function saidByUser(raw: Fields): Said | string {
+function userMessage(raw: Fields): AddedMessage | string {
   const { role, content } = fields(raw.message);
   if (typeof role === 'string' && role !== 'user') return `message:${role}`;
   const message = readable(() => anthropicMessages.message({ role: 'user', content }));
@@ -197,7 +197,7 @@ function saidByUser(raw: Fields): Said | string {
   return { message, injected: raw.isMeta === true ? 'system-insert' : '' };
 }
 
-/** How lists are introduced where they are sent. */
+/** How the harness introduces lists when it sends them. */
 const INTRODUCED: Record<string, string> = {
   skill_listing: 'The following skills are available for use with the Skill tool:\n\n',
   agent_listing_delta: 'Available agent types for the Agent tool:\n',
@@ -207,7 +207,8 @@ function attachedText(attachment: Fields): string {
   const type = text(attachment.type);
   const { content, prompt, addedLines, addedBlocks } = attachment;
   const words =
-    [content, prompt, addedLines, addedBlocks, attachment.text].map(linesOf).find((said) => said !== '') ?? '';
+    [content, prompt, addedLines, addedBlocks, attachment.text].map(linesOf).find((candidate) => candidate !== '') ??
+    '';
   return words === '' ? '' : `${Object.hasOwn(INTRODUCED, type) ? INTRODUCED[type] : ''}${words}`;
 }
 
@@ -226,7 +227,7 @@ const wordsOf = ({ content }: Message): string =>
     .join('\n')
     .trim();
 
-/** A result of the tool that spawns says whom it spawned. */
+/** The thread that a record names as spawned, in the result of the spawning tool. */
 function spawnedIn(record: unknown): TranscriptReading['spawned'] {
   const raw = fields(record);
   const result = fields(raw.toolUseResult);
@@ -235,11 +236,11 @@ function spawnedIn(record: unknown): TranscriptReading['spawned'] {
   const answered = Array.isArray(content) ? content.map((block) => text(fields(block).tool_use_id)) : [];
   const [tool_use_id = ''] = answered.filter((id) => id !== '');
   if (raw.type !== 'user' || thread_id === '' || tool_use_id === '') return [];
-  const told = { label: text(result.agentType), description: text(result.description), prompt: text(result.prompt) };
-  return [{ thread_id, tool_use_id, path: '', ...told }];
+  const details = { label: text(result.agentType), description: text(result.description), prompt: text(result.prompt) };
+  return [{ thread_id, tool_use_id, path: '', ...details }];
 }
 
-/** The higher rank wins, of equals the later one. */
+/** The types of records that hold titles. The higher rank wins, of equals the later one. */
 const TITLES: Record<string, { rank: number; key: string }> = {
   'custom-title': { rank: 4, key: 'customTitle' },
   'ai-title': { rank: 3, key: 'aiTitle' },
@@ -256,7 +257,7 @@ function titleIn(record: unknown): { text: string; rank: number } | null {
 
 const titlesOf = (records: readonly unknown[]) => records.map(titleIn).filter((title) => title !== null);
 
-/** Counts what the conversation did not: other branches, and what is no part of any. */
+/** Counts a record that is not part of the conversation: of another branch, or of none. */
 function tallyRest(
   record: unknown,
   { active, tree, tally }: { active: ReadonlySet<unknown>; tree: ClaudeTree; tally: Tally },
@@ -264,16 +265,16 @@ function tallyRest(
   const raw = fields(record);
   const type = text(raw.type);
   if (type === '') omit(tally, 'unknown');
-  else if (SPOKEN.has(type) && typeof raw.uuid !== 'string') omit(tally, `malformed:${type}`);
-  else if (SPOKEN.has(type)) {
+  else if (CONVERSATION_TYPES.has(type) && typeof raw.uuid !== 'string') omit(tally, `malformed:${type}`);
+  else if (CONVERSATION_TYPES.has(type)) {
     if (!active.has(record)) omit(tally, 'inactive-branch');
   } else if (type === 'last-prompt' && tree.byId.has(text(raw.leafUuid))) tally.projected++;
   else if (titleIn(record) === null) omit(tally, Object.hasOwn(TITLES, type) ? `malformed:${type}` : type);
   else tally.projected++;
 }
 
-/** Where there is no branch, or no repository, it says so. */
-const branchOf = (told: string): string => (told === 'HEAD' ? '' : told);
+/** `HEAD` stands for no branch, or no repository. */
+const branchOf = (branch: string): string => (branch === 'HEAD' ? '' : branch);
 
 const latestText = (path: readonly ClaudeRecord[], key: string): string =>
   path.map(({ raw }) => text(raw[key])).findLast((value) => value !== '') ?? '';

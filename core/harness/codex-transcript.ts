@@ -1,4 +1,4 @@
-/** What does a Codex rollout say? Its conversation, how its thread and those it spawned came to be. (Reference sections 4.7 and 4.8.) */
+/** Reads a Codex rollout: its conversation, and how its thread and those that it spawned were started. */
 import type { Message } from '../model/bucket.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
 import { type Fields, fields, isFields, text } from '../provider/json.ts';
@@ -17,7 +17,7 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
   const meta = fields(metas[0]?.payload);
   const reading: Reading = {
     ...{
-      told: story(received_at, { joined: false }),
+      builder: story(received_at, { joined: false }),
       tally: noTally(),
       ...{ thread: text(meta.id), origin: text(meta.forked_from_id), main },
       isOwnFile: !main || text(meta.id) === file.harness_session_id,
@@ -25,11 +25,11 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
       firstWords: '',
       title: null,
     },
-    ...{ open: null, lacking: null, total: null, prompts: [] },
+    ...{ open: null, awaitingUsage: null, total: null, prompts: [] },
     hasUsageRecords: records.some((record) => fields(record).type === 'token_usage_record'),
   };
   for (const [line, record] of records.entries()) {
-    tell(reading, record, { line, at: recordTime(record, received_at) });
+    addRecord(reading, record, { line, at: recordTime(record, received_at) });
   }
   close(reading, null);
   const times = records.map((record) => recordTime(record, received_at)).filter((time) => time !== null);
@@ -38,7 +38,7 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
     harness_version: text(meta.cli_version),
     cwd: text(meta.cwd),
     git_branch: text(fields(meta.git).branch),
-    calls: reading.told.calls,
+    calls: reading.builder.calls,
     beside: [],
     spawn: main ? null : { ...threadSpawn(meta), prompt: reading.firstWords },
     spawned: records.flatMap(spawnedIn),
@@ -51,30 +51,30 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
   };
 }
 
-/** What is open while a file is read, line after line. */
+/** The state of reading a file, line by line. */
 type Reading = {
-  told: Story;
+  builder: Story;
   tally: Tally;
   thread: string; // of the file; ''
-  origin: string; // of which it was forked; ''
+  origin: string; // the thread that it was forked from; ''
   main: boolean; // the main thread's file
-  isOwnFile: boolean; // false: it lies under another session's name
+  isOwnFile: boolean; // false: it was uploaded under another session's name
   model: string;
   firstWords: string;
   title: TranscriptReading['title'];
   open: OpenAnswer | null;
-  lacking: TranscriptCall | null; // the last call, while nothing has told what it used
+  awaitingUsage: TranscriptCall | null; // the last call, while its usage is unknown
   total: Fields | null; // the last running total
-  prompts: number[]; // how long the history was before each thing that a person said
+  prompts: number[]; // the length of the history before each message of a person
   hasUsageRecords: boolean;
 };
 
-/** Items of the model's, as they come; what the client says next ends the answer, if nothing before does. */
+/** The items of the model's answer so far; the client's next message ends the answer, if nothing before does. */
 type OpenAnswer = { items: Fields[]; local_id: string; from: string | null; until: string | null };
 
-type Place = { line: number; at: string | null };
+type RecordPosition = { line: number; at: string | null };
 
-function tell(reading: Reading, record: unknown, place: Place): void {
+function addRecord(reading: Reading, record: unknown, position: RecordPosition): void {
   const { tally } = reading;
   const raw = fields(record);
   const type = text(raw.type);
@@ -89,20 +89,20 @@ function tell(reading: Reading, record: unknown, place: Place): void {
     case 'turn_context':
       close(reading, null);
       reading.model = text(payload.model) || reading.model;
-      if (text(payload.turn_id) !== '') reading.told.turn(text(payload.turn_id));
+      if (text(payload.turn_id) !== '') reading.builder.setTurn(text(payload.turn_id));
       tally.projected++;
       return;
     case 'response_item':
-      tellItem(reading, raw.payload, place);
+      addItem(reading, raw.payload, position);
       return;
     case 'token_usage_record':
-      tellUsageRecord(reading, payload, place);
+      addUsageRecord(reading, payload, position);
       return;
     case 'compacted':
-      tellCompacted(reading, payload, place);
+      addCompacted(reading, payload, position);
       return;
     case 'event_msg':
-      tellEvent(reading, payload);
+      addEvent(reading, payload);
       return;
     default:
       omit(tally, type);
@@ -110,14 +110,14 @@ function tell(reading: Reading, record: unknown, place: Place): void {
   }
 }
 
-/** Items that a model is sent or sends; other kinds are the harness's own notes. */
+/** Whether an item is sent to or by a model; other kinds are the harness's own notes. */
 const isSent = (type: string): boolean =>
   /^(?:message|reasoning|agent_message|compaction|compaction_summary|context_compaction|.+_(?:call|output))$/.test(
     type,
   );
 
-function tellItem(reading: Reading, item: unknown, { line, at }: Place): void {
-  const { told, tally } = reading;
+function addItem(reading: Reading, item: unknown, { line, at }: RecordPosition): void {
+  const { builder, tally } = reading;
   const type = text(fields(item).type);
   const message = readItem(item);
   if (message === null) {
@@ -138,25 +138,25 @@ function tellItem(reading: Reading, item: unknown, { line, at }: Place): void {
   }
   close(reading, null);
   const words = message.role === 'user' ? wordsOf(message) : '';
-  if (words !== '') reading.prompts.push(told.length());
+  if (words !== '') reading.prompts.push(builder.length());
   if (reading.firstWords === '') reading.firstWords = words;
-  told.say({ message, injected: '', at });
+  builder.addMessage({ message, injected: '', at });
 }
 
 const readItem = (item: unknown): Message | null => readable(() => openaiResponses.message(item));
 
-/** What a person said, and not what the harness wraps. */
+/** The words of a person; '' for what the harness added. */
 function wordsOf({ content }: Message): string {
-  const said = content
+  const words = content
     .flatMap((block) => (block.type === 'text' && block.text ? [block.text] : []))
     .join('\n')
     .trim();
-  return /^(?:<(?:environment_context|user_instructions|subagent_notification)>|# AGENTS\.md)/.test(said) ? '' : said;
+  return /^(?:<(?:environment_context|user_instructions|subagent_notification)>|# AGENTS\.md)/.test(words) ? '' : words;
 }
 
-/** Ends the answer that is open. @param used what the provider billed for it, and under which id */
+/** Ends the answer that is open. @param used the usage that the provider billed for it, and the response's id */
 function close(reading: Reading, used: (CodexUsage & { thread: string }) | null): void {
-  const { open, told, model, thread, origin, main, isOwnFile } = reading;
+  const { open, builder, model, thread, origin, main, isOwnFile } = reading;
   if (!open) return;
   reading.open = null;
   const reply = readable(() => codexReply(open.items, model, used));
@@ -165,65 +165,65 @@ function close(reading: Reading, used: (CodexUsage & { thread: string }) | null)
     reading.tally.projected -= open.items.length;
     return;
   }
-  // A thread that was forked off another brings along what was answered there. A sub-agent's is in the file of its session's main thread.
+  // A forked thread holds the answers of its origin. For a sub-agent these are in the file of its session's main thread as well.
   const isElsewhere = used !== null && used.thread !== '' && thread !== '' && used.thread !== thread;
   if (isElsewhere && !main) {
-    told.recall({ role: 'assistant', content: reply.content });
+    builder.addHistory({ role: 'assistant', content: reply.content });
     return;
   }
   const { items: _, ...times } = open;
-  told.answer({
+  builder.addAnswer({
     ...{ ...times, local_id: used?.response_id || open.local_id, reply, request_id: '' },
-    // Without a word of its thread an answer may be one that the file's origin gave: it is named as it was there.
+    // An answer that does not name its thread may be one of the file's origin: it is named as it was there.
     ...{ thread: used?.thread || origin || thread, is_own: !isElsewhere && isOwnFile },
   });
-  reading.lacking = reply.usage ? null : (told.calls.at(-1) ?? null);
+  reading.awaitingUsage = reply.usage ? null : (builder.calls.at(-1) ?? null);
 }
 
-function tellUsageRecord(reading: Reading, payload: Fields, { at }: Place): void {
+function addUsageRecord(reading: Reading, payload: Fields, { at }: RecordPosition): void {
   const usage = isFields(payload.usage) ? payload.usage : null;
   const used = { response_id: text(payload.response_id), usage, thread: text(payload.thread_id) };
   if (reading.open && at !== null) reading.open.until = latest(at, reading.open.until);
   if (reading.open) close(reading, used);
-  else if (!useLater(reading, used.usage)) {
+  else if (!addLateUsage(reading, used.usage)) {
     omit(reading.tally, 'token_usage_record');
     return;
   }
   reading.tally.projected++;
 }
 
-/** Older files only tell running totals, some of them more than once. */
-function tellTokenCount(reading: Reading, payload: Fields): boolean {
+/** Older files only hold running totals, some of them more than once. */
+function addTokenCount(reading: Reading, payload: Fields): boolean {
   const { last_token_usage, total_token_usage } = fields(payload.info);
   if (reading.hasUsageRecords || !isFields(last_token_usage)) return false;
   if (isFields(total_token_usage) && sameTotal(reading.total, total_token_usage)) return false;
   reading.total = isFields(total_token_usage) ? total_token_usage : null;
-  if (!reading.open) return useLater(reading, last_token_usage);
+  if (!reading.open) return addLateUsage(reading, last_token_usage);
   close(reading, { response_id: '', usage: last_token_usage, thread: '' });
   return true;
 }
 
-/** What the last call used, told after it had ended. */
-function useLater(reading: Reading, usage: Fields | null): boolean {
-  const { lacking } = reading;
-  if (!lacking || !usage) return false;
-  lacking.reply = withUsage(lacking.reply, usage);
-  reading.lacking = null;
+/** Adds the usage of the last call, which is recorded after the call ended. */
+function addLateUsage(reading: Reading, usage: Fields | null): boolean {
+  const { awaitingUsage } = reading;
+  if (!awaitingUsage || !usage) return false;
+  awaitingUsage.reply = withUsage(awaitingUsage.reply, usage);
+  reading.awaitingUsage = null;
   return true;
 }
 
-function tellEvent(reading: Reading, payload: Fields): void {
-  const { told, tally } = reading;
+function addEvent(reading: Reading, payload: Fields): void {
+  const { builder, tally } = reading;
   const type = text(payload.type);
-  const told_something = (() => {
+  const isUsed = (() => {
     switch (type) {
       case 'token_count':
-        return tellTokenCount(reading, payload);
+        return addTokenCount(reading, payload);
       case 'task_started':
       case 'task_complete':
       case 'turn_aborted':
         close(reading, null);
-        if (type === 'task_started' && text(payload.turn_id) !== '') told.turn(text(payload.turn_id));
+        if (type === 'task_started' && text(payload.turn_id) !== '') builder.setTurn(text(payload.turn_id));
         return true;
       case 'thread_rolled_back':
         close(reading, null);
@@ -236,20 +236,20 @@ function tellEvent(reading: Reading, payload: Fields): void {
         return activityIn(payload) !== null || spawnedIn({ type: 'event_msg', payload }).length > 0;
     }
   })();
-  if (told_something) tally.projected++;
+  if (isUsed) tally.projected++;
   else omit(tally, type === '' ? 'malformed:event_msg' : `event_msg:${type}`);
 }
 
-function rollBack({ told, prompts }: Reading, turns: unknown): boolean {
+function rollBack({ builder, prompts }: Reading, turns: unknown): boolean {
   if (typeof turns !== 'number' || !Number.isInteger(turns) || turns < 1 || prompts.length === 0) return false;
   const [first = 0] = prompts.splice(Math.max(prompts.length - turns, 0));
-  told.shrink(first);
+  builder.truncate(first);
   return true;
 }
 
 /** The history is replaced: by what the record holds, else by its summary alone. */
-function tellCompacted(reading: Reading, payload: Fields, { at }: Place): void {
-  const { told, tally } = reading;
+function addCompacted(reading: Reading, payload: Fields, { at }: RecordPosition): void {
+  const { builder, tally } = reading;
   close(reading, null);
   const history = Array.isArray(payload.replacement_history) ? payload.replacement_history.map(readItem) : [];
   const summary = text(payload.message);
@@ -260,10 +260,10 @@ function tellCompacted(reading: Reading, payload: Fields, { at }: Place): void {
   }
   tally.projected++;
   reading.prompts = [];
-  told.shrink(0);
+  builder.truncate(0);
   if (messages.length === 0) messages.push({ role: 'user', content: [{ type: 'text', text: summary }] });
   for (const message of messages) {
-    if (message.role === 'assistant') told.recall(message);
-    else told.say({ message, injected: '', at });
+    if (message.role === 'assistant') builder.addHistory(message);
+    else builder.addMessage({ message, injected: '', at });
   }
 }

@@ -1,4 +1,4 @@
-/** What did Codex's provider answer, and what did it bill? Put together as the document that it would have sent. */
+/** Answers and usage that Codex recorded, put together as the document that the provider would have sent. */
 import type { Reply } from '../model/reply.ts';
 import { assertShallow, type Fields, fields } from '../provider/json.ts';
 import { openaiResponses } from '../provider/openai-responses.ts';
@@ -13,9 +13,10 @@ export function codexReply(items: readonly Fields[], model: string, used: CodexU
   return used?.usage ? withUsage(reply, used.usage) : reply;
 }
 
-/** Codex has words of its own for what the provider's usage object says. */
-export function withUsage(reply: Reply, told: Fields): Reply {
-  const { input_tokens, output_tokens, cached_input_tokens, cache_write_input_tokens, reasoning_output_tokens } = told;
+/** Codex has names of its own for the members of the provider's usage object. */
+export function withUsage(reply: Reply, codexUsage: Fields): Reply {
+  const { input_tokens, output_tokens, cached_input_tokens, cache_write_input_tokens, reasoning_output_tokens } =
+    codexUsage;
   const usage = {
     input_tokens,
     output_tokens,
@@ -23,15 +24,19 @@ export function withUsage(reply: Reply, told: Fields): Reply {
     output_tokens_details: { reasoning_tokens: reasoning_output_tokens },
   };
   const bill = Buffer.from(JSON.stringify({ object: 'response', status: 'completed', output: [], usage }, shallow));
-  return { ...reply, usage: openaiResponses.reply(bill, 'application/json').usage, usage_verbatim: numbersOf(told) };
+  return {
+    ...reply,
+    usage: openaiResponses.reply(bill, 'application/json').usage,
+    usage_verbatim: numbersOf(codexUsage),
+  };
 }
 
-/** Counts are numbers: anything else in their place says nothing. */
+/** Counts are numbers: anything else in their place is left out. */
 const shallow = (key: string, value: unknown) =>
   key.endsWith('_tokens') && typeof value !== 'number' ? undefined : value;
 
-const numbersOf = (told: Fields): Fields =>
-  Object.fromEntries(Object.entries(told).filter(([, value]) => typeof value === 'number'));
+const numbersOf = (usage: Fields): Fields =>
+  Object.fromEntries(Object.entries(usage).filter(([, value]) => typeof value === 'number'));
 
 /** Whether two running totals are the same: then nothing was billed between them. */
 export const sameTotal = (one: Fields | null, other: Fields): boolean =>

@@ -1,4 +1,4 @@
-/** What does Codex do? Its signs, its context, its calls beside the conversation, its tools. */
+/** Codex: the signs by which it is recognised, its context, its calls beside the conversation, its tools. */
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { type HeaderList, wordOf } from '../model/headers.ts';
@@ -14,7 +14,7 @@ export const codex: Harness = {
   id: 'codex',
   signs,
   threadOf,
-  // its context leads the conversation and is repeated as it was, so that it may stand on the spine; it is only no prompt
+  // its context comes first and is repeated unchanged, so it may be part of the conversation's chain; it just is no prompt
   injectedKind: () => '',
   wrappers: [
     'environment_context',
@@ -52,13 +52,14 @@ function signs(headers: HeaderList): HarnessSigns | null {
   const turn = objectIn(wordOf(headers, 'x-codex-turn-metadata'));
   const pair = wordOf(headers, 'session-id') && wordOf(headers, 'thread-id');
   if (!harness_version && !isFields(turn) && !pair) return null;
-  const told = fields(turn);
-  const harness_session_id = wordOf(headers, 'session-id') || idOf(told.session_id) || wordOf(headers, 'session_id');
-  const parent = wordOf(headers, 'x-codex-parent-thread-id') || idOf(told.parent_thread_id);
+  const turnMetadata = fields(turn);
+  const harness_session_id =
+    wordOf(headers, 'session-id') || idOf(turnMetadata.session_id) || wordOf(headers, 'session_id');
+  const parent = wordOf(headers, 'x-codex-parent-thread-id') || idOf(turnMetadata.parent_thread_id);
   const metadata = {
     originator: wordOf(headers, 'originator'),
     subagent: wordOf(headers, 'x-openai-subagent'),
-    ...threadTold(told),
+    ...threadFields(turnMetadata),
   };
   const known = Object.entries(metadata).filter(([, value]) => value !== '');
   return {
@@ -71,8 +72,8 @@ function signs(headers: HeaderList): HarnessSigns | null {
   };
 }
 
-/** Of the turn's metadata what tells a thread from another. It is the same for all its calls; `/root` is the main one. */
-const threadTold = (turn: Record<string, unknown>) => ({
+/** What identifies a thread in the turn's metadata. It is the same for all calls of the thread; `/root` is the main one. */
+const threadFields = (turn: Record<string, unknown>) => ({
   agent_path: pathOf(turn.agent_path) || pathOf(turn.agent_name),
   agent_nickname: idOf(turn.agent_nickname),
   agent_role: idOf(turn.agent_role),
@@ -81,7 +82,7 @@ const threadTold = (turn: Record<string, unknown>) => ({
 
 const pathOf = (value: unknown): string => (idOf(value).startsWith('/root/') ? idOf(value) : '');
 
-/** The pair `thread-id` and `session-id` comes with every call: only where both stand and differ is it a sub-agent. */
+/** The pair `thread-id` and `session-id` comes with every call: only where both are present and differ is it a sub-agent's. */
 function threadOf(headers: HeaderList): string {
   const [thread, session] = [wordOf(headers, 'thread-id'), wordOf(headers, 'session-id')];
   return thread && session && thread !== session ? thread : '';
@@ -95,27 +96,27 @@ function thread(metadata: Record<string, unknown> | null): { path: string; label
   const source = metadata?.source;
   const origin = fields(typeof source === 'string' ? objectIn(source) : source);
   const spawned = fields(fields(origin.subagent).thread_spawn);
-  const told = (key: string) => text(spawned[key]) || text(metadata?.[key]);
-  const path = pathOf(told('agent_path'));
-  return { path, label: told('agent_nickname') || told('agent_role') || (path.split('/').at(-1) ?? '') };
+  const member = (key: string) => text(spawned[key]) || text(metadata?.[key]);
+  const path = pathOf(member('agent_path'));
+  return { path, label: member('agent_nickname') || member('agent_role') || (path.split('/').at(-1) ?? '') };
 }
 
 /**
  * | the call | kind |
  * | --- | --- |
  * | its last message asks for a context checkpoint compaction, or for a handoff summary for another LLM | compaction |
- * | nobody has said anything yet, and the whole answer is empty: a socket that is warmed up | probe |
+ * | no person has written anything yet, and the whole answer is empty: a socket that is warmed up | probe |
  *
- * Where nobody says which harness calls, only if the message begins with the harness's own words.
+ * When the harness is unknown, the message has to begin with the harness's own words.
  */
 function callKind(call: CallTraits): CallKind | null {
   if (call.harness_id !== 'codex' && call.harness_id !== 'unknown') return null;
   if (call.harness_id === 'codex' && isWarmUp(call)) return 'offshoot:probe';
-  const asked = wordsOf(call.last()).toLowerCase();
+  const prompt = wordsOf(call.last()).toLowerCase();
   const isCompaction =
     call.harness_id === 'unknown'
-      ? asked.startsWith('you are performing a context checkpoint compaction')
-      : asked.includes('context checkpoint compaction') || asked.includes('create a handoff summary for another llm');
+      ? prompt.startsWith('you are performing a context checkpoint compaction')
+      : prompt.includes('context checkpoint compaction') || prompt.includes('create a handoff summary for another llm');
   return isCompaction ? 'offshoot:compaction' : null;
 }
 
@@ -125,20 +126,20 @@ const isWarmUp = ({ last, reply }: CallTraits) =>
   reply.content.length === 0 &&
   /^(?:<environment_context>|$)/.test(wordsOf(last()));
 
-/** `spawn_agent`, of whichever namespace. What it is told may be sealed, and then says nothing here. */
+/** `spawn_agent`, in any namespace. Its prompt may be encrypted, and is then left out. */
 function spawn({ tool_name, tool_input }: { tool_name: string; tool_input: unknown }): SpawnRequest | null {
   if (!/(?:^|[._])spawn_agent$/.test(tool_name)) return null;
   const { message, items, task_name, agent_type } = fields(tool_input);
-  const said = text(message) || (Array.isArray(items) ? items.map((item) => text(fields(item).text)).join('\n') : '');
-  return { prompt: SEALED.test(said) ? '' : said, label: text(task_name) || text(agent_type), description: '' };
+  const prompt = text(message) || (Array.isArray(items) ? items.map((item) => text(fields(item).text)).join('\n') : '');
+  return { prompt: SEALED.test(prompt) ? '' : prompt, label: text(task_name) || text(agent_type), description: '' };
 }
 
 const SEALED = /^gAAAA[\w-]{40,}=*$/;
 
 /** `{agent_id, nickname}`, or `{task_name}` with the path of the new agent. */
 function spawned(result: ContentBlock): string[] {
-  const told = fields(parsed(resultText(result)));
-  return [text(told.agent_id), text(told.task_name)].filter((name) => name !== '');
+  const output = fields(parsed(resultText(result)));
+  return [text(output.agent_id), text(output.task_name)].filter((name) => name !== '');
 }
 
 /** `update_plan` writes the whole plan. */
@@ -151,15 +152,15 @@ function tasksAfter(
   return (result.is_error ? null : wholeList(fields(tool_input).plan, 'step')) ?? [...tasks];
 }
 
-/** It says where it works before the first prompt, and before a later one where that has changed. */
+/** Codex sends its working directory before the first prompt, and again before a later one when it has changed. */
 function surroundings({ first, last }: CallTraits): Surroundings | null {
-  const said = [last(1), first()].map(wordsOf).find(isContext);
-  if (said === undefined) return null;
-  const cwd = between(said, '<cwd>', '</cwd>', said.indexOf('<environment_context>'));
+  const context = [last(1), first()].map(wordsOf).find(isContext);
+  if (context === undefined) return null;
+  const cwd = between(context, '<cwd>', '</cwd>', context.indexOf('<environment_context>'));
   return cwd === '' ? null : { cwd: unescaped(cwd), git_branch: '', agent_name: 'codex' };
 }
 
-/** The folder's own instructions may stand before it in the same message. */
+/** The folder's own instructions may precede the context in the same message. */
 const isContext = (words: string): boolean =>
   words.startsWith('<environment_context>') ||
   (/^(?:# AGENTS\.md instructions|<user_instructions>)/.test(words) && words.includes('<environment_context>'));

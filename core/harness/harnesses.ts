@@ -1,4 +1,4 @@
-/** Which harnesses are known, and what do they say together? A new one is its file and one line here. */
+/** The known harnesses, and look-ups across them. A new harness is a file of its own and one line here. */
 import { trimmed } from '../merkle/projection.ts';
 import type { Message } from '../model/bucket.ts';
 import type { CallKind } from '../model/call-kind.ts';
@@ -28,10 +28,10 @@ export const harnesses: readonly Harness[] = [claude, codex, opencode, pi];
 export const harnessById = (id: string): Harness | null => harnesses.find((harness) => harness.id === id) ?? null;
 
 /**
- * Those whose words count in a session: its own harness. Where nobody told which one it is, or it is one that we do not know,
- * any of them may be behind it, and the first that recognises something is believed.
+ * The harnesses that apply to a session: its own. Where that is not named, or is one that we do not know, any of them may have
+ * made the calls, and the first that recognises something decides.
  */
-const heard = (harness_id: string): readonly Harness[] => {
+const harnessesFor = (harness_id: string): readonly Harness[] => {
   const known = harnessById(harness_id);
   return known ? [known] : harnesses;
 };
@@ -46,8 +46,8 @@ export const threadOf = (headers: HeaderList): string =>
 
 /**
  * The kind of injected context, such as `mcp-instructions`; '' for conversation. Only a message of the user or the system that
- * is text throughout counts, and only by how it begins: a prompt that mentions skills stays a prompt. All harnesses are asked,
- * whoever calls: it moves hashes, and the same words must hang the same way wherever they stand.
+ * is text throughout counts, and only by how it begins: a prompt that mentions skills stays a prompt. All harnesses are tried,
+ * whoever calls: the kind changes hashes, and the same text must be linked in the same way everywhere.
  */
 export function injectedKind({ role, content }: Message): string {
   if ((role !== 'user' && role !== 'system') || content.some(({ type }) => type !== 'text')) return '';
@@ -58,49 +58,49 @@ export function injectedKind({ role, content }: Message): string {
 /** Of all harnesses: a person's words are the same whatever they passed through. */
 export const WRAPPERS: readonly string[] = [...new Set(harnesses.flatMap(({ wrappers }) => wrappers))];
 
-/** Whether it is a harness that speaks, in what is left of a user's message without wrappers: then it is no prompt of a person. */
+/** Whether a harness wrote what is left of a user's message without wrappers: then it is no prompt of a person. */
 export const isHarnessSpeaking = (text: string): boolean => harnesses.some((harness) => harness.speaks(text));
 
 /** What a call is for, and the action that a permission check judges, normalised as in `action.ts`; '' for any other call. */
 export function callPurpose(call: CallTraits): { kind: CallKind; judged: string } {
-  const asked = heard(call.harness_id);
-  const kind = firstOf(asked, (harness) => harness.callKind(call)) ?? (isProbe(call) ? 'offshoot:probe' : 'main');
+  const candidates = harnessesFor(call.harness_id);
+  const kind = firstOf(candidates, (harness) => harness.callKind(call)) ?? (isProbe(call) ? 'offshoot:probe' : 'main');
   if (!kind.startsWith('offshoot:permission-check:')) return { kind, judged: '' };
-  return { kind, judged: normalAction(firstOf(asked, (harness) => harness.judgedAction(call) || null) ?? '') };
+  return { kind, judged: normalAction(firstOf(candidates, (harness) => harness.judgedAction(call) || null) ?? '') };
 }
 
-/** What a permission check of this kind answered; null: nothing that can be understood. */
+/** The verdict of a permission check of this kind; null: its answer cannot be read. */
 export function verdictIn(
   harness_id: string,
   kind: CallKind,
   output: readonly ContentBlock[],
 ): PermissionVerdict | null {
-  const verdict = firstOf(heard(harness_id), (harness) => harness.verdict(output));
+  const verdict = firstOf(harnessesFor(harness_id), (harness) => harness.verdict(output));
   return verdict && { ...verdict, stage: kind === 'offshoot:permission-check:stage2' ? 2 : 1 };
 }
 
-/** What a tool call spawns; null: the tool is none that spawns. */
+/** The thread that a tool call spawns; null: the tool spawns none. */
 export const spawnIn = (harness_id: string, tool: { tool_name: string; tool_input: unknown }): SpawnRequest | null =>
-  firstOf(heard(harness_id), (harness) => harness.spawn(tool));
+  firstOf(harnessesFor(harness_id), (harness) => harness.spawn(tool));
 
-/** The names that a spawning tool's result gives the new thread: ids and paths. */
+/** The names of the new thread in a spawning tool's result: ids and paths. */
 export const spawnedNames = (harness_id: string, result: ContentBlock): string[] => [
-  ...new Set(heard(harness_id).flatMap((harness) => harness.spawned(result))),
+  ...new Set(harnessesFor(harness_id).flatMap((harness) => harness.spawned(result))),
 ];
 
-/** What a call's `identity.harness_metadata` tells of where its thread comes from; '' where it tells nothing. */
+/** What a call's `identity.harness_metadata` holds about its thread; '' where it holds nothing. */
 export const threadIn = (
   harness_id: string,
   metadata: Record<string, unknown> | null,
 ): { path: string; label: string } =>
-  firstOf(heard(harness_id), (harness) => {
-    const told = harness.thread(metadata);
-    return told.path || told.label ? told : null;
+  firstOf(harnessesFor(harness_id), (harness) => {
+    const thread = harness.thread(metadata);
+    return thread.path || thread.label ? thread : null;
   }) ?? { path: '', label: '' };
 
-/** Where a call's harness runs, as its own words have it. */
+/** Where a call's harness runs, as the call's content has it. */
 export const surroundingsOf = (call: CallTraits): Surroundings =>
-  firstOf(heard(call.harness_id), (harness) => harness.surroundings(call)) ?? noSurroundings;
+  firstOf(harnessesFor(call.harness_id), (harness) => harness.surroundings(call)) ?? noSurroundings;
 
 /** The session's tasks after one of its task tools has run; null: the tool is none of them. */
 export const tasksAfter = (
@@ -108,16 +108,16 @@ export const tasksAfter = (
   tasks: readonly Task[],
   tool: { tool_name: string; tool_input: unknown },
   result: ContentBlock,
-): Task[] | null => firstOf(heard(harness_id), (harness) => harness.tasksAfter(tasks, tool, result));
+): Task[] | null => firstOf(harnessesFor(harness_id), (harness) => harness.tasksAfter(tasks, tool, result));
 
 /** The title in the answer of a title call; '' when there is none. */
 export const titleIn = (harness_id: string, output: readonly ContentBlock[]): string =>
-  firstOf(heard(harness_id), (harness) => harness.titleIn(output) || null) ?? '';
+  firstOf(harnessesFor(harness_id), (harness) => harness.titleIn(output) || null) ?? '';
 
-function firstOf<T>(asked: readonly Harness[], answer: (harness: Harness) => T | null): T | null {
-  for (const harness of asked) {
-    const told = answer(harness);
-    if (told !== null) return told;
+function firstOf<T>(candidates: readonly Harness[], read: (harness: Harness) => T | null): T | null {
+  for (const harness of candidates) {
+    const result = read(harness);
+    if (result !== null) return result;
   }
   return null;
 }

@@ -1,4 +1,4 @@
-/** Which library made a call that no harness signs? Its `user-agent` says so. */
+/** Libraries that make calls without the signs of a harness, recognised by their `user-agent`. */
 import { type HeaderList, wordOf } from '../model/headers.ts';
 
 /** The first that is found decides: a framework stands before the SDK that it uses. `$1` is the version. */
@@ -34,5 +34,6 @@ const NAMES = new Set(libraries.map(([name]) => name));
 /** Whether a name is that of a library and not of who uses it. */
 export const isLibrary = (name: string): boolean => NAMES.has(name);
 
-/** Who makes a call, once its own words have been read: a harness behind a library goes before it. */
-export const agentName = (told: string, said: string): string => (told === '' || isLibrary(told) ? said || told : told);
+/** The name of what makes a call: a harness detected in the call's content takes precedence over a library. */
+export const agentName = (declared: string, detected: string): string =>
+  declared === '' || isLibrary(declared) ? detected || declared : declared;

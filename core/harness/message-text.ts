@@ -1,4 +1,4 @@
-/** What was said? Text out of blocks, and what a call shows whichever harness makes it. */
+/** The text of blocks and messages, and the probe, which every harness makes alike. */
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { CallTraits } from './harness.ts';
@@ -7,11 +7,11 @@ import type { CallTraits } from './harness.ts';
 export const textOf = (content: readonly ContentBlock[]): string =>
   content.flatMap(({ type, text }) => (type === 'text' && text ? [text] : [])).join('\n');
 
-/** Of a message, without white space around it; '' for none. */
+/** The text of a message, without white space around it; '' for none. */
 export const wordsOf = (message: Message | null): string => (message ? textOf(message.content).trim() : '');
 
-/** Of a tool's result. */
+/** The text of a tool's result. */
 export const resultText = ({ tool_output, text }: ContentBlock): string => tool_output ?? text ?? '';
 
-/** Asks for next to nothing, to see whether the provider answers. */
+/** Whether a call only tests that the provider answers: it requests next to nothing. */
 export const isProbe = ({ max_tokens, tool_count }: CallTraits): boolean => max_tokens === 1 && tool_count === 0;

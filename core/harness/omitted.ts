@@ -1,4 +1,4 @@
-/** What was made of a transcript's records? Counts by kind of what nothing was made of, and of the rest a number. */
+/** The tally of a transcript's records: how many were projected, and by kind how many were omitted. */
 
 const KINDS = 64;
 const LONGEST = 80;
@@ -7,7 +7,7 @@ export type Tally = { projected: number; omitted: Record<string, number> };
 
 export const noTally = (): Tally => ({ projected: 0, omitted: {} });
 
-/** Kinds are a stranger's words: cut, and no more than so many. */
+/** Counts an omitted record. Kinds are untrusted text: they are cut, and their number is bounded. */
 export function omit(tally: Tally, kind: string): void {
   const known = (label: string) => Object.hasOwn(tally.omitted, label);
   const cut = Buffer.from(kind.slice(0, LONGEST)).toString().replaceAll('\0', '') || 'unknown';

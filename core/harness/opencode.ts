@@ -1,4 +1,4 @@
-/** What does opencode do? Its signs, and its calls beside the conversation; a sub-agent is a session of its own here. */
+/** opencode: the signs by which it is recognised, and its calls beside the conversation; a sub-agent is a session of its own here. */
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { wordOf } from '../model/headers.ts';
@@ -30,9 +30,9 @@ export const opencode: Harness = {
   spawned: () => [],
   thread: () => ({ path: '', label: '' }),
   surroundings: ({ harness_id, system }) => {
-    const said = system();
-    if (harness_id !== 'opencode' && !said.startsWith('You are opencode')) return null;
-    return { cwd: lineAfter(said, 'Working directory: '), git_branch: '', agent_name: 'opencode' };
+    const prompt = system();
+    if (harness_id !== 'opencode' && !prompt.startsWith('You are opencode')) return null;
+    return { cwd: lineAfter(prompt, 'Working directory: '), git_branch: '', agent_name: 'opencode' };
   },
   tasksAfter: (tasks, { tool_name, tool_input }, result) => {
     if (tool_name !== 'todowrite') return null;
@@ -56,9 +56,9 @@ function titleIn(output: readonly ContentBlock[]): string {
  */
 function callKind({ harness_id, tool_count, system }: CallTraits): CallKind | null {
   if (harness_id !== 'opencode' || tool_count > 0) return null;
-  const said = system().trimStart();
-  if (said.startsWith('You are a title generator')) return 'offshoot:title-gen';
-  return summarizers.some((opening) => said.startsWith(opening)) ? 'offshoot:compaction' : null;
+  const prompt = system().trimStart();
+  if (prompt.startsWith('You are a title generator')) return 'offshoot:title-gen';
+  return summarizers.some((opening) => prompt.startsWith(opening)) ? 'offshoot:compaction' : null;
 }
 
 const summarizers = [

@@ -1,4 +1,4 @@
-/** What does pi do? It speaks through its provider's own library, so that only its prompt tells it. */
+/** pi: it calls through its provider's own library, so that only its system prompt identifies it. */
 import type { Harness } from './harness.ts';
 import { lineAfter } from './surroundings.ts';
 
@@ -16,9 +16,9 @@ export const pi: Harness = {
   spawned: () => [],
   thread: () => ({ path: '', label: '' }),
   surroundings: ({ system }) => {
-    const said = system();
-    if (!said.startsWith('You are an expert coding assistant operating inside pi')) return null;
-    return { cwd: lineAfter(said, 'Current working directory: '), git_branch: '', agent_name: 'pi' };
+    const prompt = system();
+    if (!prompt.startsWith('You are an expert coding assistant operating inside pi')) return null;
+    return { cwd: lineAfter(prompt, 'Current working directory: '), git_branch: '', agent_name: 'pi' };
   },
   tasksAfter: () => null,
   titleIn: () => '',

@@ -1,4 +1,4 @@
-/** When was a record of a transcript written? Its `timestamp`, if that can be. */
+/** The time at which a record of a transcript was written: its `timestamp`, if that is plausible. */
 import { fields } from '../provider/json.ts';
 
 /** RFC 3339, at any offset; more than microseconds are cut. */
@@ -11,10 +11,10 @@ const DAY = 86_400_000;
  * happens, but clocks differ.
  */
 export function recordTime(record: unknown, received_at: string): string | null {
-  const told = fields(record).timestamp;
-  if (typeof told !== 'string' || told.length > 64) return null;
-  const parts = RFC_3339.exec(told);
-  const ms = parts ? Date.parse(told.replace(/\.\d+/, '').replace(' ', 'T')) : Number.NaN;
+  const timestamp = fields(record).timestamp;
+  if (typeof timestamp !== 'string' || timestamp.length > 64) return null;
+  const parts = RFC_3339.exec(timestamp);
+  const ms = parts ? Date.parse(timestamp.replace(/\.\d+/, '').replace(' ', 'T')) : Number.NaN;
   if (!(ms >= 0) || ms > latest(received_at)) return null;
   return `${new Date(ms).toISOString().slice(0, 20)}${(parts?.[1] ?? '').padEnd(6, '0').slice(0, 6)}Z`;
 }

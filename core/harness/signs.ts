@@ -1,4 +1,4 @@
-/** How is a harness told by its headers and body? What reading the signs of one has in common with another. */
+/** What harnesses share in reading the signs by which they are recognised, in headers and body. */
 import { parsed } from '../provider/json.ts';
 import type { HarnessSigns } from './harness.ts';
 
@@ -14,9 +14,9 @@ export const noSigns: Omit<HarnessSigns, 'harness_id'> = {
 export const versionIn = (agent: string, product: string): string =>
   agent.startsWith(`${product}/`) ? (agent.slice(product.length + 1).split(/[\s(]/)[0] ?? '') : '';
 
-/** JSON text of an object; null: none. */
+/** The object of a JSON text; null: none. */
 export const objectIn = (json: string): unknown => (json.startsWith('{') ? (parsed(json) ?? null) : null);
 
-/** An id out of a body: printable and short, or nothing. */
+/** An id out of a body: printable and short, else ''. */
 export const idOf = (value: unknown): string =>
   typeof value === 'string' && /^[\x21-\x7e]{1,256}$/.test(value) ? value : '';

@@ -1,4 +1,4 @@
-/** Where does a harness run? Lines of its prompt say so; what they say is bounded and printable, or nothing. */
+/** Where a harness runs, read from lines of its prompt: each value is bounded and printable, or ''. */
 import { hasControlCharacter } from '../model/headers.ts';
 import type { Surroundings } from './harness.ts';
 
@@ -18,14 +18,14 @@ export function lineAfter(text: string, words: string): string {
   return '';
 }
 
-/** What stands between two marks, the first of which begins at or after `from`; ''. */
+/** The text between two marks, the first of which begins at or after `from`; ''. */
 export function between(text: string, open: string, close: string, from = 0): string {
   const start = text.indexOf(open, from);
   const end = start < 0 ? -1 : text.indexOf(close, start + open.length);
   return end < 0 ? '' : printable(text.slice(start + open.length, Math.min(end, start + open.length + LONGEST)));
 }
 
-const printable = (said: string): string => {
-  const text = said.trim();
+const printable = (value: string): string => {
+  const text = value.trim();
   return hasControlCharacter(text) ? '' : text;
 };

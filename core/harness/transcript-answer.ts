@@ -1,7 +1,7 @@
-/** Can a piece of a transcript be read? Its words are a stranger's: what a wire format refuses is left out, not thrown. */
+/** Reading pieces of a transcript, which is untrusted: what a wire format refuses is left out, not thrown. */
 import { Unreadable } from '../provider/format.ts';
 
-/** null: it cannot. */
+/** What was read; null when it cannot be. */
 export function readable<T>(read: () => T): T | null {
   try {
     return read();

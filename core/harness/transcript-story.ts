@@ -1,11 +1,11 @@
-/** How do a transcript's messages and answers become calls? Gathered in order, whatever harness wrote them. */
+/** Builds the calls of a transcript from its messages and answers, added in order, whatever harness wrote them. */
 import type { Message } from '../model/bucket.ts';
 import type { Reply } from '../model/reply.ts';
 import type { TranscriptCall } from './harness.ts';
 import { justAfter } from './record-time.ts';
 
 export type StoryMessage = { message: Message; injected: string; at: string | null };
-/** `thread`: as the harness names where it was made. */
+/** `thread`: where the answer was made, as the harness names it. */
 export type StoryAnswer = {
   local_id: string;
   request_id: string;
@@ -16,18 +16,18 @@ export type StoryAnswer = {
   until: string | null;
 };
 
-/** The story so far: what was said since the last answer waits for the next one; without an answer there is no call. */
+/** The calls so far. Messages since the last answer wait for the next one; without an answer there is no call. */
 export type Story = {
   calls: TranscriptCall[];
-  say(said: StoryMessage): void;
-  /** What was said or answered before this thread began, and goes before what it says. */
-  recall(message: Message): void;
-  answer(answer: StoryAnswer): void;
-  /** The history has shrunk to its first messages: the next call goes on from them. */
-  shrink(keeps: number): void;
-  /** Messages in the history, what waits for an answer included. */
+  addMessage(entry: StoryMessage): void;
+  /** Adds a message from before this thread began, which precedes its own messages. */
+  addHistory(message: Message): void;
+  addAnswer(answer: StoryAnswer): void;
+  /** Cuts the history to its first messages, which the next call continues. */
+  truncate(keeps: number): void;
+  /** The number of messages in the history, including those that wait for an answer. */
   length(): number;
-  turn(turn_id: string): void;
+  setTurn(turn_id: string): void;
 };
 
 /** @param fallback when nothing has a time @param joined the client sends neighbouring messages of the user's as one */
@@ -40,30 +40,30 @@ export function story(fallback: string, { joined }: { joined: boolean }): Story 
   let last: { requested_at: string } | null = null;
   const answers = new Map<string, number>(); // by the thread that gave them
 
-  const put = (said: StoryMessage & { recalled: boolean }) => {
+  const put = (entry: StoryMessage & { recalled: boolean }) => {
     const before = added.at(-1);
-    if (joined && before && joins(before, said)) {
-      const content = [...before.message.content, ...said.message.content];
-      added[added.length - 1] = { ...before, message: { role: 'user', content }, at: earlier(before.at, said.at) };
-    } else added.push(said);
+    if (joined && before && joins(before, entry)) {
+      const content = [...before.message.content, ...entry.message.content];
+      added[added.length - 1] = { ...before, message: { role: 'user', content }, at: earlier(before.at, entry.at) };
+    } else added.push(entry);
   };
 
   return {
     calls,
-    say: (said) => put({ ...said, recalled: false }),
-    recall: (message) => put({ message, injected: '', at: null, recalled: true }),
-    shrink: (to) => {
+    addMessage: (entry) => put({ ...entry, recalled: false }),
+    addHistory: (message) => put({ message, injected: '', at: null, recalled: true }),
+    truncate: (to) => {
       added = added.slice(0, Math.max(to - keeps, 0));
       keeps = Math.min(keeps, Math.max(to, 0));
     },
     length: () => keeps + added.length,
-    turn: (id) => {
+    setTurn: (id) => {
       turn_id = id;
     },
-    answer({ local_id, request_id, thread, is_own, reply, from, until }) {
-      const asked = added.reduce<string | null>((at, said) => earlier(at, said.at), null) ?? from;
+    addAnswer({ local_id, request_id, thread, is_own, reply, from, until }) {
+      const earliest = added.reduce<string | null>((at, entry) => earlier(at, entry.at), null) ?? from;
       const floor: string | null = last && justAfter(last.requested_at);
-      const requested_at = latest(asked ?? floor ?? fallback, floor);
+      const requested_at = latest(earliest ?? floor ?? fallback, floor);
       const times = seen.get(local_id) ?? 0;
       seen.set(local_id, times + 1);
       const position = answers.get(thread) ?? 0;
@@ -87,11 +87,11 @@ export function story(fallback: string, { joined }: { joined: boolean }): Story 
   };
 }
 
-/** What a person says stays apart from tool results, so that it is seen to be a prompt. */
-function joins(before: StoryMessage & { recalled: boolean }, said: StoryMessage & { recalled: boolean }): boolean {
-  const plain = before.injected === '' && said.injected === '' && before.recalled === said.recalled;
-  const users = before.message.role === 'user' && said.message.role === 'user';
-  return plain && users && holdsResults(before.message) === holdsResults(said.message);
+/** Whether two messages become one. A person's message stays apart from tool results, so that it is recognised as a prompt. */
+function joins(before: StoryMessage & { recalled: boolean }, entry: StoryMessage & { recalled: boolean }): boolean {
+  const plain = before.injected === '' && entry.injected === '' && before.recalled === entry.recalled;
+  const users = before.message.role === 'user' && entry.message.role === 'user';
+  return plain && users && holdsResults(before.message) === holdsResults(entry.message);
 }
 
 const holdsResults = ({ content }: Message): boolean => content.some(({ type }) => type === 'tool_result');

@@ -1,17 +1,17 @@
-/** What does a contract say of every answer? Its headers, the refusals that need no handler, and how each failure reads. */
+/** What a contract declares for every response: its headers, the failures that need no handler, and an example of each failure. */
 import { STATUS_CODES } from 'node:http';
 
-/** How a listener says no, as its contract has it. `schema` is the name of a component. */
+/** A listener's failure responses, as its contract declares them. `type` is their content type, `schema` the name of a component. */
 export type Failures = {
   type: string;
   schema: string;
-  /** @param told what the route has to say of it */
-  example(status: number, method: string, told: unknown): unknown;
+  /** @param routeExample the example that the route declares, if any */
+  example(status: number, method: string, routeExample: unknown): unknown;
 };
 
 type Media = { schema?: unknown; example?: unknown };
-type Answer = { description: string; headers?: Record<string, unknown>; content?: Record<string, Media> };
-type Operation = { responses: Record<string, Answer> };
+type ResponseObject = { description: string; headers?: Record<string, unknown>; content?: Record<string, Media> };
+type Operation = { responses: Record<string, ResponseObject> };
 type Methods = Record<string, Operation>;
 
 const HEADERS = {
@@ -51,24 +51,27 @@ const ALWAYS: readonly Header[] = [
   'x-content-type-options',
   'x-request-id',
 ];
-const WITH: { [status: string]: Header } = { 401: 'www-authenticate', 405: 'allow', 503: 'retry-after' };
+const HEADER_OF_STATUS: { [status: string]: Header } = { 401: 'www-authenticate', 405: 'allow', 503: 'retry-after' };
 
-/** What http/listen.ts says to a request that no handler can be asked about. */
-const UNASKED: { [status: string]: string } = {
+/** What http/listen.ts responds to a request that reaches no handler. */
+const WITHOUT_HANDLER: { [status: string]: string } = {
   400: 'The request is malformed',
   408: 'The request came too slowly',
   431: 'The head of the request is too large',
 };
 
-/** A document's paths with all that is true of each answer of the listener, and the components that they refer to. */
+/** A document's paths with all that holds for each response of the listener, and the components that they refer to. */
 export function answered(declared: Record<string, Methods>, failures: Failures) {
   const paths = mapped(declared, (methods) =>
     mapped(methods, (operation, method) => {
-      const responses = mapped({ ...operation.responses, ...unasked(operation, failures) }, (answer, status) => ({
-        ...answer,
-        headers: { ...headersOfEvery(status), ...answer.headers },
-        ...(answer.content ? { content: mapped(answer.content, exampled(failures, status, method)) } : {}),
-      }));
+      const responses = mapped(
+        { ...operation.responses, ...responsesWithoutHandler(operation, failures) },
+        (response, status) => ({
+          ...response,
+          headers: { ...headersOfEvery(status), ...response.headers },
+          ...(response.content ? { content: mapped(response.content, withExample(failures, status, method)) } : {}),
+        }),
+      );
       return { ...operation, responses };
     }),
   );
@@ -78,29 +81,29 @@ export function answered(declared: Record<string, Methods>, failures: Failures) 
   const named = new Set(all.flatMap(([status]) => headersOf(status)));
   const headers = Object.fromEntries(Object.entries(HEADERS).filter(([name]) => named.has(name as Header)));
   const common = commonFailures(all);
-  const told = mapped(paths, (methods) =>
+  const referencingPaths = mapped(paths, (methods) =>
     mapped(methods, (operation) => ({
       ...operation,
-      responses: mapped(operation.responses, (answer, status) => {
+      responses: mapped(operation.responses, (response, status) => {
         const one = common.get(status);
-        return one && one.text === JSON.stringify(answer) ? { $ref: `#/components/responses/${one.name}` } : answer;
+        return one && one.text === JSON.stringify(response) ? { $ref: `#/components/responses/${one.name}` } : response;
       }),
     })),
   );
   const responses = Object.fromEntries(
-    [...common.values()].map(({ name, text }) => [name, JSON.parse(text) as Answer]),
+    [...common.values()].map(({ name, text }) => [name, JSON.parse(text) as ResponseObject]),
   );
-  return { paths: told, components: { headers, responses } };
+  return { paths: referencingPaths, components: { headers, responses } };
 }
 
 type Common = { name: string; text: string };
 
-/** Of each failing status the answer that most operations give, when it is more than one: it is told once. */
-function commonFailures(all: readonly [status: string, answer: Answer][]): Map<string, Common> {
+/** For each failing status the response that most operations have, when more than one has it: it becomes a shared component. */
+function commonFailures(all: readonly [status: string, answer: ResponseObject][]): Map<string, Common> {
   const times = new Map<string, Map<string, number>>();
-  for (const [status, answer] of all.filter(([one]) => Number(one) >= 400)) {
+  for (const [status, response] of all.filter(([one]) => Number(one) >= 400)) {
     const texts = times.get(status) ?? new Map<string, number>();
-    const text = JSON.stringify(answer);
+    const text = JSON.stringify(response);
     times.set(status, texts.set(text, (texts.get(text) ?? 0) + 1));
   }
   const common = new Map<string, Common>();
@@ -112,9 +115,12 @@ function commonFailures(all: readonly [status: string, answer: Answer][]): Map<s
   return common;
 }
 
-/** A route's own words for a status stay. Where it has an envelope of its own, ours can come all the same. */
-const unasked = ({ responses }: Operation, { type, schema }: Failures): Record<string, Answer> =>
-  mapped(UNASKED, (description, status) => ({
+/** A route's own description of a status stays. Where it has an envelope of its own, the listener's is possible as well. */
+const responsesWithoutHandler = (
+  { responses }: Operation,
+  { type, schema }: Failures,
+): Record<string, ResponseObject> =>
+  mapped(WITHOUT_HANDLER, (description, status) => ({
     description,
     ...responses[status],
     content: {
@@ -123,21 +129,21 @@ const unasked = ({ responses }: Operation, { type, schema }: Failures): Record<s
     },
   }));
 
-/** Those of an answer with that status, as references into the components of a document that `answered` made. */
+/** The headers of a response with that status, as references into the components of a document that `answered` made. */
 export const headersOfEvery = (status: string): Record<string, { $ref: string }> =>
   Object.fromEntries(headersOf(status).map(reference));
 
 const headersOf = (status: string): readonly Header[] => {
-  const more = WITH[status];
+  const more = HEADER_OF_STATUS[status];
   return more ? [...ALWAYS, more].sort() : ALWAYS;
 };
 
 const reference = (name: Header) => [name, { $ref: `#/components/headers/${name}` }] as const;
 
-const exampled =
+const withExample =
   ({ type, example }: Failures, status: string, method: string) =>
-  (media: Media, itsType: string): Media =>
-    itsType === type && Number(status) >= 400
+  (media: Media, mediaType: string): Media =>
+    mediaType === type && Number(status) >= 400
       ? { ...media, example: example(Number(status), method.toUpperCase(), media.example) }
       : media;
 

@@ -1,6 +1,6 @@
-/** What does a body say? Its text, when that is no longer than it may be. */
+/** Reads a body as text, up to a limit. */
 
-/** null: it is longer; the rest of it is not taken. */
+/** null: the body is longer than `mostBytes`; the rest is not read. */
 export async function bodyText(body: ReadableStream<Uint8Array> | null, mostBytes: number): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

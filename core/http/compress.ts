@@ -1,4 +1,4 @@
-/** How is an answer made smaller? Texts that are whole before they leave, in a coding that the caller takes; never what streams. */
+/** Compresses text responses that are complete before they are sent, in a coding that the caller accepts; streams never. */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { MiddlewareHandler } from 'hono';
@@ -6,13 +6,13 @@ import type { HttpEnv } from './routes.ts';
 
 type Coding = 'br' | 'gzip';
 
-const WORTH_BYTES = 1024; // what is smaller fits into a packet anyway
+const WORTH_BYTES = 1024; // a smaller body fits into one packet anyway
 const TEXT =
   /^(?:text\/(?!event-stream)|application\/(?:[\w.-]+\+)?json(?:;|$)|application\/javascript|image\/svg\+xml)/i;
 
 /**
- * Tells the length of texts, whether they are compressed or not, so that HEAD has the headers of GET. Hono's own middleware would
- * hold a stream back to its end; ours leaves it alone, as it does with whatever is encoded already.
+ * Sets the content length of texts, compressed or not, so that HEAD has the headers of GET. Hono's own middleware would hold a
+ * stream back until its end; this one leaves streams alone, and whatever is encoded already.
  */
 export const compress = (): MiddlewareHandler<HttpEnv> => async (c, next) => {
   await next();
@@ -21,7 +21,7 @@ export const compress = (): MiddlewareHandler<HttpEnv> => async (c, next) => {
   const headers = new Headers(res.headers);
   if (res.status === 304) {
     vary(headers);
-    if (coding) weaken(headers); // as the answer said that the caller has
+    if (coding) weaken(headers); // as the tag of the compressed response that the caller has
     c.res = undefined;
     c.res = new Response(null, { status: 304, headers });
     return;
@@ -36,7 +36,7 @@ export const compress = (): MiddlewareHandler<HttpEnv> => async (c, next) => {
     weaken(headers);
   }
   headers.set('content-length', String(body.byteLength));
-  c.res = undefined; // else its headers would be laid over the new ones
+  c.res = undefined; // else its headers would override the new ones
   c.res = new Response(body, { status: res.status, headers });
 };
 
@@ -53,7 +53,7 @@ const CODERS: Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array<ArrayBuff
 
 const owned = (bytes: Buffer): Uint8Array<ArrayBuffer> => bytes as Uint8Array<ArrayBuffer>; // zlib shares no memory
 
-/** The same contract in another coding is another sequence of bytes, so its tag promises no more than the same meaning. */
+/** The same document in another coding is another sequence of bytes, so its tag has to be a weak one. */
 const weaken = (headers: Headers): void => {
   const etag = headers.get('etag');
   if (etag && !etag.startsWith('W/')) headers.set('etag', `W/${etag}`);
@@ -64,15 +64,15 @@ const vary = (headers: Headers): void => {
   if (!named.includes('*') && !named.includes('accept-encoding')) headers.append('vary', 'accept-encoding');
 };
 
-/** What the caller likes best of what we have, of equals the smaller one; null: none. (RFC 9110, 12.5.3.) */
+/** The supported coding with the caller's highest quality value, of equals the smaller one; null: none. (RFC 9110, 12.5.3.) */
 export const acceptedCoding = (header: string | undefined): Coding | null => {
-  const liking = new Map<string, number>();
+  const qualities = new Map<string, number>();
   for (const entry of (header ?? '').toLowerCase().split(',')) {
     const [name = '', ...parameters] = entry.split(';').map((part) => part.trim());
     const q = parameters.find((parameter) => parameter.startsWith('q='));
-    liking.set(name === 'x-gzip' ? 'gzip' : name, q === undefined ? 1 : Number(q.slice(2)) || 0);
+    qualities.set(name === 'x-gzip' ? 'gzip' : name, q === undefined ? 1 : Number(q.slice(2)) || 0);
   }
-  const of = (coding: Coding) => liking.get(coding) ?? liking.get('*') ?? 0;
-  const best = of('gzip') > of('br') ? 'gzip' : 'br';
-  return of(best) > 0 ? best : null;
+  const qualityOf = (coding: Coding) => qualities.get(coding) ?? qualities.get('*') ?? 0;
+  const best = qualityOf('gzip') > qualityOf('br') ? 'gzip' : 'br';
+  return qualityOf(best) > 0 ? best : null;
 };

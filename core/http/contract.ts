@@ -1,6 +1,6 @@
 /**
- * What does a listener promise? The document compiled from its routes, and a fingerprint of it that tells when a promise moved.
- * Doc comments do not count: descriptions and titles of schemas, and no example. Text that stands on a route does. (Seed, 'Versioning'.)
+ * A listener's contract: the OpenAPI document compiled from its routes, and a seal (fingerprint) that changes when a promise does.
+ * Doc comments do not count: descriptions and titles of schemas, and examples. Texts of a route do.
  */
 import { createHash } from 'node:crypto';
 import type { OpenAPIHono } from '@hono/zod-openapi';
@@ -11,12 +11,12 @@ import { PROBLEMS } from './problem-examples.ts';
 
 export type Document = ReturnType<OpenAPIHono['getOpenAPI31Document']>;
 
-/** @param bearer the listener can be told to ask for a token; a route that never does declares `security: []` */
+/** @param bearer the listener can be configured to require a token; a route that never does declares `security: []` */
 export type About = {
   title: string;
   version: string;
   bearer?: boolean;
-  /** How the listener says no. Default: in problems. */
+  /** The listener's failure responses. Default: problems. */
   failures?: Failures;
 };
 
@@ -32,10 +32,10 @@ export const contractOf = <E extends Env>(
     { openapi: '3.1.0', info: { title, version }, ...(bearer ? { security: [{ bearer: [] }, {}] } : {}) },
     { sortComponents: 'alphabetically' },
   );
-  const { paths, components: told } = answered(declared as Parameters<typeof answered>[0], failures);
+  const { paths, components: sharedComponents } = answered(declared as Parameters<typeof answered>[0], failures);
   return {
     ...document,
-    components: { ...components, ...told, ...(bearer ? { securitySchemes: { bearer: BEARER } } : {}) },
+    components: { ...components, ...sharedComponents, ...(bearer ? { securitySchemes: { bearer: BEARER } } : {}) },
     paths,
   } as Document;
 };
@@ -46,33 +46,33 @@ const BEARER = { type: 'http', scheme: 'bearer', description: 'Asked for where t
 export const seal = (document: Document): string => {
   const { servers: _, info, ...rest } = document as unknown as Json & { info: Json };
   const { version: __, ...named } = info;
-  const text = canonicalJson(promised({ ...rest, info: named }));
+  const text = canonicalJson(withoutProse({ ...rest, info: named }));
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 };
 
 type Json = Record<string, unknown>;
 
-/** Walks the document until it comes to schemas and parameters, whose text is a doc comment. */
-const promised = (node: unknown, key = ''): unknown => {
-  if (Array.isArray(node)) return key === 'parameters' ? parameters(node) : node.map((member) => promised(member));
+/** The document without what does not count: texts of schemas and parameters are doc comments. */
+const withoutProse = (node: unknown, key = ''): unknown => {
+  if (Array.isArray(node)) return key === 'parameters' ? parameters(node) : node.map((member) => withoutProse(member));
   if (!isObject(node)) return node;
   if (key === 'schemas') return mapValues(node, schema);
   if (key === 'content') return mapValues(node, media);
   if (key === 'parameters') return mapValues(node, parameter);
   return Object.fromEntries(
-    Object.entries(node).map(([name, value]) => [name, name === 'schema' ? schema(value) : promised(value, name)]),
+    Object.entries(node).map(([name, value]) => [name, name === 'schema' ? schema(value) : withoutProse(value, name)]),
   );
 };
 
 const media = (node: unknown): unknown => {
   if (!isObject(node)) return node;
   const { example: _, examples: __, ...rest } = node;
-  return promised(rest);
+  return withoutProse(rest);
 };
 
 const PROSE = new Set(['description', 'title', 'example', 'examples', '$comment', 'externalDocs']);
-const NAMED = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']); // maps of schemas by name
-const NESTED = new Set([
+const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas']); // maps of schemas by name
+const SUBSCHEMAS = new Set([
   ...['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'items', 'prefixItems', 'unevaluatedItems', 'contains'],
   ...['additionalProperties', 'unevaluatedProperties', 'propertyNames', 'contentSchema'],
 ]);
@@ -80,31 +80,33 @@ const NESTED = new Set([
 const schema = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(schema);
   if (!isObject(node)) return node;
-  const bare = Object.fromEntries(
+  const stripped = Object.fromEntries(
     Object.entries(node)
       .filter(([key]) => !PROSE.has(key))
       .map(([key, value]) => {
-        if (NAMED.has(key) && isObject(value)) return [key, mapValues(value, schema)];
-        if (key === 'required' && Array.isArray(value)) return [key, [...value].sort()]; // a set, in the order of the source
-        return [key, NESTED.has(key) ? schema(value) : value];
+        if (SCHEMA_MAPS.has(key) && isObject(value)) return [key, mapValues(value, schema)];
+        if (key === 'required' && Array.isArray(value)) return [key, [...value].sort()]; // a set: its order is that of the source
+        return [key, SUBSCHEMAS.has(key) ? schema(value) : value];
       }),
   );
-  return withoutWrapper(bare);
+  return withoutWrapper(stripped);
 };
 
-/** A description beside a reference is compiled to `allOf: [reference, description]`, which says no more than the reference. */
+/** A description beside a reference is compiled to `allOf: [reference, description]`, which means the same as the reference. */
 const withoutWrapper = (node: Json): Json => {
   if (!Array.isArray(node.allOf)) return node;
   const { allOf, ...rest } = node;
-  const saying = (allOf as unknown[]).filter((part) => !isObject(part) || Object.keys(part).length > 0);
-  const [only] = saying;
-  return saying.length === 1 && isObject(only) && Object.keys(rest).length === 0 ? only : { ...rest, allOf: saying };
+  const meaningful = (allOf as unknown[]).filter((part) => !isObject(part) || Object.keys(part).length > 0);
+  const [only] = meaningful;
+  return meaningful.length === 1 && isObject(only) && Object.keys(rest).length === 0
+    ? only
+    : { ...rest, allOf: meaningful };
 };
 
-/** A set too: where a parameter stands in the source says nothing. */
+/** A set as well: the order of parameters has no meaning. */
 const parameters = (nodes: readonly unknown[]): unknown[] =>
-  nodes.map(parameter).sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
-const placeOf = (node: unknown): string => (isObject(node) ? `${node.in} ${node.name} ${node.$ref}` : '');
+  nodes.map(parameter).sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1));
+const sortKey = (node: unknown): string => (isObject(node) ? `${node.in} ${node.name} ${node.$ref}` : '');
 
 const parameter = (node: unknown): unknown => {
   if (!isObject(node)) return node;

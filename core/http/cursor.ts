@@ -1,15 +1,15 @@
-/** Where does the next page begin? A keyset cursor: opaque, versioned, and bound to the list and the parameters that gave it. */
+/** Keyset cursors of lists: opaque, versioned, and bound to the list and the parameters that they were issued for. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Refusal } from '../errors.ts';
 
-const Written = z.tuple([z.literal(1), z.string(), z.unknown()]);
+const CursorContent = z.tuple([z.literal(1), z.string(), z.unknown()]);
 
-/** What a cursor belongs to: a route and those of its parameters that shape the list. The page size does not. */
+/** What a cursor is bound to: a route and those of its parameters that shape the list. The page size does not. */
 export type CursorScope = { route: string; parameters?: Record<string, string | undefined> };
 
 export const writeCursor = (list: CursorScope, key: unknown): string =>
-  Buffer.from(JSON.stringify([1, nameOf(list), key])).toString('base64url');
+  Buffer.from(JSON.stringify([1, scopeHash(list), key])).toString('base64url');
 
 /**
  * The key that a cursor holds; null without a cursor.
@@ -17,17 +17,17 @@ export const writeCursor = (list: CursorScope, key: unknown): string =>
  */
 export function readCursor<Key>(list: CursorScope, cursor: string | undefined, key: z.ZodType<Key>): Key | null {
   if (cursor === undefined) return null;
-  const written = Written.safeParse(parsed(cursor));
-  if (!written.success) throw new Refusal('bad-request', 'Cannot read the page: the cursor is broken');
-  const [, name, value] = written.data;
-  if (name !== nameOf(list))
+  const content = CursorContent.safeParse(decoded(cursor));
+  if (!content.success) throw new Refusal('bad-request', 'Cannot read the page: the cursor is broken');
+  const [, name, value] = content.data;
+  if (name !== scopeHash(list))
     throw new Refusal('bad-request', 'Cannot read the page: the cursor belongs to another list or other parameters');
-  const read = key.safeParse(value);
-  if (!read.success) throw new Refusal('bad-request', 'Cannot read the page: the cursor is broken');
-  return read.data;
+  const parsedKey = key.safeParse(value);
+  if (!parsedKey.success) throw new Refusal('bad-request', 'Cannot read the page: the cursor is broken');
+  return parsedKey.data;
 }
 
-const nameOf = ({ route, parameters = {} }: CursorScope): string =>
+const scopeHash = ({ route, parameters = {} }: CursorScope): string =>
   createHash('sha256')
     .update(
       JSON.stringify([
@@ -40,7 +40,7 @@ const nameOf = ({ route, parameters = {} }: CursorScope): string =>
     .digest('base64url')
     .slice(0, 16);
 
-const parsed = (cursor: string): unknown => {
+const decoded = (cursor: string): unknown => {
   try {
     return /^[\w-]+$/.test(cursor) ? JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) : null;
   } catch {

@@ -1,4 +1,4 @@
-/** GET /openapi: how is a contract handed out? Compiled when it is first asked for, and not sent again to who has it. */
+/** GET /openapi: serves the contract. It is compiled at the first request, and not sent again to a caller that has it. */
 import { createHash } from 'node:crypto';
 import { createRoute, type RouteConfig, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
@@ -40,8 +40,8 @@ const readContract = (refusals: RouteConfig['responses']) =>
 
 /**
  * @param compile the document, or the text of it
- * @param refusals what the listener can answer besides, in its own envelope
- * @param version of what is compiled, looked at for each request: when it is another one, so is the contract
+ * @param refusals the other responses of the listener, in its own envelope
+ * @param version of the contract's source, checked for each request: another version means another contract
  */
 export const documentApp = (
   compile: () => unknown,
@@ -50,41 +50,41 @@ export const documentApp = (
 ) => {
   const app = routes();
   const route = readContract(refusals);
-  app.openAPIRegistry.registerPath(route); // beside a plain handler, which sends text that was made once
+  app.openAPIRegistry.registerPath(route); // the handler is a plain one, which sends text that was made once
   let latest: { version: number | string; made: Promise<Made> } | null = null;
   app.get(route.path, async (c) => {
     const now = version();
     if (latest?.version !== now) latest = { version: now, made: compiled(compile) };
     const { made } = latest;
     made.catch(() => {
-      if (latest?.made === made) latest = null; // the next one who asks has it tried again
+      if (latest?.made === made) latest = null; // the next request tries again
     });
     return handedOut(c, await made);
   });
   return app;
 };
 
-/** A document as it is sent, under the tag that tells it from every other. */
+/** A document as it is sent, with its entity tag. */
 export type Made = { text: string; etag: string };
 
 const compiled = async (compile: () => unknown): Promise<Made> => madeOf(await compile());
 
-/** @param document text is taken as it is */
+/** @param document a string is taken as it is */
 export function madeOf(document: unknown): Made {
   const text = typeof document === 'string' ? document : JSON.stringify(document);
   return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
 }
 
-/** 304 to who has it already. */
+/** 304 when the caller has it already. */
 export function handedOut(c: Context, { text, etag }: Made): Response {
   c.header('etag', etag);
-  c.header('cache-control', 'no-cache'); // may be kept, and is asked about each time
-  if (names(c.req.header('if-none-match') ?? '', etag)) return c.body(null, 304);
+  c.header('cache-control', 'no-cache'); // may be stored, but has to be revalidated each time
+  if (matchesTag(c.req.header('if-none-match') ?? '', etag)) return c.body(null, 304);
   return c.body(text, 200, { 'content-type': 'application/json' });
 }
 
-/** By weak comparison (RFC 9110, 13.1.2). Tags are taken whole: one may hold a comma, or be called "*". */
-const names = (ifNoneMatch: string, etag: string): boolean => {
+/** By weak comparison (RFC 9110, 13.1.2). Tags are parsed whole: one may hold a comma, or be "*". */
+const matchesTag = (ifNoneMatch: string, etag: string): boolean => {
   const tags: readonly string[] = ifNoneMatch.match(/"[^"]*"/g) ?? [];
   return ifNoneMatch.trim() === '*' || tags.includes(etag);
 };

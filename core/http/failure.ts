@@ -1,4 +1,4 @@
-/** Where a refusal meets its status. Other text is never sent: messages of libraries quote what they choked on. */
+/** Error responses: the status of each refusal. Messages of other errors are never sent, since libraries quote their input. */
 import type { ErrorHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -30,7 +30,7 @@ const STATUS = {
   'cassette-late': 504,
 } as const satisfies Record<RefusalCode, ContentfulStatusCode>;
 
-/** Answers what a handler throws. What is not a refusal is our bug or the database: it is logged under the request's id. */
+/** Responds to what a handler throws. What is not a refusal is a bug or a failure of the database: it is logged under the request's id. */
 export const onError =
   (log: Logger, answer: ProblemResponder = problem): ErrorHandler =>
   (thrown, c) => {
@@ -64,13 +64,13 @@ const refusalFor = (thrown: Error): Refusal | null => {
   return thrown.status < 500 ? new Refusal('bad-request', 'Cannot read the request: it is malformed') : null;
 };
 
-/** What a log may hold of an error: never the message of one that is not ours, which may quote a prompt. */
+/** What a log may hold of an error: never the message of a foreign one, which may quote a prompt. */
 export const traceOf = (thrown: unknown): Record<string, unknown> => {
   if (!(thrown instanceof Error)) return { error: typeof thrown };
-  const ours = thrown instanceof Refusal || thrown instanceof DatabaseError;
+  const isOurs = thrown instanceof Refusal || thrown instanceof DatabaseError;
   return {
     error: thrown.name,
-    ...(ours ? { reason: thrown.message } : {}),
+    ...(isOurs ? { reason: thrown.message } : {}),
     ...(thrown instanceof DatabaseError ? { sqlstate: thrown.sqlstate } : {}),
     at: (thrown.stack ?? '')
       .split('\n')

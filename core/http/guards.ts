@@ -1,59 +1,59 @@
 /**
- * Who may speak to a listener? Programs on this machine, and whoever was let in by name. A web page may not: neither one of a
- * foreign origin, nor one whose host name has been pointed here (DNS rebinding). (DESIGN section 8, 'Who gets in'.)
+ * Guards a listener by host and origin. Programs on this machine may call it, and hosts that are allowed by name. A web page may
+ * not: neither one of a foreign origin, nor one whose host name has been pointed here (DNS rebinding).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, isIPv4 } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
 import { Refusal } from '../errors.ts';
 
-/** The headers by which a browser gives a page away. Undefined where one was not sent. */
+/** The headers that show whether a web page makes the request. Undefined where one was not sent. */
 export type RequestOrigin = { host: string | undefined; origin: string | undefined; secFetchSite: string | undefined };
 export type Refused = { status: 403; code: 'foreign-host' | 'foreign-origin'; message: string };
 
 /**
  * Why a request is refused; null when it may pass. Ports of `Host` do not count.
- * @param allowedHosts names besides loopback, with or without port; an address that is bound to belongs in it. When that is
- *   `0.0.0.0` or `::`, any IP address may stand in Host: no name leads there, so none can have been rebound.
+ * @param allowedHosts names besides loopback, with or without port, and the address that is bound. When that is `0.0.0.0` or `::`,
+ *   Host may be any IP address: it involves no name, so none can have been rebound.
  */
 export function refusal(
   { host, origin, secFetchSite }: RequestOrigin,
   allowedHosts: readonly string[],
 ): Refused | null {
-  const asked = parseHost(host);
-  if (asked === null) return foreignHost('Cannot answer: the Host header is missing or malformed');
-  if (!isLoopback(asked.name) && !isAllowed(asked, allowedHosts) && !(isIP(asked.name) && bindsAll(allowedHosts)))
-    return foreignHost(`Cannot answer as "${asked.name}": it is neither loopback nor among allowed_hosts`);
+  const target = parseHost(host);
+  if (target === null) return foreignHost('Cannot answer: the Host header is missing or malformed');
+  if (!isLoopback(target.name) && !isAllowed(target, allowedHosts) && !(isIP(target.name) && bindsAll(allowedHosts)))
+    return foreignHost(`Cannot answer as "${target.name}": it is neither loopback nor among allowed_hosts`);
 
-  const from = origin === undefined ? null : parseOrigin(origin);
-  const invited = from !== null && isAllowed(from, allowedHosts);
-  if (origin !== undefined && !invited && !(from !== null && isSame(from, asked)))
+  const originAddress = origin === undefined ? null : parseOrigin(origin);
+  const originAllowed = originAddress !== null && isAllowed(originAddress, allowedHosts);
+  if (origin !== undefined && !originAllowed && !(originAddress !== null && isSame(originAddress, target)))
     return foreignOrigin('Cannot answer a web page of another origin: its host is not among allowed_hosts');
-  if (secFetchSite !== undefined && secFetchSite !== 'same-origin' && secFetchSite !== 'none' && !invited)
+  if (secFetchSite !== undefined && secFetchSite !== 'same-origin' && secFetchSite !== 'none' && !originAllowed)
     return foreignOrigin('Cannot answer a request that another site made: its host is not among allowed_hosts');
   return null;
 }
 
 /** For listeners that work on Node's own objects. */
 export function refuseForeign(allowedHosts: readonly string[]): (headers: IncomingHttpHeaders) => Refused | null {
-  let letIn: string | null = null; // the Host that nearly every call names, with no page behind it
+  let lastAllowedHost: string | null = null; // the Host of nearly every call, which no web page makes
   return ({ host, origin, 'sec-fetch-site': site }) => {
     const isProgram = origin === undefined && site === undefined;
-    if (isProgram && host === letIn) return null;
+    if (isProgram && host === lastAllowedHost) return null;
     const refused = refusal({ host, origin, secFetchSite: one(site) }, allowedHosts);
-    if (isProgram && refused === null) letIn = host ?? null;
+    if (isProgram && refused === null) lastAllowedHost = host ?? null;
     return refused;
   };
 }
 
-/** Said with every answer: not to be embedded or guessed at elsewhere, nor kept, unless a route says otherwise. */
+/** The headers of every response: no embedding in other sites, no content sniffing, and no caching unless a route allows it. */
 export const SHIELD = {
-  'cache-control': 'no-store', // conversations do not belong into a cache
+  'cache-control': 'no-store', // conversations do not belong in a cache
   'cross-origin-resource-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** For Hono apps. What is answered, a refusal too, has the shield. */
+/** For Hono apps. Every response, a refusal too, has the headers of `SHIELD`. */
 export const guard =
   (allowedHosts: readonly string[]): MiddlewareHandler =>
   async (c, next) => {
@@ -84,7 +84,7 @@ const parseOrigin = (origin: string): Address | null => {
   return { name: bare(hostname), port, scheme: protocol };
 };
 
-/** `[::1]` as `::1`, in the one spelling that URLs use. */
+/** `[::1]` as `::1`, in the canonical spelling of URLs. */
 const bare = (name: string): string => {
   const lower = name.toLowerCase().replace(/^\[|\]$/g, '');
   return lower.includes(':') && URL.canParse(`http://[${lower}]`)

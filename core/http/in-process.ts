@@ -1,11 +1,11 @@
-/** Requests that this process makes of its own read API: admitted without a token, which therefore stands in none of them. */
+/** Requests of this process to its own read API. They are admitted without a token, so none of them carries it. */
 
-const made = new WeakSet<Request>();
+const inProcessRequests = new WeakSet<Request>();
 
-/** Nothing that comes over a socket can be one; a request that is made of this one is not admitted either. */
+/** Marks a request. One that came over a socket is never marked; a copy of a marked one is not admitted either. */
 export function admitInProcess(request: Request): Request {
-  made.add(request);
+  inProcessRequests.add(request);
   return request;
 }
 
-export const isInProcess = (request: Request): boolean => made.has(request);
+export const isInProcess = (request: Request): boolean => inProcessRequests.has(request);

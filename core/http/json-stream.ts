@@ -1,4 +1,4 @@
-/** How does a large document leave? Piece by piece as the reader takes it, so that it never stands in memory whole. */
+/** Streams a large JSON document chunk by chunk as the reader takes it, so that it is never in memory as a whole. */
 import type { Context, TypedResponse } from 'hono';
 import type { Logger } from '../log.ts';
 import { traceOf } from './failure.ts';
@@ -6,11 +6,11 @@ import type { HttpEnv } from './routes.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** A JSON answer of this shape, as the contract's types see it. */
+/** A JSON response of this shape, as the contract's types see it. */
 export type JsonAnswer<Body> = Response & TypedResponse<Body, 200, 'json'>;
 
 /**
- * Answers 200 with the JSON text that the pieces make up. The first 64 KiB are made before the head leaves, so what fails until
+ * Responds 200 with the JSON text that the pieces make up. The first 64 KiB are made before the head is sent, so an error until
  * then is an ordinary failure; later the connection is cut, since half a document must not look like a whole one.
  */
 export async function jsonStream<Body>(
@@ -22,43 +22,43 @@ export async function jsonStream<Body>(
   const first = await chunks.next();
   const head = { 'content-type': 'application/json' };
   if (first.done || first.value.last) return c.body(first.value?.text ?? '', 200, head) as unknown as JsonAnswer<Body>;
-  const { settled: streamed, settle: end } = ending();
+  const { settled: streamed, settle: end } = streamEnd();
   c.set('streamed', streamed);
   if (c.req.method === 'HEAD' || c.finalized) {
-    await chunks.return(undefined).finally(end); // nobody takes the rest: HEAD has no body, and past the deadline there is an answer
+    await chunks.return(undefined).finally(end); // the rest is not read: HEAD has no body, and past the deadline a response was sent
     return c.body(null, 200, head) as unknown as JsonAnswer<Body>;
   }
 
-  let ready: Uint8Array | null = Buffer.from(first.value.text);
-  let left = false;
+  let firstBytes: Uint8Array | null = Buffer.from(first.value.text);
+  let readerLeft = false;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const bytes = ready ?? (await nextBytes(chunks));
-        ready = null;
-        if (left) return; // while its page was being asked for
+        const bytes = firstBytes ?? (await nextBytes(chunks));
+        firstBytes = null;
+        if (readerLeft) return; // while its page was being fetched
         if (bytes) return controller.enqueue(bytes);
         end();
         controller.close();
       } catch (thrown) {
         end();
-        if (left) return;
+        if (readerLeft) return;
         log.error({ request_id: c.get('requestId'), ...traceOf(thrown) }, 'Cannot finish an answer');
         const { outgoing } = c.env ?? {};
         if (!outgoing) return controller.error(new Error('Cannot finish the answer'));
-        outgoing.destroy(); // cut; an error in the stream would be written into the body by the adaptor
+        outgoing.destroy(); // cut: the adaptor would write an error of the stream into the body
         controller.close();
       }
     },
     async cancel() {
-      left = true;
-      await chunks.return(undefined).finally(end); // the reader left: no further page is asked for
+      readerLeft = true;
+      await chunks.return(undefined).finally(end); // no further page is fetched
     },
   });
   return c.body(body, 200, head) as unknown as JsonAnswer<Body>;
 }
 
-const ending = () => {
+const streamEnd = () => {
   let settle = () => {};
   const settled = new Promise<void>((resolve) => {
     settle = resolve;
@@ -84,7 +84,7 @@ const nextBytes = async (chunks: AsyncGenerator<Chunk, void>): Promise<Uint8Arra
   return value && value.text !== '' ? Buffer.from(value.text) : null;
 };
 
-/** The members of an array in JSON, one piece each, with what stands between them. */
+/** The members of an array in JSON, one piece each, with the commas between them. */
 export async function* elements(members: AsyncIterable<unknown> | Iterable<unknown>): AsyncGenerator<string, void> {
   let separator = '';
   for await (const member of members) {

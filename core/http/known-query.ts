@@ -1,4 +1,4 @@
-/** Does the caller ask for what there is? A parameter that a route does not have is refused: an answer without it would be another one. */
+/** Refuses query parameters that a route does not have: the response without such a filter would be a different one. */
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
@@ -9,24 +9,25 @@ import { problem } from './problem.ts';
 type App = OpenAPIHono<any, any, any>;
 
 /**
- * For routes that have a contract, and stands before them. It is looked at when a request comes, so routes that were mounted later count.
- * @param instead paths, as the router has them, and the one that has the filters that people look for there
+ * Comes before the routes. Checks those that have a contract, which is read when a request comes, so that routes mounted later count.
+ * @param alternatives by the path of a route, as the router has it: the path of the one with the filters that people look for there
  */
-export const knownQuery = (app: App, instead: Readonly<Record<string, string>> = {}): MiddlewareHandler => {
-  let described: ReadonlyMap<string, readonly string[]> | null = null;
+export const knownQuery = (app: App, alternatives: Readonly<Record<string, string>> = {}): MiddlewareHandler => {
+  let parametersByRoute: ReadonlyMap<string, readonly string[]> | null = null;
   return async (c, next) => {
     const start = c.req.url.indexOf('?');
     if (start === -1) return next();
-    described ??= parametersOf(app);
+    parametersByRoute ??= parametersOf(app);
     const route = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
-    const known = route && described.get(`${route.method} ${route.path}`);
+    const known = route && parametersByRoute.get(`${route.method} ${route.path}`);
     if (!route || !known) return next();
     const unknown = [...new URLSearchParams(c.req.url.slice(start + 1)).keys()].find((name) => !known.includes(name));
     if (unknown === undefined) return next();
-    const other = instead[route.path];
-    const hasIt = other !== undefined && described.get(`${route.method} ${other}`)?.includes(unknown);
-    const would = hasIt ? `GET ${other} has it` : wouldDo(unknown, known);
-    return problem(c, 400, 'bad-request', `Cannot read the query: ${named(unknown)} is no parameter here; ${would}`);
+    const alternative = alternatives[route.path];
+    const alternativeHasIt =
+      alternative !== undefined && parametersByRoute.get(`${route.method} ${alternative}`)?.includes(unknown);
+    const hint = alternativeHasIt ? `GET ${alternative} has it` : suggestion(unknown, known);
+    return problem(c, 400, 'bad-request', `Cannot read the query: ${named(unknown)} is no parameter here; ${hint}`);
   };
 };
 
@@ -41,11 +42,11 @@ const parametersOf = ({ openAPIRegistry }: App): ReadonlyMap<string, readonly st
     }),
   );
 
-/** What a caller sent is shown where it can be a name. */
+/** A parameter that the caller sent is quoted only where it looks like a name. */
 const named = (name: string): string => (/^[\w.[\]-]{1,64}$/.test(name) ? `"${name}"` : 'what was sent');
 
-function wouldDo(name: string, known: readonly string[]): string {
-  const meant = nearest(name, known);
-  if (meant !== null) return `did you mean "${meant}"?`;
+function suggestion(name: string, known: readonly string[]): string {
+  const nearestName = nearest(name, known);
+  if (nearestName !== null) return `did you mean "${nearestName}"?`;
   return known.length === 0 ? 'it takes none' : `there are ${known.join(', ')}`;
 }

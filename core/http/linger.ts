@@ -1,37 +1,37 @@
 /**
- * How a client that is still sending gets to read an answer. A connection that is closed over bytes nobody has read is reset, and
- * the reset may overtake the answer (RFC 9112, 9.6). So the answer leaves at once and its end waits for the client.
+ * Lets a client that is still sending read its response. A connection that is closed with unread bytes is reset, and the reset may
+ * overtake the response (RFC 9112, 9.6). So the response is sent at once, and ended when the client has sent everything.
  */
 import type { Readable } from 'node:stream';
 
 export const LINGER_MS = 2_000;
-export const LINGER_BYTES = 64 * 1024 * 1024; // of nobody's memory: they are dropped as they come
+export const LINGER_BYTES = 64 * 1024 * 1024; // they take no memory: they are dropped as they come
 
 /**
- * Drops what still comes and calls `done` once: when the client has sent all it has, has left, or was waited for long enough.
- * @returns stops listening, without a call
+ * Drops what still comes and calls `done` once: when the client has sent everything or left, or a limit of time or bytes is reached.
+ * @returns a function that stops listening, without calling `done`
  */
 export function whenSent(incoming: Readable, done: () => void): () => void {
-  let left = LINGER_BYTES;
+  let bytesLeft = LINGER_BYTES;
   const drop = (bytes: Uint8Array) => {
-    left -= bytes.byteLength;
-    if (left < 0) over();
+    bytesLeft -= bytes.byteLength;
+    if (bytesLeft < 0) finish();
   };
-  const over = () => {
+  const finish = () => {
     stop();
     done();
   };
-  const timer = setTimeout(() => over(), LINGER_MS);
+  const timer = setTimeout(() => finish(), LINGER_MS);
   const stop = () => {
     clearTimeout(timer);
-    incoming.off('data', drop).off('end', over).off('close', over);
+    incoming.off('data', drop).off('end', finish).off('close', finish);
   };
   if (incoming.readableEnded || incoming.destroyed) {
-    over();
+    finish();
     return stop;
   }
   incoming.on('error', () => {}); // its 'close' follows
-  incoming.on('end', over).on('close', over).on('data', drop);
+  incoming.on('end', finish).on('close', finish).on('data', drop);
   return stop;
 }
 

@@ -1,4 +1,4 @@
-/** How is a fetch handler put on the network? A server for each host on one port, with limits on what a caller may hold open. */
+/** Serves a fetch handler on the network: a server for each host on one port, with limits on what a caller may hold open. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
@@ -13,7 +13,7 @@ export type Served = {
   /** `http://127.0.0.1:8081`, one for each host that could be bound. */
   addresses: string[];
   port: number;
-  /** Takes no new connection, lets answers under way finish for so long, then cuts them. */
+  /** Accepts no new connection, lets pending responses finish for `graceMs`, then cuts them. */
   close(graceMs: number): Promise<void>;
 };
 
@@ -21,16 +21,16 @@ type Listener = {
   fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>;
   hosts: readonly string[];
   port: number; // 0: a free one, the same for every host
-  what: string; // 'read API'; said when the port is taken
-  /** How the listener says no to what no handler can be asked about. Default: as a problem. */
+  what: string; // 'read API'; for the error when the port is taken
+  /** The response to a request that reaches no handler. Default: a problem. */
   complaint?: Complaint;
-  /** The app itself lets a body come whose sender asks first (`Expect: 100-continue`). Default: every body is let come. */
+  /** True: the app decides on a body whose sender asks first (`Expect: 100-continue`). Default: every body is accepted. */
   asksForBodies?: boolean;
-  /** Other times than the usual ones. */
+  /** Overrides of the default limits. */
   limits?: Partial<Limits>;
 };
 
-/** The type and body of a no, for a sentence that may be told. */
+/** Content type and body of a failure response, for a message that may be sent. */
 export type Complaint = (status: number, message: string, requestId: string) => { type: string; body: string };
 
 const asProblem: Complaint = (status, message, requestId) => ({
@@ -45,15 +45,15 @@ const CODES: Record<number, string> = {
 };
 
 type Limits = {
-  /** For a head that trickles in, from the connection's or the last answer's end. */
+  /** For a request's head, from the connection's start or the last response's end. */
   headMs: number;
   /** For a whole request, head and body. */
   requestMs: number;
   /** Between two requests. */
   keepAliveMs: number;
-  /** No byte either way, as with a reader that stopped taking. */
+  /** Without a byte in either direction, as with a reader that stopped reading. */
   idleMs: number;
-  /** How often the first two are looked at. */
+  /** How often the first two are checked. */
   checkMs: number;
 };
 const LIMITS: Limits = {
@@ -67,7 +67,7 @@ const HEAD_BYTES = 32 * 1024;
 const HEADERS = 200;
 const CONNECTIONS = 2_048;
 
-/** @throws {OperatorError} when an address is taken or not this machine's */
+/** @throws {OperatorError} when an address is in use or not this machine's */
 export async function serveApp({
   fetch,
   hosts,
@@ -82,7 +82,7 @@ export async function serveApp({
     overrideGlobalObjects: false,
     errorHandler: (thrown) => {
       const status = thrown instanceof Error && thrown.name === 'RequestError' ? 400 : 500;
-      const { headers, body } = told(complaint, status);
+      const { headers, body } = failureResponse(complaint, status);
       return new Response(body, { status, headers });
     },
   });
@@ -90,7 +90,7 @@ export async function serveApp({
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     exchanges.note({ incoming, outgoing });
     if (incoming.rawHeaders.length <= 2 * HEADERS) return listener(incoming, outgoing);
-    const { headers, body } = told(complaint, 431);
+    const { headers, body } = failureResponse(complaint, 431);
     outgoing.writeHead(431, { ...headers, connection: 'close' });
     outgoing.write(body);
     return whenSent(incoming, () => outgoing.end());
@@ -99,7 +99,7 @@ export async function serveApp({
     const server = createServer(
       {
         maxHeaderSize: HEAD_BYTES,
-        requireHostHeader: false, // the guard asks for it, and says so in the listener's own words
+        requireHostHeader: false, // the guard requires it, and responds in the listener's own envelope
         headersTimeout: headMs,
         requestTimeout: requestMs,
         keepAliveTimeout: keepAliveMs,
@@ -107,14 +107,14 @@ export async function serveApp({
       },
       serve,
     );
-    server.maxHeadersCount = 0; // Node would drop those past its limit in silence, and among them one that a guard looks at
+    server.maxHeadersCount = 0; // Node would silently drop those past its limit, perhaps one that a guard checks
     server.maxConnections = CONNECTIONS;
     server.setTimeout(idleMs);
     server.on('checkExpectation', serve); // Node's own answer would be an empty 417
     if (asksForBodies) server.on('checkContinue', serve);
     server.on(
       'clientError',
-      answerUnread((status) => told(complaint, status), exchanges.isDue),
+      answerUnread((status) => failureResponse(complaint, status), exchanges.isResponseDue),
     );
     return server;
   };
@@ -131,49 +131,49 @@ export async function serveApp({
   };
 }
 
-const SENTENCES: Record<number, string> = {
+const MESSAGES: Record<number, string> = {
   400: 'Cannot read the request: it is malformed',
   408: 'Cannot read the request: it came too slowly',
   431: 'Cannot read the request: its head is too large',
   500: 'Internal error',
 };
 
-/** With the headers that every answer of an app has, under an id of ours: what the caller sent cannot be relied on. */
-const told = (complaint: Complaint, status: number) => {
+/** With the headers of every response, and a new request id: what the caller sent cannot be relied on. */
+const failureResponse = (complaint: Complaint, status: number) => {
   const requestId = v7();
-  const { type, body } = complaint(status, SENTENCES[status] ?? '', requestId);
+  const { type, body } = complaint(status, MESSAGES[status] ?? '', requestId);
   return { headers: { ...SHIELD, 'x-request-id': requestId, 'content-type': type }, body };
 };
 
 type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse };
 
-/** Which exchanges of a connection are not over yet; a client may send the next request before it was answered. */
+/** The unfinished exchanges of each connection; a client may send the next request before the response to the last one. */
 function openExchanges() {
   const open = new WeakMap<object, Set<Exchange>>();
   return {
     note: (exchange: Exchange) => {
       const { socket } = exchange.incoming;
-      const those = open.get(socket) ?? new Set();
-      open.set(socket, those.add(exchange));
-      exchange.outgoing.on('close', () => those.delete(exchange));
+      const unfinished = open.get(socket) ?? new Set();
+      open.set(socket, unfinished.add(exchange));
+      exchange.outgoing.on('close', () => unfinished.delete(exchange));
     },
-    /** Whether an answer has begun, or is waited for by a request that was sent before. */
-    isDue: (socket: Socket) =>
+    /** Whether a response has begun, or a complete request still awaits one. */
+    isResponseDue: (socket: Socket) =>
       [...(open.get(socket) ?? [])].some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent),
   };
 }
 
 type Bound = { host: string; server: Server };
 
-/** Every host on one port. A free port of the first host may be taken on the second: then another one is tried. */
+/** Binds every host to one port. A port that is free on the first host may be in use on the second: then another is tried. */
 async function bindAll(open: () => Server, hosts: readonly string[], port: number, what: string): Promise<Bound[]> {
   for (let attempt = 1; ; attempt++) {
     const bound: Bound[] = [];
     try {
       for (const host of hosts) {
         const server = open();
-        const taken = bound[0] ? portOf(bound[0].server) : port;
-        if (await bind(server, host, taken, hosts.length > 1)) bound.push({ host, server });
+        const chosenPort = bound[0] ? portOf(bound[0].server) : port;
+        if (await bind(server, host, chosenPort, hosts.length > 1)) bound.push({ host, server });
       }
       return bound;
     } catch (thrown) {
@@ -181,7 +181,7 @@ async function bindAll(open: () => Server, hosts: readonly string[], port: numbe
       const { code } = thrown as NodeJS.ErrnoException;
       if (code === 'EADDRINUSE' && port === 0 && attempt < 20) continue;
       throw new OperatorError(
-        `Cannot listen for the ${what} on port ${port}: ${WHY[code ?? ''] ?? code ?? 'unknown'}`,
+        `Cannot listen for the ${what} on port ${port}: ${REASONS[code ?? ''] ?? code ?? 'unknown'}`,
         1,
         {
           cause: thrown,
@@ -191,22 +191,22 @@ async function bindAll(open: () => Server, hosts: readonly string[], port: numbe
   }
 }
 
-const WHY: Record<string, string> = {
+const REASONS: Record<string, string> = {
   EADDRINUSE: 'it is taken by another process',
   EACCES: 'this user may not listen there',
   EADDRNOTAVAIL: 'the host is no address of this machine',
   ENOTFOUND: 'the host is unknown',
 };
 
-/** False when the machine has no such family of addresses, as containers without IPv6. */
-const bind = (server: Server, host: string, port: number, others: boolean): Promise<boolean> =>
+/** False when the machine lacks the address family, as containers without IPv6 do. */
+const bind = (server: Server, host: string, port: number, hasOtherHosts: boolean): Promise<boolean> =>
   new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const absent = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
-      if (absent && others && host === '::1') resolve(false);
+      if (absent && hasOtherHosts && host === '::1') resolve(false);
       else reject(error);
     });
-    server.listen({ host, port, exclusive: true, ipv6Only: others && host.includes(':') }, () => resolve(true));
+    server.listen({ host, port, exclusive: true, ipv6Only: hasOtherHosts && host.includes(':') }, () => resolve(true));
   });
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
@@ -214,7 +214,7 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 const closed = (server: Server, graceMs: number): Promise<void> =>
   new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-    const idle = setInterval(() => server.closeIdleConnections(), 20); // an answer that ends leaves its connection idle
+    const idle = setInterval(() => server.closeIdleConnections(), 20); // the end of a response leaves its connection idle
     server.close(() => {
       clearTimeout(cut);
       clearInterval(idle);

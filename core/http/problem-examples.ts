@@ -1,19 +1,19 @@
-/** How does each failure of the read API read? As it is sent, for the contract. */
+/** Examples of each failure of the read API, as it is sent, for the contract. */
 import type { Failures } from './answers.ts';
 import { PROBLEM_TYPE, problemOf } from './problem.ts';
 
-/** The failures of the read API. What a route tells of one is its code and sentence. */
+/** The failures of the read API. A route's example of one is its code and sentence. */
 export const PROBLEMS: Failures = {
   type: PROBLEM_TYPE,
   schema: 'Problem',
-  example: (status, method, told) => {
-    const [code, sentence] = (told as readonly [string, string] | undefined) ?? MOSTLY[status] ?? ['', ''];
+  example: (status, method, routeExample) => {
+    const [code, sentence] = (routeExample as readonly [string, string] | undefined) ?? DEFAULTS[status] ?? ['', ''];
     return problemOf(status, code, sentence.replace('{method}', method), '019aa5f0-8f1a-7c33-9d0e-3a6f5e0b7c11');
   },
 };
 
-/** As the code says them; a test asks for each. */
-const MOSTLY: Record<number, readonly [code: string, sentence: string]> = {
+/** As the code sends them; a test requests each. */
+const DEFAULTS: Record<number, readonly [code: string, sentence: string]> = {
   400: ['bad-request', 'Cannot read the request: it is malformed'],
   401: ['unauthorized', 'Cannot answer without the bearer token of this service'],
   403: ['foreign-host', 'Cannot answer as "evil.example": it is neither loopback nor among allowed_hosts'],

@@ -1,10 +1,10 @@
-/** How does a failure leave? As `application/problem+json`, with nothing in it that the caller did not send or should not know. */
+/** Failure responses as `application/problem+json`, with nothing in them that the caller did not send or should not know. */
 import { STATUS_CODES } from 'node:http';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Problem } from '../model/problem.ts';
 
-/** A listener's way of saying no. The read API has problems; the ingest listener has an envelope of its own. */
+/** Makes a listener's failure responses. The read API sends problems; the ingest listener has an envelope of its own. */
 export type ProblemResponder = (c: Context, status: ContentfulStatusCode, code: string, message: string) => Response;
 
 export const PROBLEM_TYPE = 'application/problem+json';

@@ -1,4 +1,4 @@
-/** Under which id is a request spoken of? The caller's, when it is a UUID in its usual spelling; else one of our own. */
+/** Request ids: the caller's, when it is a UUID in canonical spelling; else a new one. */
 import type { MiddlewareHandler } from 'hono';
 import { v7 } from 'uuid';
 import type { HttpEnv } from './routes.ts';
@@ -8,8 +8,8 @@ const CANONICAL = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export const requestIds =
   (mint: () => string = v7): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
-    const sent = c.req.header('x-request-id') ?? '';
-    const requestId = CANONICAL.test(sent) ? sent : mint();
+    const header = c.req.header('x-request-id') ?? '';
+    const requestId = CANONICAL.test(header) ? header : mint();
     c.set('requestId', requestId);
     c.header('x-request-id', requestId);
     await next();

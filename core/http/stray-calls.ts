@@ -1,23 +1,23 @@
-/** What if a provider's client was pointed at this listener? It reads the address of the capture proxy, in an error that it understands. */
+/** Calls of a provider's client that was pointed at this listener: they get the address of the capture proxy, in an error of the provider's form. */
 import type { Context, MiddlewareHandler } from 'hono';
 import type { ProviderId } from '../model/provider.ts';
 import { errorBody } from '../provider/error-body.ts';
 import { baseAt, prefixIn, providerOfPath } from '../provider/whose-call.ts';
 
 type Deps = {
-  /** What this is: 'read API'. */
+  /** The name of this listener: 'read API'. */
   what: string;
-  /** Of the capture proxy beside it; null: none runs in this process. */
+  /** The capture proxy's port; null: none runs in this process. */
   proxyPort: () => number | null;
-  /** Default: as the provider says that something is not there. */
+  /** Default: the provider's form of 404. */
   answer?: (c: Context, message: string) => Response;
 };
 
-/** Stands before the routes, none of which has such a path, and before the token, which a provider's client does not know. */
+/** Comes before the routes, none of which has such a path, and before the token, which a provider's client does not know. */
 export const strayCalls =
   ({ what, proxyPort, answer }: Deps): MiddlewareHandler =>
   async (c, next) => {
-    const provider = calledFor(c);
+    const provider = providerOf(c);
     const port = provider && proxyPort();
     if (!provider || !port) return next();
     const { hostname } = new URL(c.req.url);
@@ -27,7 +27,7 @@ export const strayCalls =
     return c.body(errorBody(provider, 404, message), 404, { 'content-type': 'application/json' });
   };
 
-function calledFor({ req }: Context): ProviderId | null {
+function providerOf({ req }: Context): ProviderId | null {
   const prefixed = prefixIn(req.path);
   if (prefixed) return prefixed.provider;
   const provider = providerOfPath(req.path);

@@ -1,10 +1,10 @@
-/** Does the caller know the token? Asked only where one is set. */
+/** The check of the bearer token, where one is set. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { Refusal } from '../errors.ts';
 import { isInProcess } from './in-process.ts';
 
-/** @param token empty: nobody is asked, and neither is this process itself. @param open paths that are answered without it */
+/** Requests of this process itself need no token. @param token empty: none is required @param open paths that are served without it */
 export const bearer =
   (token: string, open: readonly string[]): MiddlewareHandler =>
   async (c, next) => {
@@ -16,8 +16,8 @@ export const bearer =
 
 /** In constant time: digests of equal length are compared, whatever was sent. */
 export const isBearer = (authorization: string | undefined, token: string): boolean => {
-  const sent = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-  return sent !== undefined && timingSafeEqual(digest(sent), digest(token));
+  const presented = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+  return presented !== undefined && timingSafeEqual(digest(presented), digest(token));
 };
 
 const digest = (text: string) => createHash('sha256').update(text).digest();

@@ -1,4 +1,4 @@
-/** How is a value written so that equal values are equal bytes? JSON by RFC 8785: keys sorted, numbers as ECMAScript writes them. */
+/** Canonical JSON by RFC 8785, in which equal values are equal bytes: keys sorted, numbers as ECMAScript writes them. */
 import published from 'canonicalize';
 
 // the package's types describe an ES module, but what it exports is the function itself

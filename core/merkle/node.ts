@@ -1,4 +1,4 @@
-/** What is a node's hash? Its content and its parent's hash, and nothing else. (Reference section 5.) */
+/** The hash of a node: over its content and its parent's hash, and nothing else. */
 import { createHash } from 'node:crypto';
 
 /**

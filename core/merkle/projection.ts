@@ -1,12 +1,12 @@
 /**
- * Which part of a message is its content? What a harness changes each time it sends the same message again stays out of the
- * hash: its tags, white space, thinking signatures, cache marks, defaults of tool inputs. The message itself is kept as it came.
+ * The part of a message that is hashed. What a harness changes each time it sends the same message again stays out of the hash:
+ * its tags, white space, thinking signatures, cache marks, defaults of tool inputs. The message itself is stored as it came.
  */
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { canonicalJson } from './canonical-json.ts';
 
-/** What harnesses wrap around text of their own. They are removed one name at a time, in this order, which is part of the hash. */
+/** Tags that harnesses wrap around text of their own. They are removed one name at a time, in this order: the hash depends on it. */
 export const harnessTags = [
   'system-reminder',
   'command-name',
@@ -31,19 +31,18 @@ export const harnessTags = [
 
 /**
  * The hashed text of a message: RFC 8785 JSON of `{content, role, type: 'message'}` with each block projected. `is_error` is
- * always there, every other field only when it says something; a text block of which nothing remains is left out.
- * (Reference section 5.)
+ * always present, every other field only when it is not empty; a text block of which nothing remains is left out.
  */
 export function canonicalContent(message: Message): string {
-  // block by block: what writing one leaves behind is dead when the next is written, and there may be a hundred thousand
-  const blocks = message.content.filter(saysSomething).map((block) => canonicalJson(projected(block)));
+  // block by block, so that the garbage of each can be collected before the next: there may be a hundred thousand
+  const blocks = message.content.filter(hasContent).map((block) => canonicalJson(projected(block)));
   return `{"content":[${blocks.join(',')}],"role":${canonicalJson(message.role)},"type":"message"}`;
 }
 
-const saysSomething = (block: ContentBlock) => block.type !== 'text' || projectedText(block.text ?? '') !== '';
+const hasContent = (block: ContentBlock) => block.type !== 'text' || projectedText(block.text ?? '') !== '';
 
 function projected(block: ContentBlock): Record<string, unknown> {
-  const kept: Record<string, unknown> = {
+  const members: Record<string, unknown> = {
     text: projectedText(block.text ?? ''),
     image_url: block.image_url,
     image_base64: block.image_base64,
@@ -56,14 +55,14 @@ function projected(block: ContentBlock): Record<string, unknown> {
     thinking: block.thinking,
     content: finite(withoutCacheControl(block.content)),
   };
-  const told = Object.entries(kept).filter(([, value]) => !isEmpty(value));
-  return { type: block.type, is_error: block.is_error ?? false, ...Object.fromEntries(told) };
+  const present = Object.entries(members).filter(([, value]) => !isEmpty(value));
+  return { type: block.type, is_error: block.is_error ?? false, ...Object.fromEntries(present) };
 }
 
 /** Text without the spans of harness tags and without differences of white space. Linear in the text's length. */
 export const projectedText = (text: string): string => tidied(withoutHarnessSpans(text));
 
-/** Text without `<tag>…</tag>` for each harness tag; a tag that is never closed swallows the rest. */
+/** Text without `<tag>…</tag>` for each harness tag; a tag that is never closed removes the rest. */
 export const withoutHarnessSpans = (text: string): string =>
   text.includes('<') ? harnessTags.reduce((rest, tag) => withoutSpans(rest, tag), text) : text;
 
@@ -76,40 +75,40 @@ function withoutSpans(text: string, tag: string): string {
   const close = `</${tag}>`;
   let start = text.indexOf(open);
   if (start < 0) return text;
-  const kept: string[] = [text.slice(0, start)];
-  let seam = seamOf(kept, open.length - 1); // the end of what is kept, where the next piece may complete a tag
+  const chunks: string[] = [text.slice(0, start)];
+  let seam = seamOf(chunks, open.length - 1); // the end of the kept text, where the next chunk may complete a tag
   for (;;) {
     const end = text.indexOf(close, start + open.length);
-    if (end < 0) return kept.join('');
+    if (end < 0) return chunks.join('');
     const at = end + close.length;
     const joined = (seam + text.slice(at, at + open.length - 1)).indexOf(open);
     if (joined >= 0) {
-      drop(kept, seam.length - joined);
+      drop(chunks, seam.length - joined);
       start = at - (seam.length - joined); // so that `start + open.length` is the end of the joined tag
-      seam = seamOf(kept, open.length - 1);
+      seam = seamOf(chunks, open.length - 1);
       continue;
     }
     start = text.indexOf(open, at);
-    const piece = text.slice(at, start < 0 ? text.length : start);
-    if (piece !== '') kept.push(piece);
-    if (start < 0) return kept.join('');
-    seam = seamOf(kept, open.length - 1);
+    const chunk = text.slice(at, start < 0 ? text.length : start);
+    if (chunk !== '') chunks.push(chunk);
+    if (start < 0) return chunks.join('');
+    seam = seamOf(chunks, open.length - 1);
   }
 }
 
-function seamOf(kept: readonly string[], length: number): string {
+function seamOf(chunks: readonly string[], length: number): string {
   let seam = '';
-  for (let i = kept.length - 1; i >= 0 && seam.length < length; i--) seam = (kept[i] ?? '') + seam;
+  for (let i = chunks.length - 1; i >= 0 && seam.length < length; i--) seam = (chunks[i] ?? '') + seam;
   return length < seam.length ? seam.slice(seam.length - length) : seam;
 }
 
-function drop(kept: string[], count: number): void {
+function drop(chunks: string[], count: number): void {
   let left = count;
   while (left > 0) {
-    const last = kept.pop() ?? '';
-    if (last.length > left) kept.push(last.slice(0, last.length - left));
+    const last = chunks.pop() ?? '';
+    if (last.length > left) chunks.push(last.slice(0, last.length - left));
     left -= Math.min(left, last.length);
-    if (kept.length === 0) return;
+    if (chunks.length === 0) return;
   }
 }
 
@@ -162,7 +161,7 @@ const pruned = (input: Record<string, unknown>): Record<string, unknown> =>
       .filter(([, value]) => !isEmpty(value) && value !== false && value !== 0),
   );
 
-/** JSON.parse makes Infinity of 1e400, which canonical JSON refuses; as in JSON.stringify it is null. */
+/** JSON.parse makes Infinity of 1e400, which canonical JSON refuses; as in JSON.stringify it becomes null. */
 function finite(value: unknown): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   return mapped(value, finite);
@@ -171,8 +170,8 @@ function finite(value: unknown): unknown {
 /** The value without `cache_control` members at any depth: a client moves them from message to message. */
 export function withoutCacheControl(value: unknown): unknown {
   if (!isObject(value)) return mapped(value, withoutCacheControl);
-  const kept = Object.entries(value).filter(([key]) => key !== 'cache_control');
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutCacheControl(member)]));
+  const entries = Object.entries(value).filter(([key]) => key !== 'cache_control');
+  return Object.fromEntries(entries.map(([key, member]) => [key, withoutCacheControl(member)]));
 }
 
 function mapped(value: unknown, change: (member: unknown) => unknown): unknown {

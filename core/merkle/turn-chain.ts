@@ -1,13 +1,13 @@
-/** Can a raw turn have been edited? Each carries a hash over all that is kept of it and over the turn before in its session. */
+/** The hash chain of raw turns, which shows edits: each turn has a hash over all that is stored of it and over the turn before in its session. */
 import { createHash } from 'node:crypto';
 import type { Identity } from '../model/identity.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /**
- * All of a raw turn that never changes. Left out: `raw_turn_id` and `received_at`, which the database gives, and the columns that say
- * where the bytes lie (recipe and slice ids), since the digests stand for the bytes themselves. Digests are lower-case hex SHA-256:
+ * All of a raw turn that never changes. Left out: `raw_turn_id` and `received_at`, which the database assigns, and the columns that
+ * locate the bytes (recipe and slice ids), since the digests stand for the bytes themselves. Digests are lower-case hex SHA-256:
  * of bodies as they came over the wire, of headers over the JSON text of the list [[name, value], …]. Strings must be as the
- * database gives them back: without NUL and lone surrogates. Instants are UTC with microseconds.
+ * database returns them: without NUL and lone surrogates. Instants are UTC with microseconds.
  */
 export type TurnFacts = {
   session_id: string;
@@ -45,6 +45,6 @@ export const turnHash = (prev: string | null, facts: TurnFacts): string =>
     .update(canonicalJson({ version: 1, prev, ...facts }))
     .digest('hex');
 
-/** Digest of a list of headers as `TurnFacts` wants it; null when there was none. */
+/** The digest of a list of headers for `TurnFacts`; null when there was none. */
 export const headersDigest = (headers: readonly (readonly [string, string])[] | null): string | null =>
   headers && createHash('sha256').update(JSON.stringify(headers)).digest('hex');

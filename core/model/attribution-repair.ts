@@ -1,4 +1,4 @@
-/** Whom does a turn count for, and who puts it right? */
+/** The repair of an attribution: the request that assigns a turn to another session, and its result. */
 import { z } from '@hono/zod-openapi';
 
 const Reason = z.string().trim().min(1).max(500).describe('kept with the correction, for whoever audits it');

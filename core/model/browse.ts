@@ -1,4 +1,4 @@
-/** How are sessions found? By words, attributes and a window of time, in one of six orders. */
+/** The query for sessions: by words, attributes and a window of time, in one of six orders. */
 import { z } from '@hono/zod-openapi';
 import { Attribute, Bound, boundSchema } from './filter.ts';
 import { Cursor, Limit } from './page.ts';

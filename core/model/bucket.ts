@@ -1,4 +1,4 @@
-/** What is hashed? A bucket is one conversation turn's content; a node is a bucket with its parent's hash. (Seed, 'Bucket'.) */
+/** Buckets, which are hashed: a bucket is the content of one message; a node is a bucket with its parent's hash. */
 import { z } from 'zod';
 import { ContentBlock } from './content-block.ts';
 

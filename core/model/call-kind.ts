@@ -1,9 +1,9 @@
-/** What is an LLM call for? A closed list: every call that is not recognised as something else is the conversation itself. */
+/** The kinds of LLM calls. A closed list: every call that is not recognised as something else is the conversation itself. */
 import { z } from 'zod';
 
 /**
  * `main` is the conversation. The others are calls that a harness makes beside it: they judge a tool call before it runs, find a
- * title, make a summary. (Reference section 4.4; DESIGN section 7 for what is `main`.)
+ * title, make a summary.
  */
 export const CallKind = z.enum([
   'main',

@@ -1,4 +1,4 @@
-/** Which cassettes are installed? What each of them is, what it may do and whether it is in; nothing that is a secret. */
+/** The list of installed cassettes: what each of them is, what it may do and whether it is admitted; without secrets. */
 import { z } from '@hono/zod-openapi';
 
 const Digest = z.string().describe('sha256:<hex>');
@@ -10,7 +10,7 @@ export const CassetteState = z
     'stale: was admitted, and is not reached or refused now, so that its last good document stays; unresolved: could not be had',
   );
 
-/** As the manifest declares it. */
+/** A setting, as the manifest declares it. */
 const Setting = z.object({
   key: z.string(),
   type: z.enum(['string', 'int', 'bool', 'duration', 'json']),
@@ -29,7 +29,7 @@ const Confinement = z.object({
   does_not_stop: z.array(z.string()),
 });
 
-/** What stands in its manifest is absent until that could be read. */
+/** A cassette. What its manifest holds is absent until the manifest could be read. */
 export const CassetteInfo = z.object({
   name: z.string().describe('as it is installed: its routes and tools follow it'),
   state: CassetteState,

@@ -1,10 +1,10 @@
-/** What is a piece of a message? One shape for every provider, so that derivation and hashing know none of them. */
+/** The blocks of a message's content: one shape for every provider, so that derivation and hashing depend on none of them. */
 import { z } from '@hono/zod-openapi';
 
 /**
  * A block of a message's content. `type` is `text`, `image`, `thinking`, `tool_use`, `server_tool_use`, `tool_result`, or the
- * provider's own word for a block we do not model, which then travels whole in `content`.
- * A field is absent when the provider did not send it. (Reference section 2.8.)
+ * provider's own word for a block we do not model, which is then held whole in `content`.
+ * A field is absent when the provider did not send it.
  */
 export const ContentBlock = z.object({
   type: z.string(),

@@ -1,4 +1,4 @@
-/** How did each request end? Closed lists: nothing that came in is without an outcome. (DESIGN section 4, 'Coverage'.) */
+/** Coverage: how each request ended. Closed lists, so that every request has an outcome. */
 import { z } from 'zod';
 
 /** How the exchange itself ended on the wire. */

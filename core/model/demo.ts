@@ -1,4 +1,4 @@
-/** What does an operator ask for who wants the demo's sessions, and what was done about it? (Reference section 6.6.) */
+/** The request to store the demo's sessions, and its result. */
 import { z } from '@hono/zod-openapi';
 
 export const SeedRequest = z

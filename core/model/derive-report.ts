@@ -1,4 +1,4 @@
-/** What did deriving everything again find? (Reference section 4.15.) */
+/** The report of deriving everything again. */
 import { z } from '@hono/zod-openapi';
 
 const Counts = z.record(z.string(), z.int());

@@ -1,4 +1,4 @@
-/** What does the stream of events tell? Which session reads differently now and how, which one is gone, and when to begin anew. */
+/** The events of the stream: a session that changed, with what it is now, a session that is gone, and a reset to read everything anew. */
 import { z } from '@hono/zod-openapi';
 import { SessionAnswer, sessionExample } from './session.ts';
 
@@ -8,7 +8,7 @@ const EventId = z.string().describe('opaque; sent back as Last-Event-ID it resum
 const Nothing = z.strictObject({});
 const GoneSession = z.object({ session_id: z.uuid() });
 
-const toldAs = <Session extends z.ZodType, Gone extends z.ZodType, None extends z.ZodType>(
+const eventUnion = <Session extends z.ZodType, Gone extends z.ZodType, None extends z.ZodType>(
   session: Session,
   gone: Gone,
   none: None,
@@ -33,15 +33,15 @@ const toldAs = <Session extends z.ZodType, Gone extends z.ZodType, None extends 
   ]);
 
 /** One event as a client reads it, once it has parsed its `data`. */
-export const Event = toldAs(SessionAnswer, GoneSession, Nothing);
+export const Event = eventUnion(SessionAnswer, GoneSession, Nothing);
 export type Event = z.infer<typeof Event>;
 
-/** A line of JSON. @param contentSchema of what it says */
+/** A line of JSON. @param contentSchema of the JSON */
 const jsonText = (contentSchema: object) =>
   z.string().openapi({ contentMediaType: 'application/json', contentSchema } as object);
 
 /** One event of the stream, field by field as Server-Sent Events have them; OpenAPI 3.1 has no other place for what an item is. */
-export const StreamedEvent = toldAs(
+export const StreamedEvent = eventUnion(
   jsonText({ $ref: '#/components/schemas/SessionAnswer' }),
   jsonText({
     type: 'object',
@@ -59,9 +59,9 @@ export const StreamedEvent = toldAs(
   ],
 });
 
-/** As it goes over the wire. (WHATWG HTML, 'Server-sent events'.) */
+/** An event as it goes over the wire. (WHATWG HTML, 'Server-sent events'.) */
 export const eventText = ({ event, id, data }: Event): string =>
   `event: ${event}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** What a client waits before it connects again. */
+/** How long a client waits before it connects again, in milliseconds. */
 export const RETRY = 'retry: 1000\n';

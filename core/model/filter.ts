@@ -1,4 +1,4 @@
-/** What may a list or a sum be narrowed by? Attributes that must be equal, and the sides of a window of time. */
+/** The filters of lists and sums: attributes that must be equal, and the bounds of a window of time. */
 import { z } from '@hono/zod-openapi';
 
 /** Equality with an attribute of the messages; an empty parameter is an absent one. */
@@ -13,12 +13,12 @@ const STAMP =
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const DAYS_AGO: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
 
-/** What a side of a window may be, where "+" stands for itself. */
+/** What a bound of a window may be, where "+" is not decoded to a blank. */
 export const BOUND =
   'must be an RFC 3339 timestamp such as 2026-07-27T09:30:00Z or 2026-07-27T11:30:00+02:00, a day in UTC such as 2026-07-27, today or yesterday';
 const BOUND_IN_ADDRESS = BOUND.replace('+02:00', '%2B02:00 ("+" written as %2B)');
 
-/** One side of a window, as `instantAfter` has it; null: open. A day is its first moment in UTC. @param now milliseconds since 1970 */
+/** One bound of a window, as `instantAfter` returns it; null: open. A day is its first moment in UTC. @param now milliseconds since 1970 */
 export const boundAt = (now: () => number) =>
   z
     .string()
@@ -40,7 +40,7 @@ function momentOf(stamp: string, now: () => number): string {
 }
 const DAY_MS = 86_400_000;
 
-/** Of such a parameter, for the contract. */
+/** The schema of such a parameter, for the contract. */
 export const boundSchema = (description: string) => ({
   type: 'string' as const,
   anyOf: [

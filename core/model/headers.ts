@@ -1,4 +1,4 @@
-/** What does a header say? Names are compared without case; of a repeated header the first counts. */
+/** Lists of headers, and look-ups in them. Names are compared without case; of a repeated header the first counts. */
 import { z } from 'zod';
 
 /** Names and values in the order of the wire; a name may repeat. */

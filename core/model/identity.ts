@@ -1,16 +1,16 @@
-/** Whose call is it? What is known of a turn's session, before content is asked. (DESIGN section 4, 'Identity'.) */
+/** The identity of a call: what is known of its session before its messages are compared. */
 import { z } from 'zod';
 
 /**
- * The session a turn names by itself. `harness_session_id` is empty when neither envelope, harness nor protocol says it;
+ * The session a turn names by itself. `harness_session_id` is empty when neither envelope, harness nor protocol names it;
  * then the chain of messages decides at intake.
  */
 export const Identity = z.object({
-  harness_id: z.string(), // 'unknown' when nobody says
+  harness_id: z.string(), // 'unknown' when none is named
   harness_session_id: z.string(),
   thread_id: z.string(), // '' is the main thread
   parent_harness_session_id: z.string().nullable(),
-  parent_thread_id: z.string(), // '' when not told
+  parent_thread_id: z.string(), // '' when unknown
   harness_version: z.string(),
   cwd: z.string(),
   session_name: z.string(),

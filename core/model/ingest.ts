@@ -1,4 +1,4 @@
-/** What does a trusted client send of a turn that it captured itself, and what became of it? (Reference section 3.1.) */
+/** The upload of a turn that a trusted client captured itself, and its result. */
 import { z } from '@hono/zod-openapi';
 
 /** Larger bodies are refused before they are read. 8 MiB of answer in base64, and 4 MiB of request: about 14.67 MiB. */
@@ -6,14 +6,14 @@ export const MAX_INGEST_BYTES = 15_379_114;
 
 const text = z.string();
 
-/** Senders put what they like here. What is read of it and is not as described counts as absent, but for the id of the turn. */
+/** Senders may put anything here. A member that is read and is not as described counts as absent, except the id of the turn. */
 const IngestMeta = z
   .looseObject({ request_id: text.nullish().describe('a turn is kept once for each; absent or empty: one is minted') })
   .describe(
     'kept verbatim, credentials apart; nested 64 deep at most; read of it, where it is as expected: request_id, thread_id, method, path, content_type, content_encoding, upstream_status, ts_request, captured_at, elapsed_seconds',
   );
 
-/** Of what may be left out, null says the same: senders in some languages write it for what they do not know. */
+/** Null means the same as an absent member: senders in some languages write it for what they do not know. */
 export const IngestSession = z.object({
   harness_id: text.nullish().describe('absent or empty: what the request says, else "unknown"'),
   harness_session_id: text.nullish().describe('absent or empty: what the request says, else the conversation decides'),
@@ -52,7 +52,7 @@ export const IngestTurn = z
   })
   .openapi('IngestTurn', {
     description: 'With an answer, as its bytes or reduced',
-    // of the contract alone: a turn without one is kept all the same, and answered 422
+    // in the contract only: a turn without an answer is stored all the same, and the response is 422
     anyOf: [
       { required: ['raw_response'], properties: { raw_response: { type: 'string', minLength: 1 } } },
       { required: ['response'], properties: { response: { not: { type: 'null' } } } },
@@ -77,7 +77,7 @@ export const IngestTurn = z
     ],
   });
 
-/** Where a turn stands that was kept; `deduped`: it stood there before. */
+/** Where an accepted turn is stored; `deduped`: it was stored before. */
 export type AcceptedTurn = {
   raw_turn_id: number;
   session_id: string;
@@ -86,7 +86,7 @@ export type AcceptedTurn = {
   provider: string;
 };
 
-/** `unusable`: well-formed and kept, but nobody can read it yet. `malformed`: not kept. `unavailable`: ask again. */
+/** `unusable`: well-formed and stored, but it cannot be read yet. `malformed`: not stored. `unavailable`: try again. */
 export type IngestVerdict =
   | ({ kind: 'accepted' } & AcceptedTurn)
   | ({ kind: 'unusable'; error: string } & AcceptedTurn)

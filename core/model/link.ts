@@ -1,4 +1,4 @@
-/** What is a link? That one span had to do with another: what it called for, what it fed, what it repeats. */
+/** A link: a relation between two spans that is not parent and child, such as what one requested, fed or repeats. */
 import { z } from '@hono/zod-openapi';
 
 const Side = z.enum(['input', 'output', 'verdict']).optional();

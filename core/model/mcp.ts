@@ -1,7 +1,7 @@
-/** What passes between an MCP client and /v1/mcp? JSON-RPC 2.0 messages, told as far as HTTP has to know them. */
+/** The messages between an MCP client and /v1/mcp: JSON-RPC 2.0, described as far as HTTP has to know them. */
 import { z } from '@hono/zod-openapi';
 
-/** Newest first. A test holds it to what the SDK speaks. */
+/** Newest first. A test compares the list with what the SDK supports. */
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
 
 const MessageId = z.union([z.string(), z.int()]);

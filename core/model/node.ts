@@ -1,9 +1,9 @@
-/** What is stored of the Merkle DAG? A row per distinct message of a session, and a row per call that says where its messages hang. */
+/** The stored rows of the Merkle DAG: one per distinct message of a session, and one per call, with the nodes at which its messages end. */
 import type { MessageRole } from './bucket.ts';
 import type { CallKind } from './call-kind.ts';
 import type { Usage } from './usage.ts';
 
-/** A message in its place: all of it follows from its hash, but for the slice that held it. Hashes are lower-case hex. */
+/** A message linked into the DAG: all of it follows from its hash, except the slice that held it. Hashes are lower-case hex. */
 export type LinkedMessage = {
   node_hash: string;
   parent_hash: string | null; // null: a root
@@ -15,7 +15,7 @@ export type LinkedMessage = {
 };
 
 /**
- * A row of `svc.nodes` but for its session. What `LinkedMessage` does not tell are attributes, taken from the call with the lowest
+ * A row of `svc.nodes` without its session. Members that `LinkedMessage` does not have are attributes, taken from the call with the lowest
  * (requested_at, call_id) that holds the message. Instants are UTC with microseconds.
  */
 export type NodeRow = LinkedMessage &
@@ -32,7 +32,7 @@ export type NodeRow = LinkedMessage &
     cost_usd: string | null; // of an answer with a price, an exact decimal
   };
 
-/** A row of `svc.calls` but for its raw turn and session. */
+/** A row of `svc.calls` without its raw turn and session. */
 export type CallRow = {
   tip_hash: string | null; // the request's last message that is not injected; null: none, or it cannot be read
   leaf_hash: string | null; // the answer; null: none that can be read
@@ -40,14 +40,14 @@ export type CallRow = {
   stream: boolean;
   max_tokens: number | null;
   tool_count: number;
-  call_key: string | null; // what names the call wherever it is recorded, in hex: derive/call-key.ts
+  call_key: string | null; // identifies the call wherever it is recorded, in hex: derive/call-key.ts
   response_id: string; // the provider's own id of the answer; '' when it gives none
-  previous_response_id: string; // of the answer that the request goes on from; ''
+  previous_response_id: string; // of the answer that the request continues; ''
   conversation_id: string; // the provider's own id of the conversation; ''
   unreadable: string; // why the request cannot be read; ''
   kind: CallKind;
   judged: string; // the action that a permission check judges; ''
-  cwd: string; // as the call's own words have it; ''
+  cwd: string; // as the call's content has it; ''
   git_branch: string; // the same
   agent_name: string; // the same
 };
@@ -58,7 +58,7 @@ export type CallNodes = {
   messages: LinkedMessage[]; // of the request
   answer: LinkedMessage | null;
   call_id: string;
-  model: string; // as answered, else as asked for
+  model: string; // as answered, else as requested
   provider: string;
   agent_name: string;
   project: string;

@@ -1,4 +1,4 @@
-/** How is a list read? In pages: `limit` items, then `next_cursor` leads on; where it is absent the list has ended. */
+/** Pages of a list: `limit` items, and `next_cursor` for the next page; where it is absent the list has ended. */
 import { z } from '@hono/zod-openapi';
 
 const LARGEST_PAGE = 200;
@@ -36,7 +36,7 @@ export type Payload = z.infer<typeof Payload>;
 /** An instant in UTC with microseconds. */
 export const At = z.string().openapi({ format: 'date-time' });
 
-/** An id in a path or a query. A path with anything else in its place leads nowhere. */
+/** An id in a path or a query. A path with anything else in its place matches no route. */
 export const Id = z.uuid().openapi({ examples: ['7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10'] });
 
 /** An instant out of a cursor. PostgreSQL knows no year 0. */

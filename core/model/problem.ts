@@ -1,4 +1,4 @@
-/** How does a failure read? RFC 9457, with the member `error` beside it: one sentence, for those who read nothing else. */
+/** The body of an error response: RFC 9457, with the additional member `error`: one sentence, for clients that read nothing else. */
 import { z } from '@hono/zod-openapi';
 
 export const Problem = z

@@ -1,4 +1,4 @@
-/** What does a purge take, and what is left? */
+/** The request for a purge, and the report of what it removed and what is left. */
 import { z } from '@hono/zod-openapi';
 
 export const PurgeRequest = z

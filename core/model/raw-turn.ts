@@ -1,4 +1,4 @@
-/** What is a raw turn? One appended record of what passed, never edited; its bytes are read apart from its facts. */
+/** A raw turn: one appended record of what passed, never edited; its bytes are read apart from its facts. */
 import { z } from '@hono/zod-openapi';
 import { Ending, Outcome } from './coverage.ts';
 import { At, cursorExample, NextCursor } from './page.ts';

@@ -1,15 +1,15 @@
-/** What came back? A provider's answer, the same whether it was streamed or sent in one piece. */
+/** A provider's answer, the same whether it was streamed or sent in one piece, and the head of a request. */
 import { z } from 'zod';
 import { ContentBlock } from './content-block.ts';
 import { Usage } from './usage.ts';
 
 export const Reply = z.object({
   content: z.array(ContentBlock),
-  model: z.string(), // as the provider answered; '' when it did not say
+  model: z.string(), // as the provider answered; '' when it named none
   response_id: z.string(), // the provider's own id of the answer; ''
   stop_reason: z.string(), // the provider's word, verbatim; '' while unknown
   usage: Usage.nullable(), // null when the provider reported none
-  service_tier: z.string().optional(), // on which the provider billed, where it says so beside the usage
+  service_tier: z.string().optional(), // on which the provider billed, where it reports that beside the usage
   usage_verbatim: z.unknown(), // the provider's usage object; streamed parts merged, later values win; null
   complete: z.boolean(), // the document, or the stream's terminal event, was seen
   error: z.object({ type: z.string(), message: z.string() }).nullable(),
@@ -23,6 +23,6 @@ export const RequestHead = z.object({
   max_tokens: z.int().nullable(),
   tool_count: z.int().nonnegative(),
   conversation_id: z.string(), // the provider's own id of the conversation that the call belongs to; '' when it names none
-  previous_response_id: z.string(), // the provider's id of the answer that the request goes on from; '' when it names none
+  previous_response_id: z.string(), // the provider's id of the answer that the request continues; '' when it names none
 });
 export type RequestHead = z.infer<typeof RequestHead>;

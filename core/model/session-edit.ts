@@ -1,4 +1,4 @@
-/** What can a person change of a session? The name that it goes by. (Reference section 6.3.) */
+/** The edit of a session by a person, who can change its display name. */
 import { z } from '@hono/zod-openapi';
 
 const LONGEST = 200;

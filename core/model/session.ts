@@ -1,4 +1,4 @@
-/** What is a session? One conversation with its rollup, as the read API shows it. (Reference sections 4.9 and 6.2.) */
+/** A session: one conversation with its rollup, as the read API shows it. */
 import { z } from '@hono/zod-openapi';
 import { At, cursorExample, NextCursor } from './page.ts';
 import { UsageTotals } from './usage-totals.ts';
@@ -128,7 +128,7 @@ export const shownSession = (record: SessionRecord, now: number): Session => ({
   live: record.ended_at === undefined && now - Date.parse(record.last_seen_at) <= LIVE_MS,
 });
 
-/** What people call it, else what it is about, else what its harness calls it. A prompt that is JSON is no title. */
+/** The name that a person gave, else the title or the preview, else the harness's name or id. A prompt that is JSON is no title. */
 export const displayTitle = ({ id, display_name, name, harness_session_id, rollup }: SessionRecord): string =>
   [
     display_name,
@@ -138,7 +138,7 @@ export const displayTitle = ({ id, display_name, name, harness_session_id, rollu
     harness_session_id.slice(0, 12),
   ].find((title) => title !== undefined && title.trim() !== '') ?? id;
 
-/** Previews are cut, so JSON is told by how it begins as well. */
+/** Previews are cut, so JSON is recognised by how it begins as well. */
 const isJson = (text: string): boolean => {
   if (!/^\s*[[{]/.test(text)) return false;
   if (/^\s*(\{\s*"[^"]*"\s*:|\[\s*\{\s*"[^"]*"\s*:)/.test(text)) return true;

@@ -1,4 +1,4 @@
-/** What is a span? One step of a trace: the agent itself, a call of a model, a tool, or something that was put in. */
+/** A span: one step of a trace, which is the agent itself, a call of a model, a tool, or injected context. */
 import { z } from '@hono/zod-openapi';
 import { ContentBlock } from './content-block.ts';
 import { At } from './page.ts';

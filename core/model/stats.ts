@@ -1,4 +1,4 @@
-/** What do the stored messages come to? Counts and sums over those that a filter matches. (Seed, 'Stats aggregate'.) */
+/** Statistics of the stored messages: counts and sums over those that a filter matches. */
 import { z } from '@hono/zod-openapi';
 import { Attribute, Bound, boundSchema } from './filter.ts';
 
@@ -11,7 +11,7 @@ export const StatsQuery = z.object({
   until: Bound.openapi(boundSchema('messages made before')),
 });
 
-/** All that is not null must hold. `since` is within the window, `until` is not; both as `Bound` has them. */
+/** All that is not null must hold. `since` is within the window, `until` is not; both as `Bound` returns them. */
 export type StatsFilter = z.infer<typeof StatsQuery>;
 
 export const Stats = z
@@ -28,7 +28,7 @@ export const Stats = z
     input_tokens: z.int().describe('of the matching answers; cache reads and writes included'),
     output_tokens: z.int().describe('of the matching answers; reasoning included'),
     total_duration_ns: z
-      .number() // `z.int()` ends at 2^53, which is 104 days; every whole microsecond above is told apart all the same
+      .number() // `z.int()` ends at 2^53, which is 104 days; whole microseconds above are still distinct
       .openapi({
         type: 'integer',
         description:

@@ -1,9 +1,9 @@
-/** How is the service doing? What an operator asks first: what stands behind it, how much it holds, what waits, what was given up. */
+/** The status of the service, for its operator: the database behind it, how much is stored, what waits, what was given up. */
 import { z } from '@hono/zod-openapi';
 import { Outcome } from './coverage.ts';
 import { At } from './page.ts';
 
-/** Used where a database has them. Nothing needs one but search, which needs `vector`. */
+/** Extensions that are used where a database has them. Only search needs one: `vector`. */
 const Extension = z.enum(['citus', 'pg_duckdb', 'timescaledb', 'vector']);
 
 const Outcomes = z.object(
@@ -90,7 +90,7 @@ export type ParkedTurn = z.infer<typeof ParkedTurn>;
 
 const Addresses = z.array(z.string());
 
-/** What a command beside it has to know. */
+/** What a command that runs beside the service has to know. */
 const Service = z
   .object({
     pid: z.int(),

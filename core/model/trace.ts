@@ -1,4 +1,4 @@
-/** What is a trace? One turn that a person would call a turn: a prompt and all that followed from it. (Reference section 6.4.) */
+/** A trace: what a person would call one turn, a prompt and all that followed from it. */
 import { z } from '@hono/zod-openapi';
 import { Link, linkExample } from './link.ts';
 import { At, cursorExample, NextCursor } from './page.ts';
@@ -6,7 +6,7 @@ import { Session, sessionExample } from './session.ts';
 import { Span, spanExample } from './span.ts';
 import { UsageTotals } from './usage-totals.ts';
 
-/** Names the shape of trace documents; it changes when a reader would have to. */
+/** The name of the shape of trace documents: it changes when readers have to be changed. */
 export const SCHEMA = 'svc.projection/v1';
 const Schema = z.literal(SCHEMA);
 

@@ -1,4 +1,4 @@
-/** What did reading a session's transcripts find? Counts, for whoever asks what derivation has made of them. */
+/** The report of reading a session's transcripts: counts of what derivation made of them. */
 
 export type TranscriptReport = {
   files: number; // of threads
@@ -6,7 +6,7 @@ export type TranscriptReport = {
   projected_records: number;
   omitted_records: number;
   omitted_types: Record<string, number>;
-  suppressed_by_wire: number; // files whose calls are told by the wire
+  suppressed_by_wire: number; // files whose calls are taken from the wire
   subagent_files: number;
   interacted_rows: number; // of threads that were entered again
 };

@@ -1,8 +1,8 @@
-/** What does a trusted client send of a file that a harness keeps, and what became of it? (Seed, 'Transcript upload row'.) */
+/** The upload of a harness's transcript by a trusted client, and its result. */
 import { z } from '@hono/zod-openapi';
 import { IngestSession } from './ingest.ts';
 
-/** A name that holds something; white space alone would be no name. */
+/** A name that is not empty; white space alone is no name. */
 const name = z.string().min(1).regex(/\S/);
 const nameOrNone = z.string().regex(/^$|\S/).nullish();
 
@@ -72,21 +72,21 @@ export const TranscriptUpload = z
     ],
   });
 
-/** What the log keeps of an upload beside its bytes: `meta.transcript`. '' is not told. */
+/** What is stored of an upload beside its bytes: `meta.transcript`. '' is unknown. */
 export type TranscriptSummary = {
   main: boolean;
   agent_id: string; // '' of the main file
   agent_type: string;
   description: string;
   tool_use_id: string;
-  kind: string; // as told
+  kind: string; // as sent
   records: number;
   first_at: string | null; // of the records that have a time; UTC with microseconds
   last_at: string | null;
   part?: TranscriptPart;
 };
 
-/** Where an upload stands that was kept; `deduped`: its content stood there before. */
+/** Where an accepted upload is stored; `deduped`: its content was stored before. */
 export type AcceptedTranscript = {
   raw_turn_id: number;
   session_id: string;
@@ -94,7 +94,7 @@ export type AcceptedTranscript = {
   told: TranscriptSummary;
 };
 
-/** `malformed`: not kept. `unstorable`: nor is this, for what the database says of it. `unavailable`: ask again. */
+/** `malformed`: not stored. `unstorable`: not stored either, since the database refused it. `unavailable`: try again. */
 export type TranscriptVerdict =
   | ({ kind: 'accepted' } & AcceptedTranscript)
   | { kind: 'malformed'; error: string }

@@ -1,4 +1,4 @@
-/** What did many calls use together? The sums that sessions and traces show. */
+/** The sums of what several calls used, as sessions and traces show them. */
 import { z } from '@hono/zod-openapi';
 
 export const UsageTotals = z.object({

@@ -1,4 +1,4 @@
-/** How many tokens? Normalised so that sums are right whatever the provider; its own object is kept verbatim beside. */
+/** The tokens of a call, normalised so that sums are right whatever the provider; its own object is stored verbatim as well. */
 import { z } from 'zod';
 
 /**

@@ -1,4 +1,4 @@
-/** What does an Anthropic Messages call say? `POST …/v1/messages`, streamed and in one piece. */
+/** The wire format of Anthropic Messages: `POST …/v1/messages`, streamed and in one piece. */
 import { withoutCacheControl } from '../merkle/projection.ts';
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
@@ -51,7 +51,7 @@ function message(element: unknown): Message {
   throw new Unreadable('Cannot read an Anthropic message: its content is neither text nor blocks');
 }
 
-/** A block as it stands in a message or a reply; one that is not as documented travels whole rather than be refused. */
+/** A block as it stands in a message or a reply; one that is not as documented is passed on whole rather than refused. */
 function block(raw: unknown): ContentBlock {
   if (!isFields(raw) || typeof raw.type !== 'string') {
     throw new Unreadable('Cannot read an Anthropic message: a content block has no type');
@@ -81,13 +81,13 @@ function block(raw: unknown): ContentBlock {
 function toolResult(raw: Fields): ContentBlock {
   const pieces = Array.isArray(raw.content) ? raw.content : [];
   const isText = (piece: unknown) => isFields(piece) && piece.type === 'text' && typeof piece.text === 'string';
-  const said = pieces.filter(isText).map((piece) => text(fields(piece).text));
+  const texts = pieces.filter(isText).map((piece) => text(fields(piece).text));
   const rest = pieces.filter((piece) => !isText(piece));
   return {
     type: 'tool_result',
     tool_result_id: text(raw.tool_use_id),
     ...(typeof raw.content === 'string' && { tool_output: raw.content }),
-    ...(said.length > 0 && { tool_output: said.join('\n') }),
+    ...(texts.length > 0 && { tool_output: texts.join('\n') }),
     ...(typeof raw.is_error === 'boolean' && { is_error: raw.is_error }),
     ...(rest.length > 0 && { content: withoutCacheControl(rest) }),
     ...(isFields(raw.content) && { content: withoutCacheControl(raw.content) }),
@@ -125,7 +125,7 @@ function oneShot(document: unknown): Reply {
 /** A block of a stream under way; `json` is its tool input so far. */
 type Growing = { raw: Fields; json: string };
 
-/** The events build the document that a call without streaming would have sent; what follows is the same for both. */
+/** The events build the document that a call without streaming would have sent; from there on both are read alike. */
 function streamed(answer: string): Reply {
   let head: Fields = {};
   const usage = latestFields();
@@ -138,27 +138,28 @@ function streamed(answer: string): Reply {
     if (event === 'unreadable') {
       error ??= { type: 'unreadable_event', message: 'Cannot read an event of the stream: it is no JSON' };
     }
-    const said = fields(typeof event === 'string' ? null : event.json);
-    switch (said.type) {
+    const payload = fields(typeof event === 'string' ? null : event.json);
+    switch (payload.type) {
       case 'message_start':
-        head = { ...fields(said.message) };
+        head = { ...fields(payload.message) };
         usage.add(head.usage);
         break;
       case 'content_block_start':
-        if (isFields(said.content_block)) blocks.set(indexOf(said), { raw: { ...said.content_block }, json: '' });
+        if (isFields(payload.content_block))
+          blocks.set(indexOf(payload), { raw: { ...payload.content_block }, json: '' });
         break;
       case 'content_block_delta':
-        grow(blocks, indexOf(said), fields(said.delta));
+        grow(blocks, indexOf(payload), fields(payload.delta));
         break;
       case 'message_delta':
-        head.stop_reason = fields(said.delta).stop_reason ?? head.stop_reason;
-        usage.add(said.usage);
+        head.stop_reason = fields(payload.delta).stop_reason ?? head.stop_reason;
+        usage.add(payload.usage);
         break;
       case 'message_stop':
         stopped = true;
         break;
       case 'error':
-        error = errorOf(fields(said.error));
+        error = errorOf(fields(payload.error));
         break;
     }
   }
@@ -168,7 +169,7 @@ function streamed(answer: string): Reply {
 
 const withInput = (raw: Fields, json: string): Fields => (json === '' ? raw : { ...raw, input: toolInput(json) });
 
-/** Where a delta's text goes, and what block it speaks of when the block's start was lost. */
+/** Adds a delta to its block, which the delta creates when the block's start was lost. */
 function grow(blocks: Map<number, Growing>, index: number, delta: Fields): void {
   const at = (type: string): Growing => {
     const growing = blocks.get(index) ?? { raw: { type }, json: '' };
@@ -198,7 +199,7 @@ function grow(blocks: Map<number, Growing>, index: number, delta: Fields): void 
   }
 }
 
-/** Counts are cumulative, so the later one holds; a null says nothing. Never copied: each event may bring a member of its own. */
+/** Counts are cumulative, so a later one replaces an earlier one; a null does not. Never copied: each event may add members. */
 function latestFields() {
   let latest: Map<string, unknown> | null = null;
   return {
@@ -228,12 +229,12 @@ const errorOf = (error: Fields) => ({ type: text(error.type) || 'error', message
 
 /**
  * Anthropic counts uncached input, cache writes and cache reads apart; ours is their sum. The provider's totals leave out the
- * tokens of a compaction that the server ran within the call, although it bills them: they are added. Null when nothing is told.
+ * tokens of a compaction that the server ran within the call, although it bills them: they are added. Null when nothing is reported.
  */
-function usageOf(told: Fields): Usage | null {
-  const own = usagePart(told);
-  if (own === null || !Array.isArray(told.iterations)) return own;
-  const compactions = told.iterations.filter((step) => fields(step).type === 'compaction');
+function usageOf(usage: Fields): Usage | null {
+  const own = usagePart(usage);
+  if (own === null || !Array.isArray(usage.iterations)) return own;
+  const compactions = usage.iterations.filter((step) => fields(step).type === 'compaction');
   return compactions.map((step) => usagePart(fields(step)) ?? noUsage).reduce(sum, own);
 }
 
@@ -246,22 +247,22 @@ const sum = (a: Usage, b: Usage): Usage => ({
   reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
 });
 
-function usagePart(told: Fields): Usage | null {
-  const split = fields(told.cache_creation);
-  const fresh = tokens(told.input_tokens);
-  const output = tokens(told.output_tokens);
-  const read = tokens(told.cache_read_input_tokens);
+function usagePart(usage: Fields): Usage | null {
+  const split = fields(usage.cache_creation);
+  const fresh = tokens(usage.input_tokens);
+  const output = tokens(usage.output_tokens);
+  const read = tokens(usage.cache_read_input_tokens);
   const oneHour = tokens(split.ephemeral_1h_input_tokens) ?? 0;
   const splitWrites = (tokens(split.ephemeral_5m_input_tokens) ?? 0) + oneHour;
-  const written = tokens(told.cache_creation_input_tokens) ?? (splitWrites > 0 ? splitWrites : null);
+  const written = tokens(usage.cache_creation_input_tokens) ?? (splitWrites > 0 ? splitWrites : null);
   if (fresh === null && output === null && read === null && written === null) return null;
-  const written1h = Math.min(oneHour, written ?? 0); // the total rules: a later event may raise it without the split
+  const written1h = Math.min(oneHour, written ?? 0); // the total takes precedence: a later event may raise it without the split
   return {
     input_tokens: (fresh ?? 0) + (written ?? 0) + (read ?? 0),
     output_tokens: output ?? 0,
     cache_read_tokens: read ?? 0,
     cache_write_5m_tokens: (written ?? 0) - written1h,
     cache_write_1h_tokens: written1h,
-    reasoning_tokens: Math.min(tokens(fields(told.output_tokens_details).thinking_tokens) ?? 0, output ?? 0),
+    reasoning_tokens: Math.min(tokens(fields(usage.output_tokens_details).thinking_tokens) ?? 0, output ?? 0),
   };
 }

@@ -1,4 +1,4 @@
-/** What does a client send back of an answer? Less than it got, in some formats; the rest must not move the answer's hash. */
+/** Answers as clients send them back: less than they got, in some formats; the rest must not change the answer's hash. */
 import type { Message } from '../model/bucket.ts';
 import type { WireFormat } from './format.ts';
 

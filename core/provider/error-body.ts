@@ -1,7 +1,7 @@
-/** What does a client read when we answer in its provider's place? An error in the provider's own shape, so that its SDK understands. */
+/** The errors that we answer in a provider's place: in the provider's own shape, so that its SDKs understand them. */
 import type { ProviderId } from '../model/provider.ts';
 
-/** An error document in the shape of `provider`, whose words for a kind of error hang on the status. */
+/** An error document in the shape of `provider`, whose word for the kind of error depends on the status. */
 export function errorBody(provider: ProviderId, status: number, message: string): string {
   switch (provider) {
     case 'anthropic':

@@ -1,4 +1,4 @@
-/** What must a wire format tell? One value per format, in a file of its own; nothing here does I/O or keeps state. */
+/** The interface of a wire format. One value per format, in a file of its own; nothing here does I/O or keeps state. */
 import type { Message } from '../model/bucket.ts';
 import type { FormatId, ProviderId } from '../model/provider.ts';
 import type { Reply, RequestHead } from '../model/reply.ts';
@@ -18,8 +18,8 @@ export type WireFormat = {
   /** The top-level array of the body that holds the messages; null for a format without one. */
   messagesKey: 'messages' | 'input' | null;
   /**
-   * Whether an answer comes back as several elements of that array, as its text, its reasoning and its tool calls. Neighbours of the
-   * assistant's are then one message, which is the answer again.
+   * Whether an answer comes back as several elements of that array, such as its text, its reasoning and its tool calls. Adjacent ones of
+   * the assistant's are then joined into one message, which equals the answer.
    */
   joinsAnswer: boolean;
   /** True when the request asks no model for anything, such as one that only loads it into memory. */
@@ -34,8 +34,8 @@ export type WireFormat = {
   /** One element of the array. @throws {Unreadable} */
   message(element: unknown): Message;
   /**
-   * An answer's bytes, decoded from their content coding: a stream or a document, told by content type, else by their
-   * first bytes. A torn stream gives what came, with `complete: false`. An error document gives `error`.
+   * An answer's bytes, decoded from their content coding: a stream or a document, recognised by content type, else by
+   * their first bytes. A torn stream gives what came, with `complete: false`. An error document gives `error`.
    * @throws {Unreadable} when the bytes are neither
    */
   reply(body: Uint8Array, contentType: string): Reply;

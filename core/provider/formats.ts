@@ -1,4 +1,4 @@
-/** Which wire format is a call in? Told from method and path; null for everything that is no conversation turn. */
+/** The wire formats. A call's is recognised by method and path; null for everything that is no conversation turn. */
 import type { FormatId } from '../model/provider.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import type { WireFormat } from './format.ts';

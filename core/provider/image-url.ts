@@ -1,4 +1,4 @@
-/** Which image does a URL stand for? OpenAI's formats put images into the text as data URLs. */
+/** The image of a URL. OpenAI's formats put images into the text as data URLs. */
 import type { ContentBlock } from '../model/content-block.ts';
 
 /** The bytes of a base64 data URL with their media type; any other URL as it is. */

@@ -1,4 +1,4 @@
-/** How is a stranger's JSON read without trusting it? Narrowing that never throws, for all wire formats. */
+/** Reading of untrusted JSON: narrowing that never throws, for all wire formats. */
 
 import { parseJson } from '../parse-json.ts';
 import { Unreadable } from './format.ts';
@@ -28,10 +28,10 @@ export const tokens = (value: unknown): number | null =>
 export const limit = (value: unknown): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31 ? value : null;
 
-/** The parser takes some 50 bytes for each level that is open, before it can tell that the text is no JSON. */
+/** The parser takes some 50 bytes for each level that is open, before it finds that the text is no JSON. */
 const deepestParsed = 1_000_000;
 
-/** `parseJson` for a stranger's text: its memory is bounded. @throws {SyntaxError} no JSON, or nested more than a million deep */
+/** `parseJson` for untrusted text: its memory is bounded. @throws {SyntaxError} no JSON, or nested more than a million deep */
 export function parseForeign(json: string): unknown {
   if (nestsDeeper(json, deepestParsed)) throw new SyntaxError('Cannot parse JSON: it is nested too deep');
   return parseJson(json);
@@ -47,7 +47,7 @@ export function parsed(json: string): unknown {
   }
 }
 
-/** Whether so many brackets and more are open at some place of the text, those in strings apart. Reads it once, without recursion. */
+/** Whether more than `most` brackets are open at some place of the text, those in strings apart. Reads it once, without recursion. */
 function nestsDeeper(json: string, most: number): boolean {
   if (json.length <= most) return false;
   let depth = 0;
@@ -66,7 +66,7 @@ function nestsDeeper(json: string, most: number): boolean {
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Of the string that begins there; -1 when it does not end. */
+/** The index of the quote that ends the string which begins at `at`; -1 when it does not end. */
 function closingQuote(json: string, at: number): number {
   for (let quote = json.indexOf('"', at + 1); quote !== -1; quote = json.indexOf('"', quote + 1)) {
     let before = quote - 1;

@@ -1,4 +1,4 @@
-/** Which lines does a stream's copy hold? JSON, an object to a line, out of bytes that may end anywhere. */
+/** The lines in the copy of a stream of JSON: an object to a line, out of bytes that may end anywhere. */
 import { type Fields, isFields, parsed, parseForeign } from './json.ts';
 
 /** A line of a stream: its object, `'cut'` for the last one when it ends early, `'unreadable'` for one that is broken otherwise. */
@@ -10,7 +10,7 @@ export function jsonLines(body: string): JsonLine[] {
   return lines.flatMap((line, i): JsonLine[] => {
     const json = line.trim();
     if (json === '') return [];
-    const value = json.endsWith('}') ? parsed(json) : undefined; // many broken lines are many errors caught
+    const value = json.endsWith('}') ? parsed(json) : undefined; // without the check, many broken lines would be many errors to catch
     if (isFields(value)) return [{ json: value }];
     return [i === lines.length - 1 && endsEarly(json) ? 'cut' : 'unreadable'];
   });

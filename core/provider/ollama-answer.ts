@@ -1,4 +1,4 @@
-/** What did Ollama answer? A stream of JSON lines or one document, told by the bytes: each is sent under the other's content type. */
+/** Ollama's answers: a stream of JSON lines or one document, recognised by the bytes, since each is sent under the other's content type. */
 import type { Reply } from '../model/reply.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
 import { Unreadable } from './format.ts';
@@ -8,10 +8,14 @@ import { contentOf } from './ollama-message.ts';
 import { bodyText } from './sse.ts';
 
 /**
- * @param saidIn the message, or the piece of one, in an object of the answer; null when it holds none
+ * @param messageIn the message, or the piece of one, in an object of the answer; null when it holds none
  * @throws {Unreadable} when the bytes are neither an answer nor an error
  */
-export function ollamaAnswer(body: Uint8Array, contentType: string, saidIn: (chunk: Fields) => Fields | null): Reply {
+export function ollamaAnswer(
+  body: Uint8Array,
+  contentType: string,
+  messageIn: (chunk: Fields) => Fields | null,
+): Reply {
   const answer = bodyText(body);
   const document = parsed(answer);
   const lines = document === undefined ? jsonLines(answer) : [{ json: fields(document) }];
@@ -20,7 +24,7 @@ export function ollamaAnswer(body: Uint8Array, contentType: string, saidIn: (chu
   let done = false;
   let figures: Fields | null = null;
   let error: Reply['error'] = null;
-  let isAnswer = saysStream(contentType) && lines.every((line) => line === 'cut');
+  let isAnswer = isStreamType(contentType) && lines.every((line) => line === 'cut');
   const growing = growingMessage();
 
   for (const line of lines) {
@@ -28,15 +32,15 @@ export function ollamaAnswer(body: Uint8Array, contentType: string, saidIn: (chu
       error ??= { type: 'unreadable_event', message: 'Cannot read a line of the stream: it is no JSON object' };
     }
     const chunk = fields(typeof line === 'string' ? null : line.json);
-    const said = saidIn(chunk);
+    const message = messageIn(chunk);
     const failed = errorIn(chunk);
-    isAnswer ||= said !== null || failed !== null || typeof chunk.done === 'boolean';
+    isAnswer ||= message !== null || failed !== null || typeof chunk.done === 'boolean';
     model ||= text(chunk.model);
     stopReason = text(chunk.done_reason) || stopReason;
     done ||= chunk.done === true;
     figures = figuresIn(chunk) ?? figures;
     error = failed ?? error;
-    if (said) growing.add(said);
+    if (message) growing.add(message);
   }
   if (!isAnswer) throw new Unreadable('Cannot read an Ollama answer: it is neither a stream nor a document of its own');
   const isError = document !== undefined && error !== null;
@@ -52,12 +56,12 @@ export function ollamaAnswer(body: Uint8Array, contentType: string, saidIn: (chu
   };
 }
 
-/** Only the content type tells a stream that was cut within its first line from a torn document. */
-const saysStream = (contentType: string): boolean => /^\s*application\/(?:x-)?ndjson\b/i.test(contentType);
+/** Only the content type distinguishes a stream that was cut within its first line from a torn document. */
+const isStreamType = (contentType: string): boolean => /^\s*application\/(?:x-)?ndjson\b/i.test(contentType);
 
 /**
  * A message under way. Each tool call comes whole and is one more: models may ask for a function twice, and their calls' index
- * tells nothing, since for many models all are numbered 0.
+ * is of no use, since for many models all are numbered 0.
  */
 function growingMessage() {
   let thinking = '';
@@ -81,18 +85,18 @@ function errorIn({ error }: Fields): Reply['error'] {
   return text(error) === '' ? null : { type: 'error', message: text(error) };
 }
 
-/** The counts and durations that the last line tells; null when it tells none. Durations are nanoseconds. */
+/** The counts and durations in the last line; null when it has none. Durations are nanoseconds. */
 function figuresIn(chunk: Fields): Fields | null {
-  const told = Object.entries(chunk).filter(
+  const figures = Object.entries(chunk).filter(
     ([key, value]) => /_(?:count|duration)$/.test(key) && typeof value === 'number',
   );
-  return told.length === 0 ? null : Object.fromEntries(told);
+  return figures.length === 0 ? null : Object.fromEntries(figures);
 }
 
-/** Ollama leaves out a count of 0: older ones tell no prompt that was cached whole. Null when neither is told. */
-function usageOf(told: Fields): Usage | null {
-  const input = tokens(told.prompt_eval_count);
-  const output = tokens(told.eval_count);
+/** Ollama leaves out a count of 0: older versions have none for a prompt that was cached whole. Null when neither is present. */
+function usageOf(figures: Fields): Usage | null {
+  const input = tokens(figures.prompt_eval_count);
+  const output = tokens(figures.eval_count);
   if (input === null && output === null) return null;
   return { ...noUsage, input_tokens: input ?? 0, output_tokens: output ?? 0 };
 }

@@ -1,4 +1,4 @@
-/** What does an Ollama chat say? `POST …/api/chat`, streamed and in one piece. */
+/** The wire format of Ollama's chat: `POST …/api/chat`, streamed and in one piece. */
 import type { Message } from '../model/bucket.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, isFields, text } from './json.ts';
@@ -29,8 +29,8 @@ const roles: Record<string, Message['role']> = { system: 'system', user: 'user',
 
 function message(element: unknown): Message {
   if (!isFields(element)) throw new Unreadable('Cannot read a chat message: it is no object');
-  const said = text(element.role).toLowerCase(); // as Ollama reads it
-  const role = Object.hasOwn(roles, said) ? roles[said] : undefined;
+  const roleName = text(element.role).toLowerCase(); // as Ollama reads it
+  const role = Object.hasOwn(roles, roleName) ? roles[roleName] : undefined;
   if (role === undefined) throw new Unreadable('Cannot read a chat message: its role is unknown');
   if (typeof (element.content ?? '') !== 'string') {
     throw new Unreadable('Cannot read a chat message: its content is no text');

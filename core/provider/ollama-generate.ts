@@ -1,5 +1,5 @@
 /**
- * What does an Ollama completion say? `POST …/api/generate`, streamed and in one piece. Its prompt is the one message; `system`,
+ * The wire format of Ollama's completion: `POST …/api/generate`, streamed and in one piece. Its prompt is the one message; `system`,
  * `template` and `context` (the tokens of earlier calls) are parameters.
  */
 import type { Message } from '../model/bucket.ts';
@@ -28,7 +28,7 @@ export const ollamaGenerate: WireFormat = {
   message() {
     throw new Unreadable('Cannot read a message of a completion: it has no list of them');
   },
-  reply: (body, contentType) => ollamaAnswer(body, contentType, saidIn),
+  reply: (body, contentType) => ollamaAnswer(body, contentType, messageIn),
 };
 
 const isText = ({ prompt, suffix }: Fields) => [prompt, suffix].every((part) => typeof (part ?? '') === 'string');
@@ -42,5 +42,5 @@ function messagesOutside({ prompt, images, suffix }: Fields): Message[] {
   return content.length === 0 ? [] : [{ role: 'user', content }];
 }
 
-const saidIn = ({ response, thinking, tool_calls }: Fields): Fields | null =>
+const messageIn = ({ response, thinking, tool_calls }: Fields): Fields | null =>
   typeof response === 'string' ? { content: response, thinking, tool_calls } : null;

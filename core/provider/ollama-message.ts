@@ -1,9 +1,9 @@
-/** Which blocks is an Ollama message made of? The same in a request as in an answer, so that an answer comes back as what it was. */
+/** The blocks of an Ollama message: the same in a request as in an answer, so that an answer that is sent back is the same. */
 import { withoutCacheControl } from '../merkle/projection.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { type Fields, fields, text, toolInput } from './json.ts';
 
-/** The blocks of a message's `thinking`, `content`, `images` and `tool_calls`, each only when it says something. */
+/** The blocks of a message's `thinking`, `content`, `images` and `tool_calls`, each only when it is not empty. */
 export function contentOf(raw: Fields): ContentBlock[] {
   const calls = Array.isArray(raw.tool_calls) ? raw.tool_calls.map((call) => toolUse(fields(call))) : [];
   return [
@@ -14,13 +14,13 @@ export function contentOf(raw: Fields): ContentBlock[] {
   ];
 }
 
-/** An image block for each of `images`; one that is no text travels whole rather than be refused. */
+/** An image block for each of `images`; one that is no text is passed on whole rather than refused. */
 const imagesIn = (images: unknown): ContentBlock[] =>
   Array.isArray(images)
     ? images.map((raw) => (typeof raw === 'string' ? image(raw) : { type: 'image', content: withoutCacheControl(raw) }))
     : [];
 
-/** Ollama takes bare base64; what its clients leave in front of it, as a data URL, is none of the image. */
+/** Ollama takes bare base64; what its clients leave in front of it, as in a data URL, is not part of the image. */
 function image(raw: string): ContentBlock {
   const head = /^data:([^;,]*)(?:;[^,]{0,199})?;base64,/i.exec(raw.slice(0, 400));
   const base64 = head ? raw.slice(head[0].length) : raw;
@@ -35,13 +35,13 @@ const openings: readonly (readonly [opening: RegExp, mediaType: string])[] = [
   [/^RIFF.{4}WEBP/s, 'image/webp'],
 ];
 
-/** Told by the image's first bytes, since Ollama's clients do not tell it; '' when they are none of these. */
+/** The media type, recognised by the image's first bytes, since Ollama's clients do not send it; '' when they are none of these. */
 function mediaTypeOf(base64: string): string {
   const opening = Buffer.from(base64.slice(0, 16), 'base64').toString('latin1');
   return openings.find(([known]) => known.test(opening))?.[1] ?? '';
 }
 
-/** A call without an id has its function's name for one, since that is what its result names it by. */
+/** A call without an id gets its function's name as id, since its result refers to it by that name. */
 function toolUse(call: Fields): ContentBlock {
   const called = fields(call.function);
   const input = called.arguments;

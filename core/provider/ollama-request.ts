@@ -1,4 +1,4 @@
-/** What does an Ollama request ask for, apart from its messages? The same in both of Ollama's formats. */
+/** The head of an Ollama request: what it asks for apart from its messages, the same in both of Ollama's formats. */
 import type { RequestHead } from '../model/reply.ts';
 import { fields, limit, text } from './json.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What does an OpenAI Chat Completions call say? `POST …/chat/completions`, streamed and in one piece, from OpenAI and from the many
- * that speak its format. Of several choices (`n` > 1) only the first is read; the others stand in the raw turn, their tokens are counted.
+ * The wire format of OpenAI Chat Completions: `POST …/chat/completions`, streamed and in one piece, from OpenAI and from the many that
+ * use its format. Of several choices (`n` > 1) only the first is read; the others are in the raw turn, and their tokens are counted.
  */
 import { withoutCacheControl } from '../merkle/projection.ts';
 import type { Message } from '../model/bucket.ts';
@@ -53,11 +53,11 @@ function message(element: unknown): Message {
   const role = Object.hasOwn(roles, text(element.role)) ? roles[text(element.role)] : undefined;
   if (role === undefined) throw new Unreadable('Cannot read a chat message: its role is unknown');
   assertShallow(element, 'a chat message');
-  return { role, content: role === 'tool' ? [toolResult(element)] : saidBy(element) };
+  return { role, content: role === 'tool' ? [toolResult(element)] : blocksOf(element) };
 }
 
 /** The blocks of a message, in a request as in a reply: a reply that comes back as history must be the same blocks. */
-function saidBy(raw: Fields): ContentBlock[] {
+function blocksOf(raw: Fields): ContentBlock[] {
   const reasoning = text(raw.reasoning_content) || text(raw.reasoning);
   const calls = Array.isArray(raw.tool_calls) ? raw.tool_calls.map((call) => toolUse(fields(call))) : [];
   return [
@@ -77,7 +77,7 @@ function parts(content: unknown): ContentBlock[] {
   throw new Unreadable('Cannot read a chat message: its content is neither text nor parts');
 }
 
-/** A part of a message; one that is not as documented travels whole rather than be refused. */
+/** A part of a message; one that is not as documented is passed on whole rather than refused. */
 function part(raw: unknown): ContentBlock {
   if (typeof raw === 'string') return { type: 'text', text: raw };
   if (!isFields(raw) || typeof raw.type !== 'string') {
@@ -92,7 +92,7 @@ function part(raw: unknown): ContentBlock {
   return { type: raw.type, content: withoutCacheControl(raw) };
 }
 
-/** The words of a spoken answer; its sound stands in the raw turn. */
+/** The transcript of a spoken answer; its sound is in the raw turn. */
 const audio = (raw: Fields): ContentBlock => ({
   type: 'audio',
   ...(text(raw.transcript) !== '' && { text: text(raw.transcript) }),
@@ -114,12 +114,12 @@ function toolUse(call: Fields): ContentBlock {
 /** A legacy `function` message names its function instead of a call. */
 function toolResult(raw: Fields): ContentBlock {
   const blocks = parts(raw.content);
-  const said = blocks.flatMap((block) => (block.type === 'text' && block.text !== undefined ? [block.text] : []));
+  const texts = blocks.flatMap((block) => (block.type === 'text' && block.text !== undefined ? [block.text] : []));
   const rest = blocks.filter((block) => block.type !== 'text');
   return {
     type: 'tool_result',
     tool_result_id: text(raw.tool_call_id) || text(raw.name),
-    ...((said.length > 0 || raw.content === '') && { tool_output: said.join('\n') }),
+    ...((texts.length > 0 || raw.content === '') && { tool_output: texts.join('\n') }),
     ...(rest.length > 0 && { content: rest }),
   };
 }
@@ -143,11 +143,11 @@ function oneShot(document: unknown): Reply {
   };
 }
 
-/** The choice of index 0, or one without an index; one without fields when the answer speaks of others only. */
+/** The choice of index 0, or one without an index; one without fields when the answer has only others. */
 const firstChoice = (choices: readonly unknown[]): Fields =>
   choices.map(fields).find((choice) => (choice.index ?? 0) === 0) ?? {};
 
-/** The chunks build the message that a call without streaming would have sent; what follows is the same for both. */
+/** The chunks build the message that a call without streaming would have sent; from there on both are read alike. */
 function streamed(answer: string): Reply {
   let model = '';
   let id = '';
@@ -179,7 +179,7 @@ function streamed(answer: string): Reply {
 
 type Call = { id: string; isCustom: boolean; name: string; input: string; parsedInput: unknown };
 
-/** A message under way. Tool calls are told apart by index, else by their place in the delta; another id begins another call. */
+/** A message under way. Tool calls are distinguished by index, else by their position in the delta; another id begins another call. */
 function growingMessage() {
   const message: Fields = {};
   const calls: Call[] = [];
@@ -187,12 +187,12 @@ function growingMessage() {
   const append = (target: Fields, key: string, piece: unknown) => {
     if (typeof piece === 'string' && piece !== '') target[key] = text(target[key]) + piece;
   };
-  const callAt = (place: number, id: string): Call => {
-    const known = current.get(place);
+  const callAt = (index: number, id: string): Call => {
+    const known = current.get(index);
     if (known && (id === '' || known.id === '' || known.id === id)) return known;
     const call: Call = { id, isCustom: false, name: '', input: '', parsedInput: undefined };
     calls.push(call);
-    current.set(place, call);
+    current.set(index, call);
     return call;
   };
   return {
@@ -237,9 +237,9 @@ function wholeCall({ id, isCustom, name, input, parsedInput }: Call): Fields {
   return { id, function: { name, arguments: parsedInput === undefined ? input : parsedInput } };
 }
 
-function replyOf(head: Fields, said: Fields, stopReason: string, usage: unknown): Reply {
+function replyOf(head: Fields, raw: Fields, stopReason: string, usage: unknown): Reply {
   return {
-    content: saidBy(said),
+    content: blocksOf(raw),
     model: text(head.model),
     response_id: text(head.id),
     stop_reason: stopReason,
@@ -251,18 +251,18 @@ function replyOf(head: Fields, said: Fields, stopReason: string, usage: unknown)
   };
 }
 
-/** OpenAI counts cached input within the prompt, and reasoning within the completion. Null when nothing is told. */
-function usageOf(told: Fields): Usage | null {
-  const prompt = tokens(told.prompt_tokens);
-  const completion = tokens(told.completion_tokens);
+/** OpenAI counts cached input within the prompt, and reasoning within the completion. Null when nothing is reported. */
+function usageOf(usage: Fields): Usage | null {
+  const prompt = tokens(usage.prompt_tokens);
+  const completion = tokens(usage.completion_tokens);
   if (prompt === null && completion === null) return null;
   const input = prompt ?? 0;
-  const inputDetails = fields(told.prompt_tokens_details);
-  const reasoning = tokens(fields(told.completion_tokens_details).reasoning_tokens) ?? 0;
+  const inputDetails = fields(usage.prompt_tokens_details);
+  const reasoning = tokens(fields(usage.completion_tokens_details).reasoning_tokens) ?? 0;
   // xAI counts reasoning beside the completion, as its total shows
-  const apart = reasoning > 0 && told.total_tokens === input + (completion ?? 0) + reasoning;
+  const apart = reasoning > 0 && usage.total_tokens === input + (completion ?? 0) + reasoning;
   const output = (completion ?? 0) + (apart ? reasoning : 0);
-  const read = Math.min(tokens(inputDetails.cached_tokens) ?? tokens(told.prompt_cache_hit_tokens) ?? 0, input);
+  const read = Math.min(tokens(inputDetails.cached_tokens) ?? tokens(usage.prompt_cache_hit_tokens) ?? 0, input);
   return {
     input_tokens: input,
     output_tokens: output,

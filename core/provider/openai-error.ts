@@ -1,4 +1,4 @@
-/** What did an endpoint of OpenAI's kind say instead of an answer? The same in each of its formats. */
+/** The errors of endpoints of OpenAI's kind, the same in each of its formats. */
 import type { Reply } from '../model/reply.ts';
 import { isFields, text } from './json.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What does an item of OpenAI's Responses format say? The same blocks in a request as in an answer: what tells the two apart, ids and
- * statuses, stays out of them, since clients change or drop it when they send an item back.
+ * The items of OpenAI's Responses format as content blocks, the same in a request as in an answer: ids and statuses, in which the two
+ * differ, stay out of the blocks, since clients change or drop them when they send an item back.
  */
 import { nodeHash } from '../merkle/node.ts';
 import { canonicalContent, withoutCacheControl } from '../merkle/projection.ts';
@@ -18,12 +18,12 @@ const roles: Record<string, MessageRole> = {
   tool: 'tool',
 };
 
-/** An item and who brought it: the model, a tool of the client's, a person, or what stands around them. @throws {Unreadable} */
+/** An item as a message of its author: the model, a tool of the client's, a person, or the system. @throws {Unreadable} */
 export function itemMessage(item: Fields): Message {
   const type = typeOf(item);
-  if (type === 'message') return spoken(item);
-  const asked = toolCall(type, item);
-  if (asked !== null) return { role: 'assistant', content: asked };
+  if (type === 'message') return messageItem(item);
+  const call = toolCall(type, item);
+  if (call !== null) return { role: 'assistant', content: call };
   if (type.endsWith('_output') || type === 'mcp_approval_response') return toolAnswer(type, item);
   switch (type) {
     case 'reasoning':
@@ -59,7 +59,7 @@ function typeOf(item: Fields): string {
 const roleOf = (role: unknown): MessageRole | undefined =>
   Object.hasOwn(roles, text(role)) ? roles[text(role)] : undefined;
 
-function spoken(item: Fields): Message {
+function messageItem(item: Fields): Message {
   const role = roleOf(item.role);
   if (role === undefined) throw new Unreadable('Cannot read a message: its role is unknown');
   if (role !== 'tool') return { role, content: parts(item.content) };
@@ -76,7 +76,7 @@ function parts(content: unknown): ContentBlock[] {
 
 const texts = new Set(['input_text', 'output_text', 'text', 'summary_text']);
 
-/** A part of a message; one that is not as documented travels whole rather than be refused. Text that says nothing is none. */
+/** A part of a message; one that is not as documented is passed on whole rather than refused. Empty text is no part. */
 function part(raw: unknown): ContentBlock[] {
   if (typeof raw === 'string') return parts(raw);
   if (!isFields(raw) || typeof raw.type !== 'string') {
@@ -102,31 +102,31 @@ function wholeItem(type: string, item: Fields): ContentBlock {
     status: _status,
     created_by: _by,
     internal_chat_message_metadata_passthrough: _clients,
-    ...kept
+    ...rest
   } = item;
-  return { type, content: withoutCacheControl(kept) };
+  return { type, content: withoutCacheControl(rest) };
 }
 
-/** Nothing for reasoning that is neither shown nor sealed. */
+/** No block for reasoning that is neither shown nor encrypted. */
 function thinking(item: Fields): ContentBlock[] {
-  const said = joined(item.summary) || joined(item.content);
+  const words = joined(item.summary) || joined(item.content);
   const signature = text(item.encrypted_content);
-  if (said === '' && signature === '') return [];
-  return [{ type: 'thinking', thinking: said, ...(signature !== '' && { thinking_signature: signature }) }];
+  if (words === '' && signature === '') return [];
+  return [{ type: 'thinking', thinking: words, ...(signature !== '' && { thinking_signature: signature }) }];
 }
 
 const joined = (pieces: unknown): string =>
   Array.isArray(pieces)
     ? pieces
         .map((piece) => text(fields(piece).text))
-        .filter((said) => said !== '')
+        .filter((line) => line !== '')
         .join('\n')
     : '';
 
-/** A call's tool and what it was asked for. */
-type Asked = { name: string; input: unknown };
+/** The tool of a call and its input. */
+type RequestedCall = { name: string; input: unknown };
 
-const calls: Record<string, (item: Fields) => Asked> = {
+const calls: Record<string, (item: Fields) => RequestedCall> = {
   function_call: (item) => ({ name: text(item.name), input: argumentsIn(item.arguments) }),
   custom_tool_call: (item) => ({ name: text(item.name), input: item.input ?? '' }),
   local_shell_call: (item) => ({ name: 'local_shell', input: item.action ?? {} }),
@@ -156,7 +156,7 @@ const calls: Record<string, (item: Fields) => Asked> = {
 
 const argumentsIn = (raw: unknown): unknown => (typeof raw === 'string' ? toolInput(raw) : (raw ?? {}));
 
-/** What the item of a call that the provider ran itself holds of its result; null where it holds none. */
+/** The result in the item of a call that the provider ran itself; null where it holds none. */
 const results: Record<string, (item: Fields) => Partial<ContentBlock> | null> = {
   web_search_call: (item) => listed(fields(item.action).sources),
   file_search_call: (item) => listed(item.results),
@@ -176,7 +176,7 @@ function failed(error: unknown): Partial<ContentBlock> | null {
 const atProvider = new Set(['program', 'multi_agent_call', ...Object.keys(results)]);
 const underWay = new Set(['in_progress', 'searching', 'interpreting', 'generating', 'calling', 'queued', 'incomplete']);
 
-/** The blocks of a call, with its result where the provider ran it and the same item says what came of it; null when it is no call. */
+/** The blocks of a call, with its result where the provider ran it and the same item holds the result; null when it is no call. */
 function toolCall(type: string, item: Fields): ContentBlock[] | null {
   const known = Object.hasOwn(calls, type) ? calls[type] : undefined;
   if (known === undefined && !type.endsWith('_call')) return null;
@@ -190,15 +190,15 @@ function toolCall(type: string, item: Fields): ContentBlock[] | null {
   return [{ type: 'server_tool_use', tool_use_id: id, ...called }, ...ownResult(type, item, id)];
 }
 
-/** A call of a kind that came later than this file: all that the item holds is its input. */
+/** A call of a kind that is not known here: all that the item holds is its input. */
 const unknownCall =
   (type: string) =>
-  ({ type: _type, id: _id, status: _status, call_id: _callId, ...input }: Fields): Asked => ({
+  ({ type: _type, id: _id, status: _status, call_id: _callId, ...input }: Fields): RequestedCall => ({
     name: text(input.name) || type.slice(0, -'_call'.length),
     input,
   });
 
-/** Whether the provider ran it. Some calls go either way; one that we do not know is the client's when an answer can name it. */
+/** Whether the provider ran a call. Some kinds may be either's; an unknown one is the client's when it has an id for its result. */
 function isAtProvider(type: string, item: Fields): boolean {
   if (type === 'tool_search_call') return item.execution !== 'client';
   if (type === 'shell_call') return fields(item.environment).type === 'container_reference';
@@ -206,13 +206,13 @@ function isAtProvider(type: string, item: Fields): boolean {
 }
 
 /**
- * An id for a call that has none but its item's: told by its content, so that it is the same when the item comes back without
+ * An id for a call that has none but its item's: derived from its content, so that it is the same when the item comes back without
  * the item's id, as some clients send it.
  */
 const contentId = (type: string, called: Pick<ContentBlock, 'tool_name' | 'tool_input'>): string =>
   `${type}_${nodeHash(null, canonicalContent({ role: 'assistant', content: [{ type, ...called }] })).slice(0, 16)}`;
 
-/** A call that is over has a result, be it an empty one: only with one does its span end. */
+/** The result of a call. One that has ended has a result, if only an empty one: a span ends only with a result. */
 function ownResult(type: string, item: Fields, id: string): ContentBlock[] {
   const held = Object.hasOwn(results, type) ? results[type]?.(item) : undefined;
   if (held === undefined || (held === null && underWay.has(text(item.status)))) return [];
@@ -220,7 +220,7 @@ function ownResult(type: string, item: Fields, id: string): ContentBlock[] {
   return [{ type: `${type.replace(/_call$/, '')}_tool_result`, tool_result_id: id, ...result }];
 }
 
-/** An item that answers a call: the client's, or the provider's own where it tells the two steps apart. */
+/** An item with the result of a call: the client's, or the provider's own where call and result are two items. */
 function toolAnswer(type: string, item: Fields): Message {
   const id = text(item.call_id) || (type === 'local_shell_call_output' ? text(item.id) : ''); // its id is the call's
   const tool_result = (rest: Partial<ContentBlock>): Message => ({
@@ -234,10 +234,10 @@ function toolAnswer(type: string, item: Fields): Message {
   switch (type) {
     case 'mcp_approval_response': {
       const { approve, reason } = item;
-      const said = { ...(approve !== undefined && { approve }), ...(text(reason) !== '' && { reason }) };
+      const approval = { ...(approve !== undefined && { approve }), ...(text(reason) !== '' && { reason }) };
       return {
         role: 'tool',
-        content: [{ type: 'tool_result', tool_result_id: text(item.approval_request_id), content: said }],
+        content: [{ type: 'tool_result', tool_result_id: text(item.approval_request_id), content: approval }],
       };
     }
     case 'tool_search_output': {
@@ -257,21 +257,21 @@ function toolAnswer(type: string, item: Fields): Message {
 function outputOf(output: unknown): Partial<ContentBlock> {
   if (typeof output === 'string') return { tool_output: output };
   const pieces = Array.isArray(output) ? output : isFields(output) ? [output] : [];
-  const said: string[] = [];
+  const lines: string[] = [];
   const rest: unknown[] = [];
   for (const piece of pieces) {
     const { stdout, stderr, created_by: _by, ...outcome } = fields(piece);
     if (typeof stdout === 'string' || typeof stderr === 'string') {
-      said.push(...[text(stdout), text(stderr)].filter((stream) => stream !== ''));
+      lines.push(...[text(stdout), text(stderr)].filter((stream) => stream !== ''));
       rest.push(outcome);
     } else if (typeof piece === 'string' || typeof fields(piece).type === 'string') {
       const blocks = part(piece);
-      said.push(...blocks.flatMap((block) => (block.type === 'text' && block.text !== undefined ? [block.text] : [])));
+      lines.push(...blocks.flatMap((block) => (block.type === 'text' && block.text !== undefined ? [block.text] : [])));
       rest.push(...blocks.filter((block) => block.type !== 'text'));
     } else rest.push(piece);
   }
   return {
-    ...(said.length > 0 && { tool_output: said.join('\n') }),
+    ...(lines.length > 0 && { tool_output: lines.join('\n') }),
     ...(rest.length > 0 && { content: withoutCacheControl(rest) }),
   };
 }

@@ -1,11 +1,11 @@
-/** What has a stream of OpenAI's Responses format said so far? The response that its events tell of, and the items of its output. */
+/** The response that the events of a stream of OpenAI's Responses format build, and the items of its output. */
 import type { Reply } from '../model/reply.ts';
 import { type Fields, fields, isFields, text } from './json.ts';
 import { errorIn } from './openai-error.ts';
 import type { StreamEvent } from './sse.ts';
 
 export type StreamedResponse = {
-  /** As the last event that held it told it, earlier ones filling in; its `output` is the terminal event's, if that told one. */
+  /** Each member as the last event that held it; `output` is the terminal event's, if that held one, else built from the others. */
   response: Fields;
   ended: boolean; // by a terminal event
   error: Reply['error'];
@@ -14,7 +14,7 @@ export type StreamedResponse = {
 const endings = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
 export function streamedResponse(events: readonly StreamEvent[]): StreamedResponse {
-  const latest = new Map<string, unknown>(); // of the response's members; never copied, since each event may bring another
+  const latest = new Map<string, unknown>(); // of the response's members; never copied, since each event may add another
   let ended = false;
   let unreadable = false;
   let error: Reply['error'] = null;
@@ -22,40 +22,40 @@ export function streamedResponse(events: readonly StreamEvent[]): StreamedRespon
 
   for (const event of events) {
     if (event === 'unreadable') unreadable = true;
-    const said = fields(typeof event === 'string' ? null : event.json);
-    const type = text(said.type);
-    for (const [key, value] of Object.entries(fields(said.response))) latest.set(key, value);
+    const payload = fields(typeof event === 'string' ? null : event.json);
+    const type = text(payload.type);
+    for (const [key, value] of Object.entries(fields(payload.response))) latest.set(key, value);
     if (endings.has(type)) {
       ended = true;
-      latest.set('status', text(fields(said.response).status) || type.slice('response.'.length));
-    } else if (type === 'error' || isFields(said.error)) error = eventError(said);
-    else output.add(type, said);
+      latest.set('status', text(fields(payload.response).status) || type.slice('response.'.length));
+    } else if (type === 'error' || isFields(payload.error)) error = eventError(payload);
+    else output.add(type, payload);
   }
   const response: Fields = Object.fromEntries(latest);
-  const told = ended && Array.isArray(response.output) && response.output.length > 0;
-  // what the terminal event tells whole cannot have been lost with an event before it
-  if (unreadable && !told) {
+  const hasOutput = ended && Array.isArray(response.output) && response.output.length > 0;
+  // an output that the terminal event holds whole cannot have been lost with an event before it
+  if (unreadable && !hasOutput) {
     error ??= { type: 'unreadable_event', message: 'Cannot read an event of the stream: it is no JSON' };
     ended = false;
   }
-  return { response: told ? response : { ...response, output: output.whole() }, ended, error };
+  return { response: hasOutput ? response : { ...response, output: output.whole() }, ended, error };
 }
 
 /** `{type: 'error', code, message}`, or the error in a member of its own. */
-const eventError = (said: Fields): Reply['error'] =>
-  typeof said.error === 'string' ? errorIn(said) : failure(isFields(said.error) ? said.error : said);
+const eventError = (payload: Fields): Reply['error'] =>
+  typeof payload.error === 'string' ? errorIn(payload) : failure(isFields(payload.error) ? payload.error : payload);
 
-/** This format names its errors by `code`; a `type` beside it says less. */
+/** This format names its errors by `code`; a `type` beside it is less specific. */
 export const failure = (error: Fields): Reply['error'] =>
   errorIn({ error: { ...error, type: (error.code === '' ? null : error.code) ?? error.type } });
 
-/** An item under way. Its lists are kept by index, which the provider may tell in any order. */
+/** An item under way. Its lists are maps by index, since the provider may send them in any order. */
 type Growing = { raw: Fields; done: boolean; lists: Record<List, Map<number, Fields>> };
 type List = 'content' | 'summary';
-type Place = { item: string; list?: List; part?: string; field: string };
+type DeltaTarget = { item: string; list?: List; part?: string; field: string };
 
-/** Where a delta's text goes, and what it speaks of when the start was lost. `.done` repeats the text whole. */
-const places: Record<string, Place> = {
+/** Where a delta's text goes, and the types to assume when the start was lost. `.done` repeats the whole text. */
+const deltaTargets: Record<string, DeltaTarget> = {
   'response.output_text': { item: 'message', list: 'content', part: 'output_text', field: 'text' },
   'response.refusal': { item: 'message', list: 'content', part: 'refusal', field: 'refusal' },
   'response.reasoning_text': { item: 'reasoning', list: 'content', part: 'reasoning_text', field: 'text' },
@@ -79,7 +79,7 @@ function growingOutput() {
   };
   const indexOf = (event: Fields, id: unknown): number | undefined =>
     typeof event.output_index === 'number' ? event.output_index : indices.get(text(id));
-  /** The item that a delta speaks of; null once it is done. */
+  /** The item that a delta belongs to; null once it is done. */
   const itemAt = (event: Fields, type: string): Growing | null => {
     const index = indexOf(event, event.item_id) ?? newest;
     const known = items.get(index) ?? put(index, growing(type === 'message' ? { type, role: 'assistant' } : { type }));
@@ -91,7 +91,7 @@ function growingOutput() {
     item.lists[list].set(at, known);
     return known;
   };
-  const addText = ({ item, list, part, field }: Place, event: Fields, isWhole: boolean) => {
+  const addText = ({ item, list, part, field }: DeltaTarget, event: Fields, isWhole: boolean) => {
     const at = itemAt(event, item);
     if (!at) return;
     const target = list && part ? partAt(at, list, event, part) : at.raw;
@@ -115,9 +115,9 @@ function growingOutput() {
     add(type: string, event: Fields): void {
       const isWhole = type.endsWith('.done');
       const name = type.replace(/\.(?:added|delta|done)$/, '');
-      if (name === type) return; // tells of progress only
-      const place = Object.hasOwn(places, name) ? places[name] : undefined;
-      if (place) addText(place, event, isWhole);
+      if (name === type) return; // reports progress only
+      const target = Object.hasOwn(deltaTargets, name) ? deltaTargets[name] : undefined;
+      if (target) addText(target, event, isWhole);
       else if (name === 'response.content_part') addPart('content', event, isWhole);
       else if (name === 'response.reasoning_summary_part') addPart('summary', event, isWhole);
       else if (name === 'response.output_item' && isFields(event.item)) addItem(event, event.item, isWhole);
@@ -141,7 +141,7 @@ const growing = (raw: Fields): Growing => ({
 const byIndex = (list: unknown): Map<number, Fields> =>
   new Map((Array.isArray(list) ? list : []).map((part, index) => [index, { ...fields(part) }]));
 
-/** What an item's start says of its sealed content is not what its end says. */
+/** The encrypted content at an item's start is not final, and is left out. */
 const withoutSeal = ({ encrypted_content: _unfinished, ...item }: Fields): Fields => item;
 
 function wholeItem({ raw, done, lists }: Growing): Fields {

@@ -1,4 +1,4 @@
-/** What does an OpenAI Responses call say? `POST …/responses`, streamed and in one piece, from OpenAI and as Codex speaks it. */
+/** The wire format of OpenAI Responses: `POST …/responses`, streamed and in one piece, from OpenAI and as Codex uses it. */
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
@@ -18,7 +18,7 @@ export const openaiResponses: WireFormat = {
   echoesToolIds: true,
   messagesKey: 'input',
   joinsAnswer: true,
-  // not even with `generate: false`, which Codex sends ahead: it lays down the messages that the next request goes on from
+  // not even with `generate: false`, which Codex sends ahead: it holds the messages that the next request continues
   asksNothing: () => false,
   matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)responses\/*$/.test(path),
   requestHead(skeleton, counts) {
@@ -52,7 +52,7 @@ function message(element: unknown): Message {
 }
 
 function reply(body: Uint8Array, contentType: string): Reply {
-  if (/^\s*application\/x-ndjson\b/i.test(contentType)) return toldBy(socketEvents(bodyText(body)));
+  if (/^\s*application\/x-ndjson\b/i.test(contentType)) return streamReply(socketEvents(bodyText(body)));
   return replyIn(body, contentType, { what: 'a Responses answer', streamed, oneShot });
 }
 
@@ -69,21 +69,21 @@ function oneShot(document: unknown): Reply {
   return { ...replyOf({}, ''), complete: true, error };
 }
 
-/** `{detail: "…"}`, as ChatGPT's backend refuses what Codex asks. */
+/** `{detail: "…"}`, with which ChatGPT's backend refuses requests of Codex. */
 const detail = (answer: Fields): Reply['error'] =>
   text(answer.detail) === '' ? null : { type: 'error', message: text(answer.detail) };
 
-const streamed = (answer: string): Reply => toldBy(streamEvents(answer));
+const streamed = (answer: string): Reply => streamReply(streamEvents(answer));
 
-/** Over a WebSocket each event is a message of its own, and is kept as a line. */
+/** Over a WebSocket each event is a message of its own, and is stored as a line. */
 const socketEvents = (answer: string): StreamEvent[] =>
   jsonLines(answer).flatMap((line) => (line === 'cut' ? [] : [line]));
 
-/** The events build the response that a call without streaming would have sent; what follows is the same for both. */
-function toldBy(events: readonly StreamEvent[]): Reply {
+/** The events build the response that a call without streaming would have sent; from there on both are read alike. */
+function streamReply(events: readonly StreamEvent[]): Reply {
   const { response, ended, error } = streamedResponse(events);
-  const said = replyOf(response, ended ? text(response.status) : '');
-  return { ...said, complete: ended, error: said.error ?? error };
+  const streamedReply = replyOf(response, ended ? text(response.status) : '');
+  return { ...streamedReply, complete: ended, error: streamedReply.error ?? error };
 }
 
 /** @param status of the response; '' while unknown */
@@ -103,11 +103,11 @@ function replyOf(response: Fields, status: string): Reply {
   };
 }
 
-/** In an answer it is nobody else who speaks, whether or not a message says so. */
+/** All messages of an answer are the assistant's, whether or not they name the role. */
 const ofAssistant = (item: unknown): unknown =>
   isFields(item) && item.type === 'message' ? { ...item, role: 'assistant' } : item;
 
-/** The status, told more closely: what cut it short, or whether the client is to run tools before the model goes on. */
+/** The status in more detail: what cut the answer short, or whether the client is to run tools before the model continues. */
 function stopReason(response: Fields, status: string, content: readonly ContentBlock[]): string {
   if (status === 'incomplete') return text(fields(response.incomplete_details).reason) || status;
   if (status !== 'completed') return status;
@@ -121,12 +121,12 @@ function errorOf(response: Fields, status: string): Reply['error'] {
   return errorIn(response) ?? (status === 'failed' ? { type: status, message: '' } : null);
 }
 
-/** OpenAI counts cached input within the input, and reasoning within the output. Null when nothing is told. */
-function usageOf(told: Fields): Usage | null {
-  const input = tokens(told.input_tokens);
-  const output = tokens(told.output_tokens);
+/** OpenAI counts cached input within the input, and reasoning within the output. Null when nothing is reported. */
+function usageOf(usage: Fields): Usage | null {
+  const input = tokens(usage.input_tokens);
+  const output = tokens(usage.output_tokens);
   if (input === null && output === null) return null;
-  const details = fields(told.input_tokens_details);
+  const details = fields(usage.input_tokens_details);
   const read = Math.min(tokens(details.cached_tokens) ?? 0, input ?? 0);
   return {
     input_tokens: input ?? 0,
@@ -134,6 +134,6 @@ function usageOf(told: Fields): Usage | null {
     cache_read_tokens: read,
     cache_write_5m_tokens: Math.min(tokens(details.cache_write_tokens) ?? 0, (input ?? 0) - read),
     cache_write_1h_tokens: 0,
-    reasoning_tokens: Math.min(tokens(fields(told.output_tokens_details).reasoning_tokens) ?? 0, output ?? 0),
+    reasoning_tokens: Math.min(tokens(fields(usage.output_tokens_details).reasoning_tokens) ?? 0, output ?? 0),
   };
 }

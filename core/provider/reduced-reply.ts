@@ -1,4 +1,4 @@
-/** What was answered, in the words of a sender that has read the answer itself? (Reference section 2.8.) */
+/** Reduced answers: in the shape of a sender that has read the provider's answer itself. */
 import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
 import type { Usage } from '../model/usage.ts';
@@ -11,19 +11,19 @@ import { bodyText } from './sse.ts';
 export const REDUCED_TYPE = 'application/vnd.svc.reply+json';
 
 /**
- * True for an answer without any word of what was answered: none, or the object of zeros that senders emit who did not read it. A
- * model and a time alone are no answer.
+ * True for an answer without content: none at all, or the object of zeros that senders emit which did not read the answer. A model
+ * and a time alone are no answer.
  */
 export function isEmptyReply(reduced: unknown): boolean {
   if (!isFields(reduced)) return isBlank(reduced);
-  const said = fields(reduced.message);
-  const told = [said.role, said.content, reduced.stop_reason, errorIn(fields(reduced.extra)), usageIn(reduced)];
-  return told.every(isBlank);
+  const message = fields(reduced.message);
+  const values = [message.role, message.content, reduced.stop_reason, errorIn(fields(reduced.extra)), usageIn(reduced)];
+  return values.every(isBlank);
 }
 
 /**
  * The reduced shape as a reply: `{model, message: {role, content[]}, stop_reason, usage, extra: {id, error, incomplete, partial}}`.
- * @throws {Unreadable} when it says nothing, a block has no type, or it is nested too deep to be hashed
+ * @throws {Unreadable} when it is empty, a block has no type, or it is nested too deep to be hashed
  */
 export function reducedReply(body: Uint8Array): Reply {
   const reduced = documentIn(body);
@@ -47,7 +47,7 @@ function documentIn(body: Uint8Array): unknown {
   try {
     document = parseForeign(bodyText(body));
   } catch {
-    throw new Unreadable('Cannot read a reduced answer: it is no JSON'); // the parser's own words quote the text
+    throw new Unreadable('Cannot read a reduced answer: it is no JSON'); // the parser's own message quotes the text
   }
   assertShallow(document, 'a reduced answer');
   return document;
@@ -63,7 +63,7 @@ function blocksIn(content: unknown): ContentBlock[] {
   throw new Unreadable('Cannot read a reduced answer: its content is neither text nor blocks');
 }
 
-/** Items of OpenAI's Responses that a sender did not know it passes on whole, as `content`. What they call is said by them alone. */
+/** A sender passes on items of OpenAI's Responses that it did not know whole, as `content`: only they hold what they call. */
 function blocks(raw: unknown): ContentBlock[] {
   const own = block(raw);
   const item = isFields(own.content) && own.tool_use_id === undefined ? callBlocks(own.type, own.content) : null;
@@ -83,7 +83,7 @@ const TEXTS = [
   'thinking_signature',
 ] as const;
 
-/** The shape's blocks are ours. Senders leave out what is empty; a call without input is one with none, as providers say it. */
+/** The shape's blocks are ours. Senders leave out what is empty; a call without input gets an empty one, as providers send it. */
 function block(raw: unknown): ContentBlock {
   if (!isFields(raw) || text(raw.type) === '') {
     throw new Unreadable('Cannot read a reduced answer: a content block has no type');
@@ -105,19 +105,19 @@ function errorIn({ error }: Fields): Reply['error'] {
   return text(error) === '' ? null : { type: 'error', message: text(error) };
 }
 
-/** Null when nothing is told: zeros are left out by senders. The prompt includes what was read from and written to the cache. */
+/** Null when nothing is reported: senders leave out zeros. The prompt includes what was read from and written to the cache. */
 function usageIn(reduced: Fields): Usage | null {
-  const told = fields(reduced.usage);
-  const input = tokens(told.prompt_tokens) ?? 0;
-  const output = tokens(told.completion_tokens) ?? 0;
-  const read = tokens(told.cache_read_input_tokens) ?? 0;
-  const written = tokens(told.cache_creation_input_tokens) ?? 0;
+  const usage = fields(reduced.usage);
+  const input = tokens(usage.prompt_tokens) ?? 0;
+  const output = tokens(usage.completion_tokens) ?? 0;
+  const read = tokens(usage.cache_read_input_tokens) ?? 0;
+  const written = tokens(usage.cache_creation_input_tokens) ?? 0;
   if (input + output + read + written === 0) return null;
   return {
     input_tokens: Math.max(input, read + written),
     output_tokens: output,
     cache_read_tokens: read,
-    cache_write_5m_tokens: written, // the shape does not tell for how long
+    cache_write_5m_tokens: written, // the shape does not hold for how long
     cache_write_1h_tokens: 0,
     reasoning_tokens: 0,
   };

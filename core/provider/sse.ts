@@ -1,4 +1,4 @@
-/** Which events does a stream's copy hold? Server-sent events out of bytes that may end anywhere. */
+/** The server-sent events in the copy of a stream, out of bytes that may end anywhere. */
 import { createParser } from 'eventsource-parser';
 import type { Reply } from '../model/reply.ts';
 import { Unreadable } from './format.ts';
@@ -8,22 +8,22 @@ import { parsed } from './json.ts';
 export const bodyText = (body: Uint8Array): string => new TextDecoder().decode(body);
 
 /**
- * What a body is: told by its content type where its first characters do not contradict it (errors come as plain documents
- * under a stream's content type), else by those. Null when it is neither, as when a content coding was not undone.
+ * The shape of a body: by its content type where its first characters do not contradict that (errors come as plain documents
+ * under a stream's content type), else by its first characters. Null when it is neither, as when a content coding was not undone.
  */
 export function bodyShape(body: string, contentType: string): 'stream' | 'document' | null {
   const start = /^\s*(.{0,8})/s.exec(body.slice(0, 4096))?.[1] ?? '';
   if (start.startsWith('{') || start.startsWith('[')) return 'document';
   if (/^(?::|event|data|id\b|id:|retry)/.test(start)) return 'stream';
-  const saysStream = /^\s*text\/event-stream\b/i.test(contentType);
+  const isStreamType = /^\s*text\/event-stream\b/i.test(contentType);
   const cutInFirstWord = ['event', 'data', 'id', 'retry'].some((word) => word.startsWith(start));
-  return saysStream && cutInFirstWord ? 'stream' : null;
+  return isStreamType && cutInFirstWord ? 'stream' : null;
 }
 
 /** How a format reads its answers; `what` names one: 'a chat answer'. */
 type AnswerReaders = { what: string; streamed(answer: string): Reply; oneShot(document: unknown): Reply };
 
-/** An answer in whichever of its two shapes it came; `oneShot` gets undefined for what is no JSON. @throws {Unreadable} it has neither */
+/** Reads an answer in whichever of the two shapes it came; `oneShot` gets undefined for what is no JSON. @throws {Unreadable} it has neither */
 export function replyIn(body: Uint8Array, contentType: string, { what, streamed, oneShot }: AnswerReaders): Reply {
   const answer = bodyText(body);
   switch (bodyShape(answer, contentType)) {
@@ -52,7 +52,7 @@ export function eventData(body: string): string[] {
 /** An event of a stream: its JSON, `'done'` for OpenAI's closing mark, `'unreadable'` for JSON that is broken elsewhere than at the cut. */
 export type StreamEvent = { json: unknown } | 'done' | 'unreadable';
 
-/** The events of a stream of JSON. What is no JSON and does not try to be (keep-alives) is left out, and so is a cut last event. */
+/** The events of a stream of JSON. Data that does not begin like JSON (keep-alives) is left out, and so is a cut last event. */
 export function streamEvents(body: string): StreamEvent[] {
   const data = eventData(body);
   return data.flatMap((entry, i): StreamEvent[] => {

@@ -1,4 +1,4 @@
-/** Whose client is it that calls, and where should it? Told from its path and its key, where an address does not say. */
+/** The provider that a client means to call, recognised by the path and the key where the address does not name it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { nearest } from '../config/nearest.ts';
 import { ProviderId } from '../model/provider.ts';
@@ -13,14 +13,14 @@ const PATHS: readonly [ProviderId, RegExp][] = [
 export const providerOfPath = (path: string): ProviderId | null =>
   PATHS.find(([, pattern]) => pattern.test(path))?.[0] ?? null;
 
-/** Who gave the client the key that it sends; null: no hosted provider that we know. */
+/** The provider that issued the key that a client sends; null: no hosted provider that we know. */
 export function providerOfKey({ authorization = '', 'x-api-key': key = '' }: IncomingHttpHeaders): ProviderId | null {
   const keys = [String(key).trim(), authorization.replace(/^Bearer\s+/i, '').trim()];
   if (keys.some((one) => one.startsWith('sk-ant-'))) return 'anthropic';
   return keys.some((one) => one.startsWith('sk-')) ? 'openai' : null;
 }
 
-/** What stands first in a path that leads to a provider, as it should be written; null: it is no prefix of ours, nor nearly one. */
+/** The provider that the prefix of a path names, or nearly names (`exact: false`); null: it is no prefix of ours, nor nearly one. */
 export function prefixIn(path: string): { provider: ProviderId; exact: boolean; rest: string } | null {
   const [, first = '', rest = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? [];
   const exact = ProviderId.safeParse(first);
@@ -29,6 +29,6 @@ export function prefixIn(path: string): { provider: ProviderId; exact: boolean; 
   return meant === null ? null : { provider: meant as ProviderId, exact: false, rest };
 }
 
-/** Where a provider's client is pointed. @param origin of the capture proxy: `http://localhost:8080` */
+/** The base URL for a provider's clients. @param origin of the capture proxy: `http://localhost:8080` */
 export const baseAt = (origin: string, provider: ProviderId): string =>
   `${origin}/${provider}${provider === 'openai' ? '/v1' : ''}`;

@@ -1,4 +1,4 @@
-/** Credentials in a JSON value: in its texts, and whole where a member is named for one, as headers are written in JSON. */
+/** Redacts credentials in a JSON value: in its texts, and the whole value of a member that is named for one, as headers are in JSON. */
 
 import { parseJson } from '../parse-json.ts';
 import { isCredentialMember } from './names.ts';
@@ -27,7 +27,7 @@ const isPair = (list: unknown[]): boolean =>
 const isNamedValue = (value: object): boolean =>
   'value' in value && 'name' in value && typeof value.name === 'string' && isCredentialMember(value.name);
 
-/** Every text in it; numbers, such as a count of tokens, stay. */
+/** The value with every text replaced; numbers, such as a count of tokens, stay. */
 function replaced(value: unknown): unknown {
   if (typeof value === 'string') return value === '' ? '' : REDACTED;
   if (Array.isArray(value)) return value.map(replaced);
@@ -35,7 +35,7 @@ function replaced(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, replaced(member)]));
 }
 
-/** A line of JSON, such as of a log; what is none is a text. */
+/** A redacted line of JSON, such as of a log; a line that is not JSON is redacted as text. */
 export function redactLine(line: string): string {
   try {
     return `${JSON.stringify(redactJson(parseJson(line)))}\n`;

@@ -1,6 +1,6 @@
 /**
- * The shapes that keys have by themselves, wherever they stand; what a line names is where its maker describes it. A list of our own, since
- * the one that is well kept on the registry (secretlint) answers only later, in 200 µs a value, and knows none of `Bearer …`, JWT and `hf_…`.
+ * The shapes by which keys are recognised anywhere; each line's comment names where the maker describes the shape. A list of our own, since
+ * the maintained one on the registry (secretlint) is asynchronous, takes 200 µs a value, and knows none of `Bearer …`, JWT and `hf_…`.
  *
  * Each pattern reads a text once: it begins with letters of its own, and what follows them is one class of characters or is bounded.
  */
@@ -42,14 +42,14 @@ const SHAPES: readonly RegExp[] = [
   /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+){0,3}/g, // RFC 7519: a JWT, signed or encrypted
 ];
 
-/** How each of them begins: where nothing does, none is looked for. This is run over every value that is not known yet. */
+/** How the shapes begin: a text without any of these is not searched for them. This runs over every value that is not known yet. */
 const BEGINNINGS =
   /\b(?:A3T|ABIA|ABSK|ACCA|AGE-S|AIza|AKIA|ASIA|ATATT|BEGIN |GOCSPX|SG\.|SK[\da-f]|csk-|dapi|dckr_|discord|dop_v1|esecret|eyJ|fw_|gh[oprsu]_|github_pat|gl[a-z]{2,5}-|gsk_|hf_|hooks\.s|hv[brs]\.|key-|lin_|lsv2|nfp_|npm_|nvapi|pa-|pplx-|[prs]k[_-]|pypi-|r8_|rnd_|sbp_|shp|tskey|tvly|vck_|voyage-|whsec_|xai-|xapp-|xox|ya29|\d{8,10}:)/;
 
 /** `Bearer …` and the like with what follows; not the parameters of a challenge, `Bearer realm="…"`. */
 const SCHEME =
   /(?<![\w-])(bearer|basic|dpop|negotiate|ntlm|token|apikey|sharedaccesssignature|sharedkey|oauth|splunk)[ \t]{1,4}(?!(?:acr_values|algorithm|as_uri|auth\w*_uri|charset|client_id|domain|error\w*|max_age|nonce|opaque|qop|realm|resource\w*|scope|stale|title|trusted_issuers)\s?=)([\w.~+/%:=&$-]+)/gi;
-/** The text without keys that can be told by their shape alone. */
+/** The text without keys that are recognised by their shape alone. */
 export function withoutKeys(text: string): string {
   let left = text;
   if (BEGINNINGS.test(text)) for (const shape of SHAPES) left = left.replace(shape, REDACTED);
@@ -60,16 +60,16 @@ export function withoutKeys(text: string): string {
 export const withoutTokens = (text: string): string =>
   text.replace(SCHEME, (whole, scheme, token) => afterScheme(text, whole, scheme, token));
 
-/** A word of prose, as in `bearer authentication`, is no token: one has digits or signs in it, or is long, or stands alone as `Bearer x`. */
+/** A word of prose, as in `bearer authentication`, is no token: a token has digits or signs in it, or is long, or stands alone as `Bearer x`. */
 function afterScheme(text: string, whole: string, scheme: string, token: string): string {
   const alone = /^bearer$/i.test(scheme) && whole.length >= text.length - 2;
-  const drawn = /[\d+/=_]|[a-z][A-Z]/.test(token) && token.length >= 6;
-  return alone || drawn || token.length >= 24 ? `${scheme} ${REDACTED}` : whole;
+  const isRandom = /[\d+/=_]|[a-z][A-Z]/.test(token) && token.length >= 6;
+  return alone || isRandom || token.length >= 24 ? `${scheme} ${REDACTED}` : whole;
 }
 
 const RANDOM_BITS = 3.5; // for each character; names, versions and paths of that length have less
 
-/** Drawn by lot, not written: a long number in hex, or letters of both cases and digits of which hardly two places are alike. */
+/** Whether a value looks random: a long number in hex, or letters of both cases and digits with hardly a repetition. */
 export function looksRandom(value: string): boolean {
   const text = value.trim().slice(0, 512);
   if (/^[\da-f]{24,}$/i.test(text)) return true;

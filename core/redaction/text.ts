@@ -1,4 +1,4 @@
-/** Credentials in a text of any kind: the value of a header, a line of a log, a piece of a URL. What is beside them keeps its bytes. */
+/** Redacts credentials in a text of any kind: the value of a header, a line of a log, a piece of a URL. All other text keeps its bytes. */
 import { isCredentialMember, isCredentialParameter } from './names.ts';
 import { REDACTED, withoutKeys, withoutTokens } from './shapes.ts';
 
@@ -7,18 +7,18 @@ const USER_INFO =
   /((?<![a-z\d+.-])[a-z][a-z\d+.-]{0,30}:\/\/|(?<=^|[=\s'"<(,;[])\/\/)[^/?#\s'"<>@]*(?:@[^/?#\s'"<>@]*)*@/gi;
 /** What stands between a name and its value, or in an address that has a password. */
 const SIGN = /[=:@%\s]/;
-/** What stands in a text in which a credential is named. */
+/** A text that names a credential has one of these. */
 const NAMES =
   /[@%]|a(?:uth|pi-?key|ssert)|basic|bearer|code|cookie|cred|csrf|dpop|hmac|jsession|jw[st]|key|negotiate|ntlm|otp|pa?ss|pin|pwd?|s(?:aml|as|ecret|essid|ig|plunk)|ticket|token|vk|xsrf/i;
-/** A name and the sign behind it. The text is read once: a name begins where none can go on, and is bounded. */
+/** A name and the sign behind it. The text is read once: a name begins only where no other continues, and is bounded. */
 const ASSIGNMENT = /(?<![\w.%+[\]-])([\w.%+[\]-]{1,256})(\\{0,7}["']?[ \t]{0,3}[=:][ \t]{0,3})(\\{0,7}["'])?/g;
 const BARE = /(?:[^\s&#<>"'`,;\\]|[,;](?!\s|$))*/y;
-/** Of several, with blanks between them. */
+/** Names whose value is several assignments, with blanks between them. */
 const COOKIE = /cookie$/i;
 /** Words and short numbers behind a colon are prose and counts. */
 const NO_SECRET = /^(?:[a-z]*|\d{1,6})[^a-z\d]*$/i;
 
-/** The text without its credentials, as far as these can be told by shape or by the name that they are given to. */
+/** The text without its credentials, as far as these are recognised by shape or by the name that they are assigned to. */
 export function redactText(text: string): string {
   const left = withoutKeys(text);
   return SIGN.test(left) && NAMES.test(left) ? withoutEncoded(withoutNamed(left)) : left;
@@ -28,8 +28,8 @@ const withoutNamed = (text: string): string =>
   withoutAssigned(withoutTokens(text.replace(USER_INFO, `$1${REDACTED}@`)));
 
 function withoutAssigned(text: string): string {
-  let kept = '';
-  let at = 0; // all before it is in `kept`
+  let redacted = '';
+  let at = 0; // all before it is in `redacted`
   ASSIGNMENT.lastIndex = 0;
   for (let found = ASSIGNMENT.exec(text); found; found = ASSIGNMENT.exec(text)) {
     const [whole, name = '', sign = '', quote = ''] = found;
@@ -43,17 +43,17 @@ function withoutAssigned(text: string): string {
     const value = text.slice(from, end);
     const isSecret = value !== '' && value !== REDACTED && !value.startsWith('(') && !value.startsWith('{');
     if (isSecret && (quote !== '' || sign.includes('=') || !NO_SECRET.test(value))) {
-      kept += text.slice(at, from) + REDACTED;
+      redacted += text.slice(at, from) + REDACTED;
       at = end;
     }
     ASSIGNMENT.lastIndex = isSecret ? end : from;
     if (ASSIGNMENT.lastIndex === found.index) ASSIGNMENT.lastIndex++;
   }
   ASSIGNMENT.lastIndex = 0;
-  return at === 0 ? text : kept + text.slice(at);
+  return at === 0 ? text : redacted + text.slice(at);
 }
 
-/** Whether what is assigned to that name is a credential: short names tell so only in a query or a fragment. */
+/** Whether what is assigned to that name is a credential: short names count only in a query or a fragment. */
 const isNamed = (text: string, index: number, name: string): boolean => {
   const plain = decoded(name);
   return /[?&#;]/.test(text.charAt(index - 1)) ? isCredentialParameter(plain) : isCredentialMember(plain);
@@ -73,7 +73,7 @@ function endOf(text: string, from: number, sign: string): number {
 const PIECES = /[^\s?&#;,<>"'`]+/g;
 const MOST_TIMES = 4;
 
-/** An address in an address: what only comes to light when it is decoded is replaced whole. */
+/** Redacts URLs inside a URL: a value that shows a credential only when it is decoded is replaced as a whole. */
 function withoutEncoded(text: string): string {
   if (!/%[\da-f]{2}/i.test(text)) return text;
   return text.replace(PIECES, (piece) => {
@@ -92,10 +92,10 @@ function holdsCredential(encoded: string): boolean {
     if (withoutKeys(plain) !== plain || withoutNamed(plain) !== plain) return true;
     text = plain;
   }
-  return true; // nobody encodes what is readable so often
+  return true; // no readable value is encoded so often
 }
 
-/** As a query is decoded; what cannot be decoded as a whole is, escape by escape, as far as it is ASCII. */
+/** The text decoded as a query; if that fails as a whole, it is decoded escape by escape, as far as it is ASCII. */
 export function decoded(text: string): string {
   if (!text.includes('%') && !text.includes('+')) return text;
   const spaced = text.replaceAll('+', ' ');

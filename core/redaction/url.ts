@@ -1,9 +1,9 @@
-/** Credentials in a URL: the values of parameters that are ones, a name and password before the host, keys in any place. */
+/** Redacts credentials in a URL: the values of parameters that are ones, a name and password before the host, keys in any place. */
 import { isCredentialParameter } from './names.ts';
 import { REDACTED } from './shapes.ts';
 import { decoded, redactText } from './text.ts';
 
-/** A URL, or the path of one with its query and fragment, as it may be kept: readable beside what is replaced. */
+/** A URL, or the path of one with its query and fragment, as it may be stored: readable except for what is replaced. */
 export function redactUrl(url: string): string {
   const query = url.search(/[?#]/);
   if (query < 0) return redactText(url);
@@ -15,7 +15,7 @@ export function redactUrl(url: string): string {
 const redactedPiece = (piece: string, isFirst: boolean): string =>
   isFirst && piece.startsWith('?') ? `?${redactedParameter(piece.slice(1))}` : redactedParameter(piece);
 
-/** `;` separates parameters for some servers and is part of the value for others: from the first credential on, all goes. */
+/** `;` separates parameters for some servers and is part of the value for others: from the first credential on, all is replaced. */
 function redactedParameter(parameter: string): string {
   for (let from = 0; from >= 0 && from < parameter.length; ) {
     const semicolon = parameter.indexOf(';', from);

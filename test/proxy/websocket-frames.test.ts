@@ -30,9 +30,9 @@ function hearing(
 
 test('an answer that needs no inflating is heard after the request that does', async () => {
   const { reader, heard } = hearing(BY_ITSELF);
-  reader.passed('client', frame(deflated('x'.repeat(5_000_000)), { mask: true, compressed: true }));
-  reader.passed('server', frame('short'));
-  reader.gone('server');
+  reader.received('client', frame(deflated('x'.repeat(5_000_000)), { mask: true, compressed: true }));
+  reader.received('server', frame('short'));
+  reader.ended('server');
   await until(() => heard.length === 3);
   assert.equal(heard, ['client 5000000 @1', 'server short @2', 'server left']);
 });
@@ -40,21 +40,21 @@ test('an answer that needs no inflating is heard after the request that does', a
 test('a message has the instant of its first byte', async () => {
   const { reader, heard } = hearing();
   const message = frame('in two chunks', { mask: true });
-  reader.passed('client', frame('', { mask: true, opcode: PING }));
-  reader.passed('client', message.subarray(0, 7));
-  reader.passed('server', frame('one'));
-  reader.passed('client', message.subarray(7));
+  reader.received('client', frame('', { mask: true, opcode: PING }));
+  reader.received('client', message.subarray(0, 7));
+  reader.received('server', frame('one'));
+  reader.received('client', message.subarray(7));
   await until(() => heard.length === 2);
   assert.equal(heard, ['server one @3', 'client in two chunks @2']);
 });
 
 test('the side that closes first has left, whoever’s connection ends first', async () => {
   const { reader, heard } = hearing();
-  reader.passed('client', frame('', { mask: true, opcode: CLOSE }));
-  reader.passed('client', Buffer.from('what follows a closing frame is nothing'));
-  reader.passed('server', frame('', { opcode: CLOSE }));
-  reader.gone('server');
-  reader.gone('client');
+  reader.received('client', frame('', { mask: true, opcode: CLOSE }));
+  reader.received('client', Buffer.from('what follows a closing frame is nothing'));
+  reader.received('server', frame('', { opcode: CLOSE }));
+  reader.ended('server');
+  reader.ended('client');
   await until(() => heard.length === 1);
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(heard, ['client left']);
@@ -62,37 +62,37 @@ test('the side that closes first has left, whoever’s connection ends first', a
 
 test('binary messages are read over', async () => {
   const { reader, heard } = hearing();
-  reader.passed('server', frame('binary', { opcode: BINARY }));
-  reader.passed('server', frame('text'));
+  reader.received('server', frame('binary', { opcode: BINARY }));
+  reader.received('server', frame('text'));
   await until(() => heard.length === 1);
   assert.equal(heard, ['server text @2']);
 });
 
 test('what is kept in memory is bounded: nothing is heard once the copy is lost', async () => {
   const tooMuch: Record<string, (reader: FrameReader) => void> = {
-    'a message over the limit': (reader) => reader.passed('server', frame('x'.repeat(2_000_000))),
+    'a message over the limit': (reader) => reader.received('server', frame('x'.repeat(2_000_000))),
     'one that inflates over the limit': (reader) =>
-      reader.passed('server', frame(deflated('x'.repeat(2_000_000)), { compressed: true })),
+      reader.received('server', frame(deflated('x'.repeat(2_000_000)), { compressed: true })),
     'more than waits while a message is inflated': (reader) => {
-      reader.passed('client', frame(deflated('x'.repeat(900_000)), { mask: true, compressed: true }));
-      for (let i = 0; i < 20; i++) reader.passed('server', frame('y'.repeat(900_000)));
+      reader.received('client', frame(deflated('x'.repeat(900_000)), { mask: true, compressed: true }));
+      for (let i = 0; i < 20; i++) reader.received('server', frame('y'.repeat(900_000)));
     },
     'a message in more pieces than anybody makes': (reader) => {
-      reader.passed('server', frame('x', { fin: false }));
+      reader.received('server', frame('x', { fin: false }));
       const pieces = Buffer.concat(Array(1000).fill(frame('x', { fin: false, opcode: 0 })));
-      for (let i = 0; i < 20; i++) reader.passed('server', pieces);
+      for (let i = 0; i < 20; i++) reader.received('server', pieces);
     },
     'pings without end within a message': (reader) => {
-      reader.passed('server', frame('x', { fin: false }));
+      reader.received('server', frame('x', { fin: false }));
       const pings = Buffer.concat(Array(500).fill(frame('p'.repeat(125), { opcode: PING })));
-      for (let i = 0; i < 40; i++) reader.passed('server', pings);
+      for (let i = 0; i < 40; i++) reader.received('server', pings);
     },
   };
   for (const [what, send] of Object.entries(tooMuch)) {
     const { reader, heard } = hearing(BY_ITSELF, 1_000_000);
     send(reader);
-    reader.passed('server', frame('afterwards'));
-    reader.gone('client');
+    reader.received('server', frame('afterwards'));
+    reader.ended('client');
     await until(() => heard.some((words) => words.startsWith('lost')), what);
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.is(heard.at(-1), 'lost over_limit', what);
@@ -115,7 +115,7 @@ test('a listener that fails costs the copy, and nothing else', async () => {
         },
       },
     });
-    reader?.passed('server', extensions ? frame(deflated('text'), { compressed: true }) : frame('text'));
+    reader?.received('server', extensions ? frame(deflated('text'), { compressed: true }) : frame('text'));
   }
   await until(() => lost === 'undecodable undecodable ');
 });

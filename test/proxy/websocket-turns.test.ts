@@ -20,13 +20,13 @@ function watching(headers: string[] = []) {
     const turn: Seen = { at, bytes, asked: '', answered: null, replied: [], ending: '' };
     seen.push(turn);
     return {
-      asked: (more) => {
+      requestBytes: (more) => {
         turn.asked += more;
       },
-      answered: (status, raw) => {
+      responseHead: (status, raw) => {
         turn.answered = [status, [...raw]];
       },
-      replied: (line) => turn.replied.push(String(line)),
+      responseBytes: (line) => turn.replied.push(String(line)),
       ended: (ending) => {
         if (turn.ending !== '') throw new Error('Cannot end a turn twice');
         turn.ending = ending;

@@ -1,11 +1,11 @@
-/** Is a folder an agent skill? The rules of the Agent Skills format (agentskills.io), as its own validator has them. */
+/** A check that a folder is an agent skill: the rules of the Agent Skills format (agentskills.io), as its own validator has them. */
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parseDocument } from 'yaml';
 
 const KNOWN = ['name', 'description', 'license', 'compatibility', 'metadata', 'allowed-tools'];
 
-/** What is wrong with it; empty: it is one. */
+/** What is wrong with the folder; empty: it is an agent skill. */
 export async function skillProblems(folder: string): Promise<string[]> {
   const text = await readFile(join(folder, 'SKILL.md'), 'utf8').catch(() => null);
   return text === null ? ['there is no SKILL.md'] : skillTextProblems(text, basename(folder));
@@ -14,7 +14,7 @@ export async function skillProblems(folder: string): Promise<string[]> {
 export function skillTextProblems(text: string, folder: string): string[] {
   const front = /^---\n([\s\S]*?)\n---\n/.exec(text)?.[1];
   if (front === undefined) return ['it has no front matter'];
-  const document = parseDocument(front, { version: '1.1', strict: true }); // 1.1 takes the most words for something else
+  const document = parseDocument(front, { version: '1.1', strict: true }); // 1.1 reads the most words as something other than text
   if (document.errors.length > 0)
     return document.errors.map(({ message }) => `its front matter is no YAML: ${message}`);
   const read = document.toJS() as Record<string, unknown>;

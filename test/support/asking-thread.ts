@@ -1,4 +1,4 @@
-/** A second thread beside a test's own, which asks the same database over a connection of its own. */
+/** A second thread beside a test's own, which queries the same database over a connection of its own. */
 import type { Worker } from 'node:worker_threads';
 import { transferables } from '../../core/db/client/connection.ts';
 import type { OpenDatabase } from '../../core/db/open.ts';

@@ -1,10 +1,10 @@
-/** A thread that asks over the connection it was given: what it is told to ask, it answers; what it hears, it repeats. */
+/** The thread behind asking-thread.ts: it executes the operations that it is sent over its own connection, and passes notifications on. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { connectDatabase, type DatabaseConnection } from '../../core/db/client/connection.ts';
 
 const database = connectDatabase((workerData as { connection: DatabaseConnection }).connection);
-const ask = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
-await database.listen('news', (heard) => parentPort?.postMessage({ heard }));
+const execute = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
+await database.listen('news', (payload) => parentPort?.postMessage({ heard: payload }));
 parentPort?.on('message', async ({ number, name, args }: { number: number; name: string; args: unknown }) => {
   if (name === 'close') {
     await database.close();
@@ -13,7 +13,7 @@ parentPort?.on('message', async ({ number, name, args }: { number: number; name:
     return;
   }
   try {
-    parentPort?.postMessage({ number, answer: await ask(name, args) });
+    parentPort?.postMessage({ number, answer: await execute(name, args) });
   } catch (error) {
     const { message, transient } = error as { message: string; transient: boolean };
     parentPort?.postMessage({ number, error: { message, transient } });

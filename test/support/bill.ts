@@ -1,4 +1,4 @@
-/** What did it all come to? One bill, asked for in every place of the read API that tells one. */
+/** The total bill: one bill, read from every resource of the read API that reports one. */
 import * as assert from 'uvu/assert';
 import type { Database } from '../../core/db/database.ts';
 import { addUsd } from '../../core/derive/money.ts';
@@ -24,7 +24,7 @@ export const nothingBilled: Bill = {
 export type LeftOut = { input: number; output: number; usd: string };
 
 /**
- * The sessions' rollups, their rows by model, their traces and their LLM spans each come to this bill, and no other span has tokens.
+ * The sessions' rollups, their rows by model, their traces and their LLM spans each add up to this bill, and no other span has tokens.
  * @param leftOut of stats
  */
 export async function assertBilled(
@@ -42,7 +42,7 @@ export async function assertBilled(
   const { sessions, calls, ...expected } = bill;
   const { items } = await get('/v1/sessions?limit=200');
   assert.is(items.length, sessions, `${message}: sessions`);
-  const told = { session: nothingBilled, traces: nothingBilled, spans: nothingBilled };
+  const totals = { session: nothingBilled, traces: nothingBilled, spans: nothingBilled };
   const models = { calls: 0, input: 0, output: 0, usd: null as string | null };
   const counted = { kinds: 0, spans: 0 };
   for (const { id } of items) {
@@ -63,7 +63,7 @@ export async function assertBilled(
       nothingBilled,
       `${message}: only calls are billed`,
     );
-    for (const place of ['session', 'traces', 'spans'] as const) told[place] = plus(told[place], here[place]);
+    for (const level of ['session', 'traces', 'spans'] as const) totals[level] = plus(totals[level], here[level]);
     for (const row of model_usage) {
       models.calls += row.calls;
       models.input += row.input_tokens;
@@ -74,7 +74,7 @@ export async function assertBilled(
     counted.spans += billed.length;
   }
   const { input, output, usd } = expected;
-  assert.equal(told, { session: expected, traces: expected, spans: expected }, message);
+  assert.equal(totals, { session: expected, traces: expected, spans: expected }, message);
   assert.equal(models, { calls, input, output, usd }, `${message}: by model`);
   assert.equal(counted, { kinds: calls, spans: calls }, `${message}: calls`);
 
@@ -91,7 +91,7 @@ export async function assertBilled(
   );
 }
 
-/** A cost that is shown as a number; its decimals are few enough to be told exactly. */
+/** A cost that is shown as a number; its decimals are few enough to be exact. */
 const usdIn = (cost: number | null): string | null => (cost === null ? null : addUsd(String(cost), '0'));
 const plusUsd = (one: string | null, other: string | null): string | null =>
   one === null || other === null ? (one ?? other) : addUsd(one, other);

@@ -1,4 +1,4 @@
-/** Calls with the usage that a provider reports, for tests that count a bill by hand. Each `n` is its second. */
+/** Calls with the usage that a provider reports, for tests that count a bill by hand. The number `n` of a call is also its second. */
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import type { HeaderList } from '../../core/model/headers.ts';
 import { type CallLike, capturedCall } from './captured-calls.ts';

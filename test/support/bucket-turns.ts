@@ -1,4 +1,4 @@
-/** Which turns fill every field of a bucket? A conversation of each provider, what is to become of it, and its hashes worked out by hand. */
+/** Turns that fill every field of a bucket: a conversation of each provider, the expected nodes, and their hashes worked out by hand. */
 import { createHash } from 'node:crypto';
 import type { Json } from './read-api.ts';
 
@@ -6,24 +6,24 @@ export const text = (words: string) => ({ type: 'text', text: words });
 export const use = { type: 'tool_use', tool_use_id: 'call_1', tool_name: 'get_weather', tool_input: { city: 'Oslo' } };
 export const result = { type: 'tool_result', tool_result_id: 'call_1', tool_output: '7 C, rain' };
 const chatUse = { id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Oslo"}' } };
-const asked = [
+const openingMessages = [
   { role: 'system', content: 'Be brief' },
   { role: 'user', content: 'What is the weather?' },
 ];
 
-/** A body for each call; `nodes` are the messages in their order. What stands beside the messages (`system`, `instructions`) is none. */
+/** A body for each call; `nodes` are the messages in their order. Text beside the messages (`system`, `instructions`) is no node. */
 export const buckets: Record<string, { calls: object[]; nodes: [role: string, ...blocks: Json[]][] }> = {
   chat: {
     calls: [
       {
-        request: { model: 'gpt-4o-mini', messages: asked },
+        request: { model: 'gpt-4o-mini', messages: openingMessages },
         response: { model: 'gpt-4o-mini-2024-07-18', message: { role: 'assistant', content: [use] } },
       },
       {
         request: {
           model: 'gpt-4o-mini',
           messages: [
-            ...asked,
+            ...openingMessages,
             { role: 'assistant', content: null, tool_calls: [chatUse] },
             { role: 'tool', tool_call_id: 'call_1', content: '7 C, rain' },
           ],
@@ -81,7 +81,7 @@ export const buckets: Record<string, { calls: object[]; nodes: [role: string, ..
   },
 };
 
-/** By hand: SHA-256 of RFC 8785 JSON, whose keys stand in their order. */
+/** Computed by hand: SHA-256 of RFC 8785 JSON, whose keys are sorted. */
 export function hashOf(parent: string, role: string, blocks: Json[]): string {
   const sorted = (value: Json): Json => {
     if (typeof value !== 'object' || value === null) return value;

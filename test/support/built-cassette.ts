@@ -1,11 +1,11 @@
-/** A cassette that comes with the service as it is when it is built, in a folder of its own: behind a wall nothing compiles TypeScript. */
+/** A cassette that comes with the service, built, in a folder of its own: in an isolated process nothing compiles TypeScript. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { packageRoot } from '../../core/package-root.ts';
 
-/** Where packages are found from, as from `dist`. Removed by `remove`. */
+/** The folder from which packages are resolved, as from `dist`. Removed by `remove`. */
 export async function builtCassette(name: string) {
   const root = await mkdtemp(join(packageRoot(), 'node_modules/.svc-test-'));
   await writeFile(join(root, 'package.json'), '{"type":"module"}');

@@ -1,4 +1,4 @@
-/** How does a test get the service as it is installed: compiled, without tsx? In a folder of its own, built in some seconds. */
+/** The service as it is installed, compiled and without tsx: built within seconds in a folder of its own. */
 import { execFile } from 'node:child_process';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -8,7 +8,7 @@ const root = resolve(import.meta.dirname, '../..');
 const ELSEWHERE = ['dist', '.git', '.svc'];
 
 /**
- * A package in `folder`: `dist` made of the sources as they stand, all else a link to where it lies. Types are checked elsewhere.
+ * A package in `folder`: `dist` is compiled from the current sources, everything else is a link. Types are checked elsewhere.
  * @returns its `svc`
  */
 export async function buildService(folder: string): Promise<string> {

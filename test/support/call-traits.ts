@@ -1,4 +1,4 @@
-/** Builds calls as harnesses are shown them. */
+/** Builds calls in the form in which harnesses get them (`CallTraits`). */
 import type { CallTraits } from '../../core/harness/harness.ts';
 import type { Message, MessageRole } from '../../core/model/bucket.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
@@ -9,7 +9,7 @@ type CallLike = Partial<Pick<CallTraits, 'harness_id' | 'stream' | 'max_tokens' 
   answers?: string | ContentBlock[] | null; // null: there is no answer
 };
 
-/** A call of Claude Code as its conversation looks, but for what is given. */
+/** A call of the conversation of Claude Code, with the given members replaced. */
 export const callSaid = ({
   system = 'You are an agent',
   messages = [],

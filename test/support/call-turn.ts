@@ -1,4 +1,4 @@
-/** Builds the calls of a session as derivation reads them: say what each request holds, and what is fresh follows. */
+/** Builds the calls of a session as derivation reads them: state what each request holds; which messages are fresh follows from it. */
 import { createHash } from 'node:crypto';
 import { compareKeys } from '../../core/derive/order.ts';
 import type { CallTurn, FreshMessage } from '../../core/derive/turn.ts';
@@ -23,10 +23,10 @@ export type Call = Partial<Omit<CallTurn, 'fresh' | 'tip_hash' | 'leaf_hash' | '
 export const SESSION = '0d8f7e6a-1111-5222-8333-444455556666';
 
 export const text = (words: string): ContentBlock => ({ type: 'text', text: words });
-export const user = (...content: (string | ContentBlock)[]): Said => said('user', content);
-export const system = (...content: (string | ContentBlock)[]): Said => said('system', content);
-export const assistant = (...content: (string | ContentBlock)[]): Said => said('assistant', content);
-export const injected = (kind: string, words: string): Said => ({ ...said('user', [words]), injected: kind });
+export const user = (...content: (string | ContentBlock)[]): Said => messageOf('user', content);
+export const system = (...content: (string | ContentBlock)[]): Said => messageOf('system', content);
+export const assistant = (...content: (string | ContentBlock)[]): Said => messageOf('assistant', content);
+export const injected = (kind: string, words: string): Said => ({ ...messageOf('user', [words]), injected: kind });
 export const toolUse = (
   tool_use_id: string,
   tool_name = 'Read',
@@ -64,7 +64,7 @@ export function callTurns(calls: readonly Call[]): CallTurn[] {
 }
 
 function hashed(
-  { at, says = [], answers, identity, ...given }: Call,
+  { at, says = [], answers, identity, ...overrides }: Call,
   i: number,
 ): { turn: CallTurn; chain: FreshMessage[] } {
   const chain: FreshMessage[] = [];
@@ -102,7 +102,7 @@ function hashed(
     tip_hash: spine,
     leaf_hash: reply && reply.content.length > 0 ? hash(spine, 'assistant', reply.content) : null,
     reply,
-    ...given,
+    ...overrides,
   };
   return { turn, chain };
 }
@@ -134,7 +134,7 @@ const nobody: CallTurn['identity'] = {
   auth_subject: '',
 };
 
-const said = (role: MessageRole, content: (string | ContentBlock)[]): Said => ({
+const messageOf = (role: MessageRole, content: (string | ContentBlock)[]): Said => ({
   role,
   content: blocks(content),
   injected: '',

@@ -1,4 +1,4 @@
-/** Calls as the journal gives them back, for tests of what comes after it: made up, or recorded. */
+/** Calls as the journal gives them back, for tests of what processes them: made up, or recorded. */
 import { createHash } from 'node:crypto';
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import { packedSlice } from '../../core/capture/slice-codec.ts';
@@ -48,8 +48,9 @@ export function capturedCall(like: CallLike): JournalCall {
     format = 'openai.chat',
     keep = 'full',
   } = like;
-  const asked = like.request instanceof Uint8Array ? like.request : Buffer.from(JSON.stringify(like.request ?? {}));
-  const request = keep === 'full' ? asked : new Uint8Array();
+  const requestBody =
+    like.request instanceof Uint8Array ? like.request : Buffer.from(JSON.stringify(like.request ?? {}));
+  const request = keep === 'full' ? requestBody : new Uint8Array();
   const replied = like.response === undefined ? chatAnswer('ok') : like.response;
   const response = keep === 'full' && replied !== null ? Buffer.from(replied) : new Uint8Array();
   return {
@@ -60,7 +61,7 @@ export function capturedCall(like: CallLike): JournalCall {
       format,
       method: 'POST',
       url: paths[format],
-      headers: [['content-type', 'application/json'], ['content-length', String(asked.byteLength)], ...headers],
+      headers: [['content-type', 'application/json'], ['content-length', String(requestBody.byteLength)], ...headers],
       client_key: createHash('sha256').update(client).digest('hex'),
       project: 'atlas',
       keep,
@@ -81,7 +82,7 @@ export function capturedCall(like: CallLike): JournalCall {
         : {
             ending: 'complete',
             last_byte_at: instant(n, 500),
-            request_bytes: asked.byteLength,
+            request_bytes: requestBody.byteLength,
             response_bytes: response.byteLength,
             cut: 'none',
             over_limit: false,

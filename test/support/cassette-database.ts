@@ -1,4 +1,4 @@
-/** How does a test get a cassette's database? As the host would, on the test's own; and what must be the same after every call. */
+/** A cassette's database in a test: set up as the host does it, on the test's own; and what must be the same after every call. */
 import { type CassetteDatabases, openCassetteDatabases } from '../../core/db/cassette/cassette-databases.ts';
 import { DatabaseError } from '../../core/errors.ts';
 import { openLog } from '../../core/log.ts';
@@ -18,7 +18,7 @@ export async function furnished(
   return cassettes.db(name);
 }
 
-/** What a statement said when it was refused. */
+/** The error of a statement that was refused. */
 export async function refusal(work: Promise<unknown>): Promise<DatabaseError> {
   const thrown = await work.then(
     (answer) => new Error(`was not refused: ${JSON.stringify(answer).slice(0, 200)}`),
@@ -28,7 +28,7 @@ export async function refusal(work: Promise<unknown>): Promise<DatabaseError> {
   return thrown;
 }
 
-/** Who the core is in its own session, and what could have been left in it. */
+/** The role of the core's own session, and the settings that a cassette could have left in it. */
 export const coreSession = async (database: TestDatabase) => ({
   who: await database.sql('select current_user, session_user'),
   path: await database.sql(`select current_setting('search_path') as path, current_setting('role') as role`),

@@ -1,4 +1,4 @@
-/** What does a cassette say that is let in? A manifest and an OpenAPI document, to be changed in one place by each test. */
+/** The manifest and the OpenAPI document of a cassette that is admitted, for tests that change one part each. */
 import type { Json } from './read-api.ts';
 
 export const goodManifest = (): Json => ({
@@ -18,7 +18,7 @@ export const goodManifest = (): Json => ({
   schedule: { every_seconds: 60 },
 });
 
-/** With what goes wrong most easily: references into each other, recursion, a discriminator, examples that look like references. */
+/** With the features that fail most easily: references into each other, recursion, a discriminator, examples that look like references. */
 export const goodDocument = (): Json => ({
   openapi: '3.1.0',
   info: { title: 'Notes', version: '1.0.0', description: 'Notes on sessions' },
@@ -144,7 +144,7 @@ export const goodDocument = (): Json => ({
   },
 });
 
-/** The good one after a change, as it comes over the wire. */
+/** The valid document after a change, as bytes on the wire. */
 export const documentWith = (change: (document: Json) => void = () => {}): string => {
   const document = goodDocument();
   change(document);

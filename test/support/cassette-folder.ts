@@ -15,7 +15,7 @@ export type Made = {
   migrations?: { name: string; sql: string }[];
   /** JavaScript at the top of the module. */
   top?: string;
-  /** JavaScript of the first lines of `fetch(request, env, context)`, with `path` at hand. */
+  /** JavaScript of the first lines of `fetch(request, env, context)`; `path` is defined there. */
   before?: string;
   /** The whole entry. */
   module?: string;
@@ -88,11 +88,11 @@ const moduleOf = ({
   top = '',
   before = '',
 }: Made): string => {
-  const says = wholeManifest ?? cassetteManifest(name, manifest as Partial<Manifest>);
-  const openapi = openapiOf(name, says);
+  const declaredManifest = wholeManifest ?? cassetteManifest(name, manifest as Partial<Manifest>);
+  const openapi = openapiOf(name, declaredManifest);
   return `
 ${top}
-const manifest = ${JSON.stringify(says)};
+const manifest = ${JSON.stringify(declaredManifest)};
 const openapi = ${JSON.stringify(document ? document(openapi) : openapi)};
 const migrations = ${JSON.stringify(migrations)};
 let runs = 0;

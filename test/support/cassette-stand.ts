@@ -1,4 +1,4 @@
-/** A first-party cassette as it is in the service: admitted by the real host, before a real database and the real read API. */
+/** A first-party cassette as it is in the service: admitted by the real host, with a real database and the real read API. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { packageRoot } from '../../core/package-root.ts';
 import type { TestDatabase } from './databases.ts';
 import { everySourceTried } from './every-source-tried.ts';
 
-type Given = {
+type CassetteStandOptions = {
   /** Of `cassettes/<folder>/cassette.ts`. */
   folder: string;
   manifest: Manifest;
@@ -25,33 +25,33 @@ type Given = {
   name?: string;
   config?: Record<string, unknown>;
   environment?: Record<string, string>;
-  /** Whether `x-svc-auth-subject` is believed. */
+  /** Whether `x-svc-auth-subject` is trusted. */
   trustCallerHeader?: boolean;
-  /** In the process that those which come with the service share, which ends when it was idle for so long. */
+  /** Runs it in the process that the cassettes of the service share, which ends after that idle time. */
   shared?: { idleMs: number };
-  /** Its background work runs soon after a change too, where it asks for that; false: at its interval, so that a test knows when. */
+  /** Its background work also runs soon after a change, where its manifest has that; false: only at its interval, so that a test knows when. */
   onChange?: boolean;
   /** false: the service has none. */
   withDatabase?: boolean;
 };
 
-/** @returns once it was looked at: `shown()` says what became of it */
-export async function standCassette(database: TestDatabase, given: Given) {
-  const { folder, manifest, name = folder, withDatabase = true } = given;
+/** @returns after admission has run: `shown()` returns its result */
+export async function standCassette(database: TestDatabase, options: CassetteStandOptions) {
+  const { folder, manifest, name = folder, withDatabase = true } = options;
   const log = openLog('silent');
   const tmp = await mkdtemp(join(tmpdir(), 'svc-stand-'));
   const opened = withDatabase ? openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log }) : null;
   const quiet = { changes: async (seen: string) => ({ seen, changed: false }) };
-  const databases = opened && { ...opened, ...(given.onChange ? {} : quiet) };
+  const databases = opened && { ...opened, ...(options.onChange ? {} : quiet) };
   const shared =
-    given.shared &&
+    options.shared &&
     openSharedProcess({
-      ...{ log, environment: process.env, idleMs: given.shared.idleMs },
+      ...{ log, environment: process.env, idleMs: options.shared.idleMs },
       changes: (seen) => database.execute('changedSince', { seen }),
     });
   const host = openHost({
     ...(shared ? { shared } : {}),
-    ...{ installed: tmp, tmp, databases, log, now: Date.now, environment: given.environment ?? {} },
+    ...{ installed: tmp, tmp, databases, log, now: Date.now, environment: options.environment ?? {} },
     core: coreBinding((request) => api.fetch(request)),
     retryMs: { first: 50, most: 500 },
     refreshMs: 500,
@@ -67,18 +67,18 @@ export async function standCassette(database: TestDatabase, given: Given) {
     },
     append: () => Promise.reject(new Error('no engine')),
     now: Date.now,
-    trustCallerHeader: given.trustCallerHeader ?? false,
+    trustCallerHeader: options.trustCallerHeader ?? false,
     cassettes: host,
   });
   const entry = ListEntry.parse({
-    ...{ name, source: join('cassettes', folder, 'cassette.ts'), config: given.config ?? {} },
+    ...{ name, source: join('cassettes', folder, 'cassette.ts'), config: options.config ?? {} },
     ...(shared ? {} : { isolation: 'inline' }),
     grants: grantsFor(parseManifest(manifest)),
   });
   void host.apply({ entries: [entry], loaded_at: '2026-11-21T09:00:00Z', problem: null, folderOf: packageRoot });
   await everySourceTried(host);
   return {
-    /** Below `/v1/cassettes/<name>`, or anything else of the read API by its whole path. */
+    /** A request below `/v1/cassettes/<name>`, or to any other path of the read API. */
     ask: (path: string, init: RequestInit = {}): Promise<Response> =>
       Promise.resolve(
         api.fetch(

@@ -1,4 +1,4 @@
-/** A folder of Claude Code's transcript files as real ones are, drawn from a seed: one record a content block, copies and all. */
+/** A folder of Claude Code's transcript files like real ones, generated from a seed: one record a content block, with copied files. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Said } from './transcript-uploads.ts';
@@ -11,8 +11,8 @@ export const MODELS = ['claude-sonnet-4-5-20250929', 'claude-opus-4-1-20250805',
 
 /**
  * Sessions over three days, with sub-agents in files of their own and as sidechains in the main file, answers split over records with
- * the usage repeated, branches that were left; then files that begin with another's records, under their own name or under its, and
- * files that are there once more under another name, whole or half.
+ * the usage repeated, abandoned branches; then files that begin with the records of another, under their own session or that of the
+ * other, and copies of files under another name, whole or half.
  */
 export function claudeFolder(seed: number, { sessions }: { sessions: number }): FolderFile[] {
   const draw = generator(seed);
@@ -35,16 +35,16 @@ export function claudeFolder(seed: number, { sessions }: { sessions: number }): 
   return files;
 }
 
-/** As Claude Code keeps them: compact JSON, a line a record. */
+/** Writes the files as Claude Code does: compact JSON, a line a record. */
 export async function writeFolder(base: string, files: readonly FolderFile[]): Promise<void> {
   for (const { path, records } of files) {
-    const place = join(base, 'projects', path);
-    await mkdir(dirname(place), { recursive: true });
-    await writeFile(place, `${records.map((record) => JSON.stringify(record)).join('\n')}\n`);
+    const file = join(base, 'projects', path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, `${records.map((record) => JSON.stringify(record)).join('\n')}\n`);
   }
 }
 
-/** As a sweep of the folder uploads them. */
+/** The uploads that a sweep of the folder makes. */
 export const uploadsOf = (files: readonly FolderFile[]): Said[] =>
   files.map(({ session, agent_id, records }) => ({
     session: { harness_id: 'claude', harness_session_id: session },
@@ -71,7 +71,7 @@ const uuidOf = ({ hex }: Draw) => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${h
 
 type Chat = { session: string; second: number; from: string | null; agent_id?: string; side?: boolean };
 
-/** Two to six calls after a record, with a branch that is left and a sidechain now and then. */
+/** Two to six calls after a record, with an abandoned branch and a sidechain now and then. */
 function chat(draw: Draw, { session, second, from, agent_id = '', side = false }: Chat): ClaudeLine[] {
   const model = MODELS[draw.below(MODELS.length)] ?? MODELS[0];
   const lines: ClaudeLine[] = [];
@@ -116,7 +116,7 @@ function chat(draw: Draw, { session, second, from, agent_id = '', side = false }
     return last;
   };
   for (let n = 0, calls = 2 + draw.below(5); n < calls; n++) {
-    if (!side && draw.below(8) === 0) call(parent); // left: the next goes on from before it
+    if (!side && draw.below(8) === 0) call(parent); // abandoned: the next call continues from before it
     if (!side && draw.below(8) === 0) call(call(null, true), true);
     parent = call(parent);
   }
@@ -136,7 +136,7 @@ const fileOf = (session: string, records: ClaudeLine[]): FolderFile => ({
 const endOf = ({ records }: FolderFile) =>
   (Date.parse(String(records.at(-1)?.timestamp)) - Date.UTC(2026, 6, 27)) / 1000;
 
-/** Begins with the earlier records under its own id, and goes on. */
+/** A file that begins with the earlier records under its own id, and continues. */
 function resumed(draw: Draw, origin: FolderFile): FolderFile {
   const session = uuidOf(draw);
   const before = origin.records.map((record) => ({ ...record, sessionId: session }));
@@ -144,14 +144,14 @@ function resumed(draw: Draw, origin: FolderFile): FolderFile {
   return fileOf(session, [...before, ...chat(draw, { session, second: endOf(origin) + 300, from })]);
 }
 
-/** The same of a file that was resumed already. */
+/** The same for a file that was resumed already. */
 function resumedOf(files: FolderFile[], draw: Draw, origin: FolderFile): FolderFile {
   const once = resumed(draw, origin);
   files.push(once);
   return once;
 }
 
-/** Says of each record that it brings along where it was made. */
+/** A file that begins with copies of the records of another; each copy names its original. */
 function forked(draw: Draw, origin: FolderFile): FolderFile {
   const session = uuidOf(draw);
   const before = origin.records.map((record) => ({
@@ -163,6 +163,6 @@ function forked(draw: Draw, origin: FolderFile): FolderFile {
   return fileOf(session, [...before, ...chat(draw, { session, second: endOf(origin) + 300, from })]);
 }
 
-/** The first so many records once more, under another name. */
+/** A copy of the first records, under another name. */
 const again = (draw: Draw, origin: FolderFile, records: number): FolderFile =>
   fileOf(uuidOf(draw), origin.records.slice(0, records));

@@ -1,4 +1,4 @@
-/** Calls of Claude Code's over the wire, made up, in the session of the transcripts that tests make up. */
+/** Made-up calls of Claude Code over the wire, in the session of the transcripts that tests make up. */
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import { capturedCall } from './captured-calls.ts';
 import { SESSION_ID } from './transcript-records.ts';
@@ -51,7 +51,7 @@ export const titleCall = (second: number) =>
     words: ['Question 1'],
     answer: '{"title": "Asked over the wire"}',
   });
-/** It repeats the first question and its answer. */
+/** A call that repeats the first question and its answer. */
 export const compactionCall = (second: number) =>
   wireCall(second, {
     words: ['Question 1', 'Answer 1', 'Your task is to create a detailed summary of the conversation so far'],

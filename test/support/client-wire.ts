@@ -1,4 +1,4 @@
-/** What real clients sent over the wire, out of `fixtures/clients`, as the journal holds it: for sessions whose transcripts lie beside it. */
+/** What real clients sent over the wire, out of `fixtures/clients`, as the journal holds it: for sessions that have a transcript there. */
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import { capturedCall } from './captured-calls.ts';
 import { type Capture, capturedCalls } from './replay-captures.ts';

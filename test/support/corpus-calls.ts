@@ -1,4 +1,4 @@
-/** The recorded Codex session with sub-agents, as derivation reads it: its rows go through what ingest does with a turn, without a database. */
+/** The recorded Codex session with sub-agents, as derivation reads it: its rows are processed as ingest does it, without a database. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -47,18 +47,18 @@ export function corpus(change: (row: Row) => Row = (row) => row): Corpus | null 
   return { turns, anchors: new Map(lines.filter(({ source }) => source === 'transcript').map(anchorOf)) };
 }
 
-/** `fresh` still holds all that the request repeats. */
+/** The turn of a row; its `fresh` still holds everything that the request repeats. */
 function callTurn({ id, provider, raw_request, response, meta, session_envelope }: Row): CallTurn {
   const body = { provider, request: raw_request, response, meta, session: session_envelope };
-  const told = ingestExchange(Buffer.from(JSON.stringify(body)), {
+  const ingested = ingestExchange(Buffer.from(JSON.stringify(body)), {
     identityKey: new Uint8Array(32),
     newId: () => `row-${id}`,
     now: () => '2026-07-23T00:00:00.000000Z',
     subject: null,
   });
-  if (told.kind !== 'turn') throw new Error(`Cannot read row ${id}: ${told.error}`);
-  const { exchange } = told;
-  const prepared = openExchange(exchange, told.identityOf, prepareMemory()).prepared(null);
+  if (ingested.kind !== 'turn') throw new Error(`Cannot read row ${id}: ${ingested.error}`);
+  const { exchange } = ingested;
+  const prepared = openExchange(exchange, ingested.identityOf, prepareMemory()).prepared(null);
   if (prepared.kind !== 'turn' || !exchange.format) throw new Error(`Cannot read row ${id}: it is no turn`);
   const { turn, slices } = prepared;
   const { call, messages } = turn.nodes;

@@ -1,4 +1,4 @@
-/** What stands in the DAG of each session, without what the database numbers by itself: to be compared as a whole. */
+/** The DAG of each session, without the numbers that the database assigns: to be compared as a whole. */
 import type { TestDatabase } from './databases.ts';
 
 export const dagDump = async (database: TestDatabase): Promise<string[]> => {

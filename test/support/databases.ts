@@ -1,4 +1,4 @@
-/** How does a test get a database? Its own, freshly migrated, on both kinds: the embedded one in its thread, and a server. */
+/** Databases for tests: each has its own, freshly migrated, of both kinds: the embedded one in its thread, and a server. */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
@@ -20,9 +20,9 @@ export type TestDatabase = OpenDatabase & {
   sql(text: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Empties all tables of `svc` but the installation's. */
   reset(): Promise<void>;
-  /** Where the embedded database lies. */
+  /** The folder of the embedded database. */
   folder?: string;
-  /** How the server's database is reached. */
+  /** The connection string of the server's database. */
   dsn?: string;
 };
 
@@ -30,7 +30,7 @@ type Options = { askTimeoutMs?: number; log?: Logger };
 
 /**
  * Runs a uvu suite twice: `<name> (embedded)` and `<name> (server)`, each with a database for all of its tests. Without
- * SVC_TEST_DSN the second is skipped, and says so. No `run()` is needed.
+ * SVC_TEST_DSN the second is skipped, and reports that. No `run()` is needed.
  */
 export function databaseSuite(
   name: string,
@@ -63,7 +63,7 @@ function runSuite(
   test.run();
 }
 
-/** Starts the database thread with the question that takes any statement. */
+/** Starts the database thread with the operation that runs any statement. */
 export const startTestThread: StartThread = (data, transfer) =>
   startWorker('../test/support/database-worker', data, transfer, THREAD_LIMITS);
 
@@ -82,8 +82,8 @@ export async function embeddedDatabase({
     askTimeoutMs,
     startThread: startTestThread,
   });
-  const ask = database.execute as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
-  return testDatabase(database, (text, params) => ask('rawSql', { text, params }), {
+  const execute = database.execute as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
+  return testDatabase(database, (text, params) => execute('rawSql', { text, params }), {
     folder,
     remove: () => rm(folder, { recursive: true, force: true }),
   });
@@ -110,7 +110,7 @@ export async function serverDatabase(dsn: string, { askTimeoutMs = 60_000 }: Opt
   });
 }
 
-/** A database of its own in the cluster of `dsn`, as `template` has it. */
+/** A new database in the cluster of `dsn`, copied from `template`. */
 export async function emptyServerDatabase(dsn: string, template = 'template0') {
   const name = `svc_test_${randomUUID().replaceAll('-', '')}`;
   await maintain(dsn, `create database ${name} template ${template}`);
@@ -121,7 +121,7 @@ export async function emptyServerDatabase(dsn: string, template = 'template0') {
   return { dsn: withDatabase(dsn, name), drop };
 }
 
-/** Roles of cassettes whose database is no more: they belong to the cluster, and their names end with its number. */
+/** Roles of cassettes of a database that was dropped. Roles belong to the cluster; their names end with the number of the database. */
 const DROP_ORPHANS = `do $body$
 declare
   orphan text;
@@ -165,16 +165,18 @@ begin
   execute 'truncate ' || tables || ' restart identity cascade';
 end $body$`;
 
-/** Made once per set of migrations and shared by all test processes; whoever is first to finish puts it in place. */
-/** Holds in `data` an embedded database of this version, to be copied: making one takes seconds. */
+/**
+ * A folder that holds in `data` an embedded database of this version, to be copied, since making one takes seconds. It is made once per
+ * set of migrations and shared by all test processes; the first to finish puts it in place.
+ */
 export async function templateFolder(): Promise<string> {
-  const place = join(tmpdir(), `svc-test-template-${await templateKey()}`);
-  if (existsSync(place)) return place;
+  const shared = join(tmpdir(), `svc-test-template-${await templateKey()}`);
+  if (existsSync(shared)) return shared;
   const folder = await mkdtemp(join(tmpdir(), 'svc-test-making-'));
   const database = await openDatabase({ dsn: '', pooled: false, folder, log: openLog('silent') });
   await database.close();
-  await rename(folder, place).catch(() => rm(folder, { recursive: true, force: true })); // another was first
-  return place;
+  await rename(folder, shared).catch(() => rm(folder, { recursive: true, force: true })); // another was first
+  return shared;
 }
 
 async function templateDatabase(dsn: string): Promise<string> {

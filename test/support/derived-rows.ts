@@ -1,4 +1,4 @@
-/** What was worked out? Every derived row of a service that has stopped, on either kind of database, to be compared as a whole. */
+/** Every derived row of a service that has stopped, on either kind of database, to be compared as a whole. */
 
 import { openPool } from '../../core/db/client/server.ts';
 import { openDatabase } from '../../core/db/open.ts';
@@ -6,12 +6,12 @@ import { openLog } from '../../core/log.ts';
 import { startTestThread } from './databases.ts';
 import { rawSql } from './raw-sql.ts';
 
-/** Without the memory of the fold, whose checkpoints lie where calls happened to arrive. */
+/** Without the state of the fold, whose checkpoints depend on the order of arrival. */
 const TABLES = ['sessions', 'calls', 'nodes', 'session_rollups', 'traces', 'spans', 'span_links'];
 
 type Rows = Record<string, unknown>[];
 
-/** Each as `<table> <row as JSON>`. @param dsn empty for the embedded database in `folder`, a `.svc` */
+/** The rows, each as `<table> <row as JSON>`. @param dsn empty for the embedded database in `folder`, a `.svc` */
 export async function derivedRows({ dsn, folder }: { dsn: string; folder: string }): Promise<string[]> {
   const { rows, close } = dsn === '' ? await embedded(folder) : server(dsn);
   try {
@@ -34,8 +34,8 @@ async function embedded(folder: string) {
     log: openLog('silent'),
     startThread: startTestThread,
   });
-  const ask = database.execute as unknown as (name: string, args: unknown) => Promise<Rows>;
-  return { rows: (text: string) => ask('rawSql', { text, params: [] }), close: () => database.close() };
+  const execute = database.execute as unknown as (name: string, args: unknown) => Promise<Rows>;
+  return { rows: (text: string) => execute('rawSql', { text, params: [] }), close: () => database.close() };
 }
 
 function server(dsn: string) {

@@ -1,4 +1,4 @@
-/** An embedder behind HTTP, as ollama and as openai speak: words that a text has in common with another bring the two together. */
+/** An embedder behind HTTP, with the APIs of ollama and openai: texts that have words in common get similar vectors. */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,15 +11,19 @@ export type Asked = {
   dimensions?: number;
 };
 
-type Given = {
-  /** Of the vectors, unless a call asks for others. */
+type EmbedderOptions = {
+  /** Of the vectors, unless a call requests another number. */
   dimensions?: number;
   vectorOf?(text: string, dimensions: number): number[];
-  /** A status other than 200 for a call with these texts. */
+  /** Returns the status for a call with these texts; other than 200 it is refused. */
   refuse?(input: readonly string[]): number;
 };
 
-export async function startEmbedder({ dimensions: own = 384, vectorOf = wordVector, refuse = () => 200 }: Given = {}) {
+export async function startEmbedder({
+  dimensions: own = 384,
+  vectorOf = wordVector,
+  refuse = () => 200,
+}: EmbedderOptions = {}) {
   const asked: Asked[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
@@ -53,13 +57,13 @@ export async function startEmbedder({ dimensions: own = 384, vectorOf = wordVect
   };
 }
 
-/** Each word pulls in a direction of its own. */
+/** A vector to which each word adds in a direction of its own. */
 export function wordVector(text: string, dimensions: number): number[] {
   const vector = new Array<number>(dimensions).fill(0.001);
   for (const word of text.toLowerCase().match(/[a-z0-9]+/g) ?? []) {
     const hash = createHash('sha256').update(word).digest();
-    const place = hash.readUInt32LE(0) % dimensions;
-    vector[place] = (vector[place] ?? 0) + 1;
+    const index = hash.readUInt32LE(0) % dimensions;
+    vector[index] = (vector[index] ?? 0) + 1;
   }
   return vector;
 }

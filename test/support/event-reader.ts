@@ -1,4 +1,4 @@
-/** How does a test hear events? As a client of Server-Sent Events does, over a socket: one at a time, until it leaves. */
+/** A client of Server-Sent Events over a socket: it reads one event at a time, until it leaves. */
 import { type IncomingMessage, request } from 'node:http';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { Event } from '../../core/model/event.ts';
@@ -8,27 +8,27 @@ export type EventReader = {
   headers: IncomingMessage['headers'];
   /** What else but events was sent. */
   retry(): number | undefined;
-  /** The next event but pings; null: the stream has ended. */
+  /** The next event, without pings; null: the stream has ended. */
   next(): Promise<Event | null>;
-  /** The next one, pings too. */
+  /** The next event, pings included. */
   nextOfAny(): Promise<Event | null>;
-  /** All that came and was not asked for yet. */
+  /** All events that came and were not read yet. */
   pending(): Event[];
-  /** Takes no further byte off the socket. */
+  /** Reads no further byte from the socket. */
   pause(): void;
   resume(): void;
   leave(): void;
 };
 
-/** Connects, and is answered. */
+/** Connects, and resolves with the head of the response. */
 export function readEvents(url: string, headers: Record<string, string> = {}): Promise<EventReader> {
-  const heard: Event[] = [];
+  const received: Event[] = [];
   let ended = false;
   let wake = () => {};
   let retry: number | undefined;
   const parser = createParser({
     onEvent: (message: EventSourceMessage) => {
-      heard.push({ event: message.event, id: message.id, data: JSON.parse(message.data) } as Event);
+      received.push({ event: message.event, id: message.id, data: JSON.parse(message.data) } as Event);
       wake();
     },
     onRetry: (ms) => {
@@ -36,11 +36,11 @@ export function readEvents(url: string, headers: Record<string, string> = {}): P
     },
   });
   const nextOfAny = async (): Promise<Event | null> => {
-    while (heard.length === 0 && !ended)
+    while (received.length === 0 && !ended)
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
-    return heard.shift() ?? null;
+    return received.shift() ?? null;
   };
   return new Promise((connected, failed) => {
     const outgoing = request(
@@ -64,7 +64,7 @@ export function readEvents(url: string, headers: Record<string, string> = {}): P
             while (event?.event === 'ping') event = await nextOfAny();
             return event;
           },
-          pending: () => [...heard],
+          pending: () => [...received],
           pause: () => response.pause(),
           resume: () => response.resume(),
           leave: () => outgoing.destroy(),

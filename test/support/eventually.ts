@@ -1,4 +1,4 @@
-/** Did it happen in the end? Asked again and again, with a deadline that only a hang can reach. */
+/** Waits for a condition: it is checked again and again, with a deadline that only a hang can reach. */
 
 export async function eventually(holds: () => boolean | Promise<boolean>, deadlineMs = 60_000): Promise<void> {
   const end = Date.now() + deadlineMs;

@@ -1,4 +1,4 @@
-/** Was every source on the list tried once? Whatever came of it: in, or not and why. */
+/** Whether every source on the list was tried once, whatever the result: admitted, or not and why. */
 import type { CassetteHost } from '../../core/cassette/host.ts';
 import { eventually } from './eventually.ts';
 

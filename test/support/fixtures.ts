@@ -1,4 +1,4 @@
-/** Data that nobody here wrote. It lies outside the project; a test says aloud when it is absent. */
+/** Data that was not written here. It lies outside the project; a test reports when it is absent. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

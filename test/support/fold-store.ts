@@ -1,4 +1,4 @@
-/** What the database would hold of a session, kept in memory: folded in passes as the worker folds it, written through JSON, row over row. */
+/** What the database would hold of a session, in memory: folded in passes as the worker does it, written through JSON, row over row. */
 import { type ProjectionChanges, patched } from '../../core/derive/changes.ts';
 import { type Checkpoint, restoredRows, retainedCheckpoints } from '../../core/derive/checkpoint.ts';
 import { noEvidence, type TranscriptEvidence } from '../../core/derive/evidence.ts';
@@ -78,9 +78,9 @@ export function derive(
   const changes = summed(sum);
   if (changes) write(store, changes);
   store.state = stored(next);
-  const kept = retainedCheckpoints(next.turns);
+  const retained = retainedCheckpoints(next.turns);
   const byKey = new Map([...store.checkpoints, ...stored(checkpoints)].map((one) => [JSON.stringify(keyOf(one)), one]));
-  store.checkpoints = [...byKey.values()].filter(({ state: { turns: n } }) => kept.includes(n));
+  store.checkpoints = [...byKey.values()].filter(({ state: { turns: n } }) => retained.includes(n));
   return due.length;
 }
 
@@ -107,7 +107,7 @@ export const dump = (store: Stored) => ({
   checkpoints: store.checkpoints.map((one) => keyOf(one)),
 });
 
-/** Calls in batches of arrival; `order` says in which. */
+/** Derives calls in batches, in the order of arrival that `order` gives. */
 export function arriving(
   calls: readonly Call[],
   order: readonly number[],

@@ -1,4 +1,4 @@
-/** Sessions of agents that start agents: threads that overlap, calls beside the conversation, compactions, results that come late; for property tests. */
+/** Generated sessions of agents that start agents, for property tests: overlapping threads, side calls, compactions, late results. */
 import * as fc from 'fast-check';
 import { type Anchor, noEvidence, type TranscriptEvidence } from '../../core/derive/evidence.ts';
 import { firstWords } from '../../core/derive/first-words.ts';
@@ -10,7 +10,7 @@ type Step = {
   pick: number;
   fails: boolean;
   tools: ('Bash' | 'Agent' | 'spawn_agent' | 'ExitPlanMode' | 'TaskCreate')[];
-  partly: boolean; // only the first of the results that wait is brought
+  partly: boolean; // only the first of the pending results is sent
   wait: number;
 };
 
@@ -41,70 +41,80 @@ const step: fc.Arbitrary<Step> = fc.record({
   wait: fc.constantFrom(0, 0.1, 0.4, 2),
 });
 
-/** How much is known from outside: of each thread whether its origin, its path or its words are told. */
-const told = fc.array(fc.constantFrom('nothing', 'tool', 'path', 'words'), { minLength: 1, maxLength: 6 });
+/** How much the evidence has of each thread: its origin, its path, its first words, or nothing. */
+const knownOrigins = fc.array(fc.constantFrom('nothing', 'tool', 'path', 'words'), { minLength: 1, maxLength: 6 });
 
 export type GeneratedSession = { calls: Call[]; evidence: TranscriptEvidence };
 
 export const generatedAgents = (size: { minLength?: number; maxLength: number }): fc.Arbitrary<GeneratedSession> =>
-  fc.tuple(fc.array(step, { minLength: 1, size: 'max', ...size }), told).map(([steps, told]) => sessionOf(steps, told));
+  fc
+    .tuple(fc.array(step, { minLength: 1, size: 'max', ...size }), knownOrigins)
+    .map(([steps, origins]) => sessionOf(steps, origins));
 
-type Talk = { thread: string; says: Said[]; before: Said[][]; open: ContentBlock[]; named: boolean };
+type Conversation = { thread: string; says: Said[]; before: Said[][]; open: ContentBlock[]; named: boolean };
 type Start = { tool: ContentBlock; thread: string };
 
-function sessionOf(steps: readonly Step[], told: readonly string[]): GeneratedSession {
-  const talks: Talk[] = [{ thread: '', says: [], before: [], open: [], named: true }];
+function sessionOf(steps: readonly Step[], origins: readonly string[]): GeneratedSession {
+  const conversations: Conversation[] = [{ thread: '', says: [], before: [], open: [], named: true }];
   const starts: Start[] = [];
   const anchors = new Map<string, Anchor>();
   const prompts = new Map<string, string>();
   let threads = 0;
   let at = 0;
 
-  const call = (each: Step, i: number, talk: Talk, more: Partial<Call>, uses: ContentBlock[] = []): Call => ({
+  const call = (
+    each: Step,
+    i: number,
+    conversation: Conversation,
+    more: Partial<Call>,
+    uses: ContentBlock[] = [],
+  ): Call => ({
     at,
     call_id: `call-${(i * 7919) % 1000}`, // ids do not sort as time does
     raw_turn_id: i + 1,
-    thread_id: talk.named ? talk.thread : '',
-    says: talk.says,
+    thread_id: conversation.named ? conversation.thread : '',
+    says: conversation.says,
     answers: each.fails ? null : answered(i, uses),
     ...(each.fails && { status: 529 }),
     ...more,
   });
-  const goOn = (each: Step, i: number, talk: Talk, said: Said[]): Call => {
+  const goOn = (each: Step, i: number, conversation: Conversation, messages: Said[]): Call => {
     const uses = each.fails ? [] : each.tools.map((name, t) => toolOf(name, i, t, threads));
-    talk.before = [...talk.before.slice(-3), talk.says];
-    talk.says = [...talk.says, ...said];
-    const made = call(each, i, talk, {}, uses);
+    conversation.before = [...conversation.before.slice(-3), conversation.says];
+    conversation.says = [...conversation.says, ...messages];
+    const made = call(each, i, conversation, {}, uses);
     if (!each.fails) {
-      talk.says = [...talk.says, assistant(...answered(i, uses).content)];
-      talk.open = uses;
+      conversation.says = [...conversation.says, assistant(...answered(i, uses).content)];
+      conversation.open = uses;
       for (const tool of uses)
         if (tool.tool_name === 'Agent' || tool.tool_name === 'spawn_agent')
           starts.push({ tool, thread: `t${threads++}` });
     }
     return made;
   };
-  const results = (talk: Talk, partly: boolean): ContentBlock[] => {
-    const brought = talk.open.slice(0, partly ? 1 : undefined);
-    talk.open = talk.open.slice(brought.length);
-    return brought.map((tool, i) =>
+  const results = (conversation: Conversation, partly: boolean): ContentBlock[] => {
+    const closed = conversation.open.slice(0, partly ? 1 : undefined);
+    conversation.open = conversation.open.slice(closed.length);
+    return closed.map((tool, i) =>
       toolResult(tool.tool_use_id ?? '', resultOf(tool, starts), tool.tool_name === 'Bash' && i % 2 === 1),
     );
   };
 
   const callOf = (each: Step, i: number): Call => {
     at += each.wait;
-    const talk = talks[each.pick % talks.length] ?? (talks[0] as Talk);
-    const main = talks[0] as Talk;
+    const conversation = conversations[each.pick % conversations.length] ?? (conversations[0] as Conversation);
+    const main = conversations[0] as Conversation;
     switch (each.what) {
       case 'prompt':
         return goOn(each, i, main, [user(...results(main, false), `Question ${i}`)]);
       case 'work':
-        return goOn(each, i, talk, [user(...results(talk, each.partly), ...(each.partly ? [`and ${i}`] : []))]);
+        return goOn(each, i, conversation, [
+          user(...results(conversation, each.partly), ...(each.partly ? [`and ${i}`] : [])),
+        ]);
       case 'start': {
         const start = starts.splice(each.pick % Math.max(1, starts.length), 1)[0];
         const thread = start?.thread ?? `stray${i}`;
-        const how = told[each.pick % told.length];
+        const how = origins[each.pick % origins.length];
         const words = String((start?.tool.tool_input as { prompt?: string } | undefined)?.prompt ?? `Alone ${i}`);
         const path = `/root/${(start?.tool.tool_input as { task_name?: string } | undefined)?.task_name ?? thread}`;
         if (how === 'words') prompts.set(firstWords(words), thread);
@@ -116,19 +126,19 @@ function sessionOf(steps: readonly Step[], told: readonly string[]): GeneratedSe
             label: 'worker',
             description: '',
           });
-        const fresh: Talk = { thread, says: [], before: [], open: [], named: how !== 'words' };
-        talks.push(fresh);
+        const fresh: Conversation = { thread, says: [], before: [], open: [], named: how !== 'words' };
+        conversations.push(fresh);
         return goOn(each, i, fresh, [user(words)]);
       }
       case 'check': {
-        const asking = talks.filter(({ open }) => open.some(({ tool_name }) => tool_name === 'Bash'));
-        const judged = asking[each.pick % Math.max(1, asking.length)]?.open.find(
+        const waiting = conversations.filter(({ open }) => open.some(({ tool_name }) => tool_name === 'Bash'));
+        const judged = waiting[each.pick % Math.max(1, waiting.length)]?.open.find(
           ({ tool_name }) => tool_name === 'Bash',
         );
         const words = judged ? (judged.tool_input as { command: string }).command : `command of nobody ${i}`;
         const stage = each.partly ? 'stage2' : 'stage1';
         const verdict = answer(each.partly ? '<thinking>Hm</thinking><block>no</block>' : '<block>yes</block>');
-        return call(each, i, talk, {
+        return call(each, i, conversation, {
           ...{ kind: `offshoot:permission-check:${stage}`, judged: `bash ${words}`, says: [user(`Judge ${i}`)] },
           ...(each.fails ? {} : { answers: verdict }),
         });
@@ -141,25 +151,26 @@ function sessionOf(steps: readonly Step[], told: readonly string[]): GeneratedSe
       case 'plan':
         return call(each, i, main, { kind: 'offshoot:plan-name-gen', says: [user(`<conversation> ${i}`)] });
       case 'compact': {
-        const made = call(each, i, talk, {
+        const made = call(each, i, conversation, {
           kind: 'offshoot:compaction',
-          says: [...talk.says, user(...results(talk, each.partly), 'Summarise')],
+          says: [...conversation.says, user(...results(conversation, each.partly), 'Summarise')],
         });
-        if (!each.fails) Object.assign(talk, { says: [user(`Summary of it all ${i}`)], open: [], before: [] });
+        if (!each.fails) Object.assign(conversation, { says: [user(`Summary of it all ${i}`)], open: [], before: [] });
         return made;
       }
       case 'rewind':
-        talk.says = talk.before[each.pick % Math.max(1, talk.before.length)] ?? talk.says;
-        return goOn(each, i, talk, [user(`Rather ${i}`)]);
+        conversation.says =
+          conversation.before[each.pick % Math.max(1, conversation.before.length)] ?? conversation.says;
+        return goOn(each, i, conversation, [user(`Rather ${i}`)]);
       case 'stray':
         return call(
           each,
           i,
-          { ...talk, thread: `lone${each.pick}`, named: true },
+          { ...conversation, thread: `lone${each.pick}`, named: true },
           { says: [user(`Lone ${each.pick}`)] },
         );
       case 'again':
-        return call(each, i, talk, {});
+        return call(each, i, conversation, {});
     }
   };
   return {

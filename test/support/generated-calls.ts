@@ -1,4 +1,4 @@
-/** Sessions as no person would have them: loops, retries, forks, threads, ties in time, odd ids; for property tests of derivation. */
+/** Generated sessions as no person would have them: loops, retries, forks, threads, ties in time, odd ids; for property tests of derivation. */
 import * as fc from 'fast-check';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import {
@@ -44,16 +44,16 @@ const step: fc.Arbitrary<Step> = fc.record({
 export const generatedCalls = (size: { minLength?: number; maxLength: number }): fc.Arbitrary<Call[]> =>
   fc.array(step, { minLength: 1, ...size }).map(callsOf);
 
-type Made = { says: Said[]; answers: Answer | null };
+type MadeCall = { says: Said[]; answers: Answer | null };
 
 function callsOf(steps: readonly Step[]): Call[] {
-  const conversations: Made[][] = [[], [], []];
+  const conversations: MadeCall[][] = [[], [], []];
   let at = 0;
   return steps.map((each, i) => {
     at += each.wait;
     const conversation = conversations[each.conversation] ?? [];
     const before = conversation.at(-1 - each.back) ?? conversation.at(-1);
-    const says = saidBy(each, before, i);
+    const says = messagesOf(each, before, i);
     const answers = each.fails || each.silent ? null : answerOf(each, i);
     conversation.push({ says, answers });
     return {
@@ -69,7 +69,7 @@ function callsOf(steps: readonly Step[]): Call[] {
   });
 }
 
-function saidBy({ what }: Step, before: Made | undefined, i: number): Said[] {
+function messagesOf({ what }: Step, before: MadeCall | undefined, i: number): Said[] {
   if (!before || what === 'prompt') return [...history(before), user(`Question ${i}`)];
   switch (what) {
     case 'result':
@@ -85,12 +85,12 @@ function saidBy({ what }: Step, before: Made | undefined, i: number): Said[] {
   }
 }
 
-const history = (before: Made | undefined): Said[] =>
+const history = (before: MadeCall | undefined): Said[] =>
   before ? [...before.says, ...(before.answers ? [assistant(...before.answers.content)] : [])] : [];
 
-function results(before: Made, i: number): ContentBlock[] {
-  const asked = before.answers?.content.filter(({ type }) => type === 'tool_use') ?? [];
-  return [text(`Result ${i}`), ...asked.map((use) => toolResult(use.tool_use_id ?? '', `of ${i}`, i % 3 === 0))];
+function results(before: MadeCall, i: number): ContentBlock[] {
+  const toolUses = before.answers?.content.filter(({ type }) => type === 'tool_use') ?? [];
+  return [text(`Result ${i}`), ...toolUses.map((use) => toolResult(use.tool_use_id ?? '', `of ${i}`, i % 3 === 0))];
 }
 
 function answerOf({ tools, sameId, model }: Step, i: number): Answer {

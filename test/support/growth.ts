@@ -1,4 +1,4 @@
-/** Does work grow with its text no faster than the text does? Measured by processor time, on texts that repeat one piece. */
+/** A check that work grows no faster than its text: measured in processor time, on texts that repeat one piece. */
 
 const SIZES = [1_250, 5_000, 20_000, 80_000] as const;
 /** A quadratic pattern needs seconds for the longest text, a linear one far less than this. */
@@ -24,7 +24,7 @@ export function growthProblem(work: (text: string) => unknown, before: string, p
   return null;
 }
 
-/** Of some runs the fastest: others of this machine make one slower, never faster. */
+/** The fastest of some runs: other processes make a run slower, never faster. */
 function leastMs(work: () => unknown, enough: number): number {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 4 && least > enough; run++) {

@@ -1,4 +1,4 @@
-/** A process that starts the cassette of its arguments (folder, file, tmp, path), asks it by that path, and stays. */
+/** A process that starts the cassette of its arguments (folder, file, tmp, path), requests that path once, and stays. */
 import { join } from 'node:path';
 import { startProcess } from '../../core/cassette/isolation/process.ts';
 import { recordedLog } from './started-cassette.ts';

@@ -6,17 +6,17 @@ import { type IngestWriter, openIngest } from '../../core/engine/ingest-writer.t
 import { builtIn, type Reader } from '../../core/engine/reader.ts';
 import { headerOf } from '../../core/model/headers.ts';
 
-/** The body of a POST; request bytes stand in it as they are, so a request that is no JSON makes none either. */
+/** The body of a POST. Request bytes are inserted unchanged, so a request that is no JSON makes an invalid body. */
 export function ingestBody({ opened, request, answered, response, closed }: JournalCall): Uint8Array<ArrayBuffer> {
   const { headers, provider, method, url, requested_at } = opened;
-  const told = (name: string) => headerOf(headers, name);
+  const header = (name: string) => headerOf(headers, name);
   const answer = answered && {
     raw_response: Buffer.from(response).toString('base64'),
     raw_response_encoding: headerOf(answered.headers, 'content-encoding'),
   };
   const meta = {
     request_id: opened.svc_proxy_request_id,
-    thread_id: told('x-claude-code-agent-id'),
+    thread_id: header('x-claude-code-agent-id'),
     method,
     path: url,
     content_type: answered && headerOf(answered.headers, 'content-type'),
@@ -25,18 +25,18 @@ export function ingestBody({ opened, request, answered, response, closed }: Jour
     captured_at: closed?.last_byte_at,
   };
   const session = {
-    harness_id: told('x-svc-harness-id'),
-    harness_session_id: told('x-svc-harness-session-id'),
-    name: told('x-svc-session-name'),
+    harness_id: header('x-svc-harness-id'),
+    harness_session_id: header('x-svc-harness-session-id'),
+    name: header('x-svc-session-name'),
   };
   return bodyOf({ provider, ...answer, meta, session }, Buffer.from(request).toString());
 }
 
-/** A body with a request as it is, white space and all. */
+/** A body with an unchanged request, white space included. */
 export const bodyOf = (rest: object, request: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"request":${request}}`));
 
-/** What the engine does with ingested turns, without its thread. */
+/** Processes ingested turns as the engine does, without its thread. */
 export async function testIngest(database: Database, reader: Reader = builtIn): Promise<IngestWriter> {
   const { identity_key } = await database.execute('installation', {});
   return openIngest({

@@ -1,4 +1,4 @@
-/** What do journals in tests hold? Calls made up of a number, written in small chunks and compared as they come back. */
+/** Calls for tests of the journal: made up of a number, written in small chunks and compared when they are read back. */
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ process.once('exit', () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A folder that goes away with the process. */
+/** A folder that is removed when the process exits. */
 export const newFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-journal-'));
   folders.push(folder);
@@ -55,11 +55,11 @@ export const closed = (request_bytes: number, response_bytes: number): CallClose
   over_limit: false,
 });
 
-/** Bytes that tell where they come from. */
+/** Bytes from which their source can be recognised. */
 export const bytesOf = (count: number, seed: number): Uint8Array =>
   Uint8Array.from({ length: count }, (_, i) => (i * 31 + seed * 17 + (i >> 8)) & 255);
 
-/** One whole call, written at once. Throws when the journal takes none of it. */
+/** One whole call, written at once. Throws when the journal refuses it. */
 export function writeCall(journal: Journal, name: string, request: Uint8Array, response: Uint8Array): void {
   const copy = journal.open(opened(name));
   if (!copy) throw new Error(`Cannot write call ${name}: the journal is full`);
@@ -74,7 +74,7 @@ export const nameOf = (entry: JournalEntry): string => {
   return entry.kind === 'booked' ? `booked ${entry.booked.outcome}` : 'finished';
 };
 
-/** All that a folder holds when no process writes to it. */
+/** All calls in a folder while no process writes to it. */
 export async function readDead(
   folder: string,
   positions: JournalPosition[] = [],

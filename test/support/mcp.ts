@@ -1,4 +1,4 @@
-/** How does a test speak MCP? With the SDK's client over a socket, in any version of the protocol, or by hand. */
+/** MCP clients for tests: the SDK's client over a socket, in any version of the protocol, or messages written by hand. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
@@ -51,7 +51,7 @@ export const rpc = (method: string, params: unknown = {}, id: number | string = 
   params,
 });
 
-/** What an app is asked with: JSON, as a client of the protocol sends it. */
+/** A request to an app: JSON, as a client of the protocol sends it. */
 export const posted = (body: unknown, headers: Record<string, string> = {}): RequestInit => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },

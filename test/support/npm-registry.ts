@@ -11,7 +11,7 @@ type Published = { described: Record<string, unknown>; tarball: Buffer; dist: ob
 
 export type NpmRegistry = {
   origin: string;
-  /** Paths that were asked for. */
+  /** Paths that were requested. */
   requests: string[];
   /** Packs the folder, its package.json changed by `more`. @param dist instead of where its tarball is and what it hashes to */
   publish(folder: string, more?: object, dist?: object): Promise<void>;

@@ -1,4 +1,4 @@
-/** How is each official client led through a conversation? One shape for all, so that each can be asked the same and its bytes compared. */
+/** The official clients in a conversation. All have one interface here, so that each gets the same questions and its bytes can be compared. */
 import Anthropic from '@anthropic-ai/sdk';
 import type { Message as OllamaMessage, Tool as OllamaTool } from 'ollama';
 import { Ollama } from 'ollama';
@@ -8,14 +8,14 @@ import OpenAI from 'openai';
 export type Kept = { status: number; headers: Record<string, string | null>; bytes: string };
 
 export type Conversation = {
-  /** The words of the answer; when the tool is asked for, of the one after its result. A question that fails is none of the history. */
+  /** The text of the answer; after a tool call, that of the answer to its result. A question that fails is not part of the history. */
   ask(question: string, image?: string): Promise<string>;
   answers: Kept[];
 };
 
 export type OfficialClient = {
   name: string;
-  /** Of its base address on the proxy. */
+  /** The path of its base address on the proxy. */
   prefix: string;
   /** @param base where the client would find its provider; beyond it the paths are the provider's own */
   open(base: string, options: { key: string; stream: boolean }): Conversation;
@@ -29,20 +29,20 @@ const parameters = {
   properties: { city: { type: 'string' }, unit: { type: 'string' } },
 };
 
-/** A `fetch` that keeps what each answer brings, while the client reads it. */
+/** A `fetch` that records each response while the client reads it. */
 export function keeping(answers: Kept[]): typeof fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     const headers = ['content-type', 'retry-after', 'retry-after-ms', 'request-id', 'x-request-id'];
-    const kept: Kept = {
+    const recorded: Kept = {
       status: response.status,
       headers: Object.fromEntries(headers.map((name) => [name, response.headers.get(name)])),
       bytes: '',
     };
-    answers.push(kept);
+    answers.push(recorded);
     const copy = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        kept.bytes += Buffer.from(chunk).toString('latin1');
+        recorded.bytes += Buffer.from(chunk).toString('latin1');
         controller.enqueue(chunk);
       },
     });
@@ -51,7 +51,7 @@ export function keeping(answers: Kept[]): typeof fetch {
   };
 }
 
-/** Adds to the history while the question goes well, else leaves it as it was. */
+/** Adds to the history when the question succeeds; otherwise leaves it unchanged. */
 async function within<T>(history: T[], added: T[], converse: () => Promise<string>): Promise<string> {
   const before = history.length;
   history.push(...added);
@@ -105,11 +105,11 @@ const openaiChat: OfficialClient = {
       const { choices } = await (stream
         ? client.chat.completions.stream({ ...body, stream_options: { include_usage: true } }).finalChatCompletion()
         : client.chat.completions.create(body));
-      const said = choices[0]?.message;
-      if (!said) throw new Error('Cannot go on: the answer has no choice');
-      messages.push(said);
-      const use = said.tool_calls?.[0];
-      if (!use) return said.content ?? '';
+      const message = choices[0]?.message;
+      if (!message) throw new Error('Cannot go on: the answer has no choice');
+      messages.push(message);
+      const use = message.tool_calls?.[0];
+      if (!use) return message.content ?? '';
       messages.push({ role: 'tool', tool_call_id: use.id, content: TOOL_RESULT });
       return answer();
     };
@@ -155,7 +155,7 @@ const openaiResponses: OfficialClient = {
   },
 };
 
-/** What a request of the Responses format says besides its input. */
+/** The members of a request of the Responses format besides its input. */
 export const responsesBody = {
   model: 'gpt-5-mini',
   tools: [{ type: 'function' as const, name: 'get_weather', description, parameters, strict: false }],
@@ -163,7 +163,7 @@ export const responsesBody = {
 
 const OLLAMA_MODEL = 'llama3.2';
 
-/** It knows no keys; the header is there to be found should it be kept. */
+/** Ollama has no keys; the header is sent so that a test would find it if it were stored. */
 const openOllama = (host: string, key: string, answers: Kept[]) =>
   new Ollama({ host, fetch: keeping(answers), headers: { authorization: `Bearer ${key}` } });
 
@@ -177,12 +177,12 @@ const ollamaChat = (name: string, prefix: string): OfficialClient => ({
     const tools: OllamaTool[] = [{ type: 'function', function: { name: 'get_weather', description, parameters } }];
     const answer = async (): Promise<string> => {
       const body = { model: OLLAMA_MODEL, messages, tools, think: true };
-      const said: OllamaMessage = stream
+      const message: OllamaMessage = stream
         ? await wholeMessage(await client.chat({ ...body, stream }))
         : (await client.chat(body)).message;
-      messages.push(said);
-      const use = said.tool_calls?.[0];
-      if (!use) return said.content;
+      messages.push(message);
+      const use = message.tool_calls?.[0];
+      if (!use) return message.content;
       messages.push({ role: 'tool', tool_name: use.function.name, content: TOOL_RESULT });
       return answer();
     };
@@ -194,7 +194,7 @@ const ollamaChat = (name: string, prefix: string): OfficialClient => ({
   },
 });
 
-/** Joins the pieces as the client's documentation has it: text and thinking grow, calls come whole. */
+/** Joins the chunks as in the client's documentation: text and thinking are concatenated, calls come whole. */
 async function wholeMessage(pieces: AsyncIterable<{ message: OllamaMessage }>): Promise<OllamaMessage> {
   const whole = { role: 'assistant', content: '', thinking: '', tool_calls: [] as OllamaMessage['tool_calls'] & {} };
   for await (const { message } of pieces) {
@@ -205,7 +205,7 @@ async function wholeMessage(pieces: AsyncIterable<{ message: OllamaMessage }>): 
   return whole;
 }
 
-/** Each question stands alone, and there are no tools. */
+/** Each question is independent, and there are no tools. */
 const ollamaGenerate: OfficialClient = {
   name: 'ollama, generate',
   prefix: '/ollama',

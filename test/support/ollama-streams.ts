@@ -1,9 +1,9 @@
-/** How does Ollama stream? JSON lines, for tests of their readers. */
+/** Ollama's streams: JSON lines, for tests of their readers. */
 
 export const ndjson = (chunks: readonly unknown[], end = '\n'): string =>
   chunks.map((chunk) => `${JSON.stringify(chunk)}${end}`).join('');
 
-/** The figures of an answer's last line; a count of 0 is left out by Ollama itself. */
+/** The usage in the last line of a response; Ollama itself leaves out a count of 0. */
 export const figures = {
   total_duration: 5_043_500_667,
   load_duration: 5_025_959,

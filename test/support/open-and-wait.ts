@@ -1,4 +1,4 @@
-/** A process that opens the embedded database in the folder of its argument, says so, and stays. */
+/** A process that opens the embedded database in the folder of its argument, prints that it has, and stays. */
 import { openDatabase } from '../../core/db/open.ts';
 import { openLog } from '../../core/log.ts';
 

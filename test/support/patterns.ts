@@ -1,4 +1,4 @@
-/** Every regular expression that the product writes down, and texts that are the worst for it. */
+/** Every regular expression in the product's source, and the texts that are the worst for it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type AST, RegExpParser, visitRegExpAST } from '@eslint-community/regexpp';
@@ -9,7 +9,7 @@ export type Pattern = { where: string; literal: string; source: string; flags: s
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
 
-/** As TypeScript's own scanner finds them; what `new RegExp` is made of at run time is none. */
+/** Regular expressions as TypeScript's own scanner finds them; those that `new RegExp` builds at run time are not included. */
 export function patternsOfProduct(): Pattern[] {
   const root = packageRoot();
   return ROOMS.flatMap((room) => sourcesIn(join(root, room))).flatMap((path) => {
@@ -35,7 +35,7 @@ const sourcesIn = (folder: string): string[] =>
     .map((path) => join(folder, path));
 
 const CANDIDATES = [...' aA0\n-_.:/=<>"\'`\\@{[(#%+,;!*~|&?]})$^\t\r\0\u00e9\ud800', 'k', 'x'];
-/** What ends a match that had begun well. */
+/** Text that makes a match fail late. */
 const ELSE = ['\0', '\n'];
 
 export type Attack = { before: string; piece: string };
@@ -90,7 +90,7 @@ const MOST_CHARACTERS = 8;
 const MOST_BEGINNINGS = 12;
 const MOST_ATTACKS = 100;
 
-/** One of a word, and one that parts words. */
+/** A character of a word, and one that separates words. */
 function samplesOf(raw: string, flags: string): string[] {
   const one = new RegExp(`^(?:${raw})$`, flags.replace(/[gy]/g, ''));
   const fit = CANDIDATES.filter((candidate) => one.test(candidate));

@@ -1,4 +1,4 @@
-/** Where do credentials stand in a call? Each place with a secret of its own, so that a leak says where it came from. */
+/** The places of a call in which credentials occur, each with a secret of its own, so that a leak shows where it came from. */
 import { ANSWER_PLACES } from './planted/answers.ts';
 import { INGEST_PLACES } from './planted/ingest.ts';
 import type { Place, Planting } from './planted/planting.ts';
@@ -6,7 +6,7 @@ import { REQUEST_PLACES } from './planted/requests.ts';
 
 export type Credential = { where: string; place: Place; line: string; secret: string };
 
-/** The words of a call that are kept; who finds a secret nowhere has to find these, or has looked in the wrong place. */
+/** A word of a call that is stored. A search that finds no secret has to find this one; otherwise it looked in the wrong place. */
 export const KEPT_WORD = 'kept-4711';
 
 const SETTINGS: readonly Planting[] = [
@@ -29,7 +29,7 @@ export const linesAt = (place: Place): string[] =>
 
 const basic = (secret: string) => Buffer.from(`dana:${secret}`).toString('base64');
 
-/** Which of them stand in these bytes, as they are, in base64, or in hex. */
+/** The secrets that occur in these bytes, unchanged, in base64, or in hex. */
 export function leaksIn(bytes: Buffer): string[] {
   const text = bytes.toString('latin1');
   return CREDENTIALS.flatMap(({ where, secret }) =>

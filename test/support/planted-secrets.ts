@@ -1,4 +1,4 @@
-/** Secrets as they stand in transcripts, each with a text around it, put together here so that no scanner of repositories finds one. */
+/** Secrets as they occur in transcripts, each with a text around it, put together here so that no scanner of repositories finds one. */
 
 export type Planted = { what: string; text: string; secret: string };
 

@@ -1,4 +1,4 @@
-/** How does a gateway send turns to a running service, and what became of them? */
+/** Posts turns to a running service as a gateway does, and reads what became of them. */
 import * as assert from 'uvu/assert';
 import type { z } from 'zod';
 import type { RawTurnPage } from '../../core/model/raw-turn.ts';
@@ -9,7 +9,7 @@ import { spansOf, type ToldSession } from './told-sessions.ts';
 export type Posted = { status: number; headers: Headers; text: string };
 export type RawTurn = z.infer<typeof RawTurnPage>['items'][number];
 
-/** An answer of 202. */
+/** The body of a 202. */
 export type Accepted = {
   status: 'accepted';
   raw_turn_id: number;
@@ -56,13 +56,13 @@ export const plainTurn = (request_id: string, question = `Question ${request_id}
     meta: { request_id, upstream_status: 200, ts_request: '2026-11-21T09:00:00Z', elapsed_seconds: 2 },
   });
 
-/** A session with its traces and spans, once it has so many calls; its rollup is read before its spans, so both are looked at. */
+/** A session with its traces and spans, once it has that many calls. Its rollup is read before its spans, so both are checked. */
 export const toldSession = ({ api }: Api, session_id: string, calls: number): Promise<ToldSession> =>
   eventually(`${calls} calls in session ${session_id}`, async () => {
     const document = await read<z.infer<typeof SessionDocument>>(`${api}/v1/sessions/${session_id}/traces`);
-    const told = { ...document, captures: [] };
-    const counted = Object.values(told.session.rollup.kind_counts).reduce((sum, count) => sum + count, 0);
-    return counted === calls && spansOf(told, 'llm').length === calls && told;
+    const session = { ...document, captures: [] };
+    const counted = Object.values(session.session.rollup.kind_counts).reduce((sum, count) => sum + count, 0);
+    return counted === calls && spansOf(session, 'llm').length === calls && session;
   });
 
 /** The raw turns of a session in the order in which they were stored, with their bytes. */
@@ -76,7 +76,7 @@ export function requestOf({ payload }: RawTurn): Buffer {
   return Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8');
 }
 
-/** How many bodies ended so, as the ingest listener counts them; 0 where there is no such series. */
+/** How many bodies had that outcome in the metrics of the ingest listener; 0 where there is no such series. */
 export async function writesOf({ ingest }: Ingest, provider: string, status: string): Promise<number> {
   const series = `svc_ingest_writes_total{provider="${provider}",status="${status}"} `;
   const lines = (await (await fetch(`${ingest}/metrics`)).text()).split('\n');

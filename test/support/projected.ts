@@ -1,4 +1,4 @@
-/** The projection of some calls, folded in one go, and how tests look into it. */
+/** The projection of some calls, folded at once, and how tests look into it. */
 import type { LinkKind, LinkRow, ProjectionChanges, SpanRow } from '../../core/derive/changes.ts';
 import { noEvidence, type TranscriptEvidence } from '../../core/derive/evidence.ts';
 import { fold } from '../../core/derive/fold.ts';

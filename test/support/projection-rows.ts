@@ -1,20 +1,20 @@
-/** Puts rows of the projection and the capture log into a test's database by hand: defaults, and what the test is about. */
+/** Inserts rows of the projection and the capture log into a test's database: defaults, and the columns that the test is about. */
 import { createHash } from 'node:crypto';
 
 /** The part of a test's database that this needs: SQL as text, with `$1` for values. */
-type Asked = { sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]> };
+type SqlClient = { sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]> };
 
-/** An id that can be told apart by its number and sorts by it. */
+/** An id made of a number, by which it can be recognised and sorts. */
 export const idOf = (kind: 'session' | 'trace' | 'span', n: number): string =>
   `${{ session: '5', trace: '7', span: '9' }[kind]}${n.toString(16).padStart(7, '0')}-0000-4000-8000-000000000000`;
 
-/** An instant so many microseconds after a fixed one. */
+/** A fixed instant plus that many microseconds. */
 export const instantAt = (microseconds: number): string =>
   `2026-07-27T09:${String(Math.floor(microseconds / 60_000_000) % 60).padStart(2, '0')}:${String(Math.floor(microseconds / 1_000_000) % 60).padStart(2, '0')}.${String(microseconds % 1_000_000).padStart(6, '0')}Z`;
 
-/** One statement for any number of rows: columns and their types are told once. */
+/** One statement for any number of rows: columns and their types are listed once. */
 async function insert(
-  db: Asked,
+  db: SqlClient,
   table: string,
   types: Record<string, string>,
   rows: readonly Record<string, unknown>[],
@@ -28,7 +28,7 @@ async function insert(
   );
 }
 
-export const insertSessions = (db: Asked, rows: readonly { n: number; [column: string]: unknown }[]) =>
+export const insertSessions = (db: SqlClient, rows: readonly { n: number; [column: string]: unknown }[]) =>
   insert(
     db,
     'svc.sessions',
@@ -44,7 +44,7 @@ export const insertSessions = (db: Asked, rows: readonly { n: number; [column: s
       ended_at: 'timestamptz',
       turn_count: 'integer',
     },
-    rows.map(({ n, ...given }) => ({
+    rows.map(({ n, ...overrides }) => ({
       session_id: idOf('session', n),
       harness_id: 'claude-code',
       harness_session_id: `harness-session-${n}`,
@@ -53,11 +53,11 @@ export const insertSessions = (db: Asked, rows: readonly { n: number; [column: s
       started_at: instantAt(n),
       last_seen_at: instantAt(n),
       turn_count: 0,
-      ...given,
+      ...overrides,
     })),
   );
 
-export const insertRollups = (db: Asked, rows: readonly { n: number; [column: string]: unknown }[]) =>
+export const insertRollups = (db: SqlClient, rows: readonly { n: number; [column: string]: unknown }[]) =>
   insert(
     db,
     'svc.session_rollups',
@@ -82,7 +82,7 @@ export const insertRollups = (db: Asked, rows: readonly { n: number; [column: st
       kind_counts: 'jsonb',
       tasks: 'jsonb',
     },
-    rows.map(({ n, ...given }) => ({
+    rows.map(({ n, ...overrides }) => ({
       session_id: idOf('session', n),
       derive_version: 1,
       agent_name: '',
@@ -97,11 +97,14 @@ export const insertRollups = (db: Asked, rows: readonly { n: number; [column: st
       model_usage: [],
       kind_counts: {},
       tasks: [],
-      ...given,
+      ...overrides,
     })),
   );
 
-export const insertTraces = (db: Asked, rows: readonly { n: number; session: number; [column: string]: unknown }[]) =>
+export const insertTraces = (
+  db: SqlClient,
+  rows: readonly { n: number; session: number; [column: string]: unknown }[],
+) =>
   insert(
     db,
     'svc.traces',
@@ -123,7 +126,7 @@ export const insertTraces = (db: Asked, rows: readonly { n: number; session: num
       cost_usd: 'numeric',
       unpriced_models: 'text[]',
     },
-    rows.map(({ n, session, ...given }) => ({
+    rows.map(({ n, session, ...overrides }) => ({
       trace_id: idOf('trace', n),
       session_id: idOf('session', session),
       source: 'wire',
@@ -137,12 +140,12 @@ export const insertTraces = (db: Asked, rows: readonly { n: number; session: num
       input_tokens: 0,
       output_tokens: 0,
       unpriced_models: [],
-      ...given,
+      ...overrides,
     })),
   );
 
 export const insertSpans = (
-  db: Asked,
+  db: SqlClient,
   rows: readonly { n: number; trace: number; session: number; [column: string]: unknown }[],
 ) =>
   insert(
@@ -169,7 +172,7 @@ export const insertSpans = (
       raw_turn_id: 'bigint',
       node_hash: 'bytea',
     },
-    rows.map(({ n, trace, session, ...given }) => ({
+    rows.map(({ n, trace, session, ...overrides }) => ({
       trace_id: idOf('trace', trace),
       span_id: idOf('span', n),
       session_id: idOf('session', session),
@@ -183,12 +186,12 @@ export const insertSpans = (
       input: [],
       output: [],
       input_tokens: 0,
-      ...given,
+      ...overrides,
     })),
   );
 
 export const insertLinks = (
-  db: Asked,
+  db: SqlClient,
   rows: readonly {
     kind: string;
     session: number;
@@ -232,9 +235,9 @@ type Exchange = {
 };
 
 /** Raw turns with their slices: one piece for each body, no header left open. Answers their ids. */
-export async function insertRawTurns(db: Asked, exchanges: readonly Exchange[]): Promise<number[]> {
+export async function insertRawTurns(db: SqlClient, exchanges: readonly Exchange[]): Promise<number[]> {
   const ids: number[] = [];
-  for (const { session, seq, request, response, response_headers = [], ...given } of exchanges) {
+  for (const { session, seq, request, response, response_headers = [], ...overrides } of exchanges) {
     const requestPiece = await slice(db, request);
     const page = await slice(db, Buffer.from(requestPiece, 'hex'));
     const responseSlice = response && (await slice(db, response));
@@ -264,7 +267,7 @@ export async function insertRawTurns(db: Asked, exchanges: readonly Exchange[]):
       response_slice: responseSlice && `\\x${responseSlice}`,
       response_bytes: response?.byteLength ?? 0,
       response_digest: response && `\\x${sha256(response)}`,
-      ...given,
+      ...overrides,
     };
     const names = Object.keys(columns);
     const [row] = await db.sql(
@@ -276,7 +279,7 @@ export async function insertRawTurns(db: Asked, exchanges: readonly Exchange[]):
   return ids;
 }
 
-async function slice(db: Asked, bytes: Uint8Array): Promise<string> {
+async function slice(db: SqlClient, bytes: Uint8Array): Promise<string> {
   const id = sha256(bytes);
   await db.sql(
     'insert into svc.slices (slice_id, codec, size_bytes, bytes) values ($1::bytea, 0, $2::integer, $3::bytea) on conflict do nothing',

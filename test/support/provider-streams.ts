@@ -1,4 +1,4 @@
-/** How does a provider stream? Server-sent events as the two formats frame them, for tests of their readers. */
+/** Streams of providers: server-sent events as the two formats frame them, for tests of their readers. */
 
 /** Named events, as Anthropic sends them: the name is the payload's `type`. */
 export const namedEvents = (payloads: readonly { type: string }[]): string =>

@@ -1,4 +1,4 @@
-/** A server that answers any request with these bytes: for heads that no server of Node's would write. */
+/** A server that answers any request with fixed bytes: for response heads that no server of Node's would write. */
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 

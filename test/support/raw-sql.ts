@@ -1,8 +1,8 @@
-/** How does a test look at the tables themselves? With a statement of its own, which production has no way to ask. */
+/** Direct access to the tables: a test runs a statement of its own, which production cannot do. */
 import { sql as statement } from 'drizzle-orm';
 import type { Sql } from '../../core/db/sql.ts';
 
-/** Parameters stand as `$1`, `$2` … */
+/** Parameters are written `$1`, `$2` … */
 export const rawSql = (
   sql: Sql,
   { text, params }: { text: string; params: readonly unknown[] },

@@ -1,9 +1,9 @@
-/** The read API with nothing but its data handed in, for tests that ask it through `app.request()`. */
+/** The read API with given data only, for tests that call it through `app.request()`. */
 import { type ReadApi, readApi } from '../../core/api/app.ts';
 import { openLog } from '../../core/log.ts';
 import { openMetrics } from '../../core/metrics.ts';
 
-export const testApi = (given: Partial<ReadApi> = {}) =>
+export const testApi = (overrides: Partial<ReadApi> = {}) =>
   readApi({
     execute: () => Promise.reject(new Error('no database')),
     append: () => Promise.reject(new Error('no engine')),
@@ -13,7 +13,7 @@ export const testApi = (given: Partial<ReadApi> = {}) =>
     allowedHosts: [],
     token: '',
     now: () => Date.parse('2026-07-27T10:00:00Z'),
-    ...given,
+    ...overrides,
   });
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects, whatever the type

@@ -1,4 +1,4 @@
-/** Puts the recorded session beside what a database has, derived. */
+/** Adds the recorded session to what a database has, derived. */
 import { recordedJournalCalls, takeIn } from './captured-calls.ts';
 import type { TestDatabase } from './databases.ts';
 import { deriveAll } from './derive-all.ts';

@@ -11,11 +11,11 @@ export type Capture = {
   /** Its file without number and ending: `claude`, `codex-agent`, … */
   client: string;
   method: string;
-  /** As the client would send it here: below the prefix of its provider, or bare. */
+  /** The path that the client would send here: with the prefix of its provider, or bare. */
   path: string;
-  /** As the provider gets it. */
+  /** The path that the provider gets. */
   url: string;
-  /** As recorded, in order and in case; `host` and `content-length` excepted, which follow from where it goes and from the body. */
+  /** As recorded, in order and in case, except `host` and `content-length`, which follow from target and body. */
   headers: [name: string, value: string][];
   body: Buffer;
   response: { status: number; contentType: string; body: Buffer };
@@ -54,19 +54,19 @@ export function capturedCalls(): Capture[] | null {
   });
 }
 
-/** Where the client's base address would point. The Gemini API is nobody's here, so that its calls come on the bare path. */
+/** The base path that the client would be configured with. No provider here has the Gemini API, so its calls use the bare path. */
 function prefixOf(client: string, url: string): string {
   if (client.startsWith('claude') || url.startsWith('/v1/messages')) return '/anthropic';
   if (url.startsWith('/api/')) return '/ollama';
   return url.startsWith('/v1/') ? '/openai' : '';
 }
 
-/** Gives each capture its recorded answer, to the byte, and remembers what it was asked. */
+/** An upstream that answers each capture with its recorded response, to the byte, and records the requests. */
 export async function startCaptureProvider(captures: readonly Capture[]): Promise<ScriptedUpstream> {
   const answers = new Map(captures.map((capture) => [keyOf(capture), capture.response]));
-  const answering: Answering = async (asked, outgoing) => {
-    await asked.whole;
-    const found = answers.get(keyOf(asked));
+  const answering: Answering = async (request, outgoing) => {
+    await request.whole;
+    const found = answers.get(keyOf(request));
     if (!found) return send(outgoing, { status: 500, body: '{"error":"not recorded"}' });
     const length = String(found.body.byteLength);
     send(outgoing, {
@@ -83,14 +83,14 @@ const keyOf = ({ method, url, body }: { method: string; url: string; body: Buffe
 
 export type Answered = { status: number; contentType: string | undefined; body: Buffer };
 
-/** What goes over the wire to `host` for a capture: `host` and `content-length` as they are now, everything else as recorded. */
+/** The headers of a capture for `host`: `host` and `content-length` are current, everything else is as recorded. */
 export const sentHeaders = ({ headers, body }: Capture, host: string): [name: string, value: string][] =>
   headers.map(([name, value]) => {
     if (/^host$/i.test(name)) return [name, host];
     return [name, /^content-length$/i.test(name) ? String(body.byteLength) : value]; // paths were shortened in some bodies
   });
 
-/** Sends a capture to the proxy at `base` and gives back what came. */
+/** Sends a capture to the proxy at `base` and returns the response. */
 export const sendCapture = (base: string, capture: Capture): Promise<Answered> =>
   new Promise((done, fail) => {
     const { hostname, port, host } = new URL(base);
@@ -112,7 +112,7 @@ export const sendCapture = (base: string, capture: Capture): Promise<Answered> =
     call.end(body);
   });
 
-/** One after the other, as the clients did. The answers stand in the order of the captures. */
+/** Sends the captures one after the other, as the clients did. The responses are in the same order. */
 export async function replayInTurn(base: string, captures: readonly Capture[]): Promise<Answered[]> {
   const answers: Answered[] = [];
   for (const capture of captures) answers.push(await sendCapture(base, capture));

@@ -74,7 +74,7 @@ export async function startRecordedProvider(
   };
 }
 
-/** Sends one recorded call to `base` and gives back the answer's bytes as they came. */
+/** Sends one recorded call to `base` and returns the unchanged bytes of the response. */
 export const replay = (base: string, { path, headers, body }: RecordedCall): Promise<Buffer> =>
   new Promise((done, fail) => {
     const call = request(`${base}${path}`, { method: 'POST' }, (response) => {

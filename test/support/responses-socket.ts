@@ -1,4 +1,4 @@
-/** A Responses socket at both ends: a provider that answers each request with an echo, and a client that remembers what it was told. */
+/** Both ends of a Responses socket: a provider that answers each request with an echo, and a client that records what it receives. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ClientOptions, type ServerOptions, WebSocket, WebSocketServer } from 'ws';
@@ -7,14 +7,14 @@ import { type ResponseDocument, type ResponseEvent, responseEvents } from './res
 export type Message = { type: string; [key: string]: unknown };
 
 /** The response to a request, the `number`th of its socket. */
-export function echoDocument(asked: Message, number: number): ResponseDocument {
-  const input = Array.isArray(asked.input) ? asked.input.at(-1)?.content : asked.input;
+export function echoDocument(request: Message, number: number): ResponseDocument {
+  const input = Array.isArray(request.input) ? request.input.at(-1)?.content : request.input;
   return {
     id: `resp_${number}`,
     object: 'response',
     status: 'completed',
     model: 'gpt-5',
-    previous_response_id: asked.previous_response_id ?? null,
+    previous_response_id: request.previous_response_id ?? null,
     output: [
       {
         id: `msg_${number}`,
@@ -28,18 +28,18 @@ export function echoDocument(asked: Message, number: number): ResponseDocument {
   };
 }
 
-export const echoEvents = (asked: Message, number: number): ResponseEvent[] =>
-  responseEvents(echoDocument(asked, number));
+export const echoEvents = (request: Message, number: number): ResponseEvent[] =>
+  responseEvents(echoDocument(request, number));
 
 /** What the provider does with a message; `number` counts those of the socket from 1. */
-export type Talk = (socket: WebSocket, asked: Message, number: number) => void;
+export type Talk = (socket: WebSocket, request: Message, number: number) => void;
 
-export const echoing: Talk = (socket, asked, number) => {
-  for (const event of echoEvents(asked, number)) socket.send(JSON.stringify(event));
+export const echoing: Talk = (socket, request, number) => {
+  for (const event of echoEvents(request, number)) socket.send(JSON.stringify(event));
 };
 
-/** Answers an upgrade; `sockets` grows by each one taken. @param head lines of the answer to each upgrade */
-export function socketProvider(talk: Talk, options: ServerOptions = {}, head: readonly string[] = []) {
+/** Answers an upgrade and adds each accepted socket to `sockets`. @param head lines of the answer to each upgrade */
+export function socketProvider(handler: Talk, options: ServerOptions = {}, head: readonly string[] = []) {
   const server = new WebSocketServer({ noServer: true, ...options });
   server.on('headers', (lines) => lines.push(...head));
   const sockets: WebSocket[] = [];
@@ -52,7 +52,7 @@ export function socketProvider(talk: Talk, options: ServerOptions = {}, head: re
         taken.on('error', () => {});
         taken.on('message', (bytes, isBinary) => {
           if (isBinary) taken.send(bytes, { binary: true });
-          else talk(taken, JSON.parse(String(bytes)), ++number);
+          else handler(taken, JSON.parse(String(bytes)), ++number);
         });
       }),
   };
@@ -67,7 +67,7 @@ export type SocketClient = {
   closed: Promise<{ code: number; reason: string }>;
 };
 
-/** @throws what the upgrade was refused with */
+/** @throws the refusal of the upgrade */
 export async function socketClient(
   url: string,
   options: ClientOptions & { protocols?: string[] } = {},

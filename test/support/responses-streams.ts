@@ -1,4 +1,4 @@
-/** How does OpenAI stream a response? The events that a document of the Responses format comes in, for tests of their readers. */
+/** OpenAI's streams of a response: the events in which a document of the Responses format comes, for tests of their readers. */
 import { pieces } from './provider-streams.ts';
 
 type Fields = Record<string, unknown>;
@@ -36,19 +36,19 @@ function itemEvents(item: Fields, output_index: number, length: number): Respons
 }
 
 function growth(item: Fields, at: Fields, length: number): { start: Fields; events: ResponseEvent[] } {
-  const grown = (name: string, field: string, whole: unknown, place: Fields = at): ResponseEvent[] => [
-    ...pieces(String(whole), length).map((delta) => ({ type: `${name}.delta`, ...place, delta })),
-    { type: `${name}.done`, ...place, [field]: whole },
+  const grown = (name: string, field: string, whole: unknown, position: Fields = at): ResponseEvent[] => [
+    ...pieces(String(whole), length).map((delta) => ({ type: `${name}.delta`, ...position, delta })),
+    { type: `${name}.done`, ...position, [field]: whole },
   ];
   const list = (key: 'content' | 'summary') => (Array.isArray(item[key]) ? (item[key] as Fields[]) : []);
   const inParts = (key: 'content' | 'summary', event: string, texts: Record<string, [name: string, field: string]>) =>
     list(key).flatMap((part, index) => {
       const [name, field] = texts[String(part.type)] ?? ['', ''];
-      const place = { ...at, [`${key}_index`]: index };
+      const position = { ...at, [`${key}_index`]: index };
       return [
-        { type: `${event}.added`, ...place, part: { ...part, [field]: '' } },
-        ...grown(name, field, part[field], place),
-        { type: `${event}.done`, ...place, part },
+        { type: `${event}.added`, ...position, part: { ...part, [field]: '' } },
+        ...grown(name, field, part[field], position),
+        { type: `${event}.done`, ...position, part },
       ];
     });
   switch (item.type) {

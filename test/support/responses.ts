@@ -1,4 +1,4 @@
-/** What does an OpenAI response look like, and how is it read? Documents for the tests of that format, and their reading. */
+/** Documents of the Responses format for its tests, and their reading. */
 import * as assert from 'uvu/assert';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import type { Reply } from '../../core/model/reply.ts';
@@ -30,7 +30,7 @@ export const response = (rest: object = {}): ResponseDocument => ({
   usage: responseUsage,
   ...rest,
 });
-/** A message of the model's. */
+/** A message by the model. */
 export const said = (text: string) => ({
   id: 'msg_1',
   type: 'message',
@@ -39,7 +39,7 @@ export const said = (text: string) => ({
   content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
 });
 
-/** An answer with what the model may say: reasoning, a search of the provider's, text, a refusal, and calls. */
+/** A response with every kind of output: reasoning, a search by the provider, text, a refusal, and calls. */
 export const richResponse = response({
   output: [
     {
@@ -90,7 +90,7 @@ export const use = (tool_use_id: string, tool_name: string, tool_input: unknown)
   tool_name,
   tool_input,
 });
-/** Every block of the part stands in the whole, its texts as beginnings. */
+/** Checks that every block of the part is in the whole, with texts that are beginnings of those there. */
 export function saysNoMore(part: readonly ContentBlock[], whole: readonly ContentBlock[], note: string) {
   const begins = (less = '', more = '') => assert.ok(more.startsWith(less), note);
   let at = 0;
@@ -104,7 +104,7 @@ export function saysNoMore(part: readonly ContentBlock[], whole: readonly Conten
   }
 }
 
-/** What is no such JSON may be refused, and nothing else may happen. */
+/** Checks that input of another shape is refused at most, and nothing else happens. */
 export const readable = (read: () => unknown) => {
   try {
     read();

@@ -1,4 +1,4 @@
-/** A dump of PostgreSQL's `pg_dump` put into an empty database, without `psql`: its statements, and its COPY blocks between them. */
+/** Restores a dump of PostgreSQL's `pg_dump` into an empty database without `psql`: its statements, and its COPY blocks between them. */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import postgres from 'postgres';

@@ -1,4 +1,4 @@
-/** A database of a test's own making, as it is handed to a cassette: its rows are texts as well. */
+/** A database made by a test, in the form in which a cassette gets it: its rows are texts as well. */
 import type { Db } from '../../core/cassette/contract.ts';
 import type { HandedDb } from '../../core/cassette/running.ts';
 

@@ -1,4 +1,4 @@
-/** Do the tests pass? Each file in a process of its own, two at a time; `npm test -- derive` runs the files with that in their path.
+/** Runs the tests: each file in a process of its own, two at a time; `npm test -- derive` runs the files with that in their path.
  *  Files named `*.long.test.ts` run when they are named, or with SVC_TEST_LONG set, as `npm run test:long` does.
  *  The last line is always `N passed, N failed`, where SVC_TEST_PASSED_BEFORE and SVC_TEST_FAILED_BEFORE add what ran before the tests.
  *  With CI set, what could not be tested has failed. */
@@ -143,7 +143,7 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // nobody of the group is left
+    // no process of the group is left
   }
 }
 

@@ -1,4 +1,4 @@
-/** A cassette that runs: its fetch, around which a test wraps what it asks about. */
+/** A running cassette around a fetch of the test; everything else in it is a stub. */
 import type { Manifest } from '../../core/cassette/contract.ts';
 import { type DeclaredManifest, parseManifest } from '../../core/cassette/manifest.ts';
 import type { RunningCassette } from '../../core/cassette/running.ts';

@@ -1,4 +1,4 @@
-/** An LLM behind the API of OpenAI on this machine, that says what a test tells it to, and remembers what it was asked. */
+/** An LLM behind the API of OpenAI on this machine, which answers as a test specifies and records its requests. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,10 +8,10 @@ export type LlmAsked = {
   messages: { role: string; content: string }[];
 };
 
-/** @param say the text of an answer, or the status of a refusal */
-export async function startScriptedLlm(say: (asked: LlmAsked, times: number) => string | number) {
+/** @param reply the text of an answer, or the status of a refusal */
+export async function startScriptedLlm(reply: (request: LlmAsked, times: number) => string | number) {
   const asked: LlmAsked[] = [];
-  let answer = say;
+  let answer = reply;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -19,12 +19,12 @@ export async function startScriptedLlm(say: (asked: LlmAsked, times: number) => 
     const { model, messages } = JSON.parse(Buffer.concat(chunks).toString()) as LlmAsked;
     const one = { model, messages, authorization: request.headers.authorization ?? '' };
     asked.push(one);
-    const said = answer(one, asked.length);
-    if (typeof said === 'number')
+    const outcome = answer(one, asked.length);
+    if (typeof outcome === 'number')
       return void response
-        .writeHead(said, { 'content-type': 'application/json', 'x-should-retry': 'false' })
+        .writeHead(outcome, { 'content-type': 'application/json', 'x-should-retry': 'false' })
         .end('{"error":{"message":"the prompt was: …"}}');
-    const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: said } }];
+    const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: outcome } }];
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ id: 'c1', object: 'chat.completion', created: 1, model, choices }));
@@ -33,8 +33,8 @@ export async function startScriptedLlm(say: (asked: LlmAsked, times: number) => 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     asked,
-    /** From now on. */
-    says(next: typeof say) {
+    /** Sets the answer to later requests. */
+    says(next: typeof reply) {
       answer = next;
       asked.length = 0;
     },
@@ -53,5 +53,5 @@ export function recordsIn({ messages }: LlmAsked): Shown[] {
   const text = messages.map(({ content }) => content).join('\n');
   const fence = /<record-([0-9a-f]{16})>/.exec(text)?.[1];
   const record = new RegExp(`<record-${fence} span="([^"]+)" by="([^"]+)">\\n([\\s\\S]*?)\\n</record-${fence}>`, 'g');
-  return [...text.matchAll(record)].map(([, span = '', by = '', said = '']) => ({ span, by, text: said }));
+  return [...text.matchAll(record)].map(([, span = '', by = '', body = '']) => ({ span, by, text: body }));
 }

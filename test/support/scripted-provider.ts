@@ -1,7 +1,7 @@
 /**
- * A local provider that answers like Anthropic, OpenAI and Ollama: to the weather first with a tool call, then, given its result, with
- * a sentence; to everything else with an echo. What it answers follows from the request, and from what it was asked before where that
- * is named by id, so a call answered directly and one through the proxy get equal bytes.
+ * A local provider that answers like Anthropic, OpenAI and Ollama: a question about the weather first with a tool call, then, after its
+ * result, with a sentence; everything else with an echo. The response depends on the request, and on earlier requests that it names by
+ * id, so a direct call and one through the proxy get equal bytes.
  * Usage is fixed, so that tests can state tokens and costs worked out by hand.
  */
 import { createServer, type ServerResponse } from 'node:http';
@@ -19,10 +19,10 @@ export type ScriptedProvider = {
   close(): Promise<void>;
 };
 
-/** The words of the answer to a plain question: an echo, so that every conversation can be told from its replies. */
+/** The text of the answer to a plain question: an echo, so that every conversation can be recognised by its replies. */
 export const echoOf = (question: string) => `You said: ${question}`;
 
-/** What goes wrong with a question that has the word. `busy` does so each other time: asked again, it is answered. */
+/** The failure of a question that contains the word. `busy` fails every other time: a retry is answered. */
 const MISHAPS: Record<string, Mishap> = { busy: 'busy', malformed: 'refused', overloaded: 'overloaded' };
 const BREAKS_OFF = 'break off'; // in the middle of its stream
 
@@ -54,7 +54,7 @@ export async function startScriptedProvider(
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      return; // who asked is gone
+      return; // the client is gone
     }
     const received = Buffer.concat(chunks).toString();
     requests.push({ method: request.method ?? '', url: request.url ?? '', at, body: received });
@@ -68,21 +68,26 @@ export async function startScriptedProvider(
     const body: unknown = JSON.parse(received);
     const refused = refusalOf(format, body, received);
     if (refused) {
-      const again = { 'retry-after': '1', 'retry-after-ms': '20' }; // the clients' own retries take the second
+      const again = { 'retry-after': '1', 'retry-after-ms': '20' }; // the clients' own retries use the second header
       response.writeHead(refused.status, { 'content-type': 'application/json', ...common, ...again });
       response.end(JSON.stringify(refused.document));
       return;
     }
-    const asked = format.asked(body);
-    const { document, stream } = format.answer(body, lineTo(asked), idOf(received));
+    const parsed = format.asked(body);
+    const { document, stream } = format.answer(body, lineTo(parsed), idOf(received));
     const encode = (text: string) => (options.gzip ? gzipSync(text) : Buffer.from(text));
     const coding = options.gzip ? { 'content-encoding': 'gzip' } : {};
-    const type = asked.stream ? format.streamType : 'application/json';
+    const type = parsed.stream ? format.streamType : 'application/json';
     response.writeHead(200, { 'content-type': type, ...coding, ...common });
-    if (!asked.stream) response.end(encode(JSON.stringify(document)));
+    if (!parsed.stream) response.end(encode(JSON.stringify(document)));
     else if (options.gzip) response.end(encode(stream.join('')));
     else
-      await pour(response, stream, asked.question.includes(BREAKS_OFF) ? stream.length / 2 : Infinity, options.delayMs);
+      await pour(
+        response,
+        stream,
+        parsed.question.includes(BREAKS_OFF) ? stream.length / 2 : Infinity,
+        options.delayMs,
+      );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

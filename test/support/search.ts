@@ -1,4 +1,4 @@
-/** The search cassette in a test: stood up, its embedding awaited, and asked. */
+/** The search cassette in a test: set up, its embedding awaited, and queried. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
@@ -17,7 +17,7 @@ import type { Json } from './read-api.ts';
 /** Made once and shared by all test processes. */
 export const MODELS = `${process.env.TMPDIR ?? '/tmp'}/svc-test-models`;
 
-type Given = {
+type SearchStandOptions = {
   config?: Record<string, unknown>;
   environment?: Record<string, string>;
   name?: string;
@@ -25,17 +25,17 @@ type Given = {
   onChange?: boolean;
 };
 
-export async function standSearch(database: TestDatabase, { config = {}, ...given }: Given = {}) {
+export async function standSearch(database: TestDatabase, { config = {}, ...options }: SearchStandOptions = {}) {
   const stand = await standCassette(database, {
     ...{ folder: 'search', manifest, config: { models_folder: MODELS, ...config } },
-    ...given,
+    ...options,
   });
   const status = async (): Promise<Json> => (await stand.ask('/status')).json();
   const progress: Progress[] = [];
   return {
     ...stand,
     status,
-    /** What runs of `pass` told of how far they are. */
+    /** The progress that runs of `pass` reported. */
     progress,
     /** @returns when no span is left to embed: what became of them */
     embedded: async (): Promise<Json> => {
@@ -51,7 +51,7 @@ export async function standSearch(database: TestDatabase, { config = {}, ...give
       const databases = openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log });
       const settings = { models_folder: MODELS, ...config, ...other };
       const CONFIG = readSettings(parseManifest(manifest), settings) as SearchConfig;
-      const DB = databases.db(given.name ?? 'search') as NonNullable<Env['DB']>;
+      const DB = databases.db(options.name ?? 'search') as NonNullable<Env['DB']>;
       try {
         const env = { DB, CONFIG, LOG: log as unknown as Env['LOG'] };
         await embedSpans(env, { signal: new AbortController().signal }, { progress: (items) => progress.push(items) });

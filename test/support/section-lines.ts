@@ -1,4 +1,4 @@
-/** Do the shell lines of a document's sections work, one after the other, as a reader would type them? */
+/** Runs the shell lines of a document's sections, one after the other, as a reader would type them. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
@@ -18,29 +18,29 @@ const CLIENTS: Record<string, string> = {
 export type Sections = {
   /** From the project's root. */
   file: string;
-  /** Which of its sections, by their headings; absent: all of them. */
+  /** The headings of its sections that are run; absent: all of them. */
   of?: (section: string) => boolean;
-  /** What its reader has done before that is not in the README. */
+  /** Commands that its reader has run before, besides those of the README. */
   before?: readonly string[];
-  /** Where its reader is, from the project's root. */
+  /** The reader's current folder, from the project's root. */
   folder?: string;
-  /** What each line shows when it worked, in the order of the lines. */
+  /** What each line prints on success, in the order of the lines. */
   lines: readonly (readonly [line: RegExp, shows: RegExp])[];
 };
 
-/** Those that stay, with what they print last. */
+/** Commands that keep running, with what they print last. */
 const STAYS: [RegExp, RegExp][] = [
   [/^npm start\b/, /\/v1\/sessions\n/],
   [/^npm run demo\b/, /Ctrl-C stops it/],
 ];
-/** What opens the embedded database itself. */
+/** Commands that open the embedded database themselves. */
 const ALONE = /^svc verify/;
-/** What is worked out in the background is there in a while. */
+/** Commands whose output depends on background work, which takes a while. */
 const LATER = /\/v1\/cassettes\/|cassette list/;
 /** What the lines are run beside. */
 const START = 'npm start';
 const LINE_MS = 120_000;
-/** What a reader of any document has done before, by the README. */
+/** Commands of the README that a reader of any document has run before. */
 const BEFORE = /^alias svc=|\/v1\/admin\/seed\/demo/;
 
 /** @throws {Error} a line has no row, fails, or shows something else */
@@ -107,7 +107,7 @@ const installed = (line: string, cwd: string, env: Record<string, string | undef
     stdio: ['ignore', 'pipe', 'pipe'],
   }).toString();
 
-/** Has svc running, started as the README says, whenever a line needs it. */
+/** Keeps svc running, started as in the README, whenever a line needs it. */
 function readerAt(shell: Shell, clone: string) {
   let staying: Staying | null = null;
   const stop = async () => {

@@ -9,7 +9,7 @@ export type Service = {
   proxy: string;
   api: string;
   ingest: string;
-  /** null: none was asked for. */
+  /** null: none was requested. */
   internal: string | null;
   folder: string;
   pid: number;
@@ -43,7 +43,7 @@ type Role = {
 /**
  * Starts from the sources; `env` holds `SVC_*` variables. Nothing of the caller's environment but PATH is passed on.
  * @param program what Node runs instead: `svc` as it was built
- * @throws {Error} with its exit status and all it said, when it ends instead
+ * @throws {Error} with its exit status and all its output, when it ends instead
  */
 export async function startService(
   folder: string,
@@ -139,7 +139,7 @@ async function started(folder: string, { args, env, program, last }: Role): Prom
   };
 }
 
-/** Runs the real `svc` with these arguments in the folder, to its end. Nobody sits at its terminal. */
+/** Runs the real `svc` with these arguments in the folder, to its end, without a terminal. */
 export const svc = (
   folder: string,
   args: readonly string[],
@@ -164,15 +164,15 @@ function pidOf(child: ChildProcess): number {
   return child.pid;
 }
 
-/** Asks again until `ask` answers something, within a generous deadline. */
+/** Calls `probe` again until it returns something, within a generous deadline. */
 export async function eventually<T>(
   what: string,
-  ask: () => Promise<T | null | undefined | false>,
+  probe: () => Promise<T | null | undefined | false>,
   deadlineMs = 30_000,
 ): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (;;) {
-    const answer = await ask();
+    const answer = await probe();
     if (answer) return answer;
     if (Date.now() > end) throw new Error(`Gave up waiting for ${what}`);
     await new Promise((done) => setTimeout(done, 50));

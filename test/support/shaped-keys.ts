@@ -1,4 +1,4 @@
-/** A key of each shape that is known by itself, put together here so that no scanner of repositories finds one. */
+/** A key of each shape that is recognised by itself, put together here so that no scanner of repositories finds one. */
 const B = 'Q7mZ2xLk9RtVb4NcYp8WsJd3HfGa6TuE';
 const HEX = '9f86d081884c7d659a2feaa0c55ad015';
 

@@ -1,4 +1,4 @@
-/** Do the shell lines of a document work as they stand? A fresh clone, and a shell in it that has a terminal and no network but loopback. */
+/** Runs the shell lines of a document unchanged: in a fresh clone, and a shell in it that has a terminal and no network but loopback. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -28,7 +28,7 @@ export function shellBlocks(markdown: string): { section: string; commands: stri
   });
 }
 
-/** Whether bash would run it rather than wait for more. */
+/** Whether the command is complete, so that bash would run it. */
 function isWhole(text: string): boolean {
   if (/(?:\||\\|&&)$/.test(text.trimEnd())) return false;
   try {
@@ -39,7 +39,7 @@ function isWhole(text: string): boolean {
   }
 }
 
-/** What git would give to somebody who clones, with this working tree's changes: in a folder of its own. */
+/** A clone in a folder of its own, with the changes of this working tree. */
 export async function freshClone(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-clone-'));
   const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
@@ -52,7 +52,7 @@ export async function freshClone(): Promise<string> {
   return folder;
 }
 
-/** Why no such shell can be had here; null: it can. */
+/** Why such a shell cannot run here; null: it can. */
 export function noShell(): string | null {
   for (const tool of ['bash', 'curl', 'git', 'ip', 'jq', 'script', 'setsid', 'unshare'])
     try {
@@ -71,7 +71,7 @@ export function noShell(): string | null {
 export type Ran = { status: number; output: string };
 
 export type Shell = {
-  /** Runs a command to its end and answers its questions with yes. */
+  /** Runs a command to its end and answers its prompts with yes. */
   run(command: string, timeoutMs?: number): Promise<Ran>;
   /** Starts a command that stays, and waits until its output has `last`. */
   start(command: string, last: RegExp, timeoutMs?: number): Promise<Staying>;
@@ -85,7 +85,7 @@ export async function openShell(folder: string, env: Record<string, string | und
   const commands = join(own, 'commands');
   execFileSync('mkfifo', [commands]);
   await writeFile(join(own, 'shell'), SHELL);
-  // The first process of a namespace inherits orphans: sh buries them, where script would spin over them.
+  // The first process of a namespace inherits orphans: sh reaps them, while script would spin over them.
   const child = spawn(
     'unshare',
     [
@@ -98,23 +98,23 @@ export async function openShell(folder: string, env: Record<string, string | und
     ],
     { cwd: folder, env, stdio: ['pipe', 'pipe', 'ignore'] },
   );
-  let heard = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    heard += stripVTControlCharacters(text).replaceAll('\r', '');
-    if (/\[y\/N\] $/.test(heard)) child.stdin.write('y\n');
+    output += stripVTControlCharacters(text).replaceAll('\r', '');
+    if (/\[y\/N\] $/.test(output)) child.stdin.write('y\n');
   });
   const pipe = createWriteStream(commands);
   let count = 0;
   const run: Shell['run'] = async (command, timeoutMs = 60_000) => {
-    heard = '';
+    output = '';
     count += 1;
     pipe.write(`${command}\0`);
     const end = new RegExp(`\n@${count} ended with (\\d+)@`);
-    const late = () => new Error(`It does not end: ${command}\n${heard}`);
-    await eventually(command, async () => end.test(heard), timeoutMs).catch(() => {
+    const late = () => new Error(`It does not end: ${command}\n${output}`);
+    await eventually(command, async () => end.test(output), timeoutMs).catch(() => {
       throw late();
     });
-    return { status: Number(end.exec(heard)?.[1]), output: heard.slice(0, heard.search(end)) };
+    return { status: Number(end.exec(output)?.[1]), output: output.slice(0, output.search(end)) };
   };
   return {
     run,
@@ -149,7 +149,7 @@ export async function openShell(folder: string, env: Record<string, string | und
   };
 }
 
-/** Evaluates what comes through the pipe. A request that is refused counts as failed; one that would never end is heard for a while. */
+/** Evaluates what comes through the pipe. A request that is refused counts as failed; one that would never end is read for a while. */
 const SHELL = `
 shopt -s expand_aliases
 stty -echo

@@ -1,4 +1,4 @@
-/** A process that has started the one which cassettes of ours share, says its id, and waits to be killed. */
+/** A process that has started the shared process of our own cassettes, prints its id, and waits to be killed. */
 import { dirname, join } from 'node:path';
 import { openSharedProcess } from '../../core/cassette/isolation/shared.ts';
 import { openLog } from '../../core/log.ts';

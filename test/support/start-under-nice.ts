@@ -1,4 +1,4 @@
-/** A process cassette and what lowers its own priority, started by hand: what a test runs under `nice`. Prints one line of JSON. */
+/** Starts a process cassette and what lowers its own priority: a test runs this under `nice`. Prints one line of JSON. */
 import { getPriority } from 'node:os';
 import type { Wall } from '../../core/cassette/isolation/confinement.ts';
 import { yieldToListeners } from '../../core/yield-to-listeners.ts';

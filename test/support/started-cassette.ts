@@ -1,4 +1,4 @@
-/** A cassette of test/support/cassettes in a process of its own, with what it logs, in folders that nobody else has. */
+/** A cassette of test/support/cassettes in a process of its own, with its log, in folders that nothing else uses. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,11 +22,11 @@ export function recordedLog(): { log: Log; lines: LoggedLine[] } {
 type Started = {
   running: RunningCassette;
   lines: LoggedLine[];
-  /** Where it lies, and where the service keeps what it needs for it. */
+  /** The folder of the cassette, and the folder that the service uses for it. */
   folder: string;
   tmp: string;
   ask(path: string, init?: RequestInit): Promise<Response>;
-  /** What it answers in JSON. */
+  /** Requests a path and parses the response as JSON. */
   told(path: string, init?: RequestInit): Promise<Record<string, unknown>>;
 };
 

@@ -1,8 +1,8 @@
-/** Are the totals by day what a group-by over the nodes gives? However many rows they stand in. */
+/** A check that the totals by day equal a group-by over the nodes, however many rows they are spread over. */
 import * as assert from 'uvu/assert';
 import type { TestDatabase } from './databases.ts';
 
-/** No row is left of which nothing is, and without writers at work each (day, attributes) stands in one. */
+/** Checks that no empty row is left, and that without concurrent writers each (day, attributes) has one row. */
 export async function assertDays(database: TestDatabase, message?: string) {
   const columns = `day, project, agent_name, model, provider, turn_count, root_count, tool_calls, unpriced_count,
                    trim_scale(input_tokens) as input_tokens, trim_scale(output_tokens) as output_tokens, trim_scale(cost_usd) as cost_usd`;

@@ -1,4 +1,4 @@
-/** Puts nodes into a test's database and changes them in each way that they change, and looks whether the cells of stats follow. */
+/** Inserts nodes into a test's database, changes them in every possible way, and checks that the cells of stats follow. */
 import * as assert from 'uvu/assert';
 import type { TestDatabase } from './databases.ts';
 import { idOf } from './projection-rows.ts';
@@ -43,7 +43,7 @@ const plain: StatNode = {
   created_us: 0,
 };
 
-/** In place of all that was there: these nodes; of their sessions some are deleted, those of an even number at least renamed. */
+/** Replaces all nodes by these. Of their sessions some are deleted; those of an even number are at least renamed. */
 export async function put(
   database: TestDatabase,
   nodes: readonly Partial<StatNode>[],
@@ -64,10 +64,10 @@ export async function put(
   await write(database, [...nodes.entries()]);
 }
 
-/** Nodes by their number, which is their hash: new ones come in, those that stand are overwritten, as an earlier call does. */
+/** Writes nodes by their number, which is their hash: new ones are inserted, existing ones overwritten, as by an earlier call. */
 async function write(database: TestDatabase, nodes: readonly (readonly [number, Partial<StatNode>])[]) {
-  const rows = nodes.map(([n, given]) => {
-    const { session, created_us, ...node } = { ...plain, ...given };
+  const rows = nodes.map(([n, overrides]) => {
+    const { session, created_us, ...node } = { ...plain, ...overrides };
     return {
       ...node,
       session_id: idOf('session', session),
@@ -94,7 +94,7 @@ async function write(database: TestDatabase, nodes: readonly (readonly [number, 
   );
 }
 
-/** A step that changes nodes: their numbers, counted round, and what becomes of them. */
+/** A step that changes nodes: their numbers, modulo the count, and the change. */
 export type Step =
   | { kind: 'more'; nodes: StatNode[] } // some come in
   | { kind: 'earlier'; at: number[]; node: StatNode; more: StatNode[] } // some are overwritten while others come in
@@ -102,11 +102,11 @@ export type Step =
   | { kind: 'moved'; at: number[]; session: number } // some go to another session
   | { kind: 'gone'; at: number[] };
 
-/** Does the step in the database and to `nodes`, where null is a node that is gone. */
+/** Applies the step to the database and to `nodes`, where null is a deleted node. */
 export async function take(database: TestDatabase, nodes: (StatNode | null)[], step: Step) {
-  const standing = [...nodes.entries()].flatMap(([n, node]) => (node ? [{ n, node }] : []));
+  const existing = [...nodes.entries()].flatMap(([n, node]) => (node ? [{ n, node }] : []));
   const picked = (at: readonly number[]) =>
-    [...new Set(at.map((place) => place % Math.max(1, standing.length)))].flatMap((place) => standing[place] ?? []);
+    [...new Set(at.map((place) => place % Math.max(1, existing.length)))].flatMap((place) => existing[place] ?? []);
   const hashes = (at: readonly number[]) => JSON.stringify(picked(at).map(({ n }) => n.toString(16).padStart(64, '0')));
   const theirs = "where encode(node_hash, 'hex') in (select jsonb_array_elements_text($1::jsonb))";
   switch (step.kind) {
@@ -141,7 +141,7 @@ export async function take(database: TestDatabase, nodes: (StatNode | null)[], s
   }
 }
 
-/** Each cell is what a group-by over the nodes gives, and there is no other. */
+/** Checks that the cells equal a group-by over the nodes, and that there are no others. */
 export async function assertCells(database: TestDatabase, message?: string) {
   const sums = `turn_count, root_count, head_count, completed_count, tool_calls, unpriced_count, first_at, last_at,
                 trim_scale(input_tokens) as input_tokens, trim_scale(output_tokens) as output_tokens,

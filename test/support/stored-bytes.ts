@@ -1,4 +1,4 @@
-/** Is all that the log refers to there? Every turn put together again and compared with its digests, and the slices that nodes name. */
+/** A check that everything the log refers to exists: every turn is rebuilt and compared with its digests, and the slices of nodes exist. */
 import * as assert from 'uvu/assert';
 import { sliceId } from '../../core/capture/slice-codec.ts';
 import type { TestDatabase } from './databases.ts';
@@ -8,10 +8,10 @@ export async function assertWhole(database: TestDatabase): Promise<number> {
   const turns = await database.sql(
     `select raw_turn_id, encode(request_digest, 'hex') as asked, encode(response_digest, 'hex') as answered from svc.raw_turns`,
   );
-  for (const { raw_turn_id, asked, answered } of turns) {
+  for (const { raw_turn_id, asked: requestDigest, answered: responseDigest } of turns) {
     const bytes = await database.execute('rawTurnBytes', { raw_turn_id: raw_turn_id as number });
-    assert.is(sliceId(bytes?.request ?? new Uint8Array()), asked);
-    assert.is(bytes?.response ? sliceId(bytes.response) : null, answered);
+    assert.is(sliceId(bytes?.request ?? new Uint8Array()), requestDigest);
+    assert.is(bytes?.response ? sliceId(bytes.response) : null, responseDigest);
   }
   const [lost] = await database.sql(`select count(*) as nodes from svc.nodes n
     where n.slice_id is not null and not exists (select from svc.slices s where s.slice_id = n.slice_id)`);

@@ -1,4 +1,4 @@
-/** Puts made-up calls into a database as intake does: through the bytes that a client and a provider would have sent. */
+/** Stores made-up calls in a database as intake does: through the bytes that a client and a provider would have sent. */
 
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import type { Database } from '../../core/db/database.ts';

@@ -1,14 +1,14 @@
-/** A wire between a service and its database that can be cut: whoever connects then is refused, as by a server that is gone. */
+/** A relay between a service and its database that can be cut: connections are then refused, as by a server that is down. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type Relay = {
-  /** The address of a database, led through here. */
+  /** The address of a database, changed to go through the relay. */
   through(dsn: string): string;
   cut(): Promise<void>;
   mend(): Promise<void>;
 };
 
-/** @param dsn where it leads */
+/** @param dsn of the target */
 export async function startRelay(dsn: string): Promise<Relay> {
   const { hostname, port: targetPort } = new URL(dsn);
   const ends = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** What does a service tell of the captures that were replayed through it? All of its sessions, read over its API. */
+/** All sessions of a service after captures were replayed through it, read over its API. */
 import type { z } from 'zod';
 import type { RawTurnPage } from '../../core/model/raw-turn.ts';
 import type { SessionPage } from '../../core/model/session.ts';
@@ -8,7 +8,7 @@ import type { Capture } from './replay-captures.ts';
 import { eventually, read } from './serve.ts';
 
 export type ToldSession = z.infer<typeof SessionDocument> & {
-  /** The names of its captures, told by the exact bytes of request and answer, in the order in which they were taken in. */
+  /** The names of its captures, recognised by the exact bytes of request and response, in the order of intake. */
   captures: string[];
 };
 
@@ -27,13 +27,13 @@ export async function toldSessions(
     },
     60_000,
   );
-  const told = new Map<string, ToldSession>();
+  const sessions = new Map<string, ToldSession>();
   for (const { id } of items) {
     const document = await read<z.infer<typeof SessionDocument>>(`${api}/v1/sessions/${id}/traces`);
     const names = await capturesOf(api, id, captures);
-    told.set(names[0] ?? id, { ...document, captures: names });
+    sessions.set(names[0] ?? id, { ...document, captures: names });
   }
-  return new Map([...told].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return new Map([...sessions].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 async function capturesOf(api: string, id: string, captures: readonly Capture[]): Promise<string[]> {
@@ -69,15 +69,15 @@ const MOMENTS = /^(?:started_at|last_seen_at|first_byte_at|ended_at|duration_ns|
 const IDS = /^(?:id|session_id|trace_id|span_id|parent_span_id|(?:from|to)_(?:trace|span)_id)$/;
 
 /**
- * What a session says, without when: ids are replaced by the place at which each comes first, so that two replays can be compared.
- * Hashes stay. A session that no harness names is known by the id of its first request, which goes too.
+ * The content of a session without its times: ids are replaced by the order of their first occurrence, so that two replays can be
+ * compared. Hashes stay. A session that no harness names has the id of its first request, which is removed too.
  */
-export function contentOf(told: ToldSession): unknown {
-  const places = new Map<string, string>();
-  const place = (id: string) => places.get(id) ?? places.set(id, `#${places.size}`).get(id);
-  const text = JSON.stringify(told, (key, value: unknown) => {
+export function contentOf(session: ToldSession): unknown {
+  const labels = new Map<string, string>();
+  const labelOf = (id: string) => labels.get(id) ?? labels.set(id, `#${labels.size}`).get(id);
+  const text = JSON.stringify(session, (key, value: unknown) => {
     if (MOMENTS.test(key)) return undefined;
-    return IDS.test(key) && typeof value === 'string' ? place(value) : value;
+    return IDS.test(key) && typeof value === 'string' ? labelOf(value) : value;
   });
   const content = JSON.parse(text) as ToldSession;
   if (content.session.harness_id === 'unknown') content.session.harness_session_id = '';

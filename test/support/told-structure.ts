@@ -1,4 +1,4 @@
-/** What was made of a session, in words that do not depend on where its calls came from: who stands under whom. */
+/** The structure of a session, in words that do not depend on the source of its calls: which span is whose child. */
 import type { TestDatabase } from './databases.ts';
 
 /** A line per span, indented below its parent, in the order of the traces and of their spans. */

@@ -22,7 +22,7 @@ export const transcriptFile = (records: unknown[], rest: Partial<TranscriptFile>
 
 type Rest = Record<string, unknown>;
 
-/** A record of Claude Code's: `uuid` hangs on `parent`; the second is its time. */
+/** A record of Claude Code with a `uuid` and its `parent`; `second` is its time. */
 const claudeRecord = (type: string, [parent, uuid]: Edge, second: number, rest: Rest) => ({
   ...{ type, uuid, parentUuid: parent || null, isSidechain: false, sessionId: SESSION_ID, version: '2.1.197' },
   ...{ cwd: '/home/dev/atlas', timestamp: instant(second) },

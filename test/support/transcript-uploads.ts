@@ -9,7 +9,7 @@ import { fixtureFolder } from './fixtures.ts';
 
 export const SESSION = { harness_id: 'claude', harness_session_id: '5d0f8f2e-1f4a-4a35-9d3e-0f6a0c1b2d3e' };
 
-/** What a test says of a file; the rest is a main file of SESSION. */
+/** What a test specifies of a file; the default is a main file of SESSION. */
 export type Said = {
   session?: object;
   agent_id?: unknown;
@@ -24,7 +24,7 @@ export type Said = {
 export const uploadBody = ({ records = [], ...rest }: Said = {}): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(JSON.stringify({ session: SESSION, ...rest, records })));
 
-/** The n-th record of a file: of its own second. */
+/** The n-th record of a file; its number is also its second. */
 export const record = (n: number, type = 'user'): object => ({
   type,
   uuid: `record-${n}`,
@@ -34,7 +34,7 @@ export const record = (n: number, type = 'user'): object => ({
 
 export const records = (count: number, from = 0): object[] => Array.from({ length: count }, (_, n) => record(from + n));
 
-/** The file in parts of so many records, as a client sends it that cannot send it whole. */
+/** The file in parts of that many records, as a client sends it that cannot send it whole. */
 export function inParts({ records: all = [], ...rest }: Said, size: number): Said[] {
   const lines = all as unknown[];
   const file_sha256 = createHash('sha256').update(JSON.stringify(lines)).digest('hex');
@@ -78,14 +78,14 @@ export function harnessFiles(harness: 'claude' | 'codex'): Said[] {
   ];
 }
 
-/** What the engine does with uploads, without its thread. */
+/** Processes uploads as the engine does, without its thread. */
 export const testTranscripts = (database: Database, now?: () => string): TranscriptWriter =>
   openTranscripts({ database, ...(now && { now }) });
 
-/** Uploads one after the other. @throws {Error} when one is not kept */
-export async function upload(writer: TranscriptWriter, ...said: Said[]): Promise<AcceptedTranscript[]> {
+/** Uploads one after the other. @throws {Error} when one is not stored */
+export async function upload(writer: TranscriptWriter, ...uploads: Said[]): Promise<AcceptedTranscript[]> {
   const out: AcceptedTranscript[] = [];
-  for (const one of said) out.push(keptOf(await writer.append(uploadBody(one), null)));
+  for (const one of uploads) out.push(keptOf(await writer.append(uploadBody(one), null)));
   return out;
 }
 

@@ -1,6 +1,6 @@
 /**
- * An upstream on this machine that answers as it is told and remembers what it was asked, to the byte. A script is a list of
- * answers, the last of which repeats, or a function that gives the answer to each request.
+ * An upstream on this machine that answers by a script and records its requests, to the byte. A script is a list of
+ * answers, the last of which repeats, or a function that returns the answer to each request.
  */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -19,24 +19,24 @@ export type Asked = {
   over: Promise<boolean>;
 };
 
-/** `rawHeaders` is sent as it stands, in order, and nothing is added but the framing that it leaves out. */
+/** `rawHeaders` is sent unchanged and in order; only framing that it leaves out is added. */
 export type Answer = {
   status?: number;
   reason?: string;
   rawHeaders?: string[];
   body?: string | Uint8Array;
 };
-/** Called when the head of the request is in; for everything that an `Answer` cannot say. */
-export type Answering = (asked: Asked, outgoing: ServerResponse, incoming: IncomingMessage) => void | Promise<void>;
-export type Script = readonly (Answer | Answering)[] | ((asked: Asked, index: number) => Answer | Answering);
+/** Called when the head of the request has come; for everything that an `Answer` cannot express. */
+export type Answering = (request: Asked, outgoing: ServerResponse, incoming: IncomingMessage) => void | Promise<void>;
+export type Script = readonly (Answer | Answering)[] | ((request: Asked, index: number) => Answer | Answering);
 
 export type ScriptedUpstream = {
   url: string;
   port: number;
   asked: Asked[];
-  /** Connections taken since the start. */
+  /** Connections accepted since the start. */
   connections(): number;
-  /** What to do with a request for an upgrade; without it such requests are cut. */
+  /** Sets the handler of upgrade requests; without one they are cut. */
   onUpgrade(answer: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void): void;
   close(): Promise<void>;
 };
@@ -56,7 +56,7 @@ export async function startUpstream(script: Script, { keepAliveMs = 60_000 } = {
     else void request.whole.then(() => send(outgoing, next ?? {}));
   };
   server.on('request', onRequest);
-  server.on('checkContinue', onRequest); // a script that wants to continue says so
+  server.on('checkContinue', onRequest); // a script that wants to continue does so itself
   server.on('connection', () => {
     connections++;
   });
@@ -83,7 +83,7 @@ export async function startUpstream(script: Script, { keepAliveMs = 60_000 } = {
   };
 }
 
-/** Sends an answer as it is written down. */
+/** Sends an answer unchanged. */
 export function send(outgoing: ServerResponse, { status = 200, reason, rawHeaders, body = '' }: Answer): void {
   const bytes = Buffer.from(body as string);
   const headers = rawHeaders ?? ['Content-Type', 'application/json', 'Content-Length', String(bytes.length)];
@@ -91,10 +91,10 @@ export function send(outgoing: ServerResponse, { status = 200, reason, rawHeader
   outgoing.end(bytes);
 }
 
-/** Answers with what was asked. */
-export const echo: Answering = async (asked, outgoing) => {
-  await asked.whole;
-  send(outgoing, { body: asked.body });
+/** Answers with the body of the request. */
+export const echo: Answering = async (request, outgoing) => {
+  await request.whole;
+  send(outgoing, { body: request.body });
 };
 
 function record(incoming: IncomingMessage, outgoing: ServerResponse): Asked {

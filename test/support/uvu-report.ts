@@ -1,4 +1,4 @@
-/** What did a test file report? Reads what uvu's reporter printed: its closing totals, and the count behind each suite's name. */
+/** The result of a test file, parsed from the output of uvu's reporter: its closing totals, and the count behind each suite's name. */
 
 export type SuiteCount = { name: string; passed: number; total: number };
 
@@ -7,7 +7,7 @@ export type Report = {
   passed: number;
   skipped: number; // by `.skip`, or left out because of an `.only`
   suites: SuiteCount[]; // those with a name
-  skips: string[]; // lines that say why something could not be tested here
+  skips: string[]; // lines with the reason why something could not be tested here
   closed: boolean; // uvu came to its closing lines
 };
 
@@ -36,5 +36,5 @@ const sum = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].reduc
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with an escape character
 const ANSI = /\u001b\[[0-9;]*m/g;
 
-/** ` name  • • ✘   (2 / 3)`; between the marks stands whatever the tests themselves printed, so the end may be lines away. */
+/** ` name  • • ✘   (2 / 3)`; between the marks is whatever the tests themselves printed, so the end may be lines away. */
 const SUITE = /^ (\S.*?) {2}(?:(?!^ \S)[\s\S])*? {2}\((\d+) \/ (\d+)\)$/gm;

@@ -1,4 +1,4 @@
-/** What does a WebSocket look like on the wire? Frames and compressed messages, written by hand for tests of who reads them. */
+/** WebSocket frames and compressed messages, written by hand for tests of what reads them. */
 import { constants, deflateRawSync } from 'node:zlib';
 
 export const TEXT = 1;

@@ -1,4 +1,4 @@
-/** How does a test get all of it? The real `svc serve` before a scripted provider, on each kind of database, and what it then shows. */
+/** The whole service in a test: the real `svc serve` with a scripted provider, on each kind of database, and what it then shows. */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type Test } from 'uvu';
@@ -17,11 +17,11 @@ export type Stand = {
   start(): Promise<Service>;
 };
 
-/** Variables of the service besides those that say where its database and its providers are, and what has to stand for them. */
+/** Environment variables of the service besides those for its database and its providers, and what has to run for them. */
 type Extra = Record<string, string> | (() => Promise<{ env: Record<string, string>; close(): Promise<unknown> }>);
 
 /**
- * Declares a suite twice: `<name> (embedded)` and `<name> (server)`. Without SVC_TEST_DSN the second is skipped, and says so.
+ * Declares a suite twice: `<name> (embedded)` and `<name> (server)`. Without SVC_TEST_DSN the second is skipped, and reports that.
  * @param define ends with `test.run()`
  */
 export function onEachDatabase(name: string, define: (test: Test<Stand>) => void, extra: Extra = {}): void {
@@ -29,14 +29,14 @@ export function onEachDatabase(name: string, define: (test: Test<Stand>) => void
   onServerDatabase(name, define, extra);
 }
 
-/** The second of these alone. */
+/** Declares only the second suite. */
 export function onServerDatabase(name: string, define: (test: Test<Stand>) => void, extra: Extra = {}): void {
   const cluster = process.env.SVC_TEST_DSN;
   if (cluster) declare(`${name} (server)`, define, () => emptyServerDatabase(cluster), extra);
   else console.log(`skip: ${name} (server): SVC_TEST_DSN is not set`);
 }
 
-/** The first of these alone, for what the database makes no difference to. */
+/** Declares only the first suite, for tests that do not depend on the kind of database. */
 export function onEmbeddedDatabase(name: string, define: (test: Test<Stand>) => void, extra: Extra = {}): void {
   declare(`${name} (embedded)`, define, async () => ({ dsn: '', drop: async () => {} }), extra);
 }
@@ -48,7 +48,7 @@ function declare(
   extra: Extra,
 ): void {
   const test = suite<Stand>(name);
-  const undo: (() => Promise<unknown>)[] = []; // what stands is taken down even when the rest could not be set up
+  const undo: (() => Promise<unknown>)[] = []; // what was set up is torn down even when the rest failed
   test.before(async (context) => {
     const { dsn, drop } = await makeDatabase();
     undo.unshift(drop);
@@ -143,9 +143,9 @@ export const callsOf = ({ traces }: Recorded): Span[] =>
   traces.flatMap(({ spans }) => spans.filter(({ kind }) => kind === 'llm'));
 
 /**
- * Everything about the one session that began with this question, once it has so many calls and its rollup, which is read a moment
- * before them, knows of each.
- * @throws when several did
+ * The whole document of the one session that began with this question, once it has that many calls and its rollup, which is read a
+ * moment before them, counts each.
+ * @throws when several sessions began with it
  */
 export const recorded = (service: Service, opening: string, calls: number): Promise<Recorded> =>
   eventually(`${calls} calls in the session that began with "${opening}"`, async () => {

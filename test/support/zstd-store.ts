@@ -1,6 +1,6 @@
-/** How do tests get zstd on a Node that cannot compress it? Frames of raw blocks: valid zstd that saves nothing. */
+/** zstd on a Node that cannot compress it: frames of raw blocks, which are valid zstd that saves nothing. */
 
-/** One frame without checksum and content size, its window 8 MiB unless told (a window descriptor, RFC 8878 section 3.1.1.1.2). */
+/** One frame without checksum and content size, its window 8 MiB by default (a window descriptor, RFC 8878 section 3.1.1.1.2). */
 export function zstdStored(plaintext: Uint8Array, { blockBytes = 131_072, window = 0x68 } = {}): Buffer {
   const pieces: Buffer[] = [Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, window])];
   let at = 0;

@@ -1,4 +1,4 @@
-/** How does a step read? Its blocks as text: calls as JSON, pictures as a note of what they were. */
+/** The blocks of a step as text: calls as JSON, pictures as a note of what they were. */
 import type { ContentBlock } from '../../model/content-block.ts';
 
 /** @param whole false: thinking is left out, and so are the arguments of calls, which are steps of their own */
@@ -21,11 +21,11 @@ const blockText = (block: ContentBlock, whole: boolean): string => {
         ? `[calls ${block.tool_name ?? 'a tool'}] ${JSON.stringify(block.tool_input ?? {})}`
         : `[calls ${block.tool_name ?? 'a tool'}]`;
     case 'tool_result':
-      return [block.is_error === true ? '[error]' : '', block.tool_output ?? '', inside(block.content)]
+      return [block.is_error === true ? '[error]' : '', block.tool_output ?? '', contentText(block.content)]
         .filter((text) => text !== '')
         .join(' ');
     default:
-      return [`[${block.type}]`, block.text ?? '', inside(block.content)].filter((text) => text !== '').join(' ');
+      return [`[${block.type}]`, block.text ?? '', contentText(block.content)].filter((text) => text !== '').join(' ');
   }
 };
 
@@ -36,7 +36,7 @@ const pictureNote = ({ image_base64, image_url, media_type }: ContentBlock): str
 };
 
 /** What a block of an unknown kind holds, without the bytes of pictures. */
-const inside = (content: unknown): string => {
+const contentText = (content: unknown): string => {
   if (content === undefined || content === null) return '';
   if (typeof content === 'string') return content;
   return JSON.stringify(content, (_key, value: unknown) =>

@@ -1,4 +1,4 @@
-/** Which tools do cassettes add? Each is one of its operations, asked by POST with the arguments as they were given. */
+/** The tools of cassettes: each is one of a cassette's operations, called by POST with the arguments as they came. */
 import { aborted } from '../../aborted.ts';
 import type { Installed } from '../../cassette/installed.ts';
 import type { ToolDeclaration } from '../../cassette/tool-declarations.ts';
@@ -10,19 +10,19 @@ const LATE_MS = 30_000;
 const MOST_BYTES = 8 * 1024 * 1024;
 const MOST_ERROR_BYTES = 4096;
 
-/** @throws {Refusal} it could not be asked */
-type Ask = (name: string, request: Request) => Promise<Response>;
+/** @throws {Refusal} the cassette could not be called */
+type SendRequest = (name: string, request: Request) => Promise<Response>;
 
-/** Of those that are in, by their names. @param lateMs until an answer is there whole */
-export const cassetteTools = (installed: readonly Installed[], ask: Ask, lateMs = LATE_MS): McpTool[] =>
+/** The tools of admitted cassettes, by their names. @param lateMs the deadline for a complete response */
+export const cassetteTools = (installed: readonly Installed[], send: SendRequest, lateMs = LATE_MS): McpTool[] =>
   installed
     .filter(({ state }) => state === 'admitted' || state === 'stale')
     .flatMap(({ entry, document }) =>
-      (document?.tools ?? []).map((tool) => cassetteTool(entry.name, tool, ask, lateMs)),
+      (document?.tools ?? []).map((tool) => cassetteTool(entry.name, tool, send, lateMs)),
     )
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 
-const cassetteTool = (cassette: string, tool: ToolDeclaration, ask: Ask, lateMs: number): McpTool => ({
+const cassetteTool = (cassette: string, tool: ToolDeclaration, send: SendRequest, lateMs: number): McpTool => ({
   name: tool.full_name,
   title: tool.title,
   description: tool.description,
@@ -30,31 +30,31 @@ const cassetteTool = (cassette: string, tool: ToolDeclaration, ask: Ask, lateMs:
   outputSchema: tool.outputSchema,
   annotations: tool.annotations,
   async call(args, { signal }) {
-    const late = AbortSignal.timeout(lateMs);
-    const over = AbortSignal.any([signal, late]);
-    const ended = aborted(over);
-    ended.catch(() => {}); // it comes when nobody waits any more
+    const timeout = AbortSignal.timeout(lateMs);
+    const stopSignal = AbortSignal.any([signal, timeout]);
+    const ended = aborted(stopSignal);
+    ended.catch(() => {}); // it may reject when nobody waits any more
     try {
-      return await Promise.race([answerOf(cassette, tool, args, ask, over), ended]);
+      return await Promise.race([resultOf(cassette, tool, args, send, stopSignal), ended]);
     } catch (error) {
-      const why = late.aborted
+      const reason = timeout.aborted
         ? `${cassette} did not answer within ${lateMs / 1000} s`
         : signal.aborted
           ? 'the caller left'
           : error instanceof Refusal
             ? error.message.replace(/^Cannot answer: /, '')
             : `the answer of ${cassette} broke off`;
-      throw new Refusal('cassette-broken', `Cannot call ${tool.full_name}: ${why}`);
+      throw new Refusal('cassette-broken', `Cannot call ${tool.full_name}: ${reason}`);
     }
   },
 });
 
-/** @throws {Refusal} whose message is what it did instead */
-async function answerOf(
+/** @throws {Refusal} its message says what is wrong with the response */
+async function resultOf(
   cassette: string,
   { path }: ToolDeclaration,
   args: Record<string, unknown>,
-  ask: Ask,
+  send: SendRequest,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const request = new Request(`http://cassette${path}`, {
@@ -63,15 +63,15 @@ async function answerOf(
     body: JSON.stringify(args),
     signal,
   });
-  const answered = (how: string) => new Refusal('cassette-broken', `${cassette} answered ${how}`);
-  const response = await ask(cassette, request);
-  if (!response.ok) throw answered(`${response.status}${await saidOf(response)}`);
+  const badResponse = (problem: string) => new Refusal('cassette-broken', `${cassette} answered ${problem}`);
+  const response = await send(cassette, request);
+  if (!response.ok) throw badResponse(`${response.status}${await errorText(response)}`);
   const text = await wholeText(response);
-  if (text === null) throw answered(`with more than ${MOST_BYTES / 1024 / 1024} MiB`);
+  if (text === null) throw badResponse(`with more than ${MOST_BYTES / 1024 / 1024} MiB`);
   const structured = parsed(text);
-  if (structured === undefined) throw answered('with what is no JSON');
+  if (structured === undefined) throw badResponse('with what is no JSON');
   if (typeof structured !== 'object' || structured === null || Array.isArray(structured))
-    throw answered('with JSON that is no object');
+    throw badResponse('with JSON that is no object');
   return { text, structured: structured as Record<string, unknown> };
 }
 
@@ -83,13 +83,13 @@ const parsed = (text: string): unknown => {
   }
 };
 
-/** null: it is longer than it may be. */
+/** null: the body exceeds the limit. */
 async function wholeText(response: Response): Promise<string | null> {
   const { bytes, more } = await firstBytes(response, MOST_BYTES);
   return more ? null : bytes.toString('utf8');
 }
 
-async function saidOf(response: Response): Promise<string> {
+async function errorText(response: Response): Promise<string> {
   const { bytes } = await firstBytes(response, MOST_ERROR_BYTES);
   const text = new TextDecoder().decode(bytes, { stream: true }).trim(); // a character that was cut is left out
   return text === '' ? '' : `: ${text}`;
@@ -101,7 +101,7 @@ async function firstBytes({ body }: Response, most: number): Promise<{ bytes: Bu
   for await (const chunk of body ?? []) {
     chunks.push(chunk);
     length += chunk.byteLength;
-    if (length > most) break; // which cancels the rest
+    if (length > most) break; // cancels the rest
   }
   return { bytes: Buffer.concat(chunks).subarray(0, most), more: length > most };
 }

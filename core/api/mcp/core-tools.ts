@@ -1,4 +1,4 @@
-/** Which tools does the service have itself? Those with which an agent reads its own past, from the whole to the single step. */
+/** The service's own tools, with which an agent reads its recorded past, from the totals to the single step. */
 import type { Database } from '../../db/database.ts';
 import type { TakePlace } from '../../http/payload-reads.ts';
 import { sessionTool } from './svc-session.ts';
@@ -9,7 +9,7 @@ import type { McpTool } from './tool.ts';
 
 type Deps = { execute: Database['execute']; now: () => number; takePlace: TakePlace };
 
-/** @param now milliseconds since 1970. @param takePlace among the readers of payloads */
+/** @param now milliseconds since 1970. @param takePlace takes a slot for payload reads */
 export const coreTools = ({ execute, now, takePlace }: Deps): McpTool[] => [
   sessionsTool({ execute, now }),
   sessionTool({ execute, now }),

@@ -1,4 +1,4 @@
-/** POST /v1/mcp: what was recorded, as tools for agents. (Model Context Protocol, streamable HTTP without sessions.) */
+/** POST /v1/mcp: the records, as tools for agents. (Model Context Protocol, streamable HTTP without sessions.) */
 import { createRoute, z } from '@hono/zod-openapi';
 import { barred, Failure, json, routes } from '../../http/routes.ts';
 import type { Logger } from '../../log.ts';
@@ -7,8 +7,8 @@ import { allTools, type McpTool } from './tool.ts';
 
 const PATH = '/v1/mcp';
 
-/** In the words of the SDK, for the contract. */
-const refused = (message: string) => ({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } });
+/** An example for the contract, in the words of the SDK. */
+const refusalExample = (message: string) => ({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } });
 
 const callMcp = createRoute({
   method: 'post',
@@ -33,19 +33,23 @@ const callMcp = createRoute({
     406: json(
       McpRefusal,
       'The client takes no JSON',
-      refused('Not Acceptable: Client must accept both application/json and text/event-stream'),
+      refusalExample('Not Acceptable: Client must accept both application/json and text/event-stream'),
     ),
-    413: json(McpRefusal, 'Body too large', refused('Payload Too Large: Request body must not exceed 1048576 bytes')),
+    413: json(
+      McpRefusal,
+      'Body too large',
+      refusalExample('Payload Too Large: Request body must not exceed 1048576 bytes'),
+    ),
     415: json(
       McpRefusal,
       'The body is not JSON',
-      refused('Unsupported Media Type: Content-Type must be application/json'),
+      refusalExample('Unsupported Media Type: Content-Type must be application/json'),
     ),
     ...barred,
   },
 });
 
-const notHere = (method: 'get' | 'delete', operationId: string, summary: string) =>
+const unsupported = (method: 'get' | 'delete', operationId: string, summary: string) =>
   createRoute({
     method,
     path: PATH,
@@ -58,12 +62,12 @@ const notHere = (method: 'get' | 'delete', operationId: string, summary: string)
     },
   });
 
-const listenMcp = notHere('get', 'listenMcp', 'Refused, as the protocol permits: this server says nothing unasked');
-const endMcp = notHere('delete', 'endMcp', 'Refused, as the protocol permits: there is no session to end');
+const listenMcp = unsupported('get', 'listenMcp', 'Refused, as the protocol permits: this server says nothing unasked');
+const endMcp = unsupported('delete', 'endMcp', 'Refused, as the protocol permits: there is no session to end');
 
 type Deps = {
   tools: readonly McpTool[];
-  /** Those that joined, looked at for each request. They cannot take the place of `tools`. */
+  /** The tools of cassettes, called for each request. They cannot replace one of `tools`. */
   joined?: () => readonly McpTool[];
   version: string;
   log: Logger;
@@ -71,12 +75,12 @@ type Deps = {
 
 export const mcpApp = ({ tools, joined = () => [], version, log }: Deps) => {
   const app = routes();
-  // The protocol has its own errors for what a route would refuse; GET and DELETE are refused as whatever is not routed.
+  // Plain handlers: the protocol has its own errors for what a route would refuse. GET and DELETE are refused like any unrouted method.
   for (const route of [callMcp, listenMcp, endMcp]) app.openAPIRegistry.registerPath(route);
   return app.post(PATH, async (c) => {
-    const { answerMcp } = await import('./answer.ts'); // many modules, of which a start needs none
-    const parts = { tools: allTools(tools, joined()), version, log, requestId: c.get('requestId') };
-    const answer = await answerMcp(c.req.raw, parts);
-    return c.newResponse(answer.body, answer); // with the headers that were set on the way here
+    const { answerMcp } = await import('./answer.ts'); // many modules that the start does not need
+    const deps = { tools: allTools(tools, joined()), version, log, requestId: c.get('requestId') };
+    const response = await answerMcp(c.req.raw, deps);
+    return c.newResponse(response.body, response); // with the headers that were set on the way here
   });
 };

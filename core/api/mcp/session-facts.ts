@@ -1,4 +1,4 @@
-/** What does an agent have to know of a session to tell whether it is the one? */
+/** The facts of a session by which an agent recognises it. */
 import { z } from 'zod';
 import type { Session } from '../../model/session.ts';
 import { dollars, grouped, minute, oneLine } from './quote.ts';

@@ -1,4 +1,4 @@
-/** svc_session: what was a conversation about? Its facts, and a few lines for each of its turns. */
+/** svc_session: the facts of a conversation, and a few lines for each of its turns. */
 import { z } from 'zod';
 import type { Database, OperationResult } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
@@ -51,7 +51,7 @@ export const sessionTool = ({ execute, now }: Deps) =>
     ].join(' '),
     input: Input,
     output: Output,
-    tell: async ({ session_id, order, limit, cursor }) => {
+    run: async ({ session_id, order, limit, cursor }) => {
       const list = { route: 'svc_session', parameters: { session_id, order } };
       const after = readCursor(list, cursor, Key);
       const session = await execute('readSession', { session_id });
@@ -60,8 +60,8 @@ export const sessionTool = ({ execute, now }: Deps) =>
           'session-unknown',
           'Cannot read the session: there is none with this id; svc_sessions lists them',
         );
-      const question = order === 'oldest' ? 'sessionTraces' : 'listTraces';
-      const { traces, next } = await execute(question, { session_id, after, limit });
+      const operation = order === 'oldest' ? 'sessionTraces' : 'listTraces';
+      const { traces, next } = await execute(operation, { session_id, after, limit });
       const tools = await execute('toolsOfTraces', {
         trace_ids: traces.filter(({ tool_calls }) => tool_calls > 0).map(({ trace_id }) => trace_id),
         most: MOST_TOOLS,

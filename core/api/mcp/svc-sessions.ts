@@ -1,4 +1,4 @@
-/** svc_sessions: which recorded conversation was it? Those seen last come first. */
+/** svc_sessions: finds recorded conversations; those seen last come first. */
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
@@ -48,8 +48,8 @@ export const sessionsTool = ({ execute, now }: { execute: Database['execute']; n
     ].join(' '),
     input: Input,
     output: Output,
-    tell: async ({ limit, cursor, harness, ...given }) => {
-      const query = readFilter('svc_sessions', BrowseQuery, { ...given, harness_id: harness });
+    run: async ({ limit, cursor, harness, ...criteria }) => {
+      const query = readFilter('svc_sessions', BrowseQuery, { ...criteria, harness_id: harness });
       const { sort, direction, limit: _, cursor: __, ...filter } = query;
       const list = { route: 'svc_sessions', parameters: { filter: JSON.stringify(filter) } };
       const after = readCursor(list, cursor, Key);

@@ -1,4 +1,4 @@
-/** svc_stats: what does it come to? The totals of GET /v1/stats. */
+/** svc_stats: the totals of GET /v1/stats. */
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { Stats, StatsQuery } from '../../model/stats.ts';
@@ -18,7 +18,7 @@ const Input = z.strictObject({
   until: z.string().optional().describe('as since; before that'),
 });
 
-const MOST_MODELS = 50; // clients make their names up
+const MOST_MODELS = 50; // clients choose the names, so there may be any number
 
 const Totals = Stats.extend({
   unpriced_models: z.array(z.string()).max(MOST_MODELS).describe('the first models that have no price'),
@@ -35,15 +35,15 @@ export const statsTool = ({ execute }: { execute: Database['execute'] }) =>
     ].join(' '),
     input: Input,
     output: Totals,
-    tell: async (input) => {
+    run: async (input) => {
       const stats = await execute('readStats', readFilter('svc_stats', StatsQuery, input));
       const unpriced_models = stats.unpriced_models.slice(0, MOST_MODELS).map((model) => oneLine(model, 100));
       const totals = { ...stats, unpriced_models };
-      return { text: told(totals), structured: totals };
+      return { text: statsText(totals), structured: totals };
     },
   });
 
-const told = (stats: Stats): string =>
+const statsText = (stats: Stats): string =>
   [
     `${grouped(stats.session_count)} sessions, ${grouped(stats.completed_count)} of them completed`,
     `${grouped(stats.turn_count)} messages, ${grouped(stats.root_count)} of which began a conversation`,

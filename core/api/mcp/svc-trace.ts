@@ -1,4 +1,4 @@
-/** svc_trace: what happened in a turn? Its steps in their order, each cut to size, or one of them whole. */
+/** svc_trace: the steps of a turn in their order, each cut to size, or one of them whole. */
 import { z } from 'zod';
 import type { Database, OperationArgs } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
@@ -70,7 +70,7 @@ const STEPS = 50;
 
 type Deps = { execute: Database['execute']; takePlace: TakePlace };
 
-/** @param takePlace among the readers of payloads: there is none left for a while when too many read at once */
+/** @param takePlace takes a slot for payload reads; throws when too many read at once */
 export const traceTool = ({ execute, takePlace }: Deps) =>
   coreTool({
     name: 'svc_trace',
@@ -83,7 +83,7 @@ export const traceTool = ({ execute, takePlace }: Deps) =>
     ].join(' '),
     input: Input,
     output: Output,
-    tell: async ({ trace_id, detail, span_id, cursor }, { signal }) => {
+    run: async ({ trace_id, detail, span_id, cursor }, { signal }) => {
       const list = { route: 'svc_trace', parameters: { trace_id, detail } };
       const after = readCursor(list, cursor, Key);
       const trace = await execute('readTrace', { trace_id });
@@ -91,7 +91,7 @@ export const traceTool = ({ execute, takePlace }: Deps) =>
         throw new Refusal('trace-unknown', 'Cannot read the trace: there is none with this id; svc_session lists them');
       const facts = factsOf(trace);
       const head = headLines(trace);
-      const leave = takePlace();
+      const release = takePlace();
       try {
         if (span_id !== undefined) {
           const step = stepOf(await spanOf(execute, trace_id, span_id), 'one');
@@ -105,35 +105,41 @@ export const traceTool = ({ execute, takePlace }: Deps) =>
           structured: { ...facts, steps, ...(next_cursor === undefined ? {} : { next_cursor }) },
         };
       } finally {
-        leave();
+        release();
       }
     },
   });
 
 type SpanKey = NonNullable<OperationArgs<'spansOf'>['after']>;
-type Wanted = { trace_id: string; after: SpanKey | null; detail: 'brief' | 'full'; used: number; signal: AbortSignal };
+type PageRequest = {
+  trace_id: string;
+  after: SpanKey | null;
+  detail: 'brief' | 'full';
+  used: number;
+  signal: AbortSignal;
+};
 
-/** As many steps as fit; `next` is the place after which the page to come begins. */
-async function page(execute: Database['execute'], { trace_id, after, detail, used, signal }: Wanted) {
-  const seen: { key: SpanKey; step: Step }[] = [];
+/** As many steps as fit; `next` is the key after which the next page begins. */
+async function page(execute: Database['execute'], { trace_id, after, detail, used, signal }: PageRequest) {
+  const collected: { key: SpanKey; step: Step }[] = [];
   let from = after;
   for (let size = used; size < MOST_CHARACTERS && !signal.aborted; ) {
     const { spans, next } = await execute('spansOf', { of: { trace_id }, after: from, limit: STEPS, payload: 'full' });
     for (const { span, trace_started_at } of spans) {
       const step = stepOf(span, detail);
       size += JSON.stringify(step).length;
-      seen.push({ key: { started_at: trace_started_at, trace_id, seq: span.seq, span_id: span.span_id }, step });
+      collected.push({ key: { started_at: trace_started_at, trace_id, seq: span.seq, span_id: span.span_id }, step });
     }
     from = next;
     if (next === null) break;
   }
   const steps = fitting(
-    seen.map(({ step }) => step),
+    collected.map(({ step }) => step),
     stepLines,
     used,
   );
-  const cut = steps.length < seen.length || from !== null;
-  return { steps, next: cut ? (seen[steps.length - 1]?.key ?? null) : null };
+  const cut = steps.length < collected.length || from !== null;
+  return { steps, next: cut ? (collected[steps.length - 1]?.key ?? null) : null };
 }
 
 async function spanOf(execute: Database['execute'], trace_id: string, span_id: string): Promise<Span> {
@@ -152,7 +158,7 @@ const factsOf = (trace: Trace) => ({
   step_count: trace.span_count,
 });
 
-/** What was put in may have half of the room, and all that the answer leaves of it. */
+/** The input gets half of the limit, and what the output leaves of the other half. */
 function stepOf(span: Span, detail: keyof typeof MOST): Step {
   const most = MOST[detail];
   const whole = detail !== 'brief' || span.kind === 'tool';

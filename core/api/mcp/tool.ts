@@ -1,24 +1,24 @@
-/** What is a tool? A promise that an agent reads, and what happens when the agent takes it up. */
+/** Tools of the MCP server: the declaration that an agent reads, and the function that a call runs. */
 import { z } from 'zod';
 import { Refusal } from '../../errors.ts';
 
 type JsonSchema = { type: 'object'; [keyword: string]: unknown };
 
-/** Who asks: `signal` tells that he has left. */
+/** The caller of a tool; `signal` aborts when it has left. */
 export type Caller = { signal: AbortSignal };
 
-/** The same twice: to be read, and to be worked with. `structured` is what `outputSchema` says. */
+/** One result in two forms: text to read, and data to work with. `structured` conforms to `outputSchema`. */
 export type ToolOutput = { text: string; structured: Record<string, unknown> };
 
 export type McpTool = {
-  /** At most 64 of `A-Z a-z 0-9 _ -`: more than that some models refuse. `svc_` is ours. */
+  /** At most 64 of `A-Z a-z 0-9 _ -`: some models refuse anything else. The prefix `svc_` is reserved for the service. */
   name: string;
   title: string;
   description: string;
   inputSchema: JsonSchema;
   outputSchema?: JsonSchema;
   annotations: { readOnlyHint?: boolean; destructiveHint?: boolean; idempotentHint?: boolean; openWorldHint?: boolean };
-  /** @throws {Refusal} whose message the agent is told */
+  /** @throws {Refusal} its message is sent to the agent */
   call(args: Record<string, unknown>, caller: Caller): Promise<ToolOutput>;
 };
 
@@ -28,7 +28,7 @@ type CoreTool<Input extends z.ZodObject, Output extends z.ZodObject> = Pick<
 > & {
   input: Input;
   output: Output;
-  tell(input: z.infer<Input>, caller: Caller): Promise<{ text: string; structured: z.infer<Output> }>;
+  run(input: z.infer<Input>, caller: Caller): Promise<{ text: string; structured: z.infer<Output> }>;
 };
 
 /** A tool that reads what was recorded. An argument that is null or empty counts as absent; one that does not exist is refused. */
@@ -38,7 +38,7 @@ export const coreTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
   description,
   input,
   output,
-  tell,
+  run: tell,
 }: CoreTool<Input, Output>): McpTool => ({
   name,
   title,
@@ -47,14 +47,14 @@ export const coreTool = <Input extends z.ZodObject, Output extends z.ZodObject>(
   outputSchema: jsonSchema(output, 'output'),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   call(args, caller) {
-    const given = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null && value !== ''));
-    const read = input.safeParse(given);
-    if (!read.success) throw new Refusal('bad-request', `Cannot call ${name}: ${wrong(read.error, input)}`);
-    return tell(read.data, caller);
+    const present = Object.fromEntries(Object.entries(args).filter(([, value]) => value !== null && value !== ''));
+    const parsed = input.safeParse(present);
+    if (!parsed.success) throw new Refusal('bad-request', `Cannot call ${name}: ${problemText(parsed.error, input)}`);
+    return tell(parsed.data, caller);
   },
 });
 
-const wrong = ({ issues }: z.ZodError, input: z.ZodObject): string => {
+const problemText = ({ issues }: z.ZodError, input: z.ZodObject): string => {
   const [issue] = issues;
   if (issue?.code === 'unrecognized_keys')
     return `it has no argument "${issue.keys[0]?.slice(0, 64)}", only ${Object.keys(input.shape).join(', ')}`;
@@ -62,7 +62,7 @@ const wrong = ({ issues }: z.ZodError, input: z.ZodObject): string => {
   return `${where ? `"${where}": ` : ''}${issue?.message ?? 'the arguments are invalid'}`;
 };
 
-/** As small as it can be: an agent holds it in mind all the time. Any dialect reads it, so it names none. */
+/** As small as possible, since it is always in an agent's context. It is valid in any dialect, so `$schema` is left out. */
 const jsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): JsonSchema => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
@@ -76,13 +76,13 @@ const jsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): JsonSchema => 
   return { ...rest, type: 'object' };
 };
 
-/** Under which names a tool is found: its own, and with a dot as joiner, as other services of this kind have it. */
+/** Finds a tool by its name, or by the name with a dot for the underscore, as similar services have it. */
 export const toolNamed = (tools: readonly McpTool[], name: string): McpTool | undefined =>
   tools.find((tool) => tool.name === name) ?? tools.find((tool) => tool.name === name.replace('.', '_'));
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Ours and those that joined. A joined one can neither take a name that is taken nor one of ours. */
+/** The service's tools and those of cassettes. One of a cassette can have neither a name that exists nor one with the service's prefix. */
 export function allTools(core: readonly McpTool[], joined: readonly McpTool[]): McpTool[] {
   const tools = [...core];
   for (const tool of joined)

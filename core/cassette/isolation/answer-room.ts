@@ -1,54 +1,55 @@
-/** How much may answers hold that a cassette's process has not taken yet? What runs is counted in advance: nobody knows what it will give. */
+/** Memory limit for database results that a cassette's process has not read yet. A running statement counts at the largest size that its
+ *  result may have, since nobody knows the size in advance. */
 import { leftBehind } from '../../collect-garbage.ts';
 
 export type AnswerRoom = {
-  /** When there is some for another statement. */
+  /** Settles when there is room for another statement. */
   reserve(): Promise<Reserved>;
 };
 
 export type Reserved = {
-  /** It has given this, which is held until it is freed. */
+  /** Counts this result instead of the reservation, until it is freed. */
   holds(texts: readonly string[]): void;
   free(): void;
 };
 
-/** Characters. */
+/** Limit for all results together, in characters. */
 const MOST = 64 * 1024 * 1024;
-/** Of a statement that runs, whose answer may be as large as all of it. */
+/** Characters reserved for a running statement: the most that its result may have. */
 const IN_ADVANCE = 32 * 1024 * 1024;
 
-/** Of large statements and answers that are over. Each time the loop stands still for some 40 ms. */
+/** Collects the garbage of large statements and results that are over. Each time it blocks the event loop for some 40 ms. */
 export const leave = leftBehind({ large: 1024 * 1024, enough: 32 * 1024 * 1024, afterMs: 2_000 });
 
 export function openAnswerRoom(): AnswerRoom {
-  let taken = 0;
+  let usedChars = 0;
   let waiting: (() => void)[] = [];
   const wake = () => {
     const woken = waiting;
     waiting = [];
-    for (const one of woken) one();
+    for (const resume of woken) resume();
   };
 
   return {
     async reserve() {
-      while (taken + IN_ADVANCE > MOST) await new Promise<void>((resolve) => waiting.push(resolve));
-      let own = IN_ADVANCE;
-      taken += own;
-      const becomes = (chars: number) => {
-        taken += chars - own;
-        own = chars;
+      while (usedChars + IN_ADVANCE > MOST) await new Promise<void>((resolve) => waiting.push(resolve));
+      let reservedChars = IN_ADVANCE;
+      usedChars += reservedChars;
+      const resize = (chars: number) => {
+        usedChars += chars - reservedChars;
+        reservedChars = chars;
         wake();
       };
-      let held = 0;
+      let heldChars = 0;
       return {
         holds(texts) {
-          held = texts.reduce((sum, text) => sum + text.length, 0);
-          becomes(held);
+          heldChars = texts.reduce((sum, text) => sum + text.length, 0);
+          resize(heldChars);
         },
         free() {
-          becomes(0);
-          if (held > 0) leave(held);
-          held = 0;
+          resize(0);
+          if (heldChars > 0) leave(heldChars);
+          heldChars = 0;
         },
       };
     },

@@ -1,4 +1,4 @@
-/** How does a body go from Web streams to Node's and back? At the reader's pace, and an end on either side ends the other. */
+/** Bodies between Web streams and Node's streams: read at the reader's pace, and an end on either side ends the other. */
 import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:http2';
 
 import type { Readable } from 'node:stream';
@@ -10,11 +10,11 @@ const AHEAD_BYTES = 65_536;
 type BodyEvents = { whole: () => boolean; broken: () => unknown; unwanted: () => void; gone?: AbortSignal };
 
 /**
- * What the other side sends, as a Web stream.
- * @param whole at its end: whether that was all
- * @param broken what its reader is told when the other side goes before the end; may take a moment to be known
- * @param unwanted its reader wants no more of it
- * @param gone aborts when its reader has left: it is broken at once
+ * The body that the other side sends, as a Web stream.
+ * @param whole called at the end: whether all of the body came
+ * @param broken gives the reader's error when the other side goes before the end; may be a promise
+ * @param unwanted called when the reader cancels
+ * @param gone aborts when the reader has left: the stream fails at once
  */
 export function bodyOf(stream: Readable, { whole, broken, unwanted, gone }: BodyEvents): ReadableStream<Uint8Array> {
   let over = false;
@@ -58,8 +58,8 @@ export function bodyOf(stream: Readable, { whole, broken, unwanted, gone }: Body
 }
 
 /**
- * Whether all of a body came: said in a trailer, since the end of a stream that was broken off looks like any other. Asked for
- * before anything can have come.
+ * Whether all of a body came: a trailer tells it, since a stream that broke off ends like any other. Call it before anything can
+ * have been received.
  */
 export function wholeness(stream: Http2Stream): () => boolean {
   let whole = false;
@@ -71,18 +71,18 @@ export function wholeness(stream: Http2Stream): () => boolean {
 
 /**
  * Sends a body to the end, or until the other side has gone, which cancels its source. The stream waits for trailers.
- * @param idleMs so long may the reader take nothing of what is there for it
+ * @param idleMs how long the reader may take nothing of what waits for it
  * @throws what the source throws, or that nobody reads
  */
 export async function sendBody(body: ReadableStream<Uint8Array>, stream: Http2Stream, idleMs?: number): Promise<void> {
   const reader = body.getReader();
   const gone = new AbortController();
-  const leave = () => {
+  const cancelSource = () => {
     gone.abort();
     reader.cancel().catch(() => {});
   };
-  if (stream.closed) leave();
-  stream.once('close', leave);
+  if (stream.closed) cancelSource();
+  stream.once('close', cancelSource);
   try {
     while (!gone.signal.aborted) {
       const { done, value } = await reader.read();
@@ -95,21 +95,21 @@ export async function sendBody(body: ReadableStream<Uint8Array>, stream: Http2St
       if (!stream.write(value)) await drained(stream, gone.signal, idleMs);
     }
   } catch (error) {
-    leave();
+    cancelSource();
     throw error;
   } finally {
-    stream.off('close', leave);
+    stream.off('close', cancelSource);
   }
 }
 
 /**
- * When there is room again, or nobody who would make it.
- * @throws {Error} there was none for so long: the reader takes nothing
+ * Settles when the stream can be written again, or its reader has gone.
+ * @throws {Error} the reader took nothing for `idleMs`
  */
 export const drained = (stream: Http2Stream, gone: AbortSignal, idleMs?: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const settle = () => {
-      clearTimeout(late);
+      clearTimeout(timeout);
       stream.off('drain', go);
       gone.removeEventListener('abort', go);
     };
@@ -117,7 +117,7 @@ export const drained = (stream: Http2Stream, gone: AbortSignal, idleMs?: number)
       settle();
       resolve();
     };
-    const late =
+    const timeout =
       idleMs === undefined
         ? undefined
         : setTimeout(() => {
@@ -141,7 +141,7 @@ export function textOf(stream: Http2Stream, limit: number): Promise<string> {
         return;
       }
       chunks.length = 0;
-      reject(new RangeError(`it is longer than ${limit} bytes`)); // the rest is read and thrown away
+      reject(new RangeError(`it is longer than ${limit} bytes`)); // the rest is read and discarded
     });
     stream.once('end', () => {
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) resolve(Buffer.concat(chunks).toString());
@@ -152,7 +152,7 @@ export function textOf(stream: Http2Stream, limit: number): Promise<string> {
   });
 }
 
-/** Headers that belong to one connection, which HTTP/2 refuses. */
+/** Headers of one connection, which HTTP/2 refuses. */
 const CONNECTION = [
   'connection',
   'keep-alive',
@@ -163,17 +163,17 @@ const CONNECTION = [
   'te',
 ];
 
-/** As HTTP/2 wants them: without those of a connection and without `svc-…` ones, which we tell each other; cookies apart. */
+/** Headers for HTTP/2: without those of a connection and without `svc-…` ones, which both ends use themselves; cookies one by one. */
 export function headersOf(headers: Headers): Record<string, string | string[]> {
-  const kept: Record<string, string | string[]> = {};
+  const forwarded: Record<string, string | string[]> = {};
   for (const [name, value] of headers) {
-    if (!CONNECTION.includes(name) && !name.startsWith('svc-') && name !== 'set-cookie') kept[name] = value;
+    if (!CONNECTION.includes(name) && !name.startsWith('svc-') && name !== 'set-cookie') forwarded[name] = value;
   }
   const cookies = headers.getSetCookie();
-  return cookies.length === 0 ? kept : { ...kept, 'set-cookie': cookies };
+  return cookies.length === 0 ? forwarded : { ...forwarded, 'set-cookie': cookies };
 }
 
-/** And back, name by name. */
+/** The reverse: pairs of names and values. */
 export function* pairsOf(
   received: Record<string, string | string[] | undefined>,
 ): Generator<[name: string, value: string]> {

@@ -1,4 +1,4 @@
-/** How does a cassette's process get at its bindings? It asks over a channel of its own, and is answered only what it was handed. */
+/** Serves a cassette's process its bindings, over a channel of their own: the process can use only what it was handed. */
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { parseJson } from '../../parse-json.ts';
@@ -12,21 +12,21 @@ import { openStreams } from './leave.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 import { openRowAnswers, type RowAnswers } from './row-answers.ts';
 
-/** From now on, what it asks for is answered out of these. */
+/** Sets the bindings with which the process's requests are served from now on. */
 export type Hand = (handed: Handed) => void;
 
-type Asked = IncomingHttpHeaders & { ':path'?: string | undefined; ':method'?: string | undefined };
+type RequestHeaders = IncomingHttpHeaders & { ':path'?: string | undefined; ':method'?: string | undefined };
 
-/** Requests to the read API under way, until their answers have been taken. */
+/** Limit of concurrent requests to the read API; one counts until its response has been read. */
 const CORE_AT_ONCE = 32;
-/** So long may an answer be there without anything of it being taken. */
+/** How long a response may wait without anything of it being read. */
 const IDLE_MS = 60_000;
 const LOG_LINE_CHARS = 20_000;
 
 type Options = {
-  /** Bounds what it logs, together with what it prints. */
+  /** Limits what it logs, together with what it prints. */
   gate: Gate;
-  progressed(told: Progress): void;
+  progressed(progress: Progress): void;
   idleMs?: number;
 };
 
@@ -36,20 +36,20 @@ export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS 
   let handed: Handed | undefined;
   const server = createServer({ ...CHANNEL, settings: { ...CHANNEL.settings, maxConcurrentStreams: 256 } });
   server.on('session', (session) => session.on('error', () => session.destroy()));
-  const answers: Answers = { rows: openRowAnswers({ idleMs, told }), core: openSemaphore(CORE_AT_ONCE), idleMs };
+  const answers: Answers = { rows: openRowAnswers({ idleMs, errorBody }), core: openSemaphore(CORE_AT_ONCE), idleMs };
   let logs = false;
   const streams = openStreams();
   server.on('stream', (stream, headers) => {
-    stream.on('error', () => {}); // it has left
+    stream.on('error', () => {}); // the process has cancelled it
     streams.add(stream);
     const path = headers[':path'];
     if (path === '/log' && handed && !logs) {
       logs = true;
       readLog(stream, handed.LOG, gate);
     } else if (path === '/progress' && handed) {
-      const told = progressIn(headers);
-      if (told) progressed(told);
-      stream.respond({ ':status': told ? 204 : 400 }, { endStream: true });
+      const progress = progressIn(headers);
+      if (progress) progressed(progress);
+      stream.respond({ ':status': progress ? 204 : 400 }, { endStream: true });
     } else if (path === '/leave') streams.leave(stream, headers);
     else answer(stream, headers, handed, answers).catch((error) => refuse(stream, error));
   });
@@ -61,7 +61,7 @@ export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS 
 
 async function answer(
   stream: ServerHttp2Stream,
-  headers: Asked,
+  headers: RequestHeaders,
   handed: Handed | undefined,
   { rows, core, idleMs }: Answers,
 ): Promise<void> {
@@ -70,14 +70,14 @@ async function answer(
   if (path === '/stream' && handed?.DB) return rows.stream(stream, handed.DB);
   if (path.startsWith('/core/') && handed?.CORE) {
     await core.acquire();
-    return askCore(stream, headers, { path: path.slice(5), core: handed.CORE, idleMs }).finally(core.release);
+    return forwardToCore(stream, headers, { path: path.slice(5), core: handed.CORE, idleMs }).finally(core.release);
   }
   throw new Error('Cannot use a binding that was not granted');
 }
 
-async function askCore(
+async function forwardToCore(
   stream: ServerHttp2Stream,
-  headers: Asked,
+  headers: RequestHeaders,
   { path, core, idleMs }: { path: string; core: NonNullable<Handed['CORE']>; idleMs: number },
 ): Promise<void> {
   if (stream.closed) return;
@@ -111,7 +111,7 @@ async function askCore(
   answered = true;
 }
 
-function progressIn(headers: Asked): Progress | null {
+function progressIn(headers: RequestHeaders): Progress | null {
   try {
     return progressOf(JSON.parse(`${headers['svc-progress']}`));
   } catch {
@@ -121,7 +121,7 @@ function progressIn(headers: Asked): Progress | null {
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
-/** Its lines, as long as it has some, at the pace of what it prints. */
+/** Reads its log lines until their end, under the same limits as its output. */
 function readLog(stream: ServerHttp2Stream, log: Log, gate: Gate): void {
   stream.respond({ ':status': 200 });
   const limits = { ...OUTPUT_LIMITS, lineChars: LOG_LINE_CHARS };
@@ -143,8 +143,8 @@ function logLine(line: string, log: Log): void {
   }
 }
 
-/** What of an error the cassette learns: of a statement PostgreSQL's own words, which is the contract of `DB`. */
-function told(error: unknown): object {
+/** An error as the cassette gets it: for a statement with PostgreSQL's own message, as the contract of `DB` promises. */
+function errorBody(error: unknown): object {
   if (!(error instanceof Error)) return { name: 'Error', message: 'Cannot answer' };
   const { name, message, sqlstate, transient } = error as Error & { sqlstate?: unknown; transient?: unknown };
   return { name, message, ...(typeof sqlstate === 'string' ? { sqlstate, transient: transient === true } : {}) };
@@ -157,6 +157,6 @@ function refuse(stream: ServerHttp2Stream, error: unknown): void {
     return;
   }
   stream.respond({ ':status': 500, 'svc-broken': 'threw' });
-  stream.end(JSON.stringify(told(error)));
-  stream.close(constants.NGHTTP2_NO_ERROR); // when that is sent: it reads no more
+  stream.end(JSON.stringify(errorBody(error)));
+  stream.close(constants.NGHTTP2_NO_ERROR); // after that is sent: the rest of the request is not read
 }

@@ -1,4 +1,4 @@
-/** How is a cassette's process asked? HTTP/2 over a socket that only it and we hold: no path, no port, no secret to keep. */
+/** The client of a cassette's process: HTTP/2 over a socket that only the two processes hold. No path, no port, no secret to keep. */
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -15,8 +15,8 @@ import { leave } from './leave.ts';
 import { responseHead, UnusableHead } from './response-head.ts';
 
 /**
- * What both ends agree on; twin of child/limits.mjs. A stream is read so far ahead and no further, and one that nobody reads
- * keeps no other from being read. A header block ends at 64 KiB.
+ * Settings that both ends share; twin of child/limits.mjs. Each stream is read ahead up to a limit, so that one that nobody reads
+ * does not block the others. A header block has at most 64 KiB.
  */
 export const CHANNEL = {
   settings: { enablePush: false, initialWindowSize: 262_144, maxHeaderListSize: 65_536 },
@@ -24,17 +24,17 @@ export const CHANNEL = {
   maxHeaderListPairs: 512,
 };
 
-/** `handed` and the end of its work are told by name; `scheduled` stops when the signal says so. */
+/** Requests to the cassette's process, by name. A run of `scheduled` is stopped by its signal. */
 export type Channel = {
   hello(): Promise<unknown>;
   hand(handed: { config: object; db: boolean; core: boolean }): Promise<void>;
   fetch(request: Request): Promise<Response>;
   scheduled(event: { scheduled_at: number; signal: AbortSignal }): Promise<void>;
-  /** Settles when nothing is under way any more. */
-  rest(): Promise<void>;
-  /** How long its event loop took to answer, in milliseconds. */
+  /** Settles when nothing is under way. */
+  drain(): Promise<void>;
+  /** How long its event loop took to reply, in milliseconds. */
   beat(): Promise<number>;
-  /** Everything under way breaks. */
+  /** Breaks off everything under way. */
   close(): void;
 };
 
@@ -42,33 +42,33 @@ const ANSWER_BYTES = 8_388_608;
 
 type Options = {
   name: string;
-  /** Asked when the channel has closed: why, `it ended with code 7`. */
+  /** Called when the channel has closed: the reason, such as `it ended with code 7`. */
   ended: () => Promise<string>;
 };
 
 export function openChannel(socket: Socket, { name, ended }: Options): Channel {
   const session = connect('http://cassette', { ...CHANNEL, createConnection: () => socket });
-  session.on('error', () => session.destroy()); // its end tells those who wait
-  const because = (why: string) => new CassetteDown('broken', `Cannot ask "${name}": ${why}`);
+  session.on('error', () => session.destroy()); // closing it fails all pending requests
+  const cassetteDown = (why: string) => new CassetteDown('broken', `Cannot ask "${name}": ${why}`);
   const down: Down = async (why) => {
-    if (why !== undefined) return because(why);
-    await new Promise(setImmediate); // the end of a stream comes before that of its session
-    return because(session.destroyed || session.closed ? await ended() : 'it broke off over this request');
+    if (why !== undefined) return cassetteDown(why);
+    await new Promise(setImmediate); // a stream closes before its session does
+    return cassetteDown(session.destroyed || session.closed ? await ended() : 'it broke off over this request');
   };
 
-  const tell = async (ask: string, body?: object): Promise<unknown> => {
-    const stream = await open(session, { ':method': 'POST', 'svc-ask': ask }, down);
+  const send = async (operation: string, body?: object): Promise<unknown> => {
+    const stream = await open(session, { ':method': 'POST', 'svc-ask': operation }, down);
     stream.end(body === undefined ? undefined : JSON.stringify(body));
     return answerOf(stream, down);
   };
 
-  /** Answers that it has given, but whose reader is not at their end. */
+  /** Responses that have begun but are not read to their end. */
   const unread = new Set<Promise<void>>();
 
   return {
-    hello: () => tell('hello'),
+    hello: () => send('hello'),
     async hand(handed) {
-      await tell('handed', handed);
+      await send('handed', handed);
     },
     async fetch(request) {
       const { response, over } = await exchange(session, request, down);
@@ -78,8 +78,8 @@ export function openChannel(socket: Socket, { name, ended }: Options): Channel {
     },
     async scheduled({ scheduled_at, signal }) {
       signal.throwIfAborted();
-      const asked = { ':method': 'POST', 'svc-ask': 'scheduled', 'svc-scheduled-at': `${scheduled_at}` };
-      const stream = await open(session, asked, down);
+      const headers = { ':method': 'POST', 'svc-ask': 'scheduled', 'svc-scheduled-at': `${scheduled_at}` };
+      const stream = await open(session, headers, down);
       const stop = () => stream.end();
       signal.addEventListener('abort', stop, { once: true });
       try {
@@ -90,14 +90,14 @@ export function openChannel(socket: Socket, { name, ended }: Options): Channel {
         stream.end();
       }
     },
-    async rest() {
-      await tell('close');
+    async drain() {
+      await send('close');
       while (unread.size > 0) await Promise.race(unread);
     },
     beat: () =>
       new Promise((resolve, reject) => {
-        if (session.destroyed || session.closed) return reject(because('its channel is closed'));
-        session.ping((error, ms) => (error ? reject(because('its channel closed')) : resolve(ms)));
+        if (session.destroyed || session.closed) return reject(cassetteDown('its channel is closed'));
+        session.ping((error, ms) => (error ? reject(cassetteDown('its channel closed')) : resolve(ms)));
       }),
     close: () => session.destroy(),
   };
@@ -113,14 +113,14 @@ async function open(
 ): Promise<ClientHttp2Stream> {
   try {
     const stream = session.request(headers, options);
-    stream.on('error', () => {}); // told by its close
+    stream.on('error', () => {}); // handled on 'close'
     return stream;
   } catch {
-    throw await down(); // it is closed, or closes
+    throw await down(); // the session is closed or closing
   }
 }
 
-/** The head of an answer, or that there will be none. */
+/** The head of the response. @throws {CassetteDown} there will be none */
 const headOf = (stream: ClientHttp2Stream, down: Down): Promise<IncomingHttpHeaders> =>
   new Promise((resolve, reject) => {
     stream.once('response', (headers) => {
@@ -141,7 +141,7 @@ const BROKE: Record<string, string> = {
 
 async function answerOf(stream: ClientHttp2Stream, down: Down): Promise<unknown> {
   const text = textOf(stream, ANSWER_BYTES);
-  text.catch(() => {}); // the head failed first
+  text.catch(() => {}); // then the head has failed as well
   await headOf(stream, down);
   try {
     return JSON.parse(await text);
@@ -160,9 +160,17 @@ async function exchange(
   signal.throwIfAborted();
   const url = new URL(request.url);
   const path = `${url.pathname}${url.search}`;
-  const asked = { ':method': method, ':scheme': url.protocol.slice(0, -1), ':authority': url.host, ':path': path };
-  const sent = { ...headersOf(request.headers), ...asked, 'svc-ask': 'fetch' };
-  const stream = await open(session, sent, down, { endStream: body === null, waitForTrailers: body !== null });
+  const pseudoHeaders = {
+    ':method': method,
+    ':scheme': url.protocol.slice(0, -1),
+    ':authority': url.host,
+    ':path': path,
+  };
+  const requestHeaders = { ...headersOf(request.headers), ...pseudoHeaders, 'svc-ask': 'fetch' };
+  const stream = await open(session, requestHeaders, down, {
+    endStream: body === null,
+    waitForTrailers: body !== null,
+  });
   const whole = wholeness(stream);
   const giveUp = () => leave(session, stream, { 'svc-ask': 'leave' });
   signal.addEventListener('abort', giveUp, { once: true });
@@ -170,7 +178,7 @@ async function exchange(
   if (body !== null) {
     sendBody(body, stream).catch(giveUp);
     stream.once('end', () => {
-      if (!stream.writableFinished) giveUp(); // answered in full: it wants no more of the body
+      if (!stream.writableFinished) giveUp(); // the response is complete: the rest of the body is not needed
     });
   }
   try {

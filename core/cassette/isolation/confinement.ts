@@ -1,4 +1,4 @@
-/** What keeps a cassette's process from the rest of the machine? The most that this system allows, found by trying it once. */
+/** Confinement of a cassette's process: the strongest that this system allows, found by trying it once. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -7,19 +7,19 @@ import type { Confinement } from '../running.ts';
 import { loadedLibraries } from './loaded-libraries.ts';
 
 /**
- * `jail`: namespaces of its own (users, processes, network, mounts) with a root that holds Node and its folder, and nothing
- * else; `namespaces`: without that root; `limits`: bounded memory; `permissions`: what Node itself refuses.
+ * Levels of confinement. `jail`: namespaces of its own (users, processes, network, mounts) with a root that holds Node and its folder,
+ * and nothing else; `namespaces`: without that root; `limits`: bounded memory; `permissions`: what Node itself refuses.
  */
 export type Wall = 'jail' | 'namespaces' | 'limits' | 'permissions';
 
 type Wanted = Ground & {
   network: boolean;
-  /** An empty folder, where the jail's root is mounted; nobody else sees that mount. */
+  /** An empty folder, where the jail's root is mounted; no other process sees that mount. */
   root: string;
-  /** What it may read, in the jail and by Node's permissions. */
+  /** The paths that it may read, in the jail and by Node's permissions. */
   readable: readonly string[];
   memory_mb: number;
-  /** Node's arguments: the file to run and what it is told. */
+  /** Node's arguments: the file to run and its arguments. */
   run: readonly string[];
 };
 
@@ -27,24 +27,24 @@ export type Command = { file: string; args: string[]; env: Record<string, string
 
 const PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 const PROBE_MS = 10_000;
-/** For buffers and what else lies beside JavaScript's heap. */
+/** Memory for buffers and all else outside of JavaScript's heap. */
 const BESIDE_HEAP_MB = 128;
 
-/** When processors are short, whoever is recorded comes first: so much is added to the niceness of the service. */
+/** Added to the niceness of the service: when processors are short, the calls that are recorded come first. */
 export const BELOW_SERVICE = 5;
 
 /**
- * Behind the service when processors are short: Linux weighs whole sessions against each other first (`autogroup`), then processes.
- * No cores, few files; `-d` counts what was made writable, not what was reserved, so V8's large reservations pass.
+ * Runs with a lower priority than the service: Linux weighs whole sessions against each other first (`autogroup`), then processes.
+ * No core dumps, few files; `-d` counts what was made writable, not what was reserved, so that V8's large reservations pass.
  */
 const LIMITED = `
 { echo 5 > /proc/self/autogroup; } 2>/dev/null
 ulimit -c 0; ulimit -n 1024; ulimit -d "$1" || exit 1; shift; exec nice -n ${BELOW_SERVICE} "$@"`;
 
 /**
- * Makes the jail's root out of the files and folders up to `--`, then runs the rest in it as a user without any right. An own
- * user namespace inside the first one, so that not even the mounts can be undone. Devices keep `dev`, all else loses it; a
- * mount that was `noexec` has to stay so.
+ * Makes the jail's root from the files and folders before `--`, then runs the rest in it as a user without any rights, in a second
+ * user namespace inside the first one, so that not even the mounts can be undone. Devices keep `dev`, all else loses it; a mount
+ * that was `noexec` has to stay so.
  */
 const JAILED = `set -e
 root=$1; from=$2; shift 2
@@ -62,22 +62,22 @@ mount -t proc proc "$root/proc" 2>/dev/null || :
 read_only "$root"
 exec env -i unshare --user --map-user=1000 --map-group=1000 --root="$root" --wd="$from" "$@"`;
 
-/** From high to low. */
+/** From strongest to weakest. */
 export const WALLS: readonly Wall[] = ['jail', 'namespaces', 'limits', 'permissions'];
 
-/** What this system offers. */
+/** What this system supports. */
 export type Ground = {
-  /** The highest that stands. */
+  /** The strongest that works. */
   wall: Wall;
-  /** What Node takes of memory before anything runs in it. */
+  /** Memory that Node takes before anything runs in it. */
   node_mb: number;
-  /** Processors of which a process can be given one; empty: it cannot be bound to one. */
+  /** Processors to which a process can be bound; empty: it cannot be bound to one. */
   processors: readonly number[];
 };
 
 let found: Promise<Ground> | undefined;
 
-/** Each wall is tried with a Node that only says its version. Asked once per process. */
+/** Each wall is tried with a Node that only prints its version. Tried once per process. */
 export const findGround = (tmp: string): Promise<Ground> => {
   found ??= probe(tmp);
   return found;
@@ -86,12 +86,12 @@ export const findGround = (tmp: string): Promise<Ground> => {
 async function probe(tmp: string): Promise<Ground> {
   const nothing: Ground = { wall: 'permissions', node_mb: 0, processors: [] };
   if (process.platform !== 'linux') return nothing;
-  const status = await said({ file: process.execPath, args: ['-p', STATUS], env: {} });
+  const status = await outputOf({ file: process.execPath, args: ['-p', STATUS], env: {} });
   const node_mb = Math.ceil(Number(/^VmData:\s*(\d+) kB/m.exec(status)?.[1]) / 1024);
   const processors = await bindable(processorsIn(/^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? ''));
   for (const wall of WALLS) {
     const ground = { wall, node_mb, processors };
-    if (await stands(ground, tmp)) return ground;
+    if (await works(ground, tmp)) return ground;
   }
   return nothing;
 }
@@ -103,38 +103,38 @@ const processorsIn = (list: string): number[] =>
     return Array.from({ length: last - first + 1 || 0 }, (_, i) => first + i);
   });
 
-/** Tried with the first of them. */
+/** The processors, if a process can be bound to the first of them; else none. */
 async function bindable(processors: readonly number[]): Promise<readonly number[]> {
   const args = [...boundTo(processors[0] ?? 0), process.execPath, '-p', 'os.availableParallelism()'];
-  const seen = await said({ file: '/usr/bin/env', args, env: { PATH } });
-  return seen.trim() === '1' ? processors : [];
+  const output = await outputOf({ file: '/usr/bin/env', args, env: { PATH } });
+  return output.trim() === '1' ? processors : [];
 }
 
 const boundTo = (processor: number): string[] => ['taskset', '-c', `${processor}`];
 
-/** All in turn, so that those who are busy seldom share one. */
-const nextOf = (processors: readonly number[]): string[] => {
-  const processor = processors[turn++ % processors.length];
+/** Binds to the processors in turn, so that busy processes seldom share one. */
+const boundToNext = (processors: readonly number[]): string[] => {
+  const processor = processors[processorIndex++ % processors.length];
   return processor === undefined ? [] : boundTo(processor);
 };
-let turn = 0;
+let processorIndex = 0;
 
-/** From Node 24 on, V8 reserves its code range so that it counts as data: what a process starts with cannot be a constant. */
+/** Read, since no constant will do: from Node 24 on, V8's code range counts as data from the start of a process. */
 const STATUS = "fs.readFileSync('/proc/self/status', 'utf8')";
 
-async function stands(ground: Ground, tmp: string): Promise<boolean> {
+async function works(ground: Ground, tmp: string): Promise<boolean> {
   const root = await mkdtemp(join(tmp, 'try-'));
   try {
     const run = ['-p', 'process.version'];
     const command = commandFor({ ...ground, network: false, root, readable: [root], memory_mb: 64, run });
-    return (await said(command)).trim() === process.version;
+    return (await outputOf(command)).trim() === process.version;
   } finally {
     await rm(root, { recursive: true, force: true });
   }
 }
 
-/** What a process prints that ends well; nothing when it does not. */
-const said = ({ file, args, env }: Command): Promise<string> =>
+/** The output of a process that succeeds; empty when it fails. */
+const outputOf = ({ file, args, env }: Command): Promise<string> =>
   new Promise((resolve) => {
     const child = spawn(file, args, { env, detached: true, stdio: ['ignore', 'pipe', 'ignore'], timeout: PROBE_MS });
     let printed = '';
@@ -145,10 +145,10 @@ const said = ({ file, args, env }: Command): Promise<string> =>
     child.once('close', (code) => resolve(code === 0 ? printed : ''));
   });
 
-/** Whether its permissions cover sockets, as from Node 25 on: also those in the file system. */
+/** Whether Node's permissions cover sockets, those in the file system included, as from Node 25 on. */
 const NODE_GUARDS_NETWORK = process.allowedNodeEnvironmentFlags.has('--allow-net');
 
-/** How its process is started behind that wall. Node's own permissions stand behind each of them. */
+/** The command that starts its process behind that wall. Node's own permissions apply behind each wall. */
 export function commandFor(wanted: Wanted): Command {
   const { wall, node_mb, processors, network, root, readable, memory_mb, run } = wanted;
   const node = [
@@ -164,24 +164,34 @@ export function commandFor(wanted: Wanted): Command {
   ];
   if (wall === 'permissions') return { file: process.execPath, args: node.slice(1), env: {} };
   const data_kb = (node_mb + memory_mb + BESIDE_HEAP_MB) * 1024;
-  const limited = ['-c', LIMITED, 'svc', `${data_kb}`, ...nextOf(processors), ...DIES_WITH_US];
+  const limited = ['-c', LIMITED, 'svc', `${data_kb}`, ...boundToNext(processors), ...DIES_WITH_US];
   const env = { PATH };
   if (wall === 'limits') return { file: '/bin/sh', args: [...limited, 'env', '-i', ...node], env };
   const apart = ['unshare', '--user', '--map-root-user', '--pid', '--ipc', '--uts', ...(network ? [] : ['--net'])];
   const forked = ['--fork', '--kill-child'];
   if (wall === 'namespaces')
     return { file: '/bin/sh', args: [...limited, ...apart, ...forked, 'env', '-i', ...node], env };
-  const seen = [process.execPath, ...loadedLibraries(), ...DEVICES, ...(network ? NAMES : []), ...readable];
-  const jailed = ['/bin/sh', '-c', JAILED, 'svc', root, readable[0] ?? '/', ...seen.filter(existsSync), '--', ...node];
+  const visible = [process.execPath, ...loadedLibraries(), ...DEVICES, ...(network ? NAMES : []), ...readable];
+  const jailed = [
+    '/bin/sh',
+    '-c',
+    JAILED,
+    'svc',
+    root,
+    readable[0] ?? '/',
+    ...visible.filter(existsSync),
+    '--',
+    ...node,
+  ];
   return { file: '/bin/sh', args: [...limited, ...apart, '--mount', ...forked, ...jailed], env };
 }
 
-/** Even one in an endless loop, which would not notice that its channel closed. */
+/** Kills even a process in an endless loop, which would not notice that its channel closed. */
 const DIES_WITH_US = ['setpriv', '--pdeathsig', 'KILL'];
 const DEVICES = ['/dev/null', '/dev/urandom'];
 const NAMES = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf'];
 
-/** What that wall is worth, for whoever decides whether to let a cassette in. Each claim has its test. */
+/** What that wall stops and what not, for whoever decides whether to install a cassette. Each claim has its test. */
 export function confinementOf({
   wall,
   processors,

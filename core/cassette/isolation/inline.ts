@@ -1,4 +1,4 @@
-/** How does a cassette run in this process? Its entry is imported and its fetch called: for those that come with the service. */
+/** Runs a cassette in this process, for those that come with the service: its entry is imported and its fetch called. */
 import { pathToFileURL } from 'node:url';
 import { aborted } from '../../aborted.ts';
 import { traceOf } from '../../http/failure.ts';
@@ -34,7 +34,7 @@ export async function startInline({ name, entry, handed, unchanged, log }: Start
   const env: Env = { ...(DB ? { DB } : {}), ...(CORE ? { CORE } : {}), CONFIG, LOG };
 
   const underWay = new Set<Promise<unknown>>();
-  const keep = <T>(work: Promise<T>): Promise<T> => {
+  const track = <T>(work: Promise<T>): Promise<T> => {
     underWay.add(work);
     const done = () => underWay.delete(work);
     work.then(done, done);
@@ -42,16 +42,16 @@ export async function startInline({ name, entry, handed, unchanged, log }: Start
   };
   const context: Context = {
     waitUntil(work) {
-      keep(Promise.resolve(work)).catch((error) => log.error(traceOf(error), 'what the cassette waits for failed'));
+      track(Promise.resolve(work)).catch((error) => log.error(traceOf(error), 'what the cassette waits for failed'));
     },
   };
   let progress: Progress | null = null;
   const scheduledContext: ScheduledContext = {
     ...context,
     progress(items) {
-      const told = progressOf(items);
-      if (!told) throw new TypeError(NO_PROGRESS);
-      progress = told;
+      const parsed = progressOf(items);
+      if (!parsed) throw new TypeError(NO_PROGRESS);
+      progress = parsed;
     },
   };
   const down = (kind: 'unavailable' | 'broken', why: string, cause?: unknown) =>
@@ -77,15 +77,15 @@ export async function startInline({ name, entry, handed, unchanged, log }: Start
     progress: () => progress,
     async fetch(request) {
       if (closed) throw down('unavailable', 'it was closed');
-      const response = await keep(answer(request));
-      // Not by instanceof: the server's adapter puts a Response of its own beside Node's.
+      const response = await track(answer(request));
+      // Not by instanceof: the server's adapter has a Response class besides Node's.
       if (typeof response?.status !== 'number' || typeof response.headers?.get !== 'function') {
         throw down('broken', 'its fetch gave something that is no Response');
       }
       try {
         responseHead(request.method, response.status, response.headers);
       } catch (error) {
-        void Promise.resolve(response.body?.cancel()).catch(() => {}); // locked, perhaps: then it is not ours
+        void Promise.resolve(response.body?.cancel()).catch(() => {}); // it may be locked: then it is not ours to cancel
         throw down('broken', error instanceof UnusableHead ? error.message : 'its answer cannot be passed on', error);
       }
       return response;
@@ -94,10 +94,10 @@ export async function startInline({ name, entry, handed, unchanged, log }: Start
       if (closed) throw down('unavailable', 'it was closed');
       const run = last.then(() => cassette.scheduled?.(event, env, scheduledContext));
       last = run.catch(() => {});
-      await keep(run);
+      await track(run);
     },
     close(graceMs) {
-      closed ??= rested(underWay, graceMs);
+      closed ??= drained(underWay, graceMs);
       return closed;
     },
   };
@@ -114,15 +114,15 @@ async function importCassette(name: string, entry: string): Promise<Cassette> {
   throw new Rejection('start', `Cannot start "${name}": its default export has no function fetch`);
 }
 
-/** When nothing is under way any more, or after so long. */
-async function rested(underWay: ReadonlySet<Promise<unknown>>, graceMs: number): Promise<void> {
-  let patience: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => {
-    patience = setTimeout(resolve, graceMs, 'late');
+/** Settles when nothing is under way, or after `graceMs`. */
+async function drained(underWay: ReadonlySet<Promise<unknown>>, graceMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timedOut = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, graceMs, 'late');
   });
-  const rest = async () => {
+  const drain = async () => {
     while (underWay.size > 0) await Promise.allSettled(underWay);
   };
-  await Promise.race([rest(), late]);
-  clearTimeout(patience);
+  await Promise.race([drain(), timedOut]);
+  clearTimeout(timer);
 }

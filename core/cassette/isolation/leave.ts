@@ -1,6 +1,7 @@
 /**
- * How is an exchange given up? The other end resets its stream for us: a server of Node's takes 33 resets a second, after a thousand,
- * and then ends the whole connection (nghttp2, CVE-2023-44487), which callers who leave must not bring about. Twin of child/leave.mjs.
+ * Cancels an exchange by a request that the other end reset its stream. Resets of our own would be counted: a Node server accepts 33 a
+ * second, after a thousand, and then ends the whole connection (nghttp2, CVE-2023-44487), which callers who leave must not cause.
+ * Twin of child/leave.mjs.
  */
 import {
   type ClientHttp2Session,
@@ -10,10 +11,10 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 
-/** Whoever hangs does not answer this either: then the stream is reset after all. */
-const PATIENCE_MS = 2_000;
+/** A process that hangs does not serve this request either: then the stream is reset after all. */
+const RESET_AFTER_MS = 2_000;
 
-/** @param head of the request that leaves it, which is sent with `svc-stream` */
+/** @param head headers of the request that cancels it, sent together with `svc-stream` */
 export function leave(session: ClientHttp2Session, stream: ClientHttp2Stream, head: Record<string, string>): void {
   if (stream.closed) return;
   const reset = () => stream.close(constants.NGHTTP2_CANCEL);
@@ -21,15 +22,15 @@ export function leave(session: ClientHttp2Session, stream: ClientHttp2Stream, he
     reset();
     return;
   }
-  const late = setTimeout(reset, PATIENCE_MS).unref();
-  stream.once('close', () => clearTimeout(late));
-  stream.resume(); // what still comes is nobody's
+  const timeout = setTimeout(reset, RESET_AFTER_MS).unref();
+  stream.once('close', () => clearTimeout(timeout));
+  stream.resume(); // what still comes is discarded
   const request = session.request({ ':method': 'POST', ...head, 'svc-stream': `${stream.id}` }, { endStream: true });
   request.on('error', () => {});
   request.resume();
 }
 
-/** Those that can be left. */
+/** The streams that the other end can cancel. */
 export function openStreams(): {
   add(stream: ServerHttp2Stream): void;
   leave(request: ServerHttp2Stream, headers: IncomingHttpHeaders): void;

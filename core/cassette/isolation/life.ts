@@ -1,4 +1,4 @@
-/** One life of a cassette's process: from its start behind the wall, through what it is asked, to the reason for which it ended. */
+/** One life of a cassette's process: its start in confinement, the requests to it, and the reason for which it ended. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
@@ -15,22 +15,22 @@ import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 export type Life = {
   channel: Channel;
   hand(handed: Handed): Promise<void>;
-  /** When it has ended and left nothing behind: why, as the end of a sentence that begins with its name. */
+  /** Settles when it has ended and is cleaned up, with the reason, as the end of a sentence that begins with its name. */
   ended: Promise<string>;
-  /** The end of what it wrote to its error output. */
-  lastWords(): string;
-  /** Ends it now, for this reason. */
+  /** The last line of its error output. */
+  lastOutput(): string;
+  /** Kills it now, for this reason. */
   end(reason: string): void;
 };
 
 type Options = {
   name: string;
-  /** With all symbolic links followed, as the process will see them. */
+  /** With all symbolic links resolved, as the process will see them. */
   folder: string;
   entry: string;
   /** The folder that holds child/main.mjs. */
   runner: string;
-  /** By both names where a link leads to it. */
+  /** What else it may read; both names where a link leads to it. */
   beside: readonly string[];
   tmp: string;
   ground: Ground;
@@ -38,14 +38,14 @@ type Options = {
   memory_mb: number;
   log: Log;
   gate: Gate;
-  progressed(told: Progress): void;
+  progressed(progress: Progress): void;
 };
 
-/** Nothing is shown twice: what lies in another one comes with it. */
+/** Without paths that lie in another one, which is readable with all that is in it. */
 const outermost = (paths: readonly string[]) =>
   paths.filter((path) => !paths.some((other) => path.startsWith(`${other}/`)));
 
-/** Starts it. It has loaded nothing yet: `channel.hello()` says when it has. */
+/** Starts the process. It has loaded nothing yet: `channel.hello()` settles when it has. */
 export async function startLife({ name, entry, log, gate, progressed, tmp, ...rest }: Options): Promise<Life> {
   const root = await mkdtemp(join(tmp, 'root-'));
   const command = commandFor({
@@ -58,22 +58,22 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
   const child = spawn(command.file, command.args, {
     cwd: rest.folder,
     env: command.env,
-    detached: true, // a group of its own: a signal that it sends to its group reaches nobody else
+    detached: true, // a process group of its own: a signal that it sends to its group reaches no other process
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
   });
-  if (rest.ground.wall === 'permissions' && child.pid !== undefined) lowerPriority(child.pid, BELOW_SERVICE); // others do it themselves
+  if (rest.ground.wall === 'permissions' && child.pid !== undefined) lowerPriority(child.pid, BELOW_SERVICE); // behind others the command does it
 
   let why: string | undefined;
   const end = (reason: string) => {
     why ??= reason;
     endGroup(child);
   };
-  const [, stdout, stderr, asking, bindings] = child.stdio;
+  const [, stdout, stderr, requests, bindings] = child.stdio;
   if (
     !(
       stdout instanceof Readable &&
       stderr instanceof Readable &&
-      asking instanceof Socket &&
+      requests instanceof Socket &&
       bindings instanceof Socket
     )
   ) {
@@ -82,9 +82,9 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
   const printed = { gate, limits: OUTPUT_LIMITS };
   const out = readOutput(stdout, { ...printed, log: (line) => log.info({ output: 'stdout' }, line) });
   const err = readOutput(stderr, { ...printed, log: (line) => log.warn({ output: 'stderr' }, line) });
-  const channel = openChannel(asking, { name, ended: () => ended });
-  const answerOutOf = openBridge(bindings, { gate, progressed });
-  for (const socket of [asking, bindings]) {
+  const channel = openChannel(requests, { name, ended: () => ended });
+  const setBindings = openBridge(bindings, { gate, progressed });
+  for (const socket of [requests, bindings]) {
     socket.on('error', () => {});
     socket.once('close', () => setTimeout(end, CLOSED_MS, 'it closed its channel to the service').unref());
   }
@@ -94,11 +94,11 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
     child.once('exit', () => {
       out.hurry();
       err.hurry();
-      // A channel that broke on garbage does not notice that its other end went; others have told all by then.
+      // A channel that broke on invalid data does not notice that its other end went; other channels are read to their end by then.
       setTimeout(() => {
         channel.close();
-        for (const socket of [asking, bindings]) socket.destroy();
-      }, LAST_WORDS_MS);
+        for (const socket of [requests, bindings]) socket.destroy();
+      }, LAST_OUTPUT_MS);
     });
     child.once('close', (code, signal) => resolve(why ?? reasonOf(code, signal, err.tail())));
   }).then(async (reason) => {
@@ -109,29 +109,29 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
   return {
     channel,
     async hand(handed) {
-      answerOutOf(handed);
+      setBindings(handed);
       await channel.hand({ config: handed.CONFIG, db: handed.DB !== null, core: handed.CORE !== null });
     },
     ended,
     end,
-    lastWords: () => err.tail().trim().split('\n').at(-1)?.slice(0, 300) ?? '',
+    lastOutput: () => err.tail().trim().split('\n').at(-1)?.slice(0, 300) ?? '',
   };
 }
 
-/** So long is read what it said before it ended. */
-const LAST_WORDS_MS = 50;
+/** How long its last output is read after it ended. */
+const LAST_OUTPUT_MS = 50;
 
-/** So long may pass between the end of its channel and its own, when it ends by itself. */
+/** How long a process that ends by itself may take to exit after its channel closed. */
 export const CLOSED_MS = 300;
 
 function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
     process.kill(-pid, 'SIGKILL');
-  } catch {} // gone meanwhile
+  } catch {} // it has ended meanwhile
 }
 
-/** What child/main.mjs ends with. */
+/** Exit codes of child/main.mjs. */
 const ENDINGS: Record<number, string> = {
   82: 'it ended by an exception that nothing caught; the log has it',
   83: 'it ended by a rejection that nothing handled; the log has it',
@@ -144,24 +144,24 @@ export function reasonOf(code: number | null, signal: NodeJS.Signals | null, tai
   return ENDINGS[code ?? 0] ?? `it ended with code ${code}`;
 }
 
-/** How far the module came, told by itself. @throws {Error} why not */
+/** What the module declares about itself, once it has loaded. @throws {Error} why it has not */
 export async function loadedBy(life: Life, ms: number): Promise<LoadedModule> {
-  const late = setTimeout(() => life.end(`it has not loaded within ${ms / 1000} s`), ms);
+  const timeout = setTimeout(() => life.end(`it has not loaded within ${ms / 1000} s`), ms);
   try {
-    const said = await life.channel.hello();
-    const { failure, loaded } = said as { failure?: unknown; loaded?: LoadedModule };
+    const reply = await life.channel.hello();
+    const { failure, loaded } = reply as { failure?: unknown; loaded?: LoadedModule };
     if (typeof failure === 'string') throw new Error(failure);
     if (typeof loaded !== 'object' || loaded === null) throw new Error('it says nothing of itself');
     const { manifest, migrations, scheduled } = loaded;
     return { manifest, migrations, scheduled: scheduled === true };
   } catch (error) {
-    const saidSo = error instanceof Error && error.name === 'Error';
-    if (saidSo) life.end(error.message);
-    else setTimeout(life.end, CLOSED_MS, 'it said nothing that can be read').unref(); // or it has ended by itself
+    const isReported = error instanceof Error && error.name === 'Error';
+    if (isReported) life.end(error.message);
+    else setTimeout(life.end, CLOSED_MS, 'it said nothing that can be read').unref(); // unless it has ended by itself
     const reason = await life.ended;
-    const words = life.lastWords();
-    throw new Error(saidSo || words === '' ? reason : `${reason} (${words})`, { cause: error });
+    const output = life.lastOutput();
+    throw new Error(isReported || output === '' ? reason : `${reason} (${output})`, { cause: error });
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeout);
   }
 }

@@ -1,10 +1,10 @@
-/** Which files does this Node need to run? Those that its process has loaded. */
+/** The files that this Node needs to run: those that its process has loaded. */
 
 let found: string[] | undefined;
 
 /**
- * Paths of its shared libraries, the dynamic loader among them; none where Node is linked statically. Looked for once: a report
- * takes some ten milliseconds in which nobody else is answered.
+ * Paths of its shared libraries, the dynamic loader among them; none where Node is linked statically. Looked up once: a report
+ * blocks the event loop for some ten milliseconds.
  */
 export function loadedLibraries(): string[] {
   found ??= inReport();

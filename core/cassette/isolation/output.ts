@@ -1,4 +1,4 @@
-/** What does a process of a cassette print? Its lines go to the log: so many a second, each cut, and a note of what was left out. */
+/** The output of a cassette's process, as lines in the log: at most so many a second, each cut, with a count of those that were dropped. */
 import type { Readable } from 'node:stream';
 import type { Log } from '../contract.ts';
 
@@ -6,7 +6,7 @@ export type OutputLimits = { linesPerSecond: number; lineChars: number; bytesPer
 
 export const OUTPUT_LIMITS: OutputLimits = { linesPerSecond: 20, lineChars: 2_000, bytesPerSecond: 4_000_000 };
 
-/** Decides for a line whether it may pass; says once a second how many did not. Shared by all that one cassette writes. */
+/** Rate limit for lines; logs once a second how many were dropped. Shared by all output of one cassette. */
 export type Gate = { passes(): boolean; close(): void };
 
 export function openGate(log: Log, { linesPerSecond }: OutputLimits): Gate {
@@ -35,8 +35,8 @@ export function openGate(log: Log, { linesPerSecond }: OutputLimits): Gate {
 }
 
 /**
- * Reads an output to its end at a bounded pace: one who floods it waits, and costs us no time.
- * @returns the end of what was printed, for whoever asks why it died
+ * Reads an output to its end at a limited rate: a process that floods it is blocked, and costs the service no time.
+ * @returns `tail`: the end of what was printed, for the reason why the process ended
  */
 export function readOutput(
   output: Readable,
@@ -50,7 +50,7 @@ export function readOutput(
     room = limits.bytesPerSecond / 10;
     output.resume();
   }, 100).unref();
-  const say = (text: string) => {
+  const logLine = (text: string) => {
     const shown = text.trimEnd().slice(0, limits.lineChars);
     if (shown !== '' && gate.passes()) log(shown);
   };
@@ -61,16 +61,16 @@ export function readOutput(
     tail = (tail + text).slice(-TAIL_CHARS);
     const lines = (line + text).split('\n');
     line = (lines.pop() ?? '').slice(0, limits.lineChars);
-    for (const whole of lines) say(whole);
+    for (const whole of lines) logLine(whole);
   });
   output.once('close', () => {
     clearInterval(refill);
-    say(line);
+    logLine(line);
   });
   output.on('error', () => {});
   return {
     tail: () => tail,
-    /** It is dead: what is left is little, and read at once. */
+    /** The process has ended: what is left is little, and read at once. */
     hurry() {
       hurried = true;
       clearInterval(refill);

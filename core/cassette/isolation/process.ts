@@ -1,4 +1,4 @@
-/** How does a cassette run in a process of its own? Started behind a wall, watched, and started again when it dies. */
+/** Runs a cassette in a process of its own: started in confinement, watched by a heartbeat, and restarted when it ends. */
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../package-root.ts';
@@ -19,14 +19,14 @@ import { watch } from './watch.ts';
 export type ProcessOptions = {
   /** A private folder that the service owns. */
   tmp: string;
-  /** Of JavaScript's heap; some more is left for buffers and threads. */
+  /** Limit of JavaScript's heap; buffers and threads get some more. */
   memory_mb?: number;
   loadMs?: number;
-  /** Ends its start: it is wanted no more. */
+  /** Cancels its start. */
   signal?: AbortSignal;
   heartbeat?: { everyMs: number; withinMs: number };
   backOff?: { fromMs: number; toMs: number; forgetMs: number };
-  /** A lower wall than the highest that stands here. */
+  /** A weaker wall than the strongest that works here. */
   wall?: Wall;
 };
 
@@ -45,46 +45,46 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   const gate = openGate(log, OUTPUT_LIMITS);
   const runner = join(packageRoot(), 'core/cassette/isolation/child');
   let progress: Progress | null = null;
-  const starting = {
+  const lifeOptions = {
     name,
-    folder: await real(module.folder),
-    entry: await real(module.entry),
-    runner: await real(runner),
-    beside: [...new Set([...(module.beside ?? []), ...(await Promise.all((module.beside ?? []).map(real)))])],
-    tmp: await real(options.tmp),
+    folder: await realPathOf(module.folder),
+    entry: await realPathOf(module.entry),
+    runner: await realPathOf(runner),
+    beside: [...new Set([...(module.beside ?? []), ...(await Promise.all((module.beside ?? []).map(realPathOf)))])],
+    tmp: await realPathOf(options.tmp),
     ground,
     memory_mb,
     log,
     gate,
-    progressed: (told: Progress) => {
-      progress = told;
+    progressed: (reported: Progress) => {
+      progress = reported;
     },
   };
 
-  /** One that is being started. */
-  let newborn: Life | undefined;
+  /** The life that is being started. */
+  let starting: Life | undefined;
   let closing: Promise<void> | undefined;
 
-  /** It was granted a network and has asked for it. What it asks for it says once it has loaded, which it first does without one. */
+  /** It asks for a network and was granted it. What it asks for is known once it has loaded, which it first does without one. */
   let network = false;
 
-  const live = async (): Promise<{ life: Life; loaded: LoadedModule }> => {
-    const life = await startLife({ ...starting, network });
-    newborn = life;
+  const startAndLoad = async (): Promise<{ life: Life; loaded: LoadedModule }> => {
+    const life = await startLife({ ...lifeOptions, network });
+    starting = life;
     if (closing || options.signal?.aborted) life.end(CLOSED);
     try {
       const loaded = await loadedBy(life, loadMs);
-      // A file that changed before it was read is seen here, before anything is handed out. What is not seen: one that is changed
-      // and changed back within the load, and what is imported later, which the next start looks at.
+      // Detects files that changed before they were read, before any binding is handed over. Not detected: a file that is changed
+      // and changed back during the load, and what is imported later, which the next start checks.
       await module.unchanged?.();
-      const asks = asksForNetwork(loaded);
-      if (network && !asks)
+      const wantsNetwork = requestsNetwork(loaded);
+      if (network && !wantsNetwork)
         throw new Rejection('manifest', 'Cannot tell what it is: it asks for a network at times only');
-      if (module.network && asks && !network) {
+      if (module.network && wantsNetwork && !network) {
         network = true;
         life.end('it is started again, with a network');
         await life.ended;
-        return await live();
+        return await startAndLoad();
       }
       await life.hand(await module.handed(loaded));
       return { life, loaded };
@@ -93,12 +93,12 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
       await life.ended;
       throw error;
     } finally {
-      newborn = undefined;
+      starting = undefined;
     }
   };
 
   let liveness: Liveness = { state: 'starting', reason: null, restarts: 0 };
-  let again: NodeJS.Timeout | undefined;
+  let restartTimer: NodeJS.Timeout | undefined;
   let attempt: Promise<void> | undefined;
   let current: Life | undefined;
   let failures = 0;
@@ -107,9 +107,9 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     outdate = resolve;
   });
 
-  const leave = () => newborn?.end(CLOSED);
-  options.signal?.addEventListener('abort', leave, { once: true });
-  const { life: first, loaded } = await live().catch((error: unknown) => {
+  const endStarting = () => starting?.end(CLOSED);
+  options.signal?.addEventListener('abort', endStarting, { once: true });
+  const { life: first, loaded } = await startAndLoad().catch((error: unknown) => {
     gate.close();
     if (error instanceof Rejection) throw error;
     throw new Rejection('start', `Cannot start "${name}": ${reasonIn(error)}`);
@@ -120,46 +120,46 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     const since = Date.now();
     current = life;
     liveness = { ...liveness, state: 'up', ...(liveness.restarts > 0 ? { since: instant() } : {}) };
-    const calm = watch(life, heartbeat);
+    const stopWatching = watch(life, heartbeat);
     void life.ended.then((reason) => {
-      calm();
+      stopWatching();
       if (current === life) current = undefined;
       if (closing) return;
       failures = Date.now() - since > backOff.forgetMs ? 0 : failures;
-      fall(reason);
+      scheduleRestart(reason);
     });
   }
 
-  function fall(reason: string): void {
+  function scheduleRestart(reason: string): void {
     const ms = Math.min(backOff.fromMs * 2 ** failures, backOff.toMs);
     failures += 1;
     const since = (liveness.state === 'restarting' ? liveness.since : undefined) ?? instant();
     liveness = { state: 'restarting', reason, restarts: liveness.restarts, since };
     log.warn({ reason, again_in_ms: ms }, 'the process of the cassette ended, and is started again');
-    again = setTimeout(() => {
-      attempt = rise().finally(() => {
+    restartTimer = setTimeout(() => {
+      attempt = restart().finally(() => {
         attempt = undefined;
       });
     }, ms);
   }
 
-  async function rise(): Promise<void> {
+  async function restart(): Promise<void> {
     liveness = { ...liveness, restarts: liveness.restarts + 1 };
     try {
       await module.unchanged?.();
-      const { life } = await live();
+      const { life } = await startAndLoad();
       if (!closing) return begin(life);
       life.end(CLOSED);
       await life.ended;
     } catch (error) {
       if (closing) return;
-      if (!(error instanceof Rejection && error.step === 'digest')) return fall(reasonIn(error));
+      if (!(error instanceof Rejection && error.step === 'digest')) return scheduleRestart(reasonIn(error));
       liveness = { ...liveness, state: 'down', reason: error.message };
       outdate(error);
     }
   }
 
-  const there = (): Life => {
+  const currentLife = (): Life => {
     if (current) return current;
     const { state, reason } = liveness;
     const why =
@@ -173,14 +173,14 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
 
   async function close(graceMs: number): Promise<void> {
     liveness = { ...liveness, state: 'closed' };
-    clearTimeout(again);
-    newborn?.end(CLOSED);
+    clearTimeout(restartTimer);
+    starting?.end(CLOSED);
     const life = current;
     current = undefined;
     if (life) {
-      const patience = setTimeout(life.end, graceMs, CLOSED);
-      if (graceMs > 0) await life.channel.rest().catch(() => {});
-      clearTimeout(patience);
+      const timer = setTimeout(life.end, graceMs, CLOSED);
+      if (graceMs > 0) await life.channel.drain().catch(() => {});
+      clearTimeout(timer);
       life.end(CLOSED);
       await life.ended;
     }
@@ -194,8 +194,8 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     liveness: () => liveness,
     outdated,
     progress: () => progress,
-    fetch: async (request) => there().channel.fetch(request),
-    scheduled: async (event) => there().channel.scheduled(event),
+    fetch: async (request) => currentLife().channel.fetch(request),
+    scheduled: async (event) => currentLife().channel.scheduled(event),
     close: (graceMs) => {
       closing ??= close(graceMs);
       return closing;
@@ -207,11 +207,11 @@ const CLOSED = 'the service closes it';
 
 const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : 'it failed');
 
-/** Its manifest is checked elsewhere, as a whole. */
-const asksForNetwork = ({ manifest }: LoadedModule): boolean =>
+/** Reads one member of the manifest, which is checked as a whole elsewhere. */
+const requestsNetwork = ({ manifest }: LoadedModule): boolean =>
   (manifest as { bindings?: { network?: unknown } | null } | null)?.bindings?.network === true;
 
 const instant = () => `${new Date().toISOString().slice(0, 19)}Z`;
 
-/** As the process will see it: behind a wall there are no links to follow, and what stands where one stood is what it led to. */
-const real = (path: string): Promise<string> => realpath(path).catch(() => path);
+/** The path as the process will see it: behind a wall there are no links; in the place of each is what it led to. */
+const realPathOf = (path: string): Promise<string> => realpath(path).catch(() => path);

@@ -1,4 +1,4 @@
-/** How is a cassette asked that somebody else runs? At the origin of its document, over HTTP, without following it elsewhere. */
+/** A cassette that somebody else runs: requests go to the origin of its document, over HTTP, and redirects are not followed. */
 import { Agent as HttpAgent, type IncomingMessage, request as overHttp, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as overHttps } from 'node:https';
 import { Readable } from 'node:stream';
@@ -14,7 +14,7 @@ const ELSEWHERE: Confinement = {
 
 const CONNECT_MS = 10_000;
 
-/** What belongs to one connection and not to the request. */
+/** Headers that belong to one connection and not to the request. */
 const CONNECTION = [
   'connection',
   'keep-alive',
@@ -30,7 +30,7 @@ const CONNECTION = [
 export function startRemote({ address, name }: { address: URL; name: string }): RunningCassette {
   const secure = address.protocol === 'https:';
   const agent = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: CONNECT_MS });
-  const ask = secure ? overHttps : overHttp;
+  const send = secure ? overHttps : overHttp;
   let liveness: Liveness = { state: 'up', reason: null, restarts: 0 };
   const underWay = new Set<Promise<unknown>>();
   const down = (kind: 'unavailable' | 'broken', why: string) =>
@@ -46,49 +46,49 @@ export function startRemote({ address, name }: { address: URL; name: string }): 
         headers: Object.fromEntries([...request.headers].filter(([header]) => !CONNECTION.includes(header))),
         signal: request.signal,
       };
-      const asked = ask(new URL(address.origin), options);
+      const outgoing = send(new URL(address.origin), options);
       let connected = false;
-      asked.once('socket', (socket) => {
-        connected = !socket.connecting; // one kept from an earlier request
+      outgoing.once('socket', (socket) => {
+        connected = !socket.connecting; // a connection kept alive from an earlier request
         if (connected) return;
-        const late = setTimeout(
-          () => asked.destroy(new Error(`no connection within ${CONNECT_MS / 1000} s`)),
+        const timeout = setTimeout(
+          () => outgoing.destroy(new Error(`no connection within ${CONNECT_MS / 1000} s`)),
           CONNECT_MS,
         );
-        socket.once('close', () => clearTimeout(late));
+        socket.once('close', () => clearTimeout(timeout));
         socket.once(secure ? 'secureConnect' : 'connect', () => {
           connected = true;
-          clearTimeout(late);
+          clearTimeout(timeout);
         });
       });
-      asked.once('response', (answer) => {
+      outgoing.once('response', (answer) => {
         liveness = { ...liveness, reason: null };
         try {
           resolve(responseOf(answer, request, () => down('broken', 'it broke off')));
         } catch (error) {
-          asked.destroy();
+          outgoing.destroy();
           reject(down('broken', error instanceof UnusableHead ? error.message : 'its answer cannot be passed on'));
         }
       });
-      asked.on('error', (error: NodeJS.ErrnoException) => {
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
         if (request.signal.aborted) return reject(request.signal.reason);
         const why = error.code === 'ECONNRESET' ? 'it closed the connection' : (error.code ?? error.message);
         if (!connected) liveness = { ...liveness, reason: why };
         reject(down(connected ? 'broken' : 'unavailable', why));
       });
-      asked.once('close', () => reject(down('broken', 'it gave no answer'))); // after a 101 nothing else is said
-      if (request.body === null) asked.end();
+      outgoing.once('close', () => reject(down('broken', 'it gave no answer'))); // a 101 emits neither 'response' nor 'error'
+      if (request.body === null) outgoing.end();
       else
         Readable.fromWeb(request.body as import('node:stream/web').ReadableStream)
-          .on('error', (error) => asked.destroy(error))
-          .pipe(asked);
+          .on('error', (error) => outgoing.destroy(error))
+          .pipe(outgoing);
     });
 
   return {
     loaded: null,
     confinement: ELSEWHERE,
     liveness: () => liveness,
-    progress: () => null, // its background work is that of whoever runs it
+    progress: () => null, // whoever runs it runs its background work
     async fetch(request) {
       if (liveness.state === 'closed') throw down('unavailable', 'it was closed');
       request.signal.throwIfAborted();
@@ -103,12 +103,12 @@ export function startRemote({ address, name }: { address: URL; name: string }): 
     },
     async close(graceMs) {
       liveness = { ...liveness, state: 'closed' };
-      let patience: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        patience = setTimeout(resolve, graceMs);
+      let timer: NodeJS.Timeout | undefined;
+      const timedOut = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, graceMs);
       });
-      await Promise.race([Promise.allSettled(underWay), late]);
-      clearTimeout(patience);
+      await Promise.race([Promise.allSettled(underWay), timedOut]);
+      clearTimeout(timer);
       agent.destroy();
     },
   };

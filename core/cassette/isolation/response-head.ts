@@ -1,9 +1,9 @@
-/** The head of a cassette's answer, checked in one place for every way of asking: what no Response can have is refused here. */
+/** Checks the head of a cassette's response, in one place for every isolation: what a `Response` cannot have is refused here. */
 
 export type ResponseHead = {
   status: number;
   headers: Headers;
-  /** There is no body, whatever was sent. */
+  /** The response has no body, whatever was sent. */
   empty: boolean;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Answers a cassette's process with rows. They go as the database gave them, unread; a statement counts as under way until its answer has
- * been taken, and what nobody takes is given up after a while.
+ * Sends rows to a cassette's process. They are passed on as the database gave them, unparsed. A statement counts as under way until its
+ * response has been read; one that nobody reads is given up after a while.
  */
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
@@ -9,9 +9,9 @@ import { leave, openAnswerRoom, type Reserved } from './answer-room.ts';
 import { endText, type ReaderPace, sendText } from './send-text.ts';
 import { statementOf } from './statement-body.ts';
 
-/** So many of these can be in memory at a time; those after them wait in the process that asks. */
+/** How many statements may be in memory at a time; the others wait in the cassette's process. */
 const STATEMENTS_AT_ONCE = 8;
-/** Of them so many run, unless the database says less. */
+/** How many of them run at a time, unless the database allows fewer. */
 const RUNNING_AT_ONCE = 4;
 
 export type RowAnswers = {
@@ -19,9 +19,9 @@ export type RowAnswers = {
   stream(stream: ServerHttp2Stream, db: HandedDb): Promise<void>;
 };
 
-type Options = { idleMs: number; told: (error: unknown) => object };
+type Options = { idleMs: number; errorBody: (error: unknown) => object };
 
-export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
+export function openRowAnswers({ idleMs, errorBody }: Options): RowAnswers {
   const statements = openSemaphore(STATEMENTS_AT_ONCE);
   const room = openAnswerRoom();
   let running: Semaphore | undefined;
@@ -44,8 +44,8 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
         await running.acquire();
         const answer = await room
           .reserve()
-          .then((own) => {
-            reserved = own;
+          .then((reservation) => {
+            reserved = reservation;
             return db.queryTexts(sql, parameters, options);
           })
           .finally(running.release);
@@ -59,7 +59,7 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
         statements.release();
       }
     },
-    /** Its turn ends with its statement: one that asks for more while it reads rows would wait for itself. */
+    /** Releases the semaphore once the statement is read: a cassette that sends more statements while it reads rows would deadlock. */
     async stream(stream, db) {
       await statements.acquire();
       let batches: AsyncIterable<string[]>;
@@ -71,7 +71,7 @@ export function openRowAnswers({ idleMs, told }: Options): RowAnswers {
       }
       if (stream.closed) return;
       stream.respond({ ':status': 200 });
-      await sendBatches(stream, batches, paceOf(stream), told);
+      await sendBatches(stream, batches, paceOf(stream), errorBody);
     },
   };
 }
@@ -94,14 +94,14 @@ async function sendRows(
 }
 
 /**
- * Parts of a kind and a length in characters, on a line of their own before each: `r` rows with commas between them, `e` what went wrong,
- * `.` the end. An answer without one of the last two broke off.
+ * Sends frames, each after a line with its kind and its length in characters: `r` rows separated by commas, `e` an error, `.` the end.
+ * A response without one of the last two broke off.
  */
 async function sendBatches(
   stream: ServerHttp2Stream,
   batches: AsyncIterable<string[]>,
   pace: ReaderPace,
-  told: (error: unknown) => object,
+  errorBody: (error: unknown) => object,
 ): Promise<void> {
   let last = '.0\n';
   const unread = new AbortController();
@@ -117,7 +117,7 @@ async function sendBatches(
     }
   } catch (error) {
     if (unread.signal.aborted) return stream.close(constants.NGHTTP2_INTERNAL_ERROR);
-    const failure = JSON.stringify(told(error));
+    const failure = JSON.stringify(errorBody(error));
     last = `e${failure.length}\n${failure}`;
   }
   await endText(stream, last, pace);

@@ -1,4 +1,4 @@
-/** One life of the process that cassettes of ours share: it has two channels for each, and all of the service's rights but its environment. */
+/** One life of the process that built-in cassettes share: it has two channels for each, and all rights of the service, but not its environment. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -16,7 +16,7 @@ import { BELOW_SERVICE } from './confinement.ts';
 import { CLOSED_MS, reasonOf } from './life.ts';
 import { OUTPUT_LIMITS, openGate, readOutput } from './output.ts';
 
-/** One of those that share it. `handed` is asked whenever the process starts. */
+/** A cassette in the shared process. `handed` is called whenever the process starts. */
 export type Member = Pick<StartModule, 'name' | 'entry' | 'log'> & {
   handed(): Handed | Promise<Handed>;
   progressed(progress: Progress): void;
@@ -25,7 +25,7 @@ export type Member = Pick<StartModule, 'name' | 'entry' | 'log'> & {
 export type SharedLife = {
   pid: number;
   channels: ReadonlyMap<Member, Channel>;
-  /** When it has ended: why, as the end of a sentence that begins with 'it'. */
+  /** Settles when it has ended, with the reason, as the end of a sentence that begins with 'it'. */
   ended: Promise<string>;
   end(reason: string): void;
 };
@@ -33,8 +33,8 @@ export type SharedLife = {
 type Options = { log: Logger; environment: Readonly<Record<string, string | undefined>>; loadMs: number };
 
 const MEMORY_MB = 1024;
-/** What of the environment those need who ask other machines; no settings and no secrets of ours. */
-const NEEDED =
+/** Variables of the environment that cassettes need to reach other machines; no settings and no secrets of ours. */
+const PASSED_ENVIRONMENT =
   /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_ALL|(?:https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|NODE_USE_ENV_PROXY|SSL_CERT_(?:FILE|DIR))$/i;
 const FROM_SOURCE = import.meta.url.endsWith('.ts');
 
@@ -43,7 +43,7 @@ export async function startSharedLife(members: readonly Member[], options: Optio
   const { log, environment, loadMs } = options;
   const [file = '', ...args] = commandFor(members.map(({ entry }) => entry));
   const child = spawn(file, args, {
-    env: Object.fromEntries(Object.entries(environment).filter(([name]) => NEEDED.test(name))),
+    env: Object.fromEntries(Object.entries(environment).filter(([name]) => PASSED_ENVIRONMENT.test(name))),
     stdio: ['ignore', 'pipe', 'pipe', ...members.flatMap(() => ['pipe', 'pipe'] as const)],
   });
   if (child.pid !== undefined) lowerPriority(child.pid, BELOW_SERVICE);
@@ -71,37 +71,37 @@ export async function startSharedLife(members: readonly Member[], options: Optio
     });
   });
   const channels = new Map<Member, Channel>();
-  const hands = members.map((member, i) => {
-    const [asking, bindings] = sockets.slice(2 * i);
-    if (!asking || !bindings) throw new Error('its channels could not be opened');
-    for (const socket of [asking, bindings]) {
+  const starts = members.map((member, i) => {
+    const [requests, bindings] = sockets.slice(2 * i);
+    if (!requests || !bindings) throw new Error('its channels could not be opened');
+    for (const socket of [requests, bindings]) {
       socket.on('error', () => {});
       socket.once('close', () => setTimeout(end, CLOSED_MS, 'it closed a channel to the service').unref());
     }
-    const channel = openChannel(asking, { name: member.name, ended: () => ended });
+    const channel = openChannel(requests, { name: member.name, ended: () => ended });
     channels.set(member, channel);
-    const answerOutOf = openBridge(bindings, { gate, progressed: member.progressed });
+    const setBindings = openBridge(bindings, { gate, progressed: member.progressed });
     return async () => {
       const { failure } = (await channel.hello()) as { failure?: unknown };
       if (failure !== undefined) throw new Error(`"${member.name}": ${failure}`);
       const handed = await member.handed();
-      answerOutOf(handed);
+      setBindings(handed);
       await channel.hand({ config: handed.CONFIG, db: handed.DB !== null, core: handed.CORE !== null });
     };
   });
-  const late = setTimeout(end, loadMs, `it has not loaded within ${loadMs / 1000} s`);
+  const timeout = setTimeout(end, loadMs, `it has not loaded within ${loadMs / 1000} s`);
   try {
-    await Promise.all(hands.map((hand) => hand()));
+    await Promise.all(starts.map((hand) => hand()));
   } catch (error) {
     end('it could not be made ready');
     throw new Error(error instanceof Error && why === 'it could not be made ready' ? error.message : await ended);
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeout);
   }
   return { pid: child.pid ?? 0, channels, ended, end };
 }
 
-/** Node alone; from source with what compiles TypeScript. Where the system can see to it, it dies with the service. */
+/** Node and the script; from source also what compiles TypeScript. With `setpriv`, where there is one, it dies with the service. */
 function commandFor(entries: readonly string[]): string[] {
   const script = join(packageRoot(), 'core/cassette/isolation/child/shared.mjs');
   const run = FROM_SOURCE ? [join(packageRoot(), 'core/worker-bootstrap.mjs'), pathToFileURL(script).href] : [script];

@@ -1,4 +1,4 @@
-/** How do cassettes of ours run beside the service? All in one process, started when one of them is needed, ended when none was for a while. */
+/** Runs the built-in cassettes beside the service, all in one process: started when one of them is needed, ended after a while without use. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted } from '../../aborted.ts';
 import type { Logger } from '../../log.ts';
@@ -11,11 +11,11 @@ import { startInline } from './inline.ts';
 import { type Member, type SharedLife, startSharedLife } from './shared-life.ts';
 import { watch } from './watch.ts';
 
-/** Those that come with the service: their manifest, document and health are read here, all else is done over there. */
+/** The process of built-in cassettes: their manifest, document and health are served in this process, all else in that one. */
 export type SharedProcess = {
   /** @throws {Rejection} `start`: it does not load */
   start(module: StartModule): Promise<RunningCassette>;
-  /** Of the process that runs now; null: none does. */
+  /** The id of the process that runs now; null: none does. */
   pid(): number | null;
 };
 
@@ -24,13 +24,13 @@ type Options = {
   environment: Readonly<Record<string, string | undefined>>;
   /** Absent: nothing is recorded, so there is no background work. */
   changes?: ChangesSince;
-  /** Without anything under way it ends after this. */
+  /** The process ends after this time with nothing under way. */
   idleMs?: number;
   loadMs?: number;
   backOff?: { fromMs: number; toMs: number; forgetMs: number };
 };
 
-/** One process, from when it is started until it has ended. */
+/** One process, from its start until it has ended. */
 type Lived = {
   members: ReadonlySet<Member>;
   started: Promise<SharedLife>;
@@ -46,7 +46,7 @@ const TRUSTED: Confinement = {
   does_not_stop: ['anything else: it runs with the rights of the service, in a process that cassettes of ours share'],
 };
 
-/** A request waits so long for a process that is to be started again; later ones are refused until it may. */
+/** How long a request waits for the restart of the process; where it would take longer, the request is refused. */
 const LONGEST_PAUSE_MS = 1_000;
 const HEARTBEAT = { everyMs: 10_000, withinMs: 60_000 };
 
@@ -76,7 +76,7 @@ export function openSharedProcess({
     lives.add(lived);
     lived.started.then(
       (life) => follow(lived, life),
-      (error: Error) => fell(lived, error.message),
+      (error: Error) => onEnded(lived, error.message),
     );
     return lived;
   }
@@ -85,16 +85,16 @@ export function openSharedProcess({
     const since = Date.now();
     lived.life = life;
     log.debug({ pid: life.pid }, 'the process of built-in cassettes runs');
-    const calm = watch({ channel: { beat: () => beatOf(life) }, end: (why) => life.end(why) }, HEARTBEAT);
-    rest(lived);
+    const stopWatching = watch({ channel: { beat: () => beatOf(life) }, end: (why) => life.end(why) }, HEARTBEAT);
+    startIdleTimer(lived);
     void life.ended.then((why) => {
-      calm();
+      stopWatching();
       if (Date.now() - since > backOff.forgetMs) failures = 0;
-      fell(lived, why);
+      onEnded(lived, why);
     });
   }
 
-  function fell(lived: Lived, why: string): void {
+  function onEnded(lived: Lived, why: string): void {
     clearTimeout(lived.idle);
     lives.delete(lived);
     if (current === lived) current = null;
@@ -107,38 +107,42 @@ export function openSharedProcess({
     log.warn({ reason: why }, 'the process of built-in cassettes ended, and is started again when it is needed');
   }
 
-  /** Whether it is wanted any more is asked when nothing was under way for a while: of what it has answered, a reader may be in the middle. */
-  function rest(lived: Lived): void {
+  /** Ends the process after some time with nothing under way; responses may still be being read, so it is drained first. */
+  function startIdleTimer(lived: Lived): void {
     clearTimeout(lived.idle);
     if (lived.busy > 0) return;
-    lived.idle = setTimeout(() => void settle(lived), lived === current ? idleMs : 0).unref();
+    lived.idle = setTimeout(() => void endIfIdle(lived), lived === current ? idleMs : 0).unref();
   }
 
-  async function settle(lived: Lived): Promise<void> {
+  async function endIfIdle(lived: Lived): Promise<void> {
     const { life, uses } = lived;
     if (!life) return;
-    await Promise.all([...life.channels.values()].map((channel) => channel.rest())).catch(() => {});
+    await Promise.all([...life.channels.values()].map((channel) => channel.drain())).catch(() => {});
     if (lived.uses !== uses || lived.busy > 0) return;
     if (current === lived) current = null;
     life.end(IDLE);
   }
 
-  /** One that has all who are there now; another one that lacks somebody ends when it has answered. */
-  function living(member: Member): Lived {
+  /** The current life, if it has this member; else a new one with all members, and the former ends when its responses are over. */
+  function lifeFor(member: Member): Lived {
     if (current?.members.has(member)) return current;
     const former = current;
     current = begin();
-    if (former) rest(former);
+    if (former) startIdleTimer(former);
     return current;
   }
 
-  async function within<T>(member: Member, signal: AbortSignal, work: (channel: Channel) => Promise<T>): Promise<T> {
+  async function withChannel<T>(
+    member: Member,
+    signal: AbortSignal,
+    work: (channel: Channel) => Promise<T>,
+  ): Promise<T> {
     const down = (why: string) => new CassetteDown('unavailable', `Cannot ask "${member.name}": ${why}`);
     const pause = current ? 0 : notBefore - Date.now();
     if (pause > LONGEST_PAUSE_MS) throw down(`its process is started again, since ${reason}`);
     if (pause > 0) await sleep(pause, undefined, { signal });
     if (!members.has(member)) throw down('it was closed');
-    const lived = living(member);
+    const lived = lifeFor(member);
     lived.busy += 1;
     lived.uses += 1;
     try {
@@ -151,16 +155,16 @@ export function openSharedProcess({
       return await work(channel);
     } finally {
       lived.busy -= 1;
-      rest(lived);
+      startIdleTimer(lived);
     }
   }
 
-  async function leave(member: Member, graceMs: number): Promise<void> {
+  async function removeMember(member: Member, graceMs: number): Promise<void> {
     members.delete(member);
-    const having = [...lives].filter((lived) => lived.members.has(member));
-    const resting = having.map(async ({ started }) => (await started).channels.get(member)?.rest());
-    if (graceMs > 0) await Promise.race([Promise.allSettled(resting), sleep(graceMs, undefined, { ref: false })]);
-    else for (const one of resting) one.catch(() => {});
+    const affected = [...lives].filter((lived) => lived.members.has(member));
+    const draining = affected.map(async ({ started }) => (await started).channels.get(member)?.drain());
+    if (graceMs > 0) await Promise.race([Promise.allSettled(draining), sleep(graceMs, undefined, { ref: false })]);
+    else for (const one of draining) one.catch(() => {});
     if (members.size > 0) return;
     for (const lived of lives) {
       const life = await lived.started.catch(() => null);
@@ -178,8 +182,8 @@ export function openSharedProcess({
       const member: Member = {
         ...module,
         handed: () => module.handed(here.loaded ?? { manifest: null, migrations: null, scheduled: false }),
-        progressed: (told) => {
-          progress = told;
+        progressed: (reported) => {
+          progress = reported;
         },
       };
       members.add(member);
@@ -191,20 +195,20 @@ export function openSharedProcess({
       return {
         loaded: here.loaded,
         confinement: TRUSTED,
-        liveness: () => ({ state: closed ? 'closed' : 'up', reason: null, restarts }), // idle is up: it can be asked
+        liveness: () => ({ state: closed ? 'closed' : 'up', reason: null, restarts }), // idle counts as up: it can be called
         progress: () => progress,
         async fetch(request) {
           refuseClosed();
           const { pathname } = new URL(request.url);
           if (pathname === health || pathname === openapi) return here.fetch(request);
-          return within(member, request.signal, (channel) => channel.fetch(request));
+          return withChannel(member, request.signal, (channel) => channel.fetch(request));
         },
         async scheduled(event) {
           refuseClosed();
-          await whenDue?.(() => within(member, event.signal, (channel) => channel.scheduled(event)));
+          await whenDue?.(() => withChannel(member, event.signal, (channel) => channel.scheduled(event)));
         },
         close(graceMs) {
-          closed ??= Promise.all([here.close(graceMs), leave(member, graceMs)]).then(() => {});
+          closed ??= Promise.all([here.close(graceMs), removeMember(member, graceMs)]).then(() => {});
           return closed;
         },
       };

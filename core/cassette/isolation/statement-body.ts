@@ -1,6 +1,6 @@
 /**
- * What a cassette's process asks of the database: a line of JSON, then the statement's text and its parameters as they are, one after the
- * other. Only the line is parsed here, since reading megabytes of JSON from a stranger would hold everybody up. Twin of child/statement.mjs.
+ * Parses a database request of a cassette's process: a line of JSON, then the statement's text and its parameters as they are, one after
+ * the other. Only the line is parsed as JSON: megabytes of JSON from a stranger would block the event loop. Twin of child/statement.mjs.
  */
 import { constants, type ServerHttp2Stream } from 'node:http2';
 
@@ -9,7 +9,7 @@ export type StatementRequest = { sql: string; parameters: (string | null)[]; opt
 const MOST_CHARS = 8 * 1024 * 1024;
 const HEAD_CHARS = 256 * 1024;
 
-/** @throws {RangeError} it is longer than is read @throws {Error} it cannot be read */
+/** @throws {RangeError} it is too long @throws {Error} it cannot be read */
 export async function statementOf(stream: ServerHttp2Stream): Promise<StatementRequest> {
   const text = await textOf(stream);
   const lineEnd = text.indexOf('\n');
@@ -34,7 +34,7 @@ function headIn(line: string): { lengths: (number | null)[]; options: object } {
   return { lengths, options };
 }
 
-/** Decoded as it comes, so that no turn of the loop has to decode all of it. */
+/** Decoded in chunks as they come, so that decoding never blocks the event loop for long. */
 function textOf(stream: ServerHttp2Stream): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -47,7 +47,7 @@ function textOf(stream: ServerHttp2Stream): Promise<string> {
         return;
       }
       text = '';
-      reject(new RangeError(`it is longer than ${MOST_CHARS} characters`)); // the rest is read and thrown away
+      reject(new RangeError(`it is longer than ${MOST_CHARS} characters`)); // the rest is read and discarded
     });
     stream.once('end', () => {
       if (stream.rstCode === constants.NGHTTP2_NO_ERROR && !stream.aborted) resolve(text);

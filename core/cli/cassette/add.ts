@@ -1,4 +1,4 @@
-/** `svc cassette add`: how does a cassette get onto the list? It is installed, says what it asks for, and somebody agrees. */
+/** `svc cassette add`: installs a cassette, shows what it asks for, and puts it onto the list when somebody agrees. */
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { digestOf } from '../../cassette/digest.ts';
@@ -20,10 +20,10 @@ import { putInPlace, type Staged, stage, wantedOf } from './install.ts';
 import { missingSettings, type Permission, permissionPage, variableOf } from './permission-page.ts';
 
 export type AddOptions = {
-  /** null: as it calls itself. */
+  /** null: the name in its manifest. */
   name: string | null;
   yes: boolean;
-  /** null: a process of its own, or for an address where it is. */
+  /** null: a process of its own; for an address: remote. */
   isolation: 'inline' | null;
   config: readonly string[];
 };
@@ -31,19 +31,19 @@ export type AddOptions = {
 type Adding = Io & {
   /** The `.svc` in effect. */
   folder: string;
-  /** The list, where it is not that of `cwd` and `folder`. */
+  /** The files of the list, where it is not that of `cwd` and `folder`. */
   files?: ListFiles;
-  /** Whose list that is. (target.ts) Absent: nobody has asked. */
+  /** The service that reads that list. (target.ts) Absent: it was not looked up. */
   reader?: string;
   /** null: nobody can be asked. */
   confirm: ((question: string, signal: AbortSignal) => Promise<boolean>) | null;
 };
 
 /**
- * 0: it is on the list; 1: it was not agreed to. Until then nothing of it is in its place, and afterwards all.
- * @throws {OperatorError} it cannot be had or taken, or nobody can be asked (2)
+ * 0: it is on the list; 1: nobody agreed. Nothing of it is in its final place before that, and all of it afterwards.
+ * @throws {OperatorError} it cannot be fetched or admitted, or nobody can be asked (2)
  */
-export async function addCassette(asked: string, options: AddOptions, io: Adding): Promise<0 | 1> {
+export async function addCassette(requested: string, options: AddOptions, io: Adding): Promise<0 | 1> {
   if (options.name !== null) refuseName(options.name);
   if (!options.yes && io.confirm === null)
     throw new OperatorError(
@@ -54,7 +54,7 @@ export async function addCassette(asked: string, options: AddOptions, io: Adding
   let staged: Staged | null = null;
   try {
     const lists = await listsIn(io);
-    const wanted = await wantedOf(asked, io.cwd);
+    const wanted = await wantedOf(requested, io.cwd);
     if (wanted.kind === 'address' && options.isolation !== null)
       throw new OperatorError(`Cannot run an address as '${options.isolation}': it runs where it is`, 2);
     const cassettes = join(io.folder, 'cassettes');
@@ -73,12 +73,12 @@ export async function addCassette(asked: string, options: AddOptions, io: Adding
       io.out('Nothing was added\n');
       return 1;
     }
-    const file = await place(permission, staged, io);
+    const file = await install(permission, staged, io);
     io.out(afterwards(permission, file));
     return 0;
   } catch (error) {
     if (error instanceof BadList) throw new OperatorError(error.message);
-    if (error instanceof Rejection) throw new OperatorError(refusal(asked, error));
+    if (error instanceof Rejection) throw new OperatorError(refusal(requested, error));
     if (signal.aborted) throw new OperatorError('Cannot add it: it was interrupted; nothing was added');
     throw error;
   } finally {
@@ -99,26 +99,26 @@ async function permissionFor({ source, staged, from, options, lists }: Found, io
     installed: join(io.folder, 'cassettes'),
     name: staged ? basename(staged.folder) : '',
   });
-  // Before it runs: what leads out of its folder is refused by then.
+  // Before it runs: the digest refuses what leads out of its folder.
   const digest = found.kind === 'remote' ? null : await digestOf(found.folder);
   const isolation: Isolation = found.kind === 'remote' ? 'remote' : (options.isolation ?? 'process');
-  const asked: SourceDescription = await describeSource(found, {
+  const description: SourceDescription = await describeSource(found, {
     isolation,
     name: options.name ?? '',
     folder: io.folder,
   });
-  const { manifest, openapi_digest } = asked.document;
+  const { manifest, openapi_digest } = description.document;
   const name = options.name ?? manifest.cassette.name;
   const entry = lists.list.find((one) => one.name === name);
   const builtIn = entry !== undefined && lists.folderOf(entry) !== dirname(lists.file ?? '');
-  const kept = entry && !builtIn ? known(entry.config, manifest.config) : {};
-  const given = settingsFromEnvironment(
+  const previousConfig = entry && !builtIn ? known(entry.config, manifest.config) : {};
+  const environment = settingsFromEnvironment(
     name,
     io.env,
     lists.list.map((one) => one.name),
   );
   return {
-    ...asked,
+    ...description,
     name,
     source,
     from,
@@ -126,41 +126,41 @@ async function permissionFor({ source, staged, from, options, lists }: Found, io
     beside: staged?.beside ?? [],
     digest: digest ?? openapi_digest,
     isolation,
-    config: { ...kept, ...configFromOptions(manifest, options.config, name) },
-    fromEnvironment: manifest.config.flatMap(({ key }) => (environmentName(key) in given ? [key] : [])),
+    config: { ...previousConfig, ...configFromOptions(manifest, options.config, name) },
+    fromEnvironment: manifest.config.flatMap(({ key }) => (environmentName(key) in environment ? [key] : [])),
     before: entry ? { entry, builtIn } : null,
   };
 }
 
-/** A newer version may have lost a setting of the one before. */
+/** Only the settings that are still declared: a newer version may have dropped some. */
 const known = (config: Readonly<Record<string, unknown>>, settings: readonly { key: string }[]) =>
   Object.fromEntries(Object.entries(config).filter(([key]) => settings.some((setting) => setting.key === key)));
 
 /** @returns the list's file */
-async function place(permission: Permission, staged: Staged | null, io: Adding): Promise<string> {
+async function install(permission: Permission, staged: Staged | null, io: Adding): Promise<string> {
   const { folder } = io;
   const { file, text } = await usersList(filesOf(io).candidates);
   const written = withEntry(text, entryOf(permission), schemaFrom(file)); // before anything moves
   const home = join(folder, 'cassettes', permission.name);
-  const placed = staged ? await putInPlace(staged.folder, home) : null;
+  const placement = staged ? await putInPlace(staged.folder, home) : null;
   try {
     await writeList(file, written);
   } catch (error) {
-    await placed?.undo();
+    await placement?.undo();
     throw new OperatorError(`Cannot write '${file}': ${(error as NodeJS.ErrnoException).code}`, 1, { cause: error });
   }
-  if (placed) await placed.keep();
-  else await rm(home, { recursive: true, force: true }); // an address has taken the place of a package
+  if (placement) await placement.keep();
+  else await rm(home, { recursive: true, force: true }); // an address has replaced a package
   return file;
 }
 
-/** With exactly what was shown; what has its default is left out. */
+/** The entry with exactly what was shown; members that have their default are left out. */
 function entryOf({ name, source, digest, isolation, config, document, before }: Permission): WrittenEntry {
-  const asked = grantsFor(document.manifest);
+  const requested = grantsFor(document.manifest);
   const granted: Grants =
     isolation === 'remote'
-      ? { bindings: asked.bindings.filter((one) => one === 'forward_auth'), views: [], extensions: [] }
-      : asked;
+      ? { bindings: requested.bindings.filter((one) => one === 'forward_auth'), views: [], extensions: [] }
+      : requested;
   const grants = Object.fromEntries(Object.entries(granted).filter(([, names]) => names.length > 0));
   return {
     name,
@@ -194,13 +194,13 @@ function refuseName(name: string): void {
     throw new OperatorError(`Cannot name a cassette '${name}': it ${checked.error.issues[0]?.message}`, 2);
 }
 
-/** Every problem on a line of its own. */
-function refusal(asked: string, { message, problems }: Rejection): string {
+/** The message of a rejection, every problem on a line of its own. */
+function refusal(requested: string, { message, problems }: Rejection): string {
   const lines = problems.length > 1 ? problems : [message];
-  return `Cannot add '${plain(shownSource(asked))}':\n${lines.map((line) => `  - ${plain(line)}`).join('\n')}`;
+  return `Cannot add '${plain(shownSource(requested))}':\n${lines.map((line) => `  - ${plain(line)}`).join('\n')}`;
 }
 
-/** What is asked to end lets us clean up first. */
+/** A signal that aborts on SIGINT, SIGTERM or SIGHUP, so that the command can clean up first. */
 function interruption(): { signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const abort = () => controller.abort();

@@ -1,4 +1,4 @@
-/** `svc cassette check`: will it be let in? The same admission as in the service, before a database that is made for it and thrown away. */
+/** `svc cassette check`: tells whether a cassette will be admitted, by the service's own admission, with a temporary database. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -17,7 +17,7 @@ import type { Io } from '../io.ts';
 import { configFromOptions } from './config-from-options.ts';
 import { describeSource } from './describe-source.ts';
 
-/** 0: it will be let in. @param version of this service */
+/** 0: it will be admitted. @param version of this service */
 export async function checkCassette(
   source: string,
   { config }: { config: readonly string[] },
@@ -26,7 +26,7 @@ export async function checkCassette(
 ): Promise<0 | 1> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-check-'));
   const log = openLog('silent');
-  const told = (finding: Finding) => io.out(lineOf(finding));
+  const report = (finding: Finding) => io.out(lineOf(finding));
   try {
     const at = /^https?:\/\//i.test(source) ? source : resolve(io.cwd, source);
     const entry = await entryOf(at, config, { folder, cwd: io.cwd });
@@ -49,7 +49,7 @@ export async function checkCassette(
         ...{ base: io.cwd, installed: folder, databases, core, environment: io.env },
         ...{ tmp: join(folder, 'run'), log },
       };
-      const good = await conform(entry, parts, told);
+      const good = await conform(entry, parts, report);
       io.out(good ? `${pc.green('It can be let in')}\n` : `${pc.red('It cannot be let in as it is')}\n`);
       return good ? 0 : 1;
     } finally {
@@ -58,14 +58,14 @@ export async function checkCassette(
     }
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
-    told({ what: SAID_AT[error.step] ?? 'it can be looked at', problems: [error.message, ...error.problems] });
+    report({ what: FINDING_AT[error.step] ?? 'it can be looked at', problems: [error.message, ...error.problems] });
     return 1;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const SAID_AT: Partial<Record<Rejection['step'], string>> = {
+const FINDING_AT: Partial<Record<Rejection['step'], string>> = {
   resolve: 'its source is there',
   start: 'it loads, in a process of its own',
   manifest: 'its manifest is valid',
@@ -73,7 +73,7 @@ const SAID_AT: Partial<Record<Rejection['step'], string>> = {
   tools: 'its tools can be offered',
 };
 
-/** Everything that it asks for is granted: whether to is the operator's question. */
+/** A list entry that grants everything that the cassette asks for: what to grant is the operator's decision. */
 async function entryOf(
   source: string,
   config: readonly string[],

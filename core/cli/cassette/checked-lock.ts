@@ -1,27 +1,28 @@
-/** The packages that npm wants to install, and where each comes from: read off its lock before anything is unpacked, refused where one comes from anywhere but a registry of the user's or the inside of another. */
+/** The packages that npm wants to install, and where each comes from. Read from npm's lock before anything is unpacked; refused where one
+ *  comes from anywhere but a registry of the user's or the inside of another package. */
 
 import { shownSource } from '../../cassette/shown-source.ts';
 import { OperatorError } from '../../errors.ts';
 import { plain } from '../units.ts';
 
 export type Dependency = {
-  /** In the lock: `node_modules/dep`. */
+  /** Its path in the lock: `node_modules/dep`. */
   path: string;
   name: string;
   version: string;
-  /** What it is called where it is imported, when that is another name. */
+  /** The name under which it is imported, when that is another one. */
   alias: string | null;
   /** `from 127.0.0.1:4873`, or `inside tally`. */
   origin: string;
 };
 
 export type CheckedLock = {
-  /** The one that was asked for. */
+  /** The requested package. */
   root: Dependency;
   dependencies: Dependency[];
 };
 
-/** What a lock says of one package: only what counts here. */
+/** A package in the lock: only the members that are used here. */
 type Locked = {
   name?: unknown;
   version?: unknown;
@@ -34,7 +35,7 @@ type Locked = {
 export type LockParts = {
   /** Each ends with `/`. */
   registries: readonly string[];
-  /** The tarball that was put into the folder of the lock; null: what was asked for comes from a registry. */
+  /** The tarball that was put into the folder of the lock; null: the requested package comes from a registry. */
   tarball: string | null;
 };
 
@@ -42,7 +43,7 @@ const SHA512 = /(?:^|\s)sha512-[A-Za-z0-9+/]{86}==(?:\s|$)/;
 const INTEGRITY = /^(?:sha(?:1|256|384|512)-[A-Za-z0-9+/]+={0,2}\s*)+$/;
 const FOLDER = 'node_modules/';
 
-/** @throws {OperatorError} every one that is refused, by its name, with where it would come from */
+/** @throws {OperatorError} every refused package, by its name, with where it would come from */
 export function checkedLock(text: string, parts: LockParts): CheckedLock {
   const packages = packagesIn(text);
   const direct = Object.keys(dependenciesOf(packages[''])).map((name) => `${FOLDER}${name}`);
@@ -75,24 +76,24 @@ function packagesIn(text: string): Packages {
 
 const dependenciesOf = (root: unknown): object => (root as { dependencies?: object } | undefined)?.dependencies ?? {};
 
-type Place = LockParts & { packages: Packages; root: string };
+type LockContext = LockParts & { packages: Packages; root: string };
 
 /** Why it is refused; null when it is not. */
-function problemOf(path: string, locked: Locked, { registries, tarball, packages, root }: Place): string | null {
+function problemOf(path: string, locked: Locked, { registries, tarball, packages, root }: LockContext): string | null {
   const { version, resolved, integrity, link } = locked;
-  const named = nameOf(path, locked);
+  const label = nameOf(path, locked);
   if (typeof resolved === 'string' && !(path === root && tarball !== null && resolved === `file:${tarball}`)) {
     const from = registries.some((registry) => isUnder(registry, resolved));
-    if (!from || link) return `${named} would come from ${shownPlace(resolved)}, which is no registry of yours`;
-  } else if (resolved !== undefined && typeof resolved !== 'string') return `${named} would come from nowhere known`;
-  if (link || !path.startsWith(FOLDER)) return `${named} would be a link to a folder of this machine`;
-  if (typeof version !== 'string') return `${named} has no version`;
+    if (!from || link) return `${label} would come from ${shownOrigin(resolved)}, which is no registry of yours`;
+  } else if (resolved !== undefined && typeof resolved !== 'string') return `${label} would come from nowhere known`;
+  if (link || !path.startsWith(FOLDER)) return `${label} would be a link to a folder of this machine`;
+  if (typeof version !== 'string') return `${label} has no version`;
   if (typeof integrity === 'string' && INTEGRITY.test(integrity) && SHA512.test(integrity)) return null;
   if (integrity === undefined && ownerOf(path, packages) !== null) return null;
-  return `${named}${typeof resolved === 'string' ? ` from ${shownPlace(resolved)}` : ''} has no sha512 by which it could be told again`;
+  return `${label}${typeof resolved === 'string' ? ` from ${shownOrigin(resolved)}` : ''} has no sha512 by which it could be told again`;
 }
 
-/** The package in whose tarball it lies, which has a hash over it; null: it lies in none. */
+/** The package whose tarball contains it, and whose hash covers it; null: none does. */
 function ownerOf(path: string, packages: Packages): string | null {
   if (packages[path]?.inBundle !== true) return null;
   for (let end = path.lastIndexOf(`/${FOLDER}`); end > 0; end = path.lastIndexOf(`/${FOLDER}`, end - 1)) {
@@ -138,5 +139,5 @@ function nameOf(path: string, { version }: Locked): string {
   return typeof version === 'string' ? `${name}@${version}` : name;
 }
 
-/** Without what an address may hold of a credential. */
-const shownPlace = (resolved: string): string => shownSource(resolved).replace(/^([a-z+]+:\/\/)[^/@]*@/i, '$1');
+/** An address as it is shown, without credentials. */
+const shownOrigin = (resolved: string): string => shownSource(resolved).replace(/^([a-z+]+:\/\/)[^/@]*@/i, '$1');

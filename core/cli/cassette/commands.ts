@@ -1,4 +1,4 @@
-/** What can be asked of `svc cassette`? Its commands and what each takes; what they do is handed in, as in program.ts. */
+/** The commands of `svc cassette` and their arguments; their implementations are passed in, as in program.ts. */
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
@@ -23,7 +23,7 @@ type Parts = {
   exit: (status: 0 | 1) => void;
 };
 
-/** Cassettes are named by whoever wrote them, so these stand in a group of their own: `svc cassette add`. */
+/** Adds the commands as a group of their own, `svc cassette add`: authors name their cassettes as they like. */
 export function addCassetteCommands(program: Command, { commands, io, loaded, exit }: Parts): void {
   const cassette = program
     .command('cassette')

@@ -1,4 +1,4 @@
-/** Which settings does a command give a cassette? `--config key=value`, each read as its manifest declares it. */
+/** The settings that a command gives a cassette: `--config key=value`, each parsed as the manifest declares it. */
 
 import type { DeclaredManifest } from '../../cassette/manifest.ts';
 import { settingProblem, valueOfText } from '../../cassette/setting-value.ts';
@@ -6,22 +6,22 @@ import { nearest } from '../../config/nearest.ts';
 import { OperatorError } from '../../errors.ts';
 import { variableOf } from './permission-page.ts';
 
-/** As they stand in the list. @throws {OperatorError} 2: no such setting, a secret, or no value of its type; no value is repeated */
+/** The settings as the list has them. @throws {OperatorError} 2: no such setting, a secret, or no value of its type; no value is repeated */
 export function configFromOptions(
   { config }: Pick<DeclaredManifest, 'config'>,
-  given: readonly string[],
+  pairs: readonly string[],
   name: string,
 ): Record<string, unknown> {
   return Object.fromEntries(
-    given.map((pair): [string, unknown] => {
+    pairs.map((pair): [string, unknown] => {
       const [, key = pair, text] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
       const refused = (why: string) => new OperatorError(`Cannot set '${key.slice(0, 100)}' of ${name}: ${why}`, 2);
       const setting = config.find((one) => one.key === key);
       if (!setting) {
         const known = config.map((one) => one.key);
-        const meant = nearest(key, known);
+        const suggestion = nearest(key, known);
         throw refused(
-          `it has no such setting; ${meant ? `did you mean '${meant}'?` : known.length > 0 ? `there are ${known.join(', ')}` : 'it has none at all'}`,
+          `it has no such setting; ${suggestion ? `did you mean '${suggestion}'?` : known.length > 0 ? `there are ${known.join(', ')}` : 'it has none at all'}`,
         );
       }
       if (setting.secret)

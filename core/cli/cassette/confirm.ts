@@ -1,7 +1,7 @@
-/** Does whoever sits at the terminal agree? Only a plain yes is one. */
+/** A yes-or-no question on the terminal. Only a plain yes counts as one. */
 import { createInterface } from 'node:readline/promises';
 
-/** null: nobody sits there. */
+/** null: input or output is no terminal. */
 export function terminalConfirm(): ((question: string, signal: AbortSignal) => Promise<boolean>) | null {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return null;
   return async (question, signal) => {

@@ -1,4 +1,4 @@
-/** What does a cassette ask for, before it is let in? It is started apart, with nothing in its hands, and says it. */
+/** What a cassette asks for, before it is admitted: it is started in confinement, without bindings, to describe itself. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CassetteDocument, readDocument } from '../../cassette/document.ts';
@@ -13,28 +13,28 @@ import type { CassetteSource } from '../../cassette/source.ts';
 
 export type SourceDescription = {
   document: CassetteDocument;
-  /** What will keep it apart, once it runs as it was asked to. */
+  /** How it will be confined, once it runs as requested. */
   confinement: Confinement;
 };
 
 /** @param folder the `.svc` in effect @param name for its tools; '' for its own name */
 export type DescribeOptions = { isolation: Isolation; name: string; folder: string };
 
-const MEMORY_MB = 256; // what startProcess gives where it is not told
+const MEMORY_MB = 256; // the default of startProcess
 
 /** @throws {Rejection} it does not start, or its manifest, document or tools cannot be taken */
-export async function describeSource(source: CassetteSource, asking: DescribeOptions): Promise<SourceDescription> {
+export async function describeSource(source: CassetteSource, options: DescribeOptions): Promise<SourceDescription> {
   if (source.kind === 'remote') {
-    const running = startRemote({ address: source.address, name: asking.name || source.address.host });
+    const running = startRemote({ address: source.address, name: options.name || source.address.host });
     const { pathname, search } = source.address;
-    return describeRunning(running, `${pathname}${search}`, asking, running.confinement);
+    return describeRunning(running, `${pathname}${search}`, options, running.confinement);
   }
-  const tmp = await mkdtemp(join(asking.folder, 'asking-'));
+  const tmp = await mkdtemp(join(options.folder, 'asking-'));
   try {
     const silent = () => {};
     const running = await startProcess(
       {
-        ...{ name: asking.name || 'it', folder: source.folder, entry: source.entry, network: false },
+        ...{ name: options.name || 'it', folder: source.folder, entry: source.entry, network: false },
         beside: source.beside ?? [],
         handed: ({ manifest }) => ({ LOG: log, CONFIG: defaultsOf(manifest), DB: null, CORE: null }),
         log: { debug: silent, info: silent, warn: silent, error: silent },
@@ -43,16 +43,16 @@ export async function describeSource(source: CassetteSource, asking: DescribeOpt
     );
     const manifest = parseManifest(running.loaded?.manifest);
     const confinement =
-      asking.isolation === 'inline'
+      options.isolation === 'inline'
         ? INLINE
         : confinementOf({
             ...(await findGround(tmp)),
             network: manifest.bindings.network,
             memory_mb: MEMORY_MB,
           });
-    const asked = await describeRunning(running, manifest.api.openapi, asking, confinement);
-    refuseOtherManifest(running.loaded?.manifest, asked.document.manifest);
-    return asked;
+    const description = await describeRunning(running, manifest.api.openapi, options, confinement);
+    refuseOtherManifest(running.loaded?.manifest, description.document.manifest);
+    return description;
   } finally {
     await rm(tmp, { recursive: true, force: true });
   }
@@ -67,7 +67,7 @@ const INLINE: Confinement = {
   does_not_stop: ['anything: it runs inside the service, sees all that passes and can do whatever the service can'],
 };
 
-/** Its settings without those that have no default: nobody has set anything yet. */
+/** The settings that have a default: none is set yet. */
 function defaultsOf(manifest: unknown): Record<string, unknown> {
   const { config, ...rest } = parseManifest(manifest);
   return readSettings({ ...rest, config: config.map((setting) => ({ ...setting, required: false })) }, {});

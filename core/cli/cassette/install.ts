@@ -1,4 +1,4 @@
-/** How does a package come to lie under `.svc/cassettes`? npm resolves it, its lock is checked, and what the lock says is put beside its place. */
+/** Installs a package under `.svc/cassettes`: npm resolves it, its lock is checked, and what the lock names is installed in a staging folder. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -9,17 +9,17 @@ import { type CheckedLock, checkedLock, type Dependency } from './checked-lock.t
 import { type NpmParts, registriesOf, runNpm } from './npm.ts';
 import { putTarball } from './source-tarball.ts';
 
-/** `spec` is what npm is given. */
+/** `spec` is npm's argument. */
 export type Wanted = { kind: 'address'; address: string } | { kind: 'package'; spec: string; local: boolean };
 
-/** What was installed beside its place. */
+/** A package installed in a staging folder. */
 export type Staged = {
   folder: string;
   /** `npm:<package>@<version>`, as in a list. */
   source: string;
-  /** Where that was taken from, when it was a registry. */
+  /** The registry that it came from; null: it came from this machine. */
   origin: string | null;
-  /** What it brought along. */
+  /** The packages installed with it. */
   beside: Dependency[];
 };
 
@@ -30,46 +30,49 @@ const TARBALL = /\.(?:tgz|tar\.gz)$/;
 const STALE_MS = 24 * 3_600_000;
 const STAGING = '.adding-';
 
-/** The same on every machine, whatever the user has set; what only its developers need is left out. */
+/** Options that give the same layout on every machine, whatever the user has set; without development dependencies. */
 const LAYOUT = ['--omit=dev', '--install-strategy=hoisted', '--no-install-links', '--no-bin-links'];
 const LOCK = ['--package-lock-only', '--lockfile-version=3', '--save', '--no-omit-lockfile-registry-resolved'];
 
-/** Which of a package, a folder, a tarball and an address is meant? @throws {OperatorError} none, or two of them */
-export async function wantedOf(asked: string, cwd: string): Promise<Wanted> {
-  if (/^https?:\/\//i.test(asked)) return { kind: 'address', address: asked };
-  const path = resolve(cwd, asked.replace(/^~(?=\/)/, homedir()));
+/** Tells a package, a folder, a tarball and an address apart. @throws {OperatorError} it is none of them, or could be two */
+export async function wantedOf(requested: string, cwd: string): Promise<Wanted> {
+  if (/^https?:\/\//i.test(requested)) return { kind: 'address', address: requested };
+  const path = resolve(cwd, requested.replace(/^~(?=\/)/, homedir()));
   const found = await stat(path).catch(() => null);
-  const named = /^(?:\.{0,2}\/|~\/|\.{1,2}$)/.test(asked) || TARBALL.test(asked);
-  if (!named) {
-    const spec = asked.replace(/^npm:/, '');
+  const isPath = /^(?:\.{0,2}\/|~\/|\.{1,2}$)/.test(requested) || TARBALL.test(requested);
+  if (!isPath) {
+    const spec = requested.replace(/^npm:/, '');
     if (!SPEC.test(spec))
       throw new OperatorError(
-        `Cannot add '${asked}': it is no package, folder, tarball or address; such as @acme/summaries@1.2.0, ./summaries, ` +
+        `Cannot add '${requested}': it is no package, folder, tarball or address; such as @acme/summaries@1.2.0, ./summaries, ` +
           './summaries-1.2.0.tgz or https://acme.example/openapi',
         2,
       );
-    if (found && spec === asked)
+    if (found && spec === requested)
       throw new OperatorError(
-        `Cannot add '${asked}': there is one here, and may be a package of that name; write './${asked}' or '${asked}@latest'`,
+        `Cannot add '${requested}': there is one here, and may be a package of that name; write './${requested}' or '${requested}@latest'`,
         2,
       );
     return { kind: 'package', spec, local: false };
   }
-  if (!found) throw new OperatorError(`Cannot add '${asked}': there is no '${path}'`, 2);
+  if (!found) throw new OperatorError(`Cannot add '${requested}': there is no '${path}'`, 2);
   if (found.isDirectory() && !(await stat(join(path, 'package.json')).catch(() => null)))
     throw new OperatorError(
-      `Cannot add '${asked}': there is no package.json with a name and a version in it; 'npm init' in '${path}' makes one`,
+      `Cannot add '${requested}': there is no package.json with a name and a version in it; 'npm init' in '${path}' makes one`,
       2,
     );
   if (found.isFile() && !TARBALL.test(path))
-    throw new OperatorError(`Cannot add '${asked}': of files only tarballs are added (.tgz); give the folder of it`, 2);
+    throw new OperatorError(
+      `Cannot add '${requested}': of files only tarballs are added (.tgz); give the folder of it`,
+      2,
+    );
   return { kind: 'package', spec: path, local: true };
 }
 
 /**
- * Beside its place; whoever calls this removes it or puts it there. Nothing of it is run. It is unpacked once every package in the
- * lock is known to come from a registry of the user's or from inside another, and out of that lock alone.
- * @throws {OperatorError} npm failed, and its output; or what would come from elsewhere
+ * Installs it in a staging folder; the caller removes that, or puts it in place. Nothing of it is run. It is unpacked only after every
+ * package in the lock is known to come from a registry of the user's or from inside another, and only from that lock.
+ * @throws {OperatorError} npm failed, with its output; or packages would come from elsewhere
  */
 export async function stage(
   { spec, local }: Pick<Wanted & { kind: 'package' }, 'spec' | 'local'>,
@@ -88,7 +91,7 @@ export async function stage(
     const beside = await installedOf(dependencies, folder);
     for (const name of await readdir(folder))
       if (name !== 'node_modules') await rm(join(folder, name), { recursive: true });
-    // Names places on this machine, and would make the digest another one elsewhere.
+    // It names paths of this machine, so that the digest would differ on other machines.
     await rm(join(folder, 'node_modules/.package-lock.json'), { force: true });
     const origin = local ? null : root.origin;
     return { folder, source: `npm:${root.alias ?? root.name}@${root.version}`, origin, beside };
@@ -101,11 +104,11 @@ export async function stage(
 async function lockOf(spec: string, tarball: string | null, parts: NpmParts): Promise<CheckedLock> {
   await runNpm(['install', ...LOCK, ...LAYOUT, spec], parts);
   const text = await readFile(join(parts.folder, 'package-lock.json'), 'utf8');
-  const registries = /"resolved": *"http/.test(text) ? await registriesOf(parts) : []; // each run of npm takes its time
+  const registries = /"resolved": *"http/.test(text) ? await registriesOf(parts) : []; // skipped where possible, since each run of npm is slow
   return checkedLock(text, { registries, tarball });
 }
 
-/** Those that were installed: the lock has those of other platforms as well. @throws {OperatorError} something else was */
+/** The dependencies that were installed: the lock also has those of other platforms. @throws {OperatorError} others were installed */
 async function installedOf(dependencies: readonly Dependency[], folder: string): Promise<Dependency[]> {
   const read = async (path: string) =>
     (JSON.parse(await readFile(join(folder, path), 'utf8')) as { packages?: Record<string, object> }).packages ?? {};
@@ -116,36 +119,36 @@ async function installedOf(dependencies: readonly Dependency[], folder: string):
   return dependencies.filter(({ path }) => Object.hasOwn(installed, path));
 }
 
-/** Takes the place of what was there. @returns `keep` when it stays, `undo` when it shall not */
+/** Moves a staged folder to its target, replacing what is there. @returns `keep` removes what was replaced, `undo` restores it */
 export async function putInPlace(
   staged: string,
-  place: string,
+  target: string,
 ): Promise<{ keep(): Promise<void>; undo(): Promise<void> }> {
   const before = `${staged}-before`;
-  const had = await rename(place, before).then(
+  const existed = await rename(target, before).then(
     () => true,
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return false;
       throw error;
     },
   );
-  const back = async () => {
-    if (had) await rename(before, place);
+  const restore = async () => {
+    if (existed) await rename(before, target);
   };
-  await rename(staged, place).catch(async (error: Error) => {
-    await back();
+  await rename(staged, target).catch(async (error: Error) => {
+    await restore();
     throw error;
   });
   return {
     keep: () => rm(before, { recursive: true, force: true }),
     undo: async () => {
-      await rm(place, { recursive: true, force: true });
-      await back();
+      await rm(target, { recursive: true, force: true });
+      await restore();
     },
   };
 }
 
-/** Of commands that were killed. */
+/** Removes staging folders that killed commands have left. */
 async function removeStale(cassettes: string): Promise<void> {
   for (const name of await readdir(cassettes)) {
     const path = join(cassettes, name);

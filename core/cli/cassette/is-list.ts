@@ -1,14 +1,14 @@
-/** Is this the list of cassettes that the read API gives? */
+/** Tells whether a body is the list of cassettes of the read API. */
 import type { CassetteList } from '../../model/cassette.ts';
 
-/** What the page walks through. The schema itself would bring half of the server along. */
+/** Checks only the members that the page reads. The schema itself would load half of the server. */
 export const isCassetteList = (body: unknown): body is CassetteList => {
   const { cassettes, problems } = (body ?? {}) as Partial<Record<keyof CassetteList, unknown>>;
-  const named = (one: unknown, key: string) => typeof (one as Record<string, unknown> | null)?.[key] === 'string';
+  const hasText = (one: unknown, key: string) => typeof (one as Record<string, unknown> | null)?.[key] === 'string';
   return (
     Array.isArray(cassettes) &&
-    cassettes.every((one) => ['name', 'state', 'since', 'isolation'].every((key) => named(one, key))) &&
+    cassettes.every((one) => ['name', 'state', 'since', 'isolation'].every((key) => hasText(one, key))) &&
     Array.isArray(problems) &&
-    problems.every((one) => named(one, 'subject') && named(one, 'reason'))
+    problems.every((one) => hasText(one, 'subject') && hasText(one, 'reason'))
   );
 };

@@ -1,4 +1,4 @@
-/** `svc cassette list`: which cassettes are wanted, and what became of each in the service that runs? */
+/** `svc cassette list`: which cassettes are on the list, and the state of each in the service that runs. */
 import pc from 'picocolors';
 import type { ListEntry } from '../../cassette/list.ts';
 import { BadList, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/read-list.ts';
@@ -13,12 +13,12 @@ import type { Target } from './target.ts';
 
 type Row = {
   name: string;
-  /** null: no service that runs has it. */
+  /** null: no running service has it. */
   state: string | null;
   version: string | null;
   isolation: string;
   since: string | null;
-  source: string | null; // null: it runs, and is not on this list
+  source: string | null; // null: it runs but is not on this list
   reason: string | null;
 };
 
@@ -26,19 +26,19 @@ type Listing = { running: boolean; file: string | null; problem: string | null; 
 
 type Listed = Io & { target?: Target };
 
-/** 0, or 1 when the list cannot be used. */
+/** The exit status: 0, or 1 when the list cannot be used. */
 export async function listCassettes(loaded: LoadedConfig, { json }: { json: boolean }, io: Listed): Promise<0 | 1> {
-  const [read, asked] = await Promise.all([
+  const [read, response] = await Promise.all([
     listsIn(loaded, io),
     fetchReadApi(loaded, { path: '/v1/cassettes', is: isCassetteList, what: 'list of cassettes' }),
   ]);
   const { lists, problem } = read;
   const listing: Listing = {
-    running: asked.answer !== null,
+    running: response.answer !== null,
     file: lists?.file ?? null,
     problem,
-    remarks: asked.remarks,
-    cassettes: rows(lists?.list ?? [], asked.answer, lists !== null),
+    remarks: response.remarks,
+    cassettes: rows(lists?.list ?? [], response.answer, lists !== null),
   };
   io.out(json ? `${JSON.stringify(listing, null, 2)}\n` : page(listing, Date.now()));
   return problem === null ? 0 : 1;
@@ -61,7 +61,7 @@ async function listsIn(
   }
 }
 
-/** What is on the list, and what runs without being there. */
+/** The entries of the list, and the cassettes that run without being on it. */
 function rows(list: readonly ListEntry[], running: CassetteList | null, known: boolean): Row[] {
   const wanted = list.map((entry): Row => {
     const info = running?.cassettes.find(({ name }) => name === entry.name);

@@ -1,4 +1,4 @@
-/** `svc cassette new`: how does an author begin? With a small cassette that has one of everything, its test, and no import from us. */
+/** `svc cassette new`: writes a small cassette that has one of everything, with its test, and imports nothing from us. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { CassetteName } from '../../cassette/list.ts';
@@ -6,14 +6,14 @@ import { OperatorError } from '../../errors.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { Io } from '../io.ts';
 
-/** What the template is called, wherever its name stands. */
+/** The template's name, which is replaced wherever it occurs. */
 const TEMPLATE_NAME = 'my-cassette';
 
-/** Where each file of the new folder comes from, from `core/cassette`. `built` is what tsc makes of `src`: a test compares them. */
+/** The source of each file of the new folder, relative to `core/cassette`. `built` is what tsc makes of `src`: a test compares them. */
 const FILES: Readonly<Record<string, string>> = {
   'package.json': 'scaffold/package.json',
   'tsconfig.json': 'scaffold/tsconfig.json',
-  '.gitignore': 'scaffold/gitignore', // npm leaves out what is called .gitignore
+  '.gitignore': 'scaffold/gitignore', // npm leaves out files called .gitignore
   'README.md': 'scaffold/README.md',
   'src/cassette.ts': 'scaffold/src/cassette.ts',
   'src/openapi.ts': 'scaffold/src/openapi.ts',
@@ -25,7 +25,7 @@ const FILES: Readonly<Record<string, string>> = {
   'dist/svc-cassette.js': 'scaffold/built/svc-cassette.js',
 };
 
-/** @param folder default: one of its name @throws {OperatorError} 2: no such name can be, or the folder is not empty */
+/** @param folder default: a folder of that name @throws {OperatorError} 2: the name is invalid, or the folder is not empty */
 export async function newCassette(
   name: string,
   folder: string | undefined,
@@ -44,16 +44,17 @@ export async function newCassette(
   out(welcome(name, relative(cwd, target) || '.'));
 }
 
-/** The environment's names are in capitals; the spelling of everything else is the name's own. */
+/** Replaces the template's name: in capitals for variables of the environment, else as the name is spelt. */
 const named = (text: string, name: string): string =>
   text.replaceAll(TEMPLATE_NAME, name).replaceAll('MY_CASSETTE', name.toUpperCase().replaceAll('-', '_'));
 
 async function refuseFull(folder: string): Promise<void> {
-  const there = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+  const existing = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
     throw new OperatorError(`Cannot write to '${folder}': ${error.code}`, 2);
   });
-  if (there.length > 0) throw new OperatorError(`Cannot write to '${folder}': it is not empty; name another folder`, 2);
+  if (existing.length > 0)
+    throw new OperatorError(`Cannot write to '${folder}': it is not empty; name another folder`, 2);
 }
 
 const welcome = (name: string, folder: string): string => `${name} is in ${folder}/

@@ -1,11 +1,11 @@
-/** The user's own npm, run so that nothing of what it installs can run: no script, no git, and no .npmrc but the user's. */
+/** Runs the user's own npm so that nothing of what it installs can run: no script, no git, and no .npmrc but the user's. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Environment } from '../../config/environment.ts';
 import { OperatorError } from '../../errors.ts';
 import { plain } from '../units.ts';
 
 export type NpmParts = {
-  /** A folder that we have made and written: a `.npmrc` and a `package.json` in it would count. */
+  /** A folder that we have made and filled: npm would use a `.npmrc` and a `package.json` in it. */
   folder: string;
   env: Environment;
   signal: AbortSignal;
@@ -13,15 +13,15 @@ export type NpmParts = {
 
 const NPM_MS = 300_000;
 const LAST_OUTPUT_MS = 1_000;
-const KILL_MS = 3_000; // for npm to end by itself
+const KILL_MS = 3_000; // npm has this time to end by itself
 const MOST_OUTPUT = 4 * 1_048_576;
 
-/** A path under a file: nobody can put a program there. */
+/** A path below a file, where no program can exist. */
 const NOWHERE = '/dev/null/none';
 
 /**
- * An npm that does not know the `allow` ones yet passes over them. `allow-file` and `allow-remote` are not used: with them npm (11)
- * cannot look into our own tarball, nor into one of a registry, for what is bundled there. The lock refuses what they would, and by name.
+ * An older npm ignores the `allow` options. `allow-file` and `allow-remote` are not used: with them npm (11) cannot read the bundled
+ * packages in our own tarball, nor in one of a registry. The check of the lock refuses what they would, and names it.
  */
 const ARGUMENTS = [
   ...['--ignore-scripts', `--git=${NOWHERE}`, `--script-shell=${NOWHERE}`],
@@ -29,10 +29,10 @@ const ARGUMENTS = [
   ...['--no-global', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error'],
 ];
 
-/** An npm that npm starts (it prepares git dependencies so) takes these before any `.npmrc` that it finds. */
+/** For an npm that npm starts, as it does to prepare git dependencies: these outrank any `.npmrc` that it finds. */
 const INHERITED = { npm_config_ignore_scripts: 'true', npm_config_git: NOWHERE, npm_config_script_shell: NOWHERE };
 
-/** With the user's registry and proxy, and none of our settings: some are secrets. @returns its output @throws {OperatorError} */
+/** Runs npm with the user's registry and proxy, and without our settings: some are secrets. @returns its output @throws {OperatorError} */
 export function runNpm(args: readonly string[], { folder, env, signal }: NpmParts): Promise<string> {
   const passed = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SVC_')));
   const [command = '', ...rest] = args;
@@ -51,23 +51,23 @@ export function runNpm(args: readonly string[], { folder, env, signal }: NpmPart
     signal.addEventListener('abort', end, { once: true });
     if (signal.aborted) end();
     let output = '';
-    let complaint = '';
+    let errorOutput = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output = (output + text).slice(0, MOST_OUTPUT);
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      complaint = (complaint + text).slice(0, 65_536);
+      errorOutput = (errorOutput + text).slice(0, 65_536);
     });
-    const over = () => {
+    const cleanUp = () => {
       clearTimeout(tooLong);
       signal.removeEventListener('abort', end);
     };
     child.once('error', (error: NodeJS.ErrnoException) => {
-      over();
+      cleanUp();
       if (error.code !== 'ENOENT') fail(error);
       else fail(new OperatorError("Cannot install it: there is no 'npm' on the PATH; it comes with Node"));
     });
-    // Whatever it may have left behind holds the other end of these, and they would never close.
+    // A process that it left behind may hold the other end of these, so that they would never close.
     child.once('exit', () =>
       setTimeout(() => {
         child.stdout.destroy();
@@ -75,13 +75,13 @@ export function runNpm(args: readonly string[], { folder, env, signal }: NpmPart
       }, LAST_OUTPUT_MS).unref(),
     );
     child.once('close', (code) => {
-      over();
+      cleanUp();
       if (code === 0) settle(output);
       else if (signal.aborted) fail(new OperatorError('Cannot install it: it was interrupted'));
       else
         fail(
           new OperatorError(
-            `Cannot install it: npm failed${code === null ? ', or took too long' : ''}\n${excerpt(complaint)}`,
+            `Cannot install it: npm failed${code === null ? ', or took too long' : ''}\n${excerpt(errorOutput)}`,
           ),
         );
     });
@@ -98,7 +98,7 @@ export async function registriesOf(parts: NpmParts): Promise<string[]> {
   );
 }
 
-/** npm and what it has started: it leads a group of its own. */
+/** Kills npm and what it has started: it leads a process group of its own. */
 function killGroup({ pid, exitCode, signalCode }: ChildProcess, how: NodeJS.Signals): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
@@ -106,9 +106,9 @@ function killGroup({ pid, exitCode, signalCode }: ChildProcess, how: NodeJS.Sign
   } catch {} // it has just ended
 }
 
-/** What npm says first is why; stacks and where its log is come after. */
-const excerpt = (complaint: string): string =>
-  complaint
+/** npm's first lines have the reason; stacks and the path of its log come after. */
+const excerpt = (errorOutput: string): string =>
+  errorOutput
     .split('\n')
     .filter((line) => /^npm (?:error|ERR!)/.test(line) && !/ {4}at |complete log/.test(line))
     .slice(0, 6)

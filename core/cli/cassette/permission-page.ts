@@ -1,4 +1,4 @@
-/** What is somebody asked before a cassette comes in? Everything it will be able to do, in plain words, and what nothing keeps it from. */
+/** The page that somebody sees before a cassette is added: all that it will be able to do, in plain words, and what is not prevented. */
 import pc from 'picocolors';
 import { grantsFor } from '../../cassette/grants.ts';
 import type { Grants, ListEntry } from '../../cassette/list.ts';
@@ -13,21 +13,21 @@ import type { SourceDescription } from './describe-source.ts';
 export type Permission = SourceDescription & {
   /** Installed name. */
   name: string;
-  /** As it will stand in the list. */
+  /** The source as it will be in the list. */
   source: string;
-  /** The folder or tarball that it was made of; null: it came from a registry or is an address. */
+  /** The folder or tarball that it was made from; null: it came from a registry or is an address. */
   from: string | null;
-  /** `from <host>` where that was a registry. */
+  /** `from <host>` when it came from a registry. */
   origin: string | null;
-  /** Packages that came with it. */
+  /** Packages that were installed with it. */
   beside: readonly Dependency[];
   digest: string;
   isolation: Isolation;
-  /** Settings that will stand in the list. */
+  /** Settings that will be in the list. */
   config: Readonly<Record<string, unknown>>;
-  /** What has a value where this command runs, by key: the service may run with another environment. */
+  /** Keys that have a value in the environment of this command; that of the service may differ. */
   fromEnvironment: readonly string[];
-  /** The entry that it takes the place of, and whether that came with the package. */
+  /** The entry that it replaces, and whether that one is built in. */
   before: { entry: ListEntry; builtIn: boolean } | null;
 };
 
@@ -35,15 +35,16 @@ const MOST = 400; // of a text that its author wrote
 const WIDTH = 100;
 const NAME = 15;
 
-/** Lines that end with a newline; the question comes after. */
+/** The page, ending with a newline; the question is printed after it. */
 export function permissionPage(permission: Permission): string {
   const { document, name, digest } = permission;
   const { cassette } = document.manifest;
-  const titled = cassette.display_name && cassette.display_name !== name ? ` (${said(cassette.display_name)})` : '';
-  const claims = [cassette.license, cassette.homepage].flatMap((text) => (text ? [said(text)] : []));
+  const titled =
+    cassette.display_name && cassette.display_name !== name ? ` (${authorText(cassette.display_name)})` : '';
+  const claims = [cassette.license, cassette.homepage].flatMap((text) => (text ? [authorText(text)] : []));
   return [
-    `${pc.bold(`${name} ${said(cassette.version)}`)}${titled}`,
-    ...(cassette.description ? wrapped(said(cassette.description), 2) : []),
+    `${pc.bold(`${name} ${authorText(cassette.version)}`)}${titled}`,
+    ...(cassette.description ? wrapped(authorText(cassette.description), 2) : []),
     '',
     ...row('from', plain(origin(permission))),
     ...dependencies(permission),
@@ -52,7 +53,7 @@ export function permissionPage(permission: Permission): string {
     ...row('digest', digest),
     ...replaced(permission),
     '',
-    ...asks(permission),
+    ...requests(permission),
     ...settings(permission),
     '',
     'It adds:',
@@ -70,7 +71,7 @@ function origin({ source, origin, from }: Permission): string {
   return origin === null ? shownSource(source) : `${source}, ${origin}`;
 }
 
-/** Every one: what comes along runs with the same rights. */
+/** All packages installed with it, since they run with the same rights. */
 function dependencies({ beside }: Permission): string[] {
   const origins = [...new Set(beside.map((one) => one.origin))].sort();
   return origins.flatMap((origin, i) => {
@@ -82,7 +83,7 @@ function dependencies({ beside }: Permission): string[] {
 const named = ({ name, version, alias }: Dependency): string =>
   alias === null ? `${name}@${version}` : `${alias} (${name}@${version})`;
 
-/** Settings that it cannot come in without, and that nobody has given a value yet. */
+/** Required settings that have no value yet. */
 export const missingSettings = ({ document, config, fromEnvironment }: Permission): DeclaredSetting[] =>
   document.manifest.config.filter(
     ({ key, required, default: fallback }) =>
@@ -105,36 +106,36 @@ const VIEWS: Readonly<Record<string, string>> = {
   span_links: 'which step led to which',
 };
 
-function asks({ document, isolation, before }: Permission): string[] {
+function requests({ document, isolation, before }: Permission): string[] {
   const { manifest } = document;
   const { views, extensions, bindings } = grantsFor(manifest);
-  const had = before && !before.builtIn ? before.entry.grants : null;
-  const fresh = (kind: keyof Grants, one: string) =>
-    had && !had[kind].some((granted) => granted === one) ? pc.yellow(' (new)') : '';
+  const previousGrants = before && !before.builtIn ? before.entry.grants : null;
+  const newMark = (kind: keyof Grants, one: string) =>
+    previousGrants && !previousGrants[kind].some((granted) => granted === one) ? pc.yellow(' (new)') : '';
   const tables = manifest.tables.map(({ name }) => name).join(', ');
   const local = isolation !== 'remote';
-  const does: Partial<Record<string, string[]>> = {
+  const bindingRows: Partial<Record<string, string[]>> = {
     db: local
-      ? row('stores', `in a schema of its own${tables === '' ? '' : `: ${tables}`}${fresh('bindings', 'db')}`)
+      ? row('stores', `in a schema of its own${tables === '' ? '' : `: ${tables}`}${newMark('bindings', 'db')}`)
       : [],
     core: local
-      ? row('asks', `the read API, for anything that it answers: all conversations${fresh('bindings', 'core')}`)
+      ? row('asks', `the read API, for anything that it answers: all conversations${newMark('bindings', 'core')}`)
       : [],
     network: local
-      ? row('connects', `to other machines, with all that it has read${fresh('bindings', 'network')}`)
+      ? row('connects', `to other machines, with all that it has read${newMark('bindings', 'network')}`)
       : [],
     forward_auth: row(
       'is given',
-      `the credentials of who calls it (authorization, cookies, keys), and their name${fresh('bindings', 'forward_auth')}`,
+      `the credentials of who calls it (authorization, cookies, keys), and their name${newMark('bindings', 'forward_auth')}`,
     ),
   };
   const lines = [
     ...(local
-      ? views.flatMap((view) => row('reads', `${view}: ${VIEWS[view] ?? 'a view of svc_v1'}${fresh('views', view)}`))
+      ? views.flatMap((view) => row('reads', `${view}: ${VIEWS[view] ?? 'a view of svc_v1'}${newMark('views', view)}`))
       : []),
-    ...bindings.flatMap((binding) => does[binding] ?? []),
+    ...bindings.flatMap((binding) => bindingRows[binding] ?? []),
     ...(local
-      ? extensions.flatMap((name) => row('needs', `the PostgreSQL extension ${name}${fresh('extensions', name)}`))
+      ? extensions.flatMap((name) => row('needs', `the PostgreSQL extension ${name}${newMark('extensions', name)}`))
       : []),
     ...(local && manifest.schedule ? row('runs', whenItRuns(manifest.schedule)) : []),
   ];
@@ -160,17 +161,17 @@ function settings(permission: Permission): string[] {
             : missing.includes(setting)
               ? pc.yellow(`missing: set ${how}${secret ? ' where svc runs' : ''}`)
               : `not set; ${how}`;
-      return [...row(key, value), ...(description ? wrapped(said(description), NAME + 3).map(pc.dim) : [])];
+      return [...row(key, value), ...(description ? wrapped(authorText(description), NAME + 3).map(pc.dim) : [])];
     }),
   ];
 }
 
-const shown = (value: unknown): string => said(JSON.stringify(value));
+const shown = (value: unknown): string => authorText(JSON.stringify(value));
 
 function tools({ document }: Permission): string[] {
   return document.tools.flatMap(({ full_name, title, description, annotations }) => {
     const changes = annotations.readOnlyHint === true ? '' : ' (may change things)';
-    return row('tool', `${full_name}${changes}: ${said(description || title)}`);
+    return row('tool', `${full_name}${changes}: ${authorText(description || title)}`);
   });
 }
 
@@ -196,8 +197,8 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 
 const count = (many: number, noun: string) => `${many} ${noun}${many === 1 ? '' : 's'}`;
 
-/** What its author wrote, on one line and without what could move the cursor. */
-function said(text: string): string {
+/** A text of its author, on one line and without what could move the cursor. */
+function authorText(text: string): string {
   const line = plain(text.replace(/\s+/g, ' ').trim());
   return line.length > MOST ? `${line.slice(0, MOST)}…` : line;
 }

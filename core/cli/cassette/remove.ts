@@ -1,4 +1,4 @@
-/** `svc cassette remove`: how does a cassette go? Off the list at once, and with --purge what it has stored as well. */
+/** `svc cassette remove`: takes a cassette off the list at once, and with --purge drops what it has stored as well. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { schemaFrom, usersList, withEntry, withoutEntry, writeList } from '../../cassette/edit-list.ts';
@@ -40,9 +40,9 @@ export async function removeCassette(
   const wanted = await wantedIn(loaded, io);
   const { entry, builtIn } = wanted.find(name);
   if (!entry && !purge) {
-    const meant = nearest(name, wanted.names);
-    const hint = meant
-      ? `; did you mean '${meant}'?`
+    const suggestion = nearest(name, wanted.names);
+    const hint = suggestion
+      ? `; did you mean '${suggestion}'?`
       : wanted.names.length > 0
         ? `; there are ${wanted.names.join(', ')}`
         : '';
@@ -53,8 +53,8 @@ export async function removeCassette(
     if (entry) io.out(await takeOut(name, builtIn, loaded, io));
     await rm(join(io.target?.folder ?? loaded.folder, 'cassettes', name), { recursive: true, force: true });
     if (database) {
-      await withdrawn(name, loaded);
-      await purged(name, database, loaded);
+      await untilWithdrawn(name, loaded);
+      await dropDatabase(name, database, loaded);
       io.out('Its schema, with all that it has stored, and its role are gone\n');
     } else if (purge) io.out('There is no database here, so it has stored nothing\n');
     else if (entry?.grants.bindings.includes('db'))
@@ -84,7 +84,7 @@ async function wantedIn(loaded: LoadedConfig, io: Removing): Promise<Wanted> {
   }
 }
 
-/** One that comes with the package is switched off: it would be back otherwise. */
+/** Takes the entry off the list. A built-in cassette is disabled instead, or it would come back. */
 async function takeOut(name: string, builtIn: boolean, loaded: LoadedConfig, io: Removing): Promise<string> {
   const { file, text } = await usersList(filesOf(loaded, io).candidates);
   const off = { name, source: BUILT_IN, enabled: false };
@@ -97,7 +97,7 @@ async function takeOut(name: string, builtIn: boolean, loaded: LoadedConfig, io:
     : `Removed ${name} from ${file}; a service that runs withdraws it by itself\n`;
 }
 
-/** null: there is none. */
+/** null: there is no database. */
 async function openForPurge(name: string, { config, folder }: LoadedConfig): Promise<OpenDatabase | null> {
   const { postgres_dsn: dsn, pooled } = config.storage;
   if (dsn === '' && !isMade(folder)) return null;
@@ -114,8 +114,8 @@ async function openForPurge(name: string, { config, folder }: LoadedConfig): Pro
   }
 }
 
-/** A service on the same server still serves it for a moment. Where none can be asked, none is waited for. */
-async function withdrawn(name: string, loaded: LoadedConfig): Promise<void> {
+/** Waits until a service on the same server has withdrawn it. Where no service can be reached, there is no wait. */
+async function untilWithdrawn(name: string, loaded: LoadedConfig): Promise<void> {
   const end = Date.now() + WITHDRAWN_MS;
   for (;;) {
     const { answer } = await fetchReadApi(loaded, {
@@ -132,7 +132,7 @@ async function withdrawn(name: string, loaded: LoadedConfig): Promise<void> {
   }
 }
 
-async function purged(name: string, database: OpenDatabase, { config }: LoadedConfig): Promise<void> {
+async function dropDatabase(name: string, database: OpenDatabase, { config }: LoadedConfig): Promise<void> {
   const { postgres_dsn: dsn, pooled } = config.storage;
   const databases = openCassetteDatabases({ database, dsn, pooled, log: openLog(config.log.level) });
   try {

@@ -1,4 +1,4 @@
-/** `svc cassette serve`: how does one run alone? On a listener of its own, with the database and the core that the environment names. */
+/** `svc cassette serve`: runs one cassette alone, on a listener of its own, with the database and the core that the environment names. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -36,8 +36,8 @@ const GRACE_MS = 10_000;
 export type ServeOptions = { listen: string; name: string | null; config: readonly string[] };
 
 /**
- * Serves `/ping`, `/openapi` and `/api/<name>/…` until SIGTERM or SIGINT. Whoever starts it has granted what it asks for.
- * @throws {OperatorError} it cannot be let in, or its address is taken
+ * Serves `/ping`, `/openapi` and `/api/<name>/…` until SIGTERM or SIGINT. Everything that the cassette asks for is granted.
+ * @throws {OperatorError} it cannot be admitted, or its address is taken
  */
 export async function serveCassette(
   source: string,
@@ -80,8 +80,8 @@ export async function serveCassette(
       closers.push(() => schedule.stop());
     }
     const at = parseListen(options.listen);
-    const app = standing({
-      ask: (request) => running.fetch(request),
+    const app = cassetteApp({
+      forward: (request) => running.fetch(request),
       allowedHosts: [...config.allowed_hosts, ...at.hosts],
       trusted: config.api.trust_caller_header,
       log,
@@ -104,7 +104,7 @@ export async function serveCassette(
   }
 }
 
-/** One that comes with the service may be called by its name alone. */
+/** The source of the cassette; a built-in one may be given by its name alone. */
 async function wantedOf(source: string, cwd: string): Promise<{ source: string; base: string }> {
   const { builtIn } = listFiles({ cwd, folder: cwd });
   const { list } = readLists(await listTexts({ builtIn, candidates: [] }));
@@ -112,7 +112,7 @@ async function wantedOf(source: string, cwd: string): Promise<{ source: string; 
   return ours ? { source: ours.source, base: packageRoot() } : { source: resolve(cwd, source), base: cwd };
 }
 
-/** Whoever serves it trusts it with this process, so it is asked in it. */
+/** Reads the manifest by loading the cassette in this process: the operator who serves it trusts it. */
 async function entryOf(
   { source, base }: { source: string; base: string },
   { name, config }: ServeOptions,
@@ -130,11 +130,11 @@ async function entryOf(
   const manifest = parseManifest(running.loaded?.manifest);
   await running.close(0);
   const as = name ?? manifest.cassette.name;
-  const given = configFromOptions(manifest, config, as);
-  return ListEntry.parse({ name: as, source, isolation: 'inline', grants: grantsFor(manifest), config: given });
+  const settings = configFromOptions(manifest, config, as);
+  return ListEntry.parse({ name: as, source, isolation: 'inline', grants: grantsFor(manifest), config: settings });
 }
 
-/** The read API of another process. @throws {OperatorError} what is set is no address */
+/** A binding to the read API of another process. @throws {OperatorError} SVC_CORE_URL is no address */
 function coreAt(address: string, token: string) {
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
     throw new OperatorError("Cannot start: SVC_CORE_URL must be an address, such as 'http://localhost:8081'", 2);
@@ -148,15 +148,15 @@ function coreAt(address: string, token: string) {
   });
 }
 
-type Standing = {
-  ask: (request: Request) => Promise<Response>;
+type AppParts = {
+  forward: (request: Request) => Promise<Response>;
   allowedHosts: readonly string[];
   trusted: boolean;
   log: ReturnType<typeof openLog>;
 };
 
-/** Its own paths as they are, behind the guard that all listeners have. */
-function standing({ ask, allowedHosts, trusted, log }: Standing) {
+/** An app with the cassette's own paths, behind the guard that all listeners have. */
+function cassetteApp({ forward, allowedHosts, trusted, log }: AppParts) {
   const app = new Hono<HttpEnv>();
   app.use(requestIds());
   app.use(guard(allowedHosts));
@@ -164,7 +164,7 @@ function standing({ ask, allowedHosts, trusted, log }: Standing) {
   app.all('*', async (c) => {
     const caller = c.get('caller');
     if (caller) c.req.raw.headers.set('x-svc-auth-subject', caller);
-    const response = await ask(c.req.raw).catch((error: unknown) => {
+    const response = await forward(c.req.raw).catch((error: unknown) => {
       if (!(error instanceof CassetteDown)) throw error;
       throw new Refusal(error.kind === 'unavailable' ? 'cassette-unavailable' : 'cassette-broken', error.message);
     });
@@ -175,7 +175,7 @@ function standing({ ask, allowedHosts, trusted, log }: Standing) {
   return app;
 }
 
-/** An answer that breaks off ends with its connection; an error in the stream would be written into the body by the adaptor. */
+/** Closes the connection of a response that breaks off; the adaptor would write a stream error into the body. */
 function cutWhereItBreaks(body: ReadableStream<Uint8Array>, cut: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({

@@ -1,4 +1,4 @@
-/** A folder or tarball of this machine, put as one tarball where npm installs it from, without running or reading more than its files. */
+/** Packs a folder or tarball of this machine into the one tarball that npm installs, without running anything of it or reading other files. */
 import { copyFile, mkdir, opendir, readdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { list } from 'tar';
@@ -15,7 +15,7 @@ type Described = Partial<Record<'dependencies' | 'optionalDependencies' | 'peerD
   bundledDependencies?: unknown;
 };
 
-/** @param source absolute @returns its name in the folder @throws {OperatorError} it would bring along what is not its own */
+/** @param source absolute @returns the tarball's name in the folder @throws {OperatorError} it would include what is not its own */
 export async function putTarball(source: string, parts: NpmParts): Promise<string> {
   const tarball = join(parts.folder, NAME);
   if ((await stat(source)).isDirectory()) {
@@ -24,11 +24,11 @@ export async function putTarball(source: string, parts: NpmParts): Promise<strin
     if (described.bundleDependencies || described.bundledDependencies) await refuseLinkedOut(source);
     await pack(source, tarball, parts);
   } else await copyFile(source, tarball);
-  refuseElsewhere(source, await describedIn(tarball)); // the one that is installed, whatever became of the other meanwhile
+  refuseElsewhere(source, await describedIn(tarball)); // checks the one that is installed; the folder may have changed meanwhile
   return NAME;
 }
 
-/** As for a registry, and with no script of it: npm runs in a folder of ours, and so reads no `.npmrc` of it. */
+/** Packs as for a registry, without running its scripts. npm runs in a folder of ours, so that it does not read the source's `.npmrc`. */
 async function pack(source: string, tarball: string, parts: NpmParts): Promise<void> {
   const into = join(parts.folder, 'packed');
   await mkdir(into);
@@ -39,8 +39,8 @@ async function pack(source: string, tarball: string, parts: NpmParts): Promise<v
 }
 
 /**
- * What is neither a version of a registry nor an alias of one. npm would refuse these as well, or the lock does; here the refusal
- * names them before npm looks at any of those places.
+ * Refuses dependencies that are neither a version of a registry nor an alias of one. npm or the check of the lock would refuse them as
+ * well; here they are named before npm contacts any of those places.
  */
 function refuseElsewhere(source: string, described: Described): void {
   const elsewhere = [described.dependencies, described.optionalDependencies, described.peerDependencies].flatMap(
@@ -58,13 +58,13 @@ function refuseElsewhere(source: string, described: Described): void {
     );
 }
 
-/** A range, a version or a tag has no `/` and no `:`; `npm:` stands before another name. */
+/** A range, a version or a tag has no `/` and no `:`; `npm:` is the prefix of an alias. */
 function isRegistrySpec(spec: string): boolean {
   const range = spec.trim().replace(/^npm:(?:@[^/@:]+\/)?[^/@:]+(?:@|$)/, '');
   return !/[/\\:]|^\.|^~$|\.(?:tgz|tar|tar\.gz)$/i.test(range);
 }
 
-/** npm packs what a link of a bundled dependency leads to, wherever that is. */
+/** Refuses links that lead out of the folder: npm packs what a link of a bundled dependency leads to, wherever that is. */
 async function refuseLinkedOut(source: string): Promise<void> {
   const root = await realpath(source);
   const look = async (folder: string): Promise<void> => {
@@ -82,7 +82,7 @@ async function refuseLinkedOut(source: string): Promise<void> {
   await look(join(root, 'node_modules'));
 }
 
-/** As npm unpacks it: what stands first in each path does not count, and of two the last does. */
+/** The package.json as npm unpacks it: the first segment of each path does not count, and of two files the last one does. */
 async function describedIn(tarball: string): Promise<Described> {
   let text = '';
   try {
@@ -93,7 +93,7 @@ async function describedIn(tarball: string): Promise<Described> {
         if (!/^(?:\.\/)?[^/]+\/package\.json$/.test(entry.path) || entry.size > MOST_BYTES) return;
         text = '';
         entry.on('data', (chunk: Buffer) => {
-          text += chunk.toString('latin1'); // a character may lie on two chunks
+          text += chunk.toString('latin1'); // a character may span two chunks
         });
       },
     });

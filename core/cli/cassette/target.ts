@@ -1,4 +1,4 @@
-/** Which list does a command act on? That of the service which runs, wherever the command was called; else that of this folder. */
+/** The list that a command acts on: that of the running service, wherever the command was called; else that of this folder. */
 import { type ListFiles, listFiles } from '../../cassette/read-list.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
@@ -9,12 +9,12 @@ import { fetchReadApi } from '../read-api.ts';
 import { runsHere } from '../running-service.ts';
 
 export type Target = {
-  /** The `.svc` where its cassettes are installed. */
+  /** The `.svc` where the cassettes are installed. */
   folder: string;
   files: ListFiles;
-  /** Who reads that list, in a sentence's end. */
+  /** Who reads that list, as the end of a sentence. */
   reader: string;
-  /** Whether it is what this command's own configuration says. */
+  /** Whether it is the list of this command's own configuration. */
   isOwn: boolean;
 };
 

@@ -1,9 +1,9 @@
-/** What is said in the demo? A question that takes two tools to answer, asked through the proxy with OpenAI's own client. */
+/** The conversation of the demo: a question that takes two tools to answer, sent through the proxy with OpenAI's own client. */
 import OpenAI from 'openai';
 
 export const QUESTION = 'Which is the last ferry to Limni tonight that has room for two bicycles?';
 export const TOOLS = 2;
-export const CALLS = TOOLS + 1; // the question, and again with each tool's result
+export const CALLS = TOOLS + 1; // one for the question, and one for each tool's result
 
 const MODEL = 'gpt-4.1-mini';
 
@@ -18,17 +18,17 @@ const FILES: Record<string, string> = {
 `,
 };
 
-/** @param tell is given each line as it is said: by whom, and what */
-export async function converse(proxy: string, tell: (who: string, what: string) => void): Promise<void> {
+/** @param print called with each line as it is said: by whom, and what */
+export async function converse(proxy: string, print: (who: string, what: string) => void): Promise<void> {
   const client = new OpenAI({
     baseURL: `${proxy}/openai/v1`,
-    apiKey: 'demo', // the scripted provider wants none
+    apiKey: 'demo', // the scripted provider ignores it
     organization: null,
     project: null,
     maxRetries: 0,
     logLevel: 'off',
   });
-  tell('you', QUESTION);
+  print('you', QUESTION);
   const runner = client.chat.completions.runTools({
     model: MODEL,
     stream: true,
@@ -37,11 +37,11 @@ export async function converse(proxy: string, tell: (who: string, what: string) 
     tools: [listFiles, readFile],
   });
   runner.on('message', (message) => {
-    if (message.role === 'tool') tell('tool', String(message.content).trim().replaceAll('\n', ' | '));
+    if (message.role === 'tool') print('tool', String(message.content).trim().replaceAll('\n', ' | '));
     if (message.role !== 'assistant') return;
-    tell('model', String(message.content));
+    print('model', String(message.content));
     for (const call of message.tool_calls ?? [])
-      if (call.type === 'function') tell('', `calls ${call.function.name}(${call.function.arguments})`);
+      if (call.type === 'function') print('', `calls ${call.function.name}(${call.function.arguments})`);
   });
   await runner.done();
 }

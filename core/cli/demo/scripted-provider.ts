@@ -1,4 +1,4 @@
-/** Who answers in the demo? A provider on this machine with a script for one conversation: list the files, read one, answer. */
+/** The provider of the demo, on this machine, with a script for one conversation: list the files, read one, answer. */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { chatMessage, chatUsage, chatWire, finishReason } from '../../engine/demo/chat-wire.ts';
@@ -13,7 +13,7 @@ const ChatRequest = z.object({
 });
 type ChatRequest = z.infer<typeof ChatRequest>;
 
-const PACE_MS = 15; // between the events of a stream, so that one sees it stream
+const PACE_MS = 15; // between the events of a stream, so that the streaming is visible
 const SLUG = 'ferry';
 
 /** A fetch handler that speaks OpenAI's Chat Completions, streamed or not. Everything else is refused in OpenAI's own shape. */
@@ -24,29 +24,29 @@ export async function scriptedProvider(request: Request): Promise<Response> {
   const { success, data } = ChatRequest.safeParse(await request.json().catch(() => null));
   if (!success) return refused(400, 'Cannot read the request: it is no chat request');
 
-  const said = { ...nextAnswer(data), n: data.messages.filter(({ role }) => role === 'assistant').length + 1 };
+  const answer = { ...nextAnswer(data), n: data.messages.filter(({ role }) => role === 'assistant').length + 1 };
   const call: DemoCall = {
     slug: SLUG,
     model: data.model,
-    n: said.n,
+    n: answer.n,
     at: new Date(),
-    spent: { input: tokensIn(JSON.stringify(data.messages)), cached: 0, ...outputOf(said) },
+    spent: { input: tokensIn(JSON.stringify(data.messages)), cached: 0, ...outputOf(answer) },
   };
-  if (data.stream) return streamed(chatWire.answer(said, call).split(/(?<=\n\n)/));
+  if (data.stream) return streamed(chatWire.answer(answer, call).split(/(?<=\n\n)/));
   return Response.json({
     id: `chatcmpl-demo-${SLUG}-${call.n}`,
     object: 'chat.completion',
     created: Math.floor(call.at.getTime() / 1000),
     model: call.model,
-    choices: [{ index: 0, message: chatMessage(SLUG, said), finish_reason: finishReason(said) }],
+    choices: [{ index: 0, message: chatMessage(SLUG, answer), finish_reason: finishReason(answer) }],
     usage: chatUsage(call.spent),
   });
 }
 
-/** The script: what the tools have answered since the question was asked decides what comes next. */
+/** The script: the results of tools since the question decide the next answer. */
 function nextAnswer({ messages, tools }: ChatRequest): Answers {
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const results = messages.slice(asked + 1).filter(({ role }) => role === 'tool');
+  const questionIndex = messages.findLastIndex(({ role }) => role === 'user');
+  const results = messages.slice(questionIndex + 1).filter(({ role }) => role === 'tool');
   const [files, table] = results.map(({ content }) => String(content));
   if (tools.length === 0)
     return answers('I am the scripted provider of the demo, and know one conversation by heart. It needs two tools.');
@@ -56,7 +56,7 @@ function nextAnswer({ messages, tools }: ChatRequest): Answers {
   return answers(lastCrossing(table));
 }
 
-/** Read off the rows `departs,from,to,bicycles`. */
+/** The answer, from rows of `departs,from,to,bicycles`. */
 function lastCrossing(table: string): string {
   const rows = table
     .trim()

@@ -1,4 +1,4 @@
-/** What does somebody see who runs the demo? The conversation as it is held, what was recorded of it, and where to look. */
+/** The output of the demo: the conversation as it happens, what was recorded of it, and where to look. */
 import { setTimeout } from 'node:timers/promises';
 import type { z } from '@hono/zod-openapi';
 import pc from 'picocolors';
@@ -11,21 +11,21 @@ type Shown = {
   version: string;
   proxy: string; // http://127.0.0.1:8080
   api: string;
-  token: string; // of the read API; '' when it asks for none
+  token: string; // of the read API; '' when it needs none
   out: (text: string) => void;
 };
 
 /** @throws {Error} the service does not answer as it should */
 export async function showDemo({ version, proxy, api, token, out }: Shown): Promise<void> {
   const line = (name: string, text: string) => out(`  ${pc.cyan(name.padEnd(9))} ${text}\n`);
-  const ask = asking(api, token);
+  const fetchJson = jsonFetcher(api, token);
 
   out(`${pc.bold(`svc ${version} demo`)}: a conversation through the proxy at ${proxy}/openai/v1\n\n`);
-  const seeded = await ask<Seeded>('/v1/admin/seed/demo', { method: 'POST' });
+  const seeded = await fetchJson<Seeded>('/v1/admin/seed/demo', { method: 'POST' });
   const began = new Date().toISOString();
   await converse(proxy, line);
 
-  const { id, raw_turn_count, rollup } = await recorded(ask, began);
+  const { id, raw_turn_count, rollup } = await recorded(fetchJson, began);
   const { input_tokens, output_tokens, cost_usd } = rollup.usage;
   out(`\nRecorded as a session of ${raw_turn_count} model calls and ${rollup.tool_result_count} tool calls: `);
   out(`${input_tokens} tokens in, ${output_tokens} out, $${cost_usd}.\n`);
@@ -45,10 +45,10 @@ export async function showDemo({ version, proxy, api, token, out }: Shown): Prom
   out('\nCtrl-C stops it and removes all of it.\n');
 }
 
-type Ask = <T>(path: string, init?: RequestInit) => Promise<T>;
+type FetchJson = <T>(path: string, init?: RequestInit) => Promise<T>;
 
-const asking =
-  (api: string, token: string): Ask =>
+const jsonFetcher =
+  (api: string, token: string): FetchJson =>
   async <T>(path: string, init: RequestInit = {}) => {
     const headers: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` };
     const response = await fetch(`${api}${path}`, { ...init, headers });
@@ -56,14 +56,14 @@ const asking =
     return (await response.json()) as T;
   };
 
-const PATIENCE_MS = 20_000;
-const ASK_AGAIN_MS = 50;
+const TIMEOUT_MS = 20_000;
+const POLL_MS = 50;
 
 /** The conversation's session, once all of it is derived. */
-async function recorded(ask: Ask, began: string): Promise<Session> {
-  const end = performance.now() + PATIENCE_MS;
+async function recorded(fetchJson: FetchJson, began: string): Promise<Session> {
+  const end = performance.now() + TIMEOUT_MS;
   while (performance.now() < end) {
-    const { items } = await ask<z.infer<typeof SessionPage>>('/v1/sessions');
+    const { items } = await fetchJson<z.infer<typeof SessionPage>>('/v1/sessions');
     const found = items.find(
       ({ started_at, raw_turn_count, rollup }) =>
         rollup.preview === QUESTION &&
@@ -73,7 +73,7 @@ async function recorded(ask: Ask, began: string): Promise<Session> {
         rollup.status === 'completed',
     );
     if (found) return found;
-    await setTimeout(ASK_AGAIN_MS);
+    await setTimeout(POLL_MS);
   }
   throw new Error('Cannot show the demo: its conversation does not become a session');
 }

@@ -1,10 +1,10 @@
-/** What may a cassette's statement name? The functions, relations and types that reach past its own schema are refused. */
+/** What a cassette's statement may name: functions, relations and types that reach beyond its own schema are refused. */
 import { EXTENSIONS } from './names.ts';
 import { refused } from './refused.ts';
 import { nodesOf, type Seen, wordsOf } from './tree.ts';
 
 /**
- * Refuses what the role's rights do not stop, or stop with a message that helps nobody: sleeping, locks, notices, settings, files,
+ * Refuses what the role's rights do not prevent, or prevent with an unhelpful message: sleeping, locks, notices, settings, files,
  * text that is run as SQL, and whatever shows the names of other cassettes, of roles or of settings.
  * @param own the cassette's schema @throws {DatabaseError}
  */
@@ -38,10 +38,10 @@ function foreign(name: string, schema: string, own: string): string {
   return `'${name}' is not its own; a cassette has its schema '${own}' and the views of svc_v1`;
 }
 
-/** Of those that begin with `pg_`. */
-const HARMLESS = /^pg_(typeof|column_size|size_pretty|size_bytes|collation_for)$/;
+/** Functions that are allowed although they begin with `pg_`. */
+const HARMLESS_FUNCTIONS = /^pg_(typeof|column_size|size_pretty|size_bytes|collation_for)$/;
 
-const HARMFUL = new RegExp(
+const HARMFUL_FUNCTIONS = new RegExp(
   [
     'pg_.*', // sleep, advisory locks, notices, files, other backends, definitions of what it does not own
     'lo_.*|loread|lowrite', // large objects belong to no schema
@@ -50,7 +50,7 @@ const HARMFUL = new RegExp(
     '(to_)?reg(class|collation|config|database|dictionary|namespace|oper|operator|proc|procedure|role|type)(in|out|recv|send|mod)?',
     '(any[a-z]*|array|domain|enum|multirange|range|record)_(in|out|recv|send)', // take any type by its number
     '(col|obj|shobj)_description|format_type|oidvectortypes|(make)?acl.*|current_query',
-    'has_.*_privilege|row_security_active|satisfies_hash_partition|amvalidate|postgresql_fdw_validator|txid_.*', // tell who and what else is there
+    'has_.*_privilege|row_security_active|satisfies_hash_partition|amvalidate|postgresql_fdw_validator|txid_.*', // show other objects and roles
     'brin_(summarize|desummarize)_.*|gin_clean_pending_list',
     'inet_(client|server)_.*|binary_upgrade_.*|(fmgr|plpgsql)_.*|currtid2?',
   ]
@@ -58,11 +58,12 @@ const HARMFUL = new RegExp(
     .join('|'),
 );
 
-function refuseFunction(words: readonly string[], own: string): void {
-  const name = words.at(-1) ?? '';
-  const schema = words.at(-2);
-  if (words.length > 2) throw refused(`'${words.join('.')}' names a database; leave that out`);
-  if (HARMFUL.test(name) && !HARMLESS.test(name)) throw refused(`it calls ${name}, which a cassette may not`);
+function refuseFunction(nameParts: readonly string[], own: string): void {
+  const name = nameParts.at(-1) ?? '';
+  const schema = nameParts.at(-2);
+  if (nameParts.length > 2) throw refused(`'${nameParts.join('.')}' names a database; leave that out`);
+  if (HARMFUL_FUNCTIONS.test(name) && !HARMLESS_FUNCTIONS.test(name))
+    throw refused(`it calls ${name}, which a cassette may not`);
   if (schema !== undefined && ![own, EXTENSIONS, 'pg_catalog'].includes(schema)) {
     throw refused(
       `it calls ${schema}.${name}, and may call only PostgreSQL's own functions and those of its extensions`,
@@ -71,14 +72,14 @@ function refuseFunction(words: readonly string[], own: string): void {
 }
 
 /** Types of the system that turn a number into the name of something. */
-const TELLING =
+const NAMING_TYPES =
   /^_?(reg(class|collation|config|database|dictionary|namespace|oper|operator|proc|procedure|role|type)|aclitem)$/;
-const PLAIN = /^_?pg_(lsn|snapshot)$/;
+const HARMLESS_TYPES = /^_?pg_(lsn|snapshot)$/;
 
-function refuseType(words: readonly string[], own: string): void {
-  const name = words.at(-1) ?? '';
-  const schema = words.at(-2);
-  if (TELLING.test(name) || (/^_?pg_/.test(name) && !PLAIN.test(name))) {
+function refuseType(nameParts: readonly string[], own: string): void {
+  const name = nameParts.at(-1) ?? '';
+  const schema = nameParts.at(-2);
+  if (NAMING_TYPES.test(name) || (/^_?pg_/.test(name) && !HARMLESS_TYPES.test(name))) {
     throw refused(`it uses the type ${name}, which a cassette may not`);
   }
   if (schema !== undefined && ![own, EXTENSIONS, 'pg_catalog', 'public'].includes(schema)) {

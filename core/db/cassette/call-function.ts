@@ -1,13 +1,13 @@
 /**
- * In what do a cassette's statements run? A function of its role's that takes on the role's rights: inside it PostgreSQL itself
- * refuses every change of role, whoever asked for it, and gives back whatever settings it began with.
+ * The function in which a cassette's statements run: owned by the cassette's role, with that role's rights. Inside it PostgreSQL
+ * itself refuses every change of role, whoever called it, and at its end restores the settings of its start.
  */
 import { sql } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 import { CALLS } from './names.ts';
 
 /**
- * `count`: how many rows were changed, in one text. Else the rows as JSON, each an object or its values in the order of columns: texts of
+ * `count`: the number of changed rows, as one text. Else the rows as JSON, each an object or an array in the order of columns: texts of
  * some 64 KiB with commas between their rows, so that a million small rows are not a million texts.
  */
 export type Shape = 'object' | 'array' | 'count';
@@ -15,9 +15,9 @@ export type Shape = 'object' | 'array' | 'count';
 const TEXT_BYTES = 64 * 1024;
 
 /**
- * The text stands for itself in `for … in execute` (a cursor takes one statement that gives rows) or `execute` (which takes no COMMIT).
- * The check of who runs it is for the day that somebody finds a way to `alter function … security invoker`: whoever owns a
- * function may, but cannot change its body without rights on the schema.
+ * The statement is run by `for … in execute` (a cursor takes one statement that returns rows) or `execute` (which refuses COMMIT).
+ * The check of `current_user` guards against `alter function … security invoker`: a function's owner may do that, but cannot change
+ * its body without rights on the schema.
  */
 const text = ({ schema, role, path }: { schema: string; role: string; path: readonly string[] }) => `
 create or replace function ${CALLS}."${schema}"(statement text, shape text, most_bytes bigint) returns setof text
@@ -76,7 +76,7 @@ export async function makeCall(
   const [owner, calls] = [sql.identifier(role), sql.identifier(CALLS)];
   await tx.rows(sql.raw(text({ schema, role, path })));
   await tx.rows(sql`revoke all on function ${call} from public`);
-  await tx.rows(sql`grant usage, create on schema ${calls} to ${owner}`); // whom a function is given has to have been able to make it
+  await tx.rows(sql`grant usage, create on schema ${calls} to ${owner}`); // the new owner of a function needs the right to create it
   await tx.rows(sql`alter function ${call} owner to ${owner}`);
   await tx.rows(sql`revoke create on schema ${calls} from ${owner}`);
 }

@@ -1,4 +1,4 @@
-/** What comes back from a cassette's statement? It runs as the cassette's role, in a transaction that leaves nothing of it behind. */
+/** Runs a cassette's statement as its role, in a transaction that leaves no trace in the session, and returns its rows. */
 import { sql } from 'drizzle-orm';
 import { leftBehind } from '../../collect-garbage.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -8,81 +8,82 @@ import type { Shape } from './call-function.ts';
 import { CALLS } from './names.ts';
 
 export type StatementCall = {
-  /** Of the cassette. */
+  /** The cassette's. */
   schema: string;
-  /** One statement that has been looked at, with its parameters in it. */
+  /** One statement that has been checked, with its parameters in it. */
   text: string;
   shape: Shape;
   settings: readonly (readonly [name: string, value: string])[];
 };
 
-/** Of an answer that is held in memory as a whole. */
+/** The limit of a result that is held in memory as a whole. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** Of a stream on the embedded database, whose rows wait in a file until they are read. */
+/** The limit of a stream on the embedded database, whose rows are in a file until they are read. */
 const STREAM_BYTES = 256 * 1024 * 1024;
 const NO_LIMIT = 2 ** 53 - 1; // bytes
-/** Sorting takes files as well, and making a cursor holds its rows twice. PostgreSQL counts those of the whole session. */
+/** The limit of temporary files. Sorting uses files as well, and making a cursor holds its rows twice. PostgreSQL counts the whole session's. */
 const FILE_MB = 768;
 
-/** Rows as the function gives them. (call-function.ts) */
+/** Rows as the function of call-function.ts returns them. */
 export async function callCassette(db: Sql, call: StatementCall): Promise<string[]> {
-  const texts = async (tx: Sql) => textsIn(await tx.rows<Line>(called(call)));
+  const texts = async (tx: Sql) => textsIn(await tx.rows<Line>(callSql(call)));
   if (db.kind === 'server' && call.settings.length === 0) return texts(db);
-  return contained(db, call.settings, async (tx) => {
+  return runContained(db, call.settings, async (tx) => {
     if (tx.kind === 'server') return texts(tx);
     await limitFiles(tx);
     const lines = await texts(tx);
-    leave(lines.reduce((sum, line) => sum + line.length, 0));
+    countGarbage(lines.reduce((sum, line) => sum + line.length, 0));
     return lines;
   });
 }
 
-/** In the thread of the embedded database, which hands on a copy. */
-const leave = leftBehind({ large: 1024 * 1024, enough: 16 * 1024 * 1024, afterMs: 100 });
+/** For the thread of the embedded database, which sends a copy to the caller's thread. */
+const countGarbage = leftBehind({ large: 1024 * 1024, enough: 16 * 1024 * 1024, afterMs: 100 });
 
-/** `cursor`: null when the texts are all there are. */
+/** `cursor`: null when `texts` is the whole result. */
 export type OpenCursor = { texts: string[]; cursor: string | null };
 
 /**
- * Runs a statement to its end, and keeps what it gave until it is read or let go of: beyond some memory in a temporary file of the
- * database's. The cursor outlives the transaction, which a reader's pace must not: the embedded database has but one connection.
+ * Runs a statement to its end, and holds its rows until the cursor is read or closed: beyond some memory in a temporary file of the
+ * database. The cursor outlives the transaction. A slow reader must not keep that open: the embedded database has only one connection.
  */
 export async function openCassetteCursor(
   db: Sql,
   call: StatementCall & { cursor: string; unbounded: boolean },
 ): Promise<OpenCursor> {
   const { cursor, unbounded } = call;
-  return contained(db, call.settings, async (tx) => {
+  return runContained(db, call.settings, async (tx) => {
     const name = sql.identifier(cursor);
     if (!unbounded) await limitFiles(tx);
-    const rows = calledInline(call, unbounded ? NO_LIMIT : STREAM_BYTES);
+    const rows = inlineCallSql(call, unbounded ? NO_LIMIT : STREAM_BYTES);
     await tx.rows(sql`declare ${name} no scroll cursor with hold for ${rows}`);
-    const { texts, ended } = await fetched(tx, cursor); // the statement runs here, not at the commit, which is nobody's to catch
+    const { texts, ended } = await fetchBatch(tx, cursor); // runs the statement here, so that its errors are caught here and not at the commit
     if (!ended) return { texts, cursor };
     await tx.rows(sql`close ${name}`);
     return { texts, cursor: null };
   });
 }
 
-/** What other streams hold is counted with what this statement may take. */
+/** The limit grows with the number of open cursors, since PostgreSQL counts their files with this statement's. */
 const limitFiles = (tx: Sql) =>
   tx.rows(sql`
     select set_config('temp_file_limit', (${FILE_MB}::integer * (1 + count(*)))::text || 'MB', true)
       from pg_cursors where is_holdable`);
 
-export const fetchCassetteCursor = (db: Sql, { cursor }: { cursor: string }): Promise<Fetched> => fetched(db, cursor);
+export const fetchCassetteCursor = (db: Sql, { cursor }: { cursor: string }): Promise<FetchedRows> =>
+  fetchBatch(db, cursor);
 
 export async function closeCassetteCursor(db: Sql, { cursor }: { cursor: string }): Promise<void> {
   await db.rows(sql`close ${sql.identifier(cursor)}`);
 }
 
 type Line = { line: string };
-type Fetched = { texts: string[]; ended: boolean };
+type FetchedRows = { texts: string[]; ended: boolean };
 
-/** So much is handed on at once, by texts of 64 KiB or one large row. */
+/** The size of a batch, which consists of texts of 64 KiB or one large row. */
 const BATCH_CHARS = 1024 * 1024;
 
-async function fetched(db: Sql, cursor: string): Promise<Fetched> {
+async function fetchBatch(db: Sql, cursor: string): Promise<FetchedRows> {
   const texts: string[] = [];
   for (let chars = 0; chars < BATCH_CHARS; ) {
     const [row] = await db.rows<Line>(sql`fetch 1 from ${sql.identifier(cursor)}`);
@@ -95,17 +96,21 @@ async function fetched(db: Sql, cursor: string): Promise<Fetched> {
 
 const textsIn = (rows: readonly Line[]): string[] => rows.map(({ line }) => line);
 
-const called = ({ schema, text, shape }: StatementCall) =>
+const callSql = ({ schema, text, shape }: StatementCall) =>
   sql`select line from ${functionOf(schema)}(${text}, ${shape}, ${MOST_BYTES}::bigint) as line`;
 
-/** DECLARE takes no parameters. */
-const calledInline = ({ schema, text, shape }: StatementCall, mostBytes: number) =>
+/** The same with literals, since DECLARE takes no parameters. */
+const inlineCallSql = ({ schema, text, shape }: StatementCall, mostBytes: number) =>
   sql`select line from ${functionOf(schema)}(${sql.raw(quotedText(text))}, ${sql.raw(quotedText(shape))}, ${sql.raw(String(mostBytes))}) as line`;
 
 const functionOf = (schema: string) => sql`${sql.identifier(CALLS)}.${sql.identifier(schema)}`;
 
-/** On the embedded database the session is the core's own: whatever a statement left in it goes before anyone else is served. */
-async function contained<T>(db: Sql, settings: StatementCall['settings'], work: (tx: Sql) => Promise<T>): Promise<T> {
+/** On the embedded database the session is shared with the core: whatever a statement left in it is reset before the next one. */
+async function runContained<T>(
+  db: Sql,
+  settings: StatementCall['settings'],
+  work: (tx: Sql) => Promise<T>,
+): Promise<T> {
   return db.transaction(async (tx) => {
     if (settings.length > 0) {
       const [names, values] = [settings.map(([name]) => name), settings.map(([, value]) => value)];
@@ -115,10 +120,10 @@ async function contained<T>(db: Sql, settings: StatementCall['settings'], work: 
     }
     if (tx.kind === 'server') return work(tx);
     try {
-      const answer = await work(tx);
+      const result = await work(tx);
       await tx.script('reset all; discard temp');
       const [row] = await tx.rows<{ sound: number }>(sql`select 42 as sound, pg_advisory_unlock_all()`);
-      if (row?.sound === 42) return answer; // else it gave no rows above either, and says nothing of it
+      if (row?.sound === 42) return result; // a broken engine returns no row, and raises no error
     } catch (error) {
       if (!isBroken(error)) throw error;
     }
@@ -127,8 +132,8 @@ async function contained<T>(db: Sql, settings: StatementCall['settings'], work: 
 }
 
 /**
- * PGlite that ran out of its stack says so in one of these ways, and then answers wrongly or not at all; so its thread is started
- * again. (serve-questions.ts)
+ * PGlite reports a stack overflow by one of these errors, and then gives wrong results or none; so its thread is started again.
+ * (serve-operations.ts)
  */
 const isBroken = (error: unknown): boolean =>
   error instanceof DatabaseError ? /^(XX000|26000|08P01)$/.test(error.sqlstate) : true;

@@ -1,4 +1,4 @@
-/** How does the host reach a cassette's database? Its role, its schema, its migrations, and the binding that becomes `env.DB`. */
+/** A cassette's database, for the host: its role, its schema, its migrations, and the binding that becomes `env.DB`. */
 import type { Logger } from '../../log.ts';
 import type { OpenDatabase } from '../open.ts';
 import { type CassetteDb, cassetteDb, type DbOptions } from './cassette-db.ts';
@@ -12,33 +12,33 @@ import { type ServerCalls, serverCalls } from './server-calls.ts';
 
 export type CassetteDatabases = {
   /**
-   * Makes role and schema, grants the views, makes the extensions. Safe to repeat, and from several processes at once.
-   * @throws {GrantsUnavailable} our own role may not, with the SQL for a DBA
+   * Creates role, schema and extensions, and grants the views. Safe to repeat, and from several processes at once.
+   * @throws {GrantsUnavailable} the service's own role lacks a right; with the SQL for a DBA
    */
-  provision(asked: { name: string; views: readonly string[]; extensions: readonly string[] }): Promise<void>;
-  /** Of these, those that do not exist in `svc_v1`. */
+  provision(request: { name: string; views: readonly string[]; extensions: readonly string[] }): Promise<void>;
+  /** Those of the views that do not exist in `svc_v1`. */
   missingViews(views: readonly string[]): Promise<string[]>;
   /**
-   * Applies what is missing, in order, as the role, each in a transaction; several processes may at once. None runs unless all
-   * can be read. @throws {MigrationRefused} naming migration and reason
+   * Applies missing migrations in order, as the role, each in a transaction; several processes may do so at once. None runs unless
+   * all can be parsed. @throws {MigrationRefused} naming migration and reason
    */
   migrate(name: string, migrations: readonly CassetteMigration[], options?: Pick<DbOptions, 'builtIn'>): Promise<void>;
   /** The binding. (core/cassette/contract.ts, `Db`) */
   db(name: string, options?: DbOptions): CassetteDb;
-  /** Drops its schema and role, and what is kept about them. Nothing of it may run any more. */
+  /** Drops its schema and role, and the rows about them. Nothing of the cassette may still run. */
   remove(name: string): Promise<void>;
-  /** Takes or renews the lease of its background work. True: it is ours for so long. */
+  /** Acquires or renews the lease of its background work. True: this process holds it for `ms`. */
   lease(name: string, token: string, ms: number): Promise<boolean>;
   release(name: string, token: string): Promise<void>;
-  /** Whether any session has changed that the snapshot `seen` does not see, and the snapshot to ask with next. */
+  /** Whether any session has changed that the snapshot `seen` does not see, and the snapshot for the next call. */
   changes(seen: string): Promise<{ seen: string; changed: boolean }>;
-  /** Ends what this opened; the database itself stays open. */
+  /** Closes its own connections and the parser; the database itself stays open. */
   close(): Promise<void>;
 };
 
 type Deps = { database: OpenDatabase; dsn: string; pooled: boolean; log: Logger };
 
-/** On the embedded database everybody waits while a statement runs. */
+/** Shorter on the embedded database, where everything waits while a statement runs. */
 const STATEMENT_MS = { embedded: 10_000, server: 30_000 };
 
 export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): CassetteDatabases {
@@ -52,24 +52,24 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
   };
   const opened = new Map<string, ServerCalls>();
   const onServer = (name: string, { statements } = quotaOf(name, false)) => {
-    const known = opened.get(name);
-    if (known) return known;
+    const existing = opened.get(name);
+    if (existing) return existing;
     const login = () => database.execute('cassetteLogin', { name });
     const calls = serverCalls({ dsn, pooled, login, statements });
     opened.set(name, calls);
     return calls;
   };
-  const forget = async (name: string) => {
+  const disconnect = async (name: string) => {
     const calls = opened.get(name);
     opened.delete(name);
     await calls?.close();
   };
   return {
-    async provision(asked) {
-      await database.execute('provisionCassette', asked);
+    async provision(request) {
+      await database.execute('provisionCassette', request);
       if (kind === 'embedded') return;
-      await forget(asked.name);
-      await onServer(asked.name)
+      await disconnect(request.name);
+      await onServer(request.name)
         .probe()
         .catch((error: Error) => {
           throw new GrantsUnavailable(
@@ -95,14 +95,14 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
       return cassetteDb({ name, schema: schemaOf(name), calls, parser, quota, log }, { ...options, statementMs });
     },
     async remove(name) {
-      await forget(name);
+      await disconnect(name);
       await database.execute('removeCassette', { name });
     },
     lease: (name, token, ms) => database.execute('leaseCassette', { name, token, ms }),
     release: (name, token) => database.execute('releaseCassette', { name, token }),
     changes: (seen) => database.execute('changedSince', { seen }),
     async close() {
-      await Promise.all([parser.close(), ...[...opened.keys()].map(forget)]);
+      await Promise.all([parser.close(), ...[...opened.keys()].map(disconnect)]);
     },
   };
 }

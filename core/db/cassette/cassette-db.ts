@@ -1,4 +1,4 @@
-/** What does a cassette ask its database through? Each statement is judged, run as its role, and charged to it when it takes too long. */
+/** The binding for a cassette's database: each statement is checked, run as its role, and counted against it when it takes too long. */
 import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { parseJson } from '../../parse-json.ts';
@@ -12,7 +12,7 @@ import { troubleIn } from './troubles.ts';
 
 export type CallOptions = { settings?: CallSettings; rows?: 'object' | 'array' };
 
-/** As core/cassette/contract.ts has it, which this room cannot see; and the same as text, for whoever only passes it on. */
+/** As in core/cassette/contract.ts, which this room may not import; and the same as text, for callers that only forward it. */
 export type CassetteDb = RowTexts & {
   query<Row = Record<string, unknown>>(
     sql: string,
@@ -26,9 +26,9 @@ export type CassetteDb = RowTexts & {
   ): AsyncIterable<Row>;
 };
 
-/** Rows as JSON, unread: each text holds one or more, with commas between them. `changed`: how many, of what gives no rows. */
+/** Rows as unparsed JSON: each text holds one or more, with commas between them. `changed`: the count, for a statement without rows. */
 export type RowTexts = {
-  /** So many statements run at a time; those after them wait. */
+  /** How many statements run at a time; further ones wait. */
   atOnce?: number;
   queryTexts(
     sql: string,
@@ -39,15 +39,15 @@ export type RowTexts = {
 };
 
 export type DbOptions = {
-  /** What a statement may take; of a stream, what each batch of its rows may. Default 10 s on the embedded database, else 30 s. */
+  /** The limit of a statement, or of each batch of a stream. Default 10 s on the embedded database, else 30 s. */
   statementMs?: number;
-  /** Hears that a statement was ended because it took too long, or brought the embedded database down. */
+  /** Called when a statement was ended because it took too long, or brought the embedded database down. */
   onTrouble?: (what: string) => void;
-  /** It comes with the service: its time in the database is the service's own, and its streams are of any size. */
+  /** The cassette comes with the service: its time in the database counts as the service's own, and its streams have no size limit. */
   builtIn?: boolean;
 };
 
-/** How a call reaches the database. `call` is made when it is its turn, so that few are in memory. Texts as of `RowTexts`. */
+/** How a call reaches the database. `call` is built when its turn comes, so that few are in memory. Texts as in `RowTexts`. */
 export type Calls = {
   /** @throws {DatabaseError} `57014` it took too long */
   run(call: () => StatementCall, limitMs: number): Promise<string[]>;
@@ -69,26 +69,26 @@ export function cassetteDb(
   { statementMs = 30_000, onTrouble }: DbOptions,
 ): CassetteDb {
   const { troubles, streams } = quota;
-  const charged = (error: unknown): unknown => {
-    const trouble = troubleIn(error, statementMs);
-    if (!trouble) return error instanceof DatabaseError ? discreet(error, schema) : unexpected(error);
-    troubles.charge(trouble.message);
-    onTrouble?.(trouble.message);
-    return trouble;
+  const chargeError = (error: unknown): unknown => {
+    const chargedError = troubleIn(error, statementMs);
+    if (!chargedError) return error instanceof DatabaseError ? withoutForeignSchema(error, schema) : unexpected(error);
+    troubles.charge(chargedError.message);
+    onTrouble?.(chargedError.message);
+    return chargedError;
   };
   const unexpected = (error: unknown) => {
     log.error({ cassette: name, error: error instanceof Error ? error.name : typeof error }, 'a statement failed');
     return new DatabaseError('Cannot run a statement: it failed unexpectedly', '', false);
   };
-  const judged = async (sql: string, parameters: readonly unknown[], { settings, rows }: CallOptions) => {
+  const prepareCall = async (sql: string, parameters: readonly unknown[], { settings, rows }: CallOptions) => {
     troubles.refusePaused();
     const verdict = await parser.verdictOn(String(sql), schema);
     const shape = verdict.gives === 'count' ? 'count' : rows === 'array' ? 'array' : 'object';
     const filled = withParameters(sql, verdict, parameters);
-    const chosen = checkedSettings(settings);
+    const checkedValues = checkedSettings(settings);
     const call = (): StatementCall => {
       troubles.refusePaused();
-      return { schema, text: filled(), shape, settings: chosen };
+      return { schema, text: filled(), shape, settings: checkedValues };
     };
     return { verdict, shape, call };
   };
@@ -97,25 +97,25 @@ export function cassetteDb(
     atOnce: quota.atOnce,
     async queryTexts(sql, parameters = [], options = {}) {
       try {
-        const { call, shape } = await judged(sql, parameters, options);
+        const { call, shape } = await prepareCall(sql, parameters, options);
         const texts = await calls().run(call, statementMs);
         return shape === 'count' ? { texts: [], changed: Number(texts[0] ?? 0) } : { texts, changed: null };
       } catch (error) {
-        throw charged(error);
+        throw chargeError(error);
       }
     },
     async *streamTexts(sql, parameters = [], options = {}) {
       let batches: AsyncGenerator<string[]> | undefined;
       let open = false;
       try {
-        const { call, verdict } = await judged(sql, parameters, options);
+        const { call, verdict } = await prepareCall(sql, parameters, options);
         if (!verdict.reads) throw refused('only a SELECT that changes nothing can be streamed');
         await streams.acquire();
         open = true;
         batches = calls().stream(call, statementMs);
         for (let next = await batches.next(); !next.done; next = await batches.next()) yield next.value;
       } catch (error) {
-        throw charged(error); // what a reader throws does not come here
+        throw chargeError(error); // an error of the reader does not get here
       } finally {
         if (open) await (batches?.return([]) ?? Promise.resolve()).finally(streams.release);
       }
@@ -134,8 +134,8 @@ export function cassetteDb(
   return db;
 }
 
-/** Whether a schema is not there or not its own is the same to a cassette, and not for it to find out: names can come as values too. */
-function discreet(error: DatabaseError, own: string): DatabaseError {
+/** One error for a schema that is missing and one that is foreign, so that a cassette cannot find out which exist: names can come as values too. */
+function withoutForeignSchema(error: DatabaseError, own: string): DatabaseError {
   const isMissing = /^(42704|42P01)$/.test(error.sqlstate);
   const [, schema = own] = (isMissing && / "([^".]+)\.[^"]+" does not exist/.exec(error.message)) || [];
   const isForeign = schema !== own && !/^(svc|pg_catalog)/.test(schema);

@@ -1,41 +1,41 @@
-/** How do a cassette's statements reach the embedded database? As questions to its thread, under the cassette's name, one at a time. */
+/** A cassette's statements on the embedded database: operations in its thread, under the cassette's name, one at a time. */
 import { DatabaseError } from '../../errors.ts';
 import type { Semaphore } from '../../semaphore.ts';
 import type { OpenDatabase } from '../open.ts';
 import type { Calls } from './cassette-db.ts';
 
-let asked = 0; // in this process, so that a label is used once
+let callCount = 0; // of this process, so that each label is unique
 
 type Deps = { database: OpenDatabase; name: string; builtIn: boolean; statements: Semaphore };
 
-/** What one of its questions is called, and whose time it takes. */
+/** The options of one call: its label, its limit, and whose time it takes. */
 export function labelled(name: string, builtIn: boolean, limitMs: number) {
-  asked += 1;
-  return { limitMs, label: `cassette ${name} ${asked}`, owner: builtIn ? null : name };
+  callCount += 1;
+  return { limitMs, label: `cassette ${name} ${callCount}`, owner: builtIn ? null : name };
 }
 
 export function embeddedCalls({ database, name, builtIn, statements }: Deps): Calls {
-  const alone = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> => {
+  const runExclusive = async <T>(limitMs: number, work: () => Promise<T>): Promise<T> => {
     if (builtIn) return work();
     await statements.acquire();
-    let owedMs = 0;
+    let holdMs = 0;
     try {
       return await work();
     } catch (error) {
-      if (error instanceof DatabaseError && error.sqlstate === '57014') owedMs = limitMs; // the thread that counts its time ended with it
+      if (error instanceof DatabaseError && error.sqlstate === '57014') holdMs = limitMs; // the thread that charges the owner has ended
       throw error;
     } finally {
-      if (owedMs === 0) statements.release();
-      else setTimeout(statements.release, owedMs).unref();
+      if (holdMs === 0) statements.release();
+      else setTimeout(statements.release, holdMs).unref();
     }
   };
   return {
     run: (call, limitMs) =>
-      alone(limitMs, () => database.execute('callCassette', call(), labelled(name, builtIn, limitMs))),
+      runExclusive(limitMs, () => database.execute('callCassette', call(), labelled(name, builtIn, limitMs))),
     async *stream(call, limitMs) {
-      asked += 1;
-      const cursor = `cassette_rows_${asked}`;
-      const opened = await alone(limitMs, () =>
+      callCount += 1;
+      const cursor = `cassette_rows_${callCount}`;
+      const opened = await runExclusive(limitMs, () =>
         database.execute(
           'openCassetteCursor',
           { ...call(), cursor, unbounded: builtIn },
@@ -51,12 +51,12 @@ export function embeddedCalls({ database, name, builtIn, statements }: Deps): Ca
         for (;;) {
           yield texts;
           if (ended) return;
-          ({ texts, ended } = await alone(limitMs, () =>
+          ({ texts, ended } = await runExclusive(limitMs, () =>
             database.execute('fetchCassetteCursor', { cursor }, labelled(name, builtIn, limitMs)),
           ));
         }
       } finally {
-        await database.execute('closeCassetteCursor', { cursor }).catch(() => undefined); // it went with its thread
+        await database.execute('closeCassetteCursor', { cursor }).catch(() => undefined); // gone if the thread ended
       }
     },
   };

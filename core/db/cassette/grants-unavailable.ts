@@ -1,9 +1,9 @@
-/** What if a cassette cannot have its database? Either our own role may not make it, or its migrations cannot run. */
+/** Why a cassette cannot have its database: the service's role may not create it, or its migrations cannot run. */
 
-/** Our own role may not make what it needs; a DBA has to. */
+/** The service's role may not create what the cassette needs; a DBA has to. */
 export class GrantsUnavailable extends Error {
   override readonly name = 'GrantsUnavailable';
-  /** For a superuser of the server to run in our database; holds no secret. '' when SQL does not help. */
+  /** For a superuser of the server to run in the service's database; holds no secret. '' when SQL does not help. */
   readonly sql: string;
   constructor(message: string, sql: string, options?: ErrorOptions) {
     super(message, options);
@@ -11,12 +11,12 @@ export class GrantsUnavailable extends Error {
   }
 }
 
-/** `migration` is the name of the one that was refused; '' when it is about their list. */
+/** `migration` is the name of the one that was refused; '' when the list is wrong. */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused';
   readonly migration: string;
   readonly reason: string;
-  /** It was ended since it took too long or broke the database: the same again would be as dear. */
+  /** It was ended since it took too long or broke the database: a retry would do the same. */
   readonly final: boolean;
   constructor(
     migration: string,

@@ -1,6 +1,6 @@
-/** How does an author write this kind of statement? For messages: the parser's name of it in the words of SQL. */
+/** Kinds of statements for messages: the parser's name as an author writes it in SQL. */
 
-const WORDS: Readonly<Record<string, string>> = {
+const SQL_NAMES: Readonly<Record<string, string>> = {
   VariableSetStmt: 'SET',
   VariableShowStmt: 'SHOW',
   TransactionStmt: 'BEGIN, COMMIT or ROLLBACK',
@@ -29,7 +29,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** `CreateFunctionStmt`: CREATE FUNCTION */
 export const wordsFor = (kind: string): string =>
-  WORDS[kind] ??
+  SQL_NAMES[kind] ??
   kind
     .replace(/Stmt$/, '')
     .replace(/([a-z])([A-Z])/g, '$1 $2')

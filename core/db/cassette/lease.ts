@@ -1,10 +1,10 @@
-/** Who does a cassette's background work? Of all replicas the one that has the lease; it renews it with its token. */
+/** The lease of a cassette's background work: the one replica that holds it does the work, and renews it with its token. */
 import { sql } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 
 type Lease = { name: string; token: string };
 
-/** Takes or renews it, by the database's clock. @returns whether it is ours for so long */
+/** Acquires or renews it, by the database's clock. @returns whether the token holds it for `ms` */
 export async function leaseCassette(db: Sql, { name, token, ms }: Lease & { ms: number }): Promise<boolean> {
   const until = sql`now() + make_interval(secs => ${ms / 1000}::double precision)`;
   const rows = await db.rows(sql`
@@ -15,7 +15,7 @@ export async function leaseCassette(db: Sql, { name, token, ms }: Lease & { ms: 
   return rows.length > 0;
 }
 
-/** Gives it back, if it is still ours. */
+/** Releases it, if the token still holds it. */
 export async function releaseCassette(db: Sql, { name, token }: Lease): Promise<void> {
   await db.rows(sql`delete from svc.cassette_leases where cassette = ${name} and token = ${token}`);
 }

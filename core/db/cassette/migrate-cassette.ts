@@ -1,18 +1,18 @@
-/** Has a cassette's schema all of its tables? Its migrations run once each, in their order, as its role, and are kept in our ledger. */
+/** Runs a cassette's migrations: once each, in their order, as its role, and recorded in the service's ledger. */
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
 import { CALLS, schemaOf } from './names.ts';
 
-/** One that has been looked at, statement by statement. */
+/** A migration that has been checked, statement by statement. */
 export type MigrationFile = { name: string; sha256: string; statements: readonly string[] };
 
-/** Why it does not go on, and at which; plain, since it crosses a thread's border. `late`: a statement took too long. */
+/** Why a migration was refused, and which; plain data, since it passes between threads. `late`: a statement took too long. */
 type Refused = { migration: string; reason: string; late?: boolean };
 
 export type Migrated = { applied: string[]; refused: Refused | null };
 
-/** Any number of processes may ask at once: the lock is held by each migration's transaction. */
+/** Any number of processes may run this at once: each migration's transaction holds the lock. */
 export async function migrateCassette(
   db: Sql,
   { name, migrations }: { name: string; migrations: readonly MigrationFile[] },
@@ -33,7 +33,7 @@ async function nextStep(db: Sql, name: string, migrations: readonly MigrationFil
   try {
     return await db.transaction(async (tx) => {
       await tx.rows(sql`select pg_advisory_xact_lock(820144730, hashtext(${name}))`);
-      const { next, position, refused } = following(await ledger(tx, name), migrations);
+      const { next, position, refused } = nextMigration(await ledger(tx, name), migrations);
       if (refused) return { refused };
       if (!next) return {};
       running = next.name;
@@ -63,7 +63,7 @@ const ledger = (tx: Sql, name: string): Promise<Applied[]> =>
   );
 
 /** The first that has not run, once all that ran are known and unchanged. */
-function following(
+function nextMigration(
   applied: readonly Applied[],
   migrations: readonly MigrationFile[],
 ): { next?: MigrationFile; position?: number; refused?: Refused } {

@@ -1,4 +1,4 @@
-/** May a cassette's migration say this? Tables, indexes, sequences, types, views and rows of its own schema; nothing that runs code. */
+/** Checks a cassette's migration: tables, indexes, sequences, types, views and rows of its own schema are allowed; nothing that runs code. */
 import { DatabaseError } from '../../errors.ts';
 import { refuseReach } from './allowed.ts';
 import { wordsFor } from './kinds.ts';
@@ -6,7 +6,7 @@ import { parsed } from './parser.ts';
 import { refused } from './refused.ts';
 import { nodesOf, type Seen, wordsOf } from './tree.ts';
 
-/** Statements, as the parser calls them; inside others as well. */
+/** Allowed statements, by the parser's names; they also apply to statements inside others. */
 const KINDS = new Set(
   [
     ...['Create', 'AlterTable', 'Index', 'View', 'CreateSeq', 'AlterSeq', 'CreateEnum', 'AlterEnum', 'CompositeType'],
@@ -15,7 +15,7 @@ const KINDS = new Set(
   ].map((kind) => `${kind}Stmt`),
 );
 
-/** What DROP, ALTER, RENAME and COMMENT may be about. */
+/** Objects that DROP, ALTER, RENAME and COMMENT may concern. */
 const OBJECTS = new Set(
   [
     ...['TABLE', 'INDEX', 'SEQUENCE', 'VIEW', 'TYPE', 'DOMAIN'],
@@ -23,8 +23,8 @@ const OBJECTS = new Set(
   ].map((object) => `OBJECT_${object}`),
 );
 
-/** Where a hint helps more than the refusal. */
-const INSTEAD: Readonly<Record<string, string>> = {
+/** Hints beside a refusal, by kind of statement. */
+const HINTS: Readonly<Record<string, string>> = {
   CreateSchemaStmt: 'its schema is there already, and stands first in its search path',
   CreateExtensionStmt: 'ask for it in depends.extensions of the manifest',
   TransactionStmt: 'each migration runs in a transaction as it is',
@@ -34,10 +34,10 @@ const INSTEAD: Readonly<Record<string, string>> = {
   DefineStmt: 'of types only enumerations, composites and domains are possible',
 };
 
-/** What one says, or why it may not, and in which line: 0 when that is unknown. Plain, since it crosses a thread's border. */
+/** A migration's statements, or why it is refused and in which line: 0 when that is unknown. Plain data, since it passes between threads. */
 export type MigrationText = { statements: string[] } | { why: string; line: number };
 
-/** In the parser thread. @param own the cassette's schema */
+/** Runs in the parser thread. @param own the cassette's schema */
 export async function migrationText(text: string, own: string): Promise<MigrationText> {
   let at: number | undefined;
   try {
@@ -56,7 +56,7 @@ export async function migrationText(text: string, own: string): Promise<Migratio
   }
 }
 
-/** Of what stands after the blanks at this byte. */
+/** The line of the first character after the blanks at this byte. */
 function lineAt(text: string, at: number): number {
   const bytes = Buffer.from(text);
   const before = bytes.toString('utf8', 0, at) + (/^\s*/.exec(bytes.toString('utf8', at))?.[0] ?? '');
@@ -67,7 +67,7 @@ function refuseStatement(statement: unknown, own: string): void {
   for (const seen of nodesOf(statement)) {
     const { kind, node } = seen;
     if (kind.endsWith('Stmt') && !KINDS.has(kind)) {
-      throw refused(`${wordsFor(kind)} is not for cassettes${INSTEAD[kind] ? `: ${INSTEAD[kind]}` : ''}`);
+      throw refused(`${wordsFor(kind)} is not for cassettes${HINTS[kind] ? `: ${HINTS[kind]}` : ''}`);
     }
     if (kind === 'ParamRef') throw refused('parameters have no place in a migration');
     refuseDetails(seen);

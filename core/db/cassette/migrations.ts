@@ -1,4 +1,4 @@
-/** A cassette's migrations: parsed before any runs, then run as its role; one that takes too long is ended, and charged to it. */
+/** A cassette's migrations: all are parsed before any runs, then run as its role; one that takes too long is ended and counts against it. */
 import { createHash } from 'node:crypto';
 import { DatabaseError } from '../../errors.ts';
 import type { OpenDatabase } from '../open.ts';
@@ -11,7 +11,7 @@ import type { Troubles } from './troubles.ts';
 
 export type CassetteMigration = { name: string; sql: string };
 
-/** On the embedded database everybody waits for a whole migration, on a server for none: there each statement may take so long. */
+/** On the embedded database everything waits for a whole migration, on a server nothing does: there each statement may take so long. */
 const LIMIT_MS = { embedded: 10_000, server: 120_000 };
 const BUILT_IN_LIMIT_MS = 600_000;
 
@@ -24,27 +24,27 @@ export async function runMigrations(
 ): Promise<string[]> {
   const files = await readMigrations(parser, schemaOf(name), migrations);
   const limitMs = builtIn ? BUILT_IN_LIMIT_MS : LIMIT_MS[database.kind];
-  const ended = (migration: string, why: string, cause?: unknown) => {
+  const chargedRefusal = (migration: string, why: string, cause?: unknown) => {
     troubles.charge(`a migration ${why}`);
     return new MigrationRefused(migration, `${why}; it is not tried again until the cassette changes`, {
       cause,
       final: true,
     });
   };
-  const late = `was ended after ${limitMs / 1000} s: do less in one, and leave rows to background work`;
+  const lateReason = `was ended after ${limitMs / 1000} s: do less in one, and leave rows to background work`;
   try {
     const { applied, refused } = await database.execute(
       'migrateCassette',
       { name, migrations: files },
       labelled(name, builtIn, limitMs),
     );
-    if (refused?.late) throw ended(refused.migration, late);
+    if (refused?.late) throw chargedRefusal(refused.migration, lateReason);
     if (refused) throw new MigrationRefused(refused.migration, refused.reason);
     return applied;
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.transient) throw error;
-    if (error.sqlstate === '57014') throw ended('', `the first that has not run ${late}`, error);
-    if (error.sqlstate === 'XX000') throw ended('', 'the first that has not run broke the database', error);
+    if (error.sqlstate === '57014') throw chargedRefusal('', `the first that has not run ${lateReason}`, error);
+    if (error.sqlstate === 'XX000') throw chargedRefusal('', 'the first that has not run broke the database', error);
     throw error;
   }
 }

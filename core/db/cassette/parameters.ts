@@ -1,21 +1,21 @@
-/** How do parameters come into a statement that is run as text? As quoted literals, each where the parser found its `$1`. */
+/** Puts parameters into a statement that is run as text: as quoted literals, where the parser found `$1`, `$2` … */
 import { quotedText } from '../literals.ts';
 import { refused } from './refused.ts';
 import type { StatementVerdict } from './statement.ts';
 
-/** Of a statement with its parameters in it, in UTF-8. */
+/** The limit of a statement with its parameters in it, in UTF-8. */
 const MOST_MIB = 16;
 
 /**
- * The statement with its parameters in it, and how long it is in bytes. A literal's type is inferred where it stands, as a driver's
- * parameter's would be. What it would be is added up before any of it is made: a parameter can be named any number of times.
+ * Checks the parameters. @returns a function that builds the statement with its parameters in it. A literal's type is inferred from its
+ * position, as a driver's parameter's would be. The size is computed before anything is built: a parameter can be used any number of times.
  */
 export function withParameters(text: string, verdict: StatementVerdict, parameters: readonly unknown[]): () => string {
   const { start, end, places } = verdict;
-  const wanted = places.reduce((most, { parameter }) => Math.max(most, parameter), 0);
-  if (parameters.length !== wanted) {
-    const has = wanted === 0 ? 'no parameters' : `parameters up to $${wanted}`;
-    throw refused(`it has ${has}, and ${parameters.length} came`);
+  const expected = places.reduce((most, { parameter }) => Math.max(most, parameter), 0);
+  if (parameters.length !== expected) {
+    const declared = expected === 0 ? 'no parameters' : `parameters up to $${expected}`;
+    throw refused(`it has ${declared}, and ${parameters.length} came`);
   }
   const texts = parameters.map((value, i) => checkedText(value, i + 1));
   refuseLong(texts, verdict);
@@ -24,9 +24,9 @@ export function withParameters(text: string, verdict: StatementVerdict, paramete
     const bytes = Buffer.from(text);
     let at = start;
     let filled = '';
-    for (const place of places) {
-      filled += `${bytes.toString('utf8', at, place.start)}(${literals[place.parameter - 1]})`;
-      at = place.end;
+    for (const range of places) {
+      filled += `${bytes.toString('utf8', at, range.start)}(${literals[range.parameter - 1]})`;
+      at = range.end;
     }
     return filled + bytes.toString('utf8', at, end);
   };
@@ -36,8 +36,8 @@ function refuseLong(texts: readonly (string | null)[], { start, end, places }: S
   const lengths = texts.map((each) => Buffer.byteLength(each ?? 'null'));
   const bytes = places.reduce((sum, { parameter }) => sum + (lengths[parameter - 1] ?? 0), end - start);
   if (bytes <= MOST_MIB * 1024 * 1024) return;
-  const has = `${Math.ceil(bytes / 1024 / 1024)} MiB`;
-  throw refused(`with its parameters in it, wherever they are named, it has ${has}; at most ${MOST_MIB} MiB are run`);
+  const size = `${Math.ceil(bytes / 1024 / 1024)} MiB`;
+  throw refused(`with its parameters in it, wherever they are named, it has ${size}; at most ${MOST_MIB} MiB are run`);
 }
 
 function checkedText(value: unknown, number: number): string | null {

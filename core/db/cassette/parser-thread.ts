@@ -1,6 +1,6 @@
 /**
- * The parser thread: what a cassette wants to run is parsed and judged there, so that no text of its holds up the service. One text at a
- * time, cassettes in turn; the thread starts when it is first needed, and ends when nobody has needed it for a while.
+ * The parser thread: cassettes' statements are parsed and checked there, so that no text of theirs delays the service. One text at a
+ * time, cassettes in turn; the thread starts when it is first needed, and ends when it has been idle for a while.
  */
 import type { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
@@ -15,14 +15,14 @@ export type ParserRequest = { kind: 'statement' | 'migration'; text: string; own
 export type ParserReply = { answer: unknown } | { failure: Failure };
 
 export type Parser = {
-  /** @param own the cassette's schema @throws {DatabaseError} it may not, and why; `42601` it cannot be read */
+  /** @param own the cassette's schema @throws {DatabaseError} it is refused, and why; `42601` it cannot be parsed */
   verdictOn(text: string, own: string): Promise<StatementVerdict>;
-  /** @throws {DatabaseError} it could not be looked at */
+  /** @throws {DatabaseError} it could not be checked */
   migration(text: string, own: string): Promise<MigrationText>;
   close(): Promise<void>;
 };
 
-/** Of a text, in UTF-8, and what parsing one may take: some 300 ms and 10 MB of memory for the worst statement, ten times that for a migration. */
+/** Limits of a text (in UTF-8) and of parsing it. The worst statement takes some 300 ms and 10 MB of memory, a migration ten times that. */
 const LIMITS = {
   statement: { bytes: 64 * 1024, ms: 5_000 },
   migration: { bytes: 512 * 1024, ms: 30_000 },
@@ -30,9 +30,9 @@ const LIMITS = {
 const IDLE_MS = 5 * 60_000;
 const START_MS = 30_000;
 const HEAP_MB = 512;
-/** Of one cassette. */
+/** Texts of one cassette. */
 const MOST_WAITING = 1_000;
-/** Parsing that costs a cassette nothing; what goes beyond keeps it waiting as long. */
+/** Parsing up to `freeMs` costs a cassette nothing; for time beyond it the cassette waits as long. */
 const FREE = { freeMs: 50, mostMs: 5_000 };
 
 /** @param startThread for tests */
@@ -47,16 +47,16 @@ export function openParser(
   const queue = openFairQueue(FREE);
   const waiting = new Map<string, number>();
   let thread: Promise<Worker> | undefined;
-  let idle: NodeJS.Timeout | undefined;
+  let idleTimer: NodeJS.Timeout | undefined;
 
   const end = async () => {
-    clearTimeout(idle);
+    clearTimeout(idleTimer);
     const ending = thread;
     thread = undefined;
     await (await ending?.catch(() => undefined))?.terminate();
   };
   const started = async (): Promise<Worker> => {
-    clearTimeout(idle);
+    clearTimeout(idleTimer);
     thread ??= ready(startThread());
     try {
       return await thread;
@@ -65,7 +65,7 @@ export function openParser(
       throw busy('the parser does not start');
     }
   };
-  const read = async <T>(request: ParserRequest): Promise<T> => {
+  const sendRequest = async <T>(request: ParserRequest): Promise<T> => {
     try {
       const reply = await replyOf(await started(), request, LIMITS[request.kind].ms);
       if (!reply) {
@@ -75,15 +75,15 @@ export function openParser(
       if ('failure' in reply) throw errorOf(reply.failure);
       return reply.answer as T;
     } finally {
-      idle = setTimeout(end, IDLE_MS).unref();
+      idleTimer = setTimeout(end, IDLE_MS).unref();
     }
   };
   const inTurn = async <T>(own: string, work: () => Promise<T>): Promise<T> => {
-    const before = waiting.get(own) ?? 0;
-    if (before >= MOST_WAITING) throw busy(`${MOST_WAITING} others of the cassette wait to be parsed`);
-    waiting.set(own, before + 1);
+    const count = waiting.get(own) ?? 0;
+    if (count >= MOST_WAITING) throw busy(`${MOST_WAITING} others of the cassette wait to be parsed`);
+    waiting.set(own, count + 1);
     try {
-      await started(); // takes no one's time
+      await started(); // not charged to the cassette
       return await queue.run(own, work);
     } finally {
       const left = (waiting.get(own) ?? 1) - 1;
@@ -99,14 +99,14 @@ export function openParser(
       if (known) return known;
       refuseLong(text, LIMITS.statement.bytes);
       return inTurn(own, async () => {
-        const verdict = verdicts.get(key) ?? (await read<StatementVerdict>({ kind: 'statement', text, own })); // known meanwhile
+        const verdict = verdicts.get(key) ?? (await sendRequest<StatementVerdict>({ kind: 'statement', text, own })); // perhaps parsed meanwhile
         verdicts.set(key, verdict);
         return verdict;
       });
     },
     async migration(text, own) {
       refuseLong(text, LIMITS.migration.bytes);
-      return inTurn(own, () => read<MigrationText>({ kind: 'migration', text, own }));
+      return inTurn(own, () => sendRequest<MigrationText>({ kind: 'migration', text, own }));
     },
     close: end,
   };
@@ -122,39 +122,39 @@ function refuseLong(text: string, most: number): void {
 }
 
 function ready(worker: Worker): Promise<Worker> {
-  worker.on('error', () => {}); // seen by its exit
+  worker.on('error', () => {}); // 'exit' follows
   return new Promise((resolve, reject) => {
-    const failed = () => {
+    const onFailure = () => {
       settle();
       void worker.terminate();
       reject(new Error('Cannot start the parser: its thread ended'));
     };
-    const begun = () => {
+    const onReady = () => {
       settle();
       worker.unref();
       resolve(worker);
     };
-    const late = setTimeout(failed, START_MS);
+    const timer = setTimeout(onFailure, START_MS);
     const settle = () => {
-      clearTimeout(late);
-      worker.off('message', begun).off('exit', failed);
+      clearTimeout(timer);
+      worker.off('message', onReady).off('exit', onFailure);
     };
-    worker.once('message', begun).once('exit', failed);
+    worker.once('message', onReady).once('exit', onFailure);
   });
 }
 
-/** Undefined: it ended over it, or took too long. */
+/** Undefined: the thread ended or took too long. */
 const replyOf = (worker: Worker, request: ParserRequest, ms: number): Promise<ParserReply | undefined> =>
   new Promise((resolve) => {
     const settle = (reply?: ParserReply) => {
-      clearTimeout(late);
-      worker.off('message', settle).off('exit', gone);
+      clearTimeout(timer);
+      worker.off('message', settle).off('exit', giveUp);
       worker.unref();
       resolve(reply);
     };
-    const gone = () => settle();
-    const late = setTimeout(gone, ms);
-    worker.once('message', settle).once('exit', gone);
+    const giveUp = () => settle();
+    const timer = setTimeout(giveUp, ms);
+    worker.once('message', settle).once('exit', giveUp);
     worker.ref();
     worker.postMessage(request);
   });

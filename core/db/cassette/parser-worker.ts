@@ -1,4 +1,4 @@
-/** The entry of the parser thread: reads what cassettes want to run, one text at a time. */
+/** The entry of the parser thread: parses and checks cassettes' texts, one at a time. */
 import { parentPort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
 import { yieldToListeners } from '../../yield-to-listeners.ts';
@@ -15,9 +15,9 @@ parentPort?.on('message', async ({ kind, text, own }: ParserRequest) => {
 });
 parentPort?.postMessage('ready');
 
-async function replyTo(read: () => Promise<unknown>): Promise<ParserReply> {
+async function replyTo(work: () => Promise<unknown>): Promise<ParserReply> {
   try {
-    return { answer: await read() };
+    return { answer: await work() };
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error; // ends the thread
     return { failure: plainFailure(error) };

@@ -2,7 +2,7 @@
 import type { ParseResult } from 'libpg-query';
 import { refused, TOO_DEEP } from './refused.ts';
 
-/** Of what Emscripten made of the parser; `libpg-query`'s own wrapper cannot be begun anew. */
+/** The part of Emscripten's module that is used here; `libpg-query`'s own wrapper cannot be restarted. */
 type Engine = {
   _malloc(bytes: number): number;
   _free(at: number): void;
@@ -23,33 +23,33 @@ const loaded = (): Promise<Engine> => {
   return engine;
 };
 
-/** So that the first text need not wait for it. */
+/** Loads the parser in advance, so that the first text need not wait for it. */
 export const loadParser = async (): Promise<void> => void (await loaded());
 
-/** The statements, with places as byte offsets into the text in UTF-8. @throws {DatabaseError} 42601 or a refusal */
+/** The statements, with locations as byte offsets into the text in UTF-8. @throws {DatabaseError} 42601 or a refusal */
 export async function parsed(text: string): Promise<ParseResult> {
-  if (text.includes('\0')) throw refused('its text holds a NUL'); // the parser would see only what stands before it
-  let answer: { tree: string } | { error: string };
+  if (text.includes('\0')) throw refused('its text holds a NUL'); // the parser would stop at it
+  let output: { tree: string } | { error: string };
   try {
-    answer = run(await loaded(), text);
+    output = run(await loaded(), text);
   } catch {
-    engine = undefined; // a trap leaves it broken
+    engine = undefined; // a trap leaves the module broken
     throw refused(TOO_DEEP);
   }
-  if ('error' in answer) throw refused(answer.error, '42601');
-  return JSON.parse(answer.tree) as ParseResult;
+  if ('error' in output) throw refused(output.error, '42601');
+  return JSON.parse(output.tree) as ParseResult;
 }
 
-function run(on: Engine, text: string): { tree: string } | { error: string } {
-  const room = on.lengthBytesUTF8(text) + 1;
-  const at = on._malloc(room);
-  on.stringToUTF8(text, at, room);
-  const result = on._wasm_parse_query_raw(at); // { tree, stderr, error } as pointers; an error begins with its message
-  const error = on.getValue(result + 8, 'i32');
-  const answer = error
-    ? { error: on.UTF8ToString(on.getValue(error, 'i32')) }
-    : { tree: on.UTF8ToString(on.getValue(result, 'i32')) };
-  on._free(at);
-  on._wasm_free_parse_result(result);
-  return answer;
+function run(parser: Engine, text: string): { tree: string } | { error: string } {
+  const size = parser.lengthBytesUTF8(text) + 1;
+  const at = parser._malloc(size);
+  parser.stringToUTF8(text, at, size);
+  const result = parser._wasm_parse_query_raw(at); // { tree, stderr, error } as pointers; an error begins with its message
+  const error = parser.getValue(result + 8, 'i32');
+  const output = error
+    ? { error: parser.UTF8ToString(parser.getValue(error, 'i32')) }
+    : { tree: parser.UTF8ToString(parser.getValue(result, 'i32')) };
+  parser._free(at);
+  parser._wasm_free_parse_result(result);
+  return output;
 }

@@ -1,4 +1,4 @@
-/** How does a cassette come to its role, its schema and its grants? All in one transaction, and anew at each start. */
+/** Creates a cassette's role, schema and grants: all in one transaction, and again at each start. */
 import { type SQL, sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
@@ -8,10 +8,10 @@ import { cassetteLogin, EXTENSIONS, roleOf, schemaOf, scramVerifier } from './na
 
 export type ProvisionRequest = { name: string; views: readonly string[]; extensions: readonly string[] };
 
-/** One at a time in a database: grants of two that run at once would meet in the same rows of the catalog. */
+/** One at a time in a database: concurrent grants would conflict in the same rows of the catalog. */
 const LOCK = sql`select pg_advisory_xact_lock(8201447304118393)`;
 
-/** A role's connections on all replicas. */
+/** Of a role, on all replicas together. */
 const MOST_CONNECTIONS = 64;
 
 /** @throws {GrantsUnavailable} on a server */
@@ -29,7 +29,7 @@ export async function provisionCassette(db: Sql, { name, views, extensions }: Pr
     const path = vector === undefined ? [schema] : [schema, vector];
     await makeCall(tx, { schema, role, path });
     if (tx.kind === 'server') await setDefaults(target, path);
-    else await closeDoors(tx);
+    else await revokeFromPublic(tx);
   });
 }
 
@@ -38,41 +38,41 @@ type Target = { tx: Sql; schema: string; role: SQL; roleName: string };
 const identifier = (name: string): SQL => sql`${sql.identifier(name)}`;
 
 async function makeRole({ tx, role, roleName }: Target, name: string): Promise<void> {
-  const [there] = await tx.rows(sql`select 1 as one from pg_roles where rolname = ${roleName}`);
+  const [existing] = await tx.rows(sql`select 1 as one from pg_roles where rolname = ${roleName}`);
   if (tx.kind === 'embedded') {
-    if (!there) await tx.rows(sql`create role ${role} nologin noinherit nosuperuser nocreatedb nocreaterole`);
+    if (!existing) await tx.rows(sql`create role ${role} nologin noinherit nosuperuser nocreatedb nocreaterole`);
     return;
   }
   const verifier = sql.raw(`'${scramVerifier(await cassetteLogin(tx, { name }))}'`);
   const login = sql`login noinherit connection limit ${sql.raw(String(MOST_CONNECTIONS))} password ${verifier}`;
-  const [us] = await tx.rows<{ name: string; superuser: boolean }>(
+  const [ownRole] = await tx.rows<{ name: string; superuser: boolean }>(
     sql`select quote_ident(current_user) as name, rolsuper as superuser from pg_roles where rolname = current_user`,
   );
   const create = sql`create role ${role} nosuperuser nocreatedb nocreaterole noreplication nobypassrls ${login}`;
-  await unlessForbidden(tx, there ? sql`alter role ${role} ${login}` : create, {
+  await unlessForbidden(tx, existing ? sql`alter role ${role} ${login}` : create, {
     cannot: 'make a role for it: the role that svc connects as lacks CREATEROLE',
-    dba: `alter role ${us?.name} createrole;`,
+    dba: `alter role ${ownRole?.name} createrole;`,
   });
-  if (!us?.superuser) await tx.rows(sql`grant ${role} to current_user with inherit true, set true`);
+  if (!ownRole?.superuser) await tx.rows(sql`grant ${role} to current_user with inherit true, set true`);
 }
 
 async function makeSchema({ tx, schema, role, roleName }: Target): Promise<void> {
   const owner = sql`select pg_get_userbyid(nspowner) as owner from pg_namespace where nspname = ${schema}`;
-  const [there] = await tx.rows<{ owner: string }>(owner);
-  if (!there) {
-    const [here] = await tx.rows<{ dba: string }>(
+  const [existing] = await tx.rows<{ owner: string }>(owner);
+  if (!existing) {
+    const [row] = await tx.rows<{ dba: string }>(
       sql`select format('grant create on database %I to %I;', current_database(), current_user) as dba`,
     );
     await unlessForbidden(tx, sql`create schema ${identifier(schema)} authorization ${role}`, {
       cannot: 'make a schema for it: the role that svc connects as may not create one in this database',
-      dba: here?.dba ?? '',
+      dba: row?.dba ?? '',
     });
-  } else if (there.owner !== roleName) {
+  } else if (existing.owner !== roleName) {
     await adopt({ tx, schema, role, roleName });
   }
 }
 
-/** A database that was restored from a dump has the schema, owned by whoever restored it. */
+/** Takes over an existing schema: in a database that was restored from a dump, it belongs to whoever restored it. */
 async function adopt({ tx, schema, role }: Target): Promise<void> {
   const owned = await tx.rows<{ text: string }>(sql`
     select format('alter %s %I.%I', case c.relkind when 'v' then 'view' when 'S' then 'sequence' else 'table' end, ${schema}::text,
@@ -84,18 +84,18 @@ async function adopt({ tx, schema, role }: Target): Promise<void> {
     select format('alter type %I.%I', ${schema}::text, t.typname)
       from pg_type t left join pg_class c on c.oid = t.typrelid
      where t.typnamespace = to_regnamespace(${schema}) and (t.typtype in ('e', 'd') or c.relkind = 'c')`);
-  const nobody = { cannot: 'take over its schema from another owner', dba: '' };
+  const refusal = { cannot: 'take over its schema from another owner', dba: '' };
   for (const { text } of [{ text: `alter schema "${schema}"` }, ...owned]) {
-    await unlessForbidden(tx, sql`${sql.raw(text)} owner to ${role}`, nobody);
+    await unlessForbidden(tx, sql`${sql.raw(text)} owner to ${role}`, refusal);
   }
 }
 
-/** @returns the schema it lies in: a DBA may have put it anywhere */
+/** @returns the schema of the extension: a DBA may have created it anywhere */
 async function makeVector({ tx }: Target): Promise<string> {
   const found = sql`
     select n.nspname as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector'`;
-  const [there] = await tx.rows<{ schema: string }>(found);
-  if (there) return there.schema;
+  const [existing] = await tx.rows<{ schema: string }>(found);
+  if (existing) return existing.schema;
   const create = `create extension vector schema ${EXTENSIONS}`;
   await unlessForbidden(tx, sql.raw(create), {
     cannot: 'make the extension vector: the server lacks it, or only a superuser may',
@@ -123,21 +123,23 @@ async function grantReading(
   if (vector === EXTENSIONS) await tx.rows(sql`grant usage on schema svc_extensions to ${role}`);
 }
 
-/** For whoever logs in as the role by other means, an author with psql for one. */
+/** Defaults for other logins as the role, such as an author's with psql. */
 async function setDefaults({ tx, role }: Target, path: readonly string[]): Promise<void> {
-  const [here] = await tx.rows<{ name: string }>(sql`select current_database() as name`);
-  const database = identifier(here?.name ?? '');
+  const [row] = await tx.rows<{ name: string }>(sql`select current_database() as name`);
+  const database = identifier(row?.name ?? '');
   const schemas = sql.join(path.map(identifier), sql`, `);
   await tx.rows(sql`alter role ${role} in database ${database} set search_path = ${schemas}`);
   await tx.rows(sql`alter role ${role} in database ${database} set statement_timeout = '30s'`);
-  await tx.transaction((inner) => inner.rows(sql`grant connect on database ${database} to ${role}`)).catch(tolerated); // a database that is not ours: PUBLIC may connect, unless its owner wants otherwise
+  await tx
+    .transaction((inner) => inner.rows(sql`grant connect on database ${database} to ${role}`))
+    .catch(ignoreForbidden); // refused where the service does not own the database: PUBLIC may connect anyway, unless its owner has revoked that
 }
 
 /**
- * The embedded database is ours alone: what no cassette may do there is taken from everybody but its superuser, whom we are. A third
- * wall, behind the parser and the role.
+ * Only the service uses the embedded database, as its superuser: what no cassette may do there is revoked from everybody else. A third
+ * layer of protection, behind the parser and the role.
  */
-async function closeDoors(tx: Sql): Promise<void> {
+async function revokeFromPublic(tx: Sql): Promise<void> {
   await tx.rows(sql`
     do $doors$
     declare
@@ -160,12 +162,12 @@ async function unlessForbidden(tx: Sql, statement: SQL, { cannot, dba }: { canno
   try {
     await tx.transaction((inner) => inner.rows(statement));
   } catch (error) {
-    // rights; an extension whose files are not there, by its three codes
+    // missing rights (42501); an extension whose files are missing (the other three)
     if (!(error instanceof DatabaseError) || !/^(42501|0A000|58P01|22023)$/.test(error.sqlstate)) throw error;
     throw new GrantsUnavailable(`Cannot ${cannot}`, dba, { cause: error });
   }
 }
 
-function tolerated(error: unknown): void {
+function ignoreForbidden(error: unknown): void {
   if (!(error instanceof DatabaseError) || error.sqlstate !== '42501') throw error;
 }

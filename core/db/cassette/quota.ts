@@ -1,21 +1,21 @@
-/** What one cassette may have under way in its database, in this process, however often it was started. */
+/** Limits on a cassette's concurrent work in its database, for this process, however often the cassette was started. */
 import type { Logger } from '../../log.ts';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import { busy } from './refused.ts';
 import { openTroubles, type Troubles } from './troubles.ts';
 
 export type Quota = {
-  /** Statements. */
+  /** How many statements run at once. */
   atOnce: number;
   statements: Semaphore;
   streams: Semaphore;
   troubles: Troubles;
 };
 
-/** Everybody waits while a statement runs on the embedded database; a server has so many connections for a cassette. */
+/** On the embedded database everything waits while a statement runs; on a server a cassette has so many connections. */
 const STATEMENTS = { embedded: 1, server: 4 };
 const STREAMS = 4;
-/** Of those that come with the service: an export is read by people, as slowly as they like, and several at a time. */
+/** For built-in cassettes: people read several exports at a time, as slowly as they like. */
 const BUILT_IN_STREAMS = 64;
 const MOST_WAITING = 1_000;
 

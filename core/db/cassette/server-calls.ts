@@ -1,4 +1,4 @@
-/** How do a cassette's statements reach a server? As the role's own login, over connections of its own. */
+/** A cassette's statements on a server: with its role's own login, over connections of its own. */
 import { sql } from 'drizzle-orm';
 import type { Semaphore } from '../../semaphore.ts';
 import { openPool, type Pool } from '../client/server.ts';
@@ -22,41 +22,41 @@ export type ServerCalls = Calls & {
 export function serverCalls({ dsn, pooled, login, statements }: Deps): ServerCalls {
   let pool: Promise<Pool> | undefined;
   const streams = new Set<Pool>();
-  const opened = async (size: number) => openPool({ dsn, pooled, size, login: await login() });
-  const shared = () => {
-    pool ??= opened(CONNECTIONS);
+  const openOwnPool = async (size: number) => openPool({ dsn, pooled, size, login: await login() });
+  const sharedPool = () => {
+    pool ??= openOwnPool(CONNECTIONS);
     pool.catch(() => {
       pool = undefined;
     });
     return pool;
   };
-  /** A pooler hands on no settings of a connection. */
-  const limited = (call: StatementCall, limitMs: number): StatementCall =>
+  /** A pooler does not keep a connection's settings, so the limit goes with each call. */
+  const withTimeout = (call: StatementCall, limitMs: number): StatementCall =>
     pooled ? { ...call, settings: [...call.settings, ['statement_timeout', String(limitMs)]] } : call;
 
   return {
     async probe() {
-      await (await shared()).sqlFor(10_000).rows(sql`select 1 as one`);
+      await (await sharedPool()).sqlFor(10_000).rows(sql`select 1 as one`);
     },
     async run(call, limitMs) {
-      const pool = await shared();
+      const pool = await sharedPool();
       await statements.acquire();
       try {
-        return await callCassette(pool.sqlFor(limitMs), limited(call(), limitMs));
+        return await callCassette(pool.sqlFor(limitMs), withTimeout(call(), limitMs));
       } finally {
         statements.release();
       }
     },
     async *stream(call, limitMs) {
-      const own = await opened(1); // one connection, so its statements follow each other
+      const own = await openOwnPool(1); // one connection, so that all statements run on it
       streams.add(own);
       const db = own.sqlFor(limitMs);
       try {
         await db.script('begin');
-        await prepare(db, limited(call(), limitMs));
+        await prepare(db, withTimeout(call(), limitMs));
         let count = nextCount([], 0);
         for (let ended = false; !ended; ) {
-          const lines = await fetched(db, count);
+          const lines = await fetchRows(db, count);
           ended = lines.length < count;
           yield textsOf(lines);
           count = nextCount(lines, count);
@@ -64,7 +64,7 @@ export function serverCalls({ dsn, pooled, login, statements }: Deps): ServerCal
         await db.script('commit');
       } finally {
         streams.delete(own);
-        await own.close(); // ends a transaction that was left
+        await own.close(); // rolls back an unfinished transaction
       }
     },
     async close() {
@@ -74,7 +74,7 @@ export function serverCalls({ dsn, pooled, login, statements }: Deps): ServerCal
   };
 }
 
-/** Lines of a row each, as texts of some 64 KiB. */
+/** Joins lines, each one row, to texts of some 64 KiB. */
 function textsOf(lines: readonly string[]): string[] {
   const texts: string[] = [];
   let pending: string[] = [];
@@ -92,16 +92,16 @@ function textsOf(lines: readonly string[]): string[] {
 
 const TEXT_CHARS = 64 * 1024;
 
-/** A reader may take its time between batches, while the server holds the statement's snapshot. */
+/** How long a reader may pause between batches; meanwhile the server holds the statement's snapshot. */
 const IDLE_MS = 2 * 60_000;
 
 async function prepare(db: Sql, { text, shape, settings }: StatementCall): Promise<void> {
-  const chosen = [
+  const allSettings = [
     ...settings,
     ['standard_conforming_strings', 'on'],
     ['idle_in_transaction_session_timeout', String(IDLE_MS)],
   ] as const;
-  for (const [name, value] of chosen) await db.rows(sql`select set_config(${name}, ${value}, true)`);
+  for (const [name, value] of allSettings) await db.rows(sql`select set_config(${name}, ${value}, true)`);
   const object = 'pg_catalog.to_json(rows_of_it)';
   const array = `(select coalesce(pg_catalog.json_agg(m.value order by m.ordinality), '[]')
                     from pg_catalog.json_each(${object}) with ordinality as m)`;
@@ -110,5 +110,5 @@ async function prepare(db: Sql, { text, shape, settings }: StatementCall): Promi
   );
 }
 
-const fetched = async (db: Sql, count: number): Promise<string[]> =>
+const fetchRows = async (db: Sql, count: number): Promise<string[]> =>
   (await db.rows<{ line: string }>(sql`fetch ${sql.raw(String(count))} from rows_of_it`)).map(({ line }) => line);

@@ -1,16 +1,16 @@
-/** Which settings may a cassette choose for a statement, and within which bounds? */
+/** The settings that a cassette may choose for a statement, and their bounds. */
 import { refused } from './refused.ts';
 
 export type CallSettings = Readonly<Partial<Record<string, string | number | boolean>>>;
 
 const MOST_KB = 256 * 1024;
 
-/** A value's text as PostgreSQL takes it; null: it is none. (contract.ts, `DB_SETTINGS`) */
+/** Parsers of values, to the text that PostgreSQL takes; null: invalid. (contract.ts, `DB_SETTINGS`) */
 const SETTINGS: Readonly<Record<string, (value: string) => string | null>> = {
-  'hnsw.ef_search': whole(1, 1000),
+  'hnsw.ef_search': integer(1, 1000),
   'hnsw.iterative_scan': (value) => (/^(off|relaxed_order|strict_order)$/.test(value) ? value : null),
-  'hnsw.max_scan_tuples': whole(1, 2 ** 31 - 1),
-  'ivfflat.probes': whole(1, 32_768),
+  'hnsw.max_scan_tuples': integer(1, 2 ** 31 - 1),
+  'ivfflat.probes': integer(1, 32_768),
   enable_seqscan: onOrOff,
   enable_indexscan: onOrOff,
   work_mem: memory,
@@ -20,19 +20,19 @@ const SETTINGS: Readonly<Record<string, (value: string) => string | null>> = {
 
 /** Names and values for `set_config`. @throws {DatabaseError} */
 export function checkedSettings(settings: CallSettings = {}): [name: string, value: string][] {
-  return Object.entries(settings).flatMap(([name, given]) => {
-    if (given === undefined) return [];
-    const read = Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined;
-    if (!read) throw refused(`'${name}' is no setting for cassettes; these are: ${Object.keys(SETTINGS).join(', ')}`);
-    const value = read(String(given));
-    if (value === null) throw refused(`${name} cannot be '${String(given).slice(0, 40)}'`);
+  return Object.entries(settings).flatMap(([name, requested]) => {
+    if (requested === undefined) return [];
+    const parse = Object.hasOwn(SETTINGS, name) ? SETTINGS[name] : undefined;
+    if (!parse) throw refused(`'${name}' is no setting for cassettes; these are: ${Object.keys(SETTINGS).join(', ')}`);
+    const value = parse(String(requested));
+    if (value === null) throw refused(`${name} cannot be '${String(requested).slice(0, 40)}'`);
     return [[name, value]];
   });
 }
 
 export const settingNames = (): string[] => Object.keys(SETTINGS);
 
-function whole(min: number, max: number) {
+function integer(min: number, max: number) {
   return (value: string) => (/^\d{1,10}$/.test(value) && Number(value) >= min && Number(value) <= max ? value : null);
 }
 

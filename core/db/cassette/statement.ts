@@ -1,28 +1,28 @@
-/** May a cassette run this statement, and what comes back from it? One SELECT, INSERT, UPDATE, DELETE or MERGE, as the parser sees it. */
+/** Checks whether a cassette may run a statement, and what it returns: one SELECT, INSERT, UPDATE, DELETE or MERGE, as the parser sees it. */
 import { refuseReach } from './allowed.ts';
 import { wordsFor } from './kinds.ts';
 import { parsed } from './parser.ts';
 import { refused } from './refused.ts';
 import { nodesOf } from './tree.ts';
 
-/** `start` and `end` are bytes of the text in UTF-8. */
+/** `start` and `end` are byte offsets into the text in UTF-8. */
 export type ParameterRange = { start: number; end: number; parameter: number };
 
 export type StatementVerdict = {
-  /** `count`: it gives no rows, only how many it changed. */
+  /** `count`: it returns no rows, only how many it changed. */
   gives: 'rows' | 'count';
   /** It changes nothing. */
   reads: boolean;
-  /** The statement without what stands around it, and where its parameters stand in the whole text, in order. */
+  /** The range of the statement within the text, and the ranges of its parameters in the whole text, in order. */
   start: number;
   end: number;
   places: readonly ParameterRange[];
 };
 
 const WRITES = new Set(['InsertStmt', 'UpdateStmt', 'DeleteStmt', 'MergeStmt']);
-const PASS = new Set(['SelectStmt', ...WRITES]);
+const ALLOWED = new Set(['SelectStmt', ...WRITES]);
 
-/** In the parser thread. @param own the cassette's schema @throws {DatabaseError} it may not, and why; `42601` it cannot be read */
+/** Runs in the parser thread. @param own the cassette's schema @throws {DatabaseError} it is refused, and why; `42601` it cannot be parsed */
 export async function judged(text: string, own: string): Promise<StatementVerdict> {
   const { stmts = [] } = await parsed(text);
   const [only] = stmts;
@@ -32,9 +32,9 @@ export async function judged(text: string, own: string): Promise<StatementVerdic
   const places: ParameterRange[] = [];
   let reads = true;
   for (const { kind, node } of nodesOf(only.stmt)) {
-    if (kind === 'ParamRef') places.push(placeOf(bytes, node));
+    if (kind === 'ParamRef') places.push(rangeOf(bytes, node));
     if (!kind.endsWith('Stmt')) continue;
-    if (!PASS.has(kind))
+    if (!ALLOWED.has(kind))
       throw refused(`${wordsFor(kind)} is not for cassettes, only SELECT, INSERT, UPDATE and DELETE`);
     if (WRITES.has(kind)) reads = false;
   }
@@ -52,7 +52,7 @@ export async function judged(text: string, own: string): Promise<StatementVerdic
   };
 }
 
-function placeOf(bytes: Buffer, { number, location }: Readonly<Record<string, unknown>>): ParameterRange {
+function rangeOf(bytes: Buffer, { number, location }: Readonly<Record<string, unknown>>): ParameterRange {
   const start = Number(location);
   const [written = ''] = /^\$\d+/.exec(bytes.toString('latin1', start, start + 12)) ?? [];
   const parameter = Number(number ?? 0);

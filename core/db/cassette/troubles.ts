@@ -1,4 +1,4 @@
-/** What counts against a cassette: statements that were ended or broke something. Too many of them cost it its database for a while. */
+/** What counts against a cassette: statements that were ended or broke something. After too many, its statements are refused for a while. */
 import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { brokeParser, isTooDeep, refused } from './refused.ts';
@@ -9,8 +9,8 @@ export type Troubles = {
   charge(why: string): void;
 };
 
-/** So many within so long cost a cassette its database for a while: on the embedded one each stops everybody. */
-const TROUBLES = 3;
+/** So many within `WITHIN_MS` pause a cassette's database for `PAUSE_MS`: on the embedded one each blocks everything. */
+const MOST_TROUBLES = 3;
 const WITHIN_MS = 10 * 60_000;
 const PAUSE_MS = 60_000;
 
@@ -23,26 +23,26 @@ export function openTroubles({
   log: Logger;
   now?: () => number;
 }): Troubles {
-  let troubles: number[] = [];
+  let chargedAt: number[] = [];
   let pausedUntil = 0;
   return {
     refusePaused() {
       if (pausedUntil <= now()) return;
-      const why = `${TROUBLES} statements of '${name}' took too long or broke the database within ${WITHIN_MS / 60_000} minutes`;
+      const why = `${MOST_TROUBLES} statements of '${name}' took too long or broke the database within ${WITHIN_MS / 60_000} minutes`;
       throw refused(`${why}; asked again after ${new Date(pausedUntil).toISOString()} it is run`);
     },
     charge(why) {
       log.warn({ cassette: name, why }, 'a statement of a cassette was ended');
-      troubles = [...troubles.filter((at) => at > now() - WITHIN_MS), now()];
-      if (troubles.length < TROUBLES) return;
-      troubles = [];
+      chargedAt = [...chargedAt.filter((at) => at > now() - WITHIN_MS), now()];
+      if (chargedAt.length < MOST_TROUBLES) return;
+      chargedAt = [];
       pausedUntil = now() + PAUSE_MS;
       log.error({ cassette: name, ms: PAUSE_MS }, 'the statements of a cassette are refused for a while');
     },
   };
 }
 
-/** What counts against the cassette, in its author's words. */
+/** The error for the cassette's author, if it counts against the cassette. */
 export function troubleIn(error: unknown, statementMs: number): DatabaseError | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof DatabaseError && error.sqlstate === '57014') {

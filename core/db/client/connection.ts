@@ -1,4 +1,4 @@
-/** How does any thread ask the database? Through a connection that the thread which opened it hands out. */
+/** Connections to the database, for any thread: the thread that opened the database passes them on. */
 import type { MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
@@ -7,7 +7,7 @@ import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.t
 import type { Doing, Notice, PortReply, Wish } from './ports.ts';
 import { connectServer } from './server.ts';
 
-/** Plain data but for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
+/** Plain data except for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
 export type DatabaseConnection =
   | { kind: 'server'; dsn: string; pooled: boolean; askTimeoutMs: number }
   | { kind: 'embedded'; control: MessagePort; askTimeoutMs: number };
@@ -15,65 +15,69 @@ export type DatabaseConnection =
 export const transferables = (connection: DatabaseConnection): MessagePort[] =>
   connection.kind === 'embedded' ? [connection.control] : [];
 
-/** A thread other than the opener's needs few connections of its own. */
+/** Another thread than the opener's needs few connections of its own. */
 const THREAD_POOL = 4;
 
-/** Closing it closes this thread's part only. */
+/** Its `close` closes this thread's connection only. */
 export const connectDatabase = (connection: DatabaseConnection): Database =>
   connection.kind === 'server' ? connectServer({ ...connection, size: THREAD_POOL }) : holder(connection);
 
-type Pending = { wish: Wish; resolve(answer: unknown): void; reject(error: Error): void };
+type Pending = { request: Wish; resolve(answer: unknown): void; reject(error: Error): void };
 
 /**
- * Asks go straight to the database thread. When that thread is replaced, those under way fail as transient, a fresh port comes
- * over the control port by itself, and those asked meanwhile wait for it.
+ * Requests go straight to the database thread. When that thread is replaced, pending ones fail as transient, a new port arrives
+ * over the control port, and requests that are made meanwhile wait for it.
  */
 function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: 'embedded' }>): Database {
   let port: MessagePort | undefined;
   let closed = false;
-  let count = 0;
+  let lastId = 0;
   const pending = new Map<number, Pending>();
   const listeners = new Map<string, Set<(payload: string) => void>>();
-  let drained = () => {};
+  let onDrained = () => {};
 
-  const ask = (wish: (ask: number) => Wish) =>
+  const send = (requestFor: (id: number) => Wish) =>
     new Promise<unknown>((resolve, reject) => {
       if (closed) throw new DatabaseError('Cannot ask the database: it is closed', '', false);
-      count += 1;
-      const asked = { wish: wish(count), resolve, reject };
-      port?.postMessage(asked.wish); // throws on what cannot be cloned
-      pending.set(count, asked);
+      lastId += 1;
+      const entry = { request: requestFor(lastId), resolve, reject };
+      port?.postMessage(entry.request); // throws on what cannot be cloned
+      pending.set(lastId, entry);
     });
-  const settled = (number: number) => {
-    const asked = pending.get(number);
+  const takePending = (number: number) => {
+    const entry = pending.get(number);
     pending.delete(number);
-    if (pending.size === 0) drained();
-    return asked;
+    if (pending.size === 0) onDrained();
+    return entry;
   };
-  const hear = (reply: PortReply) => {
-    if ('channel' in reply) for (const heard of listeners.get(reply.channel) ?? []) heard(reply.payload);
-    else if ('failure' in reply) settled(reply.ask)?.reject(errorOf(reply.failure));
-    else settled(reply.ask)?.resolve(reply.answer);
+  const onReply = (reply: PortReply) => {
+    if ('channel' in reply) for (const listener of listeners.get(reply.channel) ?? []) listener(reply.payload);
+    else if ('failure' in reply) takePending(reply.ask)?.reject(errorOf(reply.failure));
+    else takePending(reply.ask)?.resolve(reply.answer);
   };
-  const lose = (why: string, doing?: Doing) => {
+  const failPending = (why: string, running?: Doing) => {
     port?.close();
     port = undefined;
-    for (const [number, { wish }] of [...pending]) {
-      const guilty = doing !== undefined && 'label' in wish && wish.label === doing.label && wish.label !== wish.name;
-      settled(number)?.reject(guilty ? (doing.late ? tookTooLong() : endedDatabase()) : lostConnection(why));
+    for (const [number, { request }] of [...pending]) {
+      const wasRunning =
+        running !== undefined &&
+        'label' in request &&
+        request.label === running.label &&
+        request.label !== request.name;
+      takePending(number)?.reject(wasRunning ? (running.late ? tookTooLong() : endedDatabase()) : lostConnection(why));
     }
   };
   control.on('message', (notice: Notice) => {
     if ('port' in notice) {
       port = notice.port;
-      port.on('message', hear);
-      for (const { wish } of pending.values()) port.postMessage(wish); // asked while there was no port
-      for (const channel of listeners.keys()) ask((ask) => ({ ask, listen: channel })).catch(() => undefined);
+      port.on('message', onReply);
+      for (const { request } of pending.values()) port.postMessage(request); // made while there was no port
+      for (const channel of listeners.keys()) send((id) => ({ ask: id, listen: channel })).catch(() => undefined);
     } else if ('lost' in notice) {
-      lose(notice.lost, notice.doing);
+      failPending(notice.lost, notice.doing);
     } else {
       closed = true;
-      lose('it is closed');
+      failPending('it is closed');
       control.close();
     }
   });
@@ -85,26 +89,31 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
       args: OperationArgs<Name>,
       { limitMs, label = name, owner = null }: ExecuteOptions = {},
     ) =>
-      ask((ask) => ({ ask, name, args, limitMs: limitMs ?? patience[name] ?? askTimeoutMs, label, owner })) as Promise<
-        OperationResult<Name>
-      >,
-    async listen(channel, heard) {
-      const known = listeners.get(channel);
-      const mine = known ?? new Set<typeof heard>();
-      mine.add(heard);
-      listeners.set(channel, mine);
-      if (!known) await ask((ask) => ({ ask, listen: channel }));
+      send((id) => ({
+        ask: id,
+        name,
+        args,
+        limitMs: limitMs ?? patience[name] ?? askTimeoutMs,
+        label,
+        owner,
+      })) as Promise<OperationResult<Name>>,
+    async listen(channel, listener) {
+      const existing = listeners.get(channel);
+      const channelListeners = existing ?? new Set<typeof listener>();
+      channelListeners.add(listener);
+      listeners.set(channel, channelListeners);
+      if (!existing) await send((id) => ({ ask: id, listen: channel }));
       return async () => {
-        mine.delete(heard);
-        if (mine.size > 0 || listeners.get(channel) !== mine) return;
+        channelListeners.delete(listener);
+        if (channelListeners.size > 0 || listeners.get(channel) !== channelListeners) return;
         listeners.delete(channel);
-        if (port && !closed) await ask((ask) => ({ ask, unlisten: channel }));
+        if (port && !closed) await send((id) => ({ ask: id, unlisten: channel }));
       };
     },
     async close() {
       if (closed) return;
       closed = true;
-      if (pending.size > 0) await new Promise<void>((resolve) => (drained = resolve));
+      if (pending.size > 0) await new Promise<void>((resolve) => (onDrained = resolve));
       port?.close();
       control.close();
     },

@@ -1,8 +1,8 @@
-/** Where does the embedded database lie, and is it whole? */
+/** The folder of the embedded database, and whether it is complete. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `making` stands beside `data` while a database is made: one whose making was cut short is made anew. */
+/** `making` marks that the database in `data` is being created: one whose creation was interrupted is created anew. */
 export const dataFolder = (folder: string) => ({ data: join(folder, 'data'), making: join(folder, 'data.making') });
 
 export function isMade(folder: string): boolean {

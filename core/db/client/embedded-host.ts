@@ -1,4 +1,4 @@
-/** Who keeps the database thread alive? The thread that opened it: it starts, watches and restarts it, and hands out its ports. */
+/** The host of the database thread: starts, watches and restarts it, and gives its ports to the holders of connections. */
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, type TransferListItem, type Worker } from 'node:worker_threads';
 import type { Logger } from '../../log.ts';
@@ -12,8 +12,8 @@ import type { DatabaseThread } from './serve-operations.ts';
 export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) => Worker;
 
 /**
- * PostgreSQL refuses what nests too deeply before its stack is full, but measures another stack than the one that fills here: with less
- * than this, a deep value breaks the engine, which then gives wrong answers.
+ * PostgreSQL refuses too deep nesting before its stack overflows, but measures another stack than the one in use here. With a smaller
+ * one, a deep value breaks the engine, which then gives wrong results.
  */
 export const THREAD_LIMITS = { stackSizeMb: 64 };
 
@@ -21,7 +21,7 @@ type Deps = { folder: string; log: Logger; askTimeoutMs: number; startThread: St
 
 export type EmbeddedHost = { connection(): DatabaseConnection; close(): Promise<void> };
 
-/** Between attempts to start the thread that fail. */
+/** Between failed attempts to start the thread. */
 const RETRY_MS = 1000;
 
 export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: Deps): Promise<EmbeddedHost> {
@@ -33,43 +33,43 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
   let restarting: Promise<void> | undefined;
   let closing = false;
 
-  const tell = (holder: MessagePort, notice: Notice, transfer: MessagePort[] = []) =>
+  const notify = (holder: MessagePort, notice: Notice, transfer: MessagePort[] = []) =>
     holder.postMessage(notice, transfer);
-  const introduce = (holder: MessagePort) => {
-    if (!thread) return; // told when there is one
+  const sendPort = (holder: MessagePort) => {
+    if (!thread) return; // gets its port when there is one
     const { port1, port2 } = new MessageChannel();
     thread.postMessage({ holder: port1 } satisfies Order, [port1]);
-    tell(holder, { port: port2 }, [port2]);
+    notify(holder, { port: port2 }, [port2]);
   };
-  const opened = async () => {
+  const openThread = async () => {
     gauge.end();
     const started = startThread({ folder, gauge: memory }, []);
     await untilReady(started);
     return started;
   };
   const start = async () => {
-    const started = await opened();
+    const started = await openThread();
     started.once('exit', () => {
-      if (!closing) restarting = restart('its thread ended', doing());
+      if (!closing) restarting = restart('its thread ended', runningOperation());
     });
     started.on('error', (error) => log.error({ error: error.message }, 'the database thread failed'));
     thread = started;
-    for (const holder of holders) introduce(holder);
+    for (const holder of holders) sendPort(holder);
   };
-  const doing = (): Doing | undefined => {
+  const runningOperation = (): Doing | undefined => {
     const running = gauge.running();
-    return running && { label: running.question, late: running.ms >= running.limitMs };
+    return running && { label: running.operation, late: running.ms >= running.limitMs };
   };
-  const restart = async (why: string, what: Doing | undefined): Promise<void> => {
+  const restart = async (why: string, interrupted: Doing | undefined): Promise<void> => {
     thread = undefined;
-    for (const holder of holders) tell(holder, { lost: why, doing: what });
-    log.error({ why, question: what?.label }, 'the database thread is started again');
+    for (const holder of holders) notify(holder, { lost: why, doing: interrupted });
+    log.error({ why, question: interrupted?.label }, 'the database thread is started again');
     while (!closing) {
       try {
         return await start();
       } catch (error) {
         log.error({ error: (error as Error).message }, 'the database thread does not start');
-        for (const holder of holders) tell(holder, { lost: 'its thread does not start', doing: undefined });
+        for (const holder of holders) notify(holder, { lost: 'its thread does not start', doing: undefined });
       }
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
@@ -78,15 +78,15 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
     const running = gauge.running();
     if (!thread || !running || running.ms < running.limitMs) return;
     log.error(
-      { question: running.question, ms: running.ms },
+      { question: running.operation, ms: running.ms },
       'a question takes too long: the database thread is ended',
     );
     ending = thread.terminate(); // its exit restarts it
     thread = undefined;
   };
 
-  // Making a database takes 500 MB that a thread gives back only when it ends.
-  if (!isMade(folder)) await closed(await opened());
+  // Creating a database takes 500 MB that a thread releases only when it ends.
+  if (!isMade(folder)) await closed(await openThread());
   await start();
   const watchdog = setInterval(watch, Math.min(1000, askTimeoutMs / 4)).unref();
 
@@ -96,17 +96,17 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
       holders.add(port1);
       port1.on('close', () => holders.delete(port1));
       port1.unref();
-      introduce(port1);
+      sendPort(port1);
       return { kind: 'embedded', control: port2, askTimeoutMs };
     },
     async close() {
       closing = true;
       await ending;
       await restarting;
-      if (thread) await closed(thread); // the watchdog ends a statement that never does
+      if (thread) await closed(thread); // the watchdog ends a statement that never ends
       clearInterval(watchdog);
       for (const holder of holders) {
-        tell(holder, { closed: true });
+        notify(holder, { closed: true });
         holder.close();
       }
     },
@@ -126,7 +126,7 @@ async function untilReady(thread: Worker): Promise<void> {
     thread.once('exit', () => reject(new Error('Cannot open the embedded database: its thread ended')));
   }).finally(() => thread.removeAllListeners());
   if ('ready' in report) return;
-  thread.on('error', () => {}); // what it says while it is ended
+  thread.on('error', () => {}); // errors while it is being ended
   await thread.terminate();
   throw 'failed' in report ? errorOf(report.failed) : new Error('Cannot open the embedded database: its thread ended');
 }

@@ -1,4 +1,4 @@
-/** How does PGlite answer as our Sql? One statement or transaction at a time, each announced on the gauge that the watchdog reads. */
+/** PGlite as `Sql`: one statement or transaction at a time, each announced on the gauge that the watchdog reads. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { PGlite, type Transaction } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
@@ -12,18 +12,18 @@ import { durableFiles, flushTree } from './power-cut.ts';
 import { columnReaders, compiled } from './wire-text.ts';
 
 export type Embedded = {
-  /** The Sql of one question; `limitMs` is what each of its statements or transactions may take. @param owner whose time it takes */
-  sqlFor(question: string, limitMs: number, owner?: string | null): Sql;
-  /** What waits of owners is given up. */
+  /** The Sql of one operation; `limitMs` applies to each of its statements or transactions. @param owner whose time it takes */
+  sqlFor(operation: string, limitMs: number, owner?: string | null): Sql;
+  /** Rejects what owners have waiting. */
   refuseWaiting(error: Error): void;
-  listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>;
-  /** Waits for what is under way, then closes with everything on disk. */
+  listen(channel: string, listener: (payload: string) => void): Promise<() => Promise<void>>;
+  /** Waits for pending work, then closes with everything on disk. */
   close(): Promise<void>;
 };
 
 /**
- * @param folder holds the database in `data`, made on first use. One process only: the caller holds the folder's lock
- * @param prepare runs on a database before it counts as made: one whose making was cut short is made anew
+ * @param folder holds the database in `data`, created on first use. One process only: the caller holds the folder's lock
+ * @param prepare runs at each opening; a new database counts as complete after it, and one whose creation was interrupted is created anew
  */
 export async function openEmbedded(
   folder: string,
@@ -41,29 +41,29 @@ export async function openEmbedded(
   const { files, stop } = durableFiles(data);
   const pglite = new PGlite({ fs: files, startParams: START, extensions: { vector } });
   await pglite.waitReady;
-  for (const oid of Object.keys(pglite.parsers)) pglite.parsers[oid] = (text) => text; // without one it has its own
+  for (const oid of Object.keys(pglite.parsers)) pglite.parsers[oid] = (text) => text; // a deleted parser would be replaced by PGlite's own
   Object.assign(pglite.parsers, columnReaders);
-  for (const oid of Object.keys(pglite.serializers)) delete pglite.serializers[oid]; // parameters come in text format
+  for (const oid of Object.keys(pglite.serializers)) delete pglite.serializers[oid]; // parameters are in text format already
 
   const queue = openFairQueue(FREE);
-  const sqlFor = (question: string, limitMs: number, owner: string | null = null): Sql => {
-    const alone = <T>(work: () => Promise<T>): Promise<T> =>
+  const sqlFor = (operation: string, limitMs: number, owner: string | null = null): Sql => {
+    const runQueued = <T>(work: () => Promise<T>): Promise<T> =>
       queue.run(owner, async () => {
-        gauge.begin(question, limitMs);
+        gauge.begin(operation, limitMs);
         try {
-          const answer = await work();
+          const result = await work();
           gauge.end();
-          return answer;
+          return result;
         } catch (error) {
-          if (!(error instanceof WebAssembly.RuntimeError)) gauge.end(); // else the thread ends, and this says what it was doing
+          if (!(error instanceof WebAssembly.RuntimeError)) gauge.end(); // else the thread ends, and the gauge shows what it was running
           throw databaseError(error);
         }
       });
     return {
       kind: 'embedded',
-      rows: (sql) => alone(() => rows(pglite, sql)),
-      script: (text) => alone(async () => void (await pglite.exec(text))),
-      transaction: (work) => alone(() => transaction(pglite, work)),
+      rows: (sql) => runQueued(() => rows(pglite, sql)),
+      script: (text) => runQueued(async () => void (await pglite.exec(text))),
+      transaction: (work) => runQueued(() => transaction(pglite, work)),
     };
   };
 
@@ -76,7 +76,7 @@ export async function openEmbedded(
   return {
     sqlFor,
     refuseWaiting: queue.refuseWaiting,
-    listen: (channel, heard) => pglite.listen(channel, heard),
+    listen: (channel, listener) => pglite.listen(channel, listener),
     async close() {
       await queue.idle();
       await pglite.exec('checkpoint');
@@ -86,7 +86,7 @@ export async function openEmbedded(
   };
 }
 
-/** An engine that is broken stays so: whatever rolling back then says, its thread has to end. (serve-questions.ts) */
+/** A broken engine stays broken: its error is thrown even if the rollback fails with another, since its thread has to end (serve-operations.ts). */
 async function transaction<T>(pglite: PGlite, work: (tx: Sql) => Promise<T>): Promise<T> {
   let broken: unknown;
   try {
@@ -101,35 +101,35 @@ async function transaction<T>(pglite: PGlite, work: (tx: Sql) => Promise<T>): Pr
   }
 }
 
-/** Of a cassette's statement or transaction; what goes beyond it pays for with waiting, so that about half of the time is left for storing. */
+/** Free time of a cassette's statement or transaction; for time beyond it the cassette waits, so that about half of the time is left for storing. */
 const FREE = { freeMs: 200, mostMs: 10_000 };
 
-/** As PGlite starts, but with fsync on (power-cut.ts), through the one call that its file system hears. */
-const START = [...PGlite.defaultStartParams.filter((word) => word !== '-F'), '-c', 'wal_sync_method=fsync'];
+/** PGlite's start parameters, but with fsync on (power-cut.ts), through the one call that its file system implements. */
+const START = [...PGlite.defaultStartParams.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync'];
 
-async function rows<Row extends Record<string, unknown>>(on: PGlite | Transaction, sql: SQL): Promise<Row[]> {
+async function rows<Row extends Record<string, unknown>>(client: PGlite | Transaction, sql: SQL): Promise<Row[]> {
   const { text, parameters } = compiled(sql);
-  return (await on.query<Row>(text, parameters)).rows;
+  return (await client.query<Row>(text, parameters)).rows;
 }
 
 function transactionSql(tx: Transaction, depth: number): Sql {
-  const ours = <T>(work: Promise<T>) =>
+  const translated = <T>(work: Promise<T>) =>
     work.catch((error: unknown) => {
       throw databaseError(error);
     });
   const savepoint = statement.raw(`sp${depth}`);
   return {
     kind: 'embedded',
-    rows: (sql) => ours(rows(tx, sql)),
-    script: (text) => ours(tx.exec(text).then(() => undefined)),
+    rows: (sql) => translated(rows(tx, sql)),
+    script: (text) => translated(tx.exec(text).then(() => undefined)),
     async transaction(work) {
-      await ours(rows(tx, statement`savepoint ${savepoint}`));
+      await translated(rows(tx, statement`savepoint ${savepoint}`));
       try {
         const result = await work(transactionSql(tx, depth + 1));
-        await ours(rows(tx, statement`release savepoint ${savepoint}`));
+        await translated(rows(tx, statement`release savepoint ${savepoint}`));
         return result;
       } catch (error) {
-        await ours(rows(tx, statement`rollback to savepoint ${savepoint}`));
+        await translated(rows(tx, statement`rollback to savepoint ${savepoint}`));
         throw error;
       }
     },

@@ -1,4 +1,4 @@
-/** What leaves this room when the database says no? A DatabaseError without parameters, whole across a thread's border too. */
+/** The database's errors as `DatabaseError`, without parameters; also as plain data, to pass between threads. */
 import { DatabaseError, OperatorError, Refusal, type RefusalCode } from '../../errors.ts';
 
 /** An error as plain data, for a MessagePort. */
@@ -9,24 +9,24 @@ export type Failure = { message: string; stack: string | undefined } & (
   | { kind: 'bug'; name: string }
 );
 
-/** A lost connection, a restarted worker: asking again may help. */
+/** A lost connection, a restarted worker: a retry may help. */
 export const lostConnection = (why: string) => new DatabaseError(`Cannot ask the database: ${why}`, '', true);
 
-/** True when the connection that gave this error is of no more use. */
+/** True when the connection with this error cannot be used any more. */
 export function connectionIsLost(error: unknown): boolean {
   if (error instanceof DatabaseError) return error.sqlstate === '' && error.transient;
   const { code, severity } = fields(error);
   return isFatal(severity) || (severity === '' && LOST.test(code)) || /^(08|57P0)/.test(code);
 }
 
-/** Of all that were under way the one that ran when the database thread was ended, or ended by itself: asking again would not help. */
+/** For the operation that ran when the database thread was ended, or ended by itself: a retry would not help. */
 export const tookTooLong = () => new DatabaseError('Cannot run a statement: it took too long (57014)', '57014', false);
 export const endedDatabase = () =>
   new DatabaseError('Cannot run a statement: it brought the embedded database down (XX000)', 'XX000', false);
 
 /**
- * A driver's error as ours. The original is dropped, not kept as the cause: drivers hang statement and parameters on it.
- * Details are dropped too (they quote rows), and with a refused value the text, which quotes the value.
+ * A driver's error as a `DatabaseError`. The original is not its cause, since drivers attach statement and parameters to it.
+ * Details are dropped too (they quote rows), and for a refused value the message, which quotes the value.
  */
 export function databaseError(error: unknown): unknown {
   if (error instanceof DatabaseError) return error;
@@ -69,12 +69,12 @@ function rebuilt(failure: Failure): Error {
   }
 }
 
-/** The connection was refused or ended, whatever the reason: no statement is at fault. */
+/** The connection was refused or ended, whatever the reason: the statement is not at fault. */
 const isFatal = (severity: string) => severity === 'FATAL' || severity === 'PANIC';
 
 /**
- * Conditions of the server that pass or that an operator mends, while the statement is as good as ever: lost connections, a standby
- * that takes no writes yet, refused logins, deadlocks, no room, locks, shutdown, failing disks. (PostgreSQL, appendix A.)
+ * Conditions of the server that pass or that an operator mends, while the statement is not at fault: lost connections, a standby
+ * that takes no writes yet, refused logins, deadlocks, no space, locks, shutdown, failing disks. (PostgreSQL, appendix A.)
  */
 const TRANSIENT = /^(08|25006|28|3D|40|53|55|57|58)/;
 

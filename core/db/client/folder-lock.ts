@@ -1,4 +1,4 @@
-/** Who uses this folder? One process at a time: PGlite has no lock of its own, and two on one folder destroy the database. */
+/** The lock of a data folder, for one process at a time: PGlite has no lock of its own, and two processes on one folder destroy the database. */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -11,25 +11,25 @@ const CLAIM = /^lock\.[0-9a-f-]{36}$/;
 const ATTEMPTS = 8;
 
 /**
- * Makes the folder (0700) and takes it. Each process puts down a claim under a name of its own and then looks for others: of
- * two at once neither sees nothing, so never both get it, and removing a dead process's claim cannot hit a living one's.
- * @returns what gives it back @throws {OperatorError} a living process has it
+ * Creates the folder (0700) and locks it. Each process writes a claim under a name of its own and then looks for others: of two at
+ * once, at least one sees the other's, so never both get it, and removing a dead process's claim cannot remove a living one's.
+ * @returns releases the lock @throws {OperatorError} a living process holds it
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
-  const mine = `lock.${randomUUID()}`;
+  const ownName = `lock.${randomUUID()}`;
   for (let attempt = 0; ; attempt += 1) {
-    await putDown(folder, mine);
-    const other = await otherClaim(folder, mine);
-    if (!other) return () => rm(join(folder, mine), { force: true });
-    await rm(join(folder, mine), { force: true });
-    if (attempt === ATTEMPTS) throw new OperatorError(taken(folder, other));
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** attempt)); // two that withdrew at once
+    await writeClaim(folder, ownName);
+    const other = await otherClaim(folder, ownName);
+    if (!other) return () => rm(join(folder, ownName), { force: true });
+    await rm(join(folder, ownName), { force: true });
+    if (attempt === ATTEMPTS) throw new OperatorError(inUseMessage(folder, other));
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** attempt)); // two may have withdrawn at once
   }
 }
 
-/** The process that uses the folder, looking only. Null: none of this machine, or nobody may look. */
+/** The process that holds the lock, without taking it. Null: none of this machine, or the folder is not readable. */
 export function holderOf(folder: string): number | null {
   try {
     const claims = readdirSync(folder).filter((name) => CLAIM.test(name));
@@ -41,11 +41,11 @@ export function holderOf(folder: string): number | null {
 
 const isHeld = (claim: Claim | undefined): claim is Claim => claim !== undefined && isAlive(claim);
 
-const taken = (folder: string, { pid, since }: Claim) =>
+const inUseMessage = (folder: string, { pid, since }: Claim) =>
   `Cannot use '${folder}': process ${pid} has used it since ${since}; stop that process, or start in another directory`;
 
-/** Whole or not at all, as a reader sees it. @throws {OperatorError} the disk refuses */
-async function putDown(folder: string, name: string): Promise<void> {
+/** Atomically: a reader sees all of it or nothing. @throws {OperatorError} it cannot be written */
+async function writeClaim(folder: string, name: string): Promise<void> {
   const claim: Claim = {
     pid: process.pid,
     started: startOf(process.pid),
@@ -62,10 +62,10 @@ async function putDown(folder: string, name: string): Promise<void> {
   }
 }
 
-/** A living process's claim beside ours; those of dead processes are removed. */
-async function otherClaim(folder: string, mine: string): Promise<Claim | undefined> {
+/** Another living process's claim; those of dead processes are removed. */
+async function otherClaim(folder: string, ownName: string): Promise<Claim | undefined> {
   for (const name of await readdir(folder)) {
-    if (!CLAIM.test(name) || name === mine) continue;
+    if (!CLAIM.test(name) || name === ownName) continue;
     const claim = await readClaim(join(folder, name));
     if (claim && isAlive(claim)) return claim;
     await rm(join(folder, name), { force: true });
@@ -74,7 +74,7 @@ async function otherClaim(folder: string, mine: string): Promise<Claim | undefin
 }
 
 async function readClaim(path: string): Promise<Claim | undefined> {
-  return readFile(path, 'utf8').then(parsed, () => undefined); // given back meanwhile
+  return readFile(path, 'utf8').then(parsed, () => undefined); // released meanwhile
 }
 
 function parsed(text: string): Claim | undefined {
@@ -95,18 +95,18 @@ function isAlive({ pid, started, boot }: Claim): boolean {
   return started === startOf(pid);
 }
 
-/** Start time in ticks since boot, so that a reused pid is told from its predecessor; '' where there is no /proc. */
+/** Start time in ticks since boot, which distinguishes a reused pid from its predecessor; '' where there is no /proc. */
 function startOf(pid: number): string {
-  const stat = read(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const stat = readOrEmpty(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''; // field 22; the command before it may hold spaces
 }
 
-/** A restart of the machine ends all claims, and a restart of a container those of its processes. */
+/** Changes with a restart of the machine, which ends all claims, and of a container, which ends those of its processes. */
 const bootId = () =>
-  read(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()) +
-  read(() => readlinkSync('/proc/self/ns/pid'));
+  readOrEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()) +
+  readOrEmpty(() => readlinkSync('/proc/self/ns/pid'));
 
-function read(text: () => string): string {
+function readOrEmpty(text: () => string): string {
   try {
     return text();
   } catch {

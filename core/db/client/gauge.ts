@@ -1,9 +1,9 @@
-/** What is the database thread doing right now? Memory that both threads see: a statement blocks its thread, so it cannot be asked. */
+/** What the database thread is running right now, in shared memory: a statement blocks its thread, so no message would get through. */
 
 export type Gauge = { begin(question: string, limitMs: number): void; end(): void };
 
-/** `ms`: since it began. */
-export type RunningOperation = { question: string; ms: number; limitMs: number };
+/** `ms`: time since its start. */
+export type RunningOperation = { operation: string; ms: number; limitMs: number };
 
 const NAME_AT = 16;
 const NAME_BYTES = 64;
@@ -15,12 +15,12 @@ export function openGauge(
   memory: SharedArrayBuffer,
   now: () => number,
 ): Gauge & { running(): RunningOperation | undefined } {
-  const numbers = new BigInt64Array(memory, 0, 2); // when it began (0: idle) and its limit
+  const numbers = new BigInt64Array(memory, 0, 2); // start time (0: idle) and limit
   const name = Buffer.from(memory, NAME_AT, NAME_BYTES);
   return {
-    begin(question, limitMs) {
+    begin(operation, limitMs) {
       name.fill(0);
-      name.write(question);
+      name.write(operation);
       Atomics.store(numbers, 1, BigInt(limitMs));
       Atomics.store(numbers, 0, BigInt(Math.trunc(now())));
     },
@@ -28,8 +28,8 @@ export function openGauge(
     running() {
       const began = Number(Atomics.load(numbers, 0));
       if (began === 0) return undefined;
-      const question = name.toString('utf8').replace(/\0+$/, '');
-      return { question, ms: now() - began, limitMs: Number(Atomics.load(numbers, 1)) };
+      const operation = name.toString('utf8').replace(/\0+$/, '');
+      return { operation: operation, ms: now() - began, limitMs: Number(Atomics.load(numbers, 1)) };
     },
   };
 }

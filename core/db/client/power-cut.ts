@@ -1,7 +1,7 @@
 /**
- * How does the embedded database survive a power cut? PGlite's file system ignores fsync; this one obeys, but for one delay: the
- * write-ahead log is flushed within a second rather than at each commit, and always before anything else changes. So a power
- * cut costs at most the last second of commits and never the database; a checkpoint leaves nothing to lose.
+ * Durability of the embedded database. PGlite's file system ignores fsync; this one performs it, with one delay: the write-ahead
+ * log is flushed within a second rather than at each commit, and always before any other file changes. So a power cut loses at
+ * most the last second of commits and never the database; after a checkpoint it loses nothing.
  */
 import { fsyncSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
 const WAL_DELAY_MS = 1000;
-const EIO = 29; // as Emscripten numbers it; PostgreSQL then panics, as it must
+const EIO = 29; // Emscripten's number; PostgreSQL panics on it, as it must
 
 type Stream = { path: string; nfd: number };
 type Change = (...args: unknown[]) => unknown;
@@ -18,24 +18,24 @@ export type NodeFiles = {
   node_ops: { rename: Change; unlink: Change; setattr: Change };
 };
 
-/** PGlite's files under a folder of the host. `stop` ends the delayed flushing, once PGlite is closed. */
+/** PGlite's files in a folder of the host. `stop` ends the delayed flushing, once PGlite is closed. */
 export function durableFiles(folder: string): { files: NodeFS; stop(): void } {
   let flushLog = () => {};
   const timer = setInterval(() => flushLog(), WAL_DELAY_MS).unref();
   const files = new (class extends NodeFS {
     override async init(...args: Parameters<NodeFS['init']>) {
       const { emscriptenOpts } = await super.init(...args);
-      const obey = (mod: { FS: unknown }) => {
+      const install = (mod: { FS: unknown }) => {
         const { NODEFS } = (mod.FS as { filesystems: { NODEFS: NodeFiles } }).filesystems;
         flushLog = obeyFsync(NODEFS, fsyncSync);
       };
-      return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), obey] } };
+      return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), install] } };
     }
   })(folder);
   return { files, stop: () => clearInterval(timer) };
 }
 
-/** Flushes all files and folders below one, and itself: for files that came without fsync, a new database's. */
+/** Flushes a folder with all files and folders below it: for files that were written without fsync, those of a new database. */
 export async function flushTree(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = [folder, ...entries.map((entry) => join(entry.parentPath, entry.name))];
@@ -48,14 +48,14 @@ export async function flushTree(folder: string): Promise<void> {
   await Promise.all(Array.from({ length: 8 }, flushNext));
 }
 
-/** Changes the operations in place. @param fsync of a file descriptor @returns what flushes the log now */
+/** Replaces the file operations in place. @param fsync flushes a file descriptor @returns flushes the log now */
 export function obeyFsync({ stream_ops, node_ops }: NodeFiles, fsync: (fd: number) => void): () => void {
-  const late = new Set<Stream>(); // files of the log, written and not yet flushed
+  const unflushed = new Set<Stream>(); // files of the log that are written but not yet flushed
   const flushLog = () => {
-    for (const { nfd } of late) fsync(nfd);
-    late.clear();
+    for (const { nfd } of unflushed) fsync(nfd);
+    unflushed.clear();
   };
-  const afterTheLog =
+  const withLogFlushed =
     (change: Change): Change =>
     (...args) => {
       flushLog();
@@ -67,12 +67,12 @@ export function obeyFsync({ stream_ops, node_ops }: NodeFiles, fsync: (fd: numbe
     return write(...args);
   };
   stream_ops.close = (stream) => {
-    if (late.delete(stream)) fsync(stream.nfd);
+    if (unflushed.delete(stream)) fsync(stream.nfd);
     close(stream);
   };
   stream_ops.fsync = (stream) => {
     try {
-      if (isLog(stream)) late.add(stream);
+      if (isLog(stream)) unflushed.add(stream);
       else {
         flushLog();
         fsync(stream.nfd);
@@ -82,10 +82,10 @@ export function obeyFsync({ stream_ops, node_ops }: NodeFiles, fsync: (fd: numbe
       return EIO;
     }
   };
-  stream_ops.setattr = afterTheLog(stream_ops.setattr);
-  node_ops.setattr = afterTheLog(node_ops.setattr);
-  node_ops.rename = afterTheLog(node_ops.rename);
-  node_ops.unlink = afterTheLog(node_ops.unlink);
+  stream_ops.setattr = withLogFlushed(stream_ops.setattr);
+  node_ops.setattr = withLogFlushed(node_ops.setattr);
+  node_ops.rename = withLogFlushed(node_ops.rename);
+  node_ops.unlink = withLogFlushed(node_ops.unlink);
   return flushLog;
 }
 

@@ -1,4 +1,4 @@
-/** What runs in the database thread? PGlite, and the questions that holders of its ports ask; none of them sees the statements. */
+/** The database thread: runs PGlite, and the operations that holders of its ports request; statements stay in this thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { migrate, readMigrations } from '../migrate.ts';
 import type { Sql } from '../sql.ts';
@@ -9,12 +9,12 @@ import type { Order, PortReply, ThreadReport, Wish } from './ports.ts';
 
 export type DatabaseThread = { folder: string; gauge: SharedArrayBuffer };
 
-type Question = (sql: Sql, args: never) => Promise<unknown>;
+type Operation = (sql: Sql, args: never) => Promise<unknown>;
 
-export async function serveQuestions(questions: Readonly<Record<string, Question>>): Promise<void> {
+export async function serveQuestions(operations: Readonly<Record<string, Operation>>): Promise<void> {
   if (!parentPort) throw new Error('Cannot serve questions: this is no worker thread');
   const host = parentPort;
-  const report = (what: ThreadReport) => host.postMessage(what);
+  const report = (message: ThreadReport) => host.postMessage(message);
   const { folder, gauge } = workerData as DatabaseThread;
   let embedded: Embedded;
   try {
@@ -26,7 +26,7 @@ export async function serveQuestions(questions: Readonly<Record<string, Question
     host.close();
     return;
   }
-  const thread: Thread = { embedded, questions, underWay: new Set(), closing: false };
+  const thread: Thread = { embedded, operations: operations, underWay: new Set(), closing: false };
   const close = async () => {
     thread.closing = true;
     embedded.refuseWaiting(lostConnection('it is closing'));
@@ -44,27 +44,27 @@ export async function serveQuestions(questions: Readonly<Record<string, Question
 
 type Thread = {
   embedded: Embedded;
-  questions: Readonly<Record<string, Question>>;
+  operations: Readonly<Record<string, Operation>>;
   underWay: Set<Promise<void>>;
   closing: boolean;
 };
 
 function serveHolder(thread: Thread, port: MessagePort) {
-  const reply = (what: PortReply) => port.postMessage(what);
+  const reply = (message: PortReply) => port.postMessage(message);
   const listening = new Map<string, ReturnType<Embedded['listen']>>();
 
-  const answer = (wish: Wish): Promise<unknown> => {
+  const handle = (request: Wish): Promise<unknown> => {
     if (thread.closing) throw lostConnection('it is closing');
-    if ('listen' in wish) return listen(wish.listen);
-    if ('unlisten' in wish) return unlisten(wish.unlisten);
-    const { name, args, limitMs, label, owner } = wish;
-    const question = Object.hasOwn(thread.questions, name) ? thread.questions[name] : undefined;
-    if (!question) throw new Error(`Cannot answer '${name}': there is no such question`);
-    return question(thread.embedded.sqlFor(label, limitMs, owner), args as never);
+    if ('listen' in request) return listen(request.listen);
+    if ('unlisten' in request) return unlisten(request.unlisten);
+    const { name, args, limitMs, label, owner } = request;
+    const operation = Object.hasOwn(thread.operations, name) ? thread.operations[name] : undefined;
+    if (!operation) throw new Error(`Cannot answer '${name}': there is no such question`);
+    return operation(thread.embedded.sqlFor(label, limitMs, owner), args as never);
   };
   const listen = async (channel: string) => {
     const started = listening.get(channel) ?? thread.embedded.listen(channel, (payload) => reply({ channel, payload }));
-    listening.set(channel, started); // a holder that got a fresh port may wish it twice
+    listening.set(channel, started); // a holder that got a new port may request it twice
     await started;
   };
   const unlisten = async (channel: string) => {
@@ -72,17 +72,17 @@ function serveHolder(thread: Thread, port: MessagePort) {
     listening.delete(channel);
     await stop?.();
   };
-  const grant = async (wish: Wish) => {
+  const serve = async (request: Wish) => {
     try {
-      reply({ ask: wish.ask, answer: await answer(wish) });
+      reply({ ask: request.ask, answer: await handle(request) });
     } catch (error) {
-      reply({ ask: wish.ask, failure: plainFailure(error) });
+      reply({ ask: request.ask, failure: plainFailure(error) });
       if (error instanceof WebAssembly.RuntimeError) process.exit(1); // the engine is broken: the host starts another
     }
   };
-  port.on('message', (wish: Wish) => {
-    const granted = grant(wish).finally(() => thread.underWay.delete(granted));
-    thread.underWay.add(granted);
+  port.on('message', (request: Wish) => {
+    const served = serve(request).finally(() => thread.underWay.delete(served));
+    thread.underWay.add(served);
   });
   port.on('close', () => {
     for (const channel of listening.keys()) unlisten(channel).catch(() => undefined);

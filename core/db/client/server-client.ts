@@ -1,8 +1,8 @@
-/** How is one connection to a server set up? Text in, text out, read by our own table; nothing printed, nothing looked up. */
+/** Opens one connection to a server: values in text format both ways, parsed by `columnReaders`; no notices printed, no types fetched. */
 import postgres from 'postgres';
 import { columnReaders } from './wire-text.ts';
 
-/** `onnotify` is heard, though postgres.js does not declare it. */
+/** postgres.js supports `onnotify`, though it does not declare it. */
 type ClientOptions = postgres.Options<Record<string, never>> & {
   onnotify?: (channel: string, payload: string) => void;
 };

@@ -1,72 +1,72 @@
-/** How are a server's notifications heard? On one connection of its own, which comes back after it was lost. */
+/** Receives a server's notifications on a connection of its own, which is opened again after a loss. */
 import type postgres from 'postgres';
 import { client } from './server-client.ts';
 
 const RETRY_MS = 1000;
 
 export type Ears = {
-  listen(channel: string, heard: (payload: string) => void): Promise<() => Promise<void>>;
+  listen(channel: string, listener: (payload: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 };
 
-/** Connects when first asked to listen. What is notified while the connection is away is not heard. */
+/** Connects at the first `listen`. Notifications while the connection is lost are missed. */
 export function listenOnServer(dsn: string): Ears {
   const listeners = new Map<string, Set<(payload: string) => void>>();
-  let line: postgres.Sql | undefined;
+  let connection: postgres.Sql | undefined;
   let closed = false;
-  let again: NodeJS.Timeout | undefined;
+  let retryTimer: NodeJS.Timeout | undefined;
 
   const connect = () => {
     const opened = client(dsn, {
       idle_timeout: 0,
       onnotify: (channel, payload) => {
-        for (const heard of listeners.get(channel) ?? []) heard(payload);
+        for (const listener of listeners.get(channel) ?? []) listener(payload);
       },
       onclose: () => {
-        if (line === opened) comeBack();
+        if (connection === opened) reconnect();
       },
     });
-    line = opened;
+    connection = opened;
     return opened;
   };
-  const comeBack = () => {
-    void line?.end({ timeout: 0 });
-    line = undefined;
-    if (closed || again) return;
-    again = setTimeout(() => {
-      again = undefined;
+  const reconnect = () => {
+    void connection?.end({ timeout: 0 });
+    connection = undefined;
+    if (closed || retryTimer) return;
+    retryTimer = setTimeout(() => {
+      retryTimer = undefined;
       const opened = connect();
       Promise.all([...listeners.keys()].map((channel) => opened.unsafe(`listen ${quoted(channel)}`))).catch(() => {
-        if (line === opened) comeBack();
+        if (connection === opened) reconnect();
       });
     }, RETRY_MS);
-    again.unref();
+    retryTimer.unref();
   };
 
   return {
-    async listen(channel, heard) {
-      const known = listeners.get(channel);
-      const mine = known ?? new Set<typeof heard>();
-      mine.add(heard);
-      listeners.set(channel, mine);
-      if (!known && !again) {
-        const opened = line ?? connect();
+    async listen(channel, listener) {
+      const existing = listeners.get(channel);
+      const channelListeners = existing ?? new Set<typeof listener>();
+      channelListeners.add(listener);
+      listeners.set(channel, channelListeners);
+      if (!existing && !retryTimer) {
+        const opened = connection ?? connect();
         await opened.unsafe(`listen ${quoted(channel)}`).catch(() => {
-          if (line === opened) comeBack(); // a hint only: heard once the server is back
+          if (connection === opened) reconnect(); // notifications are hints only: they arrive once the server is back
         });
       }
       return async () => {
-        mine.delete(heard);
-        if (mine.size > 0 || listeners.get(channel) !== mine) return;
+        channelListeners.delete(listener);
+        if (channelListeners.size > 0 || listeners.get(channel) !== channelListeners) return;
         listeners.delete(channel);
-        await line?.unsafe(`unlisten ${quoted(channel)}`).catch(() => undefined);
+        await connection?.unsafe(`unlisten ${quoted(channel)}`).catch(() => undefined);
       };
     },
     async close() {
       closed = true;
-      clearTimeout(again);
-      const last = line;
-      line = undefined;
+      clearTimeout(retryTimer);
+      const last = connection;
+      connection = undefined;
       await last?.end({ timeout: 5 });
     },
   };

@@ -1,17 +1,17 @@
-/** How do values cross to PostgreSQL and back, the same way on both databases? As PostgreSQL's text format, read by one table. */
+/** Values to and from PostgreSQL, the same way on both databases: in PostgreSQL's text format, parsed by one table. */
 import type { SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { parseJson } from '../../parse-json.ts';
 
 export type WireStatement = { text: string; parameters: (string | null)[] };
 
-/** A template as text with `$1`, `$2` …, its parameters in text format. The server infers their types from where they stand. */
+/** A template as text with `$1`, `$2` …, its parameters in text format. The server infers their types from their positions. */
 export function compiled(statement: SQL): WireStatement {
   const { sql: text, params } = dialect.sqlToQuery(statement);
   return { text, parameters: params.map(parameterText) };
 }
 
-/** Readers of column text by type oid. Types without one stay text: numeric, timestamps, dates, intervals, uuid. */
+/** Parsers of column text by type oid. Types without one stay text: numeric, timestamps, dates, intervals, uuid. */
 export const columnReaders: Readonly<Record<number, (text: string) => unknown>> = {
   16: (text) => text === 't',
   17: bytes,
@@ -57,7 +57,7 @@ function parameterText(value: unknown): string | null {
   throw new TypeError('Cannot pass this parameter: give text, a number, a boolean, bytes or null');
 }
 
-/** A plain Uint8Array over memory of its own: a pooled Buffer would drag its whole pool through a structured clone. */
+/** A plain Uint8Array over memory of its own: a structured clone of a pooled Buffer would copy the whole pool. */
 function bytes(text: string): Uint8Array {
   if (!text.startsWith('\\x')) throw new TypeError('Cannot read bytea: the server must have bytea_output = hex');
   const memory = Buffer.allocUnsafeSlow((text.length - 2) / 2);

@@ -1,4 +1,4 @@
-/** How does a fold become rows? In one transaction, fenced by the lease; rows that would not change are not written. */
+/** Writes the result of a fold as rows: in one transaction, fenced by the lease; rows that would not change are not written. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { DroppedLinks, LinkRow, ProjectionChanges, SpanPatch } from '../../derive/changes.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
@@ -17,33 +17,33 @@ export type DeriveCommit = {
   mark: number; // of the lease
   changes: ProjectionChanges | null; // null: there was nothing to fold
   state: SessionState | null;
-  folded_seq: number; // turns up to this session_seq have been looked at, as far as they sort before the state's last call
+  folded_seq: number; // turns up to this session_seq have been folded, as far as they sort before the state's last call
   checkpoints: Checkpoint[];
-  kept_checkpoints: number[]; // by the number of calls they hold; others go
-  /** Rows of calls from here on that this fold did not make again go; `all`: those of every call. */
+  kept_checkpoints: number[]; // by the number of calls they hold; others are deleted
+  /** Rows of calls from this one on are deleted unless this fold made them again; `all`: those of every call. */
   replace: CallKey | 'all' | null;
-  more: boolean; // calls are left: the lease is kept
-  transcripts: TranscriptCommit | null; // with the first commit of a pass, where transcripts say something new
+  more: boolean; // calls are left: the lease is not released
+  transcripts: TranscriptCommit | null; // with the first commit of a pass, where transcripts have something new
 };
 
 /** `committed` false: somebody else has the lease, and nothing was written. `again`: the session is still behind. */
 export type DeriveCommitted = { committed: boolean; again: boolean };
 
 /**
- * The lease is looked at first, so that nothing is written in vain, and again at the end, under a lock that intake, which marks
- * the same row, then waits for only briefly.
+ * The lease is checked first, so that nothing is written in vain, and again at the end with a lock of its row. Intake marks the same
+ * row, and so waits for that lock only briefly.
  */
 export async function commitDerive(db: Sql, commit: DeriveCommit): Promise<DeriveCommitted> {
   try {
     return await db.transaction(async (tx) => {
-      await heldMark(tx, commit, sql``);
+      await leaseMark(tx, commit, sql``);
       if (commit.transcripts) await lockNodes(tx, commit.session_id);
       let written = commit.replace === null ? 0 : await removeOthers(tx, commit);
       if (commit.changes) written += await writeChanges(tx, commit.changes);
       else if (commit.replace === 'all') written += await removeRollup(tx, commit.session_id);
       if (commit.transcripts) await writeTranscripts(tx, commit.session_id, commit.transcripts);
       await writeStates(tx, commit);
-      const again = (await heldMark(tx, commit, sql`for update`)) !== commit.mark;
+      const again = (await leaseMark(tx, commit, sql`for update`)) !== commit.mark;
       await recordDerived(tx, { session_id: commit.session_id, wrote: written > 0 });
       if (!commit.more) await endLease(tx, commit.session_id, again);
       return { committed: true, again };
@@ -59,11 +59,11 @@ class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-async function heldMark(tx: Sql, { session_id, lease_token }: DeriveCommit, lock: SQL): Promise<number> {
-  const [held] = await tx.rows<{ mark: number }>(sql`
+async function leaseMark(tx: Sql, { session_id, lease_token }: DeriveCommit, lock: SQL): Promise<number> {
+  const [lease] = await tx.rows<{ mark: number }>(sql`
     select mark from svc.derive_queue where session_id = ${session_id} and lease_token = ${lease_token} ${lock}`);
-  if (!held) throw new LeaseLost('Cannot commit a fold: another worker has the lease');
-  return held.mark;
+  if (!lease) throw new LeaseLost('Cannot commit a fold: another worker has the lease');
+  return lease.mark;
 }
 
 const endLease = (tx: Sql, session_id: string, again: boolean) =>
@@ -75,13 +75,13 @@ const endLease = (tx: Sql, session_id: string, again: boolean) =>
       : sql`delete from svc.derive_queue where session_id = ${session_id}`,
   );
 
-/** How many rows went. */
+/** Deletes the rows that this fold did not make again. @returns how many */
 async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCommit): Promise<number> {
   const spans = changes?.spans ?? [];
   const links = changes?.links ?? [];
-  const ours = sql`s.session_id = ${session_id} and ${replace === 'all' || replace === null ? sql`true` : fromCall(replace)}`;
-  const lostLinks = await tx.rows(sql`
-    with ours as materialized (select s.trace_id, s.span_id from svc.spans s where ${ours})
+  const ownSpans = sql`s.session_id = ${session_id} and ${replace === 'all' || replace === null ? sql`true` : fromCall(replace)}`;
+  const removedLinks = await tx.rows(sql`
+    with ours as materialized (select s.trace_id, s.span_id from svc.spans s where ${ownSpans})
     delete from svc.span_links l
      where l.session_id = ${session_id}
        and ((l.from_trace_id, l.from_span_id) in (select trace_id, span_id from ours)
@@ -95,24 +95,24 @@ async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCom
                            ${pgArray(links.map((link) => link.kind))}::text[])
                  as k (from_trace_id, from_span_id, to_trace_id, to_span_id, kind))
     returning 1`);
-  const lostSpans = await tx.rows(sql`
+  const removedSpans = await tx.rows(sql`
     delete from svc.spans s
-     where ${ours}
+     where ${ownSpans}
        and (s.trace_id, s.span_id) not in (
              select k.trace_id, k.span_id
                from unnest(${pgArray(spans.map((span) => span.trace_id))}::uuid[],
                            ${pgArray(spans.map((span) => span.span_id))}::uuid[]) as k (trace_id, span_id))
     returning 1`);
-  const lostTraces = await tx.rows(sql`
+  const removedTraces = await tx.rows(sql`
     delete from svc.traces t
      where t.session_id = ${session_id}
        and not exists (select 1 from svc.spans s where s.trace_id = t.trace_id)
        and t.trace_id <> all(${pgArray((changes?.traces ?? []).map((trace) => trace.trace_id))}::uuid[])
     returning 1`);
-  return lostLinks.length + lostSpans.length + lostTraces.length;
+  return removedLinks.length + removedSpans.length + removedTraces.length;
 }
 
-/** Spans that calls from this one on have made. A span starts at or after its call, so the index by start finds them. */
+/** Spans of the calls from this one on. A span starts at or after its call, so the index by start finds them. */
 const fromCall = ({ requested_at, call_id }: CallKey): SQL => sql`
   s.started_at >= ${requested_at}::timestamptz and case when s.call_id <> '' then exists (
     select from svc.transcript_calls c
@@ -126,12 +126,12 @@ const fromCall = ({ requested_at, call_id }: CallKey): SQL => sql`
 
 /** A session without a single call has no projection. */
 async function removeRollup(tx: Sql, session_id: string): Promise<number> {
-  const lost = await tx.rows(sql`delete from svc.session_rollups where session_id = ${session_id} returning 1`);
+  const removed = await tx.rows(sql`delete from svc.session_rollups where session_id = ${session_id} returning 1`);
   await tx.rows(sql`delete from svc.derive_states where session_id = ${session_id}`);
-  return lost.length;
+  return removed.length;
 }
 
-/** How many rows are not as they were. */
+/** Writes the changes. @returns how many rows have changed */
 async function writeChanges(
   tx: Sql,
   { traces, spans, patches, links, dropped, rollup }: ProjectionChanges,
@@ -153,10 +153,10 @@ async function writeChanges(
   return written + (await upsert(tx, 'svc.session_rollups', ['session_id'], ROLLUP, [rollup]));
 }
 
-/** How a JSON string becomes bytea: PostgreSQL reads its text form. */
+/** bytea as a JSON string: PostgreSQL parses this text form. */
 const hexBytes = (hex: string | null) => (hex === null ? null : `\\x${hex}`);
 
-/** Writes rows over what stands; a row that stands just so is left alone. @returns how many were not */
+/** Inserts or updates rows; an identical row is not written. @returns how many were written */
 async function upsert(
   tx: Sql,
   table: string,
@@ -177,7 +177,7 @@ async function upsertBatch(
   rows: string,
 ): Promise<number> {
   const names = Object.keys(columns);
-  const others = names.filter((name) => !key.includes(name));
+  const otherColumns = names.filter((name) => !key.includes(name));
   const list = (of: string[], prefix = '') => sql.raw(of.map((name) => `${prefix}${name}`).join(', '));
   const written = await tx.rows(sql`
     insert into ${sql.raw(table)} as t (${list(names)})
@@ -188,8 +188,8 @@ async function upsertBatch(
             .map(([name, type]) => `${name} ${type}`)
             .join(', '),
         )})
-    on conflict (${list(key)}) do update set ${sql.raw(others.map((name) => `${name} = excluded.${name}`).join(', '))}
-     where (${list(others, 't.')}) is distinct from (${list(others, 'excluded.')})
+    on conflict (${list(key)}) do update set ${sql.raw(otherColumns.map((name) => `${name} = excluded.${name}`).join(', '))}
+     where (${list(otherColumns, 't.')}) is distinct from (${list(otherColumns, 'excluded.')})
     returning 1`);
   return written.length;
 }
@@ -233,9 +233,9 @@ async function patchBatch(tx: Sql, rows: string): Promise<number> {
   return patched.length;
 }
 
-/** Those that are written anew stay as they are. */
+/** Deletes links, except those that are written again. */
 async function dropLinks(tx: Sql, dropped: readonly DroppedLinks[], links: readonly LinkRow[]): Promise<number> {
-  const gone = await tx.rows(sql`
+  const removed = await tx.rows(sql`
     delete from svc.span_links l
      using json_to_recordset(${jsonText(dropped)}::json) as d (kind text, from_trace_id uuid, from_span_id uuid)
      where l.kind = d.kind and l.from_trace_id = d.from_trace_id and l.from_span_id = d.from_span_id
@@ -246,7 +246,7 @@ async function dropLinks(tx: Sql, dropped: readonly DroppedLinks[], links: reado
           where (k.kind, k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id)
               = (l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id))
     returning 1`);
-  return gone.length;
+  return removed.length;
 }
 
 async function writeStates(tx: Sql, commit: DeriveCommit): Promise<void> {

@@ -1,8 +1,8 @@
-/** Which sessions are behind their turns, and who is at work on them? A lease per session; no lock is held while it derives. */
+/** The queue of sessions to derive, with a lease per session; no lock is held while a session is derived. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 
-/** A session to derive. `mark` tells at the commit whether a turn came in meanwhile. */
+/** A session to derive. `mark` shows at the commit whether a turn came in meanwhile. */
 export type Lease = {
   session_id: string;
   lease_token: string;
@@ -13,7 +13,7 @@ export type Lease = {
 };
 
 /**
- * Leases the sessions that have waited longest and are not parked; those of the background only when asked for, and last.
+ * Leases the sessions that have waited longest and are not parked; those of the background only on request, and last.
  * An expired lease is taken over under a new token.
  */
 export const leaseDirty = (
@@ -43,7 +43,7 @@ const lease = (tx: Sql, due: SQL, limit: number, lease_ms: number) =>
      where q.session_id = due.session_id
     returning q.session_id, q.lease_token, q.mark, q.from_scratch, due.try_after = '-infinity' as background, q.attempts`);
 
-/** True when the lease was still ours and now lasts longer. */
+/** True when the token still held the lease, which now lasts longer. */
 export async function renewLease(
   db: Sql,
   { session_id, lease_token, lease_ms }: { session_id: string; lease_token: string; lease_ms: number },
@@ -57,11 +57,11 @@ export async function renewLease(
 }
 
 /** Attempts after which a session waits for a new turn or for an operator. */
-const PATIENCE = 8;
+const MAX_ATTEMPTS = 8;
 
 /**
- * Gives a lease back after a failure: the next attempt waits 2, 4, 8 … 60 seconds, and after eight the session is parked.
- * @param error the class of the failure; never what it was about
+ * Releases a lease after a failure: the next attempt waits 2, 4, 8 … 60 seconds, and after eight the session is parked.
+ * @param error the class of the failure; never its message
  */
 export async function failDerive(
   db: Sql,
@@ -71,13 +71,13 @@ export async function failDerive(
     update svc.derive_queue
        set attempts = attempts + 1, error = ${error}, leased_until = null, lease_token = null,
            try_after = now() + least(60, power(2, least(attempts + 1, 6))) * interval '1 second',
-           parked_at = case when attempts + 1 >= ${PATIENCE} then now() end
+           parked_at = case when attempts + 1 >= ${MAX_ATTEMPTS} then now() end
      where session_id = ${session_id} and lease_token = ${lease_token}
     returning parked_at is not null as parked`);
   return rows[0] ?? null;
 }
 
-/** Gives a lease back with nothing done and nothing held against the session: whoever stops does so. */
+/** Releases a lease without a commit and without counting an attempt: for a worker that stops. */
 export async function returnLease(
   db: Sql,
   { session_id, lease_token }: { session_id: string; lease_token: string },
@@ -88,7 +88,7 @@ export async function returnLease(
   return null;
 }
 
-/** Ends all leases: for a process that is alone with its database, so that what it held before it died does not wait. */
+/** Ends all leases: for the only process of a database, so that sessions that it had leased before a crash need not wait. */
 export async function freeLeases(db: Sql, _args: Record<string, never>): Promise<null> {
   await db.rows(sql`
     update svc.derive_queue set leased_until = null, lease_token = null where lease_token is not null`);
@@ -101,7 +101,7 @@ export type DerivePending = {
   oldest_seconds: number; // how long the longest of them has waited
 };
 
-/** How far behind is derivation? */
+/** How far behind derivation is. */
 export async function derivePending(db: Sql, _args: Record<string, never>): Promise<DerivePending> {
   const rows = await db.rows<DerivePending>(sql`
     select count(*) filter (where parked_at is null) as queued, count(*) filter (where parked_at is not null) as parked,
@@ -112,8 +112,8 @@ export async function derivePending(db: Sql, _args: Record<string, never>): Prom
 }
 
 /**
- * Marks sessions whose projection older rules made, in the order of their ids after `after`; gives the last one marked, null at
- * the end. Their place in the queue is the background (`-infinity`), which a new turn of theirs takes them out of.
+ * Marks sessions whose projection older rules made, in the order of their ids after `after`; returns the last one marked, null at
+ * the end. They are queued in the background (`-infinity`), until a new turn takes them out of it.
  */
 export async function markOutdated(
   db: Sql,

@@ -1,4 +1,4 @@
-/** What is there to fold? A session's newest state, or where to replay from, and its calls in order, page by page. */
+/** The input of a fold: a session's newest state, or the point to replay from, and its calls in order, page by page. */
 import { type SQL, sql } from 'drizzle-orm';
 import { type CallKey, compareKeys } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
@@ -10,21 +10,21 @@ import { hasBodies, isWhole } from '../store/stored-turns.ts';
 import { effectiveIdentity } from './effective-identity.ts';
 
 /**
- * Where a session's fold stands. `state` null: all is to be folded anew. `replay_from`: the calls from this one on have been
- * folded before, on top of another history; their rows are to be replaced. Turns up to `up_to_seq` belong to this pass.
+ * The state of a session's fold. `state` null: all calls are to be folded anew. `replay_from`: the calls from this one on have been
+ * folded before, after another history; their rows are to be replaced. Turns up to `up_to_seq` belong to this pass.
  */
 export type DeriveState = {
   state: SessionState | null;
   replay_from: CallKey | null;
   up_to_seq: number;
-  transcripts_follow: boolean; // calls of transcripts that stand sort after the state's last one
+  transcripts_follow: boolean; // projected calls of transcripts sort after the state's last one
 };
 
 /**
- * Finds the state to go on from. A call is late when it sorts before the last one folded and has not been seen: then the
- * newest checkpoint at or before it is taken. Turns that corrections moved in are not looked for: whoever corrects marks both
+ * Finds the state to continue from. A call is late when it sorts before the last one folded and has not been folded: then the
+ * newest checkpoint at or before it is taken. Turns that corrections moved in are not looked for: a correction marks both
  * sessions from scratch.
- * @param differs from where on the fold differs although no call over the wire is late; null: nowhere
+ * @param differs the call from which on the fold differs although no call over the wire is late; null: none
  */
 export const deriveState = (
   db: Sql,
@@ -33,11 +33,11 @@ export const deriveState = (
   db.transaction(async (tx) => {
     const found = await stateOf(tx, { session_id, version, differs });
     const after = found.state?.last ?? null;
-    const beyond = after
+    const afterLast = after
       ? sql`and (c.requested_at, c.call_id collate "C") > (${after.requested_at}::timestamptz, ${after.call_id})`
       : sql``;
     const [more] = await tx.rows<{ follow: boolean }>(sql`
-      select exists (select from svc.transcript_calls c where c.session_id = ${session_id} ${beyond}) as follow`);
+      select exists (select from svc.transcript_calls c where c.session_id = ${session_id} ${afterLast}) as follow`);
     return { ...found, transcripts_follow: more?.follow ?? false };
   });
 
@@ -45,13 +45,13 @@ async function stateOf(
   tx: Sql,
   { session_id, version, differs }: { session_id: string; version: number; differs: CallKey | null },
 ): Promise<Omit<DeriveState, 'transcripts_follow'>> {
-  const [seen] = await tx.rows<{ up_to_seq: number }>(sql`
+  const [highest] = await tx.rows<{ up_to_seq: number }>(sql`
     select coalesce(max(session_seq), 0) as up_to_seq from svc.raw_turns where session_id = ${session_id}`);
-  const up_to_seq = seen?.up_to_seq ?? 0;
+  const up_to_seq = highest?.up_to_seq ?? 0;
   const [newest] = await tx.rows<{ state: SessionState; folded_turns: number }>(sql`
     select state, folded_turns from svc.derive_states where session_id = ${session_id} and opened_at = 'infinity'`);
-  const anew = { state: null, replay_from: null, up_to_seq };
-  if (newest?.state.version !== version) return anew;
+  const fromScratch = { state: null, replay_from: null, up_to_seq };
+  if (newest?.state.version !== version) return fromScratch;
   const { last } = newest.state;
   if (last === null) return { state: newest.state, replay_from: null, up_to_seq };
 
@@ -73,7 +73,7 @@ async function stateOf(
        and (s.opened_at, s.opened_call_id collate "C") <= (${from.requested_at}::timestamptz, ${from.call_id})
      order by s.opened_at desc, s.opened_call_id collate "C" desc
      limit 1`);
-  if (checkpoint?.state.version !== version) return anew;
+  if (checkpoint?.state.version !== version) return fromScratch;
   const { requested_at, call_id, state } = checkpoint;
   return { state, replay_from: { requested_at, call_id }, up_to_seq };
 }
@@ -81,14 +81,14 @@ async function stateOf(
 const earliest = (keys: readonly (CallKey | null | undefined)[]): CallKey | undefined =>
   keys.filter((key) => key !== null && key !== undefined).sort(compareKeys)[0];
 
-/** One call as stored; bytes are packed slices. Header values fill the templates of the page. */
+/** One call as stored; bytes are packed slices. Header values belong to the templates of the page. */
 export type TurnToDerive = {
   raw_turn_id: number;
   call_id: string;
   thread_id: string;
   identity: Identity;
-  kept: boolean; // with its bodies
-  whole: boolean; // nothing is missing of what was to be kept
+  kept: boolean; // its bodies were stored
+  whole: boolean; // nothing is missing of what was to be stored
   unreadable: string; // why its request cannot be read; ''
   ending: string;
   status: number | null;
@@ -118,11 +118,11 @@ export type TurnToDerive = {
 export type PackedBytes = { codec: 0 | 1; bytes: Uint8Array };
 export type StoredMessage = PackedBytes & { node_hash: string; parent_hash: string | null; injected: string };
 
-/** `more`: another page follows after the last turn of this one. `templates` by slice id in hex. */
+/** `more`: another page follows. `templates` by slice id in hex. */
 export type TurnsPage = { turns: TurnToDerive[]; templates: Record<string, PackedBytes>; more: boolean };
 
 /**
- * The calls of a session after a place in their order, as corrections attribute them; from the first when `after` is null.
+ * The calls of a session after a key in their order, as corrections attribute them; from the first when `after` is null.
  * A page ends at `max_turns`, or when its bodies reach `max_bytes`; it holds at least one turn if there is one.
  */
 export const turnsToDerive = (
@@ -131,10 +131,10 @@ export const turnsToDerive = (
 ): Promise<TurnsPage> =>
   db.transaction(async (tx) => {
     const heads = await tx.rows<Head>(headsOf(args));
-    const within = heads
+    const pageHeads = heads
       .slice(0, args.max_turns)
       .filter(({ bytes_before }, i) => i === 0 || bytes_before < args.max_bytes);
-    const ids = within.map(({ raw_turn_id }) => raw_turn_id);
+    const ids = pageHeads.map(({ raw_turn_id }) => raw_turn_id);
     const messages = await tx.rows<StoredMessage & { raw_turn_id: number }>(sql`
       select n.raw_turn_id, encode(n.node_hash, 'hex') as node_hash, encode(n.parent_hash, 'hex') as parent_hash, n.injected,
              s.codec, s.bytes
@@ -142,7 +142,7 @@ export const turnsToDerive = (
         join svc.slices s on s.slice_id = n.slice_id
        where n.raw_turn_id = any(${pgArray(ids)}::bigint[]) and n.session_id = ${args.session_id}
        order by n.raw_turn_id, n.position, n.node_hash`);
-    const wanted = within.flatMap((head) => [
+    const sliceIds = pageHeads.flatMap((head) => [
       head.request_header_template,
       head.response_header_template,
       head.response_slice,
@@ -150,15 +150,15 @@ export const turnsToDerive = (
     const slices = await tx.rows<PackedBytes & { slice_id: string }>(sql`
       select encode(slice_id, 'hex') as slice_id, codec, bytes
         from svc.slices
-       where slice_id = any(${hexArray([...new Set(wanted.filter((id) => id !== null))])}::bytea[])`);
+       where slice_id = any(${hexArray([...new Set(sliceIds.filter((id) => id !== null))])}::bytea[])`);
     const byId = new Map(slices.map(({ slice_id, codec, bytes }) => [slice_id, { codec, bytes }]));
-    const fresh = byTurn(messages);
-    const templates = within.flatMap((head) => [head.request_header_template, head.response_header_template]);
+    const messagesByTurn = byTurn(messages);
+    const templates = pageHeads.flatMap((head) => [head.request_header_template, head.response_header_template]);
     return {
-      turns: within.map(({ response_slice, bytes_before: _, ...head }) => ({
+      turns: pageHeads.map(({ response_slice, bytes_before: _, ...head }) => ({
         ...head,
         response: response_slice === null ? null : (byId.get(response_slice) ?? null),
-        fresh: fresh.get(head.raw_turn_id) ?? [],
+        fresh: messagesByTurn.get(head.raw_turn_id) ?? [],
       })),
       templates: Object.fromEntries(
         templates.flatMap((id) => {
@@ -166,7 +166,7 @@ export const turnsToDerive = (
           return id === null || !packed ? [] : [[id, packed]];
         }),
       ),
-      more: within.length < heads.length,
+      more: pageHeads.length < heads.length,
     };
   });
 
@@ -182,7 +182,7 @@ function byTurn(messages: readonly (StoredMessage & { raw_turn_id: number })[]):
 
 type Head = Omit<TurnToDerive, 'response' | 'fresh'> & { response_slice: string | null; bytes_before: number };
 
-/** One more than a page's turns, so that the caller sees whether another follows; with the bytes that stand before each. */
+/** One turn more than a page has, so that the caller sees whether another page follows; with the sum of bytes before each. */
 function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof turnsToDerive>[1]): SQL {
   const later = after
     ? sql`and t.requested_at >= ${after.requested_at}::timestamptz

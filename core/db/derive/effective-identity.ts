@@ -1,10 +1,10 @@
-/** Who asked, as the latest correction has it? What a turn said of itself, with the names that were put right. */
+/** The identity of a turn according to its latest correction: as captured, with the corrected names. */
 import { type SQL, sql } from 'drizzle-orm';
 
 /**
- * The identity of a turn `t` that counts for the session `s`. An agent that nobody named is called after its harness, and so is then
- * called after the right one.
- * @param corrected whether a correction stands
+ * The identity of a turn `t` that counts for the session `s`. An agent without a name of its own has that of its harness, and so gets
+ * the corrected harness's name.
+ * @param corrected whether the turn has a correction
  */
 export const effectiveIdentity = (corrected: SQL, thread_id: SQL, parent_harness_session_id: SQL): SQL => sql`
   case when ${corrected} then t.identity || jsonb_build_object(

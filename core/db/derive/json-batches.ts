@@ -1,4 +1,4 @@
-/** How do many rows reach a statement? As JSON, some at a time: PostgreSQL holds the text of its parameter several times over. */
+/** Splits many rows into batches of JSON for a statement: PostgreSQL holds several copies of a parameter's text. */
 import { jsonText } from '../literals.ts';
 
 const MOST = { rows: 2_000, chars: 4 * 1024 * 1024 };

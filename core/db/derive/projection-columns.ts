@@ -1,4 +1,4 @@
-/** Which columns do the rows of a projection have, and of which type? */
+/** The columns of a projection's rows, with their types. */
 import type { LinkRow, ProjectionChanges, SpanRow, TraceRow } from '../../derive/changes.ts';
 
 type Columns<Row> = { [Column in keyof Row]: string };

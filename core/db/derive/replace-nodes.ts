@@ -1,4 +1,4 @@
-/** How does a session get the nodes of a new reading? All at once, so that nobody meets it without any; what stands so stays. */
+/** Replaces a session's nodes by those of a new reading, in one transaction, so that no reader sees it without any; identical rows stay. */
 import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -17,19 +17,19 @@ export type NewReading = {
   read_up_to: number; // the highest raw_turn_id that was read
   calls: PlacedRow[];
   nodes: PlacedNode[];
-  slices: PackedSlice[]; // of messages that no body holds as a piece
-  purges: number; // when the reading began: what it read may have been purged since
-  corrections: number; // likewise: the newest one that concerns the session
+  slices: PackedSlice[]; // of messages that are no slice of a body
+  purges: number; // the count when the reading began: what it read may have been purged since
+  corrections: number; // likewise: the newest correction that concerns the session
 };
 
-const AT_ONCE = 2_000; // rows of one statement
+const BATCH_ROWS = 2_000; // rows of one statement
 
 /** The `sqlstate` of a refusal: the session is to be read once more, from its first turn. */
 export const CORRECTED_MEANWHILE = 'SVC02';
 
 /**
- * Puts the reading in place of what stands, and marks the session as read: what was derived from the former nodes is due anew.
- * False, and nothing is changed, when turns have come in meanwhile: they are to be read too.
+ * Replaces the existing reading, and marks the session as read: what was derived from the former nodes has to be derived again.
+ * False, and nothing is changed, when turns have come in meanwhile: they have to be read too.
  * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts), CORRECTED_MEANWHILE
  */
 export const replaceNodes = (
@@ -38,7 +38,7 @@ export const replaceNodes = (
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
     await holdSlices(tx, purges);
-    // Intake writes nodes under this lock, and whoever moves a turn holds it.
+    // Intake writes nodes under this lock, and corrections move turns under it.
     await tx.rows(sql`select session_id from svc.sessions where session_id = ${session_id} for update`);
     if ((await lastCorrection(tx, { session_id })) !== corrections)
       throw new DatabaseError('Cannot store a reading: turns were moved meanwhile', CORRECTED_MEANWHILE, true);
@@ -51,7 +51,7 @@ export const replaceNodes = (
     await putSlices(tx, slices);
     await putNodes(tx, session_id, nodes);
     await putCalls(tx, session_id, calls);
-    // What transcripts say has gone with the nodes: derivation reads it again.
+    // The nodes of transcripts were deleted as well: derivation reads the transcripts again.
     await tx.rows(sql`delete from svc.transcript_readings where session_id = ${session_id}`);
     await tx.rows(sql`delete from svc.transcript_calls where session_id = ${session_id}`);
     await tx.rows(sql`delete from svc.derive_states where session_id = ${session_id}`);
@@ -59,35 +59,38 @@ export const replaceNodes = (
     return true;
   });
 
-/** What stands and is not said so goes; what stands just so is not touched. */
+/** Deletes nodes that the reading does not have, leaves identical ones, and inserts the others. */
 async function putNodes(tx: Sql, session_id: string, nodes: readonly PlacedNode[]): Promise<void> {
-  const kept = new Set<string>();
-  for (const rows of parts(nodes)) for (const hash of await unchangedNodes(tx, session_id, rows)) kept.add(hash);
-  const lost = await tx.rows<{ parent_hash: string | null }>(sql`
+  const unchanged = new Set<string>();
+  for (const rows of batches(nodes)) for (const hash of await unchangedNodes(tx, session_id, rows)) unchanged.add(hash);
+  const removed = await tx.rows<{ parent_hash: string | null }>(sql`
     delete from svc.nodes
-     where session_id = ${session_id} and encode(node_hash, 'hex') <> all(${pgArray([...kept])}::text[])
+     where session_id = ${session_id} and encode(node_hash, 'hex') <> all(${pgArray([...unchanged])}::text[])
     returning encode(parent_hash, 'hex') as parent_hash`);
-  for (const rows of parts(nodes.filter(({ node_hash }) => !kept.has(node_hash)))) await insertNodes(tx, rows);
-  const bereft = new Set(lost.flatMap(({ parent_hash }) => (parent_hash && kept.has(parent_hash) ? parent_hash : [])));
-  if (bereft.size > 0) await mendHeads(tx, session_id, [...bereft]);
+  for (const rows of batches(nodes.filter(({ node_hash }) => !unchanged.has(node_hash)))) await insertNodes(tx, rows);
+  const parents = new Set(
+    removed.flatMap(({ parent_hash }) => (parent_hash && unchanged.has(parent_hash) ? parent_hash : [])),
+  );
+  if (parents.size > 0) await mendHeads(tx, session_id, [...parents]);
 }
 
-/** A correction may have brought some from another session. */
+/** The same for calls; a correction may have moved some here from another session. */
 async function putCalls(tx: Sql, session_id: string, calls: readonly PlacedRow[]): Promise<void> {
-  const kept = new Set<number>();
-  for (const rows of parts(calls)) for (const id of await unchangedCalls(tx, rows)) kept.add(id);
-  const read = pgArray(calls.map(({ raw_turn_id }) => raw_turn_id));
-  const gone = await tx.rows<{ call_key: string | null }>(sql`
+  const unchanged = new Set<number>();
+  for (const rows of batches(calls)) for (const id of await unchangedCalls(tx, rows)) unchanged.add(id);
+  const turnIds = pgArray(calls.map(({ raw_turn_id }) => raw_turn_id));
+  const removed = await tx.rows<{ call_key: string | null }>(sql`
     delete from svc.calls
-     where (session_id = ${session_id} or raw_turn_id = any(${read}::bigint[]))
-       and raw_turn_id <> all(${pgArray([...kept])}::bigint[])
+     where (session_id = ${session_id} or raw_turn_id = any(${turnIds}::bigint[]))
+       and raw_turn_id <> all(${pgArray([...unchanged])}::bigint[])
     returning encode(call_key, 'hex') as call_key`);
-  for (const rows of parts(calls.filter(({ raw_turn_id }) => !kept.has(raw_turn_id)))) await insertCalls(tx, rows);
-  const call_keys = gone.flatMap(({ call_key }) => call_key ?? []);
+  for (const rows of batches(calls.filter(({ raw_turn_id }) => !unchanged.has(raw_turn_id))))
+    await insertCalls(tx, rows);
+  const call_keys = removed.flatMap(({ call_key }) => call_key ?? []);
   if (call_keys.length > 0) await lockClaims(tx, 'to look');
   await settleOwners(tx, call_keys, null);
 }
 
-function* parts<T>(rows: readonly T[]): Generator<T[]> {
-  for (let from = 0; from < rows.length; from += AT_ONCE) yield rows.slice(from, from + AT_ONCE);
+function* batches<T>(rows: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < rows.length; from += BATCH_ROWS) yield rows.slice(from, from + BATCH_ROWS);
 }

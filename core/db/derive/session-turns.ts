@@ -1,4 +1,4 @@
-/** Which turns does a session have, as far as they have to be known to be read again? */
+/** The turns of a session, with what is needed to read them again. */
 import { type SQL, sql } from 'drizzle-orm';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
@@ -10,7 +10,7 @@ export type TurnToRead = {
   call_id: string;
   continues_call_id: string;
   format: string; // '' for none that could be read
-  kept: boolean; // with its bodies
+  kept: boolean; // its bodies were stored
   harness_id: string;
   provider: string;
   agent_name: string;
@@ -40,7 +40,7 @@ export const turnsToRead = (
      order by t.raw_turn_id
      limit ${limit}`);
 
-/** The newest correction that concerns a session; 0 for none. What was read of the session before it may hold too much or too little. */
+/** The newest correction that concerns a session; 0: none. A reading of the session from before it may have too many or too few turns. */
 export const lastCorrectionOf = (session_id: SQL): SQL => sql`
   (select coalesce(max(k.correction_id), 0)
      from svc.raw_turn_corrections k

@@ -1,4 +1,4 @@
-/** Which calls does a session hold by its transcripts, and which of them count elsewhere? */
+/** Claims: the calls that a session's transcripts contain, and which of them count for another session. */
 import { sql } from 'drizzle-orm';
 import type { CallClaim } from '../../derive/transcript/turns.ts';
 import { jsonText } from '../literals.ts';
@@ -6,12 +6,12 @@ import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { notifyDirty } from '../store/mark-dirty.ts';
 
-/** `inherited`: the session in which a call counts, where that is not as this one's transcript holds it. `mark`: of the last change. */
+/** `inherited`: the session in which a call counts, where that is not as this session claims. `mark`: of the last change. */
 export type Claimed = { mark: number; inherited: { call_key: string; session_id: string }[] };
 
 /**
- * Puts these claims in place of the session's former ones, and settles where all of those calls count; other sessions of which that
- * changes something are derived again. What the session has claimed before keeps the moment at which it did.
+ * Replaces the session's claims by these, and decides where all of those calls count; other sessions for which that changes something
+ * are derived again. An existing claim keeps the time at which its file had ended when it was first made.
  */
 export const claimCalls = (
   db: Sql,
@@ -19,8 +19,8 @@ export const claimCalls = (
 ): Promise<Claimed> =>
   db.transaction(async (tx) => {
     await lockClaims(tx, 'to claim');
-    const first = new Map([...claims].reverse().map((claim) => [claim.call_key, claim]));
-    const rows = jsonText([...first.values()]);
+    const firstByKey = new Map([...claims].reverse().map((claim) => [claim.call_key, claim]));
+    const rows = jsonText([...firstByKey.values()]);
     const changed = await tx.rows<{ call_key: string }>(sql`
       with claimed as (
         select decode(r.call_key, 'hex') as call_key, r.call_id, r.is_own, r.file_ended_at
@@ -46,7 +46,7 @@ export const claimCalls = (
     return currentClaims(tx, { session_id });
   });
 
-/** As they stand. */
+/** The current claims. */
 export async function currentClaims(db: Sql, { session_id }: { session_id: string }): Promise<Claimed> {
   const inherited = await db.rows<Claimed['inherited'][number]>(sql`
     select encode(t.call_key, 'hex') as call_key, t.owner_session_id as session_id

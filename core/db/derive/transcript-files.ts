@@ -1,16 +1,16 @@
-/** Which transcripts does a session have? Of each thread's file the versions that are here whole, the newest first. */
+/** The transcripts of a session: of each thread's file the complete versions, the newest first. */
 import { sql } from 'drizzle-orm';
 import type { TranscriptSummary } from '../../model/transcript-upload.ts';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /**
- * One upload that is whole, or one file of which all parts have come. What is told of it is told by the part that came last.
+ * One complete upload, or one file of which all parts have come. Its facts (`told`) are those of the part that came last.
  * `raw_turn_ids` are in the order of the parts, so the highest of them, by which versions are ordered, need not be the last.
  */
 export type TranscriptVersion = {
   told: TranscriptSummary;
-  harness_id: string; // with the next: the session for which it counts, which need not be the one that it names
+  harness_id: string; // with the next: the session for which it counts, perhaps another than it names
   harness_session_id: string;
   raw_turn_ids: number[];
   newest_id: number; // the highest of them
@@ -20,12 +20,12 @@ export type TranscriptVersion = {
 /** The versions of one identity: the main file, or an agent and its lifecycle; '' and `started` are one. The newest first. */
 export type TranscriptVersions = { main: boolean; agent_id: string; lifecycle: string; versions: TranscriptVersion[] };
 
-/** So many versions of an identity are given at most. */
+/** At most so many versions of an identity are returned. */
 const MOST_VERSIONS = 16;
 
 /**
- * Of each identity, the main file first and then the agents by id. A part that has come again counts as it came last; a version that
- * lacks a part is as if it were not there. (Seed, derivation rules 4 and 5.)
+ * By identity: the main file first, then the agents by id. Of a part that came several times the last one counts; a version that lacks
+ * a part is left out.
  */
 export async function transcriptVersions(
   db: Sql,
@@ -66,16 +66,16 @@ export async function transcriptVersions(
   const identities = new Map<string, TranscriptVersions>();
   for (const { main, agent_id, lifecycle, ...version } of rows) {
     const key = JSON.stringify([main, agent_id, lifecycle]);
-    const known = identities.get(key);
-    if (known) known.versions.push(version);
+    const existing = identities.get(key);
+    if (existing) existing.versions.push(version);
     else identities.set(key, { main, agent_id, lifecycle, versions: [version] });
   }
   return [...identities.values()];
 }
 
-/** The highest raw_turn_id of a transcript that counts for the session; null: there is none. One entry of an index, as a rule. */
+/** The highest raw_turn_id of a transcript that counts for the session; null: there is none. Usually reads one entry of an index. */
 export async function newestTranscript(db: Sql, { session_id }: { session_id: string }): Promise<number | null> {
-  // A range, so that the order is that of the index of transcripts alone: by raw_turn_id the planner might go back through all turns.
+  // `between`, so that only the index of transcripts has this order: with `order by raw_turn_id` the planner might scan all turns backwards.
   const [row] = await db.rows<{ newest: number | null }>(sql`
     select greatest(
       (select t.raw_turn_id

@@ -1,4 +1,4 @@
-/** What has been read of a session's transcripts, and which of their calls stand in its projection? */
+/** Stored readings of a session's transcripts, and which of their calls are in its projection. */
 import { sql } from 'drizzle-orm';
 import type { CallKey } from '../../derive/order.ts';
 import type { EvidenceText } from '../../derive/transcript/evidence.ts';
@@ -11,7 +11,7 @@ import { effectiveIdentity } from './effective-identity.ts';
 import { claimMark, hasClaims } from './transcript-claims.ts';
 import { newestTranscript } from './transcript-files.ts';
 
-/** `projected`: its transcripts' calls stand in the projection, since no main call with an answer came over the wire. */
+/** `projected`: its transcripts' calls are in the projection, since no main call with a response came over the wire. */
 export type StoredReading = {
   read_up_to: number;
   read_version: number;
@@ -20,28 +20,28 @@ export type StoredReading = {
   evidence: EvidenceText;
 };
 
-/** `newest`: the highest raw_turn_id of a transcript. `has_main`: a main call with an answer came over the wire. */
+/** `newest`: the highest raw_turn_id of a transcript. `has_main`: a main call with a response came over the wire. */
 export type TranscriptState = {
   newest: number | null;
   has_calls: boolean;
   has_main: boolean;
-  claim_mark: number; // as of now
-  has_claims: boolean; // of former readings, where there is none that stands
+  claim_mark: number; // the current one
+  has_claims: boolean; // perhaps of former readings, when there is no current one
   reading: StoredReading | null;
 };
 
-/** What tells whether transcripts are to be read. A few entries of indexes, whatever the session holds; most have none. */
+/** The facts that decide whether transcripts have to be read. Reads a few index entries, whatever the session's size; most have no transcript. */
 export async function transcriptState(db: Sql, { session_id }: { session_id: string }): Promise<TranscriptState> {
-  const [any] = await db.rows<{ is_told: boolean }>(sql`
+  const [present] = await db.rows<{ is_told: boolean }>(sql`
     select exists (select from svc.raw_turns t where t.session_id = ${session_id}::uuid and t.source = 'transcript')
            or exists (select from svc.transcript_readings x where x.session_id = ${session_id}::uuid)
            or exists (select from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as is_told`);
-  if (!any?.is_told) return untold;
+  if (!present?.is_told) return noTranscripts;
   const newest = await newestTranscript(db, { session_id });
   const [reading] = await db.rows<StoredReading>(sql`
     select read_up_to, read_version, projected, claim_mark, evidence from svc.transcript_readings where session_id = ${session_id}`);
   const has_claims = await hasClaims(db, session_id);
-  if (newest === null && !reading && !has_claims) return untold;
+  if (newest === null && !reading && !has_claims) return noTranscripts;
   const [calls] = await db.rows<{ has_calls: boolean; has_main: boolean }>(sql`
     select exists (select from svc.calls c where c.session_id = ${session_id}) as has_calls,
            exists (
@@ -57,12 +57,12 @@ export async function transcriptState(db: Sql, { session_id }: { session_id: str
   };
 }
 
-const untold: TranscriptState = {
+const noTranscripts: TranscriptState = {
   ...{ newest: null, has_calls: false, has_main: false },
   ...{ claim_mark: 0, has_claims: false, reading: null },
 };
 
-/** A call of a transcript that stands. `digest` in hex. */
+/** A projected call of a transcript. `digest` in hex. */
 export type ProjectedTranscriptCall = CallKey & { digest: string };
 
 export const projectedTranscriptCalls = (
@@ -74,10 +74,10 @@ export const projectedTranscriptCalls = (
       from svc.transcript_calls c
      where c.session_id = ${session_id}`);
 
-/** Of a file's uploads: which came first, and what the latest says of the session. */
+/** A file's uploads: the first one's id, and the identity that the latest has. */
 export type TranscriptUploads = { main: boolean; agent_id: string; first_id: number; identity: Identity };
 
-/** By the main file and the agents, all lifecycles of one together. */
+/** Grouped by the main file and the agents, all lifecycles of an agent together. */
 export const transcriptUploads = (db: Sql, { session_id }: { session_id: string }): Promise<TranscriptUploads[]> =>
   db.rows<TranscriptUploads>(sql`
     with own as (
@@ -108,11 +108,11 @@ export const firstCalls = (
      where t.session_id = ${session_id} and t.source = 'wire' and t.thread_id = any(${pgArray(thread_ids)}::text[])
      order by t.thread_id, t.requested_at, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C"`);
 
-/** A new reading, and by what it differs from the one that stands. */
+/** A new reading, and its differences from the stored one. */
 export type TranscriptCommit = {
   reading: (StoredReading & { report: TranscriptReport }) | null; // null: there is no transcript any more
-  gone: string[]; // calls that are not told any more, or not so
-  calls: (CallKey & { raw_turn_id: number; digest: string })[]; // that are new, or told otherwise
+  gone: string[]; // calls that are no longer in it, or have changed
+  calls: (CallKey & { raw_turn_id: number; digest: string })[]; // new or changed ones
   nodes: PlacedNode[]; // of these
 };
 
@@ -130,10 +130,10 @@ export async function writeTranscripts(
     await tx.rows(sql`
       delete from svc.transcript_calls where session_id = ${session_id} and call_id = any(${pgArray(gone)}::text[])`);
   }
-  const lost = gone.length > 0 ? await removeNodes(tx, session_id, gone) : [];
-  for (const rows of parts(nodes)) await insertNodes(tx, rows);
-  if (lost.length > 0) await mendHeads(tx, session_id, lost);
-  for (const rows of parts(calls)) {
+  const parents = gone.length > 0 ? await removeNodes(tx, session_id, gone) : [];
+  for (const rows of batches(nodes)) await insertNodes(tx, rows);
+  if (parents.length > 0) await mendHeads(tx, session_id, parents);
+  for (const rows of batches(calls)) {
     await tx.rows(sql`
       insert into svc.transcript_calls (session_id, requested_at, call_id, raw_turn_id, digest)
       select ${session_id}::uuid, r.requested_at, r.call_id, r.raw_turn_id, decode(r.digest, 'hex')
@@ -154,7 +154,7 @@ export async function writeTranscripts(
       claim_mark = excluded.claim_mark, evidence = excluded.evidence, report = excluded.report`);
 }
 
-/** The nodes that these had hung on. */
+/** @returns the parents of the deleted nodes */
 async function removeNodes(tx: Sql, session_id: string, gone: readonly string[]): Promise<string[]> {
   const removed = await tx.rows<{ parent_hash: string | null }>(sql`
     delete from svc.nodes where session_id = ${session_id} and call_id = any(${pgArray(gone)}::text[])
@@ -162,17 +162,17 @@ async function removeNodes(tx: Sql, session_id: string, gone: readonly string[])
   return [...new Set(removed.map(({ parent_hash }) => parent_hash).filter((hash) => hash !== null))];
 }
 
-/** What nothing goes on from any more is a head again. */
-export const mendHeads = (tx: Sql, session_id: string, lost: readonly string[]) =>
+/** Marks as heads again those of the nodes that have no child any more. */
+export const mendHeads = (tx: Sql, session_id: string, parents: readonly string[]) =>
   tx.rows(sql`
     update svc.nodes n set is_head = true
-     where n.session_id = ${session_id} and encode(n.node_hash, 'hex') = any(${pgArray(lost)}::text[]) and n.injected = ''
+     where n.session_id = ${session_id} and encode(n.node_hash, 'hex') = any(${pgArray(parents)}::text[]) and n.injected = ''
        and not n.is_head
        and not exists (
          select from svc.nodes c where c.session_id = n.session_id and c.parent_hash = n.node_hash and c.injected = '')`);
 
-const AT_ONCE = 2_000; // rows of one statement
+const BATCH_ROWS = 2_000; // rows of one statement
 
-function* parts<T>(rows: readonly T[]): Generator<T[]> {
-  for (let from = 0; from < rows.length; from += AT_ONCE) yield rows.slice(from, from + AT_ONCE);
+function* batches<T>(rows: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < rows.length; from += BATCH_ROWS) yield rows.slice(from, from + BATCH_ROWS);
 }

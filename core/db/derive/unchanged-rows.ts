@@ -1,10 +1,10 @@
-/** Which rows of a reading stand just so? They are left alone, so that a reading that says nothing new writes nothing. */
+/** Finds the rows of a reading that are stored identically. They are not written, so a reading without news writes nothing. */
 import { sql } from 'drizzle-orm';
 import { jsonText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import type { PlacedNode, PlacedRow } from '../store/put-nodes.ts';
 
-/** Of nodes, by their hash. Whether one is a head follows from the others, and is not looked at. */
+/** The compared columns of nodes, which are found by hash. Whether a node is a head follows from the others, and is not compared. */
 const NODE = {
   ...{ parent_hash: 'bytea', raw_turn_id: 'bigint', call_id: 'text', slice_id: 'bytea', position: 'integer' },
   ...{ depth: 'integer', role: 'text', injected: 'text', model: 'text', provider: 'text', agent_name: 'text' },
@@ -14,7 +14,7 @@ const NODE = {
   ...{ requested_at: 'timestamptz', created_at: 'timestamptz' },
 } satisfies Partial<Record<keyof PlacedNode, string>>;
 
-/** Of calls, by their raw turn. */
+/** The compared columns of calls, which are found by raw turn. */
 const CALL = {
   ...{ session_id: 'uuid', tip_hash: 'bytea', leaf_hash: 'bytea', model: 'text', stream: 'boolean' },
   ...{ max_tokens: 'integer', tool_count: 'integer', call_key: 'bytea', response_id: 'text' },
@@ -22,7 +22,7 @@ const CALL = {
   ...{ cwd: 'text', git_branch: 'text', agent_name: 'text' },
 } satisfies Partial<Record<keyof PlacedRow, string>>;
 
-/** The hashes of those among a session's nodes that stand. */
+/** The hashes of those among a session's nodes that are stored identically. */
 export async function unchangedNodes(tx: Sql, session_id: string, nodes: readonly PlacedNode[]): Promise<string[]> {
   const rows = nodes.map(({ node_hash, parent_hash, slice_id, ...row }) => ({
     ...{ ...row, node_hash: bytea(node_hash), parent_hash: bytea(parent_hash), slice_id: bytea(slice_id) },
@@ -35,7 +35,7 @@ export async function unchangedNodes(tx: Sql, session_id: string, nodes: readonl
   return found.map(({ node_hash }) => node_hash);
 }
 
-/** The raw turns of those among the calls that stand. */
+/** The raw turns of those among the calls that are stored identically. */
 export async function unchangedCalls(tx: Sql, calls: readonly PlacedRow[]): Promise<number[]> {
   const rows = calls.map(({ tip_hash, leaf_hash, call_key, ...row }) => ({
     ...{ ...row, tip_hash: bytea(tip_hash), leaf_hash: bytea(leaf_hash), call_key: bytea(call_key) },

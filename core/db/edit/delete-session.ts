@@ -1,4 +1,4 @@
-/** How does a session go out of sight? By a mark beside the projection, which no later turn and no derivation takes away. */
+/** Hides a session: by a mark beside the projection, which no later turn and no derivation removes. */
 import { sql } from 'drizzle-orm';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';

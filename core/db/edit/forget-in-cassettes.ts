@@ -1,12 +1,12 @@
-/** What do cassettes keep of a session that is purged? Rows of their own tables that name it; what hangs on these goes with them. */
+/** Deletes what cassettes stored of a purged session: rows of their own tables that name it, with the rows that depend on them. */
 import { type SQL, sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { CALLS } from '../cassette/names.ts';
 import type { Sql } from '../sql.ts';
 
 /**
- * A table of a cassette tells by a column `session_id uuid` whose rows are whose. One that will not let go of its rows, or is not
- * ours to change, is left to its cassette, whose views show nothing of the session any more.
+ * A cassette's table with a column `session_id uuid` names the session of each row. A table that refuses the deletion, or that may not
+ * be changed, is left to its cassette, whose views no longer show the session.
  */
 export async function forgetInCassettes(tx: Sql, session_id: string): Promise<void> {
   const tables = await tx.rows<{ name: string }>(sql`
@@ -24,14 +24,14 @@ export async function forgetInCassettes(tx: Sql, session_id: string): Promise<vo
       .catch(tolerated);
 }
 
-/** All tables of cassettes, quoted, with what they take up with their indexes. */
+/** All tables of cassettes, quoted, with their size including indexes. */
 export const tablesOfCassettes = (db: Sql): Promise<{ name: string; bytes: number }[]> =>
   db.rows<{ name: string; bytes: number }>(sql`
     select ${quotedName} as name, pg_total_relation_size(c.oid) as bytes from ${cassetteTables} order by name`);
 
 export const quotedName: SQL = sql`format('%I.%I', n.nspname, c.relname)`;
 
-/** The function that a cassette's statements run in has the name of its schema. */
+/** A cassette's schema is recognised by the function of the same name in which its statements run. */
 export const cassetteTables: SQL = sql`
   pg_class c
   join pg_namespace n on n.oid = c.relnamespace and c.relkind = 'r'
@@ -40,7 +40,7 @@ export const cassetteTables: SQL = sql`
 const FOREIGN_KEY = '23503';
 const FORBIDDEN = '42501';
 
-/** What a cassette's own rules refuse is no reason to stop. @throws anything else */
+/** Ignores a refusal by a cassette's own constraints or rights. @throws anything else */
 export function tolerated(error: unknown): void {
   if (!(error instanceof DatabaseError) || ![FOREIGN_KEY, FORBIDDEN].includes(error.sqlstate)) throw error;
 }

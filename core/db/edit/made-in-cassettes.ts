@@ -1,21 +1,21 @@
-/** Rows that cassettes made of several sessions, such as skills: of one that is purged those go that nobody edited, and all are named. */
+/** Rows that cassettes made of several sessions, such as skills. For a purged session the unedited ones are deleted, and all are named. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 import { cassetteTables, quotedName, tolerated } from './forget-in-cassettes.ts';
 
-/** A row of a cassette. `removed`: false where people changed it, or it could not go; then it may hold what is to go. */
+/** A row of a cassette. `removed`: false where people edited it, or it could not be deleted; then it may still hold purged content. */
 export type MadeOfSession = { cassette: string; table: string; id: string; name: string; removed: boolean };
 
-/** As many are named of a table; those that go are not counted. */
+/** At most so many are named of a table; there is no limit to the deletion. */
 const MOST_NAMED = 1_000;
 
-type Table = { cassette: string; table: string; quoted: string; sessions: string; type: 'uuid' | 'text' } & Has;
-/** Which columns it has besides. */
-type Has = { key: boolean; called: boolean; edited: boolean };
+type Table = { cassette: string; table: string; quoted: string; sessions: string; type: 'uuid' | 'text' } & Columns;
+/** Which optional columns the table has. */
+type Columns = { key: boolean; called: boolean; edited: boolean };
 
 /**
- * A table of a cassette tells by a column `…session_ids` (`uuid[]` or `text[]`) what its rows were made of. A row goes when its column
- * `edited boolean` is false. Each is named by its columns `id` and `name`, where it has them.
+ * A cassette's table names in a column `…session_ids` (`uuid[]` or `text[]`) the sessions that its rows were made of. A row is deleted when
+ * its column `edited boolean` is false. Each is named by its columns `id` and `name`, where it has them.
  */
 export async function removeMadeInCassettes(tx: Sql, session_id: string): Promise<MadeOfSession[]> {
   const made: MadeOfSession[] = [];
@@ -32,18 +32,18 @@ const tablesOfMade = (tx: Sql): Promise<Table[]> =>
     select replace(substr(n.nspname, length('cassette_') + 1), '_', '-') as cassette, c.relname as "table",
            ${quotedName} as quoted, format('%I', a.attname) as sessions,
            case a.atttypid when 'uuid[]'::regtype then 'uuid' else 'text' end as type,
-           ${has('id', `'{uuid,text,int4,int8}'`)} as key, ${has('name', `'{text,varchar}'`)} as called,
-           ${has('edited', `'{bool}'`)} as edited
+           ${hasColumn('id', `'{uuid,text,int4,int8}'`)} as key, ${hasColumn('name', `'{text,varchar}'`)} as called,
+           ${hasColumn('edited', `'{bool}'`)} as edited
       from ${cassetteTables}
       join pg_attribute a on a.attrelid = c.oid and not a.attisdropped and a.attnum > 0
        and a.attname like '%session\\_ids' and a.atttypid in ('uuid[]'::regtype, 'text[]'::regtype)
      order by quoted, sessions`);
 
-const has = (column: string, types: string): SQL => sql`
+const hasColumn = (column: string, types: string): SQL => sql`
   exists (select from pg_attribute h where h.attrelid = c.oid and h.attname = ${column} and not h.attisdropped
              and h.atttypid = any(${sql.raw(types)}::regtype[]))`;
 
-/** By itself, so that what the table's rules refuse leaves the purge alone: then the rows stay, and are named. */
+/** In a savepoint, so that a refusal by the table's constraints does not fail the purge: then the rows stay, and are named. */
 async function rowsOf(tx: Sql, { cassette, table }: Table, rows: SQL): Promise<Omit<MadeOfSession, 'removed'>[]> {
   let found: { id: string; name: string }[] = [];
   await tx
@@ -58,14 +58,14 @@ async function rowsOf(tx: Sql, { cassette, table }: Table, rows: SQL): Promise<O
 
 const deleting = (table: Table, session_id: string): SQL => sql`
   with gone as (
-    delete from ${sql.raw(table.quoted)} r where ${holds(table, session_id)} and not r.edited returning ${named(table)})
+    delete from ${sql.raw(table.quoted)} r where ${mentionsSession(table, session_id)} and not r.edited returning ${named(table)})
   select id, name from gone limit ${MOST_NAMED}`;
 
 const reading = (table: Table, session_id: string): SQL => sql`
-  select ${named(table)} from ${sql.raw(table.quoted)} r where ${holds(table, session_id)} limit ${MOST_NAMED}`;
+  select ${named(table)} from ${sql.raw(table.quoted)} r where ${mentionsSession(table, session_id)} limit ${MOST_NAMED}`;
 
 const named = ({ key, called }: Table): SQL => sql`
   ${key ? sql`left(r.id::text, 200)` : sql`''`} as id, ${called ? sql`left(r.name::text, 200)` : sql`''`} as name`;
 
-const holds = ({ sessions, type }: Table, session_id: string): SQL =>
+const mentionsSession = ({ sessions, type }: Table, session_id: string): SQL =>
   sql`r.${sql.raw(sessions)} @> array[${session_id}]::${sql.raw(type)}[]`;

@@ -1,4 +1,4 @@
-/** How does a session become part of another, once a call has come that links the two? By a correction of each of its turns. */
+/** Merges a session into another, once a call has come that links the two: by a correction of each of its turns. */
 import { sql } from 'drizzle-orm';
 import { markFromScratch } from '../derive/mark-from-scratch.ts';
 import { pgArray } from '../literals.ts';
@@ -12,18 +12,18 @@ export type Merge = { from: string; to: string };
 
 const REASON = 'A call that came later goes on from this session, and another one from that call.';
 
-/** Before anything else locks sessions in the transaction: these, and those of `others` that it will change. */
+/** Locks the merged sessions, and `others`, which the transaction will change. Call it before anything else locks sessions. */
 export async function lockToMerge(tx: Sql, merges: readonly Merge[], others: readonly string[]): Promise<void> {
   if (merges.length === 0) return;
   const ids = [...new Set([...merges.flatMap(({ from, to }) => [from, to]), ...others])];
   await tx.rows(sql`
     select session_id from svc.sessions where session_id = any(${pgArray(ids)}::uuid[]) order by session_id for update`);
-  await lockClaims(tx, 'to claim'); // what was derived goes with its claims
+  await lockClaims(tx, 'to claim'); // the projections are removed together with their claims
 }
 
 /**
- * In the order given, within a transaction that holds `lockToMerge` and has stored its turns. What a person called the one session
- * names the other, unless that has a name; and what a person has deleted, or the one that it would go to, stays as it is.
+ * In the given order, within a transaction that holds `lockToMerge` and has stored its turns. A name that a person gave the merged
+ * session goes to the other, unless that has one. If a person has deleted one of the two, nothing is merged.
  */
 export async function mergeSessions(tx: Sql, merges: readonly Merge[]): Promise<void> {
   for (const one of merges) await merge(tx, one);
@@ -57,7 +57,7 @@ async function merge(tx: Sql, { from, to }: Merge): Promise<void> {
   await recordChange(tx, [from, to]);
 }
 
-/** What was read of the turns goes along, so that a call which comes before they are read again finds what it goes on from. */
+/** Moves what was read of the turns too, so that a call that comes before they are read again finds what it continues. */
 async function moveReading(tx: Sql, { from, to }: Merge): Promise<void> {
   await tx.rows(sql`delete from svc.transcript_readings where session_id in (${from}::uuid, ${to}::uuid)`);
   await tx.rows(sql`

@@ -1,11 +1,11 @@
-/** What follows for two sessions when turns of one come to count for the other? */
+/** Updates of both sessions when turns of one come to count for the other. */
 import { type SQL, sql } from 'drizzle-orm';
 import { pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { removeProjections } from './purge-session.ts';
 
-/** Turns of the session as the latest corrections have it: their ids. */
+/** The ids of the session's turns, as the latest corrections attribute them. */
 export const turnsOf = (session_id: string): SQL => sql`
   select e.raw_turn_id
     from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
@@ -25,7 +25,7 @@ export async function countMoved(
      where session_id in (${from}::uuid, ${to}::uuid)`);
 }
 
-/** A session lasts from its first turn to its last; one that has none left keeps its times. */
+/** Sets a session's times to those of its first and last turn; one that has none left keeps its times. */
 export const setTimes = (tx: Sql, session_id: string) =>
   tx.rows(sql`
     update svc.sessions s set started_at = x.started_at, last_seen_at = x.last_seen_at
@@ -35,8 +35,8 @@ export const setTimes = (tx: Sql, session_id: string) =>
      where s.session_id = ${session_id}::uuid and x.started_at is not null`);
 
 /**
- * Takes a session out of the lists that has no turn left, and that no other names as its parent: its projection goes, and its row
- * tells nothing. It is there again when a turn comes. True when it went.
+ * Removes a session from the lists if it has no turn left and no other names it as its parent: its projection is deleted, and its row
+ * is marked as emptied. A new turn brings it back. True when it was removed.
  */
 export const removeEmptied = (db: Sql, { session_id }: { session_id: string }): Promise<boolean> =>
   db.transaction(async (tx) => {
@@ -45,10 +45,10 @@ export const removeEmptied = (db: Sql, { session_id }: { session_id: string }): 
     return removed;
   });
 
-/** The same within a transaction that goes on, and notes the change itself. */
+/** The same within the caller's transaction, which records the change itself. */
 export async function emptyOut(tx: Sql, session_id: string): Promise<boolean> {
   await tx.rows(sql`select session_id from svc.sessions where session_id = ${session_id}::uuid for update`);
-  // A statement of its own, which sees what was committed while the lock was waited for.
+  // A statement of its own, which sees what was committed while this one waited for the lock.
   const [needed] = await tx.rows(sql`
     select 1 from svc.sessions s
      where s.session_id = ${session_id}::uuid

@@ -1,9 +1,9 @@
-/** What do people call a session? Their name stands beside the projection, so that deriving it again does not lose it. */
+/** Renames a session. The name is stored beside the projection, so that deriving it again does not lose it. */
 import { sql } from 'drizzle-orm';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 
-/** @param display_name null: none. @returns false, and nothing is changed, when there is no such session or it is deleted */
+/** @param display_name null removes it @returns false, and nothing is changed, when there is no such session or it is deleted */
 export const renameSession = (
   db: Sql,
   { session_id, display_name }: { session_id: string; display_name: string | null },

@@ -1,4 +1,4 @@
-/** How does a turn come to count for another session? By a row that says so: the turn itself is never edited. */
+/** Attributes a turn to another session: by a correction, since the turn itself is never edited. */
 import { type SQL, sql } from 'drizzle-orm';
 import { sessionId } from '../../capture/identity.ts';
 import { Refusal } from '../../errors.ts';
@@ -26,26 +26,26 @@ export type WantedAttribution = Omit<TurnAttribution, 'raw_turn_id' | 'session_i
   reason: string;
 };
 
-/** `recorded` false: it was so already. Both sessions are to be derived anew; whoever waits waits for what was marked up to `marked_at`. */
+/** `recorded` false: it was so already. Both sessions are marked to be derived anew; `marked_at` is for `repairPending`. */
 export type Repaired = { recorded: boolean; previous: TurnAttribution; effective: TurnAttribution; marked_at: string };
 
 /**
- * Records a correction, and makes the target session where there is none. Repairs of one turn come one after the other, each
- * seeing what the one before has made of it. Null: there is no such turn.
+ * Records a correction, and creates the target session where there is none. Repairs of one turn are serialised, so that each sees
+ * the result of the one before. Null: there is no such turn.
  * @throws {Refusal} raw-turn-inseparable
  */
-export const repairAttribution = (db: Sql, wanted: WantedAttribution): Promise<Repaired | null> =>
+export const repairAttribution = (db: Sql, request: WantedAttribution): Promise<Repaired | null> =>
   db.transaction(async (tx) => {
-    await holdSlices(tx, undefined); // no purge is taking the turn away
-    const raw_turn_id = await lockedTurn(tx, wanted);
+    await holdSlices(tx, undefined); // so that no purge deletes the turn meanwhile
+    const raw_turn_id = await lockedTurn(tx, request);
     if (raw_turn_id === null) return null;
     const previous = await attributionOf(tx, raw_turn_id);
-    const { harness_id, harness_session_id, thread_id, parent_harness_session_id } = wanted;
+    const { harness_id, harness_session_id, thread_id, parent_harness_session_id } = request;
     const session_id = sessionId(harness_id, harness_session_id);
     const effective: TurnAttribution = {
       ...{ raw_turn_id, session_id, harness_id, harness_session_id, thread_id, parent_harness_session_id },
     };
-    const ids = [...new Set([previous.session_id, session_id])].sort(); // rows are locked in the order in which intake does
+    const ids = [...new Set([previous.session_id, session_id])].sort(); // rows are locked in the same order as by intake
     const recorded = !isSame(previous, effective);
     for (const id of ids) {
       if (id === session_id) await upsertTarget(tx, effective);
@@ -54,7 +54,7 @@ export const repairAttribution = (db: Sql, wanted: WantedAttribution): Promise<R
     if (recorded) {
       await tx.rows(sql`
         insert into svc.raw_turn_corrections (raw_turn_id, kind, session_id, thread_id, parent_harness_session_id, reason)
-        values (${raw_turn_id}, 'repair', ${session_id}::uuid, ${thread_id}, ${parent_harness_session_id}, ${wanted.reason})`);
+        values (${raw_turn_id}, 'repair', ${session_id}::uuid, ${thread_id}, ${parent_harness_session_id}, ${request.reason})`);
       await countMoved(tx, { from: previous.session_id, to: session_id, turns: 1 });
       for (const id of ids) await setTimes(tx, id);
     }
@@ -66,13 +66,13 @@ export const repairAttribution = (db: Sql, wanted: WantedAttribution): Promise<R
   });
 
 async function lockedTurn(tx: Sql, { raw_turn_id, svc_proxy_request_id }: WantedAttribution): Promise<number | null> {
-  const which: SQL =
+  const matching: SQL =
     raw_turn_id === null
       ? sql`t.svc_proxy_request_id = ${svc_proxy_request_id}`
       : sql`t.raw_turn_id = ${raw_turn_id}::bigint`;
   const [turn] = await tx.rows<{ raw_turn_id: number; is_part: boolean }>(sql`
     select t.raw_turn_id, coalesce((t.meta #>> '{transcript,part,count}')::numeric > 1, false) as is_part
-      from svc.raw_turns t where ${which} for no key update`);
+      from svc.raw_turns t where ${matching} for no key update`);
   if (turn?.is_part)
     throw new Refusal(
       'raw-turn-inseparable',
@@ -96,7 +96,7 @@ const isSame = (one: TurnAttribution, other: TurnAttribution): boolean =>
   one.thread_id === other.thread_id &&
   one.parent_harness_session_id === other.parent_harness_session_id;
 
-/** The turn tells a new session who was there; of one that stands it only fills in. A session that had been emptied is there again. */
+/** A new session takes its client and subject from the turn; in an existing one only missing values are filled in. An emptied session reappears. */
 const upsertTarget = (tx: Sql, { raw_turn_id, session_id, ...names }: TurnAttribution) =>
   tx.rows(sql`
     insert into svc.sessions as s (session_id, harness_id, harness_session_id, client_key, auth_subject,
@@ -112,7 +112,7 @@ const upsertTarget = (tx: Sql, { raw_turn_id, session_id, ...names }: TurnAttrib
            parent_harness_session_id = coalesce(excluded.parent_harness_session_id, s.parent_harness_session_id),
            emptied = false`);
 
-/** Which of these sessions are not derived yet since they were marked? `parked`: nobody will try by himself. */
+/** Those of the sessions that are not derived yet since they were marked. `parked`: not tried again by itself. */
 export const repairPending = (
   db: Sql,
   { session_ids, marked_at }: { session_ids: string[]; marked_at: string },

@@ -1,4 +1,4 @@
-/** Which slices do raw turns refer to? Their recipes page by page down to the pieces, their answers and their headers. */
+/** The slices that raw turns refer to: their recipes page by page down to the slices of bodies, their responses and their headers. */
 import { type SQL, sql } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
 import { idsIn } from '../../capture/recipe.ts';
@@ -6,7 +6,7 @@ import { unpackSlice } from '../../capture/slice-codec.ts';
 import { hexArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
-const AT_ONCE = { turns: 200, pages: 2_000 };
+const BATCH = { turns: 200, pages: 2_000 };
 
 type References = {
   raw_turn_id: number;
@@ -18,14 +18,14 @@ type References = {
 };
 
 /**
- * The ids in hex, of turns `t` that match, some turns at a time; one may come more than once. A page is read once, as long as it is
- * remembered: most of a call's pages are those of the call before. A page that is gone refers to nothing.
- * @param besides turns that are passed over
+ * The ids in hex, for matching turns `t`, a batch of turns at a time; an id may come more than once. A page is read once while it is in
+ * the cache: most of a call's pages are those of the call before. A missing page refers to nothing.
+ * @param except turns that are skipped
  */
 export async function* sliceReferences(
   db: Sql,
   matching: SQL,
-  besides: ReadonlySet<number> = new Set(),
+  except: ReadonlySet<number> = new Set(),
 ): AsyncGenerator<string[]> {
   const read = new LRUCache<string, true>({ max: 200_000 });
   for (let after = 0; ; ) {
@@ -36,22 +36,22 @@ export async function* sliceReferences(
         from svc.raw_turns t
        where t.raw_turn_id > ${after} and ${matching}
        order by t.raw_turn_id
-       limit ${AT_ONCE.turns}`);
-    const wanted = turns.filter(({ raw_turn_id }) => !besides.has(raw_turn_id));
-    yield wanted.flatMap(({ asked, answered, answer }) => [asked, answered, answer].filter((id) => id !== null));
+       limit ${BATCH.turns}`);
+    const selected = turns.filter(({ raw_turn_id }) => !except.has(raw_turn_id));
+    yield selected.flatMap(({ asked, answered, answer }) => [asked, answered, answer].filter((id) => id !== null));
     let listed: string[] = []; // by the pages of the level above
-    for (let level = Math.max(0, ...wanted.map(({ depth }) => depth)); level >= 0; level--) {
-      const ids = [...listed, ...wanted.flatMap(({ pages, depth }) => (depth === level ? idsIn(pages) : []))];
+    for (let level = Math.max(0, ...selected.map(({ depth }) => depth)); level >= 0; level--) {
+      const ids = [...listed, ...selected.flatMap(({ pages, depth }) => (depth === level ? idsIn(pages) : []))];
       yield ids;
       if (level === 0) break;
-      const fresh = [...new Set(ids)].filter((id) => !read.has(`${level} ${id}`));
+      const unread = [...new Set(ids)].filter((id) => !read.has(`${level} ${id}`));
       const pages: string[][] = [];
-      for (const some of parts(fresh, AT_ONCE.pages)) pages.push(await listedIn(db, some));
-      for (const id of fresh) read.set(`${level} ${id}`, true);
+      for (const batch of parts(unread, BATCH.pages)) pages.push(await listedIn(db, batch));
+      for (const id of unread) read.set(`${level} ${id}`, true);
       listed = pages.flat();
     }
     const last = turns.at(-1);
-    if (!last || turns.length < AT_ONCE.turns) return;
+    if (!last || turns.length < BATCH.turns) return;
     after = last.raw_turn_id;
   }
 }

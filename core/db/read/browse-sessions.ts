@@ -1,4 +1,4 @@
-/** Which sessions match, in the order that was asked for? A page is cut out of the index of its order; deleted ones are not there. */
+/** The sessions that match a filter, in the requested order. A page is read from the index of its order; deleted sessions are left out. */
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../../derive/storable.ts';
 import type { Direction, SessionFilter, SessionSort } from '../../model/browse.ts';
@@ -8,7 +8,7 @@ import type { Sql } from '../sql.ts';
 import { type SessionRow, sessionColumns, sessionRecord } from './session-record.ts';
 import { notDeleted } from './trace-record.ts';
 
-/** Where a session stands in an order: `place` is as the order writes it, never rounded. */
+/** The key of a session in an order: `place` is its sort value as text, never rounded. */
 export type BrowseKey = { place: string; id: string };
 
 export type Browse = {
@@ -25,20 +25,20 @@ export async function browseSessions(
   { filter, sort, direction, after, limit }: Browse,
 ): Promise<{ sessions: SessionRecord[]; next: BrowseKey | null }> {
   const { from, id, place, written, read } = orderOf(sort, direction);
-  const way = sql.raw(direction);
-  const beyond = after
+  const directionSql = sql.raw(direction);
+  const afterPlace = after
     ? sql` and (${place}, ${id}) ${sql.raw(direction === 'desc' ? '<' : '>')} (${read(after.place)}, ${after.id}::uuid)`
     : sql``;
   const rows = await db.rows<SessionRow & { place: string }>(sql`
     select ${sessionColumns}, s.place_written as place
       from (select s.*, ${place} as place, ${written} as place_written
               from ${from}${rollupsFor(filter)}
-             where not s.is_empty and ${notDeleted(sql`s.session_id`)}${matching(filter)}${beyond}
-             order by ${place} ${way}, ${id} ${way}
+             where not s.is_empty and ${notDeleted(sql`s.session_id`)}${matching(filter)}${afterPlace}
+             order by ${place} ${directionSql}, ${id} ${directionSql}
              limit ${limit + 1}) s
       left join svc.session_rollups r on r.session_id = s.session_id
       left join svc.session_edits e on e.session_id = s.session_id
-     order by s.place ${way}, s.session_id ${way}`);
+     order by s.place ${directionSql}, s.session_id ${directionSql}`);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
@@ -47,7 +47,7 @@ export async function browseSessions(
   };
 }
 
-/** `place` and `id` are spelled as the index has them; `written` and `read` carry a place through a cursor. */
+/** `place` and `id` are spelled as in the index; `written` and `read` convert a sort value to and from a cursor's text. */
 type Order = { from: SQL; id: SQL; place: SQL; written: SQL; read: (place: string) => SQL };
 
 const sessions = { from: sql`svc.sessions s`, id: sql`s.session_id` };
@@ -99,39 +99,39 @@ const rollupsFor = ({ project, agent_name, status }: SessionFilter): SQL =>
 function matching(filter: SessionFilter): SQL {
   const { text, project, agent_name, model, provider, harness_id, status, since, until } = filter;
   return sql.join([
-    ...(text ?? []).map(wordIn),
+    ...(text ?? []).map(containsWord),
     equal(sql`f.project`, project),
     equal(sql`f.agent_name`, agent_name),
     equal(sql`s.harness_id`, harness_id),
-    called(sql`p.model`, model),
-    called(sql`p.provider`, provider),
+    usedInCall(sql`p.model`, model),
+    usedInCall(sql`p.provider`, provider),
     status === null ? sql`` : oneOf(status),
     since === null ? sql`` : sql` and s.last_seen_at >= ${since}::timestamptz`,
     until === null ? sql`` : sql` and s.started_at < ${until}::timestamptz`,
   ]);
 }
 
-/** Text that no column can hold equals none; as a parameter PostgreSQL would refuse it. */
+/** Text that no column can hold matches nothing; as a parameter PostgreSQL would refuse it. */
 function equal(column: SQL, value: string | null): SQL {
   if (value === null) return sql``;
   return storable(value) === value ? sql` and ${column} = ${value}` : sql` and false`;
 }
 
-/** The column stays bare, so that the planner knows how many have it. */
+/** The column is compared without `coalesce`, so that the planner can use its statistics. */
 const oneOf = (status: NonNullable<SessionFilter['status']>): SQL => {
   const derived = sql`f.status = any(${pgArray(status)}::text[])`;
   return status.includes('unknown') ? sql` and (${derived} or f.session_id is null)` : sql` and ${derived}`;
 };
 
-const called = (column: SQL, value: string | null): SQL =>
+const usedInCall = (column: SQL, value: string | null): SQL =>
   value === null
     ? sql``
     : sql` and exists (select from svc.spans p where p.session_id = s.session_id and p.kind = 'llm'${equal(column, value)})`;
 
-const LONGEST_WORD = 100; // as `svc.words` cuts them
+const LONGEST_WORD = 100; // where `svc.words` cuts them
 
-/** Each word may stand elsewhere. What is searched is spelled as the indexes have it. */
-function wordIn(word: string): SQL {
+/** Each word may occur in another text of the session. The searched expressions are spelled as in the indexes. */
+function containsWord(word: string): SQL {
   const begins = sql`lower(${`'${[...word].slice(0, LONGEST_WORD).join('')}':*`} collate pg_c_utf8)::tsquery`;
   return sql` and s.session_id in (
     select t.session_id from svc.traces t where svc.words(t.user_prompt || ' ' || t.response_preview) @@ ${begins}

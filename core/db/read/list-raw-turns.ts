@@ -1,19 +1,19 @@
-/** Which records make up a session? Their facts and sizes in the order in which they were stored; no bytes. */
+/** The raw turns of a session: their facts and sizes in the order in which they were stored, without bytes. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { RawTurnHead } from '../../model/raw-turn.ts';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { present } from './present.ts';
 
-/** One page. `next` is the raw_turn_id of its last record, null on the last page. A correction moves a record to its session. */
+/** One page. `next` is the raw_turn_id of its last record, null on the last page. A corrected record is listed in the session it was moved to. */
 export async function listRawTurns(
   db: Sql,
   { session_id, after, limit }: { session_id: string; after: number | null; limit: number },
 ): Promise<{ raw_turns: RawTurnHead[]; next: number | null }> {
-  const beyond = (id: SQL) => (after === null ? sql`` : sql`and ${id} > ${after}`);
+  const afterId = (id: SQL) => (after === null ? sql`` : sql`and ${id} > ${after}`);
   const page = sql`order by raw_turn_id limit ${limit + 1}`;
-  // Two lists, each in the order of an index and with none of the other's: turns that nobody corrected, and turns whose newest
-  // correction leads here. Asked as subqueries, since a join might read all corrections that there are.
+  // Two disjoint lists, each in the order of an index: turns without a correction, and turns whose newest correction leads here.
+  // The conditions are subqueries, since a join might read all corrections that there are.
   const rows = await db.rows<RawTurnColumns>(sql`
     select t.raw_turn_id, t.svc_proxy_request_id, t.request_id, t.source, a.session_id, t.session_seq, t.outcome, t.ending,
            nullif(t.provider, '') as provider, nullif(t.format, '') as format, nullif(t.method, '') as method,
@@ -25,13 +25,13 @@ export async function listRawTurns(
            nullif(t.meta, '{}') as meta
       from ((select r.raw_turn_id
                from svc.raw_turns r
-              where r.session_id = ${session_id}::uuid ${beyond(sql`r.raw_turn_id`)}
+              where r.session_id = ${session_id}::uuid ${afterId(sql`r.raw_turn_id`)}
                 and (select k.correction_id from svc.raw_turn_corrections k where k.raw_turn_id = r.raw_turn_id limit 1) is null
               ${page})
             union all
             (select k.raw_turn_id
                from svc.raw_turn_corrections k
-              where k.session_id = ${session_id}::uuid ${beyond(sql`k.raw_turn_id`)}
+              where k.session_id = ${session_id}::uuid ${afterId(sql`k.raw_turn_id`)}
                 and k.correction_id
                     = (select max(n.correction_id) from svc.raw_turn_corrections n where n.raw_turn_id = k.raw_turn_id)
               ${page})

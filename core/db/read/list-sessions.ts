@@ -1,4 +1,4 @@
-/** Which sessions are there? Those seen last come first; deleted ones are not there. */
+/** The list of sessions: those seen last come first; deleted ones are left out. */
 import { sql } from 'drizzle-orm';
 import type { SessionRecord } from '../../model/session.ts';
 import type { Sql } from '../sql.ts';
@@ -14,7 +14,7 @@ export async function listSessions(
   const before = after
     ? sql`and (s.last_seen_at, s.session_id) < (${after.last_seen_at}::timestamptz, ${after.id}::uuid)`
     : sql``;
-  // The page is cut out of the index first: rollups are joined to its rows alone.
+  // The page is read from the index first: rollups are joined to its rows alone.
   const rows = await db.rows<SessionRow>(sql`
     select ${sessionColumns}
       from (select s.*

@@ -1,4 +1,4 @@
-/** Which traces are there, of one session or of all? The newest come first. */
+/** The list of traces, of one session or of all: the newest come first. */
 import { sql } from 'drizzle-orm';
 import type { Trace } from '../../model/trace.ts';
 import type { Sql } from '../sql.ts';
@@ -8,14 +8,14 @@ export async function listTraces(
   db: Sql,
   { session_id, after, limit }: { session_id: string | null; after: TraceKey | null; limit: number },
 ): Promise<{ traces: Trace[]; next: TraceKey | null }> {
-  const within = session_id === null ? sql`` : sql`and t.session_id = ${session_id}::uuid`;
+  const ofSession = session_id === null ? sql`` : sql`and t.session_id = ${session_id}::uuid`;
   const before = after
     ? sql`and (t.started_at, t.trace_id) < (${after.started_at}::timestamptz, ${after.trace_id}::uuid)`
     : sql``;
   const rows = await db.rows<TraceColumns>(sql`
     select ${traceColumns}
       from svc.traces t
-     where ${notDeleted(sql`t.session_id`)} ${within} ${before}
+     where ${notDeleted(sql`t.session_id`)} ${ofSession} ${before}
      order by t.started_at desc, t.trace_id desc
      limit ${limit + 1}`);
   return tracePage(rows, limit);

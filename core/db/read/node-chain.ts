@@ -1,10 +1,10 @@
-/** Which nodes and calls stand in a session? As rows, page by page, to be held against what reading its turns again gives. */
+/** The stored nodes and calls of a session, page by page, to be compared with the result of reading its turns again. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { CallRow, NodeRow } from '../../model/node.ts';
 import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
-/** But for the price, which the operator's price file moves. `parent_stands`: true of a root too; `turn_counts`: its turn is of the session. */
+/** Without the price, which the operator's price file decides. `parent_stands`: true of a root too; `turn_counts`: its turn is of the session. */
 export type StoredNode = Omit<NodeRow, 'cost_usd'> & {
   raw_turn_id: number;
   parent_stands: boolean;
@@ -16,7 +16,7 @@ export async function nodeChain(
   db: Sql,
   { session_id, after, limit }: { session_id: string; after: string | null; limit: number },
 ): Promise<StoredNode[]> {
-  const beyond: SQL = after === null ? sql`true` : sql`n.node_hash > decode(${after}, 'hex')`;
+  const afterHash: SQL = after === null ? sql`true` : sql`n.node_hash > decode(${after}, 'hex')`;
   return db.rows<StoredNode>(sql`
     select encode(n.node_hash, 'hex') as node_hash, encode(n.parent_hash, 'hex') as parent_hash, n.depth, n.role, n.injected,
            n.tool_calls, encode(n.slice_id, 'hex') as slice_id, n.raw_turn_id, n.call_id, n.position, n.model, n.provider,
@@ -25,14 +25,14 @@ export async function nodeChain(
            ${instant(sql`n.created_at`)} as created_at,
            n.parent_hash is null or exists (
              select from svc.nodes p where p.session_id = n.session_id and p.node_hash = n.parent_hash) as parent_stands,
-           ${counts(sql`n`)} as turn_counts
+           ${turnCounts(sql`n`)} as turn_counts
       from svc.nodes n
-     where n.session_id = ${session_id}::uuid and ${beyond}
+     where n.session_id = ${session_id}::uuid and ${afterHash}
      order by n.node_hash
      limit ${limit}`);
 }
 
-/** `tip_stands`, `leaf_stands`: the node that the row names is one of the session; true where it names none. */
+/** `tip_stands`, `leaf_stands`: the node that the row names exists in the session; true where it names none. */
 export type StoredCall = CallRow & {
   raw_turn_id: number;
   tip_stands: boolean;
@@ -48,14 +48,14 @@ export const callChain = (
   db.rows<StoredCall>(sql`
     select c.raw_turn_id, encode(c.tip_hash, 'hex') as tip_hash, encode(c.leaf_hash, 'hex') as leaf_hash, c.model, c.stream,
            c.max_tokens, c.tool_count, encode(c.call_key, 'hex') as call_key, c.response_id, c.previous_response_id, c.conversation_id, c.unreadable,
-           ${stands(sql`c.tip_hash`)} as tip_stands, ${stands(sql`c.leaf_hash`)} as leaf_stands, ${counts(sql`c`)} as turn_counts
+           ${nodeExists(sql`c.tip_hash`)} as tip_stands, ${nodeExists(sql`c.leaf_hash`)} as leaf_stands, ${turnCounts(sql`c`)} as turn_counts
       from svc.calls c
      where c.session_id = ${session_id}::uuid and c.raw_turn_id > ${after}
      order by c.raw_turn_id
      limit ${limit}`);
 
-const stands = (hash: SQL): SQL =>
+const nodeExists = (hash: SQL): SQL =>
   sql`${hash} is null or exists (select from svc.nodes n where n.session_id = c.session_id and n.node_hash = ${hash})`;
 
-const counts = (row: SQL): SQL => sql`exists (
+const turnCounts = (row: SQL): SQL => sql`exists (
   select from svc.effective_turns e where e.raw_turn_id = ${row}.raw_turn_id and e.session_id = ${row}.session_id)`;

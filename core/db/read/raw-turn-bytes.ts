@@ -1,4 +1,4 @@
-/** What exactly passed? A raw turn's headers and bodies, as they were on the wire but for credentials. */
+/** A raw turn's headers and bodies, as they were on the wire except for credentials. */
 import { sql } from 'drizzle-orm';
 import { headersFrom } from '../../capture/header-template.ts';
 import { idsIn, readRecipe } from '../../capture/recipe.ts';
@@ -7,15 +7,15 @@ import type { HeaderList } from '../../model/headers.ts';
 import { hexArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
-/** Bodies are as they came, still under their content coding; `response` is null when no byte of an answer was kept. */
+/** Bodies are as they came, still in their content coding; `response` is null when no byte of a response was stored. */
 export type RawTurnBytes = {
   request: Uint8Array;
   response: Uint8Array | null;
   request_headers: HeaderList;
-  response_headers: HeaderList | null; // null: no answer came
+  response_headers: HeaderList | null; // null: no response came
 };
 
-/** null: no such raw turn. @throws {Error} when a slice of it is gone */
+/** null: no such raw turn. @throws {Error} when a slice of it is missing */
 export async function rawTurnBytes(db: Sql, { raw_turn_id }: { raw_turn_id: number }): Promise<RawTurnBytes | null> {
   const [turn] = await db.rows<TurnColumns>(sql`
     select request_pages, request_page_depth, encode(response_slice, 'hex') as response_slice,
@@ -26,15 +26,16 @@ export async function rawTurnBytes(db: Sql, { raw_turn_id }: { raw_turn_id: numb
   const recipe = { roots: idsIn(turn.request_pages), depth: turn.request_page_depth };
   const pieces = await readRecipe(recipe, (ids) => sliceBytes(db, ids));
   const { request_header_template, response_header_template, response_slice } = turn;
-  const others = [request_header_template, response_header_template, response_slice].filter((id) => id !== null);
-  const bytes = await sliceBytes(db, [...pieces, ...others]);
-  const other = (id: string | null) => (id === null ? null : (bytes[pieces.length + others.indexOf(id)] ?? null));
-  const [asked, answered] = [other(request_header_template), other(response_header_template)];
+  const singleSlices = [request_header_template, response_header_template, response_slice].filter((id) => id !== null);
+  const bytes = await sliceBytes(db, [...pieces, ...singleSlices]);
+  const bytesOf = (id: string | null) =>
+    id === null ? null : (bytes[pieces.length + singleSlices.indexOf(id)] ?? null);
+  const [requestTemplate, responseTemplate] = [bytesOf(request_header_template), bytesOf(response_header_template)];
   return {
     request: joined(bytes.slice(0, pieces.length)),
-    response: other(response_slice),
-    request_headers: asked ? headersFrom(asked, turn.request_header_values) : [],
-    response_headers: answered && headersFrom(answered, turn.response_header_values),
+    response: bytesOf(response_slice),
+    request_headers: requestTemplate ? headersFrom(requestTemplate, turn.request_header_values) : [],
+    response_headers: responseTemplate && headersFrom(responseTemplate, turn.response_header_values),
   };
 }
 
@@ -48,7 +49,7 @@ type TurnColumns = {
   response_header_values: string[];
 };
 
-/** The bytes of slices, in the order asked; an id may repeat. */
+/** The bytes of slices, in the order of `ids`; an id may repeat. */
 async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8Array[]> {
   if (ids.length === 0) return [];
   const rows = await db.rows<{ slice_id: string; codec: 0 | 1; bytes: Uint8Array }>(sql`
@@ -62,7 +63,7 @@ async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8Array[]
   });
 }
 
-/** Over memory of its own, so that it crosses to another thread as what it is. */
+/** A plain Uint8Array over memory of its own, so that it passes to another thread unchanged. */
 function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0));
   let at = 0;

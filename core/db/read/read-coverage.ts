@@ -1,10 +1,10 @@
-/** How did the requests end that came in? Counts of the ledger, by day, provider and outcome. */
+/** The coverage counts: how requests ended, by day, provider and outcome. */
 import { sql } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 
 export type Booked = { provider: string; outcome: string; requests: number };
 
-/** All time by provider and outcome; the last thirty days with anything in them by day. */
+/** `ever`: of all time, by provider and outcome. `days`: of the last thirty days on which anything came in, by day as well. */
 export async function readCoverage(
   db: Sql,
   _: Record<string, never>,

@@ -1,4 +1,4 @@
-/** What is known of one session? Null when there is none, or somebody deleted it. */
+/** Reads one session. Null when there is none, or it is deleted. */
 import { sql } from 'drizzle-orm';
 import type { SessionRecord } from '../../model/session.ts';
 import type { Sql } from '../sql.ts';

@@ -1,4 +1,4 @@
-/** What is known of one span? Null when the trace has none with this id, or its session was deleted. */
+/** Reads one span. Null when the trace has none with this id, or its session is deleted. */
 import { sql } from 'drizzle-orm';
 import type { Span } from '../../model/span.ts';
 import type { Sql } from '../sql.ts';

@@ -1,4 +1,4 @@
-/** What does the database hold, and what has been given up in it? Cheap at any size, so that it can be asked in the middle of a trouble. */
+/** The status of the database: what it holds, and what was parked. Cheap at any size, so that it can be queried during an incident. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { ParkedSession, ParkedTurn, Status } from '../../model/status.ts';
 import { instant, pgArray } from '../literals.ts';
@@ -10,7 +10,7 @@ export type StoredStatus = Pick<Status, 'database' | 'counts' | 'estimated' | 'p
 
 /**
  * @param counted_bytes a table up to that size is counted, a larger one estimated. Counting 100,000 rows takes 10 to 60 ms,
- *   during which the embedded database answers nobody else
+ *   during which the embedded database runs nothing else
  */
 export async function readStatus(db: Sql, { counted_bytes }: { counted_bytes: number }): Promise<StoredStatus> {
   const { last_turn_at, sessions, raw_turns, slice_bytes, ...database } = await facts(db);
@@ -34,7 +34,7 @@ type Facts = {
   last_turn_at: string | null;
 };
 
-/** Turns are numbered within their session, so the sessions, of which there are far fewer, know how many there are. */
+/** Turns are counted by the numbers in their sessions' rows, of which there are far fewer. */
 async function facts(db: Sql): Promise<Facts> {
   const [row] = await db.rows<Facts>(sql`
     select current_setting('server_version') as server_version, pg_database_size(current_database()) as bytes,
@@ -51,7 +51,7 @@ type Large = (typeof LARGE)[number];
 
 /**
  * The estimate is the planner's own: rows to a page when the table was last analysed, times the pages it has now. A table that
- * was never analysed is counted whatever its size; autovacuum or upkeep sees to that within a minute.
+ * was never analysed is counted whatever its size; autovacuum or upkeep analyses it within a minute.
  */
 async function rowsOf(
   db: Sql,
@@ -65,29 +65,29 @@ async function rowsOf(
      where c.relnamespace = 'svc'::regnamespace and c.relname = any(${pgArray(LARGE)}::text[])
        and c.reltuples >= 0 and c.relpages > 0 and size.bytes > ${countedBytes}
      order by c.relname`);
-  const known = new Map(estimates.map(({ name, estimate }) => [name, estimate]));
+  const estimateOf = new Map(estimates.map(({ name, estimate }) => [name, estimate]));
   const column = (name: Large): SQL =>
-    known.has(name)
-      ? sql`${known.get(name)}::bigint as ${sql.identifier(name)}`
+    estimateOf.has(name)
+      ? sql`${estimateOf.get(name)}::bigint as ${sql.identifier(name)}`
       : sql`(select count(*) from ${sql.identifier('svc')}.${sql.identifier(name)}) as ${sql.identifier(name)}`;
   const [rows] = await db.rows<Record<Large, number>>(sql`select ${sql.join(LARGE.map(column), sql`, `)}`);
   if (!rows) throw new Error('Cannot read the status: an aggregate gave no row');
-  return { rows, estimated: LARGE.filter((name) => known.has(name)) };
+  return { rows, estimated: LARGE.filter((name) => estimateOf.has(name)) };
 }
 
 type Extension = Status['database']['extensions'][number];
 
-const OF_INTEREST: readonly Extension['name'][] = ['citus', 'pg_duckdb', 'timescaledb', 'vector'];
+const REPORTED_EXTENSIONS: readonly Extension['name'][] = ['citus', 'pg_duckdb', 'timescaledb', 'vector'];
 
 const extensions = (db: Sql) =>
   db.rows<Extension>(sql`
     select e.name, coalesce(e.installed_version, e.default_version, '') as version,
            e.installed_version is not null as installed
       from pg_available_extensions e
-     where e.name = any(${pgArray(OF_INTEREST)}::name[])
+     where e.name = any(${pgArray(REPORTED_EXTENSIONS)}::name[])
      order by e.name`);
 
-const SHOWN = 20;
+const MOST_SHOWN = 20;
 
 const parkedSessions = (db: Sql) =>
   db.rows<ParkedSession>(sql`
@@ -97,7 +97,7 @@ const parkedSessions = (db: Sql) =>
       left join svc.sessions s on s.session_id = q.session_id
      where q.parked_at is not null
      order by q.parked_at desc, q.session_id
-     limit ${SHOWN}`);
+     limit ${MOST_SHOWN}`);
 
 async function parkedTurns(db: Sql): Promise<Status['parked_turns']> {
   const newest = await db.rows<ParkedTurn>(sql`
@@ -105,7 +105,7 @@ async function parkedTurns(db: Sql): Promise<Status['parked_turns']> {
            octet_length(t.request_body)::bigint + octet_length(t.response_body) as bytes
       from svc.parked_turns t
      order by t.parked_at desc, t.svc_proxy_request_id
-     limit ${SHOWN}`);
+     limit ${MOST_SHOWN}`);
   const [all] = await db.rows<{ count: number }>(sql`select count(*) as count from svc.parked_turns`);
   return { count: all?.count ?? 0, newest };
 }

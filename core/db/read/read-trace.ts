@@ -1,4 +1,4 @@
-/** What is known of one trace? Null when there is none, or its session was deleted. */
+/** Reads one trace. Null when there is none, or its session is deleted. */
 import { sql } from 'drizzle-orm';
 import type { Trace } from '../../model/trace.ts';
 import type { Sql } from '../sql.ts';

@@ -1,27 +1,27 @@
-/** What changed since a reader last heard? Sessions as they read now, each with the place from which to ask on. */
+/** Changes of sessions since a reader's position: the sessions as they read now, each with the position after it. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { SessionRecord } from '../../model/session.ts';
 import type { Sql } from '../sql.ts';
 import { type SessionRow, sessionColumns, sessionRecord } from './session-record.ts';
 
 /**
- * How far a reader has been told: every change that the snapshot `seen` sees (PostgreSQL's text form of `pg_snapshot`), and within
- * a `round` towards a newer snapshot, whose pages come in the order of (changed_by, session_id), all up to that key.
+ * A reader's position: it has every change that the snapshot `seen` sees (PostgreSQL's text form of `pg_snapshot`). During a `round`
+ * towards a newer snapshot, whose pages come in the order of (changed_by, session_id), it also has all changes up to that key.
  */
 export type ChangePosition = {
   seen: string;
   round: { towards: string; changed_by: string; session_id: string } | null;
 };
 
-/** `session` null: deleted. `place`: where to go on once this one is told. */
+/** `session` null: deleted. `place`: the position after this change. */
 export type SessionChange = { session_id: string; session: SessionRecord | null; place: ChangePosition };
 
-/** A place before every change. */
+/** The position before every change. */
 export const EVERYTHING: ChangePosition = { seen: '3:3:', round: null }; // PostgreSQL's first transaction is the third
 
 /**
- * One page of a round. `place` is where to go on after it, `more` whether the round has further pages. A session that changes during
- * a round leaves it and is told in the next, so none is lost, and none told twice as the same.
+ * One page of a round. `place` is the position after it, `more` whether the round has further pages. A session that changes during a
+ * round leaves it and comes in the next one, so no change is lost, and none is returned twice unchanged.
  */
 export async function sessionChanges(
   db: Sql,
@@ -29,17 +29,17 @@ export async function sessionChanges(
 ): Promise<{ changes: SessionChange[]; place: ChangePosition; more: boolean }> {
   const before = sql`${seen}::pg_snapshot`;
   const towards: SQL = round ? sql`${round.towards}::pg_snapshot` : sql`pg_current_snapshot()`;
-  const onward = round
+  const afterKey = round
     ? sql`and (c.changed_by, c.session_id) > (${round.changed_by}::xid8, ${round.session_id}::uuid)`
     : sql``;
-  // one statement has one snapshot, so the row that tells it sees no more and no less than the page
+  // One statement has one snapshot, so the snapshot that it returns is exactly the one of the page.
   const rows = await db.rows<SessionRow & { snapshot: string; changed_by: string | null; changed_id: string }>(sql`
     select ${towards}::text as snapshot, p.changed_by::text as changed_by, p.session_id as changed_id, ${sessionColumns}
       from (select 1) as one
       left join (select c.changed_by, c.session_id
                    from svc.session_changes c
                   where c.changed_by >= pg_snapshot_xmin(${before}) and not pg_visible_in_snapshot(c.changed_by, ${before})
-                    and pg_visible_in_snapshot(c.changed_by, ${towards}) ${onward}
+                    and pg_visible_in_snapshot(c.changed_by, ${towards}) ${afterKey}
                   order by c.changed_by, c.session_id
                   limit ${limit + 1}) p on true
       left join svc.sessions s
@@ -48,17 +48,17 @@ export async function sessionChanges(
       left join svc.session_rollups r on r.session_id = s.session_id
       left join svc.session_edits e on e.session_id = s.session_id
      order by p.changed_by, p.session_id`);
-  const reached = rows[0]?.snapshot ?? seen;
+  const pageSnapshot = rows[0]?.snapshot ?? seen;
   const found = rows.filter(isChange);
   const more = found.length > limit;
-  const end: ChangePosition = { seen: reached, round: null };
+  const end: ChangePosition = { seen: pageSnapshot, round: null };
   const changes = found.slice(0, limit).map((row, i): SessionChange => {
     const { changed_by, changed_id: session_id } = row;
     const isLast = !more && i === found.length - 1;
     return {
       session_id,
       session: row.id === null ? null : sessionRecord(row),
-      place: isLast ? end : { seen, round: { towards: reached, changed_by, session_id } },
+      place: isLast ? end : { seen, round: { towards: pageSnapshot, changed_by, session_id } },
     };
   });
   return { changes, place: changes.at(-1)?.place ?? end, more };
@@ -67,7 +67,7 @@ export async function sessionChanges(
 const isChange = <Row extends { changed_by: string | null }>(row: Row): row is Row & { changed_by: string } =>
   row.changed_by !== null;
 
-/** Whether anything changed that the snapshot `seen` does not see, and the snapshot to ask with next. One look at an index. */
+/** Whether anything changed that the snapshot `seen` does not see, and the snapshot for the next call. One index lookup. */
 export async function changedSince(db: Sql, { seen }: { seen: string }): Promise<{ seen: string; changed: boolean }> {
   const before = sql`${seen}::pg_snapshot`;
   const [row] = await db.rows<{ seen: string; changed: boolean }>(sql`
@@ -79,8 +79,8 @@ export async function changedSince(db: Sql, { seen }: { seen: string }): Promise
 }
 
 /**
- * The place after every change of now. `life` names this very table: a database that was moved counts its transactions anew, so
- * places of its former life mean nothing. What such a life noted under transactions that are yet to come is noted again.
+ * The position after every change so far. `life` identifies this very table: a database that was moved counts its transactions anew, so
+ * positions of its former life mean nothing. Changes that the former life recorded under future transaction ids are recorded again.
  */
 export async function changesNow(db: Sql, _args: Record<string, never>): Promise<{ life: string; seen: string }> {
   await db.rows(sql`

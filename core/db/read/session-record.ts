@@ -1,11 +1,11 @@
-/** How is a session read out of its tables? Its facts, its rollup and what people edited, put together as the model has them. */
+/** Sessions from their tables: facts, rollup and people's edits, combined to the model's type. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { ModelUsage } from '../../derive/changes.ts';
 import type { SessionRecord } from '../../model/session.ts';
 import { instant } from '../literals.ts';
 import { present, usd } from './present.ts';
 
-/** Of `svc.sessions s`, `svc.session_rollups r` and `svc.session_edits e`, both left joins. */
+/** Columns of `svc.sessions s`, `svc.session_rollups r` and `svc.session_edits e`; the last two are left joins. */
 export const sessionColumns: SQL = sql`
   s.session_id as id, s.harness_id, s.harness_session_id, nullif(s.auth_subject, '') as auth_subject,
   coalesce(s.fork_of_session_id, r.fork_of_session_id) as fork_of_session_id, s.turn_count + s.moved_turns as raw_turn_count,

@@ -1,24 +1,24 @@
-/** What is a session at one moment? Its rollup with the first pages of its traces, spans and links, as one snapshot has them. */
+/** A session at one moment: its rollup with the first pages of its traces, spans and links, from one snapshot. */
 import type { Payload } from '../../model/page.ts';
 import type { SessionRecord } from '../../model/session.ts';
 import type { Sql } from '../sql.ts';
 import { readSession } from './read-session.ts';
 import { linksOf, sessionTraces, spansOf } from './session-traces.ts';
 
-type Wanted = { session_id: string; payload: Payload; limits: Record<'traces' | 'spans' | 'links', number> };
+type StartRequest = { session_id: string; payload: Payload; limits: Record<'traces' | 'spans' | 'links', number> };
 
 type SessionStart = {
   session: SessionRecord;
   traces: Awaited<ReturnType<typeof sessionTraces>>;
   spans: Awaited<ReturnType<typeof spansOf>>;
-  links: Awaited<ReturnType<typeof linksOf>> | null; // null: later pages of the others come first
+  links: Awaited<ReturnType<typeof linksOf>> | null; // null: the others have further pages, which come first
 };
 
 /**
- * Null when there is no such session, or somebody deleted it. Pages after these are asked for one by one, so that no transaction
- * stays open while a reader reads: of a longer session they tell what has been derived by then.
+ * Null when there is no such session, or it is deleted. Later pages are queried one by one, so that no transaction stays open while a
+ * reader reads: those of a longer session show what has been derived by then.
  */
-export const sessionStart = (db: Sql, { session_id, payload, limits }: Wanted): Promise<SessionStart | null> =>
+export const sessionStart = (db: Sql, { session_id, payload, limits }: StartRequest): Promise<SessionStart | null> =>
   db.transaction(async (tx) => {
     await tx.script('set transaction isolation level repeatable read, read only');
     const session = await readSession(tx, { session_id });

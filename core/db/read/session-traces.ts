@@ -1,4 +1,4 @@
-/** What happened in a session or a trace, step by step? Its traces, spans and links, in pages that fit in memory. */
+/** Traces, spans and links of a session or a trace, in pages that fit in memory. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Link } from '../../model/link.ts';
 import type { Payload } from '../../model/page.ts';
@@ -14,13 +14,13 @@ export async function sessionTraces(
   db: Sql,
   { session_id, after, limit }: { session_id: string; after: TraceKey | null; limit: number },
 ): Promise<{ traces: Trace[]; next: TraceKey | null }> {
-  const beyond = after
+  const afterKey = after
     ? sql`and (t.started_at, t.trace_id) > (${after.started_at}::timestamptz, ${after.trace_id}::uuid)`
     : sql``;
   const rows = await db.rows<TraceColumns>(sql`
     select ${traceColumns}
       from svc.traces t
-     where t.session_id = ${session_id}::uuid ${beyond}
+     where t.session_id = ${session_id}::uuid ${afterKey}
      order by t.started_at, t.trace_id
      limit ${limit + 1}`);
   return tracePage(rows, limit);
@@ -30,10 +30,10 @@ export async function sessionTraces(
 export type SpanScope = { session_id: string } | { trace_id: string };
 export type SpanKey = TraceKey & { seq: number; span_id: string };
 
-/** What a page of spans may unpack to, but for its last span, which may be of any size. */
+/** The limit of a page of spans once unpacked, except for its last span, which may be of any size. */
 export const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A page of spans in the order of their traces, then of the walk: as many as the limit and a bound on their bytes let through. */
+/** A page of spans in the order of their traces, then of `seq`: as many as the limit and `PAGE_BYTES` allow. */
 export async function spansOf(
   db: Sql,
   { of, after, limit, payload }: { of: SpanScope; after: SpanKey | null; limit: number; payload: Payload },
@@ -41,15 +41,15 @@ export async function spansOf(
   const traces = after
     ? sql`and (t.started_at, t.trace_id) >= (${after.started_at}::timestamptz, ${after.trace_id}::uuid)`
     : sql``;
-  const beyond = after
+  const afterKey = after
     ? sql`and (t.started_at, t.trace_id, p.seq, p.span_id)
               > (${after.started_at}::timestamptz, ${after.trace_id}::uuid, ${after.seq}::integer, ${after.span_id}::uuid)
           and p.seq >= case when (t.started_at, t.trace_id) = (${after.started_at}::timestamptz, ${after.trace_id}::uuid)
-                            then ${after.seq}::integer else 0 end` // which the index can tell
+                            then ${after.seq}::integer else 0 end` // a condition that the index can use
     : sql``;
-  const within =
+  const scope =
     'session_id' in of ? sql`t.session_id = ${of.session_id}::uuid` : sql`t.trace_id = ${of.trace_id}::uuid`;
-  // Of each trace no more is taken than the page may have, or every page would sort all that is left of a long one.
+  // No more spans of a trace are read than a page may have, or every page would sort the whole rest of a long trace.
   // Sizes are summed before a payload is unpacked, so one page never holds more than one large span beyond the bound.
   const rows = await db.rows<SpanColumns & { trace_started_at: string; fetched: number }>(sql`
     select ${spanColumns}, to_char(p.trace_started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as trace_started_at,
@@ -62,10 +62,10 @@ export async function spansOf(
                            lateral (
                              select p.*
                                from svc.spans p
-                              where p.trace_id = t.trace_id ${beyond}
+                              where p.trace_id = t.trace_id ${afterKey}
                               order by p.seq, p.span_id
                               limit ${limit + 1}) p
-                     where ${within} ${traces}
+                     where ${scope} ${traces}
                      order by t.started_at, t.trace_id, p.seq, p.span_id
                      limit ${limit + 1}) q) p
      where p.bytes_before < ${PAGE_BYTES}
@@ -84,22 +84,22 @@ export async function spansOf(
 export type LinkKey = Pick<Link, 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id'>;
 
 /**
- * A page of links: those of the session, or those that touch the trace from either side. That a conversation goes on from within
- * another is found here and now; its link is one of the session that goes on.
+ * A page of links: those of the session, or those from or to the trace. Links of forks are not stored but computed here; such a link
+ * belongs to the session that continues the other.
  */
 export async function linksOf(
   db: Sql,
   { of, after, limit }: { of: SpanScope; after: LinkKey | null; limit: number },
 ): Promise<{ links: Link[]; next: LinkKey | null }> {
-  const page = (from: SQL, touched: SQL) => sql`
+  const page = (from: SQL, condition: SQL) => sql`
     (select l.kind, l.from_trace_id, l.from_span_id, l.from_io, l.to_trace_id, l.to_span_id, l.to_io
        from ${from} l
-      where ${touched} ${after ? beyondLink(after) : sql``}
+      where ${condition} ${after ? beyondLink(after) : sql``}
       order by l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind
       limit ${limit + 1})`;
   const pages = [
-    ...touching(of).map((touched) => page(sql`svc.span_links`, touched)),
-    ...forking(of).map((fork) => page(sql`svc.fork_links`, fork)),
+    ...linkConditions(of).map((condition) => page(sql`svc.span_links`, condition)),
+    ...forkConditions(of).map((fork) => page(sql`svc.fork_links`, fork)),
   ];
   const rows = await db.rows<LinkColumns>(sql`
     select l.kind, l.from_trace_id, l.from_span_id, nullif(l.from_io, '') as from_io,
@@ -115,8 +115,8 @@ type LinkColumns = {
   [Key in keyof Link]-?: Key extends 'from_io' | 'to_io' ? NonNullable<Link[Key]> | null : Link[Key];
 };
 
-/** Each an order of an index: a trace's own links, then those that lead to it from elsewhere. */
-const touching = (of: SpanScope): SQL[] =>
+/** Conditions that each match an index: a trace's own links, then those that lead to it from elsewhere. */
+const linkConditions = (of: SpanScope): SQL[] =>
   'session_id' in of
     ? [sql`l.session_id = ${of.session_id}::uuid`]
     : [
@@ -124,8 +124,8 @@ const touching = (of: SpanScope): SQL[] =>
         sql`l.to_trace_id = ${of.trace_id}::uuid and l.from_trace_id <> l.to_trace_id`,
       ];
 
-/** Forks are found by session, so a trace is looked for among those of its own: one by one, each out of an index. */
-function forking(of: SpanScope): SQL[] {
+/** The same for forks. They are found by session, so a trace's forks are looked for among those of its session, each by an index. */
+function forkConditions(of: SpanScope): SQL[] {
   if ('session_id' in of) return [sql`l.session_id = ${of.session_id}::uuid`];
   const own = sql`(select t.session_id from svc.traces t where t.trace_id = ${of.trace_id}::uuid)`;
   return [

@@ -1,4 +1,4 @@
-/** How is a span read out of its table, whole or shortened? */
+/** Spans from their table, whole or shortened. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { AgentTotals } from '../../derive/changes.ts';
 import type { ContentBlock } from '../../model/content-block.ts';
@@ -7,7 +7,7 @@ import type { Span } from '../../model/span.ts';
 import { instant } from '../literals.ts';
 import { present, usd } from './present.ts';
 
-/** Of `svc.spans p`. */
+/** Columns of `svc.spans p`. */
 export const spanColumns: SQL = sql`
   p.trace_id, p.span_id, p.session_id, p.parent_span_id, p.seq, p.kind, p.call_kind, p.name, p.thread_id, p.status,
   nullif(p.error_type, '') as error_type, nullif(p.error_message, '') as error_message, p.model, p.provider,
@@ -121,11 +121,11 @@ const shortened = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shortened(member)]));
 };
 
-/** Whole characters, so that no surrogate pair is torn. */
+/** Whole characters, so that no surrogate pair is split. */
 const cutAt = (text: string, characters: number): string => {
   if (text.length <= characters) return text;
-  const kept = Array.from(text.slice(0, characters * 2))
+  const start = Array.from(text.slice(0, characters * 2))
     .slice(0, characters)
     .join('');
-  return kept.length < text.length ? `${kept}…` : text;
+  return start.length < text.length ? `${start}…` : text;
 };

@@ -1,11 +1,11 @@
-/** Which tools did these traces use, and how often? */
+/** The tools that traces used, and how often. */
 import { sql } from 'drizzle-orm';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 type ToolUse = { trace_id: string; name: string; calls: number };
 
-/** Of each trace the tools used most, at most so many, those of more calls first; a trace without any has no row. */
+/** For each trace at most `most` tools, those with more calls first; a trace without any has no row. */
 export async function toolsOfTraces(
   db: Sql,
   { trace_ids, most }: { trace_ids: readonly string[]; most: number },

@@ -1,10 +1,10 @@
-/** How is a trace read out of its table? */
+/** Traces from their table. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Trace } from '../../model/trace.ts';
 import { instant } from '../literals.ts';
 import { present, usd } from './present.ts';
 
-/** Of `svc.traces t`. */
+/** Columns of `svc.traces t`. */
 export const traceColumns: SQL = sql`
   t.trace_id, t.session_id, t.source, t.status, nullif(t.synthetic, '') as synthetic, t.user_prompt,
   nullif(t.response_preview, '') as response_preview, ${instant(sql`t.started_at`)} as started_at,
@@ -12,11 +12,11 @@ export const traceColumns: SQL = sql`
   t.main_input_tokens, t.main_output_tokens, t.cache_read_tokens, t.cache_write_tokens, t.reasoning_tokens,
   t.cost_usd, t.unpriced_models`;
 
-/** True of the rows of sessions that nobody deleted. */
+/** True for rows of sessions that are not deleted. */
 export const notDeleted = (session: SQL): SQL => sql`
   not exists (select from svc.session_edits d where d.session_id = ${session} and d.deleted_at is not null)`;
 
-/** Where a trace stands in the order of time. */
+/** The key of a trace in the order of time. */
 export type TraceKey = { started_at: string; trace_id: string };
 
 export type TraceColumns = {
@@ -69,7 +69,7 @@ export const traceRecord = (row: TraceColumns): Trace =>
     main_usage: { input_tokens: row.main_input_tokens, output_tokens: row.main_output_tokens },
   });
 
-/** A page of rows that were asked for with one more than the limit. */
+/** A page from rows that were queried with one more than the limit. */
 export const tracePage = (rows: TraceColumns[], limit: number): { traces: Trace[]; next: TraceKey | null } => {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);

@@ -1,20 +1,20 @@
-/** What is a trace at one moment? Its totals with the first page of its spans and of its links, as one snapshot has them. */
+/** A trace at one moment: its totals with the first page of its spans and of its links, from one snapshot. */
 import type { Payload } from '../../model/page.ts';
 import type { Trace } from '../../model/trace.ts';
 import type { Sql } from '../sql.ts';
 import { readTrace } from './read-trace.ts';
 import { linksOf, spansOf } from './session-traces.ts';
 
-type Wanted = { trace_id: string; payload: Payload; limits: Record<'spans' | 'links', number> };
+type StartRequest = { trace_id: string; payload: Payload; limits: Record<'spans' | 'links', number> };
 
 type TraceStart = {
   trace: Trace;
   spans: Awaited<ReturnType<typeof spansOf>>;
-  links: Awaited<ReturnType<typeof linksOf>> | null; // null: later pages of the spans come first
+  links: Awaited<ReturnType<typeof linksOf>> | null; // null: the spans have further pages, which come first
 };
 
-/** Null when there is no such trace, or somebody deleted its session. Later pages are asked for one by one. (session-start.ts) */
-export const traceStart = (db: Sql, { trace_id, payload, limits }: Wanted): Promise<TraceStart | null> =>
+/** Null when there is no such trace, or its session is deleted. Later pages are queried one by one (see session-start.ts). */
+export const traceStart = (db: Sql, { trace_id, payload, limits }: StartRequest): Promise<TraceStart | null> =>
   db.transaction(async (tx) => {
     await tx.script('set transaction isolation level repeatable read, read only');
     const trace = await readTrace(tx, { trace_id });

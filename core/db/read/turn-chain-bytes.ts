@@ -1,4 +1,4 @@
-/** Of which slices does a raw turn consist, and what lies under their ids? Given as they lie: whoever asks finds out what is wrong with them. */
+/** The slices of raw turns, as ids and as stored bytes, unchecked: the caller verifies them. */
 import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { hexArray, pgArray } from '../literals.ts';
@@ -25,7 +25,7 @@ export const turnParts = (db: Sql, { raw_turn_ids }: { raw_turn_ids: number[] })
 
 /**
  * The slices of distinct ids from the first on, as many as `max_bytes` allow, but at least one if it is stored.
- * `asked`: for how many ids this is the answer; those of them that are not among the slices are not stored.
+ * `asked`: how many of the ids this page covers; those of them that are not among the slices are not stored.
  */
 export type SlicesPage = { asked: number; slices: PackedSlice[] };
 

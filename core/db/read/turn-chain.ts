@@ -1,4 +1,4 @@
-/** What is to be checked of a session's turns? Each as the database gives it back, in the order of the chain, with what was purged. */
+/** The turns of a session for verification: each as the database returns it, in the order of the chain, with tombstones. */
 import { sql } from 'drizzle-orm';
 import type { TurnFacts } from '../../merkle/turn-chain.ts';
 import { lastCorrectionOf } from '../derive/session-turns.ts';
@@ -6,8 +6,8 @@ import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /**
- * Where a session stands. What is the same before and after a look at its rows was not changed meanwhile by those that may:
- * intake, derivation and purges.
+ * The state of a session's chain. When it is the same before and after its rows are read, intake, derivation and purges have not
+ * changed them meanwhile.
  */
 export type ChainHead = {
   session_id: string;
@@ -16,10 +16,10 @@ export type ChainHead = {
   turn_count: number;
   head_turn_hash: string | null;
   tombstones: number;
-  corrections: number; // the highest id among those that bring turns in or take them away
+  corrections: number; // the highest id among those that move turns in or out
   derive_version: number | null; // of the rules that made the projection; null: not derived yet
   derive_mark: number | null; // null: nothing waits
-  from_scratch: boolean; // its turns are to be read again
+  from_scratch: boolean; // its turns have to be read again
 };
 
 /** Null: there is no such session. */
@@ -36,7 +36,7 @@ export async function chainHead(db: Sql, { session_id }: { session_id: string })
   return head ?? null;
 }
 
-/** A page in their order: all of them, deleted ones too. */
+/** A page of all session ids in their order, deleted ones too. */
 export async function sessionIds(
   db: Sql,
   { after, limit }: { after: string | null; limit: number },
@@ -49,7 +49,7 @@ export async function sessionIds(
   return rows.map(({ session_id }) => session_id);
 }
 
-/** The facts of a turn but for the digests of its headers, which no column holds, and what the chain says of it. Hashes are hex. */
+/** The facts of a turn, without the digests of its headers, which no column holds, and its hashes in the chain. Hashes are hex. */
 export type ChainedTurn = {
   raw_turn_id: number;
   prev_hash: string | null;
@@ -63,9 +63,9 @@ export type Tombstone = { session_seq: number; prev_hash: string | null; turn_ha
 /** In the order of `session_seq`. `more`: other links follow. */
 export type ChainPage = { turns: ChainedTurn[]; tombstones: Tombstone[]; more: boolean };
 
-const MAX_BYTES = 8 * 1024 * 1024; // of what senders may make long
+const MAX_BYTES = 8 * 1024 * 1024; // of the columns whose length senders decide
 
-/** Up to `limit` links after a place; fewer when they are large, but at least one if there is one. */
+/** Up to `limit` links after `after_seq`; fewer when they are large, but at least one if there is one. */
 export const turnChain = (
   db: Sql,
   { session_id, after_seq, limit }: { session_id: string; after_seq: number; limit: number },
@@ -81,8 +81,8 @@ export const turnChain = (
         select p.session_seq, sum(p.bytes) as bytes from places p group by p.session_seq order by p.session_seq limit ${limit + 1})
       select d.session_seq, (sum(d.bytes) over (order by d.session_seq) - d.bytes)::bigint as bytes_before
         from distinct_places d order by d.session_seq`);
-    const within = places.slice(0, limit).filter(({ bytes_before }, i) => i === 0 || bytes_before < MAX_BYTES);
-    const seqs = pgArray(within.map(({ session_seq }) => session_seq));
+    const page = places.slice(0, limit).filter(({ bytes_before }, i) => i === 0 || bytes_before < MAX_BYTES);
+    const seqs = pgArray(page.map(({ session_seq }) => session_seq));
     const turns = await tx.rows<ChainedTurn['facts'] & Omit<ChainedTurn, 'facts'>>(sql`
       select t.raw_turn_id, encode(t.prev_hash, 'hex') as prev_hash, encode(t.turn_hash, 'hex') as turn_hash,
              t.session_id, t.session_seq, t.source, t.svc_proxy_request_id, t.request_id, t.outcome, t.ending, t.provider, t.format,
@@ -106,6 +106,6 @@ export const turnChain = (
         facts,
       })),
       tombstones,
-      more: within.length < places.length,
+      more: page.length < places.length,
     };
   });

@@ -1,4 +1,4 @@
-/** How does an uploaded transcript get into the log? As a record of its session, once for each identity; no call and no node comes of it. */
+/** Appends an uploaded transcript to the log: as a record of its session, once for each identity; it makes no call and no node. */
 import { sessionId } from '../../capture/identity.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Sql } from '../sql.ts';
@@ -7,28 +7,28 @@ import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { holdSlices } from './purge-count.ts';
 import { storedCalls } from './stored-calls.ts';
 
-/** `slices` may leave out what is stored already, under this count of purges. */
+/** `slices` may omit those that were stored already at this count of purges. */
 export type TranscriptToStore = { turn: TurnRecord; slices: PackedSlice[]; purges: number | undefined };
 
-/** `session_id`: for which it counts. */
+/** `session_id`: the session for which it counts. */
 export type StoredTranscript = { raw_turn_id: number; session_id: string; deduped: boolean };
 
 /**
- * Stores the record unless its identity is stored already; its session is to be derived in both cases. It is no request of the proxy,
- * so coverage does not know it. (Seed, derivation rules 5 to 7.)
- * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts); a unique violation when somebody else stores the same just now: ask again
+ * Stores the record unless its identity is stored already; its session is queued for derivation in both cases. It is no request of the
+ * proxy, so it is not in the coverage.
+ * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts); a unique violation when the same is being stored concurrently: retry
  */
 export const appendTranscript = (db: Sql, { turn, slices, purges }: TranscriptToStore): Promise<StoredTranscript> =>
   db.transaction(async (tx) => {
     await holdSlices(tx, purges);
-    const [known] = await storedCalls(tx, { call_ids: [turn.call_id] });
-    const stored = known ?? (await logged(tx, turn, slices));
+    const [existing] = await storedCalls(tx, { call_ids: [turn.call_id] });
+    const stored = existing ?? (await logTranscript(tx, turn, slices));
     await markDirty(tx, [stored.session_id]);
     await notifyDirty(tx);
-    return { raw_turn_id: stored.raw_turn_id, session_id: stored.session_id, deduped: known !== undefined };
+    return { raw_turn_id: stored.raw_turn_id, session_id: stored.session_id, deduped: existing !== undefined };
   });
 
-async function logged(tx: Sql, turn: TurnRecord, slices: readonly PackedSlice[]) {
+async function logTranscript(tx: Sql, turn: TurnRecord, slices: readonly PackedSlice[]) {
   const { harness_id, harness_session_id } = turn.identity;
   const session_id = sessionId(harness_id, harness_session_id);
   const place = { session_id, harness_id, harness_session_id, fork: null };

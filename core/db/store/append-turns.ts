@@ -1,4 +1,4 @@
-/** How do captured turns get into the log? In batches, each in one transaction with all that follows from it. */
+/** Appends captured turns to the log: in batches, each in one transaction with all that follows from it. */
 import type { JournalPosition } from '../../capture/journal-format.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Outcome } from '../../model/coverage.ts';
@@ -15,34 +15,34 @@ import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
 import { storedCalls } from './stored-calls.ts';
 
-/** A call that has been read and sliced. */
+/** A call that has been parsed and sliced. */
 export type PreparedTurn = Unplaced & TurnRecord;
 
-/** `slices` may leave out what is stored already, under this count of purges. `booked` are requests that are no turns. */
+/** `slices` may omit those that were stored already at this count of purges. `booked` are requests that are no turns. */
 export type TurnBatch = {
   turns: PreparedTurn[];
   slices: PackedSlice[];
-  purges?: number | undefined; // undefined: nothing is left out
+  purges?: number | undefined; // undefined: none is omitted
   booked: (BookedRequest & { position: JournalPosition | null })[];
-  positions: JournalPosition[]; // how far each journal is taken in with this batch
+  positions: JournalPosition[]; // how far each journal is read with this batch
 };
 
 export type AppendedTurn = { raw_turn_id: number; call_id: string; session_id: string; outcome: Outcome };
 
 /**
- * Stores a batch, in the order given, with as many statements whatever its size. A turn whose request id is stored already is left
- * out and not counted again, nor is a request that a journal's position has passed: a batch comes twice when its answer was lost.
+ * Stores a batch, in the given order; the number of statements does not depend on its size. A turn whose request id is stored already is
+ * skipped and not counted again, nor is a request that a journal's position has passed: a batch comes twice when its result was lost.
  * @returns the turns that were stored
  * @throws {DatabaseError} PURGED_MEANWHILE (purge-count.ts)
  */
 export const appendTurns = (db: Sql, batch: TurnBatch): Promise<AppendedTurn[]> =>
   db.transaction(async (tx) => {
     if (batch.turns.length > 0) await holdSlices(tx, batch.purges);
-    const booked = await beyondStored(tx, batch.booked);
+    const uncounted = await beyondStored(tx, batch.booked);
     const turns = await unstored(tx, batch.turns);
     const stored = turns.length > 0 ? await storeTurns(tx, turns, batch.slices) : [];
-    const ended = turns.map(({ requested_at: at, provider, outcome }) => ({ at, provider, outcome }));
-    await bookCoverage(tx, [...ended, ...booked]);
+    const counted = turns.map(({ requested_at: at, provider, outcome }) => ({ at, provider, outcome }));
+    await bookCoverage(tx, [...counted, ...uncounted]);
     for (const position of batch.positions) await storePosition(tx, position);
     if (stored.length > 0) await notifyDirty(tx);
     return stored;

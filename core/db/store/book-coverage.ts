@@ -1,4 +1,4 @@
-/** How did the requests of a day end? A count for each outcome, added to within the transaction that decides it. */
+/** Counts the outcomes of requests by day, within the transaction that decides them. */
 import { sql } from 'drizzle-orm';
 import type { Outcome } from '../../model/coverage.ts';
 import { pgArray } from '../literals.ts';
@@ -7,9 +7,9 @@ import type { Sql } from '../sql.ts';
 /** `at` is an instant of the day, UTC. */
 export type BookedRequest = { at: string; provider: string; outcome: Outcome };
 
-export async function bookCoverage(tx: Sql, booked: readonly BookedRequest[]): Promise<void> {
+export async function bookCoverage(tx: Sql, entries: readonly BookedRequest[]): Promise<void> {
   const counts = new Map<string, number>();
-  for (const { at, provider, outcome } of booked) {
+  for (const { at, provider, outcome } of entries) {
     const key = `${at.slice(0, 10)} ${provider} ${outcome}`;
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }

@@ -1,24 +1,24 @@
-/** In which session does a call count that several hold? In one, decided here whenever a session comes to hold it or ceases to. */
+/** The owner of a call that several sessions hold: it counts in one, which is decided here whenever a session gains or loses the call. */
 import { sql } from 'drizzle-orm';
 import { hexArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { markDirty } from './mark-dirty.ts';
 
-/** Intake only has to see the claims that stand, and does not wait for itself; who claims keeps all others away for a moment. */
-export const lockClaims = (tx: Sql, how: 'to claim' | 'to look') =>
+/** Intake only reads the current claims, so its lock is shared; a claim takes it exclusively, for a moment. */
+export const lockClaims = (tx: Sql, mode: 'to claim' | 'to look') =>
   tx.rows(
-    how === 'to claim'
+    mode === 'to claim'
       ? sql`select pg_advisory_xact_lock(hashtext('svc.transcript_claims'))`
       : sql`select pg_advisory_xact_lock_shared(hashtext('svc.transcript_claims'))`,
   );
 
 /**
- * Settles where these calls count: in the session of the wire, where one came over it; else in one whose file says that it made the
- * call, before one that brought it along; of equals in that whose file ended first, since a copy goes on where its origin ended; else
- * by id, so that every process decides alike. Sessions other than `but` whose claims have another owner now are derived again.
+ * Decides where these calls count: in the session of the wire, where one came over it; else in one whose file says that it made the
+ * call, before one that copied it; of equals in that whose file ended first, since a copy continues where its origin ended; else by
+ * id, so that every process decides alike. Sessions other than `except` whose claims have another owner now are derived again.
  * Within a transaction that holds `lockClaims`. (Keys in hex.)
  */
-export async function settleOwners(tx: Sql, call_keys: readonly string[], but: string | null): Promise<void> {
+export async function settleOwners(tx: Sql, call_keys: readonly string[], except: string | null): Promise<void> {
   if (call_keys.length === 0) return;
   const changed = await tx.rows<{ session_id: string }>(sql`
     with owners as (
@@ -49,6 +49,6 @@ export async function settleOwners(tx: Sql, call_keys: readonly string[], but: s
     select distinct session_id, 1 from changed order by session_id
     on conflict (session_id) do update set mark = m.mark + 1
     returning session_id`);
-  const others = changed.map(({ session_id }) => session_id).filter((id) => id !== but);
+  const others = changed.map(({ session_id }) => session_id).filter((id) => id !== except);
   if (others.length > 0) await markDirty(tx, others);
 }

@@ -1,9 +1,9 @@
-/** Which messages are answers that a request brought along, of a call that its session does not hold? */
+/** Carried answers: messages of a model in a request's history, of a call that the session does not hold. */
 import { type SQL, sql } from 'drizzle-orm';
 
 /**
- * Of a row of `svc.nodes`. It has a piece of a request's body as long as no call that gave it came. That two calls' clocks may differ
- * is why it is looked for as well: the row tells only of the one that says it was first. (The index nodes_brought_along.)
+ * The condition for a row of `svc.nodes`. Its slice is one of a request's body as long as the call that gave the answer has not come.
+ * The call is looked for as well, since clocks may differ: the row has only the call with the earlier time. (Index nodes_brought_along.)
  */
 export const isCarriedAnswer = (node: SQL): SQL => sql`
   ${node}.slice_id is not null and ${node}.role = 'assistant' and ${node}.injected = ''

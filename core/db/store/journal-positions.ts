@@ -1,4 +1,4 @@
-/** How far has each run's journal been taken in? Stored with the turns themselves, so that nothing is stored or counted twice. */
+/** How far each run's journal has been read. Stored in the turns' own transaction, so that nothing is stored or counted twice. */
 import { sql } from 'drizzle-orm';
 import type { JournalPosition } from '../../capture/journal-format.ts';
 import { pgArray } from '../literals.ts';
@@ -7,7 +7,7 @@ import type { Sql } from '../sql.ts';
 export const journalPositions = (db: Sql, _: Record<string, never>): Promise<JournalPosition[]> =>
   db.rows<JournalPosition>(sql`select run_id, segment, byte_offset, finished from svc.journals order by run_id`);
 
-/** Of the entries those that lie behind what is stored. Locks the runs' rows, so that nobody else stores them meanwhile. */
+/** The entries after the stored positions. Locks the runs' rows, so that no other writer stores the same meanwhile. */
 export async function beyondStored<Entry extends { position: JournalPosition | null }>(
   tx: Sql,
   entries: readonly Entry[],
@@ -25,7 +25,7 @@ export async function beyondStored<Entry extends { position: JournalPosition | n
   });
 }
 
-/** Within the transaction that stores what was read up to there. A position never goes back. */
+/** Call it within the transaction that stores what was read up to the position. A position never goes back. */
 export async function storePosition(
   tx: Sql,
   { run_id, segment, byte_offset, finished }: JournalPosition,

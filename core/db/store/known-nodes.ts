@@ -1,4 +1,4 @@
-/** What is known of the unnamed sessions of the clients whose turns are to be placed? As much of it as can decide. */
+/** The nodes of clients' unnamed sessions, as far as they decide where the clients' turns are placed. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { ChainLink, KnownNode } from '../../capture/conversation.ts';
 import type { CallNodes } from '../../model/node.ts';
@@ -10,17 +10,17 @@ import type { SessionKey, Unplaced } from './placement.ts';
 /** `opened_by` is the request that opened the session, and its key. */
 export type Remembered = KnownNode & {
   opened_by: string;
-  /** When a request first showed it, where it is an answer and the call that gave it is not known; else null. */
+  /** For an answer whose own call is not known: when a request first contained it; else null. */
   shown_at: string | null;
 };
 
-/** By hash of the message, then by session. */
+/** By the message's hash, then by session. */
 export type Known = Map<string, Map<string, Remembered>>;
 
-/** The messages of the request, without what a harness injects. */
+/** The messages of the request, without those that a harness injects. */
 export const spine = (nodes: CallNodes): ChainLink[] => nodes.messages.filter(({ injected }) => injected === '');
 
-/** Adds a turn that has been placed, for those after it in the batch. */
+/** Adds a turn that has been placed, for the later ones of the batch. */
 export function remember(
   known: Known,
   { nodes, requested_at }: Unplaced,
@@ -31,11 +31,11 @@ export function remember(
   for (const [index, { node_hash, role }] of links.entries()) {
     const sessions = known.get(node_hash) ?? new Map<string, Remembered>();
     known.set(node_hash, sessions);
-    const stands = sessions.get(session_id);
+    const existing = sessions.get(session_id);
     const is_head = index === links.length - 1;
-    if (stands && !is_head) stands.is_head = false;
-    if (stands && nodes.answer?.node_hash === node_hash) stands.shown_at = null;
-    if (stands) continue;
+    if (existing && !is_head) existing.is_head = false;
+    if (existing && nodes.answer?.node_hash === node_hash) existing.shown_at = null;
+    if (existing) continue;
     const shown_at = role === 'assistant' && links[index] !== nodes.answer ? requested_at : null;
     const session = { session_id, started_at, opened_by: harness_session_id };
     sessions.set(session_id, { ...session, node_hash, role, is_head, shown_at });
@@ -50,7 +50,7 @@ export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<M
   await tx.rows(sql`
     select pg_advisory_xact_lock(k.key)
       from (select key from unnest(${pgArray(keys.map(String))}::bigint[]) as u (key) order by key) k`);
-  const rows = [...(await deciding(tx, turns)), ...(await answersInHistory(tx, turns))];
+  const rows = [...(await decidingNodes(tx, turns)), ...(await answersInHistory(tx, turns))];
   for (const { client_key, ...node } of rows) {
     const known = clients.get(client_key);
     if (!known) continue;
@@ -60,41 +60,41 @@ export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<M
 }
 
 type Row = Remembered & { client_key: string };
-type Wanted = { client_key: string; node_hash: string };
+type MessageKey = { client_key: string; node_hash: string };
 
 /**
- * Of each message of the requests from the first answer on (and the last one of a retry) the newest heads, as many as there are turns
- * to place, and the newest session that holds it inside.
+ * For each message of the requests from the first answer on (for a retry without one, the last message): the newest heads, as many as
+ * there are turns to place, and the newest session that holds it as an inner node.
  */
-async function deciding(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
-  const wanted = distinct(
+async function decidingNodes(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
+  const messages = distinct(
     turns.flatMap(({ client_key, nodes, retry }) => {
       const chain = spine(nodes);
       const from = chain.findIndex(({ role }) => role === 'assistant');
-      const some = from === -1 ? chain.slice(retry ? -1 : chain.length) : chain.slice(from);
-      return some.map(({ node_hash }) => ({ client_key, node_hash }));
+      const links = from === -1 ? chain.slice(retry ? -1 : chain.length) : chain.slice(from);
+      return links.map(({ node_hash }) => ({ client_key, node_hash }));
     }),
   );
-  const holders = (which: SQL) => sql`
+  const holders = (condition: SQL) => sql`
     select s.session_id, s.opened_by, n.role, n.is_head, s.started_at, null::timestamptz as shown_at
-      from (select h.session_id, h.role, h.is_head from svc.nodes h where h.node_hash = w.node_hash and ${which} offset 0) n
+      from (select h.session_id, h.role, h.is_head from svc.nodes h where h.node_hash = w.node_hash and ${condition} offset 0) n
      cross join lateral (${unnamed(sql`n.session_id`)}) s
      order by s.started_at desc, s.session_id desc`;
   return await rowsOf(
     tx,
-    wanted,
+    messages,
     sql`(${holders(sql`h.is_head`)} limit ${turns.length}) union all (${holders(sql`not h.is_head`)} limit 1)`,
   );
 }
 
-/** Of each call's answer the oldest session that shows it in a request, without the call that gave it. */
+/** For each call's answer: the oldest session that has it in a request, without the call itself. */
 async function answersInHistory(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
-  const wanted = distinct(
+  const messages = distinct(
     turns.flatMap(({ client_key, nodes: { answer } }) => (answer ? { client_key, node_hash: answer.node_hash } : [])),
   );
   return await rowsOf(
     tx,
-    wanted,
+    messages,
     sql`
       select s.session_id, s.opened_by, n.role, n.is_head, s.started_at, n.requested_at as shown_at
         from (select h.session_id, h.role, h.is_head, h.requested_at
@@ -106,9 +106,9 @@ async function answersInHistory(tx: Sql, turns: readonly Unplaced[]): Promise<Ro
 }
 
 /**
- * The session, if it is one of the client of `w` that its first request opened. From the hash to the session to its opening, row by
- * row: `offset 0` keeps the planner, which may know nothing of a young database, from beginning at the other end, where a client has
- * any number of sessions.
+ * The session, if it is one of the client of `w` and named by its first request. The query goes from the hash to the session to that
+ * request, row by row: `offset 0` keeps the planner, which may have no statistics of a new database, from starting at the other end,
+ * where a client has any number of sessions.
  */
 const unnamed = (session_id: SQL): SQL => sql`
   select u.session_id, u.opened_by, u.started_at
@@ -118,16 +118,16 @@ const unnamed = (session_id: SQL): SQL => sql`
    where exists (select from svc.raw_turns o where o.svc_proxy_request_id = u.opened_by)
       or exists (select from svc.raw_turns o where o.request_id = u.opened_by)`;
 
-async function rowsOf(tx: Sql, wanted: readonly Wanted[], holders: SQL): Promise<Row[]> {
-  if (wanted.length === 0) return [];
+async function rowsOf(tx: Sql, messages: readonly MessageKey[], holders: SQL): Promise<Row[]> {
+  if (messages.length === 0) return [];
   return await tx.rows<Row>(sql`
     select encode(w.client_key, 'hex') as client_key, k.session_id, k.opened_by, encode(w.node_hash, 'hex') as node_hash,
            k.role, k.is_head, ${instant(sql`k.started_at`)} as started_at, ${instant(sql`k.shown_at`)} as shown_at
-      from unnest(${hexArray(wanted.map((node) => node.client_key))}::bytea[],
-                  ${hexArray(wanted.map((node) => node.node_hash))}::bytea[]) as w (client_key, node_hash)
+      from unnest(${hexArray(messages.map((node) => node.client_key))}::bytea[],
+                  ${hexArray(messages.map((node) => node.node_hash))}::bytea[]) as w (client_key, node_hash)
      cross join lateral (${holders}) k`);
 }
 
-const distinct = (wanted: readonly Wanted[]): Wanted[] => [
-  ...new Map(wanted.map((node) => [`${node.client_key} ${node.node_hash}`, node])).values(),
+const distinct = (messages: readonly MessageKey[]): MessageKey[] => [
+  ...new Map(messages.map((node) => [`${node.client_key} ${node.node_hash}`, node])).values(),
 ];

@@ -1,10 +1,10 @@
-/** Which pieces are stored already, so that nobody compresses and sends them again? */
+/** Finds the slices that are stored already, so that they are not compressed and sent again. */
 import { sql } from 'drizzle-orm';
 import { hexArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { purgeCount } from './purge-count.ts';
 
-/** Those of the ids that are stored, in no order; true for as long as the count of purges is this one. */
+/** Those of the ids that are stored, in no order; valid as long as the count of purges is `purges`. */
 export async function knownSlices(db: Sql, { ids }: { ids: string[] }): Promise<{ known: string[]; purges: number }> {
   const purges = await purgeCount(db); // first, so that a purge between the two is noticed
   if (ids.length === 0) return { known: [], purges };

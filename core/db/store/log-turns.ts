@@ -1,4 +1,4 @@
-/** How does a record get into the log? As the next link of its session's chain, under the lock of the session's row. */
+/** Adds records to the log: each as the next link of its session's chain, under the lock of the session's row. */
 import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { type TurnFacts, turnHash } from '../../merkle/turn-chain.ts';
@@ -10,12 +10,12 @@ import type { Sql } from '../sql.ts';
 import type { Placement, SessionKey } from './placement.ts';
 import { putSlices } from './put-slices.ts';
 
-/** What is kept of a turn. Hashes and ids are hex; `template` and `slice` name slices of the batch or stored ones. */
+/** What is stored of a turn. Hashes and ids are hex; `template` and `slice` name slices of the batch or stored ones. */
 export type TurnRecord = {
   call_id: string; // one of the next two
-  svc_proxy_request_id: string | null; // given by the proxy
-  request_id: string | null; // of what did not pass it; one of the two stands
-  client_key: string; // hex; '' of a record that no client made
+  svc_proxy_request_id: string | null; // assigned by the proxy
+  request_id: string | null; // of a record that did not pass the proxy; one of the two is set
+  client_key: string; // hex; '' for a record without a client
   identity: Identity;
   outcome: Outcome;
   ending: Ending;
@@ -40,7 +40,7 @@ export type LoggedTurn = TurnRecord & {
 };
 
 /**
- * Stores turns that are not stored yet, in the order given, with their slices; sessions widen to hold them.
+ * Stores turns that are not stored yet, in the given order, with their slices; the sessions' times are widened to include them.
  * @returns raw_turn_id by call id, and the sessions that had no turn before
  */
 export async function logTurns(
@@ -50,7 +50,7 @@ export async function logTurns(
 ): Promise<{ ids: Map<string, number>; opened: Set<string> }> {
   const heads = await upsertSessions(tx, turns);
   const opened = new Set([...heads].flatMap(([session_id, { turn_count }]) => (turn_count === 0 ? session_id : [])));
-  const rows = turns.map((turn) => chained(turn, heads));
+  const rows = turns.map((turn) => chainRow(turn, heads));
   await putSlices(tx, slices);
   const ids = await insertRawTurns(tx, rows);
   await advanceChains(tx, heads);
@@ -59,22 +59,22 @@ export async function logTurns(
 
 type ChainHead = { turn_count: number; head_turn_hash: string | null };
 
-/** Who a session is follows from its earliest turn that says so, whatever order they come in. Locks the rows. */
+/** A session's identity is that of its earliest turn that has one, in whatever order they come. Locks the rows. */
 async function upsertSessions(tx: Sql, turns: readonly LoggedTurn[]): Promise<Map<string, ChainHead>> {
   const sessions = new Map<string, SessionRow>();
   for (const turn of [...turns].sort(byTime)) {
     const { session_id, harness_id, harness_session_id, fork } = turn.place;
-    const known = sessions.get(session_id);
-    const seen = turn.last_byte_at ?? turn.requested_at;
+    const existing = sessions.get(session_id);
+    const lastSeen = turn.last_byte_at ?? turn.requested_at;
     sessions.set(session_id, {
       ...{ session_id, harness_id, harness_session_id },
-      client_key: known?.client_key || turn.client_key,
-      auth_subject: known?.auth_subject || turn.identity.auth_subject,
-      parent_harness_session_id: known?.parent_harness_session_id ?? turn.identity.parent_harness_session_id,
-      fork_of_session_id: known?.fork_of_session_id ?? fork?.session_id ?? null,
-      fork_of_node_hash: known?.fork_of_node_hash ?? fork?.node_hash ?? null,
-      started_at: known?.started_at ?? turn.requested_at,
-      last_seen_at: known && known.last_seen_at > seen ? known.last_seen_at : seen,
+      client_key: existing?.client_key || turn.client_key,
+      auth_subject: existing?.auth_subject || turn.identity.auth_subject,
+      parent_harness_session_id: existing?.parent_harness_session_id ?? turn.identity.parent_harness_session_id,
+      fork_of_session_id: existing?.fork_of_session_id ?? fork?.session_id ?? null,
+      fork_of_node_hash: existing?.fork_of_node_hash ?? fork?.node_hash ?? null,
+      started_at: existing?.started_at ?? turn.requested_at,
+      last_seen_at: existing && existing.last_seen_at > lastSeen ? existing.last_seen_at : lastSeen,
     });
   }
   const rows = [...sessions.values()].sort((a, b) => (a.session_id < b.session_id ? -1 : 1));
@@ -121,11 +121,11 @@ type SessionRow = {
   last_seen_at: string;
 };
 
-/** The turn's row, as the next link of its session's chain. What is hashed is what the database will give back. */
-function chained(turn: LoggedTurn, heads: Map<string, ChainHead>) {
+/** The turn's row, as the next link of its session's chain. The hash is over values as the database will return them. */
+function chainRow(turn: LoggedTurn, heads: Map<string, ChainHead>) {
   const { identity, place, request_headers, response_headers, request, response } = turn;
   const head = heads.get(place.session_id) ?? { turn_count: 0, head_turn_hash: null };
-  const facts: TurnFacts = storable({
+  const facts: TurnFacts = asStored({
     session_id: place.session_id,
     session_seq: head.turn_count + 1,
     source: turn.source,
@@ -170,10 +170,10 @@ function chained(turn: LoggedTurn, heads: Map<string, ChainHead>) {
   };
 }
 
-const storable = <Value>(value: Value): Value => parseJson(jsonText(value)) as Value;
+const asStored = <Value>(value: Value): Value => parseJson(jsonText(value)) as Value;
 
 /** @returns raw_turn_id by call id; the ids grow in the order of the rows */
-async function insertRawTurns(tx: Sql, rows: readonly ReturnType<typeof chained>[]): Promise<Map<string, number>> {
+async function insertRawTurns(tx: Sql, rows: readonly ReturnType<typeof chainRow>[]): Promise<Map<string, number>> {
   const inserted = await tx.rows<{ raw_turn_id: number; call_id: string }>(sql`
     insert into svc.raw_turns (
       source, svc_proxy_request_id, request_id, session_id, session_seq, prev_hash, turn_hash, outcome, ending, provider, format, method,

@@ -1,4 +1,4 @@
-/** Where does a session come from whose first call brings another session's history along? Its deepest answer that another one holds says so. */
+/** The origin of a session whose first call contains another session's history: found by its deepest answer that another session holds. */
 import { sql } from 'drizzle-orm';
 import { jsonText } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
@@ -8,13 +8,13 @@ import type { Placement, Unplaced } from './placement.ts';
 
 type Placed = Pick<Unplaced, 'identity' | 'nodes' | 'requested_at'> & { place: Pick<Placement, 'session_id'> };
 
-/** So many answers from the end: a harness goes on from the last one, or from a little before it. */
+/** So many answers from the end are compared: a harness continues from the last one, or from a little before it. */
 const MOST_ANSWERS = 32;
 
 /**
- * Notes it of sessions that these turns have opened and that name themselves, as those do that Claude Code makes with
- * `--fork-session`; one without a name is placed by its content as it is (`place-turns.ts`). Of several that hold the answer the one
- * that ends with it, then the oldest. The turns' nodes are stored.
+ * Records the origin of named sessions that these turns have opened, such as those that Claude Code makes with `--fork-session`;
+ * unnamed ones are placed by their content (`place-turns.ts`). Of several sessions that hold the answer, the one that ends with it is
+ * taken, then the oldest. The turns' nodes have to be stored before.
  */
 export async function noteNamedForks(tx: Sql, turns: readonly Placed[], opened: ReadonlySet<string>): Promise<void> {
   const answers = turns.flatMap(({ identity, nodes, place: { session_id } }) =>
@@ -41,8 +41,8 @@ export async function noteNamedForks(tx: Sql, turns: readonly Placed[], opened: 
 }
 
 /**
- * The same for forks that came before their origin did: they hold an answer that one of these turns gave, and not the call that gave it.
- * The deepest such answer tells, whatever order the origin's calls come in. Last in its transaction, as `noteChange`.
+ * The same for forks that came before their origin did: they hold an answer that one of these turns gave, and not the call itself.
+ * The deepest such answer decides, in whatever order the origin's calls come. Call it last in its transaction, as `recordChange`.
  */
 export async function noteForksBefore(tx: Sql, turns: readonly Placed[]): Promise<void> {
   const answers = turns.flatMap(({ identity, nodes: { answer }, requested_at, place: { session_id } }) =>

@@ -1,4 +1,4 @@
-/** Where does a call go that the database will not take as a turn? Aside, with its bytes and the reason, so that the rest goes on. */
+/** Parks a call that the database refuses as a turn: stored aside, with its bytes and the reason, so that intake goes on. */
 import { sql } from 'drizzle-orm';
 import type { CallOpened, JournalPosition } from '../../capture/journal-format.ts';
 import { jsonText } from '../literals.ts';

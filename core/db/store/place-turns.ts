@@ -1,4 +1,4 @@
-/** Which session does each turn of a batch belong to? Its own word where it has one; else its content decides, under a lock. */
+/** Decides the session of each turn of a batch: the one that the turn names, else by its content, under a lock. */
 import { placeConversation } from '../../capture/conversation.ts';
 import { sessionId } from '../../capture/identity.ts';
 import type { Sql } from '../sql.ts';
@@ -7,7 +7,7 @@ import type { Placement, SessionKey, Unplaced } from './placement.ts';
 import { storedCalls } from './stored-calls.ts';
 import { waitingCalls } from './waiting-calls.ts';
 
-/** In the order given; a turn sees those before it. Locks the clients of unnamed turns until the transaction ends. */
+/** In the given order; a turn's placement takes those before it into account. Locks the clients of unnamed turns until the transaction ends. */
 export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<Placement[]> {
   const unnamed = turns.filter(({ identity }) => identity.harness_session_id === '');
   const clients = await knownNodes(tx, unnamed);
@@ -21,15 +21,15 @@ export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<P
         ? null
         : { session_id: sessionId(harness_id, harness_session_id), harness_id, harness_session_id };
     const waiting = [...new Set([named, null])].flatMap(
-      (whose) => awaited.get(awaitedKey(whose, turn.client_key, response_id)) ?? [],
+      (scope) => awaited.get(awaitedKey(scope, turn.client_key, response_id)) ?? [],
     );
-    // A server may number its answers anew at each start: what was sent before this call goes on from an older answer.
+    // A server may number its responses anew at each start: a call that was sent before this one continues an older response.
     const later = waiting.filter(({ requested_at }) => requested_at > turn.requested_at);
     const placement = named
-      ? { ...joining(named), awaited: waiting.length > 0 }
+      ? { ...placementIn(named), awaited: waiting.length > 0 }
       : (followed.get(continues_call_id ?? '') ??
         placeUnnamed(turn, clients.get(turn.client_key) ?? new Map(), later[0]?.place));
-    followed.set(turn.call_id, joining(placement));
+    followed.set(turn.call_id, placementIn(placement));
     if (previous_response_id !== '' && continues_call_id === undefined)
       push(
         awaited,
@@ -42,18 +42,18 @@ export async function placeTurns(tx: Sql, turns: readonly Unplaced[]): Promise<P
   });
 }
 
-const joining = ({ session_id, harness_id, harness_session_id }: SessionKey): Placement => ({
+const placementIn = ({ session_id, harness_id, harness_session_id }: SessionKey): Placement => ({
   ...{ session_id, harness_id, harness_session_id },
   fork: null,
   awaited: false,
   merges: [],
 });
 
-/** Where a call is that waits for an answer; `unnamed`: in a session that has no name but the id of the request that opened it. */
+/** Where a call is that waits for a response; `unnamed`: in a session with no other name than the id of the request that opened it. */
 type Waiting = { place: Placement; unnamed: boolean; requested_at: string };
 
 const waitingAt = (place: SessionKey, named: boolean, requested_at: string): Waiting => ({
-  place: { ...joining(place), awaited: true },
+  place: { ...placementIn(place), awaited: true },
   requested_at,
   unnamed: !named && place.harness_id === 'unknown',
 });
@@ -64,11 +64,11 @@ function push<T>(lists: Map<string, T[]>, key: string, value: T): void {
   else lists.set(key, [value]);
 }
 
-/** A call waits for an answer of the session that its caller named, or else of its client. */
+/** A call waits for a response within the session that its caller named, or else of its client. */
 const awaitedKey = (named: SessionKey | null, client_key: string, response_id: string) =>
   `${named?.session_id ?? client_key} ${response_id}`;
 
-/** Where the calls are that wait for one of these answers, by `awaitedKey`, the oldest first; those of the batch join them as they are placed. */
+/** Stored calls that wait for one of these responses, by `awaitedKey`, the oldest first; those of the batch are added as they are placed. */
 async function awaitedAnswers(tx: Sql, turns: readonly Unplaced[]): Promise<Map<string, Waiting[]>> {
   const response_ids = [...new Set(turns.map(({ nodes }) => nodes.call.response_id))].filter((id) => id !== '');
   const waiting = response_ids.length > 0 ? await waitingCalls(tx, { response_ids }) : [];
@@ -80,22 +80,22 @@ async function awaitedAnswers(tx: Sql, turns: readonly Unplaced[]): Promise<Map<
   return awaited;
 }
 
-/** Where the calls are that others go on from by the provider's word; those of the batch join them as they are placed. */
+/** Stored calls that others continue according to the provider's id; those of the batch are added as they are placed. */
 async function followedCalls(tx: Sql, turns: readonly Unplaced[]): Promise<Map<string, Placement>> {
   const call_ids = [...new Set(turns.flatMap(({ identity }) => identity.continues_call_id ?? []))];
   const stored = call_ids.length > 0 ? await storedCalls(tx, { call_ids }) : [];
-  return new Map(stored.map((call) => [call.call_id, joining(call)]));
+  return new Map(stored.map((call) => [call.call_id, placementIn(call)]));
 }
 
 /** A new conversation is named by the request that opened it. */
 const openedBy = (request_id: string): Placement =>
-  joining({
+  placementIn({
     session_id: sessionId('unknown', request_id),
     harness_id: 'unknown',
     harness_session_id: request_id,
   });
 
-/** @param awaited where a call waits for this one's answer */
+/** @param awaited the session of a call that waits for this one's response */
 function placeUnnamed(turn: Unplaced, known: Known, awaited: Placement | undefined): Placement {
   const chain = spine(turn.nodes);
   const candidates = chain.flatMap(({ node_hash }) => [...(known.get(node_hash)?.values() ?? [])]);
@@ -103,7 +103,7 @@ function placeUnnamed(turn: Unplaced, known: Known, awaited: Placement | undefin
   const joined =
     place.kind === 'continue'
       ? candidates.find(({ session_id }) => session_id === place.session_id)
-      : bringingAlong(turn, known);
+      : sessionShowingAnswer(turn, known);
   const opened = openedBy(joined?.opened_by ?? turn.call_id);
   const started_at = joined?.started_at ?? turn.requested_at;
   let placement = opened;
@@ -114,10 +114,10 @@ function placeUnnamed(turn: Unplaced, known: Known, awaited: Placement | undefin
   return placement;
 }
 
-/** The session that went on from this call's answer before the call itself came: the oldest that did, since others are its forks. */
-function bringingAlong({ nodes, requested_at }: Unplaced, known: Known): Remembered | undefined {
-  const holding = nodes.answer ? [...(known.get(nodes.answer.node_hash)?.values() ?? [])] : [];
-  return holding
+/** The session that continued from this call's answer before the call itself came: the oldest one, since others are its forks. */
+function sessionShowingAnswer({ nodes, requested_at }: Unplaced, known: Known): Remembered | undefined {
+  const holders = nodes.answer ? [...(known.get(nodes.answer.node_hash)?.values() ?? [])] : [];
+  return holders
     .filter(({ shown_at }) => shown_at !== null && requested_at < shown_at)
     .sort((a, b) => (a.started_at === b.started_at ? 0 : a.started_at < b.started_at ? -1 : 1))[0];
 }

@@ -1,8 +1,8 @@
-/** Which call gave the answer that a request goes on from? Providers that keep the conversation are told an id and nothing more. */
+/** The call whose response a request continues from. Providers that store the conversation get only an id in the request. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Sql } from '../sql.ts';
 
-/** `node_hash`: the answer, or for an empty one the message before it; null when it could not be read. `client_key` is that of the session, in hex. */
+/** `node_hash`: the answer, or the message before an empty one; null when it could not be read. `client_key`: the session's, in hex. */
 export type PreviousAnswer = {
   call_id: string;
   session_id: string;
@@ -11,16 +11,16 @@ export type PreviousAnswer = {
   depth: number;
 };
 
-const SAME_ID = 16; // a local server may number its answers anew at each start
+const SAME_ID = 16; // a local server may number its responses anew at each start
 
-/** The newest calls with this answer, the newest first. */
+/** The newest calls with this response id, the newest first. */
 export const previousAnswers = (db: Sql, { response_id }: { response_id: string }): Promise<PreviousAnswer[]> =>
   db.rows<PreviousAnswer>(newest(sql`c.response_id = ${response_id} and c.response_id <> ''`));
 
-/** A conversation as a session knows it, up to the moment of a request. */
+/** A conversation within a session, up to the time of a request. */
 export type ConversationUpTo = { session_id: string; conversation_id: string; before: string };
 
-/** The last calls of a conversation that were answered, the newest first; whoever asked, since they all talk in it. */
+/** The last calls of a conversation that have a response, the newest first; of any caller, since all share the conversation. */
 export const lastAnswers = (
   db: Sql,
   { session_id, conversation_id, before }: ConversationUpTo,

@@ -1,27 +1,27 @@
-/** Does what a writer knows of stored slices still hold? A purge deletes some, so it counts up, and no writer is at work meanwhile. */
+/** The count of purges, by which a writer knows whether its list of stored slices is still valid; no writer runs during a purge. */
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import type { Sql } from '../sql.ts';
 
-/** The `sqlstate` of a refusal: the writer is to forget which slices are stored, and to come again. */
+/** The `sqlstate` of a refusal: the writer has to discard its list of stored slices, and retry. */
 export const PURGED_MEANWHILE = 'SVC01';
 
-/** Two numbers of our own: advisory locks of one number are those of clients, whose hashes may be any. */
+/** A lock of two numbers: advisory locks with one number are used for clients, whose hashes may have any value. */
 const LOCK = sql`${0x737663}::integer, ${1}::integer`;
 
 /**
- * Before anything is written that refers to slices. Until the transaction ends no purge deletes any.
- * @param purges the count under which slices were left out as stored already; undefined: none was left out
+ * Call it before anything is written that refers to slices. Until the transaction ends no purge deletes any.
+ * @param purges the count at which slices were omitted as stored already; undefined: none was omitted
  * @throws {DatabaseError} PURGED_MEANWHILE, transient
  */
 export async function holdSlices(tx: Sql, purges: number | undefined): Promise<void> {
   await tx.rows(sql`select pg_advisory_xact_lock_shared(${LOCK})`);
-  // A statement of its own, which sees what was committed while the lock was waited for.
+  // A statement of its own, which sees what was committed while this one waited for the lock.
   if (purges === undefined || (await purgeCount(tx)) === purges) return;
   throw new DatabaseError('Cannot store: slices that are referred to may have been purged', PURGED_MEANWHILE, true);
 }
 
-/** Waits for those who write; others wait until the transaction ends. */
+/** Waits for current writers; new ones wait until the transaction ends. */
 export const stopWriters = (tx: Sql): Promise<unknown> => tx.rows(sql`select pg_advisory_xact_lock(${LOCK})`);
 
 export const countPurge = (tx: Sql): Promise<unknown> => tx.rows(sql`update svc.installation set purges = purges + 1`);

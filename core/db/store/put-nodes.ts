@@ -1,4 +1,4 @@
-/** Where do the messages of calls go? Into the DAG of their session, the same whatever order the calls were stored in. */
+/** Writes the messages of calls into the DAG of their session, which is the same in whatever order the calls are stored. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { CallNodes, CallRow, LinkedMessage, NodeRow } from '../../model/node.ts';
 import { noUsage } from '../../model/usage.ts';
@@ -6,18 +6,18 @@ import { hexArray, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from './call-owners.ts';
 
-/** A call with the turn it was read in and the session it counts for. */
+/** A call with its turn and the session that it counts for. */
 export type PlacedCall = { raw_turn_id: number; session_id: string; nodes: CallNodes };
 
 export type PlacedNode = NodeRow & { raw_turn_id: number; session_id: string };
 
 /**
- * Writes nodes and calls within a transaction that has locked the sessions' rows. A message that stands already is touched only
+ * Writes nodes and calls within a transaction that has locked the sessions' rows. A message that is stored already is changed only
  * by an earlier call, (requested_at, call_id), whose attributes it then takes over.
  */
 export async function writeNodes(tx: Sql, calls: readonly PlacedCall[]): Promise<void> {
   if (calls.length === 0) return;
-  const nodes = lowest(calls, await settled(tx, calls));
+  const nodes = lowest(calls, await lastStoredPositions(tx, calls));
   if (nodes.length > 0) await insertNodes(tx, nodes);
   await insertCalls(
     tx,
@@ -25,25 +25,25 @@ export async function writeNodes(tx: Sql, calls: readonly PlacedCall[]): Promise
   );
 }
 
-/** A spine this short is written as it is. */
-const SHORT = 12;
+/** A shorter spine is written whole. */
+const MIN_SPINE = 12;
 
 /**
- * For each call the place of a message that stands already, put there by this call or an earlier one; -1 for none that we know of.
- * All before it on the spine stand then too, since whoever holds a message holds its ancestors: an agent's thousandth call writes what
- * is new in it and not a thousand rows. Only a few places are asked for, from the end back, at growing distances.
+ * For each call the position of a message that is stored already, by this call or an earlier one; -1: none was found. All before it
+ * on the spine are stored then too, since a session that holds a message holds its ancestors: an agent's thousandth call writes what
+ * is new in it and not a thousand rows. Only a few positions are queried, from the end backwards, at growing distances.
  */
-async function settled(tx: Sql, calls: readonly PlacedCall[]): Promise<number[]> {
+async function lastStoredPositions(tx: Sql, calls: readonly PlacedCall[]): Promise<number[]> {
   const probes = calls.flatMap((call, index) => {
     const places = [...call.nodes.messages.keys()].filter((place) => call.nodes.messages[place]?.injected === '');
-    if (places.length < SHORT) return [];
+    if (places.length < MIN_SPINE) return [];
     return distances(places.length).map((back) => {
       const place = places[places.length - back] ?? 0;
       return { index, place, call, node_hash: call.nodes.messages[place]?.node_hash ?? '' };
     });
   });
-  const out = calls.map(() => -1);
-  if (probes.length === 0) return out;
+  const positions = calls.map(() => -1);
+  if (probes.length === 0) return positions;
   const found = await tx.rows<{ index: number; place: number }>(sql`
     select p.index, max(p.place) as place
       from unnest(${pgArray(probes.map((probe) => probe.index))}::integer[],
@@ -56,8 +56,8 @@ async function settled(tx: Sql, calls: readonly PlacedCall[]): Promise<number[]>
       join svc.nodes n on n.session_id = p.session_id and n.node_hash = p.node_hash
      where (n.requested_at, n.call_id collate "C") <= (p.requested_at, p.call_id collate "C") and not ${isTranscripts(sql`n`)}
      group by p.index`);
-  for (const { index, place } of found) out[index] = place;
-  return out;
+  for (const { index, place } of found) positions[index] = place;
+  return positions;
 }
 
 /** 1, 2, 3, 4, 6, 8, 12, 16, 24 … up to the length of the spine. */
@@ -70,21 +70,21 @@ function distances(length: number): number[] {
   return out;
 }
 
-/** The rows to write: of each message of a session those of the lowest call in the batch. */
-function lowest(calls: readonly PlacedCall[], settledAt: readonly number[]): PlacedNode[] {
+/** The rows to write: for each message of a session the row of the lowest (earliest) call in the batch. */
+function lowest(calls: readonly PlacedCall[], storedUpTo: readonly number[]): PlacedNode[] {
   const rows: NodesByPlace = new Map();
-  for (const [index, call] of calls.entries()) addNodes(rows, call, settledAt[index] ?? -1);
+  for (const [index, call] of calls.entries()) addNodes(rows, call, storedUpTo[index] ?? -1);
   return [...rows.values()];
 }
 
 /** By session and hash. */
 export type NodesByPlace = Map<string, PlacedNode>;
 
-/** Adds a call's nodes, but for those on its spine up to the place `settledAt`; of each message the lowest call's row stays. */
-export function addNodes(rows: NodesByPlace, call: PlacedCall, settledAt = -1): void {
+/** Adds a call's nodes, except those on its spine up to the position `storedUpTo`; for each message the lowest call's row stays. */
+export function addNodes(rows: NodesByPlace, call: PlacedCall, storedUpTo = -1): void {
   for (const [position, message] of [...call.nodes.messages, call.nodes.answer].entries()) {
-    // What is injected hangs beside the spine, so that nothing later vouches for it.
-    if (!message || (position <= settledAt && message.injected === '')) continue;
+    // An injected message is beside the spine, so a later stored message does not prove that it is stored.
+    if (!message || (position <= storedUpTo && message.injected === '')) continue;
     const key = `${call.session_id} ${message.node_hash}`;
     const known = rows.get(key);
     if (!known || isBefore(call.nodes, known)) rows.set(key, placedNode(call, message, position));
@@ -112,12 +112,12 @@ function placedNode(
 }
 
 /**
- * Of a call that a transcript tells. What a request over the wire holds is its own, whichever came first, so that transcripts can come
- * and go; but an answer that the wire only repeats stays with the call that a transcript says was billed for it.
+ * Whether a row is of a transcript's call. A message in a request over the wire belongs to the wire's call, whichever came first, so that
+ * transcripts can come and go; but an answer that the wire only repeats stays with the transcript's call that was billed for it.
  */
 const isTranscripts = (row: SQL): SQL => sql`starts_with(${row}.call_id, 'tx:')`;
 
-/** Usage columns in the order of `Usage`; the attributes that an earlier call takes over. */
+/** The attributes that an earlier call overwrites; usage columns in the order of `Usage`. */
 const ATTRIBUTES = sql.raw(
   [
     ...['raw_turn_id', 'call_id', 'slice_id', 'position', 'model', 'provider', 'agent_name', 'project', 'stop_reason'],

@@ -1,10 +1,10 @@
-/** Where do the pieces of bodies go? Each distinct one once, under its hash. */
+/** Stores slices: each distinct one once, under its hash. */
 import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { bytesArray, hexArray, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
-/** In the order of their ids, so that two writers who share slices never wait for each other in a circle. */
+/** In the order of their ids, so that two writers with common slices never deadlock. */
 export async function putSlices(tx: Sql, slices: readonly PackedSlice[]): Promise<void> {
   if (slices.length === 0) return;
   const rows = [...slices].sort((a, b) => (a.slice_id < b.slice_id ? -1 : 1));

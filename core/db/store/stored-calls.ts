@@ -1,9 +1,9 @@
-/** Which of these calls are in the log? A call comes twice when the answer to its sender was lost. */
+/** Finds calls that are in the log already. A call comes twice when the response to its sender was lost. */
 import { sql } from 'drizzle-orm';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
-/** Where a call stands: its raw turn, and the session that counts for it. */
+/** A stored call: its raw turn, and the session that it counts for. */
 export type StoredCall = {
   call_id: string;
   raw_turn_id: number;
@@ -12,7 +12,7 @@ export type StoredCall = {
   harness_session_id: string;
 };
 
-/** By the id that the proxy gave them or, for ingested ones, their sender. */
+/** By the id that the proxy assigned or, for ingested ones, their sender. */
 export const storedCalls = (db: Sql, { call_ids }: { call_ids: string[] }): Promise<StoredCall[]> =>
   db.rows<StoredCall>(sql`
     with wanted as (

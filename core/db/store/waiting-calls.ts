@@ -1,9 +1,9 @@
-/** Which calls go on from an answer that came to us after them? Two proxies, or a gateway that sends in parallel, keep no order. */
+/** Calls that continue a response which is stored after them: two proxies, or a gateway that sends in parallel, keep no order. */
 import { sql } from 'drizzle-orm';
 import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
-/** `previous_response_id` is the answer that it waits for; `client_key` in hex; `named`: the caller said which session it belongs to. */
+/** `previous_response_id` is the response that it waits for; `client_key` in hex; `named`: the caller named the session. */
 export type WaitingCall = {
   previous_response_id: string;
   requested_at: string;
@@ -14,7 +14,7 @@ export type WaitingCall = {
   named: boolean;
 };
 
-/** The oldest first, each with the session that counts for it. */
+/** The oldest first, each with the session that it counts for. */
 export const waitingCalls = (db: Sql, { response_ids }: { response_ids: string[] }): Promise<WaitingCall[]> =>
   db.rows<WaitingCall>(sql`
     select c.previous_response_id, ${instant(sql`t.requested_at`)} as requested_at, encode(s.client_key, 'hex') as client_key, s.session_id, s.harness_id, s.harness_session_id,

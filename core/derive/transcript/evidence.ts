@@ -1,4 +1,4 @@
-/** What do a session's transcripts tell of its threads? Which tool call each came from, its first words, the session's title. (Reference section 4.7.) */
+/** The evidence of a session's transcripts: which tool call started each thread, its first words, the session's title. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SpawnRecord, TranscriptReading } from '../../harness/harness.ts';
 import { type Anchor, noEvidence, type TranscriptEvidence } from '../evidence.ts';
@@ -7,7 +7,7 @@ import { cutBytes } from '../prompt.ts';
 import { shortText } from '../spawns.ts';
 import { storable } from '../storable.ts';
 
-/** A file that counts: of the main thread, or of how an agent came to be. What the upload says of it goes before what it says itself. */
+/** A file that counts: of the main thread, or evidence of how an agent was started. The upload's fields take precedence over the file's. */
 export type ThreadFile = {
   reading: TranscriptReading;
   thread_id: string; // '' of the main file
@@ -18,23 +18,23 @@ export type ThreadFile = {
 
 /** The main file comes first, then those of the agents, each thread's once. */
 export function evidenceIn(files: readonly ThreadFile[]): TranscriptEvidence {
-  const told = new Map<string, SpawnRecord>();
-  const tell = (thread_id: string, spawn: SpawnRecord) => {
-    if (thread_id !== '') told.set(thread_id, filled(told.get(thread_id) ?? nothing, spawn));
+  const spawns = new Map<string, SpawnRecord>();
+  const add = (thread_id: string, spawn: SpawnRecord) => {
+    if (thread_id !== '') spawns.set(thread_id, filled(spawns.get(thread_id) ?? noSpawn, spawn));
   };
-  for (const file of files) tell(file.thread_id, ownWords(file));
-  for (const { reading } of files) for (const { thread_id, ...spawn } of reading.spawned) tell(thread_id, spawn);
+  for (const file of files) add(file.thread_id, ownSpawn(file));
+  for (const { reading } of files) for (const { thread_id, ...spawn } of reading.spawned) add(thread_id, spawn);
   return {
-    anchors: new Map([...told].map(([thread_id, spawn]) => [thread_id, anchorOf(thread_id, spawn)])),
-    prompts: promptsIn(told),
+    anchors: new Map([...spawns].map(([thread_id, spawn]) => [thread_id, anchorOf(thread_id, spawn)])),
+    prompts: promptsIn(spawns),
     title: titleIn(files),
-    ...placeIn(files),
+    ...surroundingsIn(files),
   };
 }
 
-const nothing: SpawnRecord = { tool_use_id: '', path: '', label: '', description: '', prompt: '' };
+const noSpawn: SpawnRecord = { tool_use_id: '', path: '', label: '', description: '', prompt: '' };
 
-/** The first word holds; what it leaves open another may tell. */
+/** The earlier record takes precedence; the later one fills in what it lacks. */
 const filled = (before: SpawnRecord, later: SpawnRecord): SpawnRecord => ({
   tool_use_id: before.tool_use_id || later.tool_use_id,
   path: before.path || later.path,
@@ -43,9 +43,9 @@ const filled = (before: SpawnRecord, later: SpawnRecord): SpawnRecord => ({
   prompt: before.prompt || later.prompt,
 });
 
-/** A harness's own name for the thread goes before what kind of agent the upload calls it. */
-function ownWords({ reading, agent_type, description, tool_use_id }: ThreadFile): SpawnRecord {
-  const own = reading.spawn ?? nothing;
+/** A harness's own name for the thread takes precedence over the upload's agent type. */
+function ownSpawn({ reading, agent_type, description, tool_use_id }: ThreadFile): SpawnRecord {
+  const own = reading.spawn ?? noSpawn;
   return { ...own, tool_use_id: tool_use_id || own.tool_use_id, label: own.label || agent_type, description };
 }
 
@@ -55,10 +55,10 @@ const anchorOf = (thread_id: string, { tool_use_id, path, label, description }: 
   description: shortText(description || path),
 });
 
-/** Words that more than one thread was given tell nothing. */
-function promptsIn(told: ReadonlyMap<string, SpawnRecord>): Map<string, string> {
+/** First words that more than one thread has identify none of them, and are left out. */
+function promptsIn(spawns: ReadonlyMap<string, SpawnRecord>): Map<string, string> {
   const threads = new Map<string, string | null>();
-  for (const [thread_id, { prompt }] of told) {
+  for (const [thread_id, { prompt }] of spawns) {
     const words = firstWords(prompt);
     if (words !== '') threads.set(words, threads.has(words) ? null : thread_id);
   }
@@ -67,22 +67,24 @@ function promptsIn(told: ReadonlyMap<string, SpawnRecord>): Map<string, string> 
 
 const TITLE_BYTES = 255;
 
-/** Of the main file: an agent's is its own. */
+/** The title of the main file; an agent's title is not the session's. */
 function titleIn(files: readonly ThreadFile[]): string | null {
   const title = files.find(({ thread_id }) => thread_id === '')?.reading.title?.text ?? '';
   return cutBytes(storable(title), TITLE_BYTES) || null;
 }
 
 /** Where the main thread works, and under which version of its harness. */
-function placeIn(files: readonly ThreadFile[]): Pick<TranscriptEvidence, 'cwd' | 'git_branch' | 'harness_version'> {
-  const told = files.find(({ thread_id }) => thread_id === '')?.reading;
-  const short = (words = '') => storable(words.slice(0, LONGEST_PLACE)) || null;
-  return { cwd: short(told?.cwd), git_branch: short(told?.git_branch), harness_version: short(told?.harness_version) };
+function surroundingsIn(
+  files: readonly ThreadFile[],
+): Pick<TranscriptEvidence, 'cwd' | 'git_branch' | 'harness_version'> {
+  const main = files.find(({ thread_id }) => thread_id === '')?.reading;
+  const short = (words = '') => storable(words.slice(0, LONGEST_SURROUNDING)) || null;
+  return { cwd: short(main?.cwd), git_branch: short(main?.git_branch), harness_version: short(main?.harness_version) };
 }
 
-const LONGEST_PLACE = 4096;
+const LONGEST_SURROUNDING = 4096;
 
-/** How it is kept: as plain JSON. */
+/** The evidence as it is stored: plain JSON. */
 export type EvidenceText = Omit<TranscriptEvidence, 'anchors' | 'prompts'> & {
   anchors: Anchor[];
   prompts: [words: string, thread_id: string][];
@@ -95,13 +97,13 @@ export const evidenceText = ({ anchors, prompts, ...session }: TranscriptEvidenc
 });
 
 export const evidenceFrom = ({ anchors, prompts, ...session }: EvidenceText): TranscriptEvidence => ({
-  ...noEvidence, // older builds kept less
+  ...noEvidence, // older builds stored less
   ...session,
   anchors: new Map(anchors.map((anchor) => [anchor.thread_id, anchor])),
   prompts: new Map(prompts),
 });
 
-/** Whether one tells otherwise than another what a session is called and where it works. */
+/** Whether two evidences differ in what a session is called or where it works. */
 export const differsOnSession = (
   { anchors: _a, prompts: _p, ...one }: TranscriptEvidence,
   other: TranscriptEvidence,
@@ -110,13 +112,13 @@ export const differsOnSession = (
   return !isDeepStrictEqual(one, before);
 };
 
-/** The threads of which one evidence tells otherwise than another. */
+/** The threads whose anchors differ between two evidences. */
 export const changedThreads = (one: TranscriptEvidence, other: TranscriptEvidence): string[] =>
   [...new Set([...one.anchors.keys(), ...other.anchors.keys()])].filter(
     (thread_id) => !isDeepStrictEqual(one.anchors.get(thread_id), other.anchors.get(thread_id)),
   );
 
-/** The threads whose first words one knows and the other does not. */
+/** The threads whose first words differ between two evidences. */
 export const changedPrompts = (one: TranscriptEvidence, other: TranscriptEvidence): string[] =>
   [...new Set([...one.prompts.keys(), ...other.prompts.keys()])].flatMap((words) => {
     const [before, after] = [one.prompts.get(words), other.prompts.get(words)];

@@ -1,4 +1,4 @@
-/** Which calls does a session's transcript tell of? In the words of a capture, so that the fold need not know where they come from. */
+/** The calls of a session's transcripts, in the form of captured ones, so that the fold need not know where they come from. */
 import { createHash } from 'node:crypto';
 import type { TranscriptCall, TranscriptReading } from '../../harness/harness.ts';
 import { injectedKind } from '../../harness/harnesses.ts';
@@ -22,34 +22,34 @@ import type { CallTurn, FreshMessage } from '../turn.ts';
 export type TranscriptSource = {
   reading: TranscriptReading;
   thread_id: string; // '' of the main file
-  raw_turn_id: number; // of the first version of the file, so that growth moves nothing
+  raw_turn_id: number; // of the first version of the file, so that growth changes nothing
   identity: Identity; // of the session that it is uploaded for
 };
 
-/** That a session holds a call: by which name, and how good its claim is to have made it. */
+/** A session's claim to a call that its transcript holds: the call's key, and how good the claim is. */
 export type CallClaim = {
   call_key: string; // derive/call-key.ts
   call_id: string;
   is_own: boolean; // the file says that its session made the call
-  file_ended_at: string; // its latest record: a copy of the file goes on for longer
+  file_ended_at: string; // its latest record: a copy of the file has later ones
 };
 
 /** A call with the nodes that no call before it holds. */
 export type TranscriptTurn = { turn: CallTurn; nodes: NodeRow[]; claim: CallClaim };
 
-/** `elsewhere`: nodes of a call that counts in another session, where they stand. */
+/** `elsewhere`: nodes of a call that counts elsewhere, where they are stored. */
 export type CountedTurn = TranscriptTurn & { elsewhere: NodeRow[] };
 
-/** By its key: the session in which a call counts, where that is not as a transcript of this session holds it. */
+/** By call key: the session in which a call counts, where it does not count as a transcript of this session records it. */
 export type Inherited = ReadonlyMap<string, string>;
 
 /**
- * The calls as they count. Of those that count elsewhere no nodes are stored: they stand there. A call that two files of the session
- * hold counts where it comes first.
+ * The calls, each marked with where it counts. For those that count elsewhere no nodes are stored here. A call that two files of the
+ * session hold counts at its first occurrence.
  */
-export function countedOnce(session_id: string, told: readonly TranscriptTurn[], inherited: Inherited): CountedTurn[] {
+export function countedOnce(session_id: string, turns: readonly TranscriptTurn[], inherited: Inherited): CountedTurn[] {
   const seen = new Set<string>();
-  return told.map((call) => {
+  return turns.map((call) => {
     const { call_key } = call.claim;
     const from = inherited.get(call_key) ?? (seen.has(call_key) ? session_id : undefined);
     seen.add(call_key);
@@ -58,7 +58,7 @@ export function countedOnce(session_id: string, told: readonly TranscriptTurn[],
   });
 }
 
-/** The prefix tells a transcript's calls from those of the wire wherever only the id is known. */
+/** The prefix distinguishes a transcript's calls from those of the wire wherever only the id is known. */
 const PREFIX = 'tx:';
 
 /** The calls of all files in the order of the fold. The same files give the same calls, whatever has been uploaded before. */
@@ -67,15 +67,15 @@ export function transcriptTurns(
   sources: readonly TranscriptSource[],
   priceOf: PriceOf,
 ): TranscriptTurn[] {
-  const first = new Map<string, LinkedCall>(); // what branches share is told once
+  const first = new Map<string, LinkedCall>(); // a call that branches share occurs once
   for (const source of sources)
     for (const call of linkedCalls(session_id, source))
       if (!first.has(call.turn.call_id)) first.set(call.turn.call_id, call);
-  const told = [...first.values()];
-  told.sort((one, other) => compareKeys(keyOf(one.turn), keyOf(other.turn)));
+  const calls = [...first.values()];
+  calls.sort((one, other) => compareKeys(keyOf(one.turn), keyOf(other.turn)));
   const seen = new Set<string>();
   const unseen = (hash: string) => !seen.has(hash) && seen.add(hash) !== undefined;
-  return told.map(({ turn, added, answer, claim }) => {
+  return calls.map(({ turn, added, answer, claim }) => {
     const fresh = added.filter(({ message }) => unseen(message.node_hash));
     const nodes = fresh.map((one) => nodeOf(turn, one.message, one));
     if (answer && unseen(answer.message.node_hash)) nodes.push(answerNode(turn, answer, priceOf));
@@ -83,32 +83,32 @@ export function transcriptTurns(
   });
 }
 
-type Placed = {
+type HistoryNode = {
   message: FreshMessage;
   depth: number;
   position: number;
-  spine: Placed | null; // the last message up to here that is not injected, this one included
+  spine: HistoryNode | null; // the last message up to here that is not injected, this one included
 };
-type LinkedCall = { turn: CallTurn; added: Placed[]; answer: Placed | null; claim: CallClaim };
+type LinkedCall = { turn: CallTurn; added: HistoryNode[]; answer: HistoryNode | null; claim: CallClaim };
 
-/** Each call on the history that it goes on from. The history is never copied: a long file costs as much as it holds. */
+/** Each call linked to the history that it continues. The history is never copied, so that the cost is linear in the file. */
 function linkedCalls(
   session_id: string,
   { reading, thread_id, raw_turn_id, identity }: TranscriptSource,
 ): LinkedCall[] {
   const format = formatById(reading.format);
-  const history: Placed[] = [];
-  const put = (message: Message, injected: string): Placed => {
+  const history: HistoryNode[] = [];
+  const put = (message: Message, injected: string): HistoryNode => {
     const after = history.at(-1)?.spine ?? null;
     const canonical = canonicalContent(echoed(format, message));
     const parent = after && { hash: after.message.node_hash, depth: after.depth };
     const [node] = chain([{ canonical, injected }], parent ?? undefined) as [ChainNode];
     const { node_hash, parent_hash, depth } = node;
     const linked = { ...message, node_hash, parent_hash, injected };
-    const placed: Placed = { message: linked, depth, position: history.length, spine: after };
-    if (injected === '') placed.spine = placed;
-    history.push(placed);
-    return placed;
+    const entry: HistoryNode = { message: linked, depth, position: history.length, spine: after };
+    if (injected === '') entry.spine = entry;
+    history.push(entry);
+    return entry;
   };
   return reading.calls.map((call) => {
     history.length = Math.min(history.length, call.keeps);
@@ -137,14 +137,14 @@ function linkedCalls(
   });
 }
 
-type Told = Pick<
+type CallContext = Pick<
   CallTurn,
   'session_id' | 'thread_id' | 'raw_turn_id' | 'identity' | 'surroundings' | 'format' | 'provider'
 >;
 
-const turnOf = (call: TranscriptCall, told: Told): CallTurn => ({
-  ...told,
-  call_id: callId(told.identity, told.thread_id, call.local_id),
+const turnOf = (call: TranscriptCall, context: CallContext): CallTurn => ({
+  ...context,
+  call_id: callId(context.identity, context.thread_id, call.local_id),
   source: 'transcript',
   kind: 'main',
   judged: '',
@@ -165,17 +165,17 @@ const turnOf = (call: TranscriptCall, told: Told): CallTurn => ({
   reply: call.reply,
 });
 
-/** Told by what it is and not by where it lies, so that it stays the same when its file grows. An agent called main is none. */
+/** The id of a call: of its identity and not of its position, so that it stays the same when its file grows. An agent may be named main. */
 function callId({ harness_id, harness_session_id }: Identity, thread_id: string, local_id: string): string {
   const thread = thread_id === '' ? { main: true } : { main: false, agent_id: thread_id };
-  const told = { version: 1, harness_id, harness_session_id, ...thread, local_id };
-  return `${PREFIX}${createHash('sha256').update(JSON.stringify(told)).digest('hex').slice(0, 32)}`;
+  const identifiers = { version: 1, harness_id, harness_session_id, ...thread, local_id };
+  return `${PREFIX}${createHash('sha256').update(JSON.stringify(identifiers)).digest('hex').slice(0, 32)}`;
 }
 
 function nodeOf(
   turn: CallTurn,
   { node_hash, parent_hash, role, injected, content }: FreshMessage,
-  { depth, position }: Placed,
+  { depth, position }: HistoryNode,
 ): NodeRow {
   const { call_id, model, provider, identity, requested_at } = turn;
   return {
@@ -192,8 +192,8 @@ function nodeOf(
   };
 }
 
-/** What a call used stands with its answer. */
-function answerNode(turn: CallTurn, answer: Placed, priceOf: PriceOf): NodeRow {
+/** The node of an answer, which holds what the call used. */
+function answerNode(turn: CallTurn, answer: HistoryNode, priceOf: PriceOf): NodeRow {
   const { reply, provider, model, requested_at, last_byte_at } = turn;
   const usage = reply?.usage ?? null;
   const priced = reply && usage && priceOf(provider, model, requested_at, usage, termsOf(reply));
@@ -206,6 +206,6 @@ function answerNode(turn: CallTurn, answer: Placed, priceOf: PriceOf): NodeRow {
   };
 }
 
-/** What the fold is given of a call, in short: when it is the same, so are the call's rows. */
-export const turnDigest = ({ raw_turn_id: _, ...told }: CallTurn): string =>
-  createHash('sha256').update(JSON.stringify(told)).digest('hex');
+/** The digest of what the fold reads of a call: when it is the same, so are the call's rows. */
+export const turnDigest = ({ raw_turn_id: _, ...facts }: CallTurn): string =>
+  createHash('sha256').update(JSON.stringify(facts)).digest('hex');

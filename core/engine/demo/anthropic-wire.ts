@@ -1,4 +1,4 @@
-/** How do Anthropic Messages look on the wire? As Claude Code asks and Anthropic streams its answer. */
+/** Anthropic Messages as they look on the wire: requests as Claude Code sends them, answers as Anthropic streams them. */
 import { type Answered, type DemoLine, type DemoUsage, pieces, toolCallId, type Wire } from './script.ts';
 
 type Block = { type: string } & Record<string, unknown>;
@@ -15,13 +15,13 @@ export const anthropicWire: Wire = {
     thinking: { type: 'adaptive' },
     system: [{ type: 'text', text: script.system, cache_control: CACHED }],
     tools: script.tools.map(({ name, description, parameters }) => ({ name, description, input_schema: parameters })),
-    messages: cachedUpTo(history.flatMap((said) => messagesOf(script.slug, said))),
+    messages: cachedUpTo(history.flatMap((line) => messagesOf(script.slug, line))),
     metadata: { user_id: JSON.stringify({ session_id: `demo-${script.slug}` }) },
   }),
-  answer(said, { slug, model, n, spent }) {
-    const blocks = blocksOf(slug, said);
+  answer(answer, { slug, model, n, spent }) {
+    const blocks = blocksOf(slug, answer);
     const message = { id: `msg_demo_${slug}_${n}`, type: 'message', role: 'assistant', model };
-    const stop_reason = said.uses.length > 0 ? 'tool_use' : 'end_turn';
+    const stop_reason = answer.uses.length > 0 ? 'tool_use' : 'end_turn';
     return [
       {
         type: 'message_start',
@@ -44,7 +44,7 @@ export const anthropicWire: Wire = {
 
 const CACHED = { type: 'ephemeral' };
 
-/** The mark that says how far the provider may cache stands on the last block, and moves with each call. */
+/** The mark that says how far the provider may cache is on the last block, and moves with each call. */
 function cachedUpTo(messages: Message[]): Message[] {
   return messages.map((message, i) => {
     if (i < messages.length - 1) return message;
@@ -55,16 +55,16 @@ function cachedUpTo(messages: Message[]): Message[] {
   });
 }
 
-function messagesOf(slug: string, said: DemoLine): Message[] {
-  if (said.kind === 'asks') return [{ role: 'user', content: [{ type: 'text', text: said.text }] }];
-  const results = said.uses.map(({ result, failed }, i) => ({
+function messagesOf(slug: string, line: DemoLine): Message[] {
+  if (line.kind === 'asks') return [{ role: 'user', content: [{ type: 'text', text: line.text }] }];
+  const results = line.uses.map(({ result, failed }, i) => ({
     type: 'tool_result',
-    tool_use_id: toolCallId('toolu', slug, said.n, i),
+    tool_use_id: toolCallId('toolu', slug, line.n, i),
     content: result,
     ...(failed && { is_error: true }),
   }));
   return [
-    { role: 'assistant', content: blocksOf(slug, said) },
+    { role: 'assistant', content: blocksOf(slug, line) },
     ...(results.length > 0 ? [{ role: 'user' as const, content: results }] : []),
   ];
 }

@@ -1,4 +1,4 @@
-/** How do OpenAI Chat Completions look on the wire? With the usage in a chunk of its own at the end of the stream. */
+/** OpenAI Chat Completions as they look on the wire, with the usage in a chunk of its own at the end of the stream. */
 import { type Answered, type DemoLine, type DemoUsage, pieces, toolCallId, type Wire } from './script.ts';
 
 export const chatWire: Wire = {
@@ -9,13 +9,13 @@ export const chatWire: Wire = {
     model: script.model,
     stream: true,
     stream_options: { include_usage: true },
-    messages: [{ role: 'system', content: script.system }, ...history.flatMap((said) => messagesOf(script.slug, said))],
+    messages: [{ role: 'system', content: script.system }, ...history.flatMap((line) => messagesOf(script.slug, line))],
     ...(script.tools.length > 0 && {
       tools: script.tools.map((declared) => ({ type: 'function', function: declared })),
       tool_choice: 'auto',
     }),
   }),
-  answer(said, { slug, model, n, at, spent }) {
+  answer(answer, { slug, model, n, at, spent }) {
     const head = {
       id: `chatcmpl-demo-${slug}-${n}`,
       object: 'chat.completion.chunk',
@@ -27,15 +27,15 @@ export const chatWire: Wire = {
       choices: [{ index: 0, delta, finish_reason }],
     });
     const chunks = [
-      chunk({ role: 'assistant', content: said.text ? '' : null }),
-      ...pieces(said.text).map((content) => chunk({ content })),
-      ...toolCalls(slug, said).flatMap((call, index) => [
+      chunk({ role: 'assistant', content: answer.text ? '' : null }),
+      ...pieces(answer.text).map((content) => chunk({ content })),
+      ...toolCalls(slug, answer).flatMap((call, index) => [
         chunk({ tool_calls: [{ index, ...call, function: { ...call.function, arguments: '' } }] }),
         ...pieces(call.function.arguments).map((piece) =>
           chunk({ tool_calls: [{ index, function: { arguments: piece } }] }),
         ),
       ]),
-      chunk({}, finishReason(said)),
+      chunk({}, finishReason(answer)),
       { ...head, choices: [], usage: chatUsage(spent) },
     ];
     return [...chunks.map((json) => JSON.stringify(json)), '[DONE]'].map((event) => `data: ${event}\n\n`).join('');
@@ -44,9 +44,9 @@ export const chatWire: Wire = {
 };
 
 /** The answer as a message, in a request that repeats it or in an answer that is no stream. */
-export function chatMessage(slug: string, said: Answered) {
-  const tool_calls = toolCalls(slug, said);
-  return { role: 'assistant', content: said.text || null, ...(tool_calls.length > 0 && { tool_calls }) };
+export function chatMessage(slug: string, answer: Answered) {
+  const tool_calls = toolCalls(slug, answer);
+  return { role: 'assistant', content: answer.text || null, ...(tool_calls.length > 0 && { tool_calls }) };
 }
 
 export const finishReason = ({ uses }: Answered) => (uses.length > 0 ? 'tool_calls' : 'stop');
@@ -59,13 +59,13 @@ export const chatUsage = ({ input, cached, output, reasoning }: DemoUsage) => ({
   completion_tokens_details: { reasoning_tokens: reasoning },
 });
 
-function messagesOf(slug: string, said: DemoLine): object[] {
-  if (said.kind === 'asks') return [{ role: 'user', content: said.text }];
+function messagesOf(slug: string, line: DemoLine): object[] {
+  if (line.kind === 'asks') return [{ role: 'user', content: line.text }];
   return [
-    chatMessage(slug, said),
-    ...said.uses.map(({ result }, i) => ({
+    chatMessage(slug, line),
+    ...line.uses.map(({ result }, i) => ({
       role: 'tool',
-      tool_call_id: toolCallId('call', slug, said.n, i),
+      tool_call_id: toolCallId('call', slug, line.n, i),
       content: result,
     })),
   ];

@@ -1,4 +1,4 @@
-/** How does Ollama's chat look on the wire? One JSON object per line; the last one counts the tokens. */
+/** Ollama's chat as it looks on the wire: one JSON object per line; the last one counts the tokens. */
 import { type Answers, type DemoLine, pieces, type Wire } from './script.ts';
 
 export const ollamaWire: Wire = {
@@ -12,9 +12,9 @@ export const ollamaWire: Wire = {
     messages: [{ role: 'system', content: script.system }, ...history.flatMap(messagesOf)],
     tools: script.tools.map((declared) => ({ type: 'function', function: declared })),
   }),
-  answer(said, { model, at, spent }) {
+  answer(answer, { model, at, spent }) {
     const head = { model, created_at: at.toISOString() };
-    const tool_calls = toolCalls(said);
+    const tool_calls = toolCalls(answer);
     const line = (message: object) => ({ ...head, message: { role: 'assistant', ...message }, done: false });
     const ns = (tokens: number, perSecond: number) => Math.round((tokens / perSecond) * 1e9);
     const counts = {
@@ -26,7 +26,7 @@ export const ollamaWire: Wire = {
     };
     const total_duration = counts.load_duration + counts.prompt_eval_duration + counts.eval_duration;
     return [
-      ...pieces(said.text).map((content) => line({ content })),
+      ...pieces(answer.text).map((content) => line({ content })),
       ...(tool_calls.length > 0 ? [line({ content: '', tool_calls })] : []),
       { ...line({ content: '' }), done: true, done_reason: 'stop', total_duration, ...counts },
     ]
@@ -36,12 +36,12 @@ export const ollamaWire: Wire = {
   refusal: ({ message }) => JSON.stringify({ error: message }),
 };
 
-function messagesOf(said: DemoLine): object[] {
-  if (said.kind === 'asks') return [{ role: 'user', content: said.text }];
-  const tool_calls = toolCalls(said);
+function messagesOf(line: DemoLine): object[] {
+  if (line.kind === 'asks') return [{ role: 'user', content: line.text }];
+  const tool_calls = toolCalls(line);
   return [
-    { role: 'assistant', content: said.text, ...(tool_calls.length > 0 && { tool_calls }) },
-    ...said.uses.map(({ tool, result }) => ({ role: 'tool', tool_name: tool, content: result })),
+    { role: 'assistant', content: line.text, ...(tool_calls.length > 0 && { tool_calls }) },
+    ...line.uses.map(({ tool, result }) => ({ role: 'tool', tool_name: tool, content: result })),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** How do OpenAI Responses look on the wire? As Codex asks, with its whole history in `input`, and OpenAI streams. */
+/** OpenAI Responses as they look on the wire: requests as Codex sends them, with its whole history in `input`, and OpenAI's streams. */
 import { type Answered, type DemoLine, pieces, toolCallId, type Wire } from './script.ts';
 
 type Item = { type: string; id: string } & Record<string, unknown>;
@@ -10,7 +10,7 @@ export const responsesWire: Wire = {
   request: (script, history) => ({
     model: script.model,
     instructions: script.system,
-    input: history.flatMap((said) => inputOf(script.slug, said)),
+    input: history.flatMap((line) => inputOf(script.slug, line)),
     tools: script.tools.map(({ name, description, parameters }) => ({
       type: 'function',
       name,
@@ -26,8 +26,8 @@ export const responsesWire: Wire = {
     include: ['reasoning.encrypted_content'],
     prompt_cache_key: `demo-${script.slug}`,
   }),
-  answer(said, { slug, model, n, at, spent }) {
-    const output = itemsOf(slug, said);
+  answer(answer, { slug, model, n, at, spent }) {
+    const output = itemsOf(slug, answer);
     const response = {
       id: `resp_demo_${slug}_${n}`,
       object: 'response',
@@ -53,14 +53,14 @@ export const responsesWire: Wire = {
   refusal: ({ type, message }) => JSON.stringify({ error: { message, type, param: null, code: null } }),
 };
 
-function inputOf(slug: string, said: DemoLine): object[] {
-  if (said.kind === 'asks')
-    return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: said.text }] }];
+function inputOf(slug: string, line: DemoLine): object[] {
+  if (line.kind === 'asks')
+    return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: line.text }] }];
   return [
-    ...itemsOf(slug, said),
-    ...said.uses.map(({ result }, i) => ({
+    ...itemsOf(slug, line),
+    ...line.uses.map(({ result }, i) => ({
       type: 'function_call_output',
-      call_id: toolCallId('call', slug, said.n, i),
+      call_id: toolCallId('call', slug, line.n, i),
       output: result,
     })),
   ];

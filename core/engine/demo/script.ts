@@ -1,9 +1,9 @@
-/** How is a session of the demo written down? As a script: what a person asks, what the model answers, what its tools give back. */
+/** The script of a demo session: what a person asks, what the model answers, what its tools return. */
 import type { ProviderId } from '../../model/provider.ts';
 
 export type DemoTool = { name: string; description: string; parameters: Record<string, unknown> };
 
-/** A tool at work. `seconds`: how long it took. */
+/** One use of a tool. `seconds`: how long it took. */
 export type ToolUse = {
   tool: string;
   input: Record<string, unknown>;
@@ -26,22 +26,22 @@ export type Script = {
   harness: { id: string; version: string; cwd: string } | null;
   model: string;
   system: string;
-  /** What the instructions and tools of a real client come to; those that stand here are abridged. */
+  /** Tokens of the instructions and tools of a real client; those in the script are abridged. */
   preamble_tokens: number;
   tools: readonly DemoTool[];
   steps: readonly (DemoPrompt | Answers | Refuses)[];
 };
 
-/** An answer with its number in the session, which its tool calls have in their ids. */
+/** An answer with its number in the session, which is part of the ids of its tool calls. */
 export type Answered = Answers & { n: number };
 
-/** What a request repeats. */
+/** A line of the history that a request repeats. */
 export type DemoLine = DemoPrompt | Answered;
 
 /** Tokens of one call. `input` holds `cached`, `output` holds `reasoning`. */
 export type DemoUsage = { input: number; cached: number; output: number; reasoning: number };
 
-/** One call: the `n`th of its session, asked `at`. */
+/** One call: the `n`th of its session, sent `at`. */
 export type DemoCall = { slug: string; model: string; n: number; at: Date; spent: DemoUsage };
 
 /** How a provider's requests and answers are written. Answers are streams. */
@@ -50,7 +50,7 @@ export type Wire = {
   path: string;
   contentType: string;
   request(script: Script, history: readonly DemoLine[]): Record<string, unknown>;
-  answer(said: Answered, call: DemoCall): string;
+  answer(answer: Answered, call: DemoCall): string;
   refusal(refused: Refuses, call: DemoCall): string;
 };
 
@@ -58,7 +58,7 @@ export const asks = (text: string, after = 45): DemoPrompt => ({ kind: 'asks', t
 
 export const answers = (text: string, thinking = ''): Answers => ({ kind: 'answers', thinking, text, uses: [] });
 
-/** The model says something, or nothing, and calls tools. */
+/** The model answers with text, or none, and calls tools. */
 export const calls = (text: string, ...uses: ToolUse[]): Answers => ({ kind: 'answers', thinking: '', text, uses });
 
 export const thinking = (words: string, answer: Answers): Answers => ({ ...answer, thinking: words });
@@ -84,5 +84,5 @@ export const failed = (used: ToolUse): ToolUse => ({ ...used, failed: true });
 export const toolCallId = (prefix: string, slug: string, n: number, i: number): string =>
   `${prefix}_demo_${slug.replaceAll('-', '_')}_${n}${'abcdefgh'[i] ?? i}`;
 
-/** A text as it streams. */
+/** A text in the chunks in which it streams. */
 export const pieces = (text: string): string[] => text.match(/[\s\S]{1,40}/g) ?? [];

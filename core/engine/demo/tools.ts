@@ -1,4 +1,4 @@
-/** Which tools do the demo's clients declare? The few that its sessions use, in the words of the client that has them. */
+/** The tools that the demo's clients declare: the few that its sessions use, in the words of the client that has them. */
 import { type DemoTool, type ToolUse, use } from './script.ts';
 
 const strings = (...names: string[]) => ({
@@ -33,7 +33,7 @@ export const codexTools: readonly DemoTool[] = [
   },
 ];
 
-/** Codex tells the exit code in the output. */
+/** Codex reports the exit code in the output. */
 export const exec = (cmd: string, output: string, { code = 0, seconds = 1.2 } = {}): ToolUse =>
   use(
     'exec_command',

@@ -1,4 +1,4 @@
-/** Which turns does the demo consist of? Its scripts as the bodies that a sender of captures would post, timed back from now. */
+/** The turns of the demo: its scripts as the bodies that a sender of captures would post, timed back from now. */
 import type { z } from '@hono/zod-openapi';
 import type { IngestTurn } from '../../model/ingest.ts';
 import { anthropicWire } from './anthropic-wire.ts';
@@ -36,8 +36,8 @@ const wires: Record<Script['wire'], Wire> = {
 };
 
 /**
- * Every turn of every session, each after the one that it goes on from. Ids are fixed and only times follow `now`, so turns that were
- * stored once are known again.
+ * Every turn of every session, each after the one that it continues. Ids are fixed and only times depend on `now`, so turns that were
+ * stored once are recognised.
  */
 export const demoTurns = (now: Date): DemoTurn[] => scripts.flatMap((script) => turnsOf(script, now));
 
@@ -45,7 +45,7 @@ function turnsOf(script: Script, now: Date): DemoTurn[] {
   const wire = wires[script.wire];
   const turns: DemoTurn[] = [];
   let history: DemoLine[] = [];
-  let cached = 0; // of the input, what the last call left with the provider
+  let cached = 0; // input tokens that the provider has cached since the last call
   let at = now.getTime() - script.minutes_ago * 60_000;
   for (const step of script.steps) {
     if (step.kind === 'asks') {
@@ -64,12 +64,12 @@ function turnsOf(script: Script, now: Date): DemoTurn[] {
       at += 2_400;
       continue;
     }
-    const said: Answered = { ...step, n: history.filter(({ kind }) => kind === 'answers').length + 1 };
+    const answer: Answered = { ...step, n: history.filter(({ kind }) => kind === 'answers').length + 1 };
     const seconds = secondsOf(script, spent);
-    turns.push(turnOf(script, call, wire, request, { status: 200, body: wire.answer(said, call), seconds }));
+    turns.push(turnOf(script, call, wire, request, { status: 200, body: wire.answer(answer, call), seconds }));
     at += Math.round((seconds + step.uses.reduce((sum, used) => sum + used.seconds, 0)) * 1000);
     cached = input;
-    history = [...history, said];
+    history = [...history, answer];
   }
   return turns;
 }
@@ -109,6 +109,6 @@ function turnOf(
   };
 }
 
-/** To the first token, and from there at the pace of a hosted model or of one on a desk. */
+/** The time to the first token, and from there at the speed of a hosted model or of a local one. */
 const secondsOf = ({ wire }: Script, { output }: DemoUsage): number =>
   Math.round((0.9 + output / (wire === 'ollama' ? 22 : 70)) * 1000) / 1000;

@@ -1,4 +1,4 @@
-/** Attacks on a running service, one after the other, beside calls that have to be kept: what its other callers notice of each. */
+/** Attacks on a running service, one after the other, beside calls that have to be stored: what other callers notice of each. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
@@ -15,9 +15,9 @@ import { type Observed, openProbe } from './probe.ts';
 export type AttackScale = {
   /** Of each attack. */
   eachMs: number;
-  /** Nobody waits longer for a hostile answer. */
+  /** The timeout for a hostile response. */
   requestMs: number;
-  /** Calls that pass meanwhile. */
+  /** Calls that pass beside the attack. */
   perSecond: number;
   /** Only those whose names have one of these in them; default: all. */
   only?: readonly string[];
@@ -26,7 +26,7 @@ export type AttackScale = {
 export type AttackFigures = Figures & { idleMib: number; worstStallMs: number; peakMib: number };
 
 const NAME = 'hostile';
-const SETTLE_MS = 1_000; // between two attacks, so that each is charged with its own
+const SETTLE_MS = 1_000; // between two attacks, so that the effects of one are not counted for the next
 
 /**
  * @param report what was observed of each attack, as soon as it is over
@@ -38,9 +38,9 @@ export async function attacksBesideLoad(
   report: (attack: string, observed: Observed) => void = () => {},
 ): Promise<AttackFigures> {
   const stand = await faultStand(options);
-  const wanted = (name: string) => only.some((word) => name.includes(word));
-  const fromCassette = Object.entries(FROM_A_CASSETTE).filter(([name]) => wanted(name));
-  const fromClient = Object.entries(FROM_A_CLIENT).filter(([name]) => wanted(name));
+  const isSelected = (name: string) => only.some((word) => name.includes(word));
+  const fromCassette = Object.entries(FROM_A_CASSETTE).filter(([name]) => isSelected(name));
+  const fromClient = Object.entries(FROM_A_CLIENT).filter(([name]) => isSelected(name));
   let service: Service | null = null;
   let load: Load | null = null;
   try {
@@ -114,5 +114,5 @@ async function provoke({ api }: Service, index: number, requestMs: number): Prom
   try {
     const response = await fetch(`${api}/v1/cassettes/${NAME}/${index}`, { signal: AbortSignal.timeout(requestMs) });
     for await (const _ of response.body ?? []) await pause(50); // a slow reader
-  } catch {} // whatever it is answered, and however that ends
+  } catch {} // any response, and any end of it, is fine
 }

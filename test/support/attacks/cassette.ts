@@ -1,4 +1,4 @@
-/** What a hostile cassette does over and over, by name: the first lines of its `fetch` when it is asked for `/again`. */
+/** What a hostile cassette does over and over, by name: the first lines of its `fetch` when `/again` is requested. */
 export const FROM_A_CASSETTE: Record<string, string> = {
   'a parameter of 6 MB named 170 times, eight at once': `
     const text = 'select length(' + Array(170).fill('$1::text').join(' || ') + ')';
@@ -35,6 +35,6 @@ export const FROM_A_CASSETTE: Record<string, string> = {
   'its own end': 'process.exit(3);',
 };
 
-/** Of which none stops the others. */
+/** Helpers of the attacks: `all` runs work `count` times, and a failure of one does not stop the others. */
 export const HELPERS = `
   const all = (count, work) => Promise.allSettled(Array.from({ length: count }, (_, n) => work(n)));`;

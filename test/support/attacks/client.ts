@@ -1,4 +1,4 @@
-/** What a hostile client, or a provider that has gone wrong, sends over and over, by name. */
+/** What a hostile client, or a broken provider, sends over and over, by name. */
 import { connect } from 'node:net';
 import { eventually, read, type Service } from '../serve.ts';
 

@@ -6,7 +6,7 @@ import type { Service } from '../serve.ts';
 export type Observed = { stallMs: number; failures: number; peakMib: number };
 
 export type Probe = {
-  /** Since the last time. */
+  /** Since the last call. */
   take(): Promise<Observed>;
   stop(): Promise<void>;
 };
@@ -15,7 +15,7 @@ const EVERY_MS = 10;
 const SAMPLE_MS = 50;
 const KIB_PER_MIB = 1024;
 
-/** @param url answered at once by the event loop that is watched */
+/** @param url a path that the watched event loop answers at once */
 export function openProbe({ pid }: Service, url: string): Probe {
   const thread = new Worker(new URL('./stall-probe.mjs', import.meta.url), {
     workerData: { url, everyMs: EVERY_MS },
@@ -43,7 +43,7 @@ export function openProbe({ pid }: Service, url: string): Probe {
   };
 }
 
-/** 0: it has ended. */
+/** The resident memory of a process; 0: it has ended. */
 export function residentMib(pid: number): number {
   try {
     const [, kib = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

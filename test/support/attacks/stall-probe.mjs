@@ -1,4 +1,4 @@
-/** Small requests at a steady pace, from a thread that nothing else can hold up: the longest wait for an answer so far. */
+/** Small requests at a steady rate, from a thread that nothing else can hold up: the longest wait for a response so far. */
 import { Agent, get } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
 

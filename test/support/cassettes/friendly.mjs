@@ -3,7 +3,7 @@
 const text = new TextEncoder();
 const line = (n) => text.encode(`${JSON.stringify({ n, pad: 'x'.repeat(1_000) })}\n`);
 
-/** `lines` lines of about 1 kB, made only as they are read. `x-made` of /made tells how many were. */
+/** `lines` lines of about 1 kB, made only as they are read. `x-made` of /made is how many were made. */
 let made = 0;
 let cancelled = 0;
 let aborted = 0;

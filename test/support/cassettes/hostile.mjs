@@ -132,7 +132,7 @@ export default {
   manifest: {
     kind: 'svc.cassette/v1',
     cassette: { name: 'hostile', version: '1.0.0' },
-    bindings: { network: true }, // given where a test grants it
+    bindings: { network: true }, // a test may grant it
   },
   fetch(request, env) {
     const { pathname, searchParams } = new URL(request.url);

@@ -1,4 +1,4 @@
-/** The disk is full, journal and embedded database with it: do calls pass, is what is not kept counted, and does all go on when there is room? */
+/** A full disk, with journal and embedded database on it: calls pass, what is not stored is counted, and all goes on when there is room. */
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { eventually, type Service } from '../serve.ts';
@@ -13,7 +13,7 @@ const SAMPLES = 40;
 
 export type DiskFigures = Figures & { refused: number };
 
-/** To be run in mounts of its own. @param perSecond calls of a stream each, besides clients with large bodies before and after */
+/** Must run in mounts of its own. @param perSecond calls of a stream each, besides clients with large bodies before and after */
 export async function diskFull(
   options: StandOptions,
   { diskBytes, times, fullMs, perSecond }: { diskBytes: number; times: number; fullMs: number; perSecond: number },
@@ -47,9 +47,9 @@ export async function diskFull(
       calls.push(...load.calls);
       await eventually('calls to be kept again', async () => {
         const before = await refusals(running);
-        const asked = newCall(`is there room ${calls.length}`, 'small', 3 * time + 2);
-        calls.push(asked);
-        await askProxy(running, asked);
+        const probe = newCall(`is there room ${calls.length}`, 'small', 3 * time + 2);
+        calls.push(probe);
+        await askProxy(running, probe);
         return (await refusals(running)) === before;
       });
       calls.push(...(await busyMoment(service, 3 * time + 2)), await settled(service, 1_001 + 2 * time));
@@ -84,7 +84,7 @@ async function busyMoment(service: Service, run: number): Promise<Call[]> {
   return load.calls;
 }
 
-/** What clients heard through the proxy is what the provider says to them directly. */
+/** Checks that clients received through the proxy what the provider sends them directly. */
 async function sameAsDirect(calls: readonly Call[], provider: string): Promise<void> {
   const step = Math.ceil(calls.length / SAMPLES);
   for (const call of calls.filter((_, n) => n % step === 0)) {

@@ -9,11 +9,11 @@ import { type Call, startClients } from './load.ts';
 import { assertLedger, pause } from './outage.ts';
 import { faultStand, type StandOptions } from './stand.ts';
 
-const BOOKS_BYTES = 1_048_576; // what is said of calls that are not kept may go beyond the cap
+const BOOKS_BYTES = 1_048_576; // the records of calls that are not stored may go beyond the cap
 
 export type FullFigures = Figures & { refused: number };
 
-/** @param times that it fills up and is emptied again */
+/** @param times how often it fills up and is emptied again */
 export async function journalFull(
   { cluster, ...options }: StandOptions,
   { maxBytes, times, fullMs }: { maxBytes: number; times: number; fullMs: number },
@@ -37,9 +37,9 @@ export async function journalFull(
       await relay.mend();
       refused = await refusals(service);
       calls.push(...load.calls);
-      // by its own account, which is a moment behind the files: a call in between is refused, and waited for in vain
+      // by the journal's own count, which lags behind the files: a call in between would be refused, and the wait for it would fail
       await eventually('the journal to be empty enough', async () => (await heldBytes(running)) < maxBytes / 2);
-      calls.push(await settled(service, 1_000 + time)); // which is kept, so that capture goes on
+      calls.push(await settled(service, 1_000 + time)); // this call is stored, so capture goes on
       assert.is(await refusals(service), refused, 'nothing is refused any more');
     }
     assert.is(calls.filter(({ endedAt }) => endedAt === null).length, 0, 'no client noticed');
@@ -66,13 +66,13 @@ export async function refusals({ api }: Service): Promise<number> {
   return found.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** What the journal takes on disk, as the proxy knows it. */
+/** The size of the journal on disk, by the proxy's own count. */
 export async function heldBytes({ api }: Service): Promise<number> {
   const text = await (await fetch(`${api}/metrics`)).text();
   return Number(/^svc_journal_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
-/** Of all runs' segments. */
+/** The bytes of the segments of all runs. */
 export const journalBytes = (folder: string): number =>
   readdirSync(join(folder, '.svc', 'journal'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.seg'))

@@ -1,9 +1,9 @@
-/** Is what the service keeps what its clients saw? Every turn that it stores beside the call it is of, and the ledger beside them all. */
+/** Compares what the service stores with what its clients saw: every stored turn with its call, and the ledger with them all. */
 import * as assert from 'uvu/assert';
 import { eventually, read, type Service } from '../serve.ts';
 import { answerOf, askProxy, type Call, nameIn, newCall } from './load.ts';
 
-const WRITTEN_MS = 50; // what left that much before a kill is kept whole
+const WRITTEN_MS = 50; // what was sent that long before a kill is stored whole
 const SETTLED_MS = 300_000;
 
 type Side = { encoding: string; body: string };
@@ -12,7 +12,7 @@ export type Turn = { outcome: string; ending: string; payload: { request: Side; 
 
 export type Ledger = { requests: number; outcomes: Record<string, number> };
 
-/** `counted` are those that left no turn, and have to be in the ledger in another way. */
+/** `counted` are the calls without a stored turn, which have to be in the ledger with another outcome. */
 export type Figures = { calls: number; captured: number; partial: number; counted: number };
 
 export const ledger = ({ api }: Service): Promise<Ledger> => read<Ledger>(`${api}/v1/coverage`);
@@ -20,7 +20,7 @@ export const ledger = ({ api }: Service): Promise<Ledger> => read<Ledger>(`${api
 export const bytesOf = ({ encoding, body }: Side): Buffer =>
   Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8');
 
-/** Waits until all that the journals held by now is stored: a last call is, and they are taken in in their order. */
+/** Waits until everything in the journals is stored. It makes a last call and waits for that, since intake is in order. */
 export async function settled(service: Service, run: number): Promise<Call> {
   const last = newCall(`last of run ${run}`, 'small', run);
   await askProxy(service, last);
@@ -41,7 +41,7 @@ export async function settled(service: Service, run: number): Promise<Call> {
   return last;
 }
 
-/** All turns there are, by the names of their calls; '' where so little of the request is kept that it cannot be told. */
+/** All stored turns, by the names of their calls; '' where too little of the request is stored to have the name. */
 export async function storedTurns(service: Service): Promise<Map<string, Turn[]>> {
   const byName = new Map<string, Turn[]>();
   for (const { id } of await sessionsOf(service))
@@ -52,7 +52,7 @@ export async function storedTurns(service: Service): Promise<Map<string, Turn[]>
   return byName;
 }
 
-/** @param killedAt of the run in which the call was made; infinity when that was never killed @throws what is broken, by the call's name */
+/** @param killedAt of the run in which the call was made; infinity when it was never killed @throws what is wrong, with the name of the call */
 export function compare(
   calls: readonly Call[],
   stored: ReadonlyMap<string, readonly Turn[]>,
@@ -73,14 +73,14 @@ export function compare(
       continue;
     }
     const { request, response } = turn.payload;
-    const heard = answerOf(call);
-    const kept = response ? bytesOf(response) : Buffer.alloc(0);
+    const received = answerOf(call);
+    const storedBody = response ? bytesOf(response) : Buffer.alloc(0);
     if (turn.outcome === 'captured') {
       figures.captured++;
       assert.ok(bytesOf(request).equals(Buffer.from(call.sent)), `the request of "${call.name}" is as it was sent`);
-      // a client that saw the end of the service saw a beginning of what is kept whole
-      const seen = call.endedAt === null ? kept.subarray(0, heard.length) : kept;
-      assert.ok(seen.equals(heard), `the answer to "${call.name}" is as it was heard`);
+      // a client that was cut off by a kill has received a beginning of what is stored whole
+      const seen = call.endedAt === null ? storedBody.subarray(0, received.length) : storedBody;
+      assert.ok(seen.equals(received), `the answer to "${call.name}" is as it was heard`);
     } else {
       figures.partial++;
       assert.is(turn.outcome, 'partial', call.name);
@@ -88,9 +88,9 @@ export function compare(
         endedBefore !== null && endedBefore > WRITTEN_MS && endedBefore < Number.POSITIVE_INFINITY,
         `"${call.name}" ended ${endedBefore} ms before the kill and is not whole`,
       );
-      const both = Math.min(kept.length, heard.length);
+      const both = Math.min(storedBody.length, received.length);
       assert.ok(
-        kept.subarray(0, both).equals(heard.subarray(0, both)),
+        storedBody.subarray(0, both).equals(received.subarray(0, both)),
         `what is kept of "${call.name}" is a beginning`,
       );
     }

@@ -1,4 +1,4 @@
-/** kill -9 at random moments under load: is what left in time stored whole and once, and everything else partial or counted? */
+/** kill -9 at random moments under load: what was written in time is stored whole and once, everything else is partial or counted. */
 import { randomInt } from 'node:crypto';
 import * as assert from 'uvu/assert';
 import type { Service } from '../serve.ts';
@@ -7,11 +7,11 @@ import { type Call, type Kind, startClients } from './load.ts';
 import { faultStand, type StandOptions } from './stand.ts';
 
 const CLIENTS: readonly Kind[] = ['stream', 'stream', 'small', 'small', 'large', 'socket'];
-const WRITTEN_MS = 50; // what was known that much before a kill is in the ledger
+const WRITTEN_MS = 50; // what happened that long before a kill is in the ledger
 
 export type KillFigures = Figures & { kills: number; untraced: number };
 
-/** @param aliveMs how long each run lives, from when it listens: at least, and less than */
+/** @param aliveMs the minimum and the limit of the time that each run lives, from when it listens */
 export async function killsUnderLoad(
   options: StandOptions,
   { kills, aliveMs }: { kills: number; aliveMs: readonly [number, number] },
@@ -47,15 +47,15 @@ export async function killsUnderLoad(
     const counted = captured + partial + crashed;
     const untraced = calls.length - counted;
     const arrivals = stand.arrivals();
-    // What came in at the very moment of a kill may have left no trace; what was upstream by then has.
+    // A call that came in at the very moment of a kill may have left no trace; one that had reached the upstream has left one.
     const early = missing
       .map((call) => ({ call, ms: killOf(call) - (arrivals.get(call.name) ?? Number.POSITIVE_INFINITY) }))
       .filter(({ ms }) => ms > WRITTEN_MS);
-    const told = early.map(({ call, ms }) => `"${call.name}" (${call.kind}) ${ms} ms`).join(', ');
+    const descriptions = early.map(({ call, ms }) => `"${call.name}" (${call.kind}) ${ms} ms`).join(', ');
     assert.ok(untraced >= 0, `${counted} calls are counted, ${calls.length} were made`);
     assert.ok(
       untraced <= missing.length - early.length,
-      `${untraced} of ${missing.length} calls left no trace, and these had come upstream so long before the kill: ${told}`,
+      `${untraced} of ${missing.length} calls left no trace, and these had come upstream so long before the kill: ${descriptions}`,
     );
     return { ...figures, counted: crashed, kills, untraced };
   } finally {

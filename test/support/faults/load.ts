@@ -1,4 +1,4 @@
-/** What do clients see while things go wrong? Calls of every kind that remember, to the byte, what they sent and what came back. */
+/** Clients for fault tests: calls of every kind that record, to the byte, what they sent and what came back. */
 import { Agent, request } from 'node:http';
 import { type SocketClient, socketClient } from '../responses-socket.ts';
 import type { Service } from '../serve.ts';
@@ -8,17 +8,17 @@ export type Kind = 'small' | 'stream' | 'large' | 'socket';
 
 /** A call as its client knows it. */
 export type Call = {
-  name: string; // stands at the beginning of its question, and nowhere else
+  name: string; // is at the beginning of its question, and nowhere else
   kind: Kind;
   run: number; // of the service, counted by the test
   sent: string;
-  heard: Buffer[]; // of the answer's body, so far
-  endedAt: number | null; // when its last byte had come; null: never
+  heard: Buffer[]; // chunks of the response body, so far
+  endedAt: number | null; // when its last byte came; null: it never did
 };
 
 export type Load = {
   calls: Call[];
-  sockets(): number; // asked for, each a request of its own in the ledger
+  sockets(): number; // opened; each upgrade is a request of its own in the ledger
   /** Resolves when no call is under way. */
   stop(): Promise<void>;
 };
@@ -43,10 +43,10 @@ export function newCall(name: string, kind: Kind, run: number, fillerBytes = 0):
   return { name, kind, run, sent: JSON.stringify(body), heard: [], endedAt: null };
 }
 
-/** The name of the call whose request this is, or begins like this; '': it does not come so far. */
+/** The name of the call with this request, which may be cut; '': the name is not in it. */
 export const nameIn = (body: string): string => /"(?:content|input)":"([^"|]+)\|/.exec(body)?.[1] ?? '';
 
-/** Asks over HTTP. @throws what the connection said when it broke */
+/** Makes the call over HTTP. @throws the error of the connection when it breaks */
 export const ask = (to: string, call: Call): Promise<void> =>
   new Promise((done, fail) => {
     const outgoing = request(
@@ -76,7 +76,7 @@ export const ask = (to: string, call: Call): Promise<void> =>
 
 export const askProxy = (service: Service, call: Call) => ask(`${service.proxy}/anthropic`, call);
 
-/** Clients of these kinds, each of which asks again as soon as it was answered, until the load is stopped or the service is gone. */
+/** Clients of these kinds. Each makes its next call when the last one has ended, until the load is stopped or the service is gone. */
 export function startClients(service: Service, kinds: readonly Kind[], run: number, fillerBytes = 0): Load {
   const calls: Call[] = [];
   let running = true;
@@ -92,7 +92,7 @@ export function startClients(service: Service, kinds: readonly Kind[], run: numb
   const overSocket = async (client: number) => {
     sockets++;
     const socket = await socketClient(`${service.proxy}/openai/v1/responses`);
-    for (let n = 0; running; n++) await askOn(socket, begin(client, 'socket', n));
+    for (let n = 0; running; n++) await sendOn(socket, begin(client, 'socket', n));
     socket.socket.close();
     await socket.closed;
   };
@@ -108,7 +108,7 @@ export function startClients(service: Service, kinds: readonly Kind[], run: numb
   };
 }
 
-/** So many a second, whether or not those before were answered. */
+/** Starts that many calls a second, whether or not earlier ones have ended. */
 export function startRate(service: Service, kind: Exclude<Kind, 'socket'>, perSecond: number, run: number): Load {
   const calls: Call[] = [];
   const underWay = new Set<Promise<void>>();
@@ -117,10 +117,10 @@ export function startRate(service: Service, kind: Exclude<Kind, 'socket'>, perSe
     while (calls.length < ((Date.now() - began) / 1000) * perSecond) {
       const call = newCall(`run ${run} question ${calls.length}`, kind, run);
       calls.push(call);
-      const asked = askProxy(service, call)
+      const request = askProxy(service, call)
         .catch(() => {}) // seen by its `endedAt`
-        .finally(() => underWay.delete(asked));
-      underWay.add(asked);
+        .finally(() => underWay.delete(request));
+      underWay.add(request);
     }
   }, 10);
   return {
@@ -133,17 +133,17 @@ export function startRate(service: Service, kind: Exclude<Kind, 'socket'>, perSe
   };
 }
 
-/** One response over the socket; its answer is a line for each event, as it is kept. @throws when the socket is closed before its end */
-function askOn(client: SocketClient, call: Call): Promise<void> {
+/** Makes a call over the socket and records a line for each event, as it is stored. @throws when the socket is closed before its end */
+function sendOn(client: SocketClient, call: Call): Promise<void> {
   return new Promise((done, fail) => {
-    const hear = (bytes: Buffer) => {
+    const onMessage = (bytes: Buffer) => {
       call.heard.push(Buffer.concat([bytes, Buffer.from('\n')]));
       if (!bytes.includes('"type":"response.completed"')) return;
       call.endedAt = Date.now();
-      client.socket.off('message', hear);
+      client.socket.off('message', onMessage);
       done();
     };
-    client.socket.on('message', hear);
+    client.socket.on('message', onMessage);
     void client.closed.then(() => fail(new Error('Cannot ask: the socket is closed')));
     client.socket.send(call.sent);
   });

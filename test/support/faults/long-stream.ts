@@ -1,4 +1,4 @@
-/** One call stays open beside heavy traffic: does the journal stay small, and is the call whole when it ends at last? */
+/** One call stays open beside heavy traffic: the journal stays small, and the call is whole when it ends at last. */
 import type { ServerResponse } from 'node:http';
 import * as assert from 'uvu/assert';
 import { namedEvents } from '../provider-streams.ts';
@@ -27,7 +27,7 @@ export async function openCallBesideTraffic(
   try {
     service = await stand.start();
     const long = newCall('the long one', 'stream', -1);
-    const asked = ask(`${service.proxy}/ollama`, long); // whose upstream is the slow one
+    const longCall = ask(`${service.proxy}/ollama`, long); // its upstream is the slow provider
     const calls: Call[] = [long];
     let mostBytes = 0;
     let passedBytes = 0;
@@ -46,7 +46,7 @@ export async function openCallBesideTraffic(
     }
     assert.ok(mostBytes < maxBytes);
     slow.end();
-    await asked;
+    await longCall;
     calls.push(await settled(service, 2_000_000));
     const { missing, ...figures } = compare(calls, await storedTurns(service));
     assert.is(missing.length, 0, 'the long one is stored too');
@@ -64,17 +64,17 @@ export async function openCallBesideTraffic(
 const bytesOf = (calls: readonly Call[]): number =>
   calls.reduce((sum, { sent, heard }) => sum + sent.length + heard.reduce((all, { length }) => all + length, 0), 0);
 
-/** Answers with a piece of a message every few milliseconds, until it is told to come to the end. */
+/** Sends a piece of a message every few milliseconds, until `end` is called. */
 async function slowProvider() {
   const message = { id: 'msg_long', type: 'message', role: 'assistant', model: 'm', content: [] };
   const usage = { input_tokens: 10, output_tokens: 1 };
-  const say = (outgoing: ServerResponse, ...events: { type: string }[]) => outgoing.write(namedEvents(events));
+  const send = (outgoing: ServerResponse, ...events: { type: string }[]) => outgoing.write(namedEvents(events));
   const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'and so on ' } };
   const open = new Map<ServerResponse, NodeJS.Timeout>();
   const end = () => {
     for (const [outgoing, timer] of open) {
       clearInterval(timer);
-      say(
+      send(
         outgoing,
         { type: 'content_block_stop', ...{ index: 0 } },
         { type: 'message_delta', ...{ delta: { stop_reason: 'end_turn' }, usage } },
@@ -88,11 +88,11 @@ async function slowProvider() {
     (_asked, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' });
       const block = { index: 0, content_block: { type: 'text', text: '' } };
-      say(outgoing, { type: 'message_start', ...{ message: { ...message, usage } } });
-      say(outgoing, { type: 'content_block_start', ...block });
+      send(outgoing, { type: 'message_start', ...{ message: { ...message, usage } } });
+      send(outgoing, { type: 'content_block_start', ...block });
       open.set(
         outgoing,
-        setInterval(() => say(outgoing, delta), BEAT_MS),
+        setInterval(() => send(outgoing, delta), BEAT_MS),
       );
     },
   ]);

@@ -1,4 +1,4 @@
-/** The database goes away for a while: does any client notice, is anything lost or doubled, and what does waiting cost in memory? */
+/** The database goes away for a while: no client notices, nothing is lost or doubled, and the memory that waiting takes is measured. */
 import { readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
 import { eventually, type Service } from '../serve.ts';
@@ -13,7 +13,7 @@ const SAMPLE_MS = 1_000;
 export type OutageFigures = Figures & { seconds: number; grownMib: number; drainedMs: number };
 export type OutageScale = { warmMs: number; awayMs: number; afterMs: number; perSecond: number };
 
-/** With a server only: the embedded database goes with its service. `whileAway` is asked in the middle of it. */
+/** With a server only: the embedded database ends with its service. `whileAway` is called in the middle of the outage. */
 export async function databaseAway(
   { cluster, ...options }: StandOptions,
   { warmMs, awayMs, afterMs, perSecond }: OutageScale,
@@ -31,12 +31,12 @@ export async function databaseAway(
     await relay.cut();
     let most = 0;
     const end = Date.now() + awayMs;
-    const asked = pause(awayMs / 2).then(() => service && whileAway(service));
+    const probe = pause(awayMs / 2).then(() => service && whileAway(service));
     while (Date.now() < end) {
       await pause(Math.min(SAMPLE_MS, end - Date.now()));
       most = Math.max(most, residentBytes(service));
     }
-    await asked;
+    await probe;
     await relay.mend();
     const mended = Date.now();
     await pause(afterMs);
@@ -58,7 +58,7 @@ export async function databaseAway(
   }
 }
 
-/** Waits until the ledger has as many requests, and says of them what is expected: nothing else, and nothing more. */
+/** Waits until the ledger has that many requests, and checks that it has exactly the expected outcomes. */
 export async function assertLedger(service: Service, expected: Record<string, number>): Promise<void> {
   const requests = Object.values(expected).reduce((sum, count) => sum + count, 0);
   const found = await eventually('every request to be booked', async () => {
@@ -70,7 +70,7 @@ export async function assertLedger(service: Service, expected: Record<string, nu
   assert.is(found.requests, requests);
 }
 
-/** What the process holds in memory. */
+/** The resident memory of the process. */
 export function residentBytes({ pid }: Service): number {
   const [, kib = ''] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Number(kib) * 1024;

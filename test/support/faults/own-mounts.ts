@@ -1,4 +1,4 @@
-/** How does a test get a disk that is really full? A small file system of its own, mounted where only this process and its children see it. */
+/** A disk that is really full: a small file system of its own, mounted where only this process and its children see it. */
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const BLOCK = Buffer.alloc(65_536);
  */
 export function inOwnMounts(): null | number | string {
   if (process.env[MARK]) return null;
-  const unshare = process.getuid?.() === 0 ? ['-m'] : ['-rm']; // who is not root is so in there
+  const unshare = process.getuid?.() === 0 ? ['-m'] : ['-rm']; // a user that is not root is root in there
   const tried = spawnSync(UNSHARE, [...unshare, 'mount', '-t', 'tmpfs', 'tmpfs', '/tmp'], { encoding: 'utf8' });
   if (tried.status !== 0) return `no file system can be mounted: ${tried.error?.message ?? tried.stderr.trim()}`;
   const again = [...unshare, process.execPath, ...process.execArgv, ...process.argv.slice(1)];
@@ -22,14 +22,14 @@ export function inOwnMounts(): null | number | string {
 }
 
 export type SmallDisk = {
-  /** Takes all the room that is left. */
+  /** Fills the disk. */
   fill(): void;
-  /** Gives it back. */
+  /** Frees the space again. */
   free(): void;
   unmount(): Promise<void>;
 };
 
-/** Mounts it on an empty folder. */
+/** Mounts a disk on an empty folder. */
 export function smallDisk(folder: string, bytes: number): SmallDisk {
   const ballast = join(folder, 'ballast');
   mounted(['mount', '-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]);

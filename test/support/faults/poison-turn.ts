@@ -1,4 +1,4 @@
-/** A turn that the database refuses, in the midst of others: they are stored, it is set aside with its bytes and counted. */
+/** A turn that the database refuses, among others: the others are stored, and it is set aside with its bytes and counted. */
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../../core/db/client/server.ts';
@@ -14,7 +14,7 @@ import { type FaultStand, faultStand, type StandOptions } from './stand.ts';
 
 const POISON_RUN = 666; // a session of its own, so that the refusal can name it
 
-/** Refuses turns as a database does whose rules a turn breaks: for what is in it, so that asking again does not help. */
+/** Makes the database refuse turns of one session by a trigger, with an error that a retry does not help. */
 const REFUSE = [
   `create function svc.refuse_poison() returns trigger language plpgsql as $body$
   begin
@@ -24,7 +24,7 @@ const REFUSE = [
     for each row when (new.harness_session_id like '% ${POISON_RUN}') execute function svc.refuse_poison()`,
 ];
 
-/** @param options.through is not for this: the test asks the database too */
+/** @param options.through cannot be used here, since the test queries the database too */
 export async function poisonAmongOthers(
   options: StandOptions,
   { calls: count, poison }: { calls: number; poison: number },
@@ -35,9 +35,9 @@ export async function poisonAmongOthers(
     const refuse = async () => {
       for (const statement of REFUSE) await runSql(stand, statement);
     };
-    if (stand.dsn === '') await refuse(); // while nobody holds it
+    if (stand.dsn === '') await refuse(); // while no process has it open
     service = await stand.start();
-    if (stand.dsn !== '') await refuse(); // now its tables are there
+    if (stand.dsn !== '') await refuse(); // now its tables exist
     const running = service;
     const calls = Array.from({ length: count }, (_, n) => {
       const bad = n % Math.floor(count / poison) === 1;
@@ -72,7 +72,7 @@ export async function poisonAmongOthers(
   }
 }
 
-/** Asks the database itself, while no service holds it. */
+/** Queries the database itself, while no service has it open. */
 async function runSql({ dsn, folder }: FaultStand, text: string): Promise<Record<string, unknown>[]> {
   if (dsn !== '') {
     const pool = openPool({ dsn, pooled: false, size: 1 });

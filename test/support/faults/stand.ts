@@ -1,4 +1,4 @@
-/** What does a fault test stand on? The real service before providers that note when each call reached them, in a folder that outlives it. */
+/** The set-up of a fault test: the real service with providers that record when each call reached them, in a folder that outlives it. */
 import { cp, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { emptyServerDatabase, templateFolder } from '../databases.ts';
@@ -13,7 +13,7 @@ export type FaultStand = {
   /** '': the embedded database. */
   dsn: string;
   provider: string;
-  /** When each call, by its name, had come to its provider. */
+  /** When each call, by its name, reached its provider. */
   arrivals(): Map<string, number>;
   start(env?: Record<string, string>): Promise<Service>;
   close(): Promise<void>;
@@ -22,9 +22,9 @@ export type FaultStand = {
 export type StandOptions = {
   /** The cluster in which it gets a database of its own; '': the embedded database. */
   cluster: string;
-  /** How the service reaches that database. */
+  /** Changes the address by which the service reaches that database. */
   through?: (dsn: string) => string;
-  /** Of the service as it was built; default: from its sources. */
+  /** The program of the built service; default: the service from its sources. */
   program?: string;
   /** Called with the folder before anything is put into it. */
   prepare?: (folder: string) => Promise<() => Promise<unknown>>;
@@ -46,9 +46,9 @@ export async function faultStand(options: StandOptions): Promise<FaultStand> {
     const sockets = await startUpstream([{ status: 404 }]);
     undo.unshift(sockets.close);
     sockets.onUpgrade(
-      socketProvider((socket, asked, number) => {
-        overSockets.set(String(asked.input).split('|')[0] ?? '', Date.now());
-        void answerSlowly(echoEvents(asked, number), (event) => socket.send(JSON.stringify(event)), delayMs);
+      socketProvider((socket, request, number) => {
+        overSockets.set(String(request.input).split('|')[0] ?? '', Date.now());
+        void answerSlowly(echoEvents(request, number), (event) => socket.send(JSON.stringify(event)), delayMs);
       }).answer,
     );
     const folder = await emptyFolder();
@@ -90,9 +90,9 @@ export async function faultStand(options: StandOptions): Promise<FaultStand> {
   }
 }
 
-async function answerSlowly<Event>(events: readonly Event[], say: (event: Event) => void, delayMs: number) {
+async function answerSlowly<Event>(events: readonly Event[], send: (event: Event) => void, delayMs: number) {
   for (const event of events) {
-    say(event);
+    send(event);
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
   }
 }

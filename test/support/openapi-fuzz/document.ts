@@ -1,4 +1,4 @@
-/** What does an OpenAPI document promise? Its operations as a list, and a check of values against its schemas. */
+/** The contents of an OpenAPI document: its operations as a list, and a check of values against its schemas. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
@@ -37,15 +37,15 @@ export type Document = {
   };
 };
 
-/** With its answers and their headers in place of the references to them. */
+/** An operation with its responses and their headers in place of the references to them. */
 export const operationsOf = ({ paths, components }: Document): Operation[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       ...operation,
       parameters: operation.parameters ?? [],
       responses: Object.fromEntries(
-        Object.entries(operation.responses).map(([status, given]) => {
-          const answer = followed(given, components.responses);
+        Object.entries(operation.responses).map(([status, declared]) => {
+          const answer = followed(declared, components.responses);
           return [status, { ...answer, headers: headersOf(answer, components) }];
         }),
       ),
@@ -57,7 +57,7 @@ export const operationsOf = ({ paths, components }: Document): Operation[] =>
 const headersOf = ({ headers = {} }: Answer, components: Document['components']): Record<string, Header> =>
   Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, followed(header, components.headers)]));
 
-/** @throws when it is a reference that leads nowhere */
+/** @throws when the reference has no target */
 function followed<Node extends object>(node: Node, components: Record<string, Node> = {}): Node {
   const { $ref } = node as { $ref?: string };
   const found = $ref === undefined ? node : components[$ref.split('/').at(-1) ?? ''];
@@ -78,8 +78,8 @@ export const resolved = ({ components }: Pick<Document, 'components'>, schema: S
 export type Check = (schema: Schema, value: unknown) => string | null;
 
 /**
- * Says what is wrong with a value, by JSON Schema 2020-12 with its formats; null: nothing.
- * @throws when a schema of the document is none, has a keyword that nobody knows or a reference that leads nowhere
+ * What is wrong with a value, by JSON Schema 2020-12 with its formats; null: nothing.
+ * @throws when a schema of the document is invalid, has an unknown keyword or a reference without a target
  */
 export function schemaCheck({ components }: Pick<Document, 'components'>): Check {
   const ajv = new Ajv2020({
@@ -88,12 +88,12 @@ export function schemaCheck({ components }: Pick<Document, 'components'>): Check
     strictRequired: false,
     validateFormats: true,
   });
-  ajv.removeKeyword('nullable'); // gone since OpenAPI 3.1
+  ajv.removeKeyword('nullable'); // removed in OpenAPI 3.1
   ajv.addVocabulary(['example', 'discriminator', 'externalDocs', 'xml']); // keywords that OpenAPI adds
   formats.default(ajv);
   ajv.addFormat('binary', true); // OpenAPI's own: any bytes
   for (const [name, schema] of Object.entries(components.schemas)) ajv.addSchema(closed(schema), `schema:${name}`);
-  for (const name of Object.keys(components.schemas)) ajv.getSchema(`schema:${name}`); // compiled, so that a bad one is told
+  for (const name of Object.keys(components.schemas)) ajv.getSchema(`schema:${name}`); // compiled, so that an invalid one is reported
   const compiled = new Map<string, ValidateFunction>();
   return (schema, value) => {
     const key = JSON.stringify(schema);
@@ -107,8 +107,8 @@ export function schemaCheck({ components }: Pick<Document, 'components'>): Check
 }
 
 /**
- * The schema as a promise about what is sent: a field that it does not name is not described, unless it lets others in
- * expressly. References lead to the document's other schemas.
+ * The schema made strict for responses: a field that it does not name is an error, unless it expressly allows others.
+ * References lead to the document's other schemas.
  */
 const closed = (schema: unknown, part = false): Schema => {
   const rewrite = (node: unknown, composed: boolean): unknown => {
@@ -122,7 +122,7 @@ const closed = (schema: unknown, part = false): Schema => {
           key,
           Object.fromEntries(Object.entries(value as Schema).map(([name, one]) => [name, rewrite(one, false)])),
         ];
-      return [key, rewrite(value, key === 'allOf' || (key === 'anyOf' && 'properties' in node))]; // narrows its neighbours
+      return [key, rewrite(value, key === 'allOf' || (key === 'anyOf' && 'properties' in node))]; // restricts the keywords beside it
     });
     const made: Schema = Object.fromEntries(entries);
     if (!composed && made.properties !== undefined && made.additionalProperties === undefined)

@@ -1,4 +1,4 @@
-/** What came back, and is it described? Sends a request as it stands, and holds the answer against the contract of its operation. */
+/** Sends a request unchanged, and checks the response against the contract of its operation. */
 import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { type Answer, bareType, type Check, isJson, type Operation, type Schema } from './document.ts';
@@ -7,11 +7,11 @@ import type { Sent } from './requests.ts';
 export type Got = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 
 const STREAM = 'text/event-stream';
-const PATIENCE_MS = 30_000; // for the head of an answer, and for its body
-const FIRST_BYTES_MS = 100; // of a stream that has no end, and perhaps nothing to say
+const TIMEOUT_MS = 30_000; // for the head of an answer, and for its body
+const FIRST_BYTES_MS = 100; // of a stream that has no end, and perhaps sends nothing
 
 /**
- * Once more on a connection of its own, when that of the agent was closed behind an earlier answer, such as a 413.
+ * Retries on a new connection, when that of the agent was closed after an earlier response, such as a 413.
  * @throws when the connection fails
  */
 export const send = (base: string, agent: Agent | false, { method, path, headers, body }: Sent): Promise<Got> =>
@@ -19,39 +19,42 @@ export const send = (base: string, agent: Agent | false, { method, path, headers
     const { hostname, port } = new URL(base);
     const bytes = body === null ? null : Buffer.from(body);
     const length: Record<string, string> = bytes ? { 'content-length': String(bytes.byteLength) } : {};
-    const asked = request({ hostname, port, agent, method, path, headers: { ...headers, ...length } }, (response) => {
-      const chunks: Buffer[] = [];
-      const done = () => {
-        clearTimeout(patience);
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) });
-      };
-      const leave = () => {
-        done();
-        asked.destroy();
-      };
-      const endless = bareType(response.headers['content-type'] ?? '') === STREAM;
-      clearTimeout(patience);
-      patience = setTimeout(
-        endless ? leave : () => asked.destroy(new Error('no end')),
-        endless ? FIRST_BYTES_MS : PATIENCE_MS,
-      );
-      response.on('data', (chunk: Buffer) => {
-        chunks.push(chunk);
-        if (endless) leave();
-      });
-      response.on('end', done);
-      response.on('error', reject);
-    });
-    let patience = setTimeout(() => asked.destroy(new Error('no answer')), PATIENCE_MS);
-    asked.on('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(patience);
+    const outgoing = request(
+      { hostname, port, agent, method, path, headers: { ...headers, ...length } },
+      (response) => {
+        const chunks: Buffer[] = [];
+        const done = () => {
+          clearTimeout(timeout);
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) });
+        };
+        const leave = () => {
+          done();
+          outgoing.destroy();
+        };
+        const endless = bareType(response.headers['content-type'] ?? '') === STREAM;
+        clearTimeout(timeout);
+        timeout = setTimeout(
+          endless ? leave : () => outgoing.destroy(new Error('no end')),
+          endless ? FIRST_BYTES_MS : TIMEOUT_MS,
+        );
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          if (endless) leave();
+        });
+        response.on('end', done);
+        response.on('error', reject);
+      },
+    );
+    let timeout = setTimeout(() => outgoing.destroy(new Error('no answer')), TIMEOUT_MS);
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timeout);
       if (agent && error.code === 'ECONNRESET') resolve(send(base, false, { method, path, headers, body }));
       else reject(error);
     });
-    asked.end(bytes ?? undefined);
+    outgoing.end(bytes ?? undefined);
   });
 
-/** Everything about an answer that its contract does not say; empty: it is as described. */
+/** Everything in a response that differs from its contract; empty: it is as described. */
 export function complaints(operation: Operation, { method }: Sent, got: Got, check: Check): string[] {
   const { status, headers, body } = got;
   if (status >= 500 && status !== 503 && status !== 504) return [`${status}: ${body.toString('utf8').slice(0, 300)}`];
@@ -62,7 +65,7 @@ export function complaints(operation: Operation, { method }: Sent, got: Got, che
   return found.map((what) => `${status} ${headers['content-type'] ?? 'without content type'}: ${what}`);
 }
 
-/** What HTTP says itself of a connection, and of a body in one of its codings; a contract does not repeat it. */
+/** Headers of HTTP itself, about the connection and the coding of a body; a contract does not repeat them. */
 const OF_HTTP = new Set([
   ...['connection', 'date', 'keep-alive', 'transfer-encoding'],
   ...['content-encoding', 'content-length', 'content-type', 'vary'],
@@ -120,7 +123,7 @@ const parsed = (body: Buffer): unknown => {
 
 const CURL_BYTES = 4_000;
 
-/** To be pasted into a shell. */
+/** The request as a command that can be pasted into a shell. */
 export const curlOf = (base: string, { method, path, headers, body }: Sent): string => {
   const named = Object.entries(headers).map(([name, value]) =>
     value === '' ? `-H ${quoted(`${name};`)}` : `-H ${quoted(`${name}: ${value}`)}`,

@@ -1,4 +1,4 @@
-/** What has to be there before every operation can be seen to work? Sessions of the demo, calls that were captured, and ids of all. */
+/** The data that every operation needs to be seen to work: sessions of the demo, calls that were captured, and the ids of all. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cassetteFolder } from '../cassette-folder.ts';
@@ -76,13 +76,13 @@ const sessionIds = async (api: string): Promise<string[]> =>
 /** Whether a session is gone, or hidden, once this was done to it. */
 export const isDestructive = ({ method, path }: Operation): boolean => method === 'DELETE' || path.endsWith('/purge');
 
-/** What an operation can be asked about; a cursor is one that its own list gave. */
+/** The ids that requests to an operation can name; a cursor is one that its own list returned. */
 export function knownTo(operation: Operation, furniture: Furniture): Known {
   const { spare, sessions, skills, traces, cursors } = furniture;
-  const [lost, kept] = operation.path.startsWith('/v1/cassettes/skills/')
+  const [deletable, stable] = operation.path.startsWith('/v1/cassettes/skills/')
     ? [skills.spare, skills.kept]
     : [spare, sessions];
-  const ids = (isDestructive(operation) ? lost : kept).map((id) => ({ id }));
+  const ids = (isDestructive(operation) ? deletable : stable).map((id) => ({ id }));
   return {
     paths: pathsOf(operation, { traces, ids }),
     query: {
@@ -97,7 +97,7 @@ export function knownTo(operation: Operation, furniture: Furniture): Known {
   };
 }
 
-/** Which could be as many as are asked for. */
+/** The document without the path of lines, which answers any number of lines. */
 const withoutLines = (document: Record<string, unknown>) => {
   const { [`/api/${CASSETTE}/lines`]: _, ...paths } = document.paths as Record<string, unknown>;
   return { ...document, paths };

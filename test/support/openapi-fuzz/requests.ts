@@ -1,11 +1,11 @@
-/** How may an operation be asked? As its contract has it with ids that exist, and in every way that it does not foresee. */
+/** Generated requests to an operation: as its contract has them, with ids that exist, and in every way that it does not foresee. */
 import * as fc from 'fast-check';
 import type { Document, Operation, Parameter, Schema } from './document.ts';
 import { allowed, hostileBody, hostileText } from './values.ts';
 
 export type Sent = { method: string; path: string; headers: Record<string, string>; body: string | null };
 
-/** Values that lead somewhere, by parameter: a path's all together, since one belongs to the other. */
+/** Values that exist, by parameter. Those of a path are kept together, since they depend on each other. */
 export type Known = { paths: readonly Record<string, string>[]; query: Readonly<Record<string, readonly string[]>> };
 
 /** About half of the requests keep to the contract. @param manner of all of them */
@@ -19,7 +19,7 @@ export function requestsOf(
   return fc.oneof(
     { weight: 5, arbitrary: request(document, operation, known, 'kept') },
     { weight: 4, arbitrary: request(document, operation, known, 'broken') },
-    { weight: 1, arbitrary: request(document, operation, { paths: [], query: {} }, 'kept') }, // ids that lead nowhere
+    { weight: 1, arbitrary: request(document, operation, { paths: [], query: {} }, 'kept') }, // ids that do not exist
   );
 }
 
@@ -55,12 +55,12 @@ function pathOf(document: Document, operation: Operation, known: Known, manner: 
   const made = fc.record(
     Object.fromEntries(parameters.map(({ name, schema }) => [name, allowed(document, schema).map(encoded)])),
   );
-  const kept = known.paths.length > 0 ? fc.constantFrom(...known.paths) : made;
-  const bent = hostileText.filter((segment) => !isDots(segment));
+  const valid = known.paths.length > 0 ? fc.constantFrom(...known.paths) : made;
+  const hostile = hostileText.filter((segment) => !isDots(segment));
   const broken = fc
-    .tuple(kept, fc.nat(parameters.length - 1), bent)
+    .tuple(valid, fc.nat(parameters.length - 1), hostile)
     .map(([values, at, text]) => ({ ...values, [parameters[at]?.name ?? '']: text }));
-  return (manner === 'kept' ? kept : fc.oneof({ weight: 2, arbitrary: kept }, { weight: 1, arbitrary: broken })).map(
+  return (manner === 'kept' ? valid : fc.oneof({ weight: 2, arbitrary: valid }, { weight: 1, arbitrary: broken })).map(
     (values) => operation.path.replace(/\{(\w+)\}/g, (_, name: string) => ascii(values[name] ?? '')),
   );
 }
@@ -68,17 +68,17 @@ function pathOf(document: Document, operation: Operation, known: Known, manner: 
 function queryOf(document: Document, operation: Operation, known: Known, manner: Manner): fc.Arbitrary<string> {
   const parameters = operation.parameters.filter((one) => one.in === 'query');
   const pairs = parameters.map((one) => {
-    const kept = keptValue(document, one, known).map((value) => [[one.name, value]]);
-    const optional = one.required === true ? kept : fc.oneof(fc.constant([]), kept);
+    const valid = validValue(document, one, known).map((value) => [[one.name, value]]);
+    const optional = one.required === true ? valid : fc.oneof(fc.constant([]), valid);
     if (manner === 'kept') return optional;
     return fc.oneof(
       optional,
       hostileText.map((value) => [[one.name, value]]),
       fc
         .tuple(
-          kept,
+          valid,
           fc.oneof(
-            kept,
+            valid,
             hostileText.map((value) => [[one.name, value]]),
           ),
         )
@@ -97,7 +97,7 @@ function queryOf(document: Document, operation: Operation, known: Known, manner:
   );
 }
 
-function keptValue(document: Document, { name, schema }: Parameter, known: Known): fc.Arbitrary<string> {
+function validValue(document: Document, { name, schema }: Parameter, known: Known): fc.Arbitrary<string> {
   const values = known.query[name] ?? [];
   const made = allowed(document, schema).map(encoded);
   if (values.length === 0) return made;
@@ -107,7 +107,7 @@ function keptValue(document: Document, { name, schema }: Parameter, known: Known
 const encoded = (value: unknown): string =>
   encodeURIComponent((typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed());
 
-/** An address is made of ASCII, and a value stays in its segment or in the query. */
+/** Encodes a value for an address: it is ASCII, and the value cannot leave its segment or the query. */
 const ascii = (text: string): string =>
   text.replace(/[^!$-.0-9:;<=>@A-Z[\]^_`a-z{|}~]/g, (one) => (one === '%' ? one : encodeURIComponent(one)));
 
@@ -173,10 +173,10 @@ function bodyOf(document: Document, operation: Operation, known: Known, manner: 
   if (!described)
     return manner === 'kept' ? fc.constant(null) : fc.constantFrom(null, { type: 'application/json', text: '{}' });
   const [type, { schema = {} }] = described as [string, { schema?: Schema }];
-  const kept = fc
+  const valid = fc
     .tuple(allowed(document, schema), fc.nat())
     .map(([value, at]) => ({ type, text: JSON.stringify(withKnown(value, known, at)) }));
-  const optional = operation.requestBody?.required === true ? kept : fc.option(kept, { freq: 3 });
+  const optional = operation.requestBody?.required === true ? valid : fc.option(valid, { freq: 3 });
   if (manner === 'kept') return optional;
   return fc.oneof(
     optional,
@@ -188,7 +188,7 @@ function bodyOf(document: Document, operation: Operation, known: Known, manner: 
   );
 }
 
-/** An id of a session is one that there is. */
+/** A body whose session ids exist. */
 function withKnown(value: unknown, { query }: Known, at: number): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(

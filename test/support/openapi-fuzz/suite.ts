@@ -1,4 +1,4 @@
-/** The fuzzer's tests: everything that the two APIs answer is in their contracts, asked as these have it and in ways they do not foresee. */
+/** The fuzzer's tests: every response of the two APIs is in their contracts, to requests that these describe and to others. */
 import { Agent } from 'node:http';
 import * as fc from 'fast-check';
 import type { Test } from 'uvu';
@@ -13,12 +13,12 @@ import { type Furniture, furnish, isDestructive, knownTo, readCursors } from './
 import { requestsOf, type Sent } from './requests.ts';
 import { sweepOf } from './sweep.ts';
 
-const SEED = Number(process.env.SVC_FUZZ_SEED ?? 20261121); // another one asks other things
-/** Over both listeners. What differs between the databases is SQL, of which fewer requests show as much. */
+const SEED = Number(process.env.SVC_FUZZ_SEED ?? 20261121); // another seed makes other requests
+/** Over both listeners. The databases differ only in SQL, for which fewer requests suffice on the second one. */
 const REQUESTS = { embedded: 2_400, server: 800 };
 const SPARE = 40;
 const LIMIT_MS = 60_000; // for one operation, and for finding the smallest request that shows what is wrong with it
-/** Operations that take long, or of which more of the same shows nothing new. */
+/** Operations that take long, or for which more requests show nothing new. */
 const FEWER: Record<string, number> = {
   runDerive: 16,
   seedDemo: 12,
@@ -29,13 +29,13 @@ const FEWER: Record<string, number> = {
 };
 const AT_ONCE = 4;
 
-/** What the cassettes that come with the service ask for: none of them is left unconfigured. */
+/** The configuration of the cassettes that come with the service, so that none is left unconfigured. */
 export async function beside() {
   const embedder = await startEmbedder();
-  const llm = await startScriptedLlm((asked) => {
-    const [{ span = '', text = '' } = {}] = recordsIn(asked);
-    const said = { text: text.slice(0, 80), sources: [{ span, quote: text.slice(0, 80) }] };
-    return JSON.stringify({ name: 'Learnt', sections: [{ heading: 'Steps', claims: [said] }] });
+  const llm = await startScriptedLlm((request) => {
+    const [{ span = '', text = '' } = {}] = recordsIn(request);
+    const claim = { text: text.slice(0, 80), sources: [{ span, quote: text.slice(0, 80) }] };
+    return JSON.stringify({ name: 'Learnt', sections: [{ heading: 'Steps', claims: [claim] }] });
   });
   const env = {
     SVC_CASSETTES_BUILT_IN: 'true',
@@ -48,11 +48,11 @@ export async function beside() {
   return { env, close: () => Promise.all([embedder.close(), llm.close()]) };
 }
 
-type Kept = Stand & { furniture: Furniture; sent: number };
+type FuzzContext = Stand & { furniture: Furniture; sent: number };
 
-/** Declares them; whoever calls this runs the suite. */
-export function declareFuzz(given: Test<Stand>): void {
-  const test = given as unknown as Test<Kept>;
+/** Declares the tests; the caller runs the suite. */
+export function declareFuzz(base: Test<Stand>): void {
+  const test = base as unknown as Test<FuzzContext>;
   test.before(async (context) => {
     context.furniture = await furnish(context.service, { spare: SPARE });
     context.sent = 0;
@@ -64,7 +64,7 @@ export function declareFuzz(given: Test<Stand>): void {
       const document = await read<Document>(`${base}/openapi`);
       const check = schemaCheck(document);
       const agent = new Agent({ keepAlive: true, maxSockets: 4 });
-      // what takes sessions away comes last
+      // operations that delete sessions come last
       const operations = operationsOf(document).sort(
         (one, other) => Number(isDestructive(one)) - Number(isDestructive(other)),
       );
@@ -129,7 +129,7 @@ export function declareFuzz(given: Test<Stand>): void {
   });
 }
 
-/** Some at a time. @returns what was wrong first */
+/** Runs some at a time. @returns the first failure */
 async function sweep(
   requests: Iterable<Sent>,
   tried: (request: Sent) => Promise<string | null>,
@@ -146,5 +146,5 @@ async function sweep(
 
 const databaseOf = ({ dsn }: Stand) => (dsn === '' ? 'embedded' : 'server');
 const isGood = (status: number) => status >= 200 && status < 300;
-/** An operation may be there to say no, like a method that a protocol knows and we do not. */
+/** An operation may exist only to refuse, like a method of a protocol that is not supported here. */
 const canWork = ({ responses }: Operation) => Object.keys(responses).some((status) => isGood(Number(status)));

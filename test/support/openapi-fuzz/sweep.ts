@@ -1,15 +1,15 @@
-/** Every parameter and every member of a body once with each value that breaks those who were not careful, the rest as described. */
+/** Every parameter and every member of a body once with each value that breaks careless code, the rest as described. */
 import * as fc from 'fast-check';
 import { type Document, type Operation, resolved, type Schema } from './document.ts';
 import { type Known, requestsOf, type Sent } from './requests.ts';
 import { allowed } from './values.ts';
 
-/** As they stand in an address. */
+/** Values as they are written in an address. */
 const TEXTS = [
   ...['%00', 'a%00b', '%ED%A0%80', '%F0%9F%92', '', '-1', '0', '1.5', '1e309', '9'.repeat(40), '-9223372036854775809'],
   ...['null', '[]', '%7B%7D', 'no-such-word', "'%20or%201=1--", '%25', '%5C', 'x'.repeat(6_000), '%E2%80%AE'],
 ];
-/** Of a body, as JSON: half a character cannot be sent in any other way. */
+/** Values of a body, as JSON text: half a surrogate pair cannot be sent in any other way. */
 const VALUES: readonly string[] = [
   ...['"\\u0000"', '"a\\u0000b"', '"\\ud800"', '"\\udc00x"', '""', 'null', 'true', '0', '-1', '1.5', '1e309', '-1e309'],
   ...['123456789012345678901234567890', '[]', '{}', '[null]', '[["\\u0000"]]', '["\\ud800"]', '"no-such-word"'],
@@ -17,7 +17,7 @@ const VALUES: readonly string[] = [
 ];
 const MARK = '__here__';
 
-/** In an order of its own, the same each time. @param seed of what is as described */
+/** The requests in a fixed order. @param seed of the parts that are as described */
 export function* sweepOf(document: Document, operation: Operation, known: Known, seed: number): Generator<Sent> {
   const good = fc.sample(requestsOf(document, operation, known, 'kept'), { numRuns: 1, seed })[0];
   if (!good) return;
@@ -33,8 +33,8 @@ function* addresses({ parameters, path }: Operation, good: Sent): Generator<Sent
   for (const [index, part] of parts.entries()) {
     if (!part.includes('{')) continue;
     for (const text of TEXTS.filter((one) => one !== '')) {
-      const bent = at.split('/').map((own, place) => (place === index ? text : own));
-      yield { ...good, path: `${bent.join('/')}${query === '' ? '' : `?${query}`}` };
+      const replaced = at.split('/').map((own, position) => (position === index ? text : own));
+      yield { ...good, path: `${replaced.join('/')}${query === '' ? '' : `?${query}`}` };
     }
   }
   const named = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
@@ -66,7 +66,7 @@ function* bodies(document: Document, { requestBody }: Operation, good: Sent, see
     for (const value of VALUES) yield send(JSON.stringify(marked).replace(`"${MARK}"`, () => value));
 }
 
-/** With members that may be left out, too. */
+/** A body that also has its optional members. */
 function fullOf(document: Document, schema: Schema): fc.Arbitrary<unknown> {
   const { properties } = resolved(document, schema);
   if (typeof properties !== 'object' || properties === null) return allowed(document, schema);
@@ -75,7 +75,7 @@ function fullOf(document: Document, schema: Schema): fc.Arbitrary<unknown> {
   );
 }
 
-/** The value once for each of its members at any depth, with a mark in place of that, and once with one that nobody knows. */
+/** The value once for each of its members at any depth, with a mark in its place, and once with an unknown member. */
 function* markedIn(value: unknown): Generator<unknown> {
   if (Array.isArray(value)) {
     if (value.length === 0) yield [MARK];

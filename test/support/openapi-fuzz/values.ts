@@ -1,10 +1,10 @@
-/** What is worth sending? Values that a schema allows, and values that break those who were not careful. */
+/** Generated values: those that a schema allows, and those that break careless code. */
 import * as fc from 'fast-check';
 import { type Document, resolved, type Schema } from './document.ts';
 
-/** A value that the schema allows; examples come up often, as they are what works. */
-export function allowed(document: Pick<Document, 'components'>, given: Schema, depth = 0): fc.Arbitrary<unknown> {
-  const schema = resolved(document, given);
+/** A value that the schema allows; examples are generated often, since they work. */
+export function allowed(document: Pick<Document, 'components'>, declared: Schema, depth = 0): fc.Arbitrary<unknown> {
+  const schema = resolved(document, declared);
   const made = generated(document, schema, depth);
   const examples = Array.isArray(schema.examples) ? schema.examples : [];
   return examples.length > 0
@@ -27,7 +27,7 @@ function generated(document: Pick<Document, 'components'>, schema: Schema, depth
   return types.includes('null') ? fc.option(value, { freq: 4 }) : value;
 }
 
-/** An object whose branches only ask for more of its members. */
+/** An object whose branches only require more of its members. */
 const narrowed = ({ anyOf: _, ...schema }: Schema, branch: unknown): Schema => ({
   ...schema,
   required: [...((schema.required ?? []) as string[]), ...((branch as Schema).required as string[])],
@@ -76,7 +76,7 @@ function text({ format, pattern, minLength, maxLength }: Schema): fc.Arbitrary<s
   });
 }
 
-/** Raw text of a segment or a query's value, as it stands in the address. */
+/** Raw text of a segment or a query's value, as it is written in the address. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     ...[
@@ -121,7 +121,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(2_048, 2_049, 8_000).map((length) => 'x'.repeat(length)),
 );
 
-/** A JSON text, or what somebody took for one. */
+/** A JSON text, or a text that only resembles one. */
 export const hostileBody = (document: Pick<Document, 'components'>, schema: Schema): fc.Arbitrary<string> =>
   fc.oneof(
     fc.constantFrom(
@@ -196,6 +196,6 @@ function mutated(value: unknown, at: number, put: unknown, how: string): unknown
   if (typeof value !== 'object' || value === null) return put;
   const keys = Object.keys(value);
   const key = how === 'add' || keys.length === 0 ? 'surprise' : String(keys[at % keys.length]);
-  const held = (value as Record<string, unknown>)[key];
-  return { ...value, [key]: how === 'inner' ? mutated(held, at, put, 'replace') : put };
+  const previous = (value as Record<string, unknown>)[key];
+  return { ...value, [key]: how === 'inner' ? mutated(previous, at, put, 'replace') : put };
 }

@@ -1,4 +1,4 @@
-/** Where an answer has credentials: in cookies, in addresses to go to, in what a provider quotes, and behind its body. */
+/** The places in a response that hold credentials: cookies, redirect addresses, what a provider quotes, and trailers behind its body. */
 import type { Planting } from './planting.ts';
 
 const url = (secret: string, parameter: string) => `https://files.example/x?page=7&${parameter}=${secret}&last=9`;

@@ -1,4 +1,4 @@
-/** Where an ingested turn has credentials beside its bodies. Lines are members of JSON objects. */
+/** The places of an ingested turn, besides its bodies, that hold credentials. Lines are members of JSON objects. */
 import type { Planting } from './planting.ts';
 
 const members = (value: object) => JSON.stringify(value).slice(1, -1);

@@ -1,4 +1,4 @@
-/** One place for a credential: where in a call, in words, and as it stands there. */
+/** One place for a credential: which part of a call, where in words, and the text with it. */
 
 /** A line of a head, a parameter of a query or fragment, the user part of an address, or members of an ingested document. */
 export type Planting = readonly [place: Place, where: string, lineOf: (secret: string) => string];

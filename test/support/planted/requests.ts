@@ -1,4 +1,4 @@
-/** Where a request has credentials: in headers by their names, in any header by their shapes, in URLs, in its address and behind its body. */
+/** The places in a request that hold credentials: headers by name, any header by shape, URLs, its address and trailers behind its body. */
 import type { Planting } from './planting.ts';
 
 const basic = (secret: string) => Buffer.from(`dana:${secret}`).toString('base64');
@@ -29,7 +29,7 @@ export const REQUEST_PLACES: readonly Planting[] = [
     Cf-Access-Jwt-Assertion X-Forwarded-Access-Token x-original-authorization X-RapidAPI-Key x-gateway-apikey dd-api-key
     x-honeycomb-team x-langfuse-secret-key Private-Token x-user-pwd x-service-pass X-Auth X-Sentry-Auth x-otp x-hub-signature-256
     X-ApiKey x_master_key x-key-2 DPoP`),
-  // by shape, under names that tell nothing
+  // by shape, under names that mean nothing
   ['request', 'a bearer token in another header', (secret) => `X-Upstream: Bearer ${secret}`],
   ['request', 'a password in another header', (secret) => `X-Via-Gateway: Basic ${basic(secret)}`],
   ['request', 'a key of OpenAI in a header', (secret) => `X-Debug-1: sk-proj-${secret}`],

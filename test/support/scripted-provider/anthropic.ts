@@ -1,4 +1,4 @@
-/** How does Anthropic frame an answer? Messages, in one document and as named events; a cache is written, then read. */
+/** Anthropic's format of a response: Messages, in one document and as named events; a cache is written, then read. */
 import { namedEvents } from '../provider-streams.ts';
 import { type Format, type Refused, tokensOf, weather, wordsIn } from './script.ts';
 

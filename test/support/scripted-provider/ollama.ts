@@ -1,4 +1,4 @@
-/** How does Ollama frame an answer? One document or JSON lines, the figures in the last one. Without a question a model is loaded. */
+/** Ollama's format of a response: one document or JSON lines, with the usage in the last one. Without a question a model is loaded. */
 import { ndjson } from '../ollama-streams.ts';
 import { type Answer, type Format, type Mishap, type Refused, tokensOf, weather, wordsIn } from './script.ts';
 
@@ -40,13 +40,13 @@ export const ollamaChat: Format = {
     if (messages.length === 0) return loaded({ model, message: silent });
     const tool_calls = [{ function: { name: 'get_weather', arguments: weather } }];
     const thoughts = ['The weather ', 'is asked for.'];
-    const spoken = callsTool
+    const parts = callsTool
       ? [...thoughts.map((thinking) => ({ ...silent, thinking })), { ...silent, tool_calls }]
       : tokensOf(says).map((content) => ({ ...silent, content }));
     const whole = callsTool ? { ...silent, thinking: thoughts.join(''), tool_calls } : { ...silent, content: says };
     return framed(
       model,
-      spoken.map((message) => ({ message })),
+      parts.map((message) => ({ message })),
       { message: whole },
       { message: silent, ...(isAnswered(body as ChatBody) ? figures(60, 9) : figures(26, 12)) },
     );
@@ -76,12 +76,12 @@ export const ollamaGenerate: Format = {
   mishaps,
 };
 
-function framed(model: string, spoken: readonly object[], whole: object, last: object): Answer {
+function framed(model: string, parts: readonly object[], whole: object, last: object): Answer {
   const head = { model, created_at };
   const end = { done: true, done_reason: 'stop' };
   return {
     document: { ...head, ...last, ...whole, ...end },
-    stream: [...spoken.map((piece) => ({ ...head, ...piece, done: false })), { ...head, ...last, ...end }].map((line) =>
+    stream: [...parts.map((piece) => ({ ...head, ...piece, done: false })), { ...head, ...last, ...end }].map((line) =>
       ndjson([line]),
     ),
   };

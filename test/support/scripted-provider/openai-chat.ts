@@ -1,4 +1,4 @@
-/** How does OpenAI frame a chat completion? One document, or nameless chunks with the usage in the last one. */
+/** OpenAI's format of a chat completion: one document, or nameless chunks with the usage in the last one. */
 import { counted, openaiMishaps } from './openai.ts';
 import { type Format, tokensOf, weather, wordsIn } from './script.ts';
 

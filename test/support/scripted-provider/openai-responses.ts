@@ -1,4 +1,4 @@
-/** How does OpenAI frame a response, and what does it remember? What it answered, by id, and what was said in a conversation. */
+/** OpenAI's Responses format and its memory: the responses by id, and the questions of each conversation. */
 import { namedEvents } from '../provider-streams.ts';
 import { type ResponseDocument, responseEvents } from '../responses-streams.ts';
 import { counted, openaiError, openaiMishaps } from './openai.ts';
@@ -25,7 +25,7 @@ export function openaiResponses(): [responses: Format, conversations: Format] {
   const conversations = new Map<string, string[]>();
   const earlierOf = (body: Body) =>
     conversations.get(conversationOf(body)) ?? answered.get(body.previous_response_id ?? '') ?? [];
-  const asked = (body: Body) => ({
+  const parseRequest = (body: Body) => ({
     question: wordsIn(lastOf(body)?.content),
     answered: isOutput(lastOf(body)),
     stream: body.stream === true,
@@ -34,7 +34,7 @@ export function openaiResponses(): [responses: Format, conversations: Format] {
   const responses: Format = {
     path: /\/responses$/,
     streamType: 'text/event-stream; charset=utf-8',
-    asked: (body) => asked(body as Body),
+    asked: (body) => parseRequest(body as Body),
     refusal(body) {
       const { previous_response_id: id } = body as Body;
       if (typeof id !== 'string' || answered.has(id)) return null;
@@ -43,7 +43,7 @@ export function openaiResponses(): [responses: Format, conversations: Format] {
     },
     answer(raw, { says, callsTool }, id) {
       const body = raw as Body;
-      const { question, earlier, answered: isAnswered } = asked(body);
+      const { question, earlier, answered: isAnswered } = parseRequest(body);
       const questions = question === '' ? earlier : [...earlier, question];
       answered.set(`resp_${id}`, questions);
       if (conversations.has(conversationOf(body))) conversations.set(conversationOf(body), questions);

@@ -1,4 +1,4 @@
-/** How does OpenAI refuse, and what does it count? The same in each of its formats. */
+/** OpenAI's refusals and usage, which are the same in each of its formats. */
 import type { Mishap, Refused } from './script.ts';
 
 export const openaiError = (status: number, type: string, code: string | null, message: string): Refused => ({
@@ -12,6 +12,6 @@ export const openaiMishaps: Record<Mishap, Refused> = {
   overloaded: openaiError(500, 'server_error', null, 'The server had an error while processing your request'),
 };
 
-/** Tokens of a call; what follows an answer finds most of its input in the cache. */
+/** Tokens of a call; a later call of a conversation has most of its input in the cache. */
 export const counted = (follows: boolean) =>
   follows ? { input: 1100, cached: 1000, output: 20 } : { input: 1000, cached: 400, output: 30 };

@@ -1,9 +1,9 @@
-/** What is a format of the scripted provider? It reads what was asked, and frames what the script says to it; the script itself knows none. */
+/** The interface of a format of the scripted provider: it parses a request, and frames the script's answer. The script knows no format. */
 import { createHash } from 'node:crypto';
 
 export type Asked = {
-  question: string; // a person's last words; '' when there are none
-  answered: boolean; // it brings the result of a tool
+  question: string; // the last text of a person; '' when there is none
+  answered: boolean; // it has the result of a tool
   stream: boolean;
   earlier: string[]; // questions that the provider remembers and the request does not repeat
 };
@@ -16,7 +16,7 @@ export type Answer = { document: unknown; stream: string[] };
 /** A status and a document in the provider's own shape. */
 export type Refused = { status: number; document: unknown };
 
-/** `busy` goes away, `refused` and `overloaded` do not. */
+/** `busy` is temporary, `refused` and `overloaded` are not. */
 export type Mishap = 'busy' | 'refused' | 'overloaded';
 
 export type Format = {
@@ -26,13 +26,13 @@ export type Format = {
   /** Ids in the answer are made of `id`, so that no two answers share one. */
   answer(body: unknown, line: Line, id: string): Answer;
   mishaps: Record<Mishap, Refused>;
-  /** What the script cannot know of: the provider has forgotten what the request goes on from. */
+  /** A refusal that the script does not cause: the provider does not have the response that the request continues. */
   refusal?(body: unknown): Refused | null;
 };
 
 export const weather = { city: 'Oslo', unit: 'C' };
 
-/** The same for the same bytes, so that a call answered directly and one through the proxy get equal ids. */
+/** An id computed from the request bytes, so that a direct call and one through the proxy get equal ids. */
 export const idOf = (received: string): string => createHash('sha256').update(received).digest('hex').slice(0, 24);
 
 /** A text as a model streams it. */

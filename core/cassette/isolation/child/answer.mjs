@@ -1,11 +1,11 @@
-/** What does the service ask of a cassette's process? What it is, what it is handed, requests, background work, and to end. */
+/** Serves the service's requests to a cassette's process: its description, its bindings, HTTP requests, background work, and the end. */
 import { constants } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
 import { openStreams } from './leave.mjs';
 import { HEADER_BYTES } from './limits.mjs';
 
 /**
- * What a module says of itself, or why it is none. Looked at once, before anything of it runs.
+ * What a module declares about itself, or why it is no cassette. Read once, before anything else of it runs.
  * @param {Record<string, any>} module
  */
 export function describe(module) {
@@ -35,25 +35,25 @@ export function serve({ loaded, bindings }) {
   let cassette;
   let running = Promise.resolve();
 
-  const keep = (/** @type {Promise<unknown>} */ work) => {
+  const track = (/** @type {Promise<unknown>} */ work) => {
     underWay.add(work);
     const done = () => underWay.delete(work);
     work.then(done, done);
   };
   const context = {
     waitUntil(/** @type {unknown} */ work) {
-      const kept = Promise.resolve(work);
-      keep(kept);
-      kept.catch((error) => console.error('What it waits for failed:', error));
+      const promise = Promise.resolve(work);
+      track(promise);
+      promise.catch((error) => console.error('What it waits for failed:', error));
     },
   };
   const scheduledContext = { ...context, progress: bindings.progress };
 
   /** @type {Record<string, (stream: any, headers: any) => Promise<void>>} */
-  const asks = {
+  const operations = {
     async hello(stream) {
-      const { failure, loaded: says } = await loaded;
-      send(stream, failure === undefined ? { loaded: says } : { failure });
+      const { failure, loaded: description } = await loaded;
+      send(stream, failure === undefined ? { loaded: description } : { failure });
     },
     async handed(stream) {
       env = bindings.env(JSON.parse(await textOf(stream)));
@@ -81,7 +81,7 @@ export function serve({ loaded, bindings }) {
     async scheduled(stream, headers) {
       const stop = new AbortController();
       stream.once('end', () => stop.abort(new DOMException('It was told to stop', 'AbortError')));
-      stream.resume(); // its end says stop
+      stream.resume(); // so that its end, which means stop, is seen
       const last = running;
       const event = { scheduled_at: Number(headers['svc-scheduled-at']), signal: stop.signal };
       const run = last.then(() => cassette.scheduled(event, env, scheduledContext));
@@ -90,7 +90,7 @@ export function serve({ loaded, bindings }) {
         await run;
         send(stream, {});
       } catch (error) {
-        if (!stop.signal.aborted) console.error(error); // who was told to stop and did has not failed
+        if (!stop.signal.aborted) console.error(error); // a run that was stopped has not failed
         send(stream, { failure: error instanceof Error ? error.message : String(error) });
       }
     },
@@ -104,11 +104,11 @@ export function serve({ loaded, bindings }) {
   };
 
   return (stream, headers) => {
-    const ask = String(headers['svc-ask']);
-    stream.on('error', () => {}); // whoever asked has left
+    const operation = String(headers['svc-ask']);
+    stream.on('error', () => {}); // the service has cancelled it
     streams.add(stream);
-    const work = asks[ask]?.(stream, headers) ?? Promise.resolve(refuse(stream, 'unknown'));
-    if (ask === 'fetch') keep(work);
+    const work = operations[operation]?.(stream, headers) ?? Promise.resolve(refuse(stream, 'unknown'));
+    if (operation === 'fetch') track(work);
     work.catch((error) => {
       console.error(error);
       if (stream.headersSent) stream.close(constants.NGHTTP2_INTERNAL_ERROR);
@@ -124,7 +124,7 @@ function requestOf(stream, headers, signal) {
     : bodyOf(stream, {
         whole: wholeness(stream),
         broken: () => new DOMException('The caller has left', 'AbortError'),
-        unwanted: () => stream.resume(), // the answer goes on; what still comes in is thrown away
+        unwanted: () => stream.resume(), // the response goes on; what still comes in is discarded
       });
   const method = headers[':method'];
   return new Request(`${headers[':scheme']}://${headers[':authority']}${headers[':path']}`, {

@@ -1,4 +1,4 @@
-/** How does a cassette's process reach what it was handed? The database, the read API and the log, each asked of the service. */
+/** The bindings in a cassette's process: database, read API and log, each a client of the service. */
 import { connect } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
 import { leave } from './leave.mjs';
@@ -24,8 +24,8 @@ export function openBindings(socket) {
       CONFIG: config,
       LOG: log(session),
     }),
-    progress: teller((told) =>
-      session.request({ ':method': 'POST', ':path': '/progress', 'svc-progress': told }, { endStream: true }),
+    progress: teller((json) =>
+      session.request({ ':method': 'POST', ':path': '/progress', 'svc-progress': json }, { endStream: true }),
     ),
   };
 }
@@ -44,7 +44,7 @@ function log(session) {
   });
   const at = (/** @type {string} */ level) => (/** @type {object} */ fields, /** @type {unknown} */ message) => {
     if (lines.writableLength > LOG_AHEAD_BYTES) {
-      dropped += 1; // it writes faster than anyone reads
+      dropped += 1; // it logs faster than the service reads
       return;
     }
     lines.write(`${line(level, fields, String(message ?? ''))}\n`);
@@ -65,35 +65,35 @@ const exact = (_key, value) => (typeof value === 'bigint' ? String(value) : valu
 
 /** @param {Session} session */
 function database(session) {
-  const ask = (path, sql, parameters = [], options = {}) => {
+  const send = (path, sql, parameters = [], options = {}) => {
     const body = statementBody(sql, parameters, options);
-    const asked = session.request({ ':method': 'POST', ':path': path });
-    asked.end(body);
-    return asked;
+    const request = session.request({ ':method': 'POST', ':path': path });
+    request.end(body);
+    return request;
   };
   return {
     async query(sql, parameters, options) {
-      const asked = ask('/query', sql, parameters, options);
-      const [headers, text] = await Promise.all([answered(asked), textOf(asked)]);
+      const request = send('/query', sql, parameters, options);
+      const [headers, text] = await Promise.all([responseHead(request), textOf(request)]);
       if (headers[':status'] !== 200) throw failure(text);
       const { rows, changed } = parseJson(text);
       return { rows, row_count: changed ?? rows.length };
     },
     async *stream(sql, parameters, options) {
-      const asked = ask('/stream', sql, parameters, options);
-      const headers = await answered(asked);
-      if (headers[':status'] !== 200) throw failure(await textOf(asked));
+      const request = send('/stream', sql, parameters, options);
+      const headers = await responseHead(request);
+      if (headers[':status'] !== 200) throw failure(await textOf(request));
       let whole = false;
       try {
-        for await (const { kind, text } of parts(asked)) {
+        for await (const { kind, text } of frames(request)) {
           whole = kind !== 'r';
           if (kind === '.') return;
           if (kind === 'e') throw failure(text);
           yield* parseJson(`[${text}]`);
         }
       } finally {
-        if (whole) asked.resume();
-        else leave(session, asked, LEAVE);
+        if (whole) request.resume();
+        else leave(session, request, LEAVE);
       }
       throw failure(JSON.stringify(GONE));
     },
@@ -102,28 +102,28 @@ function database(session) {
 
 const LEAVE = { ':path': '/leave' };
 
-/** What row-answers.ts sends of a stream: a kind and a length on a line, then as much text. */
-async function* parts(asked) {
-  asked.setEncoding('utf8');
-  let head = ''; // of a line that is not whole yet
-  let part = null;
-  for await (const chunk of asked.iterator({ destroyOnReturn: false })) {
-    for (let at = 0; at < chunk.length || part?.left === 0; ) {
-      if (part === null) {
+/** Frames as row-answers.ts sends them: a line with a kind and a length, then that many characters of text. */
+async function* frames(request) {
+  request.setEncoding('utf8');
+  let head = ''; // the line of a frame, as far as it has come
+  let frame = null;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    for (let at = 0; at < chunk.length || frame?.left === 0; ) {
+      if (frame === null) {
         const end = chunk.indexOf('\n', at);
         head += chunk.slice(at, end === -1 ? undefined : end);
         at = end === -1 ? chunk.length : end + 1;
         if (end === -1) continue;
-        part = { kind: head[0], left: Number(head.slice(1)), text: '' };
+        frame = { kind: head[0], left: Number(head.slice(1)), text: '' };
         head = '';
       }
-      const taken = chunk.slice(at, at + part.left);
-      part.text += taken;
-      part.left -= taken.length;
-      at += taken.length;
-      if (part.left > 0) continue;
-      yield part;
-      part = null;
+      const piece = chunk.slice(at, at + frame.left);
+      frame.text += piece;
+      frame.left -= piece.length;
+      at += piece.length;
+      if (frame.left > 0) continue;
+      yield frame;
+      frame = null;
     }
   }
 }
@@ -145,25 +145,25 @@ const coreFetch = (session) => async (input, init) => {
   const request = new Request(typeof input === 'string' ? new URL(input, 'http://core') : input, init);
   request.signal.throwIfAborted();
   const { pathname, search } = new URL(request.url);
-  const asked = session.request(
+  const outgoing = session.request(
     { ...headersOf(request.headers), ':method': request.method, ':path': `/core${pathname}${search}` },
     { endStream: request.body === null, waitForTrailers: request.body !== null },
   );
-  const whole = wholeness(asked);
-  asked.on('error', () => {});
-  const giveUp = () => leave(session, asked, LEAVE);
+  const whole = wholeness(outgoing);
+  outgoing.on('error', () => {});
+  const giveUp = () => leave(session, outgoing, LEAVE);
   request.signal.addEventListener('abort', giveUp, { once: true });
-  asked.once('close', () => request.signal.removeEventListener('abort', giveUp));
-  if (request.body !== null) sendBody(request.body, asked).catch(giveUp);
+  outgoing.once('close', () => request.signal.removeEventListener('abort', giveUp));
+  if (request.body !== null) sendBody(request.body, outgoing).catch(giveUp);
   try {
-    const headers = await answered(asked);
+    const headers = await responseHead(outgoing);
     const status = Number(headers[':status']);
     if (headers['svc-broken'] !== undefined) throw new TypeError('Cannot ask the read API: it broke over this request');
     const broken = () =>
       request.signal.aborted ? request.signal.reason : new TypeError('The read API broke off its answer');
     const empty = request.method === 'HEAD' || [204, 205, 304].includes(status);
-    if (empty) asked.resume();
-    return new Response(empty ? null : bodyOf(asked, { whole, broken, unwanted: giveUp }), {
+    if (empty) outgoing.resume();
+    return new Response(empty ? null : bodyOf(outgoing, { whole, broken, unwanted: giveUp }), {
       status,
       headers: headersFrom(headers),
     });
@@ -173,13 +173,13 @@ const coreFetch = (session) => async (input, init) => {
 };
 
 /**
- * @param {import('node:http2').ClientHttp2Stream} asked
+ * @param {import('node:http2').ClientHttp2Stream} request
  * @returns {Promise<Record<string, any>>}
  */
-const answered = (asked) =>
+const responseHead = (request) =>
   new Promise((resolve, reject) => {
     const broken = () => reject(new TypeError('Cannot ask the service: it broke off'));
-    asked.once('response', resolve);
-    asked.once('error', broken);
-    asked.once('close', broken);
+    request.once('response', resolve);
+    request.once('error', broken);
+    request.once('close', broken);
   });

@@ -1,4 +1,4 @@
-/** How does a body go from Web streams to Node's and back? Twin of bodies.ts. */
+/** Bodies between Web streams and Node's streams. Twin of bodies.ts. */
 import { constants } from 'node:http2';
 
 const AHEAD_BYTES = 65_536;
@@ -14,7 +14,7 @@ const CONNECTION = [
 
 /**
  * @param {import('node:http2').Http2Stream} stream
- * @param {{ whole: () => boolean, broken: () => Error, unwanted: () => void }} told
+ * @param {{ whole: () => boolean, broken: () => Error, unwanted: () => void }} events
  * @returns {ReadableStream<Uint8Array>}
  */
 export function bodyOf(stream, { whole, broken, unwanted }) {
@@ -70,12 +70,12 @@ export function wholeness(stream) {
 export async function sendBody(body, stream) {
   const reader = body.getReader();
   let gone = stream.closed;
-  const leave = () => {
+  const cancelSource = () => {
     gone = true;
     reader.cancel().catch(() => {});
   };
-  if (gone) leave();
-  stream.once('close', leave);
+  if (gone) cancelSource();
+  stream.once('close', cancelSource);
   try {
     while (!gone) {
       const { done, value } = await reader.read();
@@ -88,7 +88,7 @@ export async function sendBody(body, stream) {
       if (!stream.write(value)) await drained(stream);
     }
   } finally {
-    stream.off('close', leave);
+    stream.off('close', cancelSource);
   }
 }
 
@@ -126,12 +126,12 @@ export function textOf(stream) {
 /** @param {Headers} headers */
 export function headersOf(headers) {
   /** @type {Record<string, string | string[]>} */
-  const kept = {};
+  const forwarded = {};
   for (const [name, value] of headers) {
-    if (!CONNECTION.includes(name) && !name.startsWith('svc-') && name !== 'set-cookie') kept[name] = value;
+    if (!CONNECTION.includes(name) && !name.startsWith('svc-') && name !== 'set-cookie') forwarded[name] = value;
   }
   const cookies = headers.getSetCookie();
-  return cookies.length === 0 ? kept : { ...kept, 'set-cookie': cookies };
+  return cookies.length === 0 ? forwarded : { ...forwarded, 'set-cookie': cookies };
 }
 
 /** @param {Record<string, string | string[] | undefined>} received */

@@ -1,4 +1,4 @@
-/** How does a module answer in a process apart from the service? Over one channel, out of what the service hands it over another. */
+/** Serves a module in a process apart from the service: requests come over one channel, its bindings are used over another. */
 import { createServer } from 'node:http2';
 import { Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
@@ -6,7 +6,7 @@ import { describe, serve } from './answer.mjs';
 import { openBindings } from './bindings.mjs';
 import { CHANNEL_BROKE, LIMITS, UNCAUGHT, UNHANDLED } from './limits.mjs';
 
-const { exit } = process; // a cassette may put its own in place
+const { exit } = process; // a cassette may replace it
 
 process.on('uncaughtException', (error, origin) => {
   console.error(error);
@@ -21,12 +21,12 @@ const channel = (/** @type {number} */ fd) => {
 };
 
 /**
- * Loads a module, and answers for it. This process ends with the channel.
+ * Loads a module, and serves its requests. This process ends with the channel.
  * @param {string} entry the module's file
- * @param {number} fd of the channel on which it is asked; the next one is that of its bindings
+ * @param {number} fd of the channel for requests to it; the next one is that of its bindings
  */
 export function host(entry, fd) {
-  const asking = channel(fd);
+  const requestSocket = channel(fd);
   const bindings = openBindings(channel(fd + 1));
   const loaded = import(pathToFileURL(entry).href).then(describe, (error) => ({
     failure: `it throws when it is loaded: ${reason(error)}`,
@@ -37,7 +37,7 @@ export function host(entry, fd) {
     session.once('close', () => exit(CHANNEL_BROKE));
   });
   server.on('stream', serve({ loaded, bindings }));
-  server.emit('connection', asking);
+  server.emit('connection', requestSocket);
 }
 
 /** @param {unknown} error */

@@ -1,7 +1,7 @@
-/** How is an exchange given up, and how is that taken? Twin of ../leave.ts. */
+/** Cancels an exchange, and handles the other side's cancellations. Twin of ../leave.ts. */
 import { constants } from 'node:http2';
 
-const PATIENCE_MS = 2_000;
+const RESET_AFTER_MS = 2_000;
 
 /**
  * @param {import('node:http2').ClientHttp2Session} session
@@ -15,15 +15,15 @@ export function leave(session, stream, head) {
     reset();
     return;
   }
-  const late = setTimeout(reset, PATIENCE_MS).unref();
-  stream.once('close', () => clearTimeout(late));
+  const timeout = setTimeout(reset, RESET_AFTER_MS).unref();
+  stream.once('close', () => clearTimeout(timeout));
   stream.resume();
   const request = session.request({ ':method': 'POST', ...head, 'svc-stream': `${stream.id}` }, { endStream: true });
   request.on('error', () => {});
   request.resume();
 }
 
-/** Those that can be left. */
+/** The streams that the other end can cancel. */
 export function openStreams() {
   /** @type {Map<number, import('node:http2').ServerHttp2Stream>} */
   const streams = new Map();

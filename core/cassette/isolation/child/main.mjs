@@ -1,8 +1,8 @@
 /**
- * How does a cassette run in a process of its own? This file is that process: it loads the module, and answers what the service
- * asks over one channel (file descriptor 3) out of what the service hands it over another (4). Both speak HTTP/2, carry all
- * exchanges side by side, and close when either end goes, which ends this process. Plain JavaScript, since nothing here
- * compiles, and alone with this folder and the cassette's, since it may read nothing else.
+ * The entry point of a cassette's own process. It loads the module, and serves the service's requests on one channel (file descriptor 3);
+ * its bindings are requests to the service on another (4). Both channels speak HTTP/2, carry all exchanges in parallel, and close when
+ * either end goes, which ends this process. Plain JavaScript, since nothing here compiles; it imports nothing from outside this folder,
+ * since the process may read this folder and the cassette's only.
  */
 import { host } from './host.mjs';
 

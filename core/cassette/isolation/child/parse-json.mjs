@@ -1,6 +1,6 @@
-/** How does the process of a cassette read JSON with every key as it is written? Twin of core/parse-json.ts, where the reasons stand. */
+/** JSON.parse for a cassette's process, with every key as it is written. Twin of core/parse-json.ts, which has the reasons. */
 
-/** Whether JSON.parse misreads keys: tried once, with a key that nobody else has, since what it saw before decides what it reads. */
+/** Whether JSON.parse misreads keys: tried once, with a key that nobody else uses, since what it parsed before decides what it reads. */
 const misreads = (() => {
   const before = JSON.parse('{"svc-probe":[],"\\\\":0}');
   return !('\n' in JSON.parse('{"svc-probe":1,"\\n":2}')) && '\\' in before;
@@ -14,22 +14,22 @@ export const parseJson = misreads
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const [OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE] = [0x5b, 0x7b, 0x5d, 0x7d];
 
-/** Whether a string with a backslash stands before a colon. Looks at the colons alone: texts are long, keys short. */
+/** Whether a string with a backslash stands before a colon. Only looks before colons: texts are long, keys short. */
 export function holdsEscapedKey(json) {
   if (!json.includes('\\')) return false;
   for (let colon = json.indexOf(':'); colon !== -1; colon = json.indexOf(':', colon + 1)) {
     let at = colon - 1;
     while (isSpace(json.charCodeAt(at))) at--;
-    if (json.charCodeAt(at) !== QUOTE || isEscaped(json, at)) continue; // it stands in a text
+    if (json.charCodeAt(at) !== QUOTE || isEscaped(json, at)) continue; // a colon within a text
     for (at--; at >= 0 && json.charCodeAt(at) !== QUOTE; at--) if (json.charCodeAt(at) === BACKSLASH) return true;
     if (isEscaped(json, at)) return true;
   }
   return false;
 }
 
-/** Reads each key as a text of its own, which V8 gets right. Without recursion, since nesting is deep at a stranger's will. */
+/** Parses each key as a separate text, which V8 gets right. Without recursion, since a stranger may nest as deep as he likes. */
 export function parseByKey(json) {
-  JSON.parse(json); // throws for what is no JSON, so that what follows need not look for it
+  JSON.parse(json); // throws for invalid JSON, so that the rest can rely on valid JSON
   const within = [];
   let root;
   let into;

@@ -1,9 +1,9 @@
-/** How is progress told to the service? One word at a time; of those said meanwhile only the last. Twin of ../../progress.ts. */
+/** Reports progress to the service: one report at a time; of those made meanwhile only the last is sent. Twin of ../../progress.ts. */
 
 const PAUSE_MS = 100;
 
-/** @param {(told: string) => import('node:http2').ClientHttp2Stream} tell */
-export function teller(tell) {
+/** @param {(json: string) => import('node:http2').ClientHttp2Stream} send */
+export function teller(send) {
   /** @type {string | undefined} */
   let waiting;
   let busy = false;
@@ -11,7 +11,7 @@ export function teller(tell) {
   const next = () => {
     busy = waiting !== undefined;
     if (waiting === undefined) return;
-    const stream = tell(waiting);
+    const stream = send(waiting);
     waiting = undefined;
     stream.on('error', () => {}); // the channel broke, which ends this process
     stream.once('close', () => setTimeout(next, PAUSE_MS));

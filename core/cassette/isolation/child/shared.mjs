@@ -1,7 +1,7 @@
-/** How do several cassettes of ours run in one process beside the service? This file is that process: two channels for each (3 and 4, 5 and 6, …). */
+/** The entry point of the process that several built-in cassettes share beside the service: two channels for each (3 and 4, 5 and 6, …). */
 import { host } from './host.mjs';
 
-/** A terminal interrupts all processes in front of it: the service decides when this one ends. */
+/** A terminal signals its whole foreground group; ignored, since the service decides when this process ends. */
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1']) process.on(signal, () => {});
 
 /** @type {string[]} */

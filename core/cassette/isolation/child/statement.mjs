@@ -1,4 +1,4 @@
-/** What is asked of the database: a line of JSON, then the statement's text and its parameters as they are. Twin of statement-body.ts. */
+/** The body of a database request: a line of JSON, then the statement's text and its parameters as they are. Twin of statement-body.ts. */
 
 /**
  * @param {unknown} sql
@@ -11,7 +11,7 @@ export function statementBody(sql, parameters, options) {
   return `${JSON.stringify({ lengths, options: options ?? {} })}\n${texts.join('')}`;
 }
 
-/** As text of the type that its place asks for. */
+/** A parameter as text of the type that the statement expects there. */
 function parameterText(value, i) {
   if (value === null || value === undefined) return null;
   if (value instanceof Uint8Array)
