@@ -7,7 +7,12 @@ const misreads = (() => {
   return !('\n' in (JSON.parse('{"svc-probe":1,"\\n":2}') as object)) && '\\' in before;
 })();
 
-/** `JSON.parse`, right on every Node. @throws {SyntaxError} as JSON.parse does */
+/**
+ * `JSON.parse`, right on every Node. @throws {SyntaxError} as JSON.parse does
+ * @example
+ * parseJson('{"a": [1, null]}'); // => { a: [1, null] }
+ * parseJson('{"a":'); // => throws SyntaxError
+ */
 export const parseJson: (json: string) => unknown = misreads
   ? (json) => (holdsEscapedKey(json) ? parseByKey(json) : JSON.parse(json))
   : (json) => JSON.parse(json);

@@ -44,7 +44,12 @@ export function identityOf(
 /** Must never change: every session id is computed with it. */
 const NAMESPACE = '8e7b4a5c-5f0d-4c53-9f0a-6f3f1f6d2b91';
 
-/** A session's id is computed from its key, so that every process gets the same one. */
+/**
+ * A session's id is computed from its key, so that every process gets the same one.
+ * @example
+ * sessionId('claude', 'abc') === sessionId('claude', 'abc'); // => true
+ * sessionId('claude', 'abc') === sessionId('codex', 'abc'); // => false
+ */
 export const sessionId = (harness_id: string, harness_session_id: string): string =>
   v5(`${harness_id}\0${harness_session_id}`, NAMESPACE);
 

@@ -7,7 +7,11 @@ export type PackedSlice = { slice_id: string; codec: 0 | 1; size_bytes: number; 
 
 const TOO_SHORT = 64; // bytes; compressed they are hardly ever smaller
 
-/** Lower-case hex. */
+/**
+ * Lower-case hex.
+ * @example
+ * sliceId(new Uint8Array()).slice(0, 8); // => 'e3b0c442'
+ */
 export const sliceId = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** `bytes` have memory of their own, so that they cross to another thread without the buffer that they were cut from. */

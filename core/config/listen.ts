@@ -9,7 +9,13 @@ const LOOPBACK = ['127.0.0.1', '::1'];
 const EXAMPLES = "such as ':8080', '0.0.0.0:8080', 'localhost:8080' or '[::1]:8080'";
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 
-/** @throws {OperatorError} when `text` is no address; the configuration has refused such a value before. */
+/**
+ * @throws {OperatorError} when `text` is no address; the configuration has refused such a value before.
+ * @example
+ * parseListen(':8080'); // => { hosts: ['127.0.0.1', '::1'], port: 8080, loopback: true }
+ * parseListen('0.0.0.0:80'); // => { hosts: ['0.0.0.0'], port: 80, loopback: false }
+ * parseListen('8080'); // => throws OperatorError
+ */
 export function parseListen(text: string): ListenAddress {
   const problem = listenProblem(text);
   if (problem) throw new OperatorError(`Cannot listen on '${text}': it ${problem}`, 2);

@@ -1,6 +1,11 @@
 /** Suggestions for misspelt names: the nearest known one. */
 
-/** The known name that `name` most likely stands for, or null. A name without its section counts as near when one fits. */
+/**
+ * The known name that `name` most likely stands for, or null. A name without its section counts as near when one fits.
+ * @example
+ * nearest('listn', ['listen', 'provider']); // => 'listen'
+ * nearest('colour', ['listen', 'provider']); // => null
+ */
 export function nearest(name: string, known: readonly string[]): string | null {
   const ending = name.length < 4 ? [] : known.filter((one) => one.endsWith(name));
   if (ending.length === 1) return ending[0] ?? null;

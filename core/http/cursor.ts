@@ -14,6 +14,13 @@ export const writeCursor = (list: CursorScope, key: unknown): string =>
 /**
  * The key that a cursor holds; null without a cursor.
  * @throws {Refusal} bad-request, when it is broken or belongs elsewhere
+ *
+ * @example
+ * const list = { route: 'sessions', parameters: { sort: 'name' } };
+ * const cursor = writeCursor(list, ['atlas', 7]);
+ * readCursor(list, cursor, z.tuple([z.string(), z.number()])); // => ['atlas', 7]
+ * readCursor(list, undefined, z.unknown()); // => null
+ * readCursor({ route: 'traces' }, cursor, z.unknown()); // => throws Refusal
  */
 export function readCursor<Key>(list: CursorScope, cursor: string | undefined, key: z.ZodType<Key>): Key | null {
   if (cursor === undefined) return null;

@@ -24,6 +24,11 @@ export const Failure = Problem;
 /**
  * A JSON response. `description` is contract text: changing it changes the seal.
  * @param example an example for this route, where the schema's own does not fit; of a failure its code and sentence
+ *
+ * @example
+ * const { content } = json(z.object({ id: z.string() }), 'One thing');
+ * Object.keys(content); // => ['application/json']
+ * Object.keys(json(Failure, 'No such thing').content); // => ['application/problem+json']
  */
 export const json = <Schema extends z.ZodType>(schema: Schema, description: string, example?: unknown) => ({
   description,
@@ -54,7 +59,19 @@ export const guardedPayloads = {
   503: json(Failure, 'The database is not available, or too many take whole payloads at once; ask again'),
 } as const;
 
-/** An app whose routes carry their contract. An invalid path segment is 404, anything else that is invalid is 400. */
+/**
+ * An app whose routes carry their contract. An invalid path segment is 404, anything else that is invalid is 400.
+ * @example
+ * const hello = createRoute({
+ *   method: 'get',
+ *   path: '/hello/{name}',
+ *   request: { params: z.object({ name: z.string() }) },
+ *   responses: { 200: json(z.object({ hello: z.string() }), 'A greeting') },
+ * });
+ * const app = routes().openapi(hello, (c) => c.json({ hello: c.req.valid('param').name }, 200));
+ * await (await app.request('/hello/you')).json(); // => { hello: 'you' }
+ * app.getOpenAPI31Document({ openapi: '3.1.0', info: {} }).paths['/hello/{name}'].get.responses[200].description; // => 'A greeting'
+ */
 export const routes = <E extends Env = HttpEnv>() =>
   new OpenAPIHono<E>({
     defaultHook: (result) => {

@@ -11,13 +11,28 @@ const deepest = 512;
 /** More tokens than any call can have: a larger figure is not a count. */
 const mostTokens = 1e12;
 
+/**
+ * @example
+ * isFields({ model: 'gpt-5' }); // => true
+ * isFields([1]); // => false
+ */
 export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The value if it is an object, else one without fields. */
+/**
+ * The value if it is an object, else one without fields.
+ * @example
+ * fields({ model: 'gpt-5' }); // => { model: 'gpt-5' }
+ * fields('gpt-5'); // => {}
+ */
 export const fields = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** The value if it is a string, else the empty string. */
+/**
+ * The value if it is a string, else the empty string.
+ * @example
+ * text('gpt-5'); // => 'gpt-5'
+ * text(5); // => ''
+ */
 export const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** The value if it is a count of tokens, else null. */

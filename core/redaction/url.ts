@@ -3,7 +3,11 @@ import { isCredentialParameter } from './names.ts';
 import { REDACTED } from './shapes.ts';
 import { decoded, redactText } from './text.ts';
 
-/** A URL, or the path of one with its query and fragment, as it may be stored: readable except for what is replaced. */
+/**
+ * A URL, or the path of one with its query and fragment, as it may be stored: readable except for what is replaced.
+ * @example
+ * redactUrl('/v1/models?key=AIzaSyExample&page=2'); // => '/v1/models?key=[redacted]&page=2'
+ */
 export function redactUrl(url: string): string {
   const query = url.search(/[?#]/);
   if (query < 0) return redactText(url);

@@ -8,7 +8,9 @@ import { packageRoot } from '../../core/package-root.ts';
 
 const test = suite('examples in docstrings');
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
-const AsyncFunction = (async () => {}).constructor as new (...args: string[]) => (...values: unknown[]) => Promise<void>;
+const AsyncFunction = (async () => {}).constructor as new (
+  ...args: string[]
+) => (...values: unknown[]) => Promise<void>;
 
 type Example = { file: string; name: string; code: string };
 
