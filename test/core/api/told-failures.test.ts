@@ -22,7 +22,7 @@ const ingestApi = operationsOf(ingestContract('0') as unknown as Document);
 
 const ID = '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10';
 const GONE = new DatabaseError('gone', '', true);
-const gone = { ask: () => Promise.reject(GONE), append: () => Promise.reject(GONE) };
+const gone = { execute: () => Promise.reject(GONE), append: () => Promise.reject(GONE) };
 
 /** One whose contract nobody has read yet. */
 const neverIn = {
