@@ -26,7 +26,7 @@ type Options = {
  * Collects what large values leave behind. V8 alone would keep it for long: from the values' lifetime it has learnt a large heap limit, and it
  * collects only near that limit. @returns a function to call with each such value's size (bytes or characters) once it is dead or soon will be
  */
-export function leftBehind({ large, enough, afterMs }: Options): (size: number) => void {
+export function collectAfterLarge({ large, enough, afterMs }: Options): (size: number) => void {
   let collect: Collect | undefined;
   let garbage = 0;
   let scheduled = false;

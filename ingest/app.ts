@@ -12,7 +12,7 @@ import { unrouted } from '../core/http/unrouted.ts';
 import { type Logger, openLog } from '../core/log.ts';
 import { METRICS_TYPE, type Metrics } from '../core/metrics.ts';
 import { sizeLimit } from './body.ts';
-import { openRoom } from './read-body.ts';
+import { openByteSemaphore } from './read-body.ts';
 import { REJECTIONS, Rejection, rejection } from './rejection.ts';
 import { type AppendTranscript, transcriptsApp } from './transcripts.ts';
 import { type AppendTurn, turnsApp } from './turns.ts';
@@ -56,7 +56,7 @@ const ping = createRoute({
 
 export function ingestApi(parts: IngestApi) {
   const { append, appendTranscript, log, metrics, version, allowedHosts, trustCallerHeader } = parts;
-  const deps = { trustCallerHeader, room: openRoom(BODIES_BYTES), log, metrics };
+  const deps = { trustCallerHeader, room: openByteSemaphore(BODIES_BYTES), log, metrics };
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(guard(allowedHosts));

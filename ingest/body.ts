@@ -4,7 +4,7 @@ import type { HttpEnv } from '../core/http/routes.ts';
 import type { Logger } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { MAX_INGEST_BYTES } from '../core/model/ingest.ts';
-import { type Body, type Room, readBody } from './read-body.ts';
+import { type Body, type ByteSemaphore, readBody } from './read-body.ts';
 import { rejectUnread } from './rejection.ts';
 
 type Telemetry = { log: Logger; metrics: Pick<Metrics, 'ingestWrite'> };
@@ -44,7 +44,7 @@ export const unreadable = (c: Context<HttpEnv>): string | null => {
 };
 
 /** Reads the body within the room. A sender that waits for `100 Continue` gets it now. */
-export const takeBody = (c: Context<HttpEnv>, room: Room): Promise<Body> =>
+export const takeBody = (c: Context<HttpEnv>, room: ByteSemaphore): Promise<Body> =>
   readBody(bytesOf(c), { declared: declaredBytes(c), limit: MAX_INGEST_BYTES, room });
 
 /** The bytes of the body. After an early end the unread rest stays on the connection, to be dropped while the response is sent. */

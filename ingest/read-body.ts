@@ -1,21 +1,21 @@
 /** Reads a whole body whose length is only what the sender declares: bytes are counted as they come, before any of them is kept. */
 
 /** A semaphore of bytes: it limits what may be held of bodies at once, over all requests. */
-export type Room = {
+export type ByteSemaphore = {
   /** False when fewer bytes are available; then none were taken. */
-  take(bytes: number): boolean;
-  give(bytes: number): void;
+  acquire(bytes: number): boolean;
+  release(bytes: number): void;
 };
 
-export const openRoom = (bytes: number): Room => {
+export const openByteSemaphore = (bytes: number): ByteSemaphore => {
   let available = bytes;
   return {
-    take: (requested) => {
+    acquire: (requested) => {
       if (requested > available) return false;
       available -= requested;
       return true;
     },
-    give: (returned) => {
+    release: (returned) => {
       available += returned;
     },
   };
@@ -27,7 +27,7 @@ export const openRoom = (bytes: number): Room => {
  */
 export type Body = { kind: 'whole'; bytes: Uint8Array<ArrayBuffer> } | { kind: 'oversize' | 'busy' | 'cut' };
 
-type ReadOptions = { declared: number | null; limit: number; room: Room };
+type ReadOptions = { declared: number | null; limit: number; room: ByteSemaphore };
 
 /** Takes room for a declared length before the first byte is read, and room for a chunked body as it is needed. */
 export async function readBody(
@@ -38,14 +38,14 @@ export async function readBody(
   let buffer = new Uint8Array(0); // one buffer that grows: chunks of a byte each would cost a hundred times their length
   let length = 0;
   const grow = (size: number): boolean => {
-    if (!room.take(size - buffer.byteLength)) return false;
+    if (!room.acquire(size - buffer.byteLength)) return false;
     const larger = new Uint8Array(size);
     larger.set(buffer.subarray(0, length));
     buffer = larger;
     return true;
   };
   const fail = (kind: 'oversize' | 'busy' | 'cut'): Body => {
-    room.give(buffer.byteLength);
+    room.release(buffer.byteLength);
     return { kind };
   };
 
@@ -63,7 +63,7 @@ export async function readBody(
     return fail('cut'); // the connection broke; nothing else in here throws
   }
   if (length < buffer.byteLength) {
-    room.give(buffer.byteLength - length);
+    room.release(buffer.byteLength - length);
     buffer = buffer.slice(0, length);
   }
   return { kind: 'whole', bytes: buffer };

@@ -5,7 +5,7 @@ import type { HttpEnv } from '../core/http/routes.ts';
 import type { Logger } from '../core/log.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { rejectOversize, takeBody, unreadable } from './body.ts';
-import type { Room } from './read-body.ts';
+import type { ByteSemaphore } from './read-body.ts';
 import { rejection, rejectUnread } from './rejection.ts';
 
 /**
@@ -18,7 +18,7 @@ export type Append<Verdict> = (body: Uint8Array<ArrayBuffer>, subject: string | 
 export type Taking = {
   /** Whether `x-svc-auth-subject` was set by a gateway; else anybody could claim another's name, and it is dropped. */
   trustCallerHeader: boolean;
-  room: Room;
+  room: ByteSemaphore;
   log: Logger;
   metrics: Pick<Metrics, 'ingestWrite' | 'ingestBody' | 'ingestWait'>;
 };
@@ -64,7 +64,7 @@ export async function take<Verdict>(
     metrics.ingestWrite(provider, thrown instanceof DatabaseError && thrown.transient ? 'unavailable' : 'failed');
     throw thrown;
   } finally {
-    room.give(bytes);
+    room.release(bytes);
   }
 }
 

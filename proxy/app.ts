@@ -29,7 +29,9 @@ export type ProxyDeps = {
   config: Pick<Config, 'proxy' | 'capture' | 'api'>;
   upstreams: Upstreams;
   /** Takes no headers but redacted ones. */
-  journal: Pick<Journal, 'book'> & { open(opened: CallOpened & { headers: RedactedHeaders }): RedactedCopy | null };
+  journal: Pick<Journal, 'recordOutcome'> & {
+    open(opened: CallOpened & { headers: RedactedHeaders }): RedactedCopy | null;
+  };
   /** @param path without query and provider prefix; null: no turn in any of our formats */
   formatOf(method: string, path: string): Pick<WireFormat, 'id'> | null;
   /** The key of this installation, with which client credentials are hashed. */
@@ -253,7 +255,7 @@ function captureModeOf(headers: IncomingHttpHeaders, mode: Config['capture']['mo
 }
 
 function bookOnly({ journal, count, now }: ProxyDeps, provider: ProviderId, outcome: Outcome): void {
-  journal.book({ at: now(), provider, outcome });
+  journal.recordOutcome({ at: now(), provider, outcome });
   count(provider, outcome);
 }
 

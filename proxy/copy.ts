@@ -1,6 +1,6 @@
 /** The copy that is kept of a call as it passes: bounded, in the journal; when it cannot be whole, that is recorded. */
 import type { CallCopy } from '../core/capture/journal.ts';
-import type { CallAnswered, CallClosed } from '../core/capture/journal-format.ts';
+import type { CallClosed, ResponseHead } from '../core/capture/journal-format.ts';
 import { type RedactedHeaders, redactHeaders } from '../core/capture/redact.ts';
 import type { Outcome } from '../core/model/coverage.ts';
 import type { CallObserver } from './forward.ts';
@@ -15,8 +15,8 @@ type CopyOptions = {
 };
 
 /** A copy that takes no headers but redacted ones. */
-export type RedactedCopy = Omit<CallCopy, 'answered'> & {
-  answered(head: CallAnswered & { headers: RedactedHeaders }): void;
+export type RedactedCopy = Omit<CallCopy, 'responseHead'> & {
+  responseHead(head: ResponseHead & { headers: RedactedHeaders }): void;
 };
 
 /** The observer that writes into `copy`. */
@@ -36,15 +36,15 @@ export function keepCopy(
       if (requestLength > maxBodyBytes) {
         overLimit = true;
         cut = 'request';
-      } else if (!copy.asked(bytes)) cut = 'request';
+      } else if (!copy.requestBytes(bytes)) cut = 'request';
     },
     responseHead(status, raw) {
-      copy.answered({ status, headers: redactHeaders(raw), first_byte_at: now() });
+      copy.responseHead({ status, headers: redactHeaders(raw), first_byte_at: now() });
     },
     responseBytes(bytes) {
       responseLength += bytes.length;
       if (!full || cut !== 'none') return; // a response without its request is of no use
-      if (responseLength > maxBodyBytes || !copy.replied(bytes)) cut = 'response';
+      if (responseLength > maxBodyBytes || !copy.responseBytes(bytes)) cut = 'response';
     },
     ended(ending, requestWhole) {
       if (ending === 'complete' && cut !== 'none' && !overLimit) ending = 'overflow';

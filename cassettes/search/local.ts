@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { type EmbedQueue, openEmbedQueue } from './embed-queue.ts';
 import { checkedVectors, type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
-import { type Line, openLine } from './local-line.ts';
 import type { ModelFolder } from './local-model.ts';
 import type { EmbedRequest, EmbedResponse } from './local-thread.ts';
 import { nativeLibrary } from './onnx-runtime.ts';
@@ -56,9 +56,9 @@ function folderOf({ model, models }: Pick<LocalOptions, 'model' | 'models'>): st
 }
 
 /** The queues by the model's folder. One that ends is removed, and the next text starts another. */
-const queues = new Map<string, Line>();
+const queues = new Map<string, EmbedQueue>();
 
-function queueOf(source: ModelFolder): Line {
+function queueOf(source: ModelFolder): EmbedQueue {
   const queue = queues.get(source.folder) ?? (threadsAreRefused() ? startHere(source) : startThread(source));
   queues.set(source.folder, queue);
   return queue;
@@ -67,14 +67,14 @@ function queueOf(source: ModelFolder): Line {
 /** True in a cassette's own process, which then isolates the model as a thread would. */
 const threadsAreRefused = (): boolean => process.permission !== undefined && !process.permission.has('worker');
 
-function startHere(source: ModelFolder): Line {
+function startHere(source: ModelFolder): EmbedQueue {
   const loaded = import('./local-model.ts')
     .then(({ openLocalModel }) => openLocalModel(source))
     .catch((error: Error) => {
       throw absent(source, error.message);
     });
   loaded.catch(() => {}); // each text gets the error
-  return openLine({
+  return openEmbedQueue({
     work: async (text) => {
       const vectorOf = await loaded;
       return vectorOf(text).catch((error: Error) => {
@@ -84,13 +84,13 @@ function startHere(source: ModelFolder): Line {
   });
 }
 
-function startThread(source: ModelFolder): Line {
+function startThread(source: ModelFolder): EmbedQueue {
   nativeLibrary(); // it loads in one thread only, unless the main thread has loaded it first
   const worker = startWorker(source);
   worker.unref();
   let pending: { done(vector: Float32Array): void; failed(error: Error): void } | undefined;
   let idle: NodeJS.Timeout | undefined;
-  const queue = openLine({
+  const queue = openEmbedQueue({
     work: (text) =>
       new Promise((done, failed) => {
         pending = { done, failed };

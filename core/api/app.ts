@@ -14,9 +14,9 @@ import { onError } from '../http/failure.ts';
 import { guard } from '../http/guards.ts';
 import { knownQuery } from '../http/known-query.ts';
 import { refuseNul } from '../http/nul.ts';
-import { payloadPlaces, payloadReads } from '../http/payload-reads.ts';
+import { payloadReads, payloadSlots } from '../http/payload-reads.ts';
 import { requestIds } from '../http/request-id.ts';
-import { barred, type HttpEnv, routes } from '../http/routes.ts';
+import { guardFailures, type HttpEnv, routes } from '../http/routes.ts';
 import { strayCalls } from '../http/stray-calls.ts';
 import { bearer } from '../http/token.ts';
 import { unrouted } from '../http/unrouted.ts';
@@ -85,13 +85,13 @@ const READ_MS = 20_000;
 /** Operators wait as long as it takes, agents have deadlines of their own, and the mount has one for cassettes. */
 const WITHOUT_DEADLINE = /^\/v1\/(?:admin\/|mcp$|cassettes\/)/;
 
-type Cassettes = Pick<CassetteHost, 'installed' | 'version' | 'answer' | 'ask'>;
+type Cassettes = Pick<CassetteHost, 'installed' | 'version' | 'answer' | 'fetch'>;
 
 const NO_CASSETTES: Cassettes = {
   installed: () => [],
   version: () => '',
   answer: () => Promise.reject(cassetteUnknown()),
-  ask: () => Promise.reject(cassetteUnknown()),
+  fetch: () => Promise.reject(cassetteUnknown()),
 };
 
 export function readApi(options: ReadApi) {
@@ -130,7 +130,7 @@ export function readApi(options: ReadApi) {
   app.use('/v1/*', knownQuery(app, { '/v1/sessions': '/v1/browse/sessions' }));
   const readDeadline = deadline(options.readMs ?? READ_MS);
   app.use('/v1/*', (c, next) => (WITHOUT_DEADLINE.test(c.req.path) ? next() : readDeadline(c, next)));
-  const takePlace = payloadPlaces(PAYLOAD_READS);
+  const takePlace = payloadSlots(PAYLOAD_READS);
   const limitReaders = payloadReads(takePlace);
   for (const path of PAYLOADS) app.use(path, limitReaders);
   app.use('/v1/sessions/:id/raw_turns', (c, next) => (c.req.query('include') ? limitReaders(c, next) : next()));
@@ -145,7 +145,7 @@ export function readApi(options: ReadApi) {
   app.route('/', statsApp({ execute }));
   app.route('/', cassettesApp({ installed: cassettes.installed }));
   app.route('/', cassetteMountApp({ cassettes, log }));
-  const joined = () => cassetteTools(cassettes.installed(), cassettes.ask);
+  const joined = () => cassetteTools(cassettes.installed(), cassettes.fetch);
   app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, version, log }));
   app.route('/', statusApp({ execute, version, journal, service, startedAt: now(), now }));
   app.route('/', deriveRunApp({ execute }));
@@ -157,7 +157,7 @@ export function readApi(options: ReadApi) {
     '/',
     documentApp(
       () => joinedDocument(contractOf(app, { ...ABOUT, version }), documentsOf(cassettes.installed())),
-      barred,
+      guardFailures,
       cassettes.version,
     ),
   );

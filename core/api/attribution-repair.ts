@@ -69,21 +69,21 @@ const repair = createRoute({
 const WAIT_MS = 10_000;
 const POLL_MS = { first: 20, most: 500 };
 
-/** @param patienceMs how long to wait until both sessions are derived */
+/** @param waitMs how long to wait until both sessions are derived */
 export const attributionRepairApp = ({
   execute,
   log,
-  patienceMs = WAIT_MS,
+  waitMs = WAIT_MS,
 }: {
   execute: Database['execute'];
   log: Logger;
-  patienceMs?: number;
+  waitMs?: number;
 }) =>
   routes().openapi(repair, async (c) => {
     const repaired = await execute('repairAttribution', repairRequest(c.req.valid('json')));
     if (!repaired) throw new Refusal(...UNKNOWN);
     const { recorded, previous, effective } = repaired;
-    const behind = await awaitDerivation(execute, repaired, patienceMs);
+    const behind = await awaitDerivation(execute, repaired, waitMs);
     const cleanup = await removeIfEmptied(execute, log, repaired);
     const response: AttributionRepaired = {
       recorded,
@@ -119,10 +119,10 @@ const shownAttribution = ({ parent_harness_session_id, ...names }: Repaired['pre
 async function awaitDerivation(
   execute: Database['execute'],
   { previous, effective, marked_at }: Repaired,
-  patienceMs: number,
+  waitMs: number,
 ): Promise<Set<string>> {
   const session_ids = [...new Set([previous.session_id, effective.session_id])];
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + waitMs;
   let behind = new Set(session_ids);
   for (let ms = POLL_MS.first; ; ms = Math.min(ms * 2, POLL_MS.most)) {
     const pending = await nullIfTransient(execute('repairPending', { session_ids, marked_at }));

@@ -5,8 +5,15 @@ import type { OpenApi } from '../cassette/openapi-shape.ts';
 import { mountOf } from '../cassette/rewrite.ts';
 import { cassetteUnknown } from '../cassette/unknown.ts';
 import { Refusal } from '../errors.ts';
-import { Contract, ETag, handedOut, IfNoneMatch, type Made, madeOf } from '../http/document.ts';
-import { barred, Failure, json, routes } from '../http/routes.ts';
+import {
+  Contract,
+  documentResponse,
+  ETag,
+  IfNoneMatch,
+  type ServedDocument,
+  servedDocument,
+} from '../http/document.ts';
+import { Failure, guardFailures, json, routes } from '../http/routes.ts';
 import { type CassetteInfo, CassetteList } from '../model/cassette.ts';
 
 const NEVER_ADMITTED = 'Cannot read the contract of the cassette: it was never in, and GET /v1/cassettes says why';
@@ -17,7 +24,7 @@ const listCassettes = createRoute({
   operationId: 'listCassettes',
   tags: ['cassettes'],
   summary: 'Cassettes that are installed: what each is and may do, and why some are not in',
-  responses: { 200: json(CassetteList, 'The cassettes, by name'), ...barred },
+  responses: { 200: json(CassetteList, 'The cassettes, by name'), ...guardFailures },
 });
 
 const readCassetteContract = createRoute({
@@ -42,7 +49,7 @@ const readCassetteContract = createRoute({
       'cassette-unknown',
       'Cannot find the cassette: none is installed under that name',
     ]),
-    ...barred,
+    ...guardFailures,
     503: json(Failure, 'It was never in, so that there is no contract of it yet', [
       'cassette-unavailable',
       NEVER_ADMITTED,
@@ -52,7 +59,7 @@ const readCassetteContract = createRoute({
 
 /** @param installed called for each request */
 export const cassettesApp = ({ installed }: { installed: () => readonly Installed[] }) => {
-  const rendered = new WeakMap<OpenApi, Made>();
+  const rendered = new WeakMap<OpenApi, ServedDocument>();
   const app = routes().openapi(listCassettes, (c) => c.json(shownList(installed()), 200));
   app.openAPIRegistry.registerPath(readCassetteContract); // the handler is a plain one, which sends text that was made once
   return app.get('/v1/cassettes/:name/openapi.json', (c) => {
@@ -61,9 +68,9 @@ export const cassettesApp = ({ installed }: { installed: () => readonly Installe
     if (!found) throw cassetteUnknown();
     if (!found.document) throw new Refusal('cassette-unavailable', NEVER_ADMITTED);
     const { document } = found.document;
-    const text = rendered.get(document) ?? madeOf(document);
+    const text = rendered.get(document) ?? servedDocument(document);
     rendered.set(document, text);
-    return handedOut(c, text);
+    return documentResponse(c, text);
   });
 };
 

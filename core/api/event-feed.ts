@@ -5,7 +5,7 @@ import { traceOf } from '../http/failure.ts';
 import type { Logger } from '../log.ts';
 import { type Event, eventText, RETRY } from '../model/event.ts';
 import { shownSession } from '../model/session.ts';
-import { type EventPlace, eventId } from './event-id.ts';
+import { type EventPosition, eventId } from './event-id.ts';
 
 type Deps = {
   execute: Database['execute'];
@@ -21,11 +21,11 @@ type Deps = {
 export type EventFeed = {
   isFull(): boolean;
   /** The events after a position; begins when somebody reads, with `firstEvent`. */
-  stream(from: EventPlace, firstEvent: 'ping' | 'reset'): ReadableStream<Uint8Array>;
+  stream(from: EventPosition, firstEvent: 'ping' | 'reset'): ReadableStream<Uint8Array>;
 };
 
 type Reader = {
-  at: EventPlace;
+  at: EventPosition;
   controller: ReadableStreamDefaultController<Uint8Array>;
   /** It has taken all that was sent. Further events are not buffered for it but queried when it is ready. */
   ready: boolean;
@@ -63,7 +63,7 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
     reader.lastSentAt = performance.now();
     reader.controller.enqueue(Buffer.from(text));
   };
-  const controlText = (event: 'ping' | 'reset', at: EventPlace) => eventText({ event, id: eventId(at), data: {} });
+  const controlText = (event: 'ping' | 'reset', at: EventPosition) => eventText({ event, id: eventId(at), data: {} });
 
   const tick = () => {
     for (const reader of readers) {
@@ -104,7 +104,7 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
     const { life, place } = first.at;
     const page = await execute('sessionChanges', { place, limit: PAGE });
     let text = '';
-    let at: EventPlace = { life, place: page.place };
+    let at: EventPosition = { life, place: page.place };
     let cut = false;
     for (const change of page.changes) {
       cut = text.length >= CHUNK_CHARS;

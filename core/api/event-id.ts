@@ -3,7 +3,7 @@ import { type ChangePosition, EVERYTHING } from '../db/read/session-changes.ts';
 import { Refusal } from '../errors.ts';
 
 /** A position among the changes of one `life` of a database; a moved database has another. */
-export type EventPlace = { life: string; place: ChangePosition };
+export type EventPosition = { life: string; place: ChangePosition };
 
 /** The position before every change, whatever the database. */
 const BEGINNING = '0';
@@ -13,11 +13,11 @@ const ID =
 const SNAPSHOT = /^(\d{1,20}):(\d{1,20}):((?:\d{1,20}(?:,\d{1,20})*)?)$/;
 const LARGEST = 2n ** 64n - 1n;
 
-export const eventId = ({ life, place: { seen, round } }: EventPlace): string =>
+export const eventId = ({ life, place: { seen, round } }: EventPosition): string =>
   [life, seen, ...(round ? [round.towards, round.changed_by, round.session_id] : [])].join('/');
 
 /** `life` is '' for the id of the beginning. @throws {Refusal} bad-request, when `text` is no id of an event */
-export function readEventId(text: string): EventPlace {
+export function readEventId(text: string): EventPosition {
   if (text === BEGINNING) return { life: '', place: EVERYTHING };
   const [, life, seen, towards, changed_by, session_id] = ID.exec(text) ?? [];
   if (life === undefined || seen === undefined || !isSnapshot(seen)) throw unknownId();
@@ -29,7 +29,7 @@ export function readEventId(text: string): EventPlace {
 
 /** Whether a database whose newest position is `now` can have issued this position. */
 export function isKnownPlace(
-  { life, place: { seen, round } }: EventPlace,
+  { life, place: { seen, round } }: EventPosition,
   now: { life: string; seen: string },
 ): boolean {
   const last = (snapshot: string) => BigInt(SNAPSHOT.exec(snapshot)?.[2] ?? 0);

@@ -15,7 +15,7 @@ export type SeedDemo = {
   /** Milliseconds since 1970. */
   now: () => number;
   /** How long to wait for derivation. */
-  patienceMs?: number;
+  waitMs?: number;
 };
 
 const seedDemo = createRoute({
@@ -39,7 +39,7 @@ const seedDemo = createRoute({
 
 const POLL_MS = 50;
 
-export const seedDemoApp = ({ append, derived, now, patienceMs = 20_000 }: SeedDemo) => {
+export const seedDemoApp = ({ append, derived, now, waitMs = 20_000 }: SeedDemo) => {
   const app = routes();
   app.use(seedDemo.path, optionalBody());
   return app.openapi(seedDemo, async (c) => {
@@ -53,7 +53,7 @@ export const seedDemoApp = ({ append, derived, now, patienceMs = 20_000 }: SeedD
     // one after the other: a turn may continue the one before, and the first failure ends it
     for (const turn of demoTurns(new Date(now()))) results.push(await storeTurn(append, turn));
     const sessions = [...new Set(results.map(({ session_id }) => session_id))];
-    await waitUntil(() => derived(sessions), patienceMs);
+    await waitUntil(() => derived(sessions), waitMs);
     const deduped = results.filter((turn) => turn.deduped).length;
     return c.json(
       {

@@ -1,6 +1,6 @@
 /** GET /ping and /metrics: liveness and metrics of the service. */
 import { createRoute, z } from '@hono/zod-openapi';
-import { barred, json, routes } from '../http/routes.ts';
+import { guardFailures, json, routes } from '../http/routes.ts';
 import { METRICS_TYPE } from '../metrics.ts';
 
 const ping = createRoute({
@@ -12,8 +12,8 @@ const ping = createRoute({
   security: [],
   responses: {
     200: json(z.literal('pong').openapi({ examples: ['pong'] }), 'It runs'),
-    403: barred[403],
-    500: barred[500],
+    403: guardFailures[403],
+    500: guardFailures[500],
   },
 });
 

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createRoute, z } from '@hono/zod-openapi';
-import { barred, Failure, json, routes } from '../http/routes.ts';
+import { Failure, guardFailures, json, routes } from '../http/routes.ts';
 
 /** Without 401: the page is the same for everybody, and people enter their token on it. */
-const { 401: _, ...open } = barred;
+const { 401: _, ...open } = guardFailures;
 
 const PAGE = `<!doctype html>
 <html lang="en">

@@ -54,9 +54,9 @@ async function openCarriage(folder: string, runId: string, into: number): Promis
   const carriage: Carriage = {
     add: async ({ number, opened, answered }, requestBody, responseBody) => {
       await writeJson(KIND.opened, number, opened);
-      const requestSpans = await writeBody(KIND.asked, number, requestBody);
-      if (answered) await writeJson(KIND.answered, number, answered);
-      return { requestSpans, responseSpans: await writeBody(KIND.replied, number, responseBody) };
+      const requestSpans = await writeBody(KIND.requestBytes, number, requestBody);
+      if (answered) await writeJson(KIND.responseHead, number, answered);
+      return { requestSpans, responseSpans: await writeBody(KIND.responseBytes, number, responseBody) };
     },
     replace: async () => {
       await handle.sync();

@@ -22,8 +22,8 @@ export const CallOpened = z.object({
 });
 export type CallOpened = z.infer<typeof CallOpened>;
 
-export const CallAnswered = z.object({ status: z.int(), headers: HeaderList, first_byte_at: Instant });
-export type CallAnswered = z.infer<typeof CallAnswered>;
+export const ResponseHead = z.object({ status: z.int(), headers: HeaderList, first_byte_at: Instant });
+export type ResponseHead = z.infer<typeof ResponseHead>;
 
 export const CallClosed = z.object({
   ending: Ending,
@@ -36,14 +36,14 @@ export const CallClosed = z.object({
 export type CallClosed = z.infer<typeof CallClosed>;
 
 /** A request that is no turn: only its outcome is stored. */
-export const CallBooked = z.object({ at: Instant, provider: ProviderId, outcome: Outcome });
-export type CallBooked = z.infer<typeof CallBooked>;
+export const OutcomeRecord = z.object({ at: Instant, provider: ProviderId, outcome: Outcome });
+export type OutcomeRecord = z.infer<typeof OutcomeRecord>;
 
 /** One call, reassembled from its records. `closed` is null when the run ended first: then the call ended as `crashed`. */
 export type JournalCall = {
   opened: CallOpened;
   request: Uint8Array;
-  answered: CallAnswered | null;
+  answered: ResponseHead | null;
   response: Uint8Array;
   closed: CallClosed | null;
 };

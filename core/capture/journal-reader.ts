@@ -23,12 +23,12 @@ import { parseJson } from '../parse-json.ts';
 import { carry, heldUpTo } from './journal-carry.ts';
 import { carriagePath, runFolder, runsIn, type SegmentFile, segmentsIn } from './journal-files.ts';
 import {
-  CallAnswered,
-  CallBooked,
   CallClosed,
   CallOpened,
   type JournalCall,
   type JournalPosition,
+  OutcomeRecord,
+  ResponseHead,
 } from './journal-format.ts';
 import { KIND } from './journal-record.ts';
 import {
@@ -49,7 +49,7 @@ const CARRY_RETRY_MS = 30_000; // after the disk has refused
 /** `position` is the one behind the entry. A call whose bytes are incomplete has `closed: null`, as has one that was never closed. */
 export type JournalEntry = { position: JournalPosition } & (
   | { kind: 'call'; call: JournalCall }
-  | { kind: 'booked'; booked: CallBooked }
+  | { kind: 'counted'; counted: OutcomeRecord }
   | { kind: 'finished' } // the run has no more entries
 );
 
@@ -180,15 +180,15 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
         doubtful: false,
       };
       if (opened) run.open.set(number, { number, segment, opened, ...empty });
-    } else if (kind === KIND.asked && call) call.requestBytes += extended(call.requestSpans, record);
-    else if (kind === KIND.replied && call) call.responseBytes += extended(call.responseSpans, record);
-    else if (kind === KIND.answered && call) {
-      call.answered = parsed(CallAnswered, run, record);
+    } else if (kind === KIND.requestBytes && call) call.requestBytes += extended(call.requestSpans, record);
+    else if (kind === KIND.responseBytes && call) call.responseBytes += extended(call.responseSpans, record);
+    else if (kind === KIND.responseHead && call) {
+      call.answered = parsed(ResponseHead, run, record);
       call.doubtful ||= call.answered === null;
     }
   };
 
-  /** A record of kind `closed` or `booked`. @returns the bytes delivered; null when they do not fit in `room` and stay for the next read */
+  /** A record of kind `closed` or `counted`. @returns the bytes delivered; null when they do not fit in `room` and stay for the next read */
   const takeEnd = async (
     run: Run,
     record: ScannedRecord,
@@ -200,10 +200,10 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
     if (!isBehind(position, run.stored)) {
       if (record.kind === KIND.closed) run.open.delete(record.call);
       run.scan.advance();
-    } else if (record.kind === KIND.booked) {
-      const booked = parsed(CallBooked, run, record);
-      if (booked) run.uncommitted.push({ position, segment: record.segment, ended: booked.at });
-      if (booked) entries.push({ position, kind: 'booked', booked });
+    } else if (record.kind === KIND.counted) {
+      const counted = parsed(OutcomeRecord, run, record);
+      if (counted) run.uncommitted.push({ position, segment: record.segment, ended: counted.at });
+      if (counted) entries.push({ position, kind: 'counted', counted });
       run.scan.advance();
     } else if (!call) {
       run.orphanedEnds++;
@@ -249,7 +249,7 @@ export function openJournalReader({ folder, liveRunId, positions, log }: Options
       const record = run.scan.peek();
       if (record) {
         scannedBytes += record.end - record.start;
-        if (record.kind === KIND.closed || record.kind === KIND.booked)
+        if (record.kind === KIND.closed || record.kind === KIND.counted)
           taken = await takeEnd(run, record, entries, room);
         else {
           applyRecord(run, record);

@@ -18,7 +18,7 @@
  * | 3 | answered | JSON `CallAnswered` |
  * | 4 | replied | bytes of the response's body |
  * | 5 | closed | JSON `CallClosed` |
- * | 6 | booked | JSON `CallBooked`; number 0 |
+ * | 6 | counted | JSON `CallBooked`; number 0 |
  * | 7 | continues | JSON `Continues`; number 0; the first record of every segment and of no other place |
  *
  * A run's segments are numbered from 1, `<run_id>/00000001.seg`; a record never crosses from one into the next. A failed write is
@@ -28,7 +28,15 @@
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
 
-export const KIND = { opened: 1, asked: 2, answered: 3, replied: 4, closed: 5, booked: 6, continues: 7 } as const;
+export const KIND = {
+  opened: 1,
+  requestBytes: 2,
+  responseHead: 3,
+  responseBytes: 4,
+  closed: 5,
+  counted: 6,
+  continues: 7,
+} as const;
 export type RecordKind = (typeof KIND)[keyof typeof KIND];
 
 export const MAGIC: Uint8Array = Buffer.from('SVCJRNL\x01', 'latin1');

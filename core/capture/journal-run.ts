@@ -1,6 +1,6 @@
 /** The state of a run of the journal while it is read: its open calls, and the entries delivered and not yet stored. */
 import { setImmediate as immediately } from 'node:timers/promises';
-import type { CallAnswered, CallClosed, CallOpened, JournalPosition } from './journal-format.ts';
+import type { CallClosed, CallOpened, JournalPosition, ResponseHead } from './journal-format.ts';
 import type { Scan, ScannedRecord, SpanPlace, Spans } from './journal-scan.ts';
 
 /** The segment number in positions behind the last record of a run: the largest number that the database's integer holds. */
@@ -12,7 +12,7 @@ export type OpenCall = {
   number: number;
   segment: number; // the call's first
   opened: CallOpened;
-  answered: CallAnswered | null;
+  answered: ResponseHead | null;
   requestSpans: Spans;
   requestBytes: number;
   responseSpans: Spans;

@@ -11,7 +11,7 @@ import { v7 } from 'uuid';
 import { OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { runFolder, runsIn, segmentsIn } from './journal-files.ts';
-import type { CallAnswered, CallBooked, CallClosed, CallOpened } from './journal-format.ts';
+import type { CallClosed, CallOpened, OutcomeRecord, ResponseHead } from './journal-format.ts';
 import {
   beginRecord,
   KIND,
@@ -36,10 +36,10 @@ const CLOSED_RESERVE_BYTES = 512; // reserved for each open call, so that its en
 /** The copy of one call. Its methods never throw and never block. */
 export type CallCopy = {
   /** A chunk of the request's body. False: it could not be stored, and neither will what follows it. */
-  asked(bytes: Uint8Array): boolean;
-  answered(head: CallAnswered): void;
+  requestBytes(bytes: Uint8Array): boolean;
+  responseHead(head: ResponseHead): void;
   /** A chunk of the response's body. False: it could not be stored, and neither will what follows it. */
-  replied(bytes: Uint8Array): boolean;
+  responseBytes(bytes: Uint8Array): boolean;
   /** The end, once. A copy that is known to be incomplete is recorded as cut, whatever the argument says. */
   close(closed: CallClosed): void;
 };
@@ -49,7 +49,7 @@ export type Journal = {
   /** Begins a copy; its record is on its way to the disk when this returns. Null: full or failing, and the caller books `journal_full`. */
   open(opened: CallOpened): CallCopy | null;
   /** Records a request of which only the outcome is stored. */
-  book(booked: CallBooked): void;
+  recordOutcome(counted: OutcomeRecord): void;
   /** Bytes on disk, of all runs. */
   bytes(): number;
   /** Calls begun since the start. */
@@ -170,7 +170,7 @@ export async function openJournal({
     if (typeof payload === 'string') block.bytes.write(payload, at, 'utf8');
     else block.bytes.set(payload, at);
     block.used = beginRecord(block.bytes, block.used, kind, call, payloadBytes);
-    block.ended ||= kind === KIND.closed || kind === KIND.booked;
+    block.ended ||= kind === KIND.closed || kind === KIND.counted;
     pending += bytes;
     appended += bytes;
     if (sealed.length > 0 && !failing) void startDrain();
@@ -276,17 +276,17 @@ export async function openJournal({
     let requestCut = false;
     let responseCut = false;
     return {
-      asked: (bytes) => {
+      requestBytes: (bytes) => {
         if (!keepsBodies || bytes.byteLength === 0) return true;
-        requestCut ||= ended || closed || !appendChunk(KIND.asked, call, bytes);
+        requestCut ||= ended || closed || !appendChunk(KIND.requestBytes, call, bytes);
         return !requestCut;
       },
-      answered: (head) => {
-        responseCut ||= ended || closed || !appendJson(KIND.answered, call, head, HEADS_RESERVE_BYTES);
+      responseHead: (head) => {
+        responseCut ||= ended || closed || !appendJson(KIND.responseHead, call, head, HEADS_RESERVE_BYTES);
       },
-      replied: (bytes) => {
+      responseBytes: (bytes) => {
         if (!keepsBodies || bytes.byteLength === 0) return true;
-        responseCut ||= ended || closed || !appendChunk(KIND.replied, call, bytes);
+        responseCut ||= ended || closed || !appendChunk(KIND.responseBytes, call, bytes);
         return !responseCut;
       },
       close: (end) => {
@@ -300,8 +300,8 @@ export async function openJournal({
     };
   };
 
-  const book = (booked: CallBooked) => {
-    if (closed || !appendJson(KIND.booked, 0, booked, HEADS_RESERVE_BYTES))
+  const recordOutcome = (counted: OutcomeRecord) => {
+    if (closed || !appendJson(KIND.counted, 0, counted, HEADS_RESERVE_BYTES))
       reportError('Cannot book all requests: no room is left');
   };
 
@@ -320,7 +320,7 @@ export async function openJournal({
   return {
     runId,
     open,
-    book,
+    recordOutcome,
     bytes: onDisk,
     calls: () => lastCall,
     flush,

@@ -12,14 +12,14 @@ import { digestOf } from './digest.ts';
 import { type CassetteDocument, readDocument } from './document.ts';
 import { documentText } from './document-text.ts';
 import { refuseUngranted } from './grants.ts';
-import { type HealthPatience, untilHealthy } from './health.ts';
+import { type HealthRetries, untilHealthy } from './health.ts';
 import { startInline } from './isolation/inline.ts';
 import { startProcess } from './isolation/process.ts';
 import { startRemote } from './isolation/remote.ts';
 import type { SharedProcess } from './isolation/shared.ts';
 import type { ListEntry } from './list.ts';
 import { type DeclaredManifest, parseManifest, refuseOtherManifest } from './manifest.ts';
-import { type Handed, type Isolation, type LoadedModule, Rejection, type RunningCassette } from './running.ts';
+import { type Bindings, type Isolation, type LoadedModule, Rejection, type RunningCassette } from './running.ts';
 import { readSettings, settingsFromEnvironment } from './settings.ts';
 import { type CassetteSource, resolveSource } from './source.ts';
 
@@ -40,14 +40,14 @@ export type AdmissionParts = {
   /** A folder of the service for what a process needs while it runs. */
   tmp: string;
   log: OurLog;
-  patience?: Patience;
+  timeouts?: AdmissionTimeouts;
 };
 
 /** How long a cassette may take to load and to return its document, and how often its health is checked. */
-export type Patience = {
+export type AdmissionTimeouts = {
   loadMs: number;
   documentMs: number;
-  health: HealthPatience;
+  health: HealthRetries;
 };
 
 export type Admitted = {
@@ -60,7 +60,7 @@ export type Admitted = {
 const SERVED_CORE = ['v1'];
 /** On the embedded database all other statements wait while one runs. */
 const STATEMENT_MS = 10_000;
-const DEFAULT_TIMEOUTS: Patience = {
+const DEFAULT_TIMEOUTS: AdmissionTimeouts = {
   loadMs: 10_000,
   documentMs: 10_000,
   health: { tries: 10, eachMs: 2_000, betweenMs: 500 },
@@ -68,7 +68,7 @@ const DEFAULT_TIMEOUTS: Patience = {
 
 /** The source runs when this returns, and nothing of it runs when this throws. @param signal cancels the admission @throws {Rejection} */
 export async function admit(entry: ListEntry, parts: AdmissionParts, signal: AbortSignal): Promise<Admitted> {
-  const { documentMs, health } = parts.patience ?? DEFAULT_TIMEOUTS;
+  const { documentMs, health } = parts.timeouts ?? DEFAULT_TIMEOUTS;
   const source = await resolveSource(entry.source, { ...parts, name: entry.name });
   const isolation = isolationOf(entry, source);
   const source_digest = source.kind === 'module' ? await digestOf(source.folder) : null;
@@ -157,12 +157,12 @@ function start(
     folder: source.folder,
     entry: source.entry,
     beside: source.beside ?? [],
-    handed: (loaded: LoadedModule) => bindingsFor(entry, loaded, parts),
+    bindingsFor: (loaded: LoadedModule) => bindingsFor(entry, loaded, parts),
     network: entry.grants.bindings.includes('network'),
     unchanged: () => refuseOther(entry, source, parts.source_digest),
     log: cassetteLog(parts.log, entry.name),
   };
-  const { loadMs } = parts.patience ?? DEFAULT_TIMEOUTS;
+  const { loadMs } = parts.timeouts ?? DEFAULT_TIMEOUTS;
   if (parts.shared && entry.isolation === undefined && parts.base === packageRoot()) return parts.shared.start(module);
   return isolation === 'inline'
     ? startInline(module)
@@ -170,7 +170,7 @@ function start(
 }
 
 /** The bindings of a module, by its manifest. The database is bound before its schema is made; until then there is nothing to read. */
-function bindingsFor(entry: ListEntry, loaded: LoadedModule, parts: AdmissionParts): Handed {
+function bindingsFor(entry: ListEntry, loaded: LoadedModule, parts: AdmissionParts): Bindings {
   const { databases, core, environment, names = () => [], log } = parts;
   const { name } = entry;
   const manifest = parseManifest(loaded.manifest);

@@ -3,7 +3,7 @@ import { PROBLEM_TYPE } from '../http/problem.ts';
 import { Rejection, type RunningCassette } from './running.ts';
 import { textOf } from './text-of.ts';
 
-export type HealthPatience = { tries: number; eachMs: number; betweenMs: number };
+export type HealthRetries = { tries: number; eachMs: number; betweenMs: number };
 
 const MOST_BYTES = 16_384;
 const MOST_CHARACTERS = 300;
@@ -12,7 +12,7 @@ const MOST_CHARACTERS = 300;
 export async function untilHealthy(
   running: Pick<RunningCassette, 'fetch'>,
   path: string,
-  { tries, eachMs, betweenMs }: HealthPatience,
+  { tries, eachMs, betweenMs }: HealthRetries,
   signal: AbortSignal,
 ): Promise<void> {
   let lastFailure = '';

@@ -33,7 +33,7 @@ export type CassetteHost = {
   /** @throws {Refusal} cassette-unknown, and as `mounted` */
   answer(name: string, call: CassetteRequest): Promise<Response>;
   /** Requests one of its own paths, on behalf of no caller: for its tools. @throws {Refusal} as above */
-  ask(name: string, request: Request): Promise<Response>;
+  fetch(name: string, request: Request): Promise<Response>;
   close(graceMs: number): Promise<void>;
 };
 
@@ -122,7 +122,7 @@ export function openHost(parts: HostParts): CassetteHost {
       const forwardAuth = manifest.bindings.forward_auth && slot.entry.grants.bindings.includes('forward_auth');
       return mounted({ ...call, name, manifest, running, forwardAuth, gone: slot.gone }, parts.limits);
     },
-    async ask(name, request) {
+    async fetch(name, request) {
       const { slot, running } = runningSlot(name);
       const signal = AbortSignal.any([request.signal, slot.gone]);
       return running.fetch(new Request(request, { signal }));

@@ -15,7 +15,7 @@ export type Confinement = {
 export type LoadedModule = { manifest: unknown; migrations: unknown; scheduled: boolean };
 
 /** The bindings that it is handed once its manifest was read; `null`: a binding that it does not have. */
-export type Handed = Pick<Env, 'LOG' | 'CONFIG'> & { DB: HandedDb | null; CORE: Env['CORE'] | null };
+export type Bindings = Pick<Env, 'LOG' | 'CONFIG'> & { DB: HandedDb | null; CORE: Env['CORE'] | null };
 
 /** With row texts as they come from the database, unparsed, for a process of its own. */
 export type HandedDb = NonNullable<Env['DB']> & RowTexts;
@@ -101,7 +101,7 @@ export type StartModule = {
   entry: string;
   /** What else it may read: for cassettes that come with the service, the code that they share. */
   beside?: readonly string[];
-  handed(loaded: LoadedModule): Handed | Promise<Handed>;
+  bindingsFor(loaded: LoadedModule): Bindings | Promise<Bindings>;
   /** The operator's grant. A process has a network if its manifest asks for one as well; else none, where the system can deny it. */
   network: boolean;
   /** Checks that it is still what was admitted: before each restart, and each time after it has loaded. @throws {Rejection} digest */

@@ -40,7 +40,7 @@ export function settingProblem(setting: DeclaredSetting, value: unknown): string
 }
 
 /** The value as `CONFIG` has it: a duration in milliseconds, the others as they are. */
-export const handedValue = ({ type }: DeclaredSetting, value: unknown): unknown =>
+export const configValue = ({ type }: DeclaredSetting, value: unknown): unknown =>
   type === 'duration' ? milliseconds(value) : value;
 
 /** The value of a text from the environment; undefined when the text is not valid for the type. */

@@ -2,7 +2,7 @@
 import { nearest } from '../config/nearest.ts';
 import { type DeclaredManifest, environmentName } from './manifest.ts';
 import { rejection } from './problems.ts';
-import { type DeclaredSetting, handedValue, settingProblem, valueOfText } from './setting-value.ts';
+import { configValue, type DeclaredSetting, settingProblem, valueOfText } from './setting-value.ts';
 
 /** Texts by the last part of their variable's name: `MODEL_NAME` of `SVC_CASSETTE_SEARCH_MODEL_NAME`. */
 export type EnvironmentSettings = Readonly<Record<string, string>>;
@@ -59,7 +59,7 @@ export function readSettings(
       return [];
     }
     const problem = settingProblem(setting, found.value);
-    if (!problem) return [[key, handedValue(setting, found.value)]];
+    if (!problem) return [[key, configValue(setting, found.value)]];
     problems.push(`"${key}" ${problem}${found.fromEnvironment ? ` (it stands in ${variable(key)})` : ''}`);
     return [];
   });

@@ -15,7 +15,7 @@ export async function proxyAlone({ config, folder }: LoadedConfig, log: Logger):
   limitYoungGeneration();
   const identity = await openIdentityKey(folder, log);
   return {
-    connection: () => ({ kind: 'server', dsn, pooled, askTimeoutMs: QUERY_TIMEOUT_MS }),
+    connection: () => ({ kind: 'server', dsn, pooled, statementTimeoutMs: QUERY_TIMEOUT_MS }),
     reach: true,
     begun: limitYoungGeneration,
     identified: identity.learn,

@@ -6,7 +6,7 @@ import { publishedAddresses, type ServiceAddresses } from './running-service.ts'
 import { shownAddress } from './shown-address.ts';
 import type { Listener, ListenerState } from './status-page.ts';
 
-export const PATIENCE_MS = 2_000;
+export const REPLY_TIMEOUT_MS = 2_000;
 
 export type ReadApiResponse<T> = Listener & {
   /** null: the service is down, or refuses. */
@@ -32,14 +32,14 @@ export async function fetchReadApi<T>(
   });
   if (address === null)
     return none('unknown', 'api.listen leaves the port to the system: say where it is with --client-api-target');
-  const ping = await getJson({ address, path: '/ping', timeoutMs: PATIENCE_MS });
+  const ping = await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS });
   const state = stateOf(ping, isPong);
   if (state === 'silent') return none(state, 'The read API is stuck, or something else has its port: see its log');
   if (state !== 'up') return none(state);
   if (typeof ping === 'object' && isRefusedName(ping.body))
     return none(state, `The read API does not answer to the host name in ${address}: add it to allowed_hosts`);
 
-  const reply = await getJson({ address, path, token, timeoutMs: PATIENCE_MS });
+  const reply = await getJson({ address, path, token, timeoutMs: REPLY_TIMEOUT_MS });
   if (typeof reply === 'object' && reply.status === 200 && is(reply.body))
     return { ...none(state), answer: reply.body };
   return none(state, `Cannot read the ${what}: ${whyNot(reply, token, what)}`);
@@ -47,7 +47,7 @@ export async function fetchReadApi<T>(
 
 function whyNot(reply: JsonResponse | NoReply, token: string, what: string): string {
   if (typeof reply === 'string')
-    return `no answer came within ${PATIENCE_MS / 1000} s; the database may be busy or away`;
+    return `no answer came within ${REPLY_TIMEOUT_MS / 1000} s; the database may be busy or away`;
   if (reply.status === 401)
     return token === ''
       ? 'api.token is missing; set SVC_API_TOKEN to the token that the service was started with'

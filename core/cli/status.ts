@@ -10,7 +10,7 @@ import { changedSettings } from './changed-settings.ts';
 import { getJson, type JsonResponse, takesConnections } from './get-json.ts';
 import type { Io } from './io.ts';
 import { isStatus } from './is-status.ts';
-import { addresses, fetchReadApi, PATIENCE_MS, stateOf } from './read-api.ts';
+import { addresses, fetchReadApi, REPLY_TIMEOUT_MS, stateOf } from './read-api.ts';
 import { runsHere, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import { type Listener, type ListenerState, type StatusReport, statusPage } from './status-page.ts';
@@ -36,9 +36,9 @@ async function statusReport(loaded: LoadedConfig, version: string): Promise<Stat
   const service = status?.service;
   const at = service && runsHere(service) ? boundBy(service) : own;
   const [proxy, ingest] = await Promise.all([
-    reach(at.proxy, async (address) => ((await takesConnections(address, PATIENCE_MS)) ? 'up' : 'down')),
+    reach(at.proxy, async (address) => ((await takesConnections(address, REPLY_TIMEOUT_MS)) ? 'up' : 'down')),
     reach(at.ingest, async (address) =>
-      stateOf(await getJson({ address, path: '/ping', timeoutMs: PATIENCE_MS }), isHealth),
+      stateOf(await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS }), isHealth),
     ),
   ]);
   return {
@@ -71,7 +71,7 @@ const LIMIT = 'journal.max_bytes';
 /** The cassettes of a service that has shown its status. */
 async function cassettesAt(address: string | null, token: string): Promise<CassetteList | null> {
   if (address === null) return null;
-  const reply = await getJson({ address, path: '/v1/cassettes', token, timeoutMs: PATIENCE_MS });
+  const reply = await getJson({ address, path: '/v1/cassettes', token, timeoutMs: REPLY_TIMEOUT_MS });
   return typeof reply === 'object' && reply.status === 200 && isCassetteList(reply.body) ? reply.body : null;
 }
 

@@ -22,7 +22,7 @@ type Options = {
   folder: string;
   log: Logger;
   /** The limit of a statement; a few operations have a longer one (operations.ts). */
-  askTimeoutMs?: number;
+  statementTimeoutMs?: number;
   startThread?: StartThread;
 };
 
@@ -36,7 +36,7 @@ export const openDatabase = (options: Options): Promise<OpenDatabase> =>
 async function openServerDatabase({
   dsn,
   pooled,
-  askTimeoutMs = STATEMENT_TIMEOUT_MS,
+  statementTimeoutMs = STATEMENT_TIMEOUT_MS,
 }: Options): Promise<OpenDatabase> {
   const pool = openPool({ dsn, pooled, size: 1 });
   try {
@@ -48,19 +48,19 @@ async function openServerDatabase({
     await pool.close();
   }
   return {
-    ...connectServer({ dsn, pooled, size: SERVER_POOL, askTimeoutMs }),
-    connection: () => ({ kind: 'server', dsn, pooled, askTimeoutMs }),
+    ...connectServer({ dsn, pooled, size: SERVER_POOL, statementTimeoutMs }),
+    connection: () => ({ kind: 'server', dsn, pooled, statementTimeoutMs }),
   };
 }
 
 async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
-  const { folder, log, askTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
+  const { folder, log, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
   const startThread =
     options.startThread ??
     ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer, THREAD_LIMITS));
   const unlock = await lockFolder(folder);
   try {
-    const host = await hostEmbedded({ folder, log, askTimeoutMs, startThread });
+    const host = await hostEmbedded({ folder, log, statementTimeoutMs, startThread });
     const ownConnection = connectDatabase(host.connection());
     const end = async () => {
       await ownConnection.close();

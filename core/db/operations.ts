@@ -152,7 +152,7 @@ export const operations = {
 };
 
 /** The limit of one statement of an operation in milliseconds, where the default is too short. */
-export const patience: { readonly [name: string]: number } = {
+export const statementLimitsMs: { readonly [name: string]: number } = {
   checkpoint: 600_000,
   migrateCassette: 600_000,
   removeCassette: 600_000,

@@ -1,22 +1,22 @@
 /** The fold of derivation: what one more call changes. Pure, and of the same cost at the thousandth call as at the first. */
 
 import { agentTotalsWith } from './agent-totals.ts';
+import { placeCall } from './call-position.ts';
 import { type CallSteps, callSteps, spanRef } from './call-steps.ts';
 import type { ProjectionChanges, SpanPatch } from './changes.ts';
 import { noEvidence, type TranscriptEvidence } from './evidence.ts';
 import { later } from './instants.ts';
 import { lasting, rootPatch, withResults } from './live-trace.ts';
-import { placeCall } from './place-call.ts';
+import { nextState } from './next-state.ts';
 import { type PriceOf, priceOf as publishedPrice } from './prices.ts';
 import { preview, textOf } from './prompt.ts';
-import { remembering } from './remembering.ts';
 import { LIMITS, type LiveTrace, newest, type SessionState } from './state.ts';
 import { attributed, threadsAfter } from './threads.ts';
 import { rollupOf, traceWith } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 /** What the fold looks up outside the session; passed in, so that the fold stays pure. */
-export type Outside = { priceOf?: PriceOf | undefined; evidence?: TranscriptEvidence | undefined };
+export type FoldInputs = { priceOf?: PriceOf | undefined; evidence?: TranscriptEvidence | undefined };
 
 /**
  * Folds one call. Calls come in the order of `compareKeys`; then the rows are the same however often and in whatever
@@ -25,7 +25,7 @@ export type Outside = { priceOf?: PriceOf | undefined; evidence?: TranscriptEvid
 export function advance(
   state: SessionState,
   recorded: CallTurn,
-  { priceOf = publishedPrice, evidence = noEvidence }: Outside = {},
+  { priceOf = publishedPrice, evidence = noEvidence }: FoldInputs = {},
 ): { state: SessionState; changes: ProjectionChanges } {
   const { turn, guessed } = attributed(state, recorded, evidence);
   const place = placeCall(state, turn, evidence);
@@ -38,7 +38,7 @@ export function advance(
 
   const threads = threadsAfter(state, turn, { trace: own, own: place.agent, steps });
   const live = newest([...completed, own], LIMITS.live);
-  const next = remembering(state, turn, { place, steps, threads, own, live, guessed });
+  const next = nextState(state, turn, { place, steps, threads, own, live, guessed });
   return {
     state: next,
     changes: {

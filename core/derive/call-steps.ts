@@ -2,10 +2,10 @@
 
 import type { PermissionVerdict } from '../harness/harness.ts';
 import { noUsage } from '../model/usage.ts';
+import type { CallPosition } from './call-position.ts';
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
 import { forkedFrom, headHash } from './heads.ts';
-import type { CallPlace } from './place-call.ts';
 import type { PriceOf } from './prices.ts';
 import { verdictOf } from './shadow.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
@@ -29,7 +29,7 @@ export type CallSteps = {
 };
 
 /** @param turn with its thread (`attributed`) @param place where the call was placed */
-export function callSteps(state: SessionState, turn: CallTurn, place: CallPlace, priceOf: PriceOf): CallSteps {
+export function callSteps(state: SessionState, turn: CallTurn, place: CallPosition, priceOf: PriceOf): CallSteps {
   const { trace, agent, tool } = place;
   const { trace_id } = trace.row;
   const under = { trace_id, parent_span_id: place.parent_span_id };
@@ -82,7 +82,7 @@ const countedElsewhere = { ...noUsage, cost_usd: null, price: null };
 function linksOf(
   state: SessionState,
   turn: CallTurn,
-  { trace, seam }: CallPlace,
+  { trace, seam }: CallPosition,
   {
     llm,
     requested,

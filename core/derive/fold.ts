@@ -1,5 +1,5 @@
 /** Folds several calls on top of what has been folded, and collects their changes. */
-import { advance, type Outside } from './advance.ts';
+import { advance, type FoldInputs } from './advance.ts';
 import { type Checkpoint, checkpointAt } from './checkpoint.ts';
 import { addChanges, type ChangeSum } from './merge-changes.ts';
 import type { SessionState } from './state.ts';
@@ -9,7 +9,7 @@ import type { CallTurn } from './turn.ts';
 export function fold(
   state: SessionState,
   turns: readonly CallTurn[],
-  { sum, checkpoints, ...outside }: { sum: ChangeSum; checkpoints: Checkpoint[] } & Outside,
+  { sum, checkpoints, ...outside }: { sum: ChangeSum; checkpoints: Checkpoint[] } & FoldInputs,
 ): SessionState {
   let folded = state;
   for (const turn of turns) {

@@ -8,12 +8,12 @@ import { type CallKey, compareKeys, keyOf } from '../derive/order.ts';
 import { emptyState, type SessionState } from '../derive/state.ts';
 import type { CallTurn } from '../derive/turn.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
-import { openBreather } from './breather.ts';
 import { sessionEvidence } from './derive-evidence.ts';
 import { type LoadedTurns, loadTurns } from './load-turns.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
 import type { Reader } from './reader.ts';
 import { rereadSession } from './reread-session.ts';
+import { openYielder } from './yielder.ts';
 
 type Deps = {
   database: Database;
@@ -46,7 +46,7 @@ export async function deriveSession(
   const transcriptCalls = transcripts || stored.transcripts_follow ? await reading.turns() : [];
   let folded = 0;
   let loaded: LoadedTurns = { turns: [], more: true, bytes: 0 };
-  const breathe = openBreather();
+  const yieldThread = openYielder();
 
   for (;;) {
     if (signal.aborted) return { folded, end: 'stopped' };
@@ -67,7 +67,7 @@ export async function deriveSession(
       for (; next < loaded.turns.length && rowsIn(sum) < mostRows; next++) {
         const turns = loaded.turns.slice(next, next + 1);
         state = fold(state, turns, { sum, checkpoints, priceOf: reader.priceOf, evidence });
-        await breathe();
+        await yieldThread();
       }
       batch.turns += next;
       loaded = { ...loaded, turns: loaded.turns.slice(next) };

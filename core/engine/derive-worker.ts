@@ -28,7 +28,7 @@ type Deps = {
   metrics: Pick<Metrics, 'derived' | 'derivePending'>;
   signal: AbortSignal;
   pollMs?: number;
-  rest?: EnginePace['rest'];
+  pause?: EnginePace['pause'];
   precedence?: Precedence;
 };
 
@@ -44,7 +44,7 @@ export function runDeriveWorker({
   metrics,
   signal,
   pollMs = 1_000,
-  rest: pauseAfter,
+  pause: pauseAfter,
   precedence = openPrecedence(database),
 }: Deps): DeriveWorker {
   /** By lease: a session marked `from_scratch` while it is derived is leased a second time, and the first run then commits nothing. */

@@ -29,7 +29,7 @@ const stopping = new AbortController();
 const { signal } = stopping;
 const reader: Reader = data.prices ? { ...builtIn, priceOf: pricesWith(data.prices, builtIn.priceOf) } : builtIn;
 
-const { busy, rest } = openPace(signal);
+const { busy, pause } = openPace(signal);
 const precedence = openPrecedence(database);
 busy(data.busy);
 
@@ -44,7 +44,15 @@ async function open() {
   const { identity_key } = await database.execute('installation', {});
   send({ kind: 'identity', identity_key });
   const derive = data.derive
-    ? (await import('./derive-worker.ts')).runDeriveWorker({ database, reader, log, metrics, signal, rest, precedence })
+    ? (await import('./derive-worker.ts')).runDeriveWorker({
+        database,
+        reader,
+        log,
+        metrics,
+        signal,
+        pause,
+        precedence,
+      })
     : null;
   const stored = () => derive?.poke();
   journalIntake = data.journal && (await openIntake(data.journal, stored));
@@ -63,7 +71,7 @@ async function openIntake({ folder, runId }: JournalToRead, stored: () => void) 
   );
   if (writtenUpTo) journal.written(writtenUpTo.segment, writtenUpTo.byteOffset);
   const freed = (bytes: number) => send({ kind: 'freed', bytes });
-  const intake = runIntake({ database, journal, reader, log, metrics, signal, stored, freed, rest, precedence });
+  const intake = runIntake({ database, journal, reader, log, metrics, signal, stored, freed, pause, precedence });
   return { journal, intake };
 }
 

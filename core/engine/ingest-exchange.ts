@@ -15,7 +15,7 @@ import { redactJson } from '../redaction/json.ts';
 import { redactText } from '../redaction/text.ts';
 import type { Exchange } from './exchange.ts';
 import { faultOf, id, isTooDeep, label, labelsOf, tooDeepMetadata } from './ingest-envelope.ts';
-import { ingestedFormat, ingestedUrl, keptPath } from './ingest-format.ts';
+import { ingestedFormat, ingestedUrl, redactedPath } from './ingest-format.ts';
 import { timesOf } from './ingest-times.ts';
 
 /**
@@ -164,6 +164,6 @@ const printable = (input: string): string => input.replace(/[^\x20-\x7e]/g, '').
 /** `meta` as it was sent, without the credentials in it. */
 const storedMeta = (meta: Fields, withheld: boolean): Fields => ({
   ...fields(redactJson(meta)),
-  ...(typeof meta.path === 'string' && { path: keptPath(meta.path) }),
+  ...(typeof meta.path === 'string' && { path: redactedPath(meta.path) }),
   ...(withheld && { raw_response_withheld: true }),
 });

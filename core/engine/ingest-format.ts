@@ -33,11 +33,11 @@ const MAX_URL = 2048;
 const MAX_PATH = 16_384;
 
 /** A path as its sender stated it, without the keys in its query. */
-export const keptPath = (path: string): string => redactUrl(path.slice(0, MAX_PATH));
+export const redactedPath = (path: string): string => redactUrl(path.slice(0, MAX_PATH));
 
 /** Path and query as they may be stored; without a path, the usual one of the format. */
 export const ingestedUrl = (path: unknown, format: FormatId | null): string =>
-  keptPath(originForm(path)).slice(0, MAX_URL) || (format ? USUAL[format] : '/');
+  redactedPath(originForm(path)).slice(0, MAX_URL) || (format ? USUAL[format] : '/');
 
 /** Without scheme and host; '' for what is no path that a request line can have. */
 function originForm(path: unknown): string {

@@ -79,7 +79,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
    * where the named call is not found, and always where the last call of a conversation is looked for.
    */
   const enqueue = async (opened: OpenedExchange, client_key: string, earlier: readonly Promise<unknown>[]) => {
-    const continuation = { ...opened.goesOn, client_key };
+    const continuation = { ...opened.continuation, client_key };
     const find = () =>
       previousCall(
         database.execute,
@@ -92,7 +92,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
       previous = await find();
     }
     const prepared = opened.prepared(previous);
-    if (prepared.kind === 'booked') throw new Error('Cannot keep an ingested turn: it is booked instead');
+    if (prepared.kind === 'counted') throw new Error('Cannot keep an ingested turn: it is counted instead');
     return { turn: prepared.turn, stored: write(prepared.turn, prepared.slices) };
   };
 
@@ -128,7 +128,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   const commit = async (batch: readonly Waiting[]): Promise<void> => {
     const slices = batch.flatMap((one) => one.slices);
     const turns = batch.map(({ turn }) => turn);
-    const fresh = await newSlices.storing(slices, (packed) => stored({ ...packed, turns, booked: [], positions: [] }));
+    const fresh = await newSlices.storing(slices, (packed) => stored({ ...packed, turns, counted: [], positions: [] }));
     if (fresh.length > 0) newSlices.stored(slices); // where no turn was new, no slice was stored
     const known = new Map(fresh.map((one) => [one.call_id, { ...one, deduped: false }]));
     const others = turns.map(({ call_id }) => call_id).filter((call_id) => !known.has(call_id));

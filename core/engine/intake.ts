@@ -3,18 +3,18 @@ import type { JournalCall, JournalPosition } from '../capture/journal-format.ts'
 import type { JournalEntry, JournalReader } from '../capture/journal-reader.ts';
 import type { Database } from '../db/database.ts';
 import type { PreparedTurn, TurnBatch } from '../db/store/append-turns.ts';
-import type { BookedRequest } from '../db/store/book-coverage.ts';
+import type { CountedRequest } from '../db/store/count-coverage.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { openBreather } from './breather.ts';
 import { type FreshSlices, openNewSlices } from './new-slices.ts';
 import type { EnginePace } from './pace.ts';
 import { openPrecedence, type Precedence } from './precedence.ts';
-import { type GoesOn, type LooseSlice, prepareMemory } from './prepare-exchange.ts';
+import { type Continuation, type LooseSlice, prepareMemory } from './prepare-exchange.ts';
 import { openCall } from './prepare-turn.ts';
 import { previousCall } from './previous-call.ts';
 import { builtIn, type Reader } from './reader.ts';
+import { openYielder } from './yielder.ts';
 
 export type Intake = {
   /** Reports that there may be something to read. */
@@ -34,7 +34,7 @@ type Deps = {
   signal: AbortSignal;
   stored?: () => void; // turns have come in
   freed?: (bytes: number) => void; // of the journal, deleted
-  rest?: EnginePace['rest'];
+  pause?: EnginePace['pause'];
   precedence?: Precedence;
 };
 
@@ -43,13 +43,13 @@ const IDLE_MS = 1_000;
 const DELETE_INTERVAL_MS = { embedded: 2_000, server: 0 }; // between two deletions of read segments: each costs the embedded database a checkpoint
 const RETRY_MS = { first: 100, max: 5_000 };
 
-/** An entry of the journal, ready to be stored. `turn`, `booked` or neither; `broken` says why a call cannot be prepared. */
+/** An entry of the journal, ready to be stored. `turn`, `counted` or neither; `broken` says why a call cannot be prepared. */
 type PreparedEntry = {
   position: JournalPosition;
   call: JournalCall | null;
   turn: PreparedTurn | null;
   slices: LooseSlice[];
-  booked: BookedRequest | null;
+  counted: CountedRequest | null;
   broken: string | null;
 };
 
@@ -63,7 +63,7 @@ export function runIntake({
   signal,
   stored,
   freed,
-  rest,
+  pause,
   precedence = openPrecedence(database),
 }: Deps): Intake {
   const memory = prepareMemory(reader);
@@ -99,10 +99,10 @@ export function runIntake({
 
   const prepared = async (entries: readonly JournalEntry[]): Promise<PreparedEntry[]> => {
     const preparedEntries: PreparedEntry[] = [];
-    const breathe = openBreather();
+    const yieldThread = openYielder();
     for (const entry of entries) {
       preparedEntries.push(await preparedEntry(entry, preparedEntries));
-      await breathe();
+      await yieldThread();
     }
     return preparedEntries;
   };
@@ -113,17 +113,17 @@ export function runIntake({
       call: null,
       turn: null,
       slices: [],
-      booked: null,
+      counted: null,
       broken: null,
     };
     if (entry.kind === 'finished') return item;
-    if (entry.kind === 'booked') return { ...item, booked: entry.booked };
+    if (entry.kind === 'counted') return { ...item, counted: entry.counted };
     const { client_key } = entry.call.opened;
     try {
       const opened = openCall(entry.call, memory);
-      const previous = await previousOf({ ...opened.goesOn, client_key }, earlier);
+      const previous = await previousOf({ ...opened.continuation, client_key }, earlier);
       const result = opened.prepared(previous);
-      if (result.kind === 'booked') return { ...item, booked: result.booked };
+      if (result.kind === 'counted') return { ...item, counted: result.counted };
       return { ...item, call: entry.call, turn: result.turn, slices: result.slices };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -131,7 +131,7 @@ export function runIntake({
     }
   };
 
-  const previousOf = (continuation: GoesOn & { client_key: string }, earlier: readonly PreparedEntry[]) =>
+  const previousOf = (continuation: Continuation & { client_key: string }, earlier: readonly PreparedEntry[]) =>
     withRetry(() =>
       previousCall(
         database.execute,
@@ -143,7 +143,7 @@ export function runIntake({
   const batchOf = (items: readonly PreparedEntry[], fresh: FreshSlices): TurnBatch => ({
     ...fresh,
     turns: items.flatMap(({ turn }) => turn ?? []),
-    booked: items.flatMap(({ booked, position }) => (booked ? { ...booked, position } : [])),
+    counted: items.flatMap(({ counted, position }) => (counted ? { ...counted, position } : [])),
     positions: [...new Map(items.map(({ position }) => [position.run_id, position])).values()],
   });
 
@@ -159,7 +159,7 @@ export function runIntake({
       metrics.intakeTurn(outcome);
       if (outcome === 'undecodable') metrics.notCaptured(outcome);
     }
-    for (const { outcome } of batch.booked)
+    for (const { outcome } of batch.counted)
       if (outcome === 'over_limit' || outcome === 'crashed') metrics.notCaptured(outcome);
     if (turns.length > 0) stored?.();
   };
@@ -238,7 +238,7 @@ export function runIntake({
         await precedence.storing(async () => store(await prepared(entries)));
         const workedMs = performance.now() - from;
         metrics.intakeBatch(workedMs / 1e3);
-        await rest?.(workedMs);
+        await pause?.(workedMs);
       }
       await deleteSegments();
       if (entries.length > 0) continue;
@@ -277,17 +277,17 @@ function openWakeUp(signal: AbortSignal) {
       notified = true;
       wake();
     },
-    wait: (ms: number, until: 'rung' | 'signal only' = 'rung') =>
+    wait: (ms: number, until: 'notified' | 'signal only' = 'notified') =>
       new Promise<void>((done) => {
         const timer = setTimeout(() => finish(), ms);
         const finish = () => {
           clearTimeout(timer);
           wake = () => {};
-          if (until === 'rung') notified = false;
+          if (until === 'notified') notified = false;
           done();
         };
         wake = () => {
-          if (signal.aborted || (until === 'rung' && notified)) finish();
+          if (signal.aborted || (until === 'notified' && notified)) finish();
         };
         wake();
       }),

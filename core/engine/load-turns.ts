@@ -8,11 +8,11 @@ import type { CallTurn } from '../derive/turn.ts';
 import { Ending } from '../model/coverage.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import { FormatId } from '../model/provider.ts';
-import { openBreather } from './breather.ts';
 import { messageOf } from './message-of.ts';
 import { outcomeOf } from './outcome.ts';
 import { readAnswer } from './read-answer.ts';
 import type { Reader } from './reader.ts';
+import { openYielder } from './yielder.ts';
 
 const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
 
@@ -38,10 +38,10 @@ export async function loadTurns(
     return found ? headersFrom(found, values) : [];
   };
   const turns: CallTurn[] = [];
-  const breathe = openBreather();
+  const yieldThread = openYielder();
   for (const stored of page.turns) {
     turns.push(callTurn(session_id, stored, headers, unpack, formatById));
-    await breathe();
+    await yieldThread();
   }
   return { turns, more: page.more, bytes };
 }

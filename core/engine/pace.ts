@@ -8,7 +8,7 @@ import { performance } from 'node:perf_hooks';
 const BUSY = { from: 0.7, until: 0.5 }; // share of its time in which the listeners' loop is at work
 const SAMPLE_MS = 100;
 const FLOOD = 200; // calls a second; a large response of the read API keeps the loop at work too, and must not delay any turn
-const REST = { shares: 49, maxMs: 15_000 }; // a multiple of the time worked; never longer than the listeners have been busy by then
+const PAUSE = { shares: 49, maxMs: 15_000 }; // a multiple of the time worked; never longer than the listeners have been busy by then
 
 /** `calls`: how many have begun so far. `hasRoom`: whether the journal has room for more of them to wait. */
 export type Passing = { calls(): number; hasRoom(): boolean };
@@ -35,7 +35,7 @@ export type EnginePace = {
   /** Sets whether the listeners' thread is busy, as it reports. */
   busy(isBusy: boolean): void;
   /** To be awaited after work that took so long: resolves at once, or after a pause while the listeners are busy. */
-  rest(workedMs: number): Promise<void>;
+  pause(workedMs: number): Promise<void>;
 };
 
 export function openPace(signal: AbortSignal): EnginePace {
@@ -50,16 +50,16 @@ export function openPace(signal: AbortSignal): EnginePace {
       busySince = isBusy ? (busySince ?? performance.now()) : null;
       if (!isBusy) wakeAll();
     },
-    rest: (workedMs) =>
+    pause: (workedMs) =>
       new Promise((done) => {
         if (busySince === null || signal.aborted) return done();
-        const maxMs = Math.min(REST.maxMs, performance.now() - busySince);
+        const maxMs = Math.min(PAUSE.maxMs, performance.now() - busySince);
         const wake = () => {
           clearTimeout(timer);
           sleeping.delete(wake);
           done();
         };
-        const timer = setTimeout(wake, Math.min(workedMs * REST.shares, maxMs));
+        const timer = setTimeout(wake, Math.min(workedMs * PAUSE.shares, maxMs));
         sleeping.add(wake);
       }),
   };

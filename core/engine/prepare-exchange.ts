@@ -7,7 +7,7 @@ import { cutAfter, type KnownCut } from '../capture/shared-slices.ts';
 import { sliceId } from '../capture/slice-codec.ts';
 import { skeletonOf } from '../capture/slices.ts';
 import type { PreparedTurn } from '../db/store/append-turns.ts';
-import type { BookedRequest } from '../db/store/book-coverage.ts';
+import type { CountedRequest } from '../db/store/count-coverage.ts';
 import type { ConversationUpTo } from '../db/store/previous-answers.ts';
 import { threadOf } from '../harness/harnesses.ts';
 import { headersDigest } from '../merkle/turn-chain.ts';
@@ -35,7 +35,7 @@ export type LooseSlice = { slice_id: string; bytes: Uint8Array };
 /** `slices` holds all that the turn refers to, stored already or not. */
 export type Prepared =
   | { kind: 'turn'; turn: PreparedTurn; slices: LooseSlice[] }
-  | { kind: 'booked'; booked: BookedRequest };
+  | { kind: 'counted'; counted: CountedRequest };
 
 /** A cache of what earlier calls yielded. It saves work and changes no result. */
 export type PrepareMemory = {
@@ -57,11 +57,11 @@ export type PreviousCall = { call_id: string; session_id: string | null; answer:
  * What a request continues where the provider keeps the conversation: an answer by its id, '' when it names none, or else the last
  * answer of a conversation.
  */
-export type GoesOn = { response_id: string; conversation: ConversationUpTo | null };
+export type Continuation = { response_id: string; conversation: ConversationUpTo | null };
 
 /** A call that has been read as far as its request's head. */
 export type OpenedExchange = {
-  goesOn: GoesOn;
+  continuation: Continuation;
   prepared(previous: PreviousCall | null): Prepared;
 };
 
@@ -80,7 +80,7 @@ export function openExchange(
   const conversation_id = boundedId(head?.conversation_id ?? '');
   const sessionIdentity = { ...declared, harness_session_id: declared.harness_session_id || conversation_id };
   return {
-    goesOn: {
+    continuation: {
       response_id: boundedId(head?.previous_response_id ?? ''),
       conversation:
         conversation_id === ''
@@ -94,7 +94,7 @@ export function openExchange(
     prepared: (previous) => {
       const throughProxy = exchange.svc_proxy_request_id !== null;
       if (throughProxy && exchange.ending === 'crashed' && exchange.status === null && !skeleton)
-        return booked(exchange, 'crashed'); // not even the request is whole
+        return counted(exchange, 'crashed'); // not even the request is whole
       const predecessor = previous && continues(sessionIdentity, previous) ? previous : null;
       const identity = predecessor ? { ...sessionIdentity, continues_call_id: predecessor.call_id } : sessionIdentity;
       const read = readExchange(
@@ -103,7 +103,7 @@ export function openExchange(
         { cut, undecoded: decoded.undecoded, after: predecessor?.answer ?? null },
         memory,
       );
-      if (throughProxy && read.asks_nothing) return booked(exchange, 'not_a_turn');
+      if (throughProxy && read.asks_nothing) return counted(exchange, 'not_a_turn');
       return turnOf(exchange, identity, cut, read);
     },
   };
@@ -113,9 +113,9 @@ export function openExchange(
 const continues = ({ harness_id, harness_session_id }: Identity, { session_id }: PreviousCall) =>
   harness_session_id === '' || session_id === sessionId(harness_id, harness_session_id);
 
-const booked = (exchange: Exchange, outcome: BookedRequest['outcome']): Prepared => ({
-  kind: 'booked',
-  booked: { at: exchange.requested_at, provider: exchange.provider, outcome },
+const counted = (exchange: Exchange, outcome: CountedRequest['outcome']): Prepared => ({
+  kind: 'counted',
+  counted: { at: exchange.requested_at, provider: exchange.provider, outcome },
 });
 
 function readExchange(

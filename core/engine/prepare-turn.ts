@@ -4,12 +4,12 @@ import type { JournalCall } from '../capture/journal-format.ts';
 import type { Exchange } from './exchange.ts';
 import { type OpenedExchange, openExchange, type Prepared, type PrepareMemory } from './prepare-exchange.ts';
 
-/** Reads the head of a call's request; a call that was too large to be stored is booked, whatever it holds. */
+/** Reads the head of a call's request; a call that was too large to be stored is counted, whatever it holds. */
 export function openCall(call: JournalCall, memory: PrepareMemory): OpenedExchange {
   const { requested_at: at, provider } = call.opened;
   if (call.closed?.over_limit) {
-    const prepared: Prepared = { kind: 'booked', booked: { at, provider, outcome: 'over_limit' } };
-    return { goesOn: { response_id: '', conversation: null }, prepared: () => prepared };
+    const prepared: Prepared = { kind: 'counted', counted: { at, provider, outcome: 'over_limit' } };
+    return { continuation: { response_id: '', conversation: null }, prepared: () => prepared };
   }
   return openExchange(exchangeOf(call), (skeleton) => identityOf(call.opened, skeleton), memory);
 }

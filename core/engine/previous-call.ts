@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import type { PreparedTurn } from '../db/store/append-turns.ts';
 import type { ConversationUpTo, PreviousAnswer } from '../db/store/previous-answers.ts';
 import type { CallNodes } from '../model/node.ts';
-import type { GoesOn, PreviousCall } from './prepare-exchange.ts';
+import type { Continuation, PreviousCall } from './prepare-exchange.ts';
 import type { Preceding } from './read-turn.ts';
 
 /**
@@ -15,7 +15,7 @@ import type { Preceding } from './read-turn.ts';
  */
 export async function previousCall(
   execute: Database['execute'],
-  { response_id, conversation, client_key }: GoesOn & { client_key: string },
+  { response_id, conversation, client_key }: Continuation & { client_key: string },
   earlier: readonly PreparedTurn[],
 ): Promise<PreviousCall | null> {
   if (response_id === '') return conversation && lastCall(execute, conversation, earlier);

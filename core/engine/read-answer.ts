@@ -1,13 +1,13 @@
 /** Reads an answer: decodes and reduces its bytes as they came. Whatever they hold, there is a result. */
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
-import { leftBehind } from '../collect-garbage.ts';
+import { collectAfterLarge } from '../collect-garbage.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { Reply } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';
 
 /** Ten megabytes of JSON become a hundred of objects, all of them garbage a moment later. */
-const answerRead = leftBehind({ large: 1_048_576, enough: 8_388_608, afterMs: 0 });
+const answerRead = collectAfterLarge({ large: 1_048_576, enough: 8_388_608, afterMs: 0 });
 
 /** An answer's bytes as they came. */
 export type AnswerBytes = { bytes: Uint8Array; headers: HeaderList };

@@ -192,7 +192,7 @@ function readRequest(
     const { slices, joined } = format.joinsAnswer
       ? joinedAnswers(format, elements, memory)
       : { slices: elements, joined: [] };
-    if (format.asksNothing(skeleton, { messages: outside.length + elements.length }))
+    if (format.isNoOp(skeleton, { messages: outside.length + elements.length }))
       return { ...emptyRequest, asks_nothing: true };
     const all = [...outside, ...slices];
     const system = pieces.flatMap(({ section, start, end }, index) =>

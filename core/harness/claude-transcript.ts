@@ -16,7 +16,7 @@ import type { TranscriptReading } from './harness.ts';
 import { noTally, omit, type Tally } from './omitted.ts';
 import { recordTime } from './record-time.ts';
 import { readable } from './transcript-answer.ts';
-import { earlier, latest, type Story, story } from './transcript-story.ts';
+import { earlier, latest, openTranscriptBuilder, type TranscriptBuilder } from './transcript-builder.ts';
 
 /** The types of the records in the tree of the conversation. */
 const CONVERSATION_TYPES = new Set(['user', 'assistant', 'system', 'attachment']);
@@ -26,7 +26,7 @@ export function readClaudeTranscript(file: TranscriptFile): TranscriptReading {
   const tally = noTally();
   const tree = claudeTree(records);
   const path = activePath(tree, main);
-  const builder = story(received_at, { joined: true });
+  const builder = openTranscriptBuilder(received_at, { joined: true });
   const at = (record: ClaudeRecord) => recordTime(record.raw, received_at);
   const made = madeIn(file);
   const firstWords = addPath(path, builder, { at, made, tally });
@@ -70,7 +70,7 @@ function besideIn(
 ): TranscriptReading['beside'][number] {
   const thread_id = is_side ? `sidechain-${root.uuid}` : '';
   const own = is_side ? { ...file, main: false, agent_id: thread_id } : file;
-  const builder = story(file.received_at, { joined: true });
+  const builder = openTranscriptBuilder(file.received_at, { joined: true });
   const prompt = addPath(path, builder, { at, made: madeIn(own), tally: noTally() });
   return { thread_id, prompt, calls: builder.calls };
 }
@@ -87,7 +87,7 @@ function madeIn({ harness_session_id, main, agent_id }: TranscriptFile) {
 type PathContext = { at(record: ClaudeRecord): string | null; made: ReturnType<typeof madeIn>; tally: Tally };
 
 /** Adds the records of a path. @returns the first words of the thread's prompt */
-function addPath(path: readonly ClaudeRecord[], builder: Story, { at, made, tally }: PathContext): string {
+function addPath(path: readonly ClaudeRecord[], builder: TranscriptBuilder, { at, made, tally }: PathContext): string {
   let firstWords = '';
   for (let i = 0; i < path.length; i++) {
     const record = path[i];
@@ -112,7 +112,11 @@ function addPath(path: readonly ClaudeRecord[], builder: Story, { at, made, tall
   return firstWords;
 }
 
-function addAnswer(pieces: readonly ClaudeRecord[], builder: Story, { at, made, tally }: PathContext): void {
+function addAnswer(
+  pieces: readonly ClaudeRecord[],
+  builder: TranscriptBuilder,
+  { at, made, tally }: PathContext,
+): void {
   const [first] = pieces;
   if (!first) return;
   const reply = replyOf(pieces);

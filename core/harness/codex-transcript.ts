@@ -9,7 +9,7 @@ import type { TranscriptCall, TranscriptReading } from './harness.ts';
 import { noTally, omit, type Tally } from './omitted.ts';
 import { recordTime } from './record-time.ts';
 import { readable } from './transcript-answer.ts';
-import { earlier, latest, type Story, story } from './transcript-story.ts';
+import { earlier, latest, openTranscriptBuilder, type TranscriptBuilder } from './transcript-builder.ts';
 
 export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
   const { records, received_at, main } = file;
@@ -17,7 +17,7 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
   const meta = fields(metas[0]?.payload);
   const reading: Reading = {
     ...{
-      builder: story(received_at, { joined: false }),
+      builder: openTranscriptBuilder(received_at, { joined: false }),
       tally: noTally(),
       ...{ thread: text(meta.id), origin: text(meta.forked_from_id), main },
       isOwnFile: !main || text(meta.id) === file.harness_session_id,
@@ -53,7 +53,7 @@ export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
 
 /** The state of reading a file, line by line. */
 type Reading = {
-  builder: Story;
+  builder: TranscriptBuilder;
   tally: Tally;
   thread: string; // of the file; ''
   origin: string; // the thread that it was forked from; ''

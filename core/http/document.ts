@@ -51,7 +51,7 @@ export const documentApp = (
   const app = routes();
   const route = readContract(refusals);
   app.openAPIRegistry.registerPath(route); // the handler is a plain one, which sends text that was made once
-  let latest: { version: number | string; made: Promise<Made> } | null = null;
+  let latest: { version: number | string; made: Promise<ServedDocument> } | null = null;
   app.get(route.path, async (c) => {
     const now = version();
     if (latest?.version !== now) latest = { version: now, made: compiled(compile) };
@@ -59,24 +59,24 @@ export const documentApp = (
     made.catch(() => {
       if (latest?.made === made) latest = null; // the next request tries again
     });
-    return handedOut(c, await made);
+    return documentResponse(c, await made);
   });
   return app;
 };
 
 /** A document as it is sent, with its entity tag. */
-export type Made = { text: string; etag: string };
+export type ServedDocument = { text: string; etag: string };
 
-const compiled = async (compile: () => unknown): Promise<Made> => madeOf(await compile());
+const compiled = async (compile: () => unknown): Promise<ServedDocument> => servedDocument(await compile());
 
 /** @param document a string is taken as it is */
-export function madeOf(document: unknown): Made {
+export function servedDocument(document: unknown): ServedDocument {
   const text = typeof document === 'string' ? document : JSON.stringify(document);
   return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` };
 }
 
 /** 304 when the caller has it already. */
-export function handedOut(c: Context, { text, etag }: Made): Response {
+export function documentResponse(c: Context, { text, etag }: ServedDocument): Response {
   c.header('etag', etag);
   c.header('cache-control', 'no-cache'); // may be stored, but has to be revalidated each time
   if (matchesTag(c.req.header('if-none-match') ?? '', etag)) return c.body(null, 304);

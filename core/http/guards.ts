@@ -47,7 +47,7 @@ export function refuseForeign(allowedHosts: readonly string[]): (headers: Incomi
 }
 
 /** The headers of every response: no embedding in other sites, no content sniffing, and no caching unless a route allows it. */
-export const SHIELD = {
+export const SECURITY_HEADERS = {
   'cache-control': 'no-store', // conversations do not belong in a cache
   'cross-origin-resource-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
@@ -65,7 +65,7 @@ export const guard =
       },
       allowedHosts,
     );
-    for (const [name, value] of Object.entries(SHIELD)) c.header(name, value);
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.header(name, value);
     if (refused) throw new Refusal(refused.code, refused.message);
     await next();
   };

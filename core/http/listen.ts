@@ -5,7 +5,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { v7 } from 'uuid';
 import { OperatorError } from '../errors.ts';
 import { answerUnread } from './answer-unread.ts';
-import { SHIELD } from './guards.ts';
+import { SECURITY_HEADERS } from './guards.ts';
 import { whenSent } from './linger.ts';
 import { PROBLEM_TYPE, problemOf } from './problem.ts';
 
@@ -142,7 +142,7 @@ const MESSAGES: Record<number, string> = {
 const failureResponse = (complaint: Complaint, status: number) => {
   const requestId = v7();
   const { type, body } = complaint(status, MESSAGES[status] ?? '', requestId);
-  return { headers: { ...SHIELD, 'x-request-id': requestId, 'content-type': type }, body };
+  return { headers: { ...SECURITY_HEADERS, 'x-request-id': requestId, 'content-type': type }, body };
 };
 
 type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse };

@@ -7,10 +7,10 @@ import type { HttpEnv } from './routes.ts';
  * Takes one of the slots for payload reads. The returned function releases it; call it once.
  * @throws {Refusal} too-many-payload-reads
  */
-export type TakePlace = () => () => void;
+export type AcquireSlot = () => () => void;
 
 /** `limit` slots, shared by all routes that read payloads. */
-export const payloadPlaces = (limit: number): TakePlace => {
+export const payloadSlots = (limit: number): AcquireSlot => {
   let inUse = 0;
   return () => {
     if (inUse >= limit)
@@ -27,7 +27,7 @@ export const payloadPlaces = (limit: number): TakePlace => {
  * reader left, and past the deadline until the database has finished the query.
  */
 export const payloadReads =
-  (takePlace: TakePlace): MiddlewareHandler<HttpEnv> =>
+  (takePlace: AcquireSlot): MiddlewareHandler<HttpEnv> =>
   async (c, next) => {
     const release = takePlace();
     try {

@@ -41,14 +41,14 @@ export const json = <Schema extends z.ZodType>(schema: Schema, description: stri
 });
 
 /** The responses of a listener's guards, which run before any route, and the response to a bug. */
-export const barred = {
+export const guardFailures = {
   401: json(Failure, 'The bearer token is missing or wrong'),
   403: json(Failure, 'Asked for under a foreign host name, or by a foreign web page'),
   500: json(Failure, 'Internal error'),
 } as const;
 
 /** The failures of a guarded route that queries the database. */
-export const guarded = { ...barred, 503: json(Failure, 'The database is not available; ask again') } as const;
+export const guarded = { ...guardFailures, 503: json(Failure, 'The database is not available; ask again') } as const;
 
 /** The same for a route under the deadline of reads (http/deadline.ts). */
 export const guardedRead = { ...guarded, 504: json(Failure, 'The answer took too long and is dropped') } as const;

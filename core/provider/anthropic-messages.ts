@@ -15,7 +15,7 @@ export const anthropicMessages: WireFormat = {
   echoesToolIds: true,
   messagesKey: 'messages',
   joinsAnswer: false,
-  asksNothing: () => false,
+  isNoOp: () => false,
   // `…/threads/<id>/messages` belongs to another API
   matches: (method, path) =>
     method.toUpperCase() === 'POST' &&

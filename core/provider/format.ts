@@ -23,7 +23,7 @@ export type WireFormat = {
    */
   joinsAnswer: boolean;
   /** True when the request asks no model for anything, such as one that only loads it into memory. */
-  asksNothing(skeleton: Record<string, unknown>, counts: { messages: number }): boolean;
+  isNoOp(skeleton: Record<string, unknown>, counts: { messages: number }): boolean;
   /**
    * What the request asks for. `skeleton` is the parsed body with its sliced arrays emptied.
    * @throws {Unreadable} when the body is not this format's

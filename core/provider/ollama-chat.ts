@@ -14,7 +14,7 @@ export const ollamaChat: WireFormat = {
   messagesKey: 'messages',
   joinsAnswer: false,
   // without messages a model is loaded, or unloaded with `keep_alive: 0`
-  asksNothing: ({ messages }, counts) => counts.messages === 0 && Array.isArray(messages ?? []),
+  isNoOp: ({ messages }, counts) => counts.messages === 0 && Array.isArray(messages ?? []),
   matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)api\/chat\/*$/.test(path),
   requestHead(skeleton, counts) {
     if (!Array.isArray(skeleton.messages)) throw new Unreadable('Cannot read a chat request: it has no messages');

@@ -17,7 +17,7 @@ export const ollamaGenerate: WireFormat = {
   messagesKey: null,
   joinsAnswer: false,
   // without a prompt a model is loaded, or unloaded with `keep_alive: 0`
-  asksNothing: ({ prompt, suffix, images }) =>
+  isNoOp: ({ prompt, suffix, images }) =>
     [prompt, suffix].every((part) => (part ?? '') === '') && !(Array.isArray(images) && images.length > 0),
   matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)api\/generate\/*$/.test(path),
   requestHead(skeleton, counts) {

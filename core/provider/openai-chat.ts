@@ -20,7 +20,7 @@ export const openaiChat: WireFormat = {
   echoesToolIds: true,
   messagesKey: 'messages',
   joinsAnswer: false,
-  asksNothing: () => false,
+  isNoOp: () => false,
   matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)chat\/completions\/*$/.test(path),
   requestHead(skeleton, counts) {
     if (!Array.isArray(skeleton.messages)) throw new Unreadable('Cannot read a chat request: it has no messages');

@@ -19,7 +19,7 @@ export const openaiResponses: WireFormat = {
   messagesKey: 'input',
   joinsAnswer: true,
   // not even with `generate: false`, which Codex sends ahead: it holds the messages that the next request continues
-  asksNothing: () => false,
+  isNoOp: () => false,
   matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)responses\/*$/.test(path),
   requestHead(skeleton, counts) {
     const conversation = isFields(skeleton.conversation) ? skeleton.conversation.id : skeleton.conversation;
@@ -32,8 +32,8 @@ export const openaiResponses: WireFormat = {
       previous_response_id: text(skeleton.previous_response_id),
     };
     const hasInput = Array.isArray(skeleton.input) || typeof skeleton.input === 'string';
-    const goesOn = head.conversation_id !== '' || head.previous_response_id !== '' || isFields(skeleton.prompt);
-    if (!hasInput && (!goesOn || skeleton.messages !== undefined)) {
+    const continues = head.conversation_id !== '' || head.previous_response_id !== '' || isFields(skeleton.prompt);
+    if (!hasInput && (!continues || skeleton.messages !== undefined)) {
       throw new Unreadable('Cannot read a Responses request: it has no input');
     }
     return head;

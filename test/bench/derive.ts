@@ -45,7 +45,7 @@ export async function benchDerive(): Promise<void> {
 }
 
 async function benchOneMore(kind: 'embedded' | 'server', dsn: string): Promise<void> {
-  const options = { askTimeoutMs: 600_000 };
+  const options = { statementTimeoutMs: 600_000 };
   const database = kind === 'server' ? await serverDatabase(dsn, options) : await embeddedDatabase(options);
   try {
     const long = session(database, 'long');
@@ -91,12 +91,12 @@ function storing(database: Database): (calls: readonly JournalCall[]) => Promise
   return async (calls) => {
     for (const call of calls) {
       const opened = openCall(call, memory);
-      const named = { ...opened.goesOn, client_key: call.opened.client_key };
+      const named = { ...opened.continuation, client_key: call.opened.client_key };
       const prepared = opened.prepared(await previousCall(database.execute, named, []));
       if (prepared.kind !== 'turn') throw new Error('Cannot store a call: it is no turn');
       const { turn, slices } = prepared;
       await newSlices.storing(slices, (fresh) =>
-        database.execute('appendTurns', { turns: [turn], ...fresh, booked: [], positions: [] }),
+        database.execute('appendTurns', { turns: [turn], ...fresh, counted: [], positions: [] }),
       );
       newSlices.stored(slices);
     }

@@ -76,9 +76,9 @@ async function takeIn(
       project: '',
       keep: 'full',
     });
-    copy?.asked(request);
-    copy?.answered({ status: 200, headers: answerHeaders(turns), first_byte_at: instantNow() });
-    copy?.replied(response);
+    copy?.requestBytes(request);
+    copy?.responseHead({ status: 200, headers: answerHeaders(turns), first_byte_at: instantNow() });
+    copy?.responseBytes(response);
     copy?.close({
       ending: 'complete',
       last_byte_at: instantNow(),

@@ -36,7 +36,7 @@ export async function benchRead(): Promise<void> {
         row('server', 'SVC_TEST_DSN is not set');
         continue;
       }
-      const options = { askTimeoutMs: 600_000 };
+      const options = { statementTimeoutMs: 600_000 };
       const database = kind === 'server' ? await serverDatabase(dsn ?? '', options) : await embeddedDatabase(options);
       try {
         await putNodes(database, sessions, each);

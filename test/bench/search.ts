@@ -20,7 +20,7 @@ export async function benchSearch(): Promise<void> {
       row('server', 'SVC_TEST_DSN is not set');
       continue;
     }
-    const options = { askTimeoutMs: 600_000 };
+    const options = { statementTimeoutMs: 600_000 };
     const database = kind === 'server' ? await serverDatabase(dsn ?? '', options) : await embeddedDatabase(options);
     const embedder = await startEmbedder({ vectorOf: questionVector });
     try {

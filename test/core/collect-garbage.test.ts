@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { collector, leftBehind } from '../../core/collect-garbage.ts';
+import { collectAfterLarge, collector } from '../../core/collect-garbage.ts';
 
 const MB = 1_048_576;
 const test = suite('garbage that is collected early');
@@ -23,7 +23,7 @@ test('all memory is looked at, or what is young, and nobody else is handed the c
 });
 
 test('what large values leave behind does not pile up, and small ones are not counted', async () => {
-  const left = leftBehind({ large: MB, enough: 8 * MB, afterMs: 0 });
+  const left = collectAfterLarge({ large: MB, enough: 8 * MB, afterMs: 0 });
   const collect = collector();
   collect();
   const before = process.memoryUsage().heapUsed;

@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findGround } from '../../core/cassette/isolation/confinement.ts';
+import { findSystemSupport } from '../../core/cassette/isolation/confinement.ts';
 import { skillTextProblems } from '../support/agent-skills.ts';
 import { buildService } from '../support/built-service.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
@@ -93,7 +93,7 @@ function inProcesses(name: string, open: () => Promise<{ dsn: string; drop(): Pr
     });
     const headers = { authorization: `Bearer ${TOKEN}` };
     const evidence = (await (await fetch(`${internal}/internal/readiness/evidence`, { headers })).json()) as Json;
-    const { wall } = await findGround(await made());
+    const { wall } = await findSystemSupport(await made());
     assert.equal(
       evidence.cassettes.map(({ name, isolation, confinement }: Json) => [name, isolation, confinement]),
       [

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findGround } from '../../core/cassette/isolation/confinement.ts';
+import { findSystemSupport } from '../../core/cassette/isolation/confinement.ts';
 import { parseJson } from '../../core/parse-json.ts';
 import { buildService } from '../support/built-service.ts';
 import { cassetteFolder, removeCassetteFolder } from '../support/cassette-folder.ts';
@@ -97,7 +97,7 @@ test('a cassette runs behind the highest wall of this system, and answers', asyn
   const headers = { authorization: `Bearer ${TOKEN}` };
   const evidence = await (await fetch(`${service.internal}/internal/readiness/evidence`, { headers })).json();
   const notes = (evidence as Json).cassettes.find(({ name }: Json) => name === 'notes');
-  const { wall } = await findGround(folder);
+  const { wall } = await findSystemSupport(folder);
   assert.equal([notes.isolation, notes.confinement], ['process', wall === 'jail' ? 'full' : 'partial']);
 });
 

@@ -9,8 +9,8 @@ import {
   inParts,
   record,
   records,
-  type Said,
   SESSION,
+  type UploadedMessage,
   uploadBody,
 } from '../support/transcript-uploads.ts';
 import { onEachDatabase } from '../support/whole-service.ts';
@@ -26,7 +26,7 @@ const post = async ({ ingest }: Service, body: BodyInit, headers: Record<string,
   return { status: response.status, text: await response.text() };
 };
 
-const uploaded = async (service: Service, said: Said): Promise<Accepted> => {
+const uploaded = async (service: Service, said: UploadedMessage): Promise<Accepted> => {
   const { status, text } = await post(service, uploadBody(said));
   assert.is(status, 202, text);
   return JSON.parse(text) as Accepted;

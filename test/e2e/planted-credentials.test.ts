@@ -206,7 +206,7 @@ async function dumpOf(folder: string, dsn: string): Promise<Buffer> {
   }
   const log = openLog('silent');
   const database = await openDatabase({
-    ...{ dsn, pooled: false, log, askTimeoutMs: 60_000, startThread: startTestThread },
+    ...{ dsn, pooled: false, log, statementTimeoutMs: 60_000, startThread: startTestThread },
     folder: join(folder, '.svc'),
   });
   const ask = database.execute as unknown as (name: string, args: unknown) => Promise<Row[]>;

@@ -46,7 +46,7 @@ for (const [method, target, outcome] of [
     const captured = outcome.endsWith('captured');
     assert.is(stand.kept.length, captured ? 1 : 0);
     assert.equal(
-      stand.booked.map(({ provider, outcome }) => `${provider} ${outcome}`),
+      stand.recorded.map(({ provider, outcome }) => `${provider} ${outcome}`),
       captured ? [] : [outcome],
     );
   });
@@ -184,7 +184,7 @@ test('a full journal changes nothing for the client', async () => {
   const stand = await openStand([{ body: 'hello' }], { journalFull: true });
   assert.is(readAnswer(await answerTo(stand.port, request('POST', '/v1/messages'))).body.toString(), 'hello');
   assert.equal(await stand.outcomes(1), ['anthropic journal_full']);
-  assert.is(stand.booked.length, 1);
+  assert.is(stand.recorded.length, 1);
 });
 
 test('what is too large passes whole and is not kept', async () => {
@@ -209,12 +209,12 @@ test('a copy that cannot keep up is partial, and the client does not notice', as
       deps: {
         journal: {
           open: () => ({
-            asked: () => side !== 'request',
-            answered: () => {},
-            replied: () => side !== 'response',
+            requestBytes: () => side !== 'request',
+            responseHead: () => {},
+            responseBytes: () => side !== 'response',
             close: (end) => closed.push(end),
           }),
-          book: () => {},
+          recordOutcome: () => {},
         },
       },
     });

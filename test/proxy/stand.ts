@@ -1,7 +1,7 @@
 /** A proxy on a free port before a scripted upstream, with a journal that remembers instead of writing. */
 import { Socket } from 'node:net';
 import pino from 'pino';
-import type { CallAnswered, CallBooked, CallClosed, CallOpened } from '../../core/capture/journal-format.ts';
+import type { CallClosed, CallOpened, OutcomeRecord, ResponseHead } from '../../core/capture/journal-format.ts';
 import { Config } from '../../core/config/schema.ts';
 import type { FormatId, ProviderId } from '../../core/model/provider.ts';
 import type { ProxyDeps } from '../../proxy/app.ts';
@@ -13,7 +13,7 @@ import { type Script, type ScriptedUpstream, startUpstream } from '../support/up
 export type Kept = {
   opened: CallOpened;
   asked: Buffer[];
-  answered: CallAnswered | null;
+  answered: ResponseHead | null;
   replied: Buffer[];
   closed: CallClosed | null;
 };
@@ -23,7 +23,7 @@ export type Stand = {
   proxy: RunningProxy;
   port: number;
   kept: Kept[];
-  booked: CallBooked[];
+  recorded: OutcomeRecord[];
   counted: string[];
   ttfb: number[];
   /** Resolves when `number` requests have their outcome. */
@@ -46,7 +46,7 @@ export async function openStand(script: Script, options: Options = {}): Promise<
   const upstream = await startUpstream(script);
   const url = options.upstreamUrl ?? `${upstream.url}${options.basePath ?? ''}`;
   const kept: Kept[] = [];
-  const booked: CallBooked[] = [];
+  const recorded: OutcomeRecord[] = [];
   const counted: string[] = [];
   const ttfb: number[] = [];
   const upstreams = openUpstreams(noEgress);
@@ -62,7 +62,7 @@ export async function openStand(script: Script, options: Options = {}): Promise<
       upstreams,
       journal: {
         open: (opened) => (options.journalFull ? null : remember(kept, opened)),
-        book: (entry) => booked.push(entry),
+        recordOutcome: (entry) => recorded.push(entry),
       },
       formatOf: (method, path) => formatOf(method, path),
       identityKey: Buffer.from('00112233', 'hex'),
@@ -82,7 +82,7 @@ export async function openStand(script: Script, options: Options = {}): Promise<
     proxy,
     port: Number(port),
     kept,
-    booked,
+    recorded,
     counted,
     ttfb,
     async outcomes(number) {
@@ -117,11 +117,11 @@ function remember(kept: Kept[], opened: CallOpened) {
   const call: Kept = { opened, asked: [], answered: null, replied: [], closed: null };
   kept.push(call);
   return {
-    asked: (bytes: Uint8Array) => call.asked.push(Buffer.from(bytes)) > 0,
-    answered: (head: CallAnswered) => {
+    requestBytes: (bytes: Uint8Array) => call.asked.push(Buffer.from(bytes)) > 0,
+    responseHead: (head: ResponseHead) => {
       call.answered = head;
     },
-    replied: (bytes: Uint8Array) => call.replied.push(Buffer.from(bytes)) > 0,
+    responseBytes: (bytes: Uint8Array) => call.replied.push(Buffer.from(bytes)) > 0,
     close: (closed: CallClosed) => {
       if (call.closed) throw new Error('Cannot close a call twice: it is closed');
       call.closed = closed;

@@ -137,7 +137,7 @@ const unread: Record<string, { agreement: string; told: Buffer; outcomes: string
   },
 };
 for (const [what, { agreement, told, outcomes }] of Object.entries(unread)) {
-  test(`${what} passes, and what it cost is booked`, async () => {
+  test(`${what} passes, and what it cost is recorded`, async () => {
     const { stand, upstream, all } = await openRaw(agreement, (socket) => {
       socket.on('data', (bytes) => upstream.received.push(bytes));
       socket.write(told);

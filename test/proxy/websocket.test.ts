@@ -79,7 +79,7 @@ for (const [how, server] of Object.entries(compressions)) {
     assert.equal(await client.closed, { code: 1000, reason: 'done' });
     assert.equal(await stand.outcomes(3), ['openai not_a_turn', 'openai captured', 'openai captured']);
     assert.equal(
-      stand.booked.map(({ outcome }) => outcome),
+      stand.recorded.map(({ outcome }) => outcome),
       ['not_a_turn'],
     );
     assert.equal(

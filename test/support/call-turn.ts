@@ -8,14 +8,14 @@ import type { ContentBlock } from '../../core/model/content-block.ts';
 import type { Reply } from '../../core/model/reply.ts';
 import { noUsage, type Usage } from '../../core/model/usage.ts';
 
-export type Said = { role: MessageRole; content: ContentBlock[]; injected: string };
+export type SpokenMessage = { role: MessageRole; content: ContentBlock[]; injected: string };
 export type Answer = Partial<Omit<Reply, 'content' | 'usage'>> & {
   content: ContentBlock[];
   usage?: Partial<Usage> | null;
 };
 export type Call = Partial<Omit<CallTurn, 'fresh' | 'tip_hash' | 'leaf_hash' | 'reply' | 'identity'>> & {
   at: number; // seconds after nine o'clock
-  says?: Said[];
+  says?: SpokenMessage[];
   answers?: Answer | null;
   identity?: Partial<CallTurn['identity']>;
 };
@@ -23,10 +23,13 @@ export type Call = Partial<Omit<CallTurn, 'fresh' | 'tip_hash' | 'leaf_hash' | '
 export const SESSION = '0d8f7e6a-1111-5222-8333-444455556666';
 
 export const text = (words: string): ContentBlock => ({ type: 'text', text: words });
-export const user = (...content: (string | ContentBlock)[]): Said => messageOf('user', content);
-export const system = (...content: (string | ContentBlock)[]): Said => messageOf('system', content);
-export const assistant = (...content: (string | ContentBlock)[]): Said => messageOf('assistant', content);
-export const injected = (kind: string, words: string): Said => ({ ...messageOf('user', [words]), injected: kind });
+export const user = (...content: (string | ContentBlock)[]): SpokenMessage => messageOf('user', content);
+export const system = (...content: (string | ContentBlock)[]): SpokenMessage => messageOf('system', content);
+export const assistant = (...content: (string | ContentBlock)[]): SpokenMessage => messageOf('assistant', content);
+export const injected = (kind: string, words: string): SpokenMessage => ({
+  ...messageOf('user', [words]),
+  injected: kind,
+});
 export const toolUse = (
   tool_use_id: string,
   tool_name = 'Read',
@@ -134,7 +137,7 @@ const nobody: CallTurn['identity'] = {
   auth_subject: '',
 };
 
-const messageOf = (role: MessageRole, content: (string | ContentBlock)[]): Said => ({
+const messageOf = (role: MessageRole, content: (string | ContentBlock)[]): SpokenMessage => ({
   role,
   content: blocks(content),
   injected: '',

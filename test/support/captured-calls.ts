@@ -116,7 +116,7 @@ export async function takeIn(
   const made: Prepared[] = [];
   for (const call of calls) {
     const opened = openCall(call, memory);
-    const named = { ...opened.goesOn, client_key: call.opened.client_key };
+    const named = { ...opened.continuation, client_key: call.opened.client_key };
     const earlier = made.flatMap((one) => (one.kind === 'turn' ? one.turn : []));
     made.push(opened.prepared(await previousCall(database.execute, named, earlier)));
   }
@@ -126,7 +126,7 @@ export async function takeIn(
   const batch: TurnBatch = {
     turns: made.flatMap((one) => (one.kind === 'turn' ? one.turn : [])),
     slices: [...slices].map(([slice_id, bytes]) => packedSlice(slice_id, bytes)),
-    booked: made.flatMap((one) => (one.kind === 'booked' ? { ...one.booked, position: null } : [])),
+    counted: made.flatMap((one) => (one.kind === 'counted' ? { ...one.counted, position: null } : [])),
     positions: [],
   };
   return database.execute('appendTurns', batch);

@@ -1,7 +1,7 @@
 /** A folder of Claude Code's transcript files like real ones, generated from a seed: one record a content block, with copied files. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Said } from './transcript-uploads.ts';
+import type { UploadedMessage } from './transcript-uploads.ts';
 
 /** `path` below `projects`. */
 export type FolderFile = { path: string; session: string; agent_id: string; records: ClaudeLine[] };
@@ -45,7 +45,7 @@ export async function writeFolder(base: string, files: readonly FolderFile[]): P
 }
 
 /** The uploads that a sweep of the folder makes. */
-export const uploadsOf = (files: readonly FolderFile[]): Said[] =>
+export const uploadsOf = (files: readonly FolderFile[]): UploadedMessage[] =>
   files.map(({ session, agent_id, records }) => ({
     session: { harness_id: 'claude', harness_session_id: session },
     ...(agent_id !== '' && { agent_id }),

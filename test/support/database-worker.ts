@@ -1,6 +1,6 @@
 /** The database thread of tests: the real one, with operations that production does not have. */
 import { sql as statement } from 'drizzle-orm';
-import { serveQuestions } from '../../core/db/client/serve-operations.ts';
+import { serveOperations } from '../../core/db/client/serve-operations.ts';
 import { operations } from '../../core/db/operations.ts';
 import type { Sql } from '../../core/db/sql.ts';
 import { rawSql } from './raw-sql.ts';
@@ -10,4 +10,4 @@ const waitForItself = (sql: Sql) => sql.transaction(() => sql.rows(statement`sel
 
 const die = async () => process.exit(1);
 
-await serveQuestions({ ...operations, rawSql, waitForItself, die });
+await serveOperations({ ...operations, rawSql, waitForItself, die });

@@ -26,7 +26,7 @@ export type TestDatabase = OpenDatabase & {
   dsn?: string;
 };
 
-type Options = { askTimeoutMs?: number; log?: Logger };
+type Options = { statementTimeoutMs?: number; log?: Logger };
 
 /**
  * Runs a uvu suite twice: `<name> (embedded)` and `<name> (server)`, each with a database for all of its tests. Without
@@ -69,7 +69,7 @@ export const startTestThread: StartThread = (data, transfer) =>
 
 /** A copy of the template's folder, removed when it is closed. */
 export async function embeddedDatabase({
-  askTimeoutMs = 60_000,
+  statementTimeoutMs = 60_000,
   log = openLog('silent'),
 }: Options = {}): Promise<TestDatabase> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-test-'));
@@ -79,7 +79,7 @@ export async function embeddedDatabase({
     pooled: false,
     folder,
     log,
-    askTimeoutMs,
+    statementTimeoutMs,
     startThread: startTestThread,
   });
   const execute = database.execute as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
@@ -90,7 +90,10 @@ export async function embeddedDatabase({
 }
 
 /** A new database in the cluster of `dsn`, dropped when it is closed. */
-export async function serverDatabase(dsn: string, { askTimeoutMs = 60_000 }: Options = {}): Promise<TestDatabase> {
+export async function serverDatabase(
+  dsn: string,
+  { statementTimeoutMs = 60_000 }: Options = {},
+): Promise<TestDatabase> {
   const template = await templateDatabase(dsn);
   const own = await emptyServerDatabase(dsn, template);
   const database = await openDatabase({
@@ -98,7 +101,7 @@ export async function serverDatabase(dsn: string, { askTimeoutMs = 60_000 }: Opt
     pooled: false,
     folder: '',
     log: openLog('silent'),
-    askTimeoutMs,
+    statementTimeoutMs,
   });
   const pool = openPool({ dsn: own.dsn, pooled: false, size: 2 });
   return testDatabase(database, (text, params) => rawSql(pool.sqlFor(60_000), { text, params }), {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type Asked = {
+export type EmbeddingRequest = {
   path: string;
   authorization: string | undefined;
   model: string;
@@ -24,11 +24,11 @@ export async function startEmbedder({
   vectorOf = wordVector,
   refuse = () => 200,
 }: EmbedderOptions = {}) {
-  const asked: Asked[] = [];
+  const asked: EmbeddingRequest[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Omit<Asked, 'path' | 'authorization'>;
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Omit<EmbeddingRequest, 'path' | 'authorization'>;
     asked.push({ ...body, path: incoming.url ?? '', authorization: incoming.headers.authorization });
     const status = refuse(body.input);
     const vectors = body.input.map((text) => vectorOf(text, body.dimensions ?? own));

@@ -3,7 +3,16 @@ import * as fc from 'fast-check';
 import { type Anchor, noEvidence, type TranscriptEvidence } from '../../core/derive/evidence.ts';
 import { firstWords } from '../../core/derive/first-words.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
-import { type Answer, answer, assistant, type Call, type Said, toolResult, toolUse, user } from './call-turn.ts';
+import {
+  type Answer,
+  answer,
+  assistant,
+  type Call,
+  type SpokenMessage,
+  toolResult,
+  toolUse,
+  user,
+} from './call-turn.ts';
 
 type Step = {
   what: 'prompt' | 'work' | 'work' | 'start' | 'check' | 'title' | 'plan' | 'compact' | 'rewind' | 'stray' | 'again';
@@ -51,7 +60,13 @@ export const generatedAgents = (size: { minLength?: number; maxLength: number })
     .tuple(fc.array(step, { minLength: 1, size: 'max', ...size }), knownOrigins)
     .map(([steps, origins]) => sessionOf(steps, origins));
 
-type Conversation = { thread: string; says: Said[]; before: Said[][]; open: ContentBlock[]; named: boolean };
+type Conversation = {
+  thread: string;
+  says: SpokenMessage[];
+  before: SpokenMessage[][];
+  open: ContentBlock[];
+  named: boolean;
+};
 type Start = { tool: ContentBlock; thread: string };
 
 function sessionOf(steps: readonly Step[], origins: readonly string[]): GeneratedSession {
@@ -78,7 +93,7 @@ function sessionOf(steps: readonly Step[], origins: readonly string[]): Generate
     ...(each.fails && { status: 529 }),
     ...more,
   });
-  const goOn = (each: Step, i: number, conversation: Conversation, messages: Said[]): Call => {
+  const goOn = (each: Step, i: number, conversation: Conversation, messages: SpokenMessage[]): Call => {
     const uses = each.fails ? [] : each.tools.map((name, t) => toolOf(name, i, t, threads));
     conversation.before = [...conversation.before.slice(-3), conversation.says];
     conversation.says = [...conversation.says, ...messages];

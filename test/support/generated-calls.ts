@@ -7,7 +7,7 @@ import {
   assistant,
   type Call,
   injected,
-  type Said,
+  type SpokenMessage,
   text,
   toolResult,
   toolUse,
@@ -44,7 +44,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 export const generatedCalls = (size: { minLength?: number; maxLength: number }): fc.Arbitrary<Call[]> =>
   fc.array(step, { minLength: 1, ...size }).map(callsOf);
 
-type MadeCall = { says: Said[]; answers: Answer | null };
+type MadeCall = { says: SpokenMessage[]; answers: Answer | null };
 
 function callsOf(steps: readonly Step[]): Call[] {
   const conversations: MadeCall[][] = [[], [], []];
@@ -69,7 +69,7 @@ function callsOf(steps: readonly Step[]): Call[] {
   });
 }
 
-function messagesOf({ what }: Step, before: MadeCall | undefined, i: number): Said[] {
+function messagesOf({ what }: Step, before: MadeCall | undefined, i: number): SpokenMessage[] {
   if (!before || what === 'prompt') return [...history(before), user(`Question ${i}`)];
   switch (what) {
     case 'result':
@@ -85,7 +85,7 @@ function messagesOf({ what }: Step, before: MadeCall | undefined, i: number): Sa
   }
 }
 
-const history = (before: MadeCall | undefined): Said[] =>
+const history = (before: MadeCall | undefined): SpokenMessage[] =>
   before ? [...before.says, ...(before.answers ? [assistant(...before.answers.content)] : [])] : [];
 
 function results(before: MadeCall, i: number): ContentBlock[] {

@@ -5,8 +5,8 @@ import { recordedLog } from './started-cassette.ts';
 
 const [folder = '', file = '', tmp = '', path = ''] = process.argv.slice(2);
 const { log } = recordedLog();
-const handed = () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log });
-const module = { name: 'held', folder, entry: join(folder, file), network: false, log, handed };
+const bindingsFor = () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log });
+const module = { name: 'held', folder, entry: join(folder, file), network: false, log, bindingsFor };
 const running = await startProcess(module, { tmp });
 running.fetch(new Request(`http://localhost${path}`)).catch(() => {});
 console.log('started');

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Journal } from '../../core/capture/journal.ts';
-import type { CallAnswered, CallClosed, CallOpened, JournalPosition } from '../../core/capture/journal-format.ts';
+import type { CallClosed, CallOpened, JournalPosition, ResponseHead } from '../../core/capture/journal-format.ts';
 import { type JournalEntry, openJournalReader } from '../../core/capture/journal-reader.ts';
 import { openLog } from '../../core/log.ts';
 
@@ -40,7 +40,7 @@ export const opened = (name: string, keep: 'full' | 'metadata' = 'full'): CallOp
   keep,
 });
 
-export const answered = (status = 200): CallAnswered => ({
+export const answered = (status = 200): ResponseHead => ({
   status,
   headers: [],
   first_byte_at: '2026-11-21T09:30:00.000002Z',
@@ -63,15 +63,15 @@ export const bytesOf = (count: number, seed: number): Uint8Array =>
 export function writeCall(journal: Journal, name: string, request: Uint8Array, response: Uint8Array): void {
   const copy = journal.open(opened(name));
   if (!copy) throw new Error(`Cannot write call ${name}: the journal is full`);
-  copy.asked(request);
-  copy.answered(answered());
-  copy.replied(response);
+  copy.requestBytes(request);
+  copy.responseHead(answered());
+  copy.responseBytes(response);
   copy.close(closed(request.byteLength, response.byteLength));
 }
 
 export const nameOf = (entry: JournalEntry): string => {
   if (entry.kind === 'call') return `${entry.call.opened.svc_proxy_request_id}${entry.call.closed ? '' : '!'}`;
-  return entry.kind === 'booked' ? `booked ${entry.booked.outcome}` : 'finished';
+  return entry.kind === 'counted' ? `counted ${entry.counted.outcome}` : 'finished';
 };
 
 /** All calls in a folder while no process writes to it. */

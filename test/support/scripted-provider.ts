@@ -11,7 +11,7 @@ import { anthropic } from './scripted-provider/anthropic.ts';
 import { ollamaChat, ollamaGenerate } from './scripted-provider/ollama.ts';
 import { openaiChat } from './scripted-provider/openai-chat.ts';
 import { openaiResponses } from './scripted-provider/openai-responses.ts';
-import { type Asked, type Format, idOf, type Line, type Mishap } from './scripted-provider/script.ts';
+import { type Format, idOf, type Mishap, type ScriptedLine, type ScriptedRequest } from './scripted-provider/script.ts';
 
 export type ScriptedProvider = {
   url: string;
@@ -26,7 +26,7 @@ export const echoOf = (question: string) => `You said: ${question}`;
 const MISHAPS: Record<string, Mishap> = { busy: 'busy', malformed: 'refused', overloaded: 'overloaded' };
 const BREAKS_OFF = 'break off'; // in the middle of its stream
 
-const lineTo = ({ question, answered, earlier }: Asked): Line => ({
+const lineTo = ({ question, answered, earlier }: ScriptedRequest): ScriptedLine => ({
   says: answered ? 'It is 7 degrees in Oslo.' : echoOf([...earlier, question].join(', then ')),
   callsTool: !answered && question.includes('weather'),
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../core/cassette/contract.ts';
 import { type ProcessOptions, startProcess } from '../../core/cassette/isolation/process.ts';
-import type { Handed, RunningCassette, StartModule } from '../../core/cassette/running.ts';
+import type { Bindings, RunningCassette, StartModule } from '../../core/cassette/running.ts';
 
 export type LoggedLine = { level: string; fields: Record<string, unknown>; message: string };
 
@@ -32,7 +32,7 @@ type Started = {
 
 export const emptyFolder = (): string => mkdtempSync(join(tmpdir(), 'cassette-'));
 
-type Options = Partial<ProcessOptions> & { module?: Partial<StartModule>; handed?: Partial<Handed>; folder?: string };
+type Options = Partial<ProcessOptions> & { module?: Partial<StartModule>; handed?: Partial<Bindings>; folder?: string };
 
 /** Starts it for the time of `use`, which closes it and looks after its folders. */
 export async function withCassette(
@@ -52,7 +52,7 @@ export async function withCassette(
         entry: join(folder, file),
         network: false,
         log,
-        handed: () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log, ...handed }),
+        bindingsFor: () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log, ...handed }),
         ...module,
       },
       { tmp, ...rest },

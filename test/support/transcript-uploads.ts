@@ -10,7 +10,7 @@ import { fixtureFolder } from './fixtures.ts';
 export const SESSION = { harness_id: 'claude', harness_session_id: '5d0f8f2e-1f4a-4a35-9d3e-0f6a0c1b2d3e' };
 
 /** What a test specifies of a file; the default is a main file of SESSION. */
-export type Said = {
+export type UploadedMessage = {
   session?: object;
   agent_id?: unknown;
   agent_type?: unknown;
@@ -21,7 +21,7 @@ export type Said = {
   part?: unknown;
 };
 
-export const uploadBody = ({ records = [], ...rest }: Said = {}): Uint8Array<ArrayBuffer> =>
+export const uploadBody = ({ records = [], ...rest }: UploadedMessage = {}): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(JSON.stringify({ session: SESSION, ...rest, records })));
 
 /** The n-th record of a file; its number is also its second. */
@@ -35,18 +35,18 @@ export const record = (n: number, type = 'user'): object => ({
 export const records = (count: number, from = 0): object[] => Array.from({ length: count }, (_, n) => record(from + n));
 
 /** The file in parts of that many records, as a client sends it that cannot send it whole. */
-export function inParts({ records: all = [], ...rest }: Said, size: number): Said[] {
+export function inParts({ records: all = [], ...rest }: UploadedMessage, size: number): UploadedMessage[] {
   const lines = all as unknown[];
   const file_sha256 = createHash('sha256').update(JSON.stringify(lines)).digest('hex');
   const count = Math.ceil(lines.length / size);
-  return Array.from({ length: count }, (_, index): Said => {
+  return Array.from({ length: count }, (_, index): UploadedMessage => {
     const part: TranscriptPart = { index, count, file_sha256, from_line: index * size };
     return { ...rest, records: lines.slice(index * size, (index + 1) * size), part };
   });
 }
 
 /** The uploads of one session with a sub-agent out of `fixtures/transcripts`: the main file first. None where the fixtures are absent. */
-export function harnessFiles(harness: 'claude' | 'codex'): Said[] {
+export function harnessFiles(harness: 'claude' | 'codex'): UploadedMessage[] {
   const folder = fixtureFolder('transcripts');
   if (folder === null) return [];
   const lines = (file: string): unknown[] =>
@@ -83,7 +83,7 @@ export const testTranscripts = (database: Database, now?: () => string): Transcr
   openTranscripts({ database, ...(now && { now }) });
 
 /** Uploads one after the other. @throws {Error} when one is not stored */
-export async function upload(writer: TranscriptWriter, ...uploads: Said[]): Promise<AcceptedTranscript[]> {
+export async function upload(writer: TranscriptWriter, ...uploads: UploadedMessage[]): Promise<AcceptedTranscript[]> {
   const out: AcceptedTranscript[] = [];
   for (const one of uploads) out.push(keptOf(await writer.append(uploadBody(one), null)));
   return out;

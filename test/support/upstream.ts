@@ -6,7 +6,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-export type Asked = {
+export type UpstreamRequest = {
   method: string;
   url: string;
   headers: IncomingHttpHeaders;
@@ -27,13 +27,19 @@ export type Answer = {
   body?: string | Uint8Array;
 };
 /** Called when the head of the request has come; for everything that an `Answer` cannot express. */
-export type Answering = (request: Asked, outgoing: ServerResponse, incoming: IncomingMessage) => void | Promise<void>;
-export type Script = readonly (Answer | Answering)[] | ((request: Asked, index: number) => Answer | Answering);
+export type Answering = (
+  request: UpstreamRequest,
+  outgoing: ServerResponse,
+  incoming: IncomingMessage,
+) => void | Promise<void>;
+export type Script =
+  | readonly (Answer | Answering)[]
+  | ((request: UpstreamRequest, index: number) => Answer | Answering);
 
 export type ScriptedUpstream = {
   url: string;
   port: number;
-  asked: Asked[];
+  asked: UpstreamRequest[];
   /** Connections accepted since the start. */
   connections(): number;
   /** Sets the handler of upgrade requests; without one they are cut. */
@@ -43,7 +49,7 @@ export type ScriptedUpstream = {
 
 /** @param keepAliveMs how long idle connections stay */
 export async function startUpstream(script: Script, { keepAliveMs = 60_000 } = {}): Promise<ScriptedUpstream> {
-  const asked: Asked[] = [];
+  const asked: UpstreamRequest[] = [];
   let connections = 0;
   const server = createServer({ keepAliveTimeout: keepAliveMs, requestTimeout: 0, maxHeaderSize: 262_144 });
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -97,7 +103,7 @@ export const echo: Answering = async (request, outgoing) => {
   send(outgoing, { body: request.body });
 };
 
-function record(incoming: IncomingMessage, outgoing: ServerResponse): Asked {
+function record(incoming: IncomingMessage, outgoing: ServerResponse): UpstreamRequest {
   const chunks: Buffer[] = [];
   incoming.on('data', (bytes: Buffer) => chunks.push(bytes));
   incoming.on('error', () => {});

@@ -1,13 +1,13 @@
 /** The service's own tools, with which an agent reads its recorded past, from the totals to the single step. */
 import type { Database } from '../../db/database.ts';
-import type { TakePlace } from '../../http/payload-reads.ts';
+import type { AcquireSlot } from '../../http/payload-reads.ts';
 import { sessionTool } from './svc-session.ts';
 import { sessionsTool } from './svc-sessions.ts';
 import { statsTool } from './svc-stats.ts';
 import { traceTool } from './svc-trace.ts';
 import type { McpTool } from './tool.ts';
 
-type Deps = { execute: Database['execute']; now: () => number; takePlace: TakePlace };
+type Deps = { execute: Database['execute']; now: () => number; takePlace: AcquireSlot };
 
 /** @param now milliseconds since 1970. @param takePlace takes a slot for payload reads */
 export const coreTools = ({ execute, now, takePlace }: Deps): McpTool[] => [

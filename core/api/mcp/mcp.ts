@@ -1,6 +1,6 @@
 /** POST /v1/mcp: the records, as tools for agents. (Model Context Protocol, streamable HTTP without sessions.) */
 import { createRoute, z } from '@hono/zod-openapi';
-import { barred, Failure, json, routes } from '../../http/routes.ts';
+import { Failure, guardFailures, json, routes } from '../../http/routes.ts';
 import type { Logger } from '../../log.ts';
 import { McpAnswer, McpMessage, McpRefusal, PROTOCOL_VERSIONS } from '../../model/mcp.ts';
 import { allTools, type McpTool } from './tool.ts';
@@ -45,7 +45,7 @@ const callMcp = createRoute({
       'The body is not JSON',
       refusalExample('Unsupported Media Type: Content-Type must be application/json'),
     ),
-    ...barred,
+    ...guardFailures,
   },
 });
 
@@ -58,7 +58,7 @@ const unsupported = (method: 'get' | 'delete', operationId: string, summary: str
     summary,
     responses: {
       405: json(Failure, 'Always'),
-      ...barred,
+      ...guardFailures,
     },
   });
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database, OperationArgs } from '../../db/database.ts';
 import { Refusal } from '../../errors.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
-import type { TakePlace } from '../../http/payload-reads.ts';
+import type { AcquireSlot } from '../../http/payload-reads.ts';
 import type { Span } from '../../model/span.ts';
 import type { Trace } from '../../model/trace.ts';
 import { blocksText } from './blocks.ts';
@@ -68,7 +68,7 @@ const Key = z.object({ started_at: z.iso.datetime(), trace_id: z.uuid(), seq: z.
 
 const STEPS = 50;
 
-type Deps = { execute: Database['execute']; takePlace: TakePlace };
+type Deps = { execute: Database['execute']; takePlace: AcquireSlot };
 
 /** @param takePlace takes a slot for payload reads; throws when too many read at once */
 export const traceTool = ({ execute, takePlace }: Deps) =>

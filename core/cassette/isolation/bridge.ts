@@ -1,19 +1,19 @@
-/** Serves a cassette's process its bindings, over a channel of their own: the process can use only what it was handed. */
+/** Serves a cassette's process its bindings, over a channel of their own: the process can use only what it was bindings. */
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { parseJson } from '../../parse-json.ts';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import type { Log, Progress } from '../contract.ts';
 import { progressOf } from '../progress.ts';
-import type { Handed } from '../running.ts';
+import type { Bindings } from '../running.ts';
 import { bodyOf, headersFrom, headersOf, sendBody, wholeness } from './bodies.ts';
+import { openStreams } from './cancel-exchange.ts';
 import { CHANNEL } from './channel.ts';
-import { openStreams } from './leave.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 import { openRowAnswers, type RowAnswers } from './row-answers.ts';
 
 /** Sets the bindings with which the process's requests are served from now on. */
-export type Hand = (handed: Handed) => void;
+export type SetBindings = (bindings: Bindings) => void;
 
 type RequestHeaders = IncomingHttpHeaders & { ':path'?: string | undefined; ':method'?: string | undefined };
 
@@ -32,8 +32,8 @@ type Options = {
 
 type Answers = { rows: RowAnswers; core: Semaphore; idleMs: number };
 
-export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS }: Options): Hand {
-  let handed: Handed | undefined;
+export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS }: Options): SetBindings {
+  let bindings: Bindings | undefined;
   const server = createServer({ ...CHANNEL, settings: { ...CHANNEL.settings, maxConcurrentStreams: 256 } });
   server.on('session', (session) => session.on('error', () => session.destroy()));
   const answers: Answers = { rows: openRowAnswers({ idleMs, errorBody }), core: openSemaphore(CORE_AT_ONCE), idleMs };
@@ -43,34 +43,34 @@ export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS 
     stream.on('error', () => {}); // the process has cancelled it
     streams.add(stream);
     const path = headers[':path'];
-    if (path === '/log' && handed && !logs) {
+    if (path === '/log' && bindings && !logs) {
       logs = true;
-      readLog(stream, handed.LOG, gate);
-    } else if (path === '/progress' && handed) {
+      readLog(stream, bindings.LOG, gate);
+    } else if (path === '/progress' && bindings) {
       const progress = progressIn(headers);
       if (progress) progressed(progress);
       stream.respond({ ':status': progress ? 204 : 400 }, { endStream: true });
-    } else if (path === '/leave') streams.leave(stream, headers);
-    else answer(stream, headers, handed, answers).catch((error) => refuse(stream, error));
+    } else if (path === '/cancel') streams.cancel(stream, headers);
+    else answer(stream, headers, bindings, answers).catch((error) => refuse(stream, error));
   });
   server.emit('connection', socket);
-  return (bindings) => {
-    handed = bindings;
+  return (given) => {
+    bindings = given;
   };
 }
 
 async function answer(
   stream: ServerHttp2Stream,
   headers: RequestHeaders,
-  handed: Handed | undefined,
+  bindings: Bindings | undefined,
   { rows, core, idleMs }: Answers,
 ): Promise<void> {
   const path = headers[':path'] ?? '';
-  if (path === '/query' && handed?.DB) return rows.query(stream, handed.DB);
-  if (path === '/stream' && handed?.DB) return rows.stream(stream, handed.DB);
-  if (path.startsWith('/core/') && handed?.CORE) {
+  if (path === '/query' && bindings?.DB) return rows.query(stream, bindings.DB);
+  if (path === '/stream' && bindings?.DB) return rows.stream(stream, bindings.DB);
+  if (path.startsWith('/core/') && bindings?.CORE) {
     await core.acquire();
-    return forwardToCore(stream, headers, { path: path.slice(5), core: handed.CORE, idleMs }).finally(core.release);
+    return forwardToCore(stream, headers, { path: path.slice(5), core: bindings.CORE, idleMs }).finally(core.release);
   }
   throw new Error('Cannot use a binding that was not granted');
 }
@@ -78,7 +78,7 @@ async function answer(
 async function forwardToCore(
   stream: ServerHttp2Stream,
   headers: RequestHeaders,
-  { path, core, idleMs }: { path: string; core: NonNullable<Handed['CORE']>; idleMs: number },
+  { path, core, idleMs }: { path: string; core: NonNullable<Bindings['CORE']>; idleMs: number },
 ): Promise<void> {
   if (stream.closed) return;
   const left = new AbortController();

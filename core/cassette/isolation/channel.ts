@@ -11,7 +11,7 @@ import type { Socket } from 'node:net';
 import { aborted } from '../../aborted.ts';
 import { CassetteDown } from '../running.ts';
 import { bodyOf, headersOf, pairsOf, sendBody, textOf, wholeness } from './bodies.ts';
-import { leave } from './leave.ts';
+import { cancelExchange } from './cancel-exchange.ts';
 import { responseHead, UnusableHead } from './response-head.ts';
 
 /**
@@ -27,7 +27,7 @@ export const CHANNEL = {
 /** Requests to the cassette's process, by name. A run of `scheduled` is stopped by its signal. */
 export type Channel = {
   hello(): Promise<unknown>;
-  hand(handed: { config: object; db: boolean; core: boolean }): Promise<void>;
+  bind(bindings: { config: object; db: boolean; core: boolean }): Promise<void>;
   fetch(request: Request): Promise<Response>;
   scheduled(event: { scheduled_at: number; signal: AbortSignal }): Promise<void>;
   /** Settles when nothing is under way. */
@@ -57,7 +57,7 @@ export function openChannel(socket: Socket, { name, ended }: Options): Channel {
   };
 
   const send = async (operation: string, body?: object): Promise<unknown> => {
-    const stream = await open(session, { ':method': 'POST', 'svc-ask': operation }, down);
+    const stream = await open(session, { ':method': 'POST', 'svc-operation': operation }, down);
     stream.end(body === undefined ? undefined : JSON.stringify(body));
     return answerOf(stream, down);
   };
@@ -67,8 +67,8 @@ export function openChannel(socket: Socket, { name, ended }: Options): Channel {
 
   return {
     hello: () => send('hello'),
-    async hand(handed) {
-      await send('handed', handed);
+    async bind(bindings) {
+      await send('bind', bindings);
     },
     async fetch(request) {
       const { response, over } = await exchange(session, request, down);
@@ -78,7 +78,7 @@ export function openChannel(socket: Socket, { name, ended }: Options): Channel {
     },
     async scheduled({ scheduled_at, signal }) {
       signal.throwIfAborted();
-      const headers = { ':method': 'POST', 'svc-ask': 'scheduled', 'svc-scheduled-at': `${scheduled_at}` };
+      const headers = { ':method': 'POST', 'svc-operation': 'scheduled', 'svc-scheduled-at': `${scheduled_at}` };
       const stream = await open(session, headers, down);
       const stop = () => stream.end();
       signal.addEventListener('abort', stop, { once: true });
@@ -166,13 +166,13 @@ async function exchange(
     ':authority': url.host,
     ':path': path,
   };
-  const requestHeaders = { ...headersOf(request.headers), ...pseudoHeaders, 'svc-ask': 'fetch' };
+  const requestHeaders = { ...headersOf(request.headers), ...pseudoHeaders, 'svc-operation': 'fetch' };
   const stream = await open(session, requestHeaders, down, {
     endStream: body === null,
     waitForTrailers: body !== null,
   });
   const whole = wholeness(stream);
-  const giveUp = () => leave(session, stream, { 'svc-ask': 'leave' });
+  const giveUp = () => cancelExchange(session, stream, { 'svc-operation': 'cancel' });
   signal.addEventListener('abort', giveUp, { once: true });
   stream.once('close', () => signal.removeEventListener('abort', giveUp));
   if (body !== null) {

@@ -10,9 +10,9 @@ import { loadedLibraries } from './loaded-libraries.ts';
  * Levels of confinement. `jail`: namespaces of its own (users, processes, network, mounts) with a root that holds Node and its folder,
  * and nothing else; `namespaces`: without that root; `limits`: bounded memory; `permissions`: what Node itself refuses.
  */
-export type Wall = 'jail' | 'namespaces' | 'limits' | 'permissions';
+export type ConfinementLevel = 'jail' | 'namespaces' | 'limits' | 'permissions';
 
-type Wanted = Ground & {
+type Wanted = SystemSupport & {
   network: boolean;
   /** An empty folder, where the jail's root is mounted; no other process sees that mount. */
   root: string;
@@ -63,33 +63,33 @@ read_only "$root"
 exec env -i unshare --user --map-user=1000 --map-group=1000 --root="$root" --wd="$from" "$@"`;
 
 /** From strongest to weakest. */
-export const WALLS: readonly Wall[] = ['jail', 'namespaces', 'limits', 'permissions'];
+export const CONFINEMENT_LEVELS: readonly ConfinementLevel[] = ['jail', 'namespaces', 'limits', 'permissions'];
 
 /** What this system supports. */
-export type Ground = {
+export type SystemSupport = {
   /** The strongest that works. */
-  wall: Wall;
+  wall: ConfinementLevel;
   /** Memory that Node takes before anything runs in it. */
   node_mb: number;
   /** Processors to which a process can be bound; empty: it cannot be bound to one. */
   processors: readonly number[];
 };
 
-let found: Promise<Ground> | undefined;
+let found: Promise<SystemSupport> | undefined;
 
 /** Each wall is tried with a Node that only prints its version. Tried once per process. */
-export const findGround = (tmp: string): Promise<Ground> => {
+export const findSystemSupport = (tmp: string): Promise<SystemSupport> => {
   found ??= probe(tmp);
   return found;
 };
 
-async function probe(tmp: string): Promise<Ground> {
-  const nothing: Ground = { wall: 'permissions', node_mb: 0, processors: [] };
+async function probe(tmp: string): Promise<SystemSupport> {
+  const nothing: SystemSupport = { wall: 'permissions', node_mb: 0, processors: [] };
   if (process.platform !== 'linux') return nothing;
   const status = await outputOf({ file: process.execPath, args: ['-p', STATUS], env: {} });
   const node_mb = Math.ceil(Number(/^VmData:\s*(\d+) kB/m.exec(status)?.[1]) / 1024);
   const processors = await bindable(processorsIn(/^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? ''));
-  for (const wall of WALLS) {
+  for (const wall of CONFINEMENT_LEVELS) {
     const ground = { wall, node_mb, processors };
     if (await works(ground, tmp)) return ground;
   }
@@ -122,7 +122,7 @@ let processorIndex = 0;
 /** Read, since no constant will do: from Node 24 on, V8's code range counts as data from the start of a process. */
 const STATUS = "fs.readFileSync('/proc/self/status', 'utf8')";
 
-async function works(ground: Ground, tmp: string): Promise<boolean> {
+async function works(ground: SystemSupport, tmp: string): Promise<boolean> {
   const root = await mkdtemp(join(tmp, 'try-'));
   try {
     const run = ['-p', 'process.version'];

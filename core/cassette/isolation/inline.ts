@@ -21,7 +21,7 @@ const TRUSTED: Confinement = {
 };
 
 /** @throws {Rejection} `start`: it does not load, or what `handed` throws */
-export async function startInline({ name, entry, handed, unchanged, log }: StartModule): Promise<RunningCassette> {
+export async function startInline({ name, entry, bindingsFor, unchanged, log }: StartModule): Promise<RunningCassette> {
   const cassette = await importCassette(name, entry);
   await unchanged?.();
   const { manifest, migrations, scheduled } = cassette;
@@ -30,7 +30,7 @@ export async function startInline({ name, entry, handed, unchanged, log }: Start
     migrations: migrations ?? null,
     scheduled: typeof scheduled === 'function',
   };
-  const { DB, CORE, CONFIG, LOG } = await handed(loaded);
+  const { DB, CORE, CONFIG, LOG } = await bindingsFor(loaded);
   const env: Env = { ...(DB ? { DB } : {}), ...(CORE ? { CORE } : {}), CONFIG, LOG };
 
   const underWay = new Set<Promise<unknown>>();

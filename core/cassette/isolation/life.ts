@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { lowerPriority } from '../../yield-to-listeners.ts';
 import type { Log, Progress } from '../contract.ts';
-import type { Handed, LoadedModule } from '../running.ts';
+import type { Bindings, LoadedModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
 import { type Channel, openChannel } from './channel.ts';
-import { BELOW_SERVICE, commandFor, type Ground } from './confinement.ts';
+import { BELOW_SERVICE, commandFor, type SystemSupport } from './confinement.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 
 export type Life = {
   channel: Channel;
-  hand(handed: Handed): Promise<void>;
+  bind(bindings: Bindings): Promise<void>;
   /** Settles when it has ended and is cleaned up, with the reason, as the end of a sentence that begins with its name. */
   ended: Promise<string>;
   /** The last line of its error output. */
@@ -33,7 +33,7 @@ type Options = {
   /** What else it may read; both names where a link leads to it. */
   beside: readonly string[];
   tmp: string;
-  ground: Ground;
+  ground: SystemSupport;
   network: boolean;
   memory_mb: number;
   log: Log;
@@ -108,9 +108,9 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
   });
   return {
     channel,
-    async hand(handed) {
-      setBindings(handed);
-      await channel.hand({ config: handed.CONFIG, db: handed.DB !== null, core: handed.CORE !== null });
+    async bind(bindings) {
+      setBindings(bindings);
+      await channel.bind({ config: bindings.CONFIG, db: bindings.DB !== null, core: bindings.CORE !== null });
     },
     ended,
     end,

@@ -11,7 +11,7 @@ import {
   type RunningCassette,
   type StartModule,
 } from '../running.ts';
-import { confinementOf, findGround, type Wall } from './confinement.ts';
+import { type ConfinementLevel, confinementOf, findSystemSupport } from './confinement.ts';
 import { type Life, loadedBy, startLife } from './life.ts';
 import { OUTPUT_LIMITS, openGate } from './output.ts';
 import { watch } from './watch.ts';
@@ -27,7 +27,7 @@ export type ProcessOptions = {
   heartbeat?: { everyMs: number; withinMs: number };
   backOff?: { fromMs: number; toMs: number; forgetMs: number };
   /** A weaker wall than the strongest that works here. */
-  wall?: Wall;
+  wall?: ConfinementLevel;
 };
 
 /** @throws {Rejection} `start`: it does not load, or what `handed` throws */
@@ -40,7 +40,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     backOff = { fromMs: 200, toMs: 30_000, forgetMs: 60_000 },
   } = options;
   await mkdir(options.tmp, { recursive: true, mode: 0o700 });
-  const found = await findGround(options.tmp);
+  const found = await findSystemSupport(options.tmp);
   const ground = { ...found, wall: options.wall ?? found.wall };
   const gate = openGate(log, OUTPUT_LIMITS);
   const runner = join(packageRoot(), 'core/cassette/isolation/child');
@@ -86,7 +86,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
         await life.ended;
         return await startAndLoad();
       }
-      await life.hand(await module.handed(loaded));
+      await life.bind(await module.bindingsFor(loaded));
       return { life, loaded };
     } catch (error) {
       life.end('it was not let in');

@@ -5,7 +5,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import type { HandedDb } from '../running.ts';
-import { leave, openAnswerRoom, type Reserved } from './answer-room.ts';
+import { collectAfter, openResultBudget, type Reserved } from './result-budget.ts';
 import { endText, type ReaderPace, sendText } from './send-text.ts';
 import { statementOf } from './statement-body.ts';
 
@@ -23,7 +23,7 @@ type Options = { idleMs: number; errorBody: (error: unknown) => object };
 
 export function openRowAnswers({ idleMs, errorBody }: Options): RowAnswers {
   const statements = openSemaphore(STATEMENTS_AT_ONCE);
-  const room = openAnswerRoom();
+  const room = openResultBudget();
   let running: Semaphore | undefined;
   const paceOf = (stream: ServerHttp2Stream): ReaderPace => {
     const left = new AbortController();
@@ -55,7 +55,7 @@ export function openRowAnswers({ idleMs, errorBody }: Options): RowAnswers {
         await sendRows(stream, answer, paceOf(stream));
       } finally {
         reserved?.free();
-        leave(chars);
+        collectAfter(chars);
         statements.release();
       }
     },

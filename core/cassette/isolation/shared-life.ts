@@ -9,16 +9,16 @@ import type { Logger } from '../../log.ts';
 import { packageRoot } from '../../package-root.ts';
 import { lowerPriority } from '../../yield-to-listeners.ts';
 import type { Progress } from '../contract.ts';
-import type { Handed, StartModule } from '../running.ts';
+import type { Bindings, StartModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
 import { type Channel, openChannel } from './channel.ts';
 import { BELOW_SERVICE } from './confinement.ts';
 import { CLOSED_MS, reasonOf } from './life.ts';
 import { OUTPUT_LIMITS, openGate, readOutput } from './output.ts';
 
-/** A cassette in the shared process. `handed` is called whenever the process starts. */
+/** A cassette in the shared process. `bindings` is called whenever the process starts. */
 export type Member = Pick<StartModule, 'name' | 'entry' | 'log'> & {
-  handed(): Handed | Promise<Handed>;
+  bindings(): Bindings | Promise<Bindings>;
   progressed(progress: Progress): void;
 };
 
@@ -84,9 +84,9 @@ export async function startSharedLife(members: readonly Member[], options: Optio
     return async () => {
       const { failure } = (await channel.hello()) as { failure?: unknown };
       if (failure !== undefined) throw new Error(`"${member.name}": ${failure}`);
-      const handed = await member.handed();
-      setBindings(handed);
-      await channel.hand({ config: handed.CONFIG, db: handed.DB !== null, core: handed.CORE !== null });
+      const bindings = await member.bindings();
+      setBindings(bindings);
+      await channel.bind({ config: bindings.CONFIG, db: bindings.DB !== null, core: bindings.CORE !== null });
     };
   });
   const timeout = setTimeout(end, loadMs, `it has not loaded within ${loadMs / 1000} s`);

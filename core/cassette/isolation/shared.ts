@@ -181,7 +181,7 @@ export function openSharedProcess({
       let progress: Progress | null = null;
       const member: Member = {
         ...module,
-        handed: () => module.handed(here.loaded ?? { manifest: null, migrations: null, scheduled: false }),
+        bindings: () => module.bindingsFor(here.loaded ?? { manifest: null, migrations: null, scheduled: false }),
         progressed: (reported) => {
           progress = reported;
         },

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CassetteDocument, readDocument } from '../../cassette/document.ts';
 import { documentText } from '../../cassette/document-text.ts';
-import { confinementOf, findGround } from '../../cassette/isolation/confinement.ts';
+import { confinementOf, findSystemSupport } from '../../cassette/isolation/confinement.ts';
 import { startProcess } from '../../cassette/isolation/process.ts';
 import { startRemote } from '../../cassette/isolation/remote.ts';
 import { parseManifest, refuseOtherManifest } from '../../cassette/manifest.ts';
@@ -36,7 +36,7 @@ export async function describeSource(source: CassetteSource, options: DescribeOp
       {
         ...{ name: options.name || 'it', folder: source.folder, entry: source.entry, network: false },
         beside: source.beside ?? [],
-        handed: ({ manifest }) => ({ LOG: log, CONFIG: defaultsOf(manifest), DB: null, CORE: null }),
+        bindingsFor: ({ manifest }) => ({ LOG: log, CONFIG: defaultsOf(manifest), DB: null, CORE: null }),
         log: { debug: silent, info: silent, warn: silent, error: silent },
       },
       { tmp },
@@ -46,7 +46,7 @@ export async function describeSource(source: CassetteSource, options: DescribeOp
       options.isolation === 'inline'
         ? INLINE
         : confinementOf({
-            ...(await findGround(tmp)),
+            ...(await findSystemSupport(tmp)),
             network: manifest.bindings.network,
             memory_mb: MEMORY_MB,
           });

@@ -125,7 +125,7 @@ async function entryOf(
   const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
   const running = await startInline({
     ...{ name: name ?? source, folder: found.folder, entry: found.entry, network: true, log },
-    handed: () => ({ LOG: log, CONFIG: {}, DB: null, CORE: null }),
+    bindingsFor: () => ({ LOG: log, CONFIG: {}, DB: null, CORE: null }),
   });
   const manifest = parseManifest(running.loaded?.manifest);
   await running.close(0);

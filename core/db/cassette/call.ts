@@ -1,6 +1,6 @@
 /** Runs a cassette's statement as its role, in a transaction that leaves no trace in the session, and returns its rows. */
 import { sql } from 'drizzle-orm';
-import { leftBehind } from '../../collect-garbage.ts';
+import { collectAfterLarge } from '../../collect-garbage.ts';
 import { DatabaseError } from '../../errors.ts';
 import { pgArray, quotedText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
@@ -38,7 +38,7 @@ export async function callCassette(db: Sql, call: StatementCall): Promise<string
 }
 
 /** For the thread of the embedded database, which sends a copy to the caller's thread. */
-const countGarbage = leftBehind({ large: 1024 * 1024, enough: 16 * 1024 * 1024, afterMs: 100 });
+const countGarbage = collectAfterLarge({ large: 1024 * 1024, enough: 16 * 1024 * 1024, afterMs: 100 });
 
 /** `cursor`: null when `texts` is the whole result. */
 export type OpenCursor = { texts: string[]; cursor: string | null };

@@ -81,8 +81,8 @@ export function openCassetteDatabases({ database, dsn, pooled, log }: Deps): Cas
     },
     missingViews: (views) => database.execute('missingViews', { views }),
     async migrate(name, migrations, { builtIn = false } = {}) {
-      const { troubles } = quotaOf(name, builtIn);
-      const applied = await runMigrations({ database, name, builtIn, parser, troubles }, migrations);
+      const { penalties } = quotaOf(name, builtIn);
+      const applied = await runMigrations({ database, name, builtIn, parser, penalties }, migrations);
       if (applied.length > 0) log.info({ cassette: name, migrations: applied }, 'migrated the schema of a cassette');
     },
     db(name, options = {}) {

@@ -5,10 +5,10 @@ import { parseJson } from '../../parse-json.ts';
 import type { StatementCall } from './call.ts';
 import { withParameters } from './parameters.ts';
 import type { Parser } from './parser-thread.ts';
+import { penaltyFor } from './penalties.ts';
 import type { Quota } from './quota.ts';
 import { refused } from './refused.ts';
 import { type CallSettings, checkedSettings } from './settings.ts';
-import { troubleIn } from './troubles.ts';
 
 export type CallOptions = { settings?: CallSettings; rows?: 'object' | 'array' };
 
@@ -68,11 +68,11 @@ export function cassetteDb(
   { name, schema, calls, parser, quota, log }: Deps,
   { statementMs = 30_000, onTrouble }: DbOptions,
 ): CassetteDb {
-  const { troubles, streams } = quota;
+  const { penalties, streams } = quota;
   const chargeError = (error: unknown): unknown => {
-    const chargedError = troubleIn(error, statementMs);
+    const chargedError = penaltyFor(error, statementMs);
     if (!chargedError) return error instanceof DatabaseError ? withoutForeignSchema(error, schema) : unexpected(error);
-    troubles.charge(chargedError.message);
+    penalties.charge(chargedError.message);
     onTrouble?.(chargedError.message);
     return chargedError;
   };
@@ -81,13 +81,13 @@ export function cassetteDb(
     return new DatabaseError('Cannot run a statement: it failed unexpectedly', '', false);
   };
   const prepareCall = async (sql: string, parameters: readonly unknown[], { settings, rows }: CallOptions) => {
-    troubles.refusePaused();
+    penalties.refusePaused();
     const verdict = await parser.verdictOn(String(sql), schema);
     const shape = verdict.gives === 'count' ? 'count' : rows === 'array' ? 'array' : 'object';
     const filled = withParameters(sql, verdict, parameters);
     const checkedValues = checkedSettings(settings);
     const call = (): StatementCall => {
-      troubles.refusePaused();
+      penalties.refusePaused();
       return { schema, text: filled(), shape, settings: checkedValues };
     };
     return { verdict, shape, call };

@@ -7,7 +7,7 @@ import { MigrationRefused } from './grants-unavailable.ts';
 import type { MigrationFile } from './migrate-cassette.ts';
 import { schemaOf } from './names.ts';
 import type { Parser } from './parser-thread.ts';
-import type { Troubles } from './troubles.ts';
+import type { Penalties } from './penalties.ts';
 
 export type CassetteMigration = { name: string; sql: string };
 
@@ -15,17 +15,17 @@ export type CassetteMigration = { name: string; sql: string };
 const LIMIT_MS = { embedded: 10_000, server: 120_000 };
 const BUILT_IN_LIMIT_MS = 600_000;
 
-type Deps = { database: OpenDatabase; name: string; builtIn: boolean; parser: Parser; troubles: Troubles };
+type Deps = { database: OpenDatabase; name: string; builtIn: boolean; parser: Parser; penalties: Penalties };
 
 /** @returns the names of those that were applied @throws {MigrationRefused} */
 export async function runMigrations(
-  { database, name, builtIn, parser, troubles }: Deps,
+  { database, name, builtIn, parser, penalties }: Deps,
   migrations: readonly CassetteMigration[],
 ): Promise<string[]> {
   const files = await readMigrations(parser, schemaOf(name), migrations);
   const limitMs = builtIn ? BUILT_IN_LIMIT_MS : LIMIT_MS[database.kind];
   const chargedRefusal = (migration: string, why: string, cause?: unknown) => {
-    troubles.charge(`a migration ${why}`);
+    penalties.charge(`a migration ${why}`);
     return new MigrationRefused(migration, `${why}; it is not tried again until the cassette changes`, {
       cause,
       final: true,

@@ -1,15 +1,15 @@
 /** Limits on a cassette's concurrent work in its database, for this process, however often the cassette was started. */
 import type { Logger } from '../../log.ts';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
+import { openPenalties, type Penalties } from './penalties.ts';
 import { busy } from './refused.ts';
-import { openTroubles, type Troubles } from './troubles.ts';
 
 export type Quota = {
   /** How many statements run at once. */
   atOnce: number;
   statements: Semaphore;
   streams: Semaphore;
-  troubles: Troubles;
+  penalties: Penalties;
 };
 
 /** On the embedded database everything waits while a statement runs; on a server a cassette has so many connections. */
@@ -27,6 +27,6 @@ export function openQuota({ name, kind, builtIn, log, now = Date.now }: Deps): Q
     atOnce: STATEMENTS[kind],
     statements: openSemaphore(STATEMENTS[kind], MOST_WAITING, full('statements')),
     streams: openSemaphore(builtIn ? BUILT_IN_STREAMS : STREAMS, MOST_WAITING, full('streams')),
-    troubles: openTroubles({ name, log, now }),
+    penalties: openPenalties({ name, log, now }),
   };
 }

@@ -2,15 +2,15 @@
 import type { MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
-import { patience } from '../operations.ts';
+import { statementLimitsMs } from '../operations.ts';
 import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.ts';
-import type { Doing, Notice, PortReply, Wish } from './ports.ts';
+import type { HostNotice, PortReply, PortRequest, RunningOperation } from './ports.ts';
 import { connectServer } from './server.ts';
 
 /** Plain data except for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
 export type DatabaseConnection =
-  | { kind: 'server'; dsn: string; pooled: boolean; askTimeoutMs: number }
-  | { kind: 'embedded'; control: MessagePort; askTimeoutMs: number };
+  | { kind: 'server'; dsn: string; pooled: boolean; statementTimeoutMs: number }
+  | { kind: 'embedded'; control: MessagePort; statementTimeoutMs: number };
 
 export const transferables = (connection: DatabaseConnection): MessagePort[] =>
   connection.kind === 'embedded' ? [connection.control] : [];
@@ -22,13 +22,13 @@ const THREAD_POOL = 4;
 export const connectDatabase = (connection: DatabaseConnection): Database =>
   connection.kind === 'server' ? connectServer({ ...connection, size: THREAD_POOL }) : holder(connection);
 
-type Pending = { request: Wish; resolve(answer: unknown): void; reject(error: Error): void };
+type Pending = { request: PortRequest; resolve(answer: unknown): void; reject(error: Error): void };
 
 /**
  * Requests go straight to the database thread. When that thread is replaced, pending ones fail as transient, a new port arrives
  * over the control port, and requests that are made meanwhile wait for it.
  */
-function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: 'embedded' }>): Database {
+function holder({ control, statementTimeoutMs }: Extract<DatabaseConnection, { kind: 'embedded' }>): Database {
   let port: MessagePort | undefined;
   let closed = false;
   let lastId = 0;
@@ -36,7 +36,7 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
   const listeners = new Map<string, Set<(payload: string) => void>>();
   let onDrained = () => {};
 
-  const send = (requestFor: (id: number) => Wish) =>
+  const send = (requestFor: (id: number) => PortRequest) =>
     new Promise<unknown>((resolve, reject) => {
       if (closed) throw new DatabaseError('Cannot ask the database: it is closed', '', false);
       lastId += 1;
@@ -52,10 +52,10 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
   };
   const onReply = (reply: PortReply) => {
     if ('channel' in reply) for (const listener of listeners.get(reply.channel) ?? []) listener(reply.payload);
-    else if ('failure' in reply) takePending(reply.ask)?.reject(errorOf(reply.failure));
-    else takePending(reply.ask)?.resolve(reply.answer);
+    else if ('failure' in reply) takePending(reply.id)?.reject(errorOf(reply.failure));
+    else takePending(reply.id)?.resolve(reply.answer);
   };
-  const failPending = (why: string, running?: Doing) => {
+  const failPending = (why: string, running?: RunningOperation) => {
     port?.close();
     port = undefined;
     for (const [number, { request }] of [...pending]) {
@@ -67,12 +67,12 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
       takePending(number)?.reject(wasRunning ? (running.late ? tookTooLong() : endedDatabase()) : lostConnection(why));
     }
   };
-  control.on('message', (notice: Notice) => {
+  control.on('message', (notice: HostNotice) => {
     if ('port' in notice) {
       port = notice.port;
       port.on('message', onReply);
       for (const { request } of pending.values()) port.postMessage(request); // made while there was no port
-      for (const channel of listeners.keys()) send((id) => ({ ask: id, listen: channel })).catch(() => undefined);
+      for (const channel of listeners.keys()) send((id) => ({ id, listen: channel })).catch(() => undefined);
     } else if ('lost' in notice) {
       failPending(notice.lost, notice.doing);
     } else {
@@ -90,10 +90,10 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
       { limitMs, label = name, owner = null }: ExecuteOptions = {},
     ) =>
       send((id) => ({
-        ask: id,
+        id,
         name,
         args,
-        limitMs: limitMs ?? patience[name] ?? askTimeoutMs,
+        limitMs: limitMs ?? statementLimitsMs[name] ?? statementTimeoutMs,
         label,
         owner,
       })) as Promise<OperationResult<Name>>,
@@ -102,12 +102,12 @@ function holder({ control, askTimeoutMs }: Extract<DatabaseConnection, { kind: '
       const channelListeners = existing ?? new Set<typeof listener>();
       channelListeners.add(listener);
       listeners.set(channel, channelListeners);
-      if (!existing) await send((id) => ({ ask: id, listen: channel }));
+      if (!existing) await send((id) => ({ id, listen: channel }));
       return async () => {
         channelListeners.delete(listener);
         if (channelListeners.size > 0 || listeners.get(channel) !== channelListeners) return;
         listeners.delete(channel);
-        if (port && !closed) await send((id) => ({ ask: id, unlisten: channel }));
+        if (port && !closed) await send((id) => ({ id, unlisten: channel }));
       };
     },
     async close() {

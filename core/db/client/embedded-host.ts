@@ -6,7 +6,7 @@ import type { DatabaseConnection } from './connection.ts';
 import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
 import { gaugeMemory, openGauge } from './gauge.ts';
-import type { Doing, Notice, Order, ThreadReport } from './ports.ts';
+import type { HostCommand, HostNotice, RunningOperation, ThreadReport } from './ports.ts';
 import type { DatabaseThread } from './serve-operations.ts';
 
 export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) => Worker;
@@ -17,14 +17,14 @@ export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) =
  */
 export const THREAD_LIMITS = { stackSizeMb: 64 };
 
-type Deps = { folder: string; log: Logger; askTimeoutMs: number; startThread: StartThread };
+type Deps = { folder: string; log: Logger; statementTimeoutMs: number; startThread: StartThread };
 
 export type EmbeddedHost = { connection(): DatabaseConnection; close(): Promise<void> };
 
 /** Between failed attempts to start the thread. */
 const RETRY_MS = 1000;
 
-export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: Deps): Promise<EmbeddedHost> {
+export async function hostEmbedded({ folder, log, statementTimeoutMs, startThread }: Deps): Promise<EmbeddedHost> {
   const memory = gaugeMemory();
   const gauge = openGauge(memory, Date.now);
   const holders = new Set<MessagePort>();
@@ -33,12 +33,12 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
   let restarting: Promise<void> | undefined;
   let closing = false;
 
-  const notify = (holder: MessagePort, notice: Notice, transfer: MessagePort[] = []) =>
+  const notify = (holder: MessagePort, notice: HostNotice, transfer: MessagePort[] = []) =>
     holder.postMessage(notice, transfer);
   const sendPort = (holder: MessagePort) => {
     if (!thread) return; // gets its port when there is one
     const { port1, port2 } = new MessageChannel();
-    thread.postMessage({ holder: port1 } satisfies Order, [port1]);
+    thread.postMessage({ holder: port1 } satisfies HostCommand, [port1]);
     notify(holder, { port: port2 }, [port2]);
   };
   const openThread = async () => {
@@ -56,11 +56,11 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
     thread = started;
     for (const holder of holders) sendPort(holder);
   };
-  const runningOperation = (): Doing | undefined => {
+  const runningOperation = (): RunningOperation | undefined => {
     const running = gauge.running();
     return running && { label: running.operation, late: running.ms >= running.limitMs };
   };
-  const restart = async (why: string, interrupted: Doing | undefined): Promise<void> => {
+  const restart = async (why: string, interrupted: RunningOperation | undefined): Promise<void> => {
     thread = undefined;
     for (const holder of holders) notify(holder, { lost: why, doing: interrupted });
     log.error({ why, question: interrupted?.label }, 'the database thread is started again');
@@ -88,7 +88,7 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
   // Creating a database takes 500 MB that a thread releases only when it ends.
   if (!isMade(folder)) await closed(await openThread());
   await start();
-  const watchdog = setInterval(watch, Math.min(1000, askTimeoutMs / 4)).unref();
+  const watchdog = setInterval(watch, Math.min(1000, statementTimeoutMs / 4)).unref();
 
   return {
     connection() {
@@ -97,7 +97,7 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
       port1.on('close', () => holders.delete(port1));
       port1.unref();
       sendPort(port1);
-      return { kind: 'embedded', control: port2, askTimeoutMs };
+      return { kind: 'embedded', control: port2, statementTimeoutMs };
     },
     async close() {
       closing = true;
@@ -115,7 +115,7 @@ export async function hostEmbedded({ folder, log, askTimeoutMs, startThread }: D
 
 async function closed(thread: Worker): Promise<void> {
   const ended = once(thread, 'exit');
-  thread.postMessage({ close: true } satisfies Order);
+  thread.postMessage({ close: true } satisfies HostCommand);
   await ended;
 }
 

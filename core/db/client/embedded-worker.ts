@@ -1,7 +1,7 @@
 /** The entry of the database thread. */
 import { yieldToListeners } from '../../yield-to-listeners.ts';
 import { operations } from '../operations.ts';
-import { serveQuestions } from './serve-operations.ts';
+import { serveOperations } from './serve-operations.ts';
 
 yieldToListeners(5);
-await serveQuestions(operations);
+await serveOperations(operations);

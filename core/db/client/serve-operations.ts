@@ -5,13 +5,13 @@ import type { Sql } from '../sql.ts';
 import { type Embedded, openEmbedded } from './embedded.ts';
 import { lostConnection, plainFailure } from './failure.ts';
 import { openGauge } from './gauge.ts';
-import type { Order, PortReply, ThreadReport, Wish } from './ports.ts';
+import type { HostCommand, PortReply, PortRequest, ThreadReport } from './ports.ts';
 
 export type DatabaseThread = { folder: string; gauge: SharedArrayBuffer };
 
 type Operation = (sql: Sql, args: never) => Promise<unknown>;
 
-export async function serveQuestions(operations: Readonly<Record<string, Operation>>): Promise<void> {
+export async function serveOperations(operations: Readonly<Record<string, Operation>>): Promise<void> {
   if (!parentPort) throw new Error('Cannot serve questions: this is no worker thread');
   const host = parentPort;
   const report = (message: ThreadReport) => host.postMessage(message);
@@ -35,7 +35,7 @@ export async function serveQuestions(operations: Readonly<Record<string, Operati
     report({ closed: true });
     process.exit(0); // of this thread
   };
-  host.on('message', (order: Order) => {
+  host.on('message', (order: HostCommand) => {
     if ('holder' in order) serveHolder(thread, order.holder);
     else void close();
   });
@@ -53,13 +53,13 @@ function serveHolder(thread: Thread, port: MessagePort) {
   const reply = (message: PortReply) => port.postMessage(message);
   const listening = new Map<string, ReturnType<Embedded['listen']>>();
 
-  const handle = (request: Wish): Promise<unknown> => {
+  const handle = (request: PortRequest): Promise<unknown> => {
     if (thread.closing) throw lostConnection('it is closing');
     if ('listen' in request) return listen(request.listen);
     if ('unlisten' in request) return unlisten(request.unlisten);
     const { name, args, limitMs, label, owner } = request;
     const operation = Object.hasOwn(thread.operations, name) ? thread.operations[name] : undefined;
-    if (!operation) throw new Error(`Cannot answer '${name}': there is no such question`);
+    if (!operation) throw new Error(`Cannot answer '${name}': there is no such operation`);
     return operation(thread.embedded.sqlFor(label, limitMs, owner), args as never);
   };
   const listen = async (channel: string) => {
@@ -72,15 +72,15 @@ function serveHolder(thread: Thread, port: MessagePort) {
     listening.delete(channel);
     await stop?.();
   };
-  const serve = async (request: Wish) => {
+  const serve = async (request: PortRequest) => {
     try {
-      reply({ ask: request.ask, answer: await handle(request) });
+      reply({ id: request.id, answer: await handle(request) });
     } catch (error) {
-      reply({ ask: request.ask, failure: plainFailure(error) });
+      reply({ id: request.id, failure: plainFailure(error) });
       if (error instanceof WebAssembly.RuntimeError) process.exit(1); // the engine is broken: the host starts another
     }
   };
-  port.on('message', (request: Wish) => {
+  port.on('message', (request: PortRequest) => {
     const served = serve(request).finally(() => thread.underWay.delete(served));
     thread.underWay.add(served);
   });

@@ -4,13 +4,13 @@ import { client } from './server-client.ts';
 
 const RETRY_MS = 1000;
 
-export type Ears = {
+export type NotificationListener = {
   listen(channel: string, listener: (payload: string) => void): Promise<() => Promise<void>>;
   close(): Promise<void>;
 };
 
 /** Connects at the first `listen`. Notifications while the connection is lost are missed. */
-export function listenOnServer(dsn: string): Ears {
+export function listenOnServer(dsn: string): NotificationListener {
   const listeners = new Map<string, Set<(payload: string) => void>>();
   let connection: postgres.Sql | undefined;
   let closed = false;

@@ -3,17 +3,17 @@ import type { SQL } from 'drizzle-orm';
 import type postgres from 'postgres';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
-import { operations, patience } from '../operations.ts';
+import { operations, statementLimitsMs } from '../operations.ts';
 import type { Sql } from '../sql.ts';
 import { connectionIsLost, databaseError, lostConnection } from './failure.ts';
 import { client } from './server-client.ts';
 import { listenOnServer } from './server-listen.ts';
 import { compiled } from './wire-text.ts';
 
-export type Server = { dsn: string; pooled: boolean; size: number; askTimeoutMs: number };
+export type Server = { dsn: string; pooled: boolean; size: number; statementTimeoutMs: number };
 
 /** Runs operations of this process on a server, over at most `size` connections. */
-export function connectServer({ dsn, pooled, size, askTimeoutMs }: Server): Database {
+export function connectServer({ dsn, pooled, size, statementTimeoutMs }: Server): Database {
   const pool = openPool({ dsn, pooled, size });
   const notifications = listenOnServer(dsn);
   const underWay = new Set<Promise<unknown>>();
@@ -23,7 +23,7 @@ export function connectServer({ dsn, pooled, size, askTimeoutMs }: Server): Data
     async execute<Name extends OperationName>(name: Name, args: OperationArgs<Name>, { limitMs }: ExecuteOptions = {}) {
       if (closed) throw new DatabaseError('Cannot ask the database: it is closed', '', false);
       const operation = operations[name] as (sql: Sql, args: OperationArgs<Name>) => Promise<OperationResult<Name>>;
-      const running = operation(pool.sqlFor(limitMs ?? patience[name] ?? askTimeoutMs), args);
+      const running = operation(pool.sqlFor(limitMs ?? statementLimitsMs[name] ?? statementTimeoutMs), args);
       underWay.add(running);
       return running.finally(() => underWay.delete(running));
     },

@@ -4,26 +4,26 @@ import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Outcome } from '../../model/coverage.ts';
 import { lockToMerge, mergeSessions } from '../edit/merge-sessions.ts';
 import type { Sql } from '../sql.ts';
-import { type BookedRequest, bookCoverage } from './book-coverage.ts';
+import { type CountedRequest, countCoverage } from './count-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
 import { logTurns, type TurnRecord } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
-import { noteForksBefore, noteNamedForks } from './named-forks.ts';
 import { placeTurns } from './place-turns.ts';
 import type { Placement, Unplaced } from './placement.ts';
 import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
+import { recordForksBefore, recordNamedForks } from './record-forks.ts';
 import { storedCalls } from './stored-calls.ts';
 
 /** A call that has been parsed and sliced. */
 export type PreparedTurn = Unplaced & TurnRecord;
 
-/** `slices` may omit those that were stored already at this count of purges. `booked` are requests that are no turns. */
+/** `slices` may omit those that were stored already at this count of purges. `counted` are requests that are no turns. */
 export type TurnBatch = {
   turns: PreparedTurn[];
   slices: PackedSlice[];
   purges?: number | undefined; // undefined: none is omitted
-  booked: (BookedRequest & { position: JournalPosition | null })[];
+  counted: (CountedRequest & { position: JournalPosition | null })[];
   positions: JournalPosition[]; // how far each journal is read with this batch
 };
 
@@ -38,11 +38,11 @@ export type AppendedTurn = { raw_turn_id: number; call_id: string; session_id: s
 export const appendTurns = (db: Sql, batch: TurnBatch): Promise<AppendedTurn[]> =>
   db.transaction(async (tx) => {
     if (batch.turns.length > 0) await holdSlices(tx, batch.purges);
-    const uncounted = await beyondStored(tx, batch.booked);
+    const uncounted = await beyondStored(tx, batch.counted);
     const turns = await unstored(tx, batch.turns);
     const stored = turns.length > 0 ? await storeTurns(tx, turns, batch.slices) : [];
     const counted = turns.map(({ requested_at: at, provider, outcome }) => ({ at, provider, outcome }));
-    await bookCoverage(tx, [...counted, ...uncounted]);
+    await countCoverage(tx, [...counted, ...uncounted]);
     for (const position of batch.positions) await storePosition(tx, position);
     if (stored.length > 0) await notifyDirty(tx);
     return stored;
@@ -78,10 +78,10 @@ async function storeTurns(
     return { raw_turn_id, call_id, session_id, outcome, nodes };
   });
   await writeNodes(tx, stored);
-  await noteNamedForks(tx, placed, opened);
+  await recordNamedForks(tx, placed, opened);
   const awaited = new Set(placements.flatMap((place) => (place.awaited ? place.session_id : [])));
   await markDirty(tx, [...new Set(stored.map(({ session_id }) => session_id))], awaited);
   await mergeSessions(tx, merges);
-  await noteForksBefore(tx, placed);
+  await recordForksBefore(tx, placed);
   return stored.map(({ nodes: _, ...turn }) => turn);
 }

@@ -8,20 +8,20 @@ import { isCarriedAnswer } from './carried-answers.ts';
 import type { SessionKey, Unplaced } from './placement.ts';
 
 /** `opened_by` is the request that opened the session, and its key. */
-export type Remembered = KnownNode & {
+export type CachedNode = KnownNode & {
   opened_by: string;
   /** For an answer whose own call is not known: when a request first contained it; else null. */
   shown_at: string | null;
 };
 
 /** By the message's hash, then by session. */
-export type Known = Map<string, Map<string, Remembered>>;
+export type Known = Map<string, Map<string, CachedNode>>;
 
 /** The messages of the request, without those that a harness injects. */
 export const spine = (nodes: CallNodes): ChainLink[] => nodes.messages.filter(({ injected }) => injected === '');
 
 /** Adds a turn that has been placed, for the later ones of the batch. */
-export function remember(
+export function addKnown(
   known: Known,
   { nodes, requested_at }: Unplaced,
   { session_id, harness_session_id }: SessionKey,
@@ -29,7 +29,7 @@ export function remember(
 ): void {
   const links = nodes.answer ? [...spine(nodes), nodes.answer] : spine(nodes);
   for (const [index, { node_hash, role }] of links.entries()) {
-    const sessions = known.get(node_hash) ?? new Map<string, Remembered>();
+    const sessions = known.get(node_hash) ?? new Map<string, CachedNode>();
     known.set(node_hash, sessions);
     const existing = sessions.get(session_id);
     const is_head = index === links.length - 1;
@@ -54,12 +54,12 @@ export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<M
   for (const { client_key, ...node } of rows) {
     const known = clients.get(client_key);
     if (!known) continue;
-    known.set(node.node_hash, (known.get(node.node_hash) ?? new Map<string, Remembered>()).set(node.session_id, node));
+    known.set(node.node_hash, (known.get(node.node_hash) ?? new Map<string, CachedNode>()).set(node.session_id, node));
   }
   return clients;
 }
 
-type Row = Remembered & { client_key: string };
+type Row = CachedNode & { client_key: string };
 type MessageKey = { client_key: string; node_hash: string };
 
 /**

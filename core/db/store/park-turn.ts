@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { CallOpened, JournalPosition } from '../../capture/journal-format.ts';
 import { jsonText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import { bookCoverage } from './book-coverage.ts';
+import { countCoverage } from './count-coverage.ts';
 import { storePosition } from './journal-positions.ts';
 
 export type CallToPark = {
@@ -23,7 +23,7 @@ export const parkTurn = (db: Sql, { opened, request, response, reason, position 
       on conflict (svc_proxy_request_id) do nothing
       returning svc_proxy_request_id`);
     const { requested_at: at, provider } = opened;
-    if (parked.length > 0) await bookCoverage(tx, [{ at, provider, outcome: 'poison' }]);
+    if (parked.length > 0) await countCoverage(tx, [{ at, provider, outcome: 'poison' }]);
     if (position) await storePosition(tx, position);
     return null;
   });

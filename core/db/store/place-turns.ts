@@ -2,7 +2,7 @@
 import { placeConversation } from '../../capture/conversation.ts';
 import { sessionId } from '../../capture/identity.ts';
 import type { Sql } from '../sql.ts';
-import { type Known, knownNodes, type Remembered, remember, spine } from './known-nodes.ts';
+import { addKnown, type CachedNode, type Known, knownNodes, spine } from './known-nodes.ts';
 import type { Placement, SessionKey, Unplaced } from './placement.ts';
 import { storedCalls } from './stored-calls.ts';
 import { waitingCalls } from './waiting-calls.ts';
@@ -110,12 +110,12 @@ function placeUnnamed(turn: Unplaced, known: Known, awaited: Placement | undefin
   if (!joined && place.kind === 'fork')
     placement = { ...opened, fork: { session_id: place.session_id, node_hash: place.node_hash } };
   else if (!joined && awaited) placement = awaited;
-  remember(known, turn, placement, started_at);
+  addKnown(known, turn, placement, started_at);
   return placement;
 }
 
 /** The session that continued from this call's answer before the call itself came: the oldest one, since others are its forks. */
-function sessionShowingAnswer({ nodes, requested_at }: Unplaced, known: Known): Remembered | undefined {
+function sessionShowingAnswer({ nodes, requested_at }: Unplaced, known: Known): CachedNode | undefined {
   const holders = nodes.answer ? [...(known.get(nodes.answer.node_hash)?.values() ?? [])] : [];
   return holders
     .filter(({ shown_at }) => shown_at !== null && requested_at < shown_at)

@@ -51,7 +51,7 @@ databaseSuite('search: in a process of its own', (test, database) => {
     startProcess(
       {
         ...{ name: 'search', ...built, network, log },
-        handed: () => ({
+        bindingsFor: () => ({
           ...{ DB: databases.db('search') as HandedDb, CORE: null, LOG: log },
           CONFIG: readSettings(parseManifest(manifest), { models_folder: '/no/such/folder', ...config }),
         }),

@@ -22,7 +22,7 @@ import { journalCall, storeCalls } from '../../support/stored-calls.ts';
 const PATH = '/v1/admin/raw-turns/attribution-repair';
 const log = openLog('silent');
 const metrics = { derived: () => {}, derivePending: () => {} };
-const reason = 'it was booked wrongly';
+const reason = 'it was counted wrongly';
 const to = (harness_session_id: string) => ({ harness_id: 'test', harness_session_id, reason });
 
 /** A worker keeps up while this is done. */
@@ -80,8 +80,8 @@ databaseSuite('attribution repair', (test, database) => {
     return AttributionRepaired.parse(await response.json());
   };
   /** The same with little patience. */
-  const hasty = async (body: unknown, execute: Database['execute'] = database().execute, patienceMs = 200) => {
-    const app = attributionRepairApp({ execute, log, patienceMs });
+  const hasty = async (body: unknown, execute: Database['execute'] = database().execute, waitMs = 200) => {
+    const app = attributionRepairApp({ execute, log, waitMs });
     app.onError(onError(log));
     const response = await app.request(PATH, {
       method: 'POST',
@@ -125,7 +125,7 @@ databaseSuite('attribution repair', (test, database) => {
     };
   };
 
-  test('both sessions read as if the turn had been booked right from the first', async () => {
+  test('both sessions read as if the turn had been counted right from the first', async () => {
     const [first = TALK[0], last = TALK[1]] = TALK;
     if (!first || !last) throw new Error('the talk has two calls');
     await store([

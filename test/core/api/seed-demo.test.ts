@@ -215,12 +215,12 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
 
   test('it waits for derivation, and not for ever', async () => {
     const asked: string[][] = [];
-    const app = (patienceMs: number, derivedAt: number) =>
+    const app = (waitMs: number, derivedAt: number) =>
       seedDemoApp({
         append,
         derived: async (sessionIds) => asked.push(sessionIds) >= derivedAt,
         now: () => NOW,
-        patienceMs,
+        waitMs,
       });
     assert.is((await app(60_000, 3).request(PATH, { method: 'POST' })).status, 200);
     assert.is(asked.length, 3);

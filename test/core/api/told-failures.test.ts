@@ -29,7 +29,7 @@ const neverIn = {
   installed: () => [{ entry: { name: ID }, document: null } as Installed],
   version: () => '',
   answer: () => Promise.reject(new Error('not asked')),
-  ask: () => Promise.reject(new Error('not asked')),
+  fetch: () => Promise.reject(new Error('not asked')),
 };
 
 /** Bodies that get as far as the database. */

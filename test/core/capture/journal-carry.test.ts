@@ -63,7 +63,7 @@ async function journalUnderLoad(longCalls: number) {
       const n = load.rounds++;
       for (const long of longs) say(long, bytesOf(40, n));
       writeCall(journal, `call ${n}`, bytesOf(ROUND_BYTES / 2, n), bytesOf(ROUND_BYTES / 2, n + 1));
-      journal.book({ at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'disabled' });
+      journal.recordOutcome({ at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'disabled' });
       for (const long of longs) say(long, bytesOf(20, n + 7));
       await load.take();
     },
@@ -82,13 +82,13 @@ function begun(journal: Journal, name: string, seed: number): Long {
   const copy = journal.open(opened(name));
   assert.ok(copy);
   const request = bytesOf(700, seed);
-  copy.asked(request);
-  copy.answered(answered());
+  copy.requestBytes(request);
+  copy.responseHead(answered());
   return { copy, name, request, said: [] };
 }
 
 function say({ copy, said }: Long, bytes: Uint8Array): void {
-  assert.ok(copy.replied(bytes));
+  assert.ok(copy.responseBytes(bytes));
   said.push(bytes);
 }
 
@@ -101,7 +101,7 @@ function assertWhole(long: Long, call: JournalCall | undefined): void {
   assert.equal(call.answered, answered());
 }
 
-const expected = (rounds: number) => Array.from({ length: rounds }, (_, n) => [`call ${n}`, 'booked disabled']).flat();
+const expected = (rounds: number) => Array.from({ length: rounds }, (_, n) => [`call ${n}`, 'counted disabled']).flat();
 
 test('an open call keeps no more than a few segments, whatever passes beside it, and comes whole when it ends', async () => {
   const load = await journalUnderLoad(3);

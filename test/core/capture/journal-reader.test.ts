@@ -32,7 +32,7 @@ import {
 
 const test = suite('journal reader');
 const MIB = 1_048_576;
-const booked = { at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'disabled' } as const;
+const counted = { at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'disabled' } as const;
 const all = { entries: 1000, bytes: 1e9 };
 
 type Written = {
@@ -62,19 +62,19 @@ async function smallJournal(folder: string, calls = 5, segmentBytes = 700) {
         closed: false,
         end,
       });
-      copy.asked(bytesOf(30 + step, step));
+      copy.requestBytes(bytesOf(30 + step, step));
     }
     for (const earlier of [`call-${step - 1}`, `call-${step - 2}`]) {
       const chunk = written.get(earlier)?.response ?? new Uint8Array();
       const half = Math.floor(chunk.length / 2);
-      if (earlier === `call-${step - 1}`) copies.get(earlier)?.replied(chunk.subarray(0, half));
+      if (earlier === `call-${step - 1}`) copies.get(earlier)?.responseBytes(chunk.subarray(0, half));
       else {
-        copies.get(earlier)?.answered(answered());
-        copies.get(earlier)?.replied(chunk.subarray(half));
+        copies.get(earlier)?.responseHead(answered());
+        copies.get(earlier)?.responseBytes(chunk.subarray(half));
       }
     }
     const done = written.get(`call-${step - 2}`);
-    if (step === 3) journal.book(booked);
+    if (step === 3) journal.recordOutcome(counted);
     if (done && step - 2 < calls) {
       copies.get(`call-${step - 2}`)?.close(closed(done.request.length, done.response.length));
       await journal.flush();
@@ -102,9 +102,15 @@ const assertSame = (entry: JournalEntry, written: Map<string, Written>) => {
 test('however calls interleave and chunks fall, live or dead, the same bytes come back, each call once, and all goes away', async () => {
   const step = fc.record({
     call: fc.nat(5),
-    act: fc.constantFrom('asked', 'replied', 'answered', 'close', 'book', 'flush', 'read') as fc.Arbitrary<
-      'asked' | 'replied' | 'answered' | 'close' | 'book' | 'flush' | 'read'
-    >,
+    act: fc.constantFrom(
+      'requestBytes',
+      'responseBytes',
+      'responseHead',
+      'close',
+      'book',
+      'flush',
+      'read',
+    ) as fc.Arbitrary<'requestBytes' | 'responseBytes' | 'responseHead' | 'close' | 'book' | 'flush' | 'read'>,
     bytes: fc.oneof(fc.nat(200), fc.nat(4000)),
   });
   const property = fc.asyncProperty(
@@ -116,7 +122,10 @@ test('however calls interleave and chunks fall, live or dead, the same bytes com
       const journal = await openJournal({ folder, maxBytes: 100 * MIB, segmentBytes, log: silent });
       const reader = openJournalReader({ folder, liveRunId: journal.runId, positions: [], log: silent });
       journal.onWritten(reader.written);
-      const open = new Map<number, { copy: CallCopy; name: string; asked: Uint8Array[]; replied: Uint8Array[] }>();
+      const open = new Map<
+        number,
+        { copy: CallCopy; name: string; requestBytes: Uint8Array[]; responseBytes: Uint8Array[] }
+      >();
       const expected = new Map<string, { asked: Uint8Array; replied: Uint8Array }>();
       const order: string[] = [];
       const seen: string[] = [];
@@ -142,19 +151,19 @@ test('however calls interleave and chunks fall, live or dead, the same bytes com
           const name = `call-${names++}`;
           const copy = journal.open(opened(name));
           assert.ok(copy);
-          now = { copy, name, asked: [], replied: [] };
+          now = { copy, name, requestBytes: [], responseBytes: [] };
           open.set(call, now);
         }
         const chunk = bytesOf(bytes, names);
-        if (act === 'asked' || act === 'replied') {
+        if (act === 'requestBytes' || act === 'responseBytes') {
           now.copy[act](chunk);
           now[act].push(chunk);
-        } else if (act === 'answered') now.copy.answered(answered());
+        } else if (act === 'responseHead') now.copy.responseHead(answered());
         else if (act === 'book') {
-          journal.book(booked);
-          order.push('booked disabled');
+          journal.recordOutcome(counted);
+          order.push('counted disabled');
         } else if (act === 'close') {
-          expected.set(now.name, { asked: Buffer.concat(now.asked), replied: Buffer.concat(now.replied) });
+          expected.set(now.name, { asked: Buffer.concat(now.requestBytes), replied: Buffer.concat(now.responseBytes) });
           now.copy.close(closed(0, 0));
           order.push(now.name);
           open.delete(call);
@@ -239,9 +248,9 @@ test('a flipped bit in one payload costs that call alone', async () => {
   const folder = newFolder();
   const journal = await openJournal({ folder, maxBytes: MIB, log: silent });
   const long = journal.open(opened('long'));
-  long?.answered(answered());
+  long?.responseHead(answered());
   for (let i = 0; i < 5; i++) writeCall(journal, `call-${i}`, Buffer.from(`request-${i}`), bytesOf(10, i));
-  long?.replied(bytesOf(100, 1));
+  long?.responseBytes(bytesOf(100, 1));
   long?.close(closed(0, 100));
   await journal.close();
   const [file] = segmentsIn(folder, journal.runId);
@@ -309,7 +318,7 @@ test('the end of a run stands behind its crashed calls, also when their segments
   const journal = await openJournal({ folder, maxBytes: MIB, segmentBytes: 100, log: silent });
   journal.open(opened('a'));
   await journal.flush();
-  journal.book(booked);
+  journal.recordOutcome(counted);
   await journal.close();
   const first = openJournalReader({ folder, liveRunId: null, positions: [], log: silent });
   const [, crashed] = await first.read({ entries: 2, bytes: 1e9 });
@@ -328,7 +337,7 @@ test('a live run read again by a second reader goes on where the first one commi
   const first = openJournalReader({ ...options, positions: [] });
   const stop = journal.onWritten(first.written);
   const long = journal.open(opened('long'));
-  long?.asked(bytesOf(300, 1));
+  long?.requestBytes(bytesOf(300, 1));
   for (const name of ['a', 'b', 'c']) {
     writeCall(journal, name, bytesOf(100, 1), bytesOf(400, 2));
     await journal.flush();
@@ -417,8 +426,8 @@ test('of a call over the limit nothing is loaded: it comes with its end and with
   const folder = newFolder();
   const journal = await openJournal({ folder, maxBytes: 10 * MIB, log: silent });
   const copy = journal.open(opened('large'));
-  copy?.asked(bytesOf(MIB, 1));
-  copy?.answered(answered());
+  copy?.requestBytes(bytesOf(MIB, 1));
+  copy?.responseHead(answered());
   copy?.close({ ...closed(2 * MIB, 0), cut: 'request', over_limit: true });
   await journal.close();
   const reader = openJournalReader({ folder, liveRunId: null, positions: [], log: silent });
@@ -433,11 +442,11 @@ test('segments missing from the middle or the front: what needs them is not hand
   const journal = await openJournal({ folder, maxBytes: MIB, segmentBytes: 100, log: silent });
   const copies = ['a', 'b'].map((name) => journal.open(opened(name)));
   await journal.flush();
-  for (const copy of copies) copy?.asked(bytesOf(200, 1));
+  for (const copy of copies) copy?.requestBytes(bytesOf(200, 1));
   await journal.flush();
-  for (const copy of copies) copy?.answered(answered());
+  for (const copy of copies) copy?.responseHead(answered());
   const late = journal.open(opened('late'));
-  late?.answered(answered());
+  late?.responseHead(answered());
   await journal.flush();
   for (const copy of copies) copy?.close(closed(200, 0));
   late?.close(closed(0, 0));
@@ -464,7 +473,7 @@ test('a segment that disappears between the reading and the loading of a body', 
   journal.onWritten(reader.written);
   const copy = journal.open(opened('a'));
   for (let i = 0; i < 40; i++) {
-    copy?.replied(bytesOf(MIB, i));
+    copy?.responseBytes(bytesOf(MIB, i));
     await journal.flush();
   }
   assert.equal(await reader.read(all), []);
@@ -497,11 +506,11 @@ test('a body of 200 MB costs no memory while its call is open, on neither side',
   const reader = openJournalReader({ folder, liveRunId: journal.runId, positions: [], log: silent });
   journal.onWritten(reader.written);
   const copy = journal.open(opened('big'));
-  copy?.answered(answered());
+  copy?.responseHead(answered());
   const chunk = bytesOf(65_536, 3);
   const before = process.memoryUsage().rss;
   for (let i = 0; i < 3200; i++) {
-    if (!copy?.replied(chunk)) throw new Error('the disk is too slow');
+    if (!copy?.responseBytes(chunk)) throw new Error('the disk is too slow');
     if (i % 64 === 0) {
       await journal.flush();
       assert.equal(await reader.read(all), []);

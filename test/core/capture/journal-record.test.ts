@@ -8,7 +8,7 @@ const kinds = fc.constantFrom<RecordKind[]>(...Object.values(KIND));
 const numbers = fc.oneof(fc.nat(), fc.maxSafeNat());
 
 test('the layout on disk', () => {
-  const record = recordOf(KIND.asked, 0x1_0000_0002, Buffer.from('abc'));
+  const record = recordOf(KIND.requestBytes, 0x1_0000_0002, Buffer.from('abc'));
   assert.is(record.toString('hex'), `03000000${record.subarray(4, 8).toString('hex')}020200000001000000616263`);
   assert.is(Buffer.from(MAGIC).toString('hex'), '5356434a524e4c01');
 });

@@ -24,7 +24,7 @@ import {
 const test = suite('journal');
 const MIB = 1_048_576;
 const DEADLINE_MS = 30_000;
-const booked = { at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'not_a_turn' } as const;
+const counted = { at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'not_a_turn' } as const;
 
 const diskBytes = (folder: string) =>
   runsIn(folder)
@@ -70,7 +70,7 @@ test('the caller may reuse its buffer at once', async () => {
   const journal = await openJournal({ folder, maxBytes: 10 * MIB, log: silent });
   const copy = journal.open(opened('a'));
   const buffer = Buffer.alloc(700_000); // longer than a block
-  for (const fill of [1, 2, 3]) assert.is(copy?.asked(buffer.fill(fill)), true);
+  for (const fill of [1, 2, 3]) assert.is(copy?.requestBytes(buffer.fill(fill)), true);
   buffer.fill(9);
   copy?.close(closed(2_100_000, 0));
   await journal.close();
@@ -87,7 +87,7 @@ test('a run that kept nothing leaves nothing; a closed journal takes nothing', a
   await journal.close();
   assert.equal(readdirSync(folder), []);
   assert.is(journal.open(opened('a')), null);
-  journal.book(booked);
+  journal.recordOutcome(counted);
   await journal.flush();
   assert.equal(readdirSync(folder), []);
 });
@@ -106,9 +106,9 @@ test('calls of which only metadata is kept have no bodies', async () => {
   const folder = newFolder();
   const journal = await openJournal({ folder, maxBytes: MIB, log: silent });
   const copy = journal.open(opened('a', 'metadata'));
-  assert.is(copy?.asked(bytesOf(5000, 1)), true);
-  copy?.answered(answered());
-  assert.is(copy?.replied(bytesOf(5000, 1)), true);
+  assert.is(copy?.requestBytes(bytesOf(5000, 1)), true);
+  copy?.responseHead(answered());
+  assert.is(copy?.responseBytes(bytesOf(5000, 1)), true);
   copy?.close(closed(5000, 5000));
   await journal.close();
   const [entry] = await readDead(folder);
@@ -122,15 +122,15 @@ test('past the cap calls are refused, an open one is cut and closed, and books a
   const folder = newFolder();
   const journal = await openJournal({ folder, maxBytes: 100_000, log: silent });
   const early = journal.open(opened('early'));
-  assert.is(early?.asked(bytesOf(60_000, 1)), true);
+  assert.is(early?.requestBytes(bytesOf(60_000, 1)), true);
   await journal.flush();
-  assert.is(early?.asked(bytesOf(60_000, 2)), false);
-  assert.is(early?.asked(bytesOf(10, 2)), false, 'a copy with a hole would be worse than a short one');
-  early?.answered(answered());
-  assert.is(early?.replied(bytesOf(10, 3)), true);
+  assert.is(early?.requestBytes(bytesOf(60_000, 2)), false);
+  assert.is(early?.requestBytes(bytesOf(10, 2)), false, 'a copy with a hole would be worse than a short one');
+  early?.responseHead(answered());
+  assert.is(early?.responseBytes(bytesOf(10, 3)), true);
   while (writeCallIfRoom('filler')) await journal.flush();
   assert.is(journal.open(opened('refused')), null);
-  journal.book({ ...booked, outcome: 'journal_full' });
+  journal.recordOutcome({ ...counted, outcome: 'journal_full' });
   early?.close(closed(120_010, 10));
   await journal.flush();
   assert.ok(journal.bytes() < 101_500);
@@ -145,7 +145,7 @@ test('past the cap calls are refused, an open one is cut and closed, and books a
   await journal.close();
 
   const entries = (await readDead(folder)).filter((entry) => entry.kind !== 'call' || nameOf(entry) !== 'filler');
-  assert.equal(entries.map(nameOf), ['booked journal_full', 'early', 'finished', 'room again!', 'finished']);
+  assert.equal(entries.map(nameOf), ['counted journal_full', 'early', 'finished', 'room again!', 'finished']);
   const call = entries.flatMap((entry) => (entry.kind === 'call' ? [entry.call] : []))[0];
   assert.equal(call?.closed, { ...closed(120_010, 10), cut: 'request' });
   assert.equal(call?.request, bytesOf(60_000, 1));
@@ -167,11 +167,11 @@ test('a journal at its cap takes calls again once what it holds is stored, howev
     for (let n = 0; ; n++) {
       const copy = journal.open(opened(`call ${round} ${n}`));
       if (!copy) break;
-      copy.replied(bytesOf(20_000, n));
+      copy.responseBytes(bytesOf(20_000, n));
       copy.close(closed(0, 20_000));
       await journal.flush();
     }
-    journal.book(booked); // as for each that is refused
+    journal.recordOutcome(counted); // as for each that is refused
     await journal.flush();
     for (const { position } of await reader.read({ entries: 1000, bytes: 1e9 })) reader.committed(position);
     journal.freed(await reader.remove(reader.removable()));
@@ -192,7 +192,7 @@ test('a disk slower than the traffic costs bodies, never memory', async () => {
   });
   const copy = journal.open(opened('a'));
   let kept = 0;
-  while (copy?.replied(bytesOf(10_000, kept))) kept++;
+  while (copy?.responseBytes(bytesOf(10_000, kept))) kept++;
   assert.ok(kept > 90 && kept < 105, `${kept} chunks of 10 kB in 1 MiB`);
   copy?.close(closed(0, 1e9));
   release();
@@ -239,13 +239,13 @@ for (const mode of ['refuse', 'torn', 'torn for good'] as const) {
     const expected: string[] = [];
     for (let round = 0; round < 12; round++) {
       state.mode = round % 3 < 2 ? mode : 'well';
-      if (long.copy?.replied(bytesOf(400, round))) long.bytes += 400;
+      if (long.copy?.responseBytes(bytesOf(400, round))) long.bytes += 400;
       const copy = journal.open(opened(`call ${round}`));
-      copy?.replied(bytesOf(100, round));
+      copy?.responseBytes(bytesOf(100, round));
       copy?.close(closed(0, 100));
       if (copy) expected.push(`call ${round}`);
-      journal.book(booked);
-      expected.push('booked not_a_turn');
+      journal.recordOutcome(counted);
+      expected.push('counted not_a_turn');
       await journal.flush();
       await readLive();
     }
@@ -280,7 +280,7 @@ test('a disk that never recovers: no exception, no endless waiting', async () =>
   writeCall(journal, 'a', bytesOf(10, 1), bytesOf(10, 1));
   await journal.flush();
   assert.is(journal.open(opened('b')), null);
-  for (let i = 0; i < 1000; i++) journal.book(booked);
+  for (let i = 0; i < 1000; i++) journal.recordOutcome(counted);
   await journal.close();
 });
 
@@ -305,7 +305,7 @@ test('a process killed while writing has lost nothing that it reported as writte
     const write = () => {
       for (let i = 0; i < 20 && next - told < 500; i++, next++)
         calls.writeCall(journal, String(next), calls.bytesOf(next % 3000, next), calls.bytesOf(next % 700, next));
-      journal.open(calls.opened('open'))?.asked(calls.bytesOf(10, 1));
+      journal.open(calls.opened('open'))?.requestBytes(calls.bytesOf(10, 1));
     };
     setInterval(write, 1);
     for (write(); ; process.stdout.write(told - 1 + '\\n')) {

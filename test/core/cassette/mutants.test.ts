@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Patience } from '../../../core/cassette/admission.ts';
+import type { AdmissionTimeouts } from '../../../core/cassette/admission.ts';
 import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
 import type { AdmissionState, Installed } from '../../../core/cassette/installed.ts';
 import { ListEntry } from '../../../core/cassette/list.ts';
@@ -313,7 +313,11 @@ const REMOTE: Record<string, Omit<Mutant, 'made'> & { state: AdmissionState; ans
   },
 };
 
-const HURRIED: Patience = { loadMs: 4_000, documentMs: 4_000, health: { tries: 3, eachMs: 500, betweenMs: 20 } };
+const HURRIED: AdmissionTimeouts = {
+  loadMs: 4_000,
+  documentMs: 4_000,
+  health: { tries: 3, eachMs: 500, betweenMs: 20 },
+};
 
 /** A server on this machine, for the time of `use`. */
 async function withServer(answer: RequestListener | null, use: (origin: string) => Promise<void>): Promise<void> {
@@ -347,7 +351,7 @@ function tried(
     folders.push(folder);
     return folder;
   };
-  const open = (patience?: Patience): CassetteHost => {
+  const open = (timeouts?: AdmissionTimeouts): CassetteHost => {
     const opened = openHost({
       installed: '/nowhere',
       databases,
@@ -357,7 +361,7 @@ function tried(
       log: openLog('silent'),
       now: Date.now,
       retryMs: { first: 600_000, most: 600_000 }, // one look at each is what is asked about
-      ...(patience ? { patience } : {}),
+      ...(timeouts ? { timeouts } : {}),
     });
     hosts.push(opened);
     return opened;

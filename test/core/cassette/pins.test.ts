@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { digestOf } from '../../../core/cassette/digest.ts';
 import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
 import type { Installed } from '../../../core/cassette/installed.ts';
-import { findGround } from '../../../core/cassette/isolation/confinement.ts';
+import { findSystemSupport } from '../../../core/cassette/isolation/confinement.ts';
 import { ListEntry } from '../../../core/cassette/list.ts';
 import { openLog } from '../../../core/log.ts';
 import { cassetteFolder, type Made } from '../../support/cassette-folder.ts';
@@ -139,7 +139,7 @@ for (const [asks, grants, given] of [
     assert.is(shown().state, 'admitted', shown().trouble?.reason);
     const answered = await hello(ask);
     server.close();
-    const { wall } = await findGround(tmp);
+    const { wall } = await findSystemSupport(tmp);
     if (given || (wall !== 'jail' && wall !== 'namespaces')) assert.is(answered, 'connected connected');
     else assert.not.match(answered, 'connected');
     assert.is(shown().confinement?.level, wall === 'jail' && !given ? 'full' : 'partial');

@@ -26,7 +26,7 @@ test('one that died is stale with the reason, since then, and admitted as soon a
     await eventually(() => host.installed()[0]?.state === 'admitted');
     assert.is(host.installed()[0]?.since, '1970-01-01T00:00:00Z');
 
-    const died = host.ask('notes', new Request('http://cassette/api/notes/now')).catch(() => {});
+    const died = host.fetch('notes', new Request('http://cassette/api/notes/now')).catch(() => {});
     const seen = new Set<string>();
     await eventually(() => {
       const { state, liveness, trouble, since } = host.installed()[0] ?? {};

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Patience } from '../../../core/cassette/admission.ts';
+import type { AdmissionTimeouts } from '../../../core/cassette/admission.ts';
 import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
 import { ListEntry } from '../../../core/cassette/list.ts';
 import { openLog } from '../../../core/log.ts';
@@ -24,19 +24,19 @@ test.after(async () => {
 });
 
 const HOUR = 3_600_000;
-const ENDLESS: Patience = { loadMs: HOUR, documentMs: HOUR, health: { tries: 2, eachMs: HOUR, betweenMs: 1 } };
-const SHORT: Patience = { loadMs: 10_000, documentMs: 100, health: { tries: 2, eachMs: 100, betweenMs: 1 } };
+const ENDLESS: AdmissionTimeouts = { loadMs: HOUR, documentMs: HOUR, health: { tries: 2, eachMs: HOUR, betweenMs: 1 } };
+const SHORT: AdmissionTimeouts = { loadMs: 10_000, documentMs: 100, health: { tries: 2, eachMs: 100, betweenMs: 1 } };
 
 const folderOf = async (made: Made): Promise<string> => {
   const folder = await cassetteFolder(made);
   folders.push(folder);
   return folder;
 };
-async function tried(source: string, isolation: string, patience: Patience): Promise<CassetteHost> {
+async function tried(source: string, isolation: string, timeouts: AdmissionTimeouts): Promise<CassetteHost> {
   const tmp = await mkdtemp(join(tmpdir(), 'svc-waiting-'));
   folders.push(tmp);
   const host = openHost({
-    ...{ installed: '/nowhere', databases: null, core: null, environment: {}, tmp, log: openLog('silent'), patience },
+    ...{ installed: '/nowhere', databases: null, core: null, environment: {}, tmp, log: openLog('silent'), timeouts },
     now: Date.now,
     retryMs: { first: HOUR, most: HOUR },
   });

@@ -27,7 +27,7 @@ const transient = async (work: Promise<unknown>) => {
 test('a statement that never ends is ended with its thread, and all others go on', async () => {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ level: 'error' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const database = await embeddedDatabase({ askTimeoutMs: LIMIT_MS, log });
+  const database = await embeddedDatabase({ statementTimeoutMs: LIMIT_MS, log });
   const thread = await askingThread(database);
   await database.sql('create table public.kept (n integer)');
   await database.sql('insert into public.kept values (1)');
@@ -51,7 +51,7 @@ test('a statement that never ends is ended with its thread, and all others go on
 });
 
 test('a question that waits for itself is ended too', async () => {
-  const database = await embeddedDatabase({ askTimeoutMs: LIMIT_MS });
+  const database = await embeddedDatabase({ statementTimeoutMs: LIMIT_MS });
   const ask = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
   await transient(ask('waitForItself', {}));
   assert.ok(await database.execute('ping', {}));
@@ -76,7 +76,7 @@ test('closing ends what never ends', async () => {
       pooled: false,
       folder,
       log: pino({ level: 'silent' }),
-      askTimeoutMs: LIMIT_MS,
+      statementTimeoutMs: LIMIT_MS,
       startThread: startTestThread,
     });
   const database = await open();

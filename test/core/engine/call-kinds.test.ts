@@ -25,7 +25,7 @@ const test = suite('call kinds');
 /** `[kind, thread]` of a call that is a turn. */
 function purposeOf(opened: OpenedExchange): [kind: string, thread: string] {
   const made = opened.prepared(null);
-  if (made.kind === 'booked') throw new Error(`Cannot tell a purpose: the call is booked as ${made.booked.outcome}`);
+  if (made.kind === 'counted') throw new Error(`Cannot tell a purpose: the call is counted as ${made.counted.outcome}`);
   return [made.turn.nodes.call.kind, made.turn.identity.thread_id];
 }
 

@@ -20,12 +20,12 @@ import {
   tokens,
   userItem,
 } from '../../support/transcript-records.ts';
-import { type Said, testTranscripts, upload } from '../../support/transcript-uploads.ts';
+import { testTranscripts, type UploadedMessage, upload } from '../../support/transcript-uploads.ts';
 
 const NO_FILTER = { since: null, until: null, project: null, agent_name: null, model: null, provider: null };
 
 /** A file of one session whose records name another one, or this one. */
-const file = (harness_session_id: string, records: object[], named = harness_session_id): Said => ({
+const file = (harness_session_id: string, records: object[], named = harness_session_id): UploadedMessage => ({
   session: { harness_id: 'claude', harness_session_id },
   records: records.map((record) => ({ ...record, sessionId: named })),
 });
@@ -34,7 +34,7 @@ const id = (harness_session_id: string) => sessionId('claude', harness_session_i
 databaseSuite('counted once', (test, database) => {
   test.before.each(() => database().reset());
 
-  const uploaded = async (...files: Said[]) => {
+  const uploaded = async (...files: UploadedMessage[]) => {
     await upload(testTranscripts(database()), ...files);
     await deriveAll(database());
   };
@@ -133,7 +133,7 @@ databaseSuite('counted once', (test, database) => {
 
   test('what a fork says that it brought along counts here until the file of its origin comes', async () => {
     const brought = claudeChat(2).map((record) => ({ ...record, forkedFrom: { sessionId: 'origin' } }));
-    const fork: Said = { session: { harness_id: 'claude', harness_session_id: 'fork' }, records: brought };
+    const fork: UploadedMessage = { session: { harness_id: 'claude', harness_session_id: 'fork' }, records: brought };
     await uploaded(fork);
     assert.equal(await counted(), { fork: [2, 2, 2 * CALL, 0, ''] });
     await uploaded(file('origin', claudeChat(4)));
@@ -194,7 +194,7 @@ databaseSuite('counted once', (test, database) => {
         ...[userItem(1, 'Before'), answerItem(2, 'There'), used(2, thread, 10)],
         ...[userItem(3, 'And'), answerItem(4, 'There too'), used(4, thread, 20)],
       ];
-      const rollout = (harness_session_id: string, meta: object, records: object[]): Said => ({
+      const rollout = (harness_session_id: string, meta: object, records: object[]): UploadedMessage => ({
         session: { harness_id: 'codex', harness_session_id },
         records: [
           line('session_meta', 0, { id: harness_session_id, ...meta }),

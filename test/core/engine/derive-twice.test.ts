@@ -17,7 +17,7 @@ import { testIngest } from '../../support/ingested-turns.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
 import { capturedCalls } from '../../support/replay-captures.ts';
 import { assertDays } from '../../support/stat-days.ts';
-import { harnessFiles, type Said, testTranscripts, upload } from '../../support/transcript-uploads.ts';
+import { harnessFiles, testTranscripts, type UploadedMessage, upload } from '../../support/transcript-uploads.ts';
 
 const recorded = await recordedJournalCalls();
 const DERIVED = ['traces', 'spans', 'span_links', 'session_rollups', 'nodes', 'calls'];
@@ -106,7 +106,7 @@ async function storeEverything(database: TestDatabase): Promise<void> {
   const ingest = await testIngest(database);
   for (const body of bodies) assert.is((await ingest.append(body, null)).kind, 'accepted');
   const real = [...harnessFiles('claude'), ...harnessFiles('codex')];
-  const alone = real.map(({ session, ...said }): Said => {
+  const alone = real.map(({ session, ...said }): UploadedMessage => {
     const { harness_id } = session as { harness_id: string };
     return { ...said, session: { harness_id, harness_session_id: `only a file of ${harness_id}` } };
   });
@@ -128,7 +128,7 @@ const clientCalls = (): JournalCall[] =>
     };
   });
 
-function corpus(): { bodies: Uint8Array[]; files: Said[] } {
+function corpus(): { bodies: Uint8Array[]; files: UploadedMessage[] } {
   const folder = fixtureFolder('corpus');
   if (!folder) return { bodies: [], files: [] };
   const rows = gunzipSync(readFileSync(join(folder, 'corpus-codex-delta.jsonl.gz')))
@@ -144,7 +144,7 @@ function corpus(): { bodies: Uint8Array[]; files: Said[] } {
       ),
     files: rows
       .filter(({ source }) => source === 'transcript')
-      .map(({ raw_request: records, meta, session_envelope: session }): Said => {
+      .map(({ raw_request: records, meta, session_envelope: session }): UploadedMessage => {
         const { agent_id, agent_type, description, tool_use_id } = meta;
         return { ...{ session, agent_id, agent_type, description, tool_use_id }, kind: 'started', records };
       }),

@@ -17,9 +17,9 @@ const AT = '2026-11-21T09:00:00.000001Z';
 function write(journal: Journal, { opened, request, answered, response, closed }: JournalCall): void {
   const copy = journal.open(opened);
   assert.ok(copy);
-  copy.asked(request);
-  if (answered) copy.answered(answered);
-  if (answered) copy.replied(response);
+  copy.requestBytes(request);
+  if (answered) copy.responseHead(answered);
+  if (answered) copy.responseBytes(response);
   if (closed) copy.close(closed);
 }
 
@@ -98,7 +98,7 @@ databaseSuite('intake', (test, database) => {
     const journal = await journalIn(folder);
     const all = calls(300);
     for (const call of all.slice(0, 100)) write(journal, call);
-    journal.book({ at: AT, provider: 'openai', outcome: 'not_a_turn' });
+    journal.recordOutcome({ at: AT, provider: 'openai', outcome: 'not_a_turn' });
     await journal.flush();
     const first = await intakeOf(database(), folder, journal);
     await first.drained();
@@ -191,7 +191,7 @@ databaseSuite('intake', (test, database) => {
     const folder = newFolder();
     const journal = await journalIn(folder);
     for (const call of calls(20)) write(journal, call);
-    for (let i = 0; i < 3; i++) journal.book({ at: AT, provider: 'openai', outcome: 'disabled' });
+    for (let i = 0; i < 3; i++) journal.recordOutcome({ at: AT, provider: 'openai', outcome: 'disabled' });
     await journal.flush();
     let asked = 0;
     const flaky = withAsk(database(), 'appendTurns', async (_args, real) => {
@@ -244,7 +244,7 @@ databaseSuite('intake', (test, database) => {
     const folder = newFolder();
     const journal = await journalIn(folder);
     for (const call of calls(3)) write(journal, call);
-    journal.book({ at: AT, provider: 'openai', outcome: 'disabled' });
+    journal.recordOutcome({ at: AT, provider: 'openai', outcome: 'disabled' });
     await journal.flush();
     let refusals = 0;
     const broken = (name: string, database: Database, times: number) =>

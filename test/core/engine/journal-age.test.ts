@@ -50,18 +50,18 @@ test('a call counts from its end until it is stored; one that is open does not c
   const { age, reader, clock } = watched(folder, journal);
   assert.is(age.oldest(), null);
   const stream = journal.open(opened('stream'));
-  stream?.asked(small);
-  stream?.answered(answered());
+  stream?.requestBytes(small);
+  stream?.responseHead(answered());
   await journal.flush();
   clock.now = at(2);
-  stream?.replied(small);
+  stream?.responseBytes(small);
   await journal.flush();
   assert.is(age.oldest(), null, 'open');
   clock.now = at(3);
   writeCall(journal, 'short', small, small);
   await journal.flush();
   clock.now = at(4);
-  journal.book({ at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'not_a_turn' });
+  journal.recordOutcome({ at: '2026-11-21T09:30:00.000001Z', provider: 'openai', outcome: 'not_a_turn' });
   await journal.flush();
   assert.is(age.oldest(), at(3), 'written, and not read yet');
 
@@ -118,7 +118,7 @@ test('calls of a run that was killed count from when they are in hand, with the 
   const killed = await journalIn(before);
   writeCall(killed, 'before the kill', small, small);
   const cut = killed.open({ ...opened('cut'), requested_at: '2026-11-21T08:00:00.000001Z' });
-  cut?.asked(small);
+  cut?.requestBytes(small);
   await killed.flush();
   const folder = copyOf(before);
   await killed.close();

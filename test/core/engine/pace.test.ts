@@ -11,36 +11,36 @@ const HOUR_MS = 3_600_000;
 const stateOf = async (rest: Promise<void>) => Promise.race([rest.then(() => 'goes on'), after(20, 'rests')]);
 
 test('nobody rests while the listeners have time', async () => {
-  const { rest } = openPace(new AbortController().signal);
-  assert.is(await stateOf(rest(HOUR_MS)), 'goes on');
+  const { pause } = openPace(new AbortController().signal);
+  assert.is(await stateOf(pause(HOUR_MS)), 'goes on');
 });
 
 test('after work of some length comes a rest, which ends as soon as the listeners have time', async () => {
-  const { busy, rest } = openPace(new AbortController().signal);
+  const { busy, pause } = openPace(new AbortController().signal);
   busy(true);
   await after(1_000);
-  const long = rest(HOUR_MS);
+  const long = pause(HOUR_MS);
   assert.is(await stateOf(long), 'rests');
   busy(false);
   assert.is(await stateOf(long), 'goes on');
-  assert.is(await stateOf(rest(HOUR_MS)), 'goes on');
+  assert.is(await stateOf(pause(HOUR_MS)), 'goes on');
 });
 
 test('nobody rests for longer than the listeners have been busy', async () => {
-  const { busy, rest } = openPace(new AbortController().signal);
+  const { busy, pause } = openPace(new AbortController().signal);
   busy(true);
-  await rest(HOUR_MS); // or this test never ends
+  await pause(HOUR_MS); // or this test never ends
 });
 
 test('who is asked to stop does not rest', async () => {
   const stopping = new AbortController();
-  const { busy, rest } = openPace(stopping.signal);
+  const { busy, pause } = openPace(stopping.signal);
   busy(true);
   await after(1_000);
-  const long = rest(HOUR_MS);
+  const long = pause(HOUR_MS);
   stopping.abort();
   assert.is(await stateOf(long), 'goes on');
-  assert.is(await stateOf(rest(HOUR_MS)), 'goes on');
+  assert.is(await stateOf(pause(HOUR_MS)), 'goes on');
 });
 
 test('a flood of calls that keeps the loop at work makes it busy, until there is time again', async () => {

@@ -15,10 +15,10 @@ import { type CallLike, capturedCall, chat, chatAnswer, recordedJournalCalls } f
 const prepareTurn = (call: JournalCall, memory: PrepareMemory): Prepared => openCall(call, memory).prepared(null);
 
 const prepared = (like: Omit<CallLike, 'n'>): Prepared => prepareTurn(capturedCall({ n: 1, ...like }), prepareMemory());
-/** `turn <outcome> <ending>`, or `booked <outcome>`. */
+/** `turn <outcome> <ending>`, or `counted <outcome>`. */
 const ended = (like: Omit<CallLike, 'n'>): string => {
   const made = prepared(like);
-  return made.kind === 'booked' ? `booked ${made.booked.outcome}` : `turn ${made.turn.outcome} ${made.turn.ending}`;
+  return made.kind === 'counted' ? `counted ${made.counted.outcome}` : `turn ${made.turn.outcome} ${made.turn.ending}`;
 };
 
 const test = suite('prepareTurn');
@@ -54,14 +54,14 @@ test('outcomes', () => {
     ['turn undecodable complete', { request: { messages: 'none' } }],
     ['turn undecodable complete', { request, headers: [['content-encoding', 'nonsense']] }],
     ['turn partial client_closed', { request: Buffer.from('{"messa'), closed: { ending: 'client_closed' } }],
-    ['booked over_limit', { request, closed: { over_limit: true, cut: 'request' } }],
+    ['counted over_limit', { request, closed: { over_limit: true, cut: 'request' } }],
     ['turn partial crashed', { request, closed: null }],
     ['turn partial crashed', { request, response: null, closed: null }],
     ['turn partial crashed', { request: Buffer.from('{"messa'), closed: null }], // an answer had begun
-    ['booked crashed', { request: Buffer.from('{"messa'), response: null, closed: null }],
-    ['booked crashed', { request: Buffer.alloc(0), response: null, closed: null }],
+    ['counted crashed', { request: Buffer.from('{"messa'), response: null, closed: null }],
+    ['counted crashed', { request: Buffer.alloc(0), response: null, closed: null }],
     ['turn captured complete', { request, keep: 'metadata' }],
-    ['booked crashed', { request, response: null, keep: 'metadata', closed: null }],
+    ['counted crashed', { request, response: null, keep: 'metadata', closed: null }],
   ];
   for (const [expected, like] of cases) assert.is(ended(like), expected, JSON.stringify(like));
 });

@@ -8,9 +8,9 @@ import {
   inParts,
   keptOf,
   records,
-  type Said,
   SESSION,
   testTranscripts,
+  type UploadedMessage,
   upload,
 } from '../../support/transcript-uploads.ts';
 
@@ -22,7 +22,8 @@ databaseSuite('read transcripts', (test, database) => {
   });
 
   /** Uploads, and gives the session of the first. */
-  const sessionOf = async (...said: Said[]): Promise<string> => (await upload(writer, ...said))[0]?.session_id ?? '';
+  const sessionOf = async (...said: UploadedMessage[]): Promise<string> =>
+    (await upload(writer, ...said))[0]?.session_id ?? '';
   const files = async (session_id: string) =>
     Promise.all(
       (await transcriptCandidates(database(), session_id)).flatMap(({ candidates }) => candidates[0]?.load() ?? []),

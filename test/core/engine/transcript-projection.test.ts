@@ -11,10 +11,10 @@ import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { linksIn, structureOf } from '../../support/told-structure.ts';
 import { answeredBy, asked, claudeChat, resulted, SESSION_ID, said, uses } from '../../support/transcript-records.ts';
-import { harnessFiles, type Said, testTranscripts, upload } from '../../support/transcript-uploads.ts';
+import { harnessFiles, testTranscripts, type UploadedMessage, upload } from '../../support/transcript-uploads.ts';
 
 const session = { harness_id: 'claude', harness_session_id: SESSION_ID };
-const chatFile = (questions: number): Said => ({ session, records: claudeChat(questions) });
+const chatFile = (questions: number): UploadedMessage => ({ session, records: claudeChat(questions) });
 
 const TABLES = [
   'traces',
@@ -30,7 +30,7 @@ const TABLES = [
 databaseSuite('transcript projection', (test, database) => {
   test.before.each(() => database().reset());
 
-  const uploaded = async (...files: Said[]): Promise<string> =>
+  const uploaded = async (...files: UploadedMessage[]): Promise<string> =>
     (await upload(testTranscripts(database()), ...files))[0]?.session_id ?? '';
   const traces = () => database().sql('select source, synthetic, user_prompt from svc.traces order by started_at');
   const sources = async () => [...new Set((await traces()).map(({ source }) => source))];
@@ -91,12 +91,12 @@ databaseSuite('transcript projection', (test, database) => {
         [wire, files],
         [files, wire],
         [files.slice(1), wire, files.slice(0, 1)],
-      ] as (JournalCall[] | Said[])[][]) {
+      ] as (JournalCall[] | UploadedMessage[])[][]) {
         await database().reset();
         let id = '';
         for (const step of steps) {
           if (step === wire) await takeIn(database(), wire);
-          else id = await uploaded(...(step as Said[]));
+          else id = await uploaded(...(step as UploadedMessage[]));
           await deriveAll(database());
         }
         assert.equal(await sources(), ['wire']);

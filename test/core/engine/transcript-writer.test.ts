@@ -14,9 +14,9 @@ import {
   keptOf,
   record,
   records,
-  type Said,
   SESSION,
   testTranscripts,
+  type UploadedMessage,
   upload,
   uploadBody,
 } from '../../support/transcript-uploads.ts';
@@ -152,7 +152,7 @@ databaseSuite('transcript writer', (test, database) => {
   test('rule 5: rows deduplicate on harness, session, tagged main-or-agent, lifecycle kind and records content', async () => {
     const said = { records: records(2) };
     const other = { harness_id: 'codex', harness_session_id: SESSION.harness_session_id };
-    const distinct: Said[] = [
+    const distinct: UploadedMessage[] = [
       said,
       { ...said, session: other },
       { ...said, session: { ...SESSION, harness_session_id: 'another' } },
@@ -164,7 +164,7 @@ databaseSuite('transcript writer', (test, database) => {
       { records: records(3) },
     ];
     for (const { deduped } of await upload(writer, ...distinct)) assert.is(deduped, false);
-    const same: Said[] = [
+    const same: UploadedMessage[] = [
       { ...said, agent_id: null },
       { ...said, agent_id: '' },
       { ...said, kind: 'started' },

@@ -8,13 +8,13 @@ import { compactionCall } from '../../support/claude-wire.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { claudeChat, SESSION_ID } from '../../support/transcript-records.ts';
-import { type Said, testTranscripts, upload } from '../../support/transcript-uploads.ts';
+import { testTranscripts, type UploadedMessage, upload } from '../../support/transcript-uploads.ts';
 
 const session = { harness_id: 'claude', harness_session_id: SESSION_ID };
 
 databaseSuite('verify transcripts', (test, database) => {
   let session_id: string;
-  const uploaded = async (...files: Said[]) => {
+  const uploaded = async (...files: UploadedMessage[]) => {
     session_id = (await upload(testTranscripts(database()), ...files))[0]?.session_id ?? '';
   };
   const verify = async (): Promise<SessionVerified> => {

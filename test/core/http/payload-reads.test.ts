@@ -8,7 +8,7 @@ import { deadline } from '../../../core/http/deadline.ts';
 import { onError } from '../../../core/http/failure.ts';
 import { jsonStream } from '../../../core/http/json-stream.ts';
 import { serveApp } from '../../../core/http/listen.ts';
-import { payloadPlaces, payloadReads } from '../../../core/http/payload-reads.ts';
+import { payloadReads, payloadSlots } from '../../../core/http/payload-reads.ts';
 import { routes } from '../../../core/http/routes.ts';
 import { openLog } from '../../../core/log.ts';
 import { Problem } from '../../../core/model/problem.ts';
@@ -24,7 +24,7 @@ const reading = ({ deadlineMs = 60_000 } = {}) => {
   const app = routes();
   app.onError(onError(log));
   app.use(deadline(deadlineMs));
-  app.use(payloadReads(payloadPlaces(1)));
+  app.use(payloadReads(payloadSlots(1)));
   app.get('/small', (c) => c.json({}));
   app.get('/throws', () => {
     throw new Error('no');

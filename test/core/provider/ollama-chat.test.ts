@@ -334,10 +334,10 @@ test('what a request asks for', () => {
 
 test('a chat without messages loads or unloads a model', () => {
   for (const skeleton of [{ messages: [] }, { messages: null }, { model: 'm', keep_alive: 0 }]) {
-    assert.ok(ollamaChat.asksNothing(skeleton, { messages: 0 }), JSON.stringify(skeleton));
+    assert.ok(ollamaChat.isNoOp(skeleton, { messages: 0 }), JSON.stringify(skeleton));
   }
-  assert.not(ollamaChat.asksNothing({ messages: [] }, { messages: 1 }), 'the array of a skeleton is emptied');
-  assert.not(ollamaChat.asksNothing({ messages: 'hi' }, { messages: 0 }), 'no request of this format');
+  assert.not(ollamaChat.isNoOp({ messages: [] }, { messages: 1 }), 'the array of a skeleton is emptied');
+  assert.not(ollamaChat.isNoOp({ messages: 'hi' }, { messages: 0 }), 'no request of this format');
   const reply = oneShot({ model: 'm', message: { role: 'assistant', content: '' }, done_reason: 'load', done: true });
   assert.equal([reply.content, reply.stop_reason, reply.complete, reply.usage], [[], 'load', true, null]);
 });
@@ -421,7 +421,7 @@ test('arbitrary JSON is read or Unreadable', () => {
         );
         const asked = { messages: json, options: json, stream: json, model: json };
         readable(() => ollamaChat.requestHead(asked, { messages: 1, tools: 0 }));
-        ollamaChat.asksNothing(asked, { messages: 0 });
+        ollamaChat.isNoOp(asked, { messages: 0 });
       }
       const body = ndjson([...jsons, ...jsons.map((message) => ({ message, done: message }))]);
       for (const contentType of [stream, 'application/json']) {

@@ -123,7 +123,7 @@ test('the prompt is the one message, with its images and what follows the answer
   ];
   for (const [skeleton, messages] of cases) {
     assert.equal(ollamaGenerate.messagesOutside(skeleton), messages);
-    assert.is(ollamaGenerate.asksNothing(skeleton, { messages: 0 }), messages.length === 0, JSON.stringify(skeleton));
+    assert.is(ollamaGenerate.isNoOp(skeleton, { messages: 0 }), messages.length === 0, JSON.stringify(skeleton));
   }
 });
 
@@ -134,9 +134,9 @@ test('a suffix moves the hash', () => {
 });
 
 test('without prompt, suffix and images a model is loaded or unloaded', () => {
-  const asksNothing = (skeleton: Record<string, unknown>) => ollamaGenerate.asksNothing(skeleton, { messages: 0 });
-  for (const skeleton of [{}, { keep_alive: 0 }, { prompt: null, images: null }]) assert.ok(asksNothing(skeleton));
-  for (const skeleton of [{ prompt: 7 }, { suffix: 'x' }, { images: ['AAAA'] }]) assert.not(asksNothing(skeleton));
+  const isNoOp = (skeleton: Record<string, unknown>) => ollamaGenerate.isNoOp(skeleton, { messages: 0 });
+  for (const skeleton of [{}, { keep_alive: 0 }, { prompt: null, images: null }]) assert.ok(isNoOp(skeleton));
+  for (const skeleton of [{ prompt: 7 }, { suffix: 'x' }, { images: ['AAAA'] }]) assert.not(isNoOp(skeleton));
   const reply = oneShot({ model: 'llama3.2', created_at, response: '', done: true, done_reason: 'unload' });
   assert.equal([reply.content, reply.stop_reason, reply.complete, reply.usage], [[], 'unload', true, null]);
 });
@@ -198,7 +198,7 @@ test('arbitrary JSON is read or Unreadable', () => {
             ollamaGenerate.messagesOutside(skeleton).map((message) => canonicalContent(Message.parse(message))),
           );
           readable(() => ollamaGenerate.requestHead(skeleton, { messages: 0, tools: 0 }));
-          ollamaGenerate.asksNothing(skeleton, { messages: 0 });
+          ollamaGenerate.isNoOp(skeleton, { messages: 0 });
         }
       }
       const body = ndjson([...jsons, ...jsons.map((response) => ({ response, thinking: response, done: response }))]);

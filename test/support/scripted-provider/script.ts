@@ -1,14 +1,14 @@
 /** The interface of a format of the scripted provider: it parses a request, and frames the script's answer. The script knows no format. */
 import { createHash } from 'node:crypto';
 
-export type Asked = {
+export type ScriptedRequest = {
   question: string; // the last text of a person; '' when there is none
   answered: boolean; // it has the result of a tool
   stream: boolean;
   earlier: string[]; // questions that the provider remembers and the request does not repeat
 };
 
-export type Line = { says: string; callsTool: boolean };
+export type ScriptedLine = { says: string; callsTool: boolean };
 
 /** `stream`: the same answer in the pieces of a stream. */
 export type Answer = { document: unknown; stream: string[] };
@@ -22,9 +22,9 @@ export type Mishap = 'busy' | 'refused' | 'overloaded';
 export type Format = {
   path: RegExp;
   streamType: string;
-  asked(body: unknown): Asked;
+  asked(body: unknown): ScriptedRequest;
   /** Ids in the answer are made of `id`, so that no two answers share one. */
-  answer(body: unknown, line: Line, id: string): Answer;
+  answer(body: unknown, line: ScriptedLine, id: string): Answer;
   mishaps: Record<Mishap, Refused>;
   /** A refusal that the script does not cause: the provider does not have the response that the request continues. */
   refusal?(body: unknown): Refused | null;

@@ -1,7 +1,7 @@
 /** Serves the service's requests to a cassette's process: its description, its bindings, HTTP requests, background work, and the end. */
 import { constants } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
-import { openStreams } from './leave.mjs';
+import { openStreams } from './cancel-exchange.mjs';
 import { HEADER_BYTES } from './limits.mjs';
 
 /**
@@ -55,7 +55,7 @@ export function serve({ loaded, bindings }) {
       const { failure, loaded: description } = await loaded;
       send(stream, failure === undefined ? { loaded: description } : { failure });
     },
-    async handed(stream) {
+    async bind(stream) {
       env = bindings.env(JSON.parse(await textOf(stream)));
       ({ cassette } = await loaded);
       send(stream, {});
@@ -94,8 +94,8 @@ export function serve({ loaded, bindings }) {
         send(stream, { failure: error instanceof Error ? error.message : String(error) });
       }
     },
-    async leave(stream, headers) {
-      streams.leave(stream, headers);
+    async cancel(stream, headers) {
+      streams.cancel(stream, headers);
     },
     async close(stream) {
       while (underWay.size > 0) await Promise.allSettled(underWay);
@@ -104,7 +104,7 @@ export function serve({ loaded, bindings }) {
   };
 
   return (stream, headers) => {
-    const operation = String(headers['svc-ask']);
+    const operation = String(headers['svc-operation']);
     stream.on('error', () => {}); // the service has cancelled it
     streams.add(stream);
     const work = operations[operation]?.(stream, headers) ?? Promise.resolve(refuse(stream, 'unknown'));

@@ -1,7 +1,7 @@
 /** The bindings in a cassette's process: database, read API and log, each a client of the service. */
 import { connect } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
-import { leave } from './leave.mjs';
+import { cancelExchange } from './cancel-exchange.mjs';
 import { CHANNEL_BROKE, LIMITS } from './limits.mjs';
 import { parseJson } from './parse-json.mjs';
 import { teller } from './progress.mjs';
@@ -93,14 +93,14 @@ function database(session) {
         }
       } finally {
         if (whole) request.resume();
-        else leave(session, request, LEAVE);
+        else cancelExchange(session, request, CANCEL);
       }
       throw failure(JSON.stringify(GONE));
     },
   };
 }
 
-const LEAVE = { ':path': '/leave' };
+const CANCEL = { ':path': '/cancel' };
 
 /** Frames as row-answers.ts sends them: a line with a kind and a length, then that many characters of text. */
 async function* frames(request) {
@@ -151,7 +151,7 @@ const coreFetch = (session) => async (input, init) => {
   );
   const whole = wholeness(outgoing);
   outgoing.on('error', () => {});
-  const giveUp = () => leave(session, outgoing, LEAVE);
+  const giveUp = () => cancelExchange(session, outgoing, CANCEL);
   request.signal.addEventListener('abort', giveUp, { once: true });
   outgoing.once('close', () => request.signal.removeEventListener('abort', giveUp));
   if (request.body !== null) sendBody(request.body, outgoing).catch(giveUp);

@@ -1,7 +1,7 @@
 /** An agent that reads a turn takes a place among the readers of payloads, and is told when there is none. */
 import * as assert from 'uvu/assert';
 import { coreTools } from '../../../../core/api/mcp/core-tools.ts';
-import { payloadPlaces } from '../../../../core/http/payload-reads.ts';
+import { payloadSlots } from '../../../../core/http/payload-reads.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { posted, rpc } from '../../../support/mcp.ts';
 import { idOf, insertSessions, insertSpans, insertTraces } from '../../../support/projection-rows.ts';
@@ -47,7 +47,7 @@ databaseSuite('places of MCP readers', (test, database) => {
   });
 
   test('without a place the tool says so, and to ask again', async () => {
-    const takePlace = payloadPlaces(1);
+    const takePlace = payloadSlots(1);
     const tool = coreTools({ execute: database().execute, now: () => 0, takePlace }).find(
       ({ name }) => name === 'svc_trace',
     );

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import type { Progress } from '../../../../core/cassette/contract.ts';
 import { openBridge } from '../../../../core/cassette/isolation/bridge.ts';
 import { OUTPUT_LIMITS, openGate } from '../../../../core/cassette/isolation/output.ts';
-import type { Handed, HandedDb } from '../../../../core/cassette/running.ts';
+import type { Bindings, HandedDb } from '../../../../core/cassette/running.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { withRowTexts } from '../../../support/row-texts.ts';
 import { type LoggedLine, recordedLog } from '../../../support/started-cassette.ts';
@@ -15,7 +15,7 @@ const test = suite('bridge');
 
 /** What a process could say that does not speak through our runner. */
 async function bridged(
-  handed: Partial<Handed>,
+  handed: Partial<Bindings>,
   use: (session: ClientHttp2Session, socket: Socket, lines: LoggedLine[]) => Promise<void>,
   { progressed = () => {}, idleMs = 60_000 }: { progressed?: (told: Progress) => void; idleMs?: number } = {},
 ): Promise<void> {

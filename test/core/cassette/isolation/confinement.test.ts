@@ -5,14 +5,14 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findGround, WALLS } from '../../../../core/cassette/isolation/confinement.ts';
+import { CONFINEMENT_LEVELS, findSystemSupport } from '../../../../core/cassette/isolation/confinement.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { emptyFolder, withCassette } from '../../../support/started-cassette.ts';
 
 const test = suite('confinement');
 
 const tmp = emptyFolder();
-const walls = WALLS.slice(WALLS.indexOf((await findGround(tmp)).wall));
+const walls = CONFINEMENT_LEVELS.slice(CONFINEMENT_LEVELS.indexOf((await findSystemSupport(tmp)).wall));
 
 const listening = async (server: Server, on: number | string): Promise<Server> => {
   if (typeof on === 'number') server.listen(on, '127.0.0.1');

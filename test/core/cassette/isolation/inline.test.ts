@@ -3,12 +3,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startInline } from '../../../../core/cassette/isolation/inline.ts';
 import { NO_PROGRESS } from '../../../../core/cassette/progress.ts';
-import { CassetteDown, type Handed, Rejection } from '../../../../core/cassette/running.ts';
+import { type Bindings, CassetteDown, Rejection } from '../../../../core/cassette/running.ts';
 import { cassettes, recordedLog } from '../../../support/started-cassette.ts';
 
 const test = suite('inline');
 
-const inline = async (file: string, handed: Partial<Handed> = {}) => {
+const inline = async (file: string, handed: Partial<Bindings> = {}) => {
   const { log, lines } = recordedLog();
   const running = await startInline({
     name: 'tried',
@@ -16,7 +16,7 @@ const inline = async (file: string, handed: Partial<Handed> = {}) => {
     entry: join(cassettes, file),
     network: false,
     log,
-    handed: () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log, ...handed }),
+    bindingsFor: () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log, ...handed }),
   });
   return {
     running,

@@ -27,7 +27,7 @@ test('it says what it is before anything of it runs', async () => {
 
 test('method, address, headers, status and cookies pass as they are', async () => {
   await withCassette('friendly.mjs', {}, async ({ ask, told }) => {
-    const headers = { 'x-caller': 'someone', 'svc-ask': 'close' };
+    const headers = { 'x-caller': 'someone', 'svc-operation': 'close' };
     assert.equal(await told('/told?a=%20b', { method: 'DELETE', headers }), {
       method: 'DELETE',
       url: 'http://localhost/told?a=%20b',

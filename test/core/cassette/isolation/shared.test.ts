@@ -30,8 +30,8 @@ async function withShared(
     await use(shared, async (file, name = file) => {
       const entry = join(cassettes, file);
       const { log } = recordedLog();
-      const handed = () => ({ DB: null, CORE: null, CONFIG: { name }, LOG: log });
-      const running = await shared.start({ name, folder: dirname(entry), entry, network: true, log, handed });
+      const bindingsFor = () => ({ DB: null, CORE: null, CONFIG: { name }, LOG: log });
+      const running = await shared.start({ name, folder: dirname(entry), entry, network: true, log, bindingsFor });
       all.push(running);
       return { running, ask: (path) => running.fetch(new Request(`http://cassette${path}`)) };
     });

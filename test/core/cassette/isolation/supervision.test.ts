@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findGround } from '../../../../core/cassette/isolation/confinement.ts';
+import { findSystemSupport } from '../../../../core/cassette/isolation/confinement.ts';
 import { startProcess } from '../../../../core/cassette/isolation/process.ts';
 import { CassetteDown, Rejection } from '../../../../core/cassette/running.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -98,14 +98,14 @@ test('one that was up for long enough is started again at once', async () => {
   });
 });
 
-test('what it is handed is asked for at each start, and a refusal there is the reason', async () => {
+test('what it is bindingsFor is asked for at each start, and a refusal there is the reason', async () => {
   let asked = 0;
-  const handed = () => {
+  const bindingsFor = () => {
     asked += 1;
     if (asked > 1) throw new Rejection('config', 'Cannot start "tried": a setting is missing');
     return { DB: null, CORE: null, CONFIG: {}, LOG: recordedLog().log };
   };
-  await withCassette('hostile.mjs', { ...quick, module: { handed } }, async ({ running, ask }) => {
+  await withCassette('hostile.mjs', { ...quick, module: { bindingsFor } }, async ({ running, ask }) => {
     await down(ask('/exit?code=7'));
     await eventually(() => asked > 2);
     assert.match(running.liveness().reason ?? '', /a setting is missing$/);
@@ -161,8 +161,8 @@ for (const [file, reason] of failures) {
     const [folder, tmp] = [emptyFolder(), emptyFolder()];
     cpSync(join(cassettes, file), join(folder, file));
     const { log } = recordedLog();
-    const handed = () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log });
-    const module = { name: 'tried', folder, entry: join(folder, file), network: false, log, handed };
+    const bindingsFor = () => ({ DB: null, CORE: null, CONFIG: {}, LOG: log });
+    const module = { name: 'tried', folder, entry: join(folder, file), network: false, log, bindingsFor };
     const hangs = reason.source.includes('has not loaded'); // the others are told as soon as they end
     const error = await startProcess(module, { tmp, loadMs: hangs ? 1_000 : 10_000 }).catch(
       (thrown: unknown) => thrown,
@@ -213,7 +213,7 @@ test('closing while it is started again leaves nothing', async () => {
 test('it ends with a service that is killed, even in an endless loop', async () => {
   const [folder, tmp] = [emptyFolder(), emptyFolder()];
   cpSync(join(cassettes, 'hostile.mjs'), join(folder, 'hostile.mjs'));
-  const path = (await findGround(tmp)).wall === 'permissions' ? '/hold' : '/loop';
+  const path = (await findSystemSupport(tmp)).wall === 'permissions' ? '/hold' : '/loop';
   const holding = fileURLToPath(new URL('../../../support/holding-cassette.ts', import.meta.url));
   const service = spawn(process.execPath, ['--import', 'tsx', holding, folder, 'hostile.mjs', tmp, path], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Wall } from '../../../../core/cassette/isolation/confinement.ts';
+import type { ConfinementLevel } from '../../../../core/cassette/isolation/confinement.ts';
 
 const test = suite('under nice');
 const program = fileURLToPath(new URL('../../../support/start-under-nice.ts', import.meta.url));
@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL('../../../support/start-under-nice.ts', im
 /** Who may raise a priority would not notice that it cannot be had. */
 const UNPRIVILEGED = process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-sys_nice'] : [];
 
-async function startedUnder(nice: number, wall?: Wall) {
+async function startedUnder(nice: number, wall?: ConfinementLevel) {
   const [file = '', ...args] = [...UNPRIVILEGED, 'nice', '-n', `${nice}`, process.execPath, '--import', 'tsx', program];
   const { stdout } = await promisify(execFile)(file, [...args, ...(wall ? [wall] : [])], { timeout: 60_000 });
   return JSON.parse(stdout) as { answer: string; own: number; cassette: number; lowered: number };

@@ -423,16 +423,16 @@ databaseSuite('appendTurns', (test, database) => {
 
   test('a batch that comes twice, since its answer was lost, counts its requests once', async () => {
     const position = { run_id: '0198c0de-0000-7000-8000-000000000000', segment: 1, byte_offset: 100, finished: false };
-    const booked = [
+    const counted = [
       { at: '2026-11-21T09:00:00.000000Z', provider: 'openai', outcome: 'not_a_turn' as const, position },
     ];
     for (let i = 0; i < 2; i++)
-      await database().execute('appendTurns', { turns: [], slices: [], booked, positions: [position] });
+      await database().execute('appendTurns', { turns: [], slices: [], counted, positions: [position] });
     assert.equal(await coverage(database()), { not_a_turn: 1 });
     await database().execute('appendTurns', {
       turns: [],
       slices: [],
-      booked: [],
+      counted: [],
       positions: [{ ...position, byte_offset: 50 }],
     });
     assert.equal(await database().execute('journalPositions', {}), [position]);

@@ -4,9 +4,9 @@ import type { Reply } from '../model/reply.ts';
 import type { TranscriptCall } from './harness.ts';
 import { justAfter } from './record-time.ts';
 
-export type StoryMessage = { message: Message; injected: string; at: string | null };
+export type TranscriptMessage = { message: Message; injected: string; at: string | null };
 /** `thread`: where the answer was made, as the harness names it. */
-export type StoryAnswer = {
+export type TranscriptAnswer = {
   local_id: string;
   request_id: string;
   thread: string;
@@ -17,12 +17,12 @@ export type StoryAnswer = {
 };
 
 /** The calls so far. Messages since the last answer wait for the next one; without an answer there is no call. */
-export type Story = {
+export type TranscriptBuilder = {
   calls: TranscriptCall[];
-  addMessage(entry: StoryMessage): void;
+  addMessage(entry: TranscriptMessage): void;
   /** Adds a message from before this thread began, which precedes its own messages. */
   addHistory(message: Message): void;
-  addAnswer(answer: StoryAnswer): void;
+  addAnswer(answer: TranscriptAnswer): void;
   /** Cuts the history to its first messages, which the next call continues. */
   truncate(keeps: number): void;
   /** The number of messages in the history, including those that wait for an answer. */
@@ -31,16 +31,16 @@ export type Story = {
 };
 
 /** @param fallback when nothing has a time @param joined the client sends neighbouring messages of the user's as one */
-export function story(fallback: string, { joined }: { joined: boolean }): Story {
+export function openTranscriptBuilder(fallback: string, { joined }: { joined: boolean }): TranscriptBuilder {
   const calls: TranscriptCall[] = [];
   const seen = new Map<string, number>();
   let keeps = 0; // of the history, by default all of it
-  let added: (StoryMessage & { recalled: boolean })[] = [];
+  let added: (TranscriptMessage & { recalled: boolean })[] = [];
   let turn_id = '';
   let last: { requested_at: string } | null = null;
   const answers = new Map<string, number>(); // by the thread that gave them
 
-  const put = (entry: StoryMessage & { recalled: boolean }) => {
+  const put = (entry: TranscriptMessage & { recalled: boolean }) => {
     const before = added.at(-1);
     if (joined && before && joins(before, entry)) {
       const content = [...before.message.content, ...entry.message.content];
@@ -88,7 +88,10 @@ export function story(fallback: string, { joined }: { joined: boolean }): Story 
 }
 
 /** Whether two messages become one. A person's message stays apart from tool results, so that it is recognised as a prompt. */
-function joins(before: StoryMessage & { recalled: boolean }, entry: StoryMessage & { recalled: boolean }): boolean {
+function joins(
+  before: TranscriptMessage & { recalled: boolean },
+  entry: TranscriptMessage & { recalled: boolean },
+): boolean {
   const plain = before.injected === '' && entry.injected === '' && before.recalled === entry.recalled;
   const users = before.message.role === 'user' && entry.message.role === 'user';
   return plain && users && holdsResults(before.message) === holdsResults(entry.message);

@@ -4,7 +4,7 @@ import { setImmediate as immediately } from 'node:timers/promises';
 const WORK_MS = 20;
 
 /** Returns the function to be awaited between the steps of the work. */
-export function openBreather(): () => Promise<void> {
+export function openYielder(): () => Promise<void> {
   let since = performance.now();
   return async () => {
     if (performance.now() - since < WORK_MS) return;

@@ -10,7 +10,7 @@ import type { Agent, Compaction, LiveTrace, PendingTool, SessionState } from './
 import { agentOf, newAgent, newThread } from './threads.ts';
 import type { CallTurn } from './turn.ts';
 
-export type CallPlace = {
+export type CallPosition = {
   trace: LiveTrace; // as it was before the call; a trace without steps is opened by the call
   parent_span_id: SpanPatch['span_id']; // of the call's own steps
   agent: Agent | null; // of a sub-agent's call, as it was before
@@ -19,7 +19,7 @@ export type CallPlace = {
 };
 
 /** @param turn with its thread: `attributed` */
-export function placeCall(state: SessionState, turn: CallTurn, evidence: TranscriptEvidence): CallPlace {
+export function placeCall(state: SessionState, turn: CallTurn, evidence: TranscriptEvidence): CallPosition {
   if (turn.kind !== 'main') return besideConversation(state, turn);
   return turn.thread_id === '' ? inConversation(state, turn) : inThread(state, turn, evidence);
 }
@@ -28,7 +28,7 @@ export function placeCall(state: SessionState, turn: CallTurn, evidence: Transcr
  * A person's new prompt opens a trace; so does the first call after a compaction. Any other call belongs to the trace that it continues,
  * or to the main thread's current one. A trace that only has calls beside the conversation becomes that of the next main call.
  */
-function inConversation(state: SessionState, turn: CallTurn): CallPlace {
+function inConversation(state: SessionState, turn: CallTurn): CallPosition {
   const { compacted } = state;
   const seam = compacted && isCompacted(compacted, turn) ? compacted : null;
   if (seam) return inTrace(openedTrace(state, turn, 'post-compaction', promptAfter(seam, turn)), { seam });
@@ -51,7 +51,7 @@ function promptAfter(seam: Compaction, turn: CallTurn): string {
 }
 
 /** In the trace in which the thread already works, else that in which it was started, else the conversation's current one. */
-function inThread(state: SessionState, turn: CallTurn, evidence: TranscriptEvidence): CallPlace {
+function inThread(state: SessionState, turn: CallTurn, evidence: TranscriptEvidence): CallPosition {
   const known = agentOf(state, turn.thread_id);
   const { who, spawn } = known ? { who: known, spawn: null } : newThread(state, turn, evidence);
   const trace = liveTrace(state, known?.n ?? spawn?.n ?? state.current) ?? openedBeside(state, turn);
@@ -59,13 +59,13 @@ function inThread(state: SessionState, turn: CallTurn, evidence: TranscriptEvide
   return { ...inTrace(trace), agent, parent_span_id: agent.span_id };
 }
 
-function besideConversation(state: SessionState, turn: CallTurn): CallPlace {
+function besideConversation(state: SessionState, turn: CallTurn): CallPosition {
   const tool = servedTool(state, turn);
   const trace = liveTrace(state, tool ? tool.n : state.current) ?? openedBeside(state, turn);
   return { ...inTrace(trace), tool, parent_span_id: tool?.span_id ?? trace.root_span_id };
 }
 
-const inTrace = (trace: LiveTrace, { seam = null }: { seam?: Compaction | null } = {}): CallPlace => ({
+const inTrace = (trace: LiveTrace, { seam = null }: { seam?: Compaction | null } = {}): CallPosition => ({
   ...{ trace, seam, parent_span_id: trace.root_span_id },
   ...{ agent: null, tool: null },
 });

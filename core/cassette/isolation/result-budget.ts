@@ -1,8 +1,8 @@
 /** Memory limit for database results that a cassette's process has not read yet. A running statement counts at the largest size that its
  *  result may have, since nobody knows the size in advance. */
-import { leftBehind } from '../../collect-garbage.ts';
+import { collectAfterLarge } from '../../collect-garbage.ts';
 
-export type AnswerRoom = {
+export type ResultBudget = {
   /** Settles when there is room for another statement. */
   reserve(): Promise<Reserved>;
 };
@@ -19,9 +19,9 @@ const MOST = 64 * 1024 * 1024;
 const IN_ADVANCE = 32 * 1024 * 1024;
 
 /** Collects the garbage of large statements and results that are over. Each time it blocks the event loop for some 40 ms. */
-export const leave = leftBehind({ large: 1024 * 1024, enough: 32 * 1024 * 1024, afterMs: 2_000 });
+export const collectAfter = collectAfterLarge({ large: 1024 * 1024, enough: 32 * 1024 * 1024, afterMs: 2_000 });
 
-export function openAnswerRoom(): AnswerRoom {
+export function openResultBudget(): ResultBudget {
   let usedChars = 0;
   let waiting: (() => void)[] = [];
   const wake = () => {
@@ -48,7 +48,7 @@ export function openAnswerRoom(): AnswerRoom {
         },
         free() {
           resize(0);
-          if (heldChars > 0) leave(heldChars);
+          if (heldChars > 0) collectAfter(heldChars);
           heldChars = 0;
         },
       };

@@ -1,4 +1,4 @@
-/** Cancels an exchange, and handles the other side's cancellations. Twin of ../leave.ts. */
+/** Cancels an exchange, and handles the other side's cancellations. Twin of ../cancel-exchange.ts. */
 import { constants } from 'node:http2';
 
 const RESET_AFTER_MS = 2_000;
@@ -8,7 +8,7 @@ const RESET_AFTER_MS = 2_000;
  * @param {import('node:http2').ClientHttp2Stream} stream
  * @param {Record<string, string>} head
  */
-export function leave(session, stream, head) {
+export function cancelExchange(session, stream, head) {
   if (stream.closed) return;
   const reset = () => stream.close(constants.NGHTTP2_CANCEL);
   if (stream.id === undefined || session.closed || session.destroyed) {
@@ -39,7 +39,7 @@ export function openStreams() {
      * @param {import('node:http2').ServerHttp2Stream} request
      * @param {import('node:http2').IncomingHttpHeaders} headers
      */
-    leave(request, headers) {
+    cancel(request, headers) {
       streams.get(Number(headers['svc-stream']))?.close(constants.NGHTTP2_CANCEL);
       if (!request.closed) request.respond({ ':status': 204 }, { endStream: true, sendDate: false });
     },

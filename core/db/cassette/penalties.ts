@@ -3,18 +3,18 @@ import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { brokeParser, isTooDeep, refused } from './refused.ts';
 
-export type Troubles = {
+export type Penalties = {
   /** @throws {DatabaseError} its statements are refused for now */
   refusePaused(): void;
   charge(why: string): void;
 };
 
 /** So many within `WITHIN_MS` pause a cassette's database for `PAUSE_MS`: on the embedded one each blocks everything. */
-const MOST_TROUBLES = 3;
+const MAX_PENALTIES = 3;
 const WITHIN_MS = 10 * 60_000;
 const PAUSE_MS = 60_000;
 
-export function openTroubles({
+export function openPenalties({
   name,
   log,
   now = Date.now,
@@ -22,19 +22,19 @@ export function openTroubles({
   name: string;
   log: Logger;
   now?: () => number;
-}): Troubles {
+}): Penalties {
   let chargedAt: number[] = [];
   let pausedUntil = 0;
   return {
     refusePaused() {
       if (pausedUntil <= now()) return;
-      const why = `${MOST_TROUBLES} statements of '${name}' took too long or broke the database within ${WITHIN_MS / 60_000} minutes`;
+      const why = `${MAX_PENALTIES} statements of '${name}' took too long or broke the database within ${WITHIN_MS / 60_000} minutes`;
       throw refused(`${why}; asked again after ${new Date(pausedUntil).toISOString()} it is run`);
     },
     charge(why) {
       log.warn({ cassette: name, why }, 'a statement of a cassette was ended');
       chargedAt = [...chargedAt.filter((at) => at > now() - WITHIN_MS), now()];
-      if (chargedAt.length < MOST_TROUBLES) return;
+      if (chargedAt.length < MAX_PENALTIES) return;
       chargedAt = [];
       pausedUntil = now() + PAUSE_MS;
       log.error({ cassette: name, ms: PAUSE_MS }, 'the statements of a cassette are refused for a while');
@@ -43,7 +43,7 @@ export function openTroubles({
 }
 
 /** The error for the cassette's author, if it counts against the cassette. */
-export function troubleIn(error: unknown, statementMs: number): DatabaseError | undefined {
+export function penaltyFor(error: unknown, statementMs: number): DatabaseError | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error instanceof DatabaseError && error.sqlstate === '57014') {
     return new DatabaseError(`Cannot run a statement: it took longer than ${statementMs / 1000} s`, '57014', false);

@@ -2,7 +2,7 @@
 
 type Job = { text: string; done(vector: Float32Array): void; failed(error: unknown): void };
 
-export type Line = {
+export type EmbedQueue = {
   embed(text: string, urgent: boolean): Promise<Float32Array>;
   /** Fails the current job and all that wait. */
   end(error: Error): void;
@@ -15,7 +15,7 @@ type QueueOptions = {
   onIdle?(): void;
 };
 
-export function openLine({ work, onBusy = () => {}, onIdle = () => {} }: QueueOptions): Line {
+export function openEmbedQueue({ work, onBusy = () => {}, onIdle = () => {} }: QueueOptions): EmbedQueue {
   const queue: Job[] = [];
   let current: Job | undefined;
 

@@ -1,7 +1,7 @@
 /**
  * Cancels an exchange by a request that the other end reset its stream. Resets of our own would be counted: a Node server accepts 33 a
  * second, after a thousand, and then ends the whole connection (nghttp2, CVE-2023-44487), which callers who leave must not cause.
- * Twin of child/leave.mjs.
+ * Twin of child/cancel-exchange.mjs.
  */
 import {
   type ClientHttp2Session,
@@ -15,7 +15,11 @@ import {
 const RESET_AFTER_MS = 2_000;
 
 /** @param head headers of the request that cancels it, sent together with `svc-stream` */
-export function leave(session: ClientHttp2Session, stream: ClientHttp2Stream, head: Record<string, string>): void {
+export function cancelExchange(
+  session: ClientHttp2Session,
+  stream: ClientHttp2Stream,
+  head: Record<string, string>,
+): void {
   if (stream.closed) return;
   const reset = () => stream.close(constants.NGHTTP2_CANCEL);
   if (stream.id === undefined || session.closed || session.destroyed) {
@@ -33,7 +37,7 @@ export function leave(session: ClientHttp2Session, stream: ClientHttp2Stream, he
 /** The streams that the other end can cancel. */
 export function openStreams(): {
   add(stream: ServerHttp2Stream): void;
-  leave(request: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
+  cancel(request: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
 } {
   const streams = new Map<number, ServerHttp2Stream>();
   return {
@@ -43,7 +47,7 @@ export function openStreams(): {
       streams.set(id, stream);
       stream.once('close', () => streams.delete(id));
     },
-    leave(request, headers) {
+    cancel(request, headers) {
       streams.get(Number(headers['svc-stream']))?.close(constants.NGHTTP2_CANCEL);
       if (!request.closed) request.respond({ ':status': 204 }, { endStream: true });
     },

@@ -16,7 +16,7 @@ const MOST_ANSWERS = 32;
  * unnamed ones are placed by their content (`place-turns.ts`). Of several sessions that hold the answer, the one that ends with it is
  * taken, then the oldest. The turns' nodes have to be stored before.
  */
-export async function noteNamedForks(tx: Sql, turns: readonly Placed[], opened: ReadonlySet<string>): Promise<void> {
+export async function recordNamedForks(tx: Sql, turns: readonly Placed[], opened: ReadonlySet<string>): Promise<void> {
   const answers = turns.flatMap(({ identity, nodes, place: { session_id } }) =>
     identity.harness_session_id === '' || !opened.has(session_id)
       ? []
@@ -44,7 +44,7 @@ export async function noteNamedForks(tx: Sql, turns: readonly Placed[], opened: 
  * The same for forks that came before their origin did: they hold an answer that one of these turns gave, and not the call itself.
  * The deepest such answer decides, in whatever order the origin's calls come. Call it last in its transaction, as `recordChange`.
  */
-export async function noteForksBefore(tx: Sql, turns: readonly Placed[]): Promise<void> {
+export async function recordForksBefore(tx: Sql, turns: readonly Placed[]): Promise<void> {
   const answers = turns.flatMap(({ identity, nodes: { answer }, requested_at, place: { session_id } }) =>
     identity.harness_session_id === '' || !answer
       ? []

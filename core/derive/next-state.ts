@@ -1,10 +1,10 @@
 /** The next state of the fold, once a call is folded. What belongs to a trace that is no longer live is dropped with the trace. */
 import { titleIn } from '../harness/harnesses.ts';
+import type { CallPosition } from './call-position.ts';
 import { type CallSteps, tipOf } from './call-steps.ts';
 import { compactionOf } from './compaction.ts';
 import { headsAfter } from './heads.ts';
 import { keyOf } from './order.ts';
-import type { CallPlace } from './place-call.ts';
 import { cutBytes } from './prompt.ts';
 import { actionOf, servedAfter } from './shadow.ts';
 import { LIMITS, type LiveTrace, newest, type PendingTool, type SessionState } from './state.ts';
@@ -15,7 +15,7 @@ import { factsFrom, totalsWith, withTools } from './totals.ts';
 import type { CallTurn } from './turn.ts';
 
 export type Folded = {
-  place: CallPlace;
+  place: CallPosition;
   steps: CallSteps;
   threads: ThreadsAfter;
   own: LiveTrace; // the call's trace, including the call
@@ -23,7 +23,7 @@ export type Folded = {
   guessed: boolean;
 };
 
-export function remembering(state: SessionState, turn: CallTurn, folded: Folded): SessionState {
+export function nextState(state: SessionState, turn: CallTurn, folded: Folded): SessionState {
   const { place, steps, threads, own, live, guessed } = folded;
   const { llm, requested, waiting, delivered, retried, spent } = steps;
   const liveNumbers = new Set(live.map(({ n }) => n));

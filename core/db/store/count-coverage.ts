@@ -5,9 +5,9 @@ import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /** `at` is an instant of the day, UTC. */
-export type BookedRequest = { at: string; provider: string; outcome: Outcome };
+export type CountedRequest = { at: string; provider: string; outcome: Outcome };
 
-export async function bookCoverage(tx: Sql, entries: readonly BookedRequest[]): Promise<void> {
+export async function countCoverage(tx: Sql, entries: readonly CountedRequest[]): Promise<void> {
   const counts = new Map<string, number>();
   for (const { at, provider, outcome } of entries) {
     const key = `${at.slice(0, 10)} ${provider} ${outcome}`;
