@@ -2,7 +2,7 @@
 import { matchedRoutes } from 'hono/route';
 import type { CassetteHost } from '../cassette/host.ts';
 import type { Installed } from '../cassette/installed.ts';
-import { joinedDocument } from '../cassette/joined-document.ts';
+import { joinedDocument } from '../cassette/openapi/joined-document.ts';
 import { cassetteUnknown } from '../cassette/unknown.ts';
 import type { Database } from '../db/database.ts';
 import { callers } from '../http/caller.ts';

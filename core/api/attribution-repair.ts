@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRoute } from '@hono/zod-openapi';
 import type { z } from 'zod';
-import { boundedId } from '../capture/identity.ts';
+import { boundedId } from '../call/identity.ts';
 import type { Database, OperationResult } from '../db/database.ts';
 import { storable } from '../derive/storable.ts';
 import { DatabaseError, Refusal } from '../errors.ts';

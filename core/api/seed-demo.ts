@@ -48,7 +48,7 @@ export const seedDemoApp = ({ append, derived, now, waitMs = 20_000 }: SeedDemo)
         'bad-request',
         'Cannot overwrite the demo sessions: raw turns are append-only; leave "overwrite" out to add what is missing',
       );
-    const { demoTurns } = await import('../engine/demo/turns.ts'); // rarely needed, so not loaded at the start
+    const { demoTurns } = await import('../demo/turns.ts'); // rarely needed, so not loaded at the start
     const results = [];
     // one after the other: a turn may continue the one before, and the first failure ends it
     for (const turn of demoTurns(new Date(now()))) results.push(await storeTurn(append, turn));

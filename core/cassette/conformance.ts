@@ -1,8 +1,8 @@
 /** Conformance checks, for the author of a cassette before anybody installs it: is it admitted, and does it keep to its document? */
-import { type AdmissionParts, admit } from './admission.ts';
-import type { ListEntry } from './list.ts';
-import { type DeclaredManifest, ownPrefix } from './manifest.ts';
-import { mountOf } from './rewrite.ts';
+import { type AdmissionParts, admit } from './admission/admission.ts';
+import { type DeclaredManifest, ownPrefix } from './admission/manifest.ts';
+import type { ListEntry } from './list/list.ts';
+import { mountOf } from './openapi/rewrite.ts';
 import { Rejection, type RunningCassette, STEPS } from './running.ts';
 
 /** The result of one check; `problems` is empty when it passed. */

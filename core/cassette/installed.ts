@@ -1,7 +1,7 @@
 /** The state of a source on the list, as the read API, the evidence, the CLI and MCP show it. */
 import type { Progress } from './contract.ts';
-import type { CassetteDocument } from './document.ts';
-import type { ListEntry } from './list.ts';
+import type { ListEntry } from './list/list.ts';
+import type { CassetteDocument } from './openapi/document.ts';
 import type { AdmissionStep, Confinement, Isolation, Liveness } from './running.ts';
 
 /**

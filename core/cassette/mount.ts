@@ -3,7 +3,7 @@ import { redactedHeader } from '../capture/redact.ts';
 import { Refusal } from '../errors.ts';
 import { REDACTED } from '../redaction/shapes.ts';
 import { redactUrl } from '../redaction/url.ts';
-import { type DeclaredManifest, ownPrefix } from './manifest.ts';
+import { type DeclaredManifest, ownPrefix } from './admission/manifest.ts';
 import { CassetteDown, type RunningCassette } from './running.ts';
 
 export type Mounted = {

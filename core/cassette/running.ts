@@ -1,6 +1,7 @@
 /** The types of a running cassette and of its rejection, the same for every isolation: inline, in a process of its own, or remote. */
-import type { RowTexts } from '../db/cassette/cassette-db.ts';
+
 import type { Env, Progress } from './contract.ts';
+import type { RowTexts } from './database/cassette-db.ts';
 
 export type Isolation = 'inline' | 'process' | 'remote';
 

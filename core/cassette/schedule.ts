@@ -1,7 +1,7 @@
 /** Schedules background work: at its interval, or soon after a change, on the replica that holds the lease, one run at a time. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { CassetteDatabases } from '../db/cassette/cassette-databases.ts';
+import type { CassetteDatabases } from './database/cassette-databases.ts';
 import type { Installed } from './installed.ts';
 
 const LEASE_MS = 60_000;

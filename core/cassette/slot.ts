@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { traceOf } from '../http/failure.ts';
 import type { Logger } from '../log.ts';
-import { type AdmissionParts, type Admitted, admit, digestOfSource } from './admission.ts';
+import { type AdmissionParts, type Admitted, admit, digestOfSource } from './admission/admission.ts';
+import { refreshed } from './admission/refresh.ts';
 import type { AdmissionState, Installed, Trouble } from './installed.ts';
-import type { ListEntry } from './list.ts';
-import { refreshed } from './refresh.ts';
+import type { ListEntry } from './list/list.ts';
 import { Rejection, type RunningCassette } from './running.ts';
 import { keepSchedule } from './schedule.ts';
 

@@ -1,5 +1,5 @@
 /** What a service publishes about itself to the commands beside it: where it runs, and with which settings. */
-import { listFiles } from '../cassette/read-list.ts';
+import { listFiles } from '../cassette/list/read-list.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Service } from '../model/status.ts';
 import { changedSettings } from './changed-settings.ts';

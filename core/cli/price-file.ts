@@ -1,8 +1,8 @@
 /** The operator's own prices: reads `pricing.file`, once, when the service starts. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type PriceTable, parsePriceTable } from '../derive/price-file.ts';
 import { OperatorError } from '../errors.ts';
+import { type PriceTable, parsePriceTable } from '../price/price-file.ts';
 
 /**
  * @param path as configured; '' is none

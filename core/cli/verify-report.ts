@@ -1,6 +1,6 @@
 /** The report of a verification: lines for a person, one JSON document for a program. Written session by session, however many there are. */
-import type { SessionVerified } from '../engine/verify-session.ts';
-import type { Break } from '../engine/verify-turns.ts';
+import type { SessionVerified } from '../engine/verify/verify-session.ts';
+import type { Break } from '../engine/verify/verify-turns.ts';
 import { counted, several, sized } from './units.ts';
 
 export type VerifyTotals = {

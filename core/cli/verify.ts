@@ -1,11 +1,12 @@
 /** `svc verify`: checks that the log is as it was written. Reads the database itself, since its user may not trust the service. */
+
+import { builtIn } from '../call/reader.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { isMade } from '../db/client/data-folder.ts';
 import type { Database } from '../db/database.ts';
 import { type OpenDatabase, openDatabase } from '../db/open.ts';
-import { openCheckedSlices } from '../engine/checked-slices.ts';
-import { builtIn } from '../engine/reader.ts';
-import { type Verifier, verifySession } from '../engine/verify-session.ts';
+import { openCheckedSlices } from '../engine/verify/checked-slices.ts';
+import { type Verifier, verifySession } from '../engine/verify/verify-session.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import type { Io } from './io.ts';

@@ -1,5 +1,6 @@
 /** The fold of derivation: what one more call changes. Pure, and of the same cost at the thousandth call as at the first. */
 
+import { type PriceOf, priceOf as publishedPrice } from '../price/prices.ts';
 import { agentTotalsWith } from './agent-totals.ts';
 import { placeCall } from './call-position.ts';
 import { type CallSteps, callSteps, spanRef } from './call-steps.ts';
@@ -8,7 +9,6 @@ import { noEvidence, type TranscriptEvidence } from './evidence.ts';
 import { later } from './instants.ts';
 import { lasting, rootPatch, withResults } from './live-trace.ts';
 import { nextState } from './next-state.ts';
-import { type PriceOf, priceOf as publishedPrice } from './prices.ts';
 import { preview, textOf } from './prompt.ts';
 import { LIMITS, type LiveTrace, newest, type SessionState } from './state.ts';
 import { attributed, threadsAfter } from './threads.ts';

@@ -1,6 +1,7 @@
 /** The totals of an agent's calls. Those of a trace's agents together are the trace's. */
-import type { AgentTotals, Usd } from './changes.ts';
-import { addUsd } from './money.ts';
+
+import { addUsd, type Usd } from '../price/money.ts';
+import type { AgentTotals } from './changes.ts';
 import type { CallSpend } from './totals.ts';
 
 export const noAgentTotals: AgentTotals = {

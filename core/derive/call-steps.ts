@@ -2,15 +2,15 @@
 
 import type { PermissionVerdict } from '../harness/harness.ts';
 import { noUsage } from '../model/usage.ts';
+import type { PriceOf } from '../price/prices.ts';
+import { termsOf } from '../price/terms.ts';
 import type { CallPosition } from './call-position.ts';
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
 import { forkedFrom, headHash } from './heads.ts';
-import type { PriceOf } from './prices.ts';
 import { verdictOf } from './shadow.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
 import type { FailedCall, PendingTool, SessionState } from './state.ts';
-import { termsOf } from './terms.ts';
 import { deliveredResults, mostSteps, type RequestedTool, requestedTools, type ToolResult } from './tools.ts';
 import type { CallSpend } from './totals.ts';
 import type { CallTurn } from './turn.ts';

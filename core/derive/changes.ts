@@ -1,9 +1,7 @@
 /** What derivation writes: the rows of the projection, as plain values; `core/db` stores them unchanged. */
 import type { ContentBlock } from '../model/content-block.ts';
 import type { Usage } from '../model/usage.ts';
-
-/** Money in USD as an exact decimal text ('0.000123'), as `numeric` takes it. */
-export type Usd = string;
+import type { Usd } from '../price/money.ts';
 
 export type TraceRow = {
   trace_id: string;

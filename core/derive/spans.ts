@@ -3,11 +3,11 @@
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { noUsage } from '../model/usage.ts';
+import type { Priced } from '../price/prices.ts';
 import type { CallStatus } from './call-status.ts';
 import type { LinkKind, LinkRow, SpanRow } from './changes.ts';
 import { agentSpanId, eventSpanId, llmSpanId } from './ids.ts';
 import { durationNs, later } from './instants.ts';
-import type { Priced } from './prices.ts';
 import { isSpokenIn } from './prompt.ts';
 import type { Agent } from './state.ts';
 import { storable } from './storable.ts';

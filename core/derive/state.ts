@@ -1,8 +1,10 @@
 /** The state of the fold: what it remembers of a session. Plain JSON, and bounded: it does not grow with the number of turns. */
+
 import type { PermissionVerdict, Task } from '../harness/harness.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
+import type { Usd } from '../price/money.ts';
 import type { Leaf } from './call-status.ts';
-import type { AgentTotals, ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
+import type { AgentTotals, ModelUsage, RollupRow, SpanRow, TraceRow } from './changes.ts';
 import type { CallKey } from './order.ts';
 import { DERIVE_VERSION } from './version.ts';
 

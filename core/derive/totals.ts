@@ -1,13 +1,13 @@
 /** The totals of a session's calls. Each call counts once; sums are exact; a model without a price is listed, its cost is never 0. */
-import { sessionId } from '../capture/identity.ts';
+import { sessionId } from '../call/identity.ts';
 import { agentName, isLibrary } from '../harness/libraries.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { Identity } from '../model/identity.ts';
 import type { Usage } from '../model/usage.ts';
+import { addUsd, compareUsd, type Usd } from '../price/money.ts';
 import { type Leaf, sessionStatus } from './call-status.ts';
-import type { ModelUsage, RollupRow, SpanRow, TraceRow, Usd } from './changes.ts';
+import type { ModelUsage, RollupRow, SpanRow, TraceRow } from './changes.ts';
 import { noEvidence, type TranscriptEvidence } from './evidence.ts';
-import { addUsd, compareUsd } from './money.ts';
 import type { SessionFacts, SessionState, SessionTotals } from './state.ts';
 import { type ToolResult, touchesGit } from './tools.ts';
 import type { CallTurn } from './turn.ts';

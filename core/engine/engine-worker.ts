@@ -1,19 +1,19 @@
 /** The engine's thread, which runs behind the listeners: intake from the journal, what is ingested, and derivation. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { builtIn, type Reader } from '../call/reader.ts';
 import { openJournalReader } from '../capture/journal-reader.ts';
 import { connectDatabase } from '../db/client/connection.ts';
-import { pricesWith } from '../derive/price-file.ts';
 import { DatabaseError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
+import { pricesWith } from '../price/price-file.ts';
 import { yieldToListeners } from '../yield-to-listeners.ts';
-import { runIntake } from './intake.ts';
-import { reportingReader } from './journal-age.ts';
+import { runIntake } from './intake/intake.ts';
+import { reportingReader } from './intake/journal-age.ts';
 import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
 import { openPace } from './pace.ts';
 import { openPrecedence } from './precedence.ts';
 import { reachDatabase } from './reach-database.ts';
-import { builtIn, type Reader } from './reader.ts';
 import { runUpkeep } from './upkeep.ts';
 
 yieldToListeners(10);
@@ -44,7 +44,7 @@ async function open() {
   const { identity_key } = await database.execute('installation', {});
   send({ kind: 'identity', identity_key });
   const derive = data.derive
-    ? (await import('./derive-worker.ts')).runDeriveWorker({
+    ? (await import('./derive/derive-worker.ts')).runDeriveWorker({
         database,
         reader,
         log,
@@ -77,8 +77,8 @@ async function openIntake({ folder, runId }: JournalToRead, stored: () => void) 
 
 async function openWriters(identityKey: Uint8Array, committed: () => void) {
   const [{ openIngest }, { openTranscripts }, { v7 }] = await Promise.all([
-    import('./ingest-writer.ts'),
-    import('./transcript-writer.ts'),
+    import('./ingest/ingest-writer.ts'),
+    import('./transcript/transcript-writer.ts'),
     import('uuid'),
   ]);
   return {

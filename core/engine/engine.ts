@@ -1,12 +1,12 @@
 /** The main thread's side of the engine: starts its thread, sends it how far the journal is written, and restarts it when it dies. */
 import type { Worker } from 'node:worker_threads';
 import type { DatabaseConnection } from '../db/client/connection.ts';
-import type { PriceTable } from '../derive/price-file.ts';
 import type { Logger } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
+import type { PriceTable } from '../price/price-file.ts';
 import { startWorker } from '../start-worker.ts';
-import { openJournalAge } from './journal-age.ts';
+import { openJournalAge } from './intake/journal-age.ts';
 import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
 
 export type Engine = {

@@ -1,8 +1,8 @@
 /** The messages between the main thread and the engine. */
 import type { DatabaseConnection } from '../db/client/connection.ts';
-import type { PriceTable } from '../derive/price-file.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
+import type { PriceTable } from '../price/price-file.ts';
 
 export type EngineData = {
   connection: DatabaseConnection;

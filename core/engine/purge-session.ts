@@ -1,10 +1,10 @@
 /** Purges a session. Its turns are read once more, since a reading makes slices that no recipe names; then all of it is deleted. */
 import { setImmediate as immediately } from 'node:timers/promises';
+import { readingMemory } from '../call/read-call.ts';
+import { builtIn } from '../call/reader.ts';
 import type { Database, OperationResult } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
-import { readingMemory } from './read-turn.ts';
-import { builtIn } from './reader.ts';
-import { readAgain } from './reread-session.ts';
+import { readAgain } from './derive/reread-session.ts';
 
 const PAGE = 64; // turns
 

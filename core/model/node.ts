@@ -40,7 +40,7 @@ export type CallRow = {
   stream: boolean;
   max_tokens: number | null;
   tool_count: number;
-  call_key: string | null; // identifies the call wherever it is recorded, in hex: derive/call-key.ts
+  call_key: string | null; // identifies the call wherever it is recorded, in hex: call/call-key.ts
   response_id: string; // the provider's own id of the answer; '' when it gives none
   previous_response_id: string; // of the answer that the request continues; ''
   conversation_id: string; // the provider's own id of the conversation; ''

@@ -1,14 +1,14 @@
 /** What does it cost to derive one more turn of a long session, and how soon after its last byte is a turn readable? */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sessionId } from '../../core/capture/identity.ts';
+import { sessionId } from '../../core/call/identity.ts';
+import { builtIn } from '../../core/call/reader.ts';
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import type { Database } from '../../core/db/database.ts';
-import { deriveSession } from '../../core/engine/derive-session.ts';
-import { openNewSlices } from '../../core/engine/new-slices.ts';
-import { prepareMemory } from '../../core/engine/prepare-exchange.ts';
-import { openCall } from '../../core/engine/prepare-turn.ts';
-import { previousCall } from '../../core/engine/previous-call.ts';
-import { builtIn } from '../../core/engine/reader.ts';
+import { deriveSession } from '../../core/engine/derive/derive-session.ts';
+import { openNewSlices } from '../../core/engine/intake/new-slices.ts';
+import { openCall } from '../../core/engine/intake/open-call.ts';
+import { prepareMemory } from '../../core/engine/intake/prepare-exchange.ts';
+import { previousCall } from '../../core/engine/intake/previous-call.ts';
 import { capturedCall } from '../support/captured-calls.ts';
 import { embeddedDatabase, emptyServerDatabase, serverDatabase } from '../support/databases.ts';
 import { emptyFolder, removeFolder, startService } from '../support/serve.ts';

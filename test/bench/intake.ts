@@ -9,7 +9,7 @@ import { openJournal } from '../../core/capture/journal.ts';
 import { openJournalReader } from '../../core/capture/journal-reader.ts';
 import { openPool } from '../../core/db/client/server.ts';
 import { openDatabase } from '../../core/db/open.ts';
-import { runIntake } from '../../core/engine/intake.ts';
+import { runIntake } from '../../core/engine/intake/intake.ts';
 import { openLog } from '../../core/log.ts';
 import { openMetrics } from '../../core/metrics.ts';
 import { heading, perSecond, row } from './figures.ts';

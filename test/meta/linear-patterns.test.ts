@@ -12,7 +12,7 @@ const REVIEWED: Readonly<Record<string, string>> = {
   'cassettes/search/ollama.ts /\\/+$/': 'an address that the operator configured',
   'core/config/load.ts /\\/\\/.*@/g': 'a setting of at most 200 characters',
   'core/db/client/gauge.ts /\\0+$/': 'a name of ours in a buffer of fixed length',
-  'core/derive/money.ts /0+$/': 'the digits of one amount, made by arithmetic of ours',
+  'core/price/money.ts /0+$/': 'the digits of one amount, made by arithmetic of ours',
 };
 
 const patterns = [...new Map(patternsOfProduct().map((pattern) => [pattern.literal, pattern])).values()];

@@ -1,7 +1,7 @@
 /** The total bill: one bill, read from every resource of the read API that reports one. */
 import * as assert from 'uvu/assert';
 import type { Database } from '../../core/db/database.ts';
-import { addUsd } from '../../core/derive/money.ts';
+import { addUsd } from '../../core/price/money.ts';
 import { type Json, testApi } from './read-api.ts';
 
 /** `usd`: of the priced calls, exact; null when none is. `unpriced`: models, sorted. */

@@ -1,5 +1,5 @@
 /** A cassette's database in a test: set up as the host does it, on the test's own; and what must be the same after every call. */
-import { type CassetteDatabases, openCassetteDatabases } from '../../core/db/cassette/cassette-databases.ts';
+import { type CassetteDatabases, openCassetteDatabases } from '../../core/cassette/database/cassette-databases.ts';
 import { DatabaseError } from '../../core/errors.ts';
 import { openLog } from '../../core/log.ts';
 import type { TestDatabase } from './databases.ts';

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { messageOf } from '../../core/call/message-slice.ts';
+import { readAnswer } from '../../core/call/read-answer.ts';
 import type { Anchor } from '../../core/derive/evidence.ts';
 import { compareKeys } from '../../core/derive/order.ts';
 import type { CallTurn } from '../../core/derive/turn.ts';
-import { ingestExchange } from '../../core/engine/ingest-exchange.ts';
-import { messageOf } from '../../core/engine/message-of.ts';
-import { openExchange, prepareMemory } from '../../core/engine/prepare-exchange.ts';
-import { readAnswer } from '../../core/engine/read-answer.ts';
+import { ingestExchange } from '../../core/engine/ingest/ingest-exchange.ts';
+import { openExchange, prepareMemory } from '../../core/engine/intake/prepare-exchange.ts';
 import { formatById } from '../../core/provider/formats.ts';
 import { SESSION } from './call-turn.ts';
 import { fixtureFolder } from './fixtures.ts';

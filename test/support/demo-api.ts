@@ -1,9 +1,9 @@
 /** The read API over a test's database that holds the demo sessions, derived as the engine does it. */
 import { v7 } from 'uuid';
 import * as assert from 'uvu/assert';
-import { runDeriveWorker } from '../../core/engine/derive-worker.ts';
-import { openIngest } from '../../core/engine/ingest-writer.ts';
-import { builtIn } from '../../core/engine/reader.ts';
+import { builtIn } from '../../core/call/reader.ts';
+import { runDeriveWorker } from '../../core/engine/derive/derive-worker.ts';
+import { openIngest } from '../../core/engine/ingest/ingest-writer.ts';
 import { openLog } from '../../core/log.ts';
 import type { TestDatabase } from './databases.ts';
 import { testApi } from './read-api.ts';

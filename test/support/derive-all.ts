@@ -1,8 +1,8 @@
 /** Brings every session up to its turns, with one derive worker that ends when nothing is due. */
 import * as assert from 'uvu/assert';
+import { builtIn, type Reader } from '../../core/call/reader.ts';
 import type { Database } from '../../core/db/database.ts';
-import { runDeriveWorker } from '../../core/engine/derive-worker.ts';
-import { builtIn, type Reader } from '../../core/engine/reader.ts';
+import { runDeriveWorker } from '../../core/engine/derive/derive-worker.ts';
 import { openLog } from '../../core/log.ts';
 
 export async function deriveAll(database: Database, reader: Reader = builtIn): Promise<void> {

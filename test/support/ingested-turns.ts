@@ -1,9 +1,9 @@
 /** Turns as a gateway posts them to the ingest API: made of the calls that other tests put into the journal. */
 import { v7 } from 'uuid';
+import { builtIn, type Reader } from '../../core/call/reader.ts';
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import type { Database } from '../../core/db/database.ts';
-import { type IngestWriter, openIngest } from '../../core/engine/ingest-writer.ts';
-import { builtIn, type Reader } from '../../core/engine/reader.ts';
+import { type IngestWriter, openIngest } from '../../core/engine/ingest/ingest-writer.ts';
 import { headerOf } from '../../core/model/headers.ts';
 
 /** The body of a POST. Request bytes are inserted unchanged, so a request that is no JSON makes an invalid body. */

@@ -1,6 +1,7 @@
 /** A running cassette around a fetch of the test; everything else in it is a stub. */
+
+import { type DeclaredManifest, parseManifest } from '../../core/cassette/admission/manifest.ts';
 import type { Manifest } from '../../core/cassette/contract.ts';
-import { type DeclaredManifest, parseManifest } from '../../core/cassette/manifest.ts';
 import type { RunningCassette } from '../../core/cassette/running.ts';
 
 export const cassetteManifest = (name: string, more: Partial<Manifest> = {}): Manifest => ({

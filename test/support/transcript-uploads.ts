@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from '../../core/db/database.ts';
-import { openTranscripts, type TranscriptWriter } from '../../core/engine/transcript-writer.ts';
+import { openTranscripts, type TranscriptWriter } from '../../core/engine/transcript/transcript-writer.ts';
 import type { AcceptedTranscript, TranscriptPart, TranscriptVerdict } from '../../core/model/transcript-upload.ts';
 import { fixtureFolder } from './fixtures.ts';
 

@@ -1,7 +1,7 @@
 /** The tools of cassettes: each is one of a cassette's operations, called by POST with the arguments as they came. */
 import { aborted } from '../../aborted.ts';
 import type { Installed } from '../../cassette/installed.ts';
-import type { ToolDeclaration } from '../../cassette/tool-declarations.ts';
+import type { ToolDeclaration } from '../../cassette/openapi/tool-declarations.ts';
 import { Refusal } from '../../errors.ts';
 import { parseJson } from '../../parse-json.ts';
 import type { McpTool, ToolOutput } from './tool.ts';

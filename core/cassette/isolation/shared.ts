@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted } from '../../aborted.ts';
 import type { Logger } from '../../log.ts';
+import { parseManifest } from '../admission/manifest.ts';
 import type { Progress } from '../contract.ts';
-import { parseManifest } from '../manifest.ts';
 import { CassetteDown, type Confinement, type RunningCassette, type StartModule } from '../running.ts';
 import type { Channel } from './channel.ts';
 import { type ChangesSince, openDueWork } from './due-work.ts';

@@ -1,16 +1,23 @@
 /** `svc cassette add`: installs a cassette, shows what it asks for, and puts it onto the list when somebody agrees. */
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { digestOf } from '../../cassette/digest.ts';
-import { schemaFrom, usersList, type WrittenEntry, withEntry, writeList } from '../../cassette/edit-list.ts';
-import { grantsFor } from '../../cassette/grants.ts';
-import { CassetteName, type Grants } from '../../cassette/list.ts';
-import { environmentName } from '../../cassette/manifest.ts';
-import { BadList, type ListFiles, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/read-list.ts';
+import { digestOf } from '../../cassette/admission/digest.ts';
+import { grantsFor } from '../../cassette/admission/grants.ts';
+import { environmentName } from '../../cassette/admission/manifest.ts';
+import { settingsFromEnvironment } from '../../cassette/admission/settings.ts';
+import { resolveSource } from '../../cassette/admission/source.ts';
+import { schemaFrom, usersList, type WrittenEntry, withEntry, writeList } from '../../cassette/list/edit-list.ts';
+import { CassetteName, type Grants } from '../../cassette/list/list.ts';
+import {
+  BadList,
+  type ListFiles,
+  listFiles,
+  listTexts,
+  type ReadLists,
+  readLists,
+} from '../../cassette/list/read-list.ts';
 import { type Isolation, Rejection } from '../../cassette/running.ts';
-import { settingsFromEnvironment } from '../../cassette/settings.ts';
 import { shownSource } from '../../cassette/shown-source.ts';
-import { resolveSource } from '../../cassette/source.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { plain } from '../units.ts';

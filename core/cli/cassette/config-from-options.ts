@@ -1,7 +1,7 @@
 /** The settings that a command gives a cassette: `--config key=value`, each parsed as the manifest declares it. */
 
-import type { DeclaredManifest } from '../../cassette/manifest.ts';
-import { settingProblem, valueOfText } from '../../cassette/setting-value.ts';
+import type { DeclaredManifest } from '../../cassette/admission/manifest.ts';
+import { settingProblem, valueOfText } from '../../cassette/admission/setting-value.ts';
 import { nearest } from '../../config/nearest.ts';
 import { OperatorError } from '../../errors.ts';
 import { variableOf } from './permission-page.ts';

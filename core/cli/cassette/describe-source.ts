@@ -1,15 +1,15 @@
 /** What a cassette asks for, before it is admitted: it is started in confinement, without bindings, to describe itself. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CassetteDocument, readDocument } from '../../cassette/document.ts';
-import { documentText } from '../../cassette/document-text.ts';
+import { parseManifest, refuseOtherManifest } from '../../cassette/admission/manifest.ts';
+import { readSettings } from '../../cassette/admission/settings.ts';
+import type { CassetteSource } from '../../cassette/admission/source.ts';
 import { confinementOf, findSystemSupport } from '../../cassette/isolation/confinement.ts';
 import { startProcess } from '../../cassette/isolation/process.ts';
 import { startRemote } from '../../cassette/isolation/remote.ts';
-import { parseManifest, refuseOtherManifest } from '../../cassette/manifest.ts';
+import { type CassetteDocument, readDocument } from '../../cassette/openapi/document.ts';
+import { documentText } from '../../cassette/openapi/document-text.ts';
 import type { Confinement, Isolation, RunningCassette } from '../../cassette/running.ts';
-import { readSettings } from '../../cassette/settings.ts';
-import type { CassetteSource } from '../../cassette/source.ts';
 
 export type SourceDescription = {
   document: CassetteDocument;

@@ -1,7 +1,7 @@
 /** `svc cassette list`: which cassettes are on the list, and the state of each in the service that runs. */
 import pc from 'picocolors';
-import type { ListEntry } from '../../cassette/list.ts';
-import { BadList, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/read-list.ts';
+import type { ListEntry } from '../../cassette/list/list.ts';
+import { BadList, listFiles, listTexts, type ReadLists, readLists } from '../../cassette/list/read-list.ts';
 import { shownSource } from '../../cassette/shown-source.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { CassetteInfo, CassetteList } from '../../model/cassette.ts';

@@ -1,7 +1,7 @@
 /** `svc cassette new`: writes a small cassette that has one of everything, with its test, and imports nothing from us. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { CassetteName } from '../../cassette/list.ts';
+import { CassetteName } from '../../cassette/list/list.ts';
 import { OperatorError } from '../../errors.ts';
 import { packageRoot } from '../../package-root.ts';
 import type { Io } from '../io.ts';

@@ -1,10 +1,10 @@
 /** The page that somebody sees before a cassette is added: all that it will be able to do, in plain words, and what is not prevented. */
 import pc from 'picocolors';
-import { grantsFor } from '../../cassette/grants.ts';
-import type { Grants, ListEntry } from '../../cassette/list.ts';
-import { environmentName } from '../../cassette/manifest.ts';
+import { grantsFor } from '../../cassette/admission/grants.ts';
+import { environmentName } from '../../cassette/admission/manifest.ts';
+import type { DeclaredSetting } from '../../cassette/admission/setting-value.ts';
+import type { Grants, ListEntry } from '../../cassette/list/list.ts';
 import type { Isolation } from '../../cassette/running.ts';
-import type { DeclaredSetting } from '../../cassette/setting-value.ts';
 import { shownSource } from '../../cassette/shown-source.ts';
 import { lasting, plain } from '../units.ts';
 import type { Dependency } from './checked-lock.ts';

@@ -1,12 +1,12 @@
 /** `svc cassette remove`: takes a cassette off the list at once, and with --purge drops what it has stored as well. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { schemaFrom, usersList, withEntry, withoutEntry, writeList } from '../../cassette/edit-list.ts';
-import { CassetteName, type ListEntry } from '../../cassette/list.ts';
-import { BadList, BUILT_IN, type ListFiles, listFiles, listTexts, readLists } from '../../cassette/read-list.ts';
+import { openCassetteDatabases } from '../../cassette/database/cassette-databases.ts';
+import { schemaFrom, usersList, withEntry, withoutEntry, writeList } from '../../cassette/list/edit-list.ts';
+import { CassetteName, type ListEntry } from '../../cassette/list/list.ts';
+import { BadList, BUILT_IN, type ListFiles, listFiles, listTexts, readLists } from '../../cassette/list/read-list.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { nearest } from '../../config/nearest.ts';
-import { openCassetteDatabases } from '../../db/cassette/cassette-databases.ts';
 import { isMade } from '../../db/client/data-folder.ts';
 import { type OpenDatabase, openDatabase } from '../../db/open.ts';
 import { DatabaseError, OperatorError } from '../../errors.ts';

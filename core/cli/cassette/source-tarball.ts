@@ -2,7 +2,7 @@
 import { copyFile, mkdir, opendir, readdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { list } from 'tar';
-import { within } from '../../cassette/digest.ts';
+import { within } from '../../cassette/admission/digest.ts';
 import { OperatorError } from '../../errors.ts';
 import { plain } from '../units.ts';
 import { type NpmParts, runNpm } from './npm.ts';

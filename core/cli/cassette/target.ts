@@ -1,5 +1,5 @@
 /** The list that a command acts on: that of the running service, wherever the command was called; else that of this folder. */
-import { type ListFiles, listFiles } from '../../cassette/read-list.ts';
+import { type ListFiles, listFiles } from '../../cassette/list/read-list.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Status } from '../../model/status.ts';

@@ -1,9 +1,9 @@
 /** The provider of the demo, on this machine, with a script for one conversation: list the files, read one, answer. */
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
-import { chatMessage, chatUsage, chatWire, finishReason } from '../../engine/demo/chat-wire.ts';
-import { type Answers, answers, calls, type DemoCall, use } from '../../engine/demo/script.ts';
-import { outputOf, tokensIn } from '../../engine/demo/tokens.ts';
+import { chatMessage, chatUsage, chatWire, finishReason } from '../../demo/chat-wire.ts';
+import { type Answers, answers, calls, type DemoCall, use } from '../../demo/script.ts';
+import { outputOf, tokensIn } from '../../demo/tokens.ts';
 
 const ChatRequest = z.object({
   model: z.string(),

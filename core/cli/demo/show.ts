@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { z } from '@hono/zod-openapi';
 import pc from 'picocolors';
-import { sessionId } from '../../capture/identity.ts';
+import { sessionId } from '../../call/identity.ts';
 import type { Seeded } from '../../model/demo.ts';
 import type { Session, SessionPage } from '../../model/session.ts';
 import { CALLS, converse, QUESTION, TOOLS } from './conversation.ts';

@@ -16,6 +16,14 @@ export type StatementCall = {
   settings: readonly (readonly [name: string, value: string])[];
 };
 
+/** How a call reaches the database. `call` is built when its turn comes, so that few are in memory. Texts as in `RowTexts` (core/cassette/database/cassette-db.ts). */
+export type CassetteCalls = {
+  /** @throws {DatabaseError} `57014` it took too long */
+  run(call: () => StatementCall, limitMs: number): Promise<string[]>;
+  /** Batches of texts. */
+  stream(call: () => StatementCall, limitMs: number): AsyncGenerator<string[]>;
+};
+
 /** The limit of a result that is held in memory as a whole. */
 const MOST_BYTES = 64 * 1024 * 1024;
 /** The limit of a stream on the embedded database, whose rows are in a file until they are read. */

@@ -4,8 +4,7 @@ import type { Semaphore } from '../../semaphore.ts';
 import { openPool, type Pool } from '../client/server.ts';
 import type { Sql } from '../sql.ts';
 import { nextCount } from './batches.ts';
-import { callCassette, type StatementCall } from './call.ts';
-import type { Calls } from './cassette-db.ts';
+import { type CassetteCalls, callCassette, type StatementCall } from './call.ts';
 import type { Login } from './names.ts';
 
 /** Of one cassette in this process. */
@@ -13,7 +12,7 @@ const CONNECTIONS = 4;
 
 type Deps = { dsn: string; pooled: boolean; login: () => Promise<Login>; statements: Semaphore };
 
-export type ServerCalls = Calls & {
+export type ServerCalls = CassetteCalls & {
   /** Logs in once. @throws {DatabaseError} */
   probe(): Promise<void>;
   close(): Promise<void>;

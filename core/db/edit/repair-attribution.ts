@@ -1,6 +1,6 @@
 /** Attributes a turn to another session: by a correction, since the turn itself is never edited. */
 import { type SQL, sql } from 'drizzle-orm';
-import { sessionId } from '../../capture/identity.ts';
+import { sessionId } from '../../call/identity.ts';
 import { Refusal } from '../../errors.ts';
 import { markFromScratch } from '../derive/mark-from-scratch.ts';
 import { pgArray } from '../literals.ts';

@@ -1,5 +1,5 @@
 /** Appends an uploaded transcript to the log: as a record of its session, once for each identity; it makes no call and no node. */
-import { sessionId } from '../../capture/identity.ts';
+import { sessionId } from '../../call/identity.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Sql } from '../sql.ts';
 import { logTurns, type TurnRecord } from './log-turns.ts';

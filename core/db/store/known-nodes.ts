@@ -1,6 +1,6 @@
 /** The nodes of clients' unnamed sessions, as far as they decide where the clients' turns are placed. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { ChainLink, KnownNode } from '../../capture/conversation.ts';
+import type { ChainLink, KnownNode } from '../../call/placement.ts';
 import type { CallNodes } from '../../model/node.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';

@@ -1,6 +1,7 @@
 /** Decides the session of each turn of a batch: the one that the turn names, else by its content, under a lock. */
-import { placeConversation } from '../../capture/conversation.ts';
-import { sessionId } from '../../capture/identity.ts';
+
+import { sessionId } from '../../call/identity.ts';
+import { placeConversation } from '../../call/placement.ts';
 import type { Sql } from '../sql.ts';
 import { addKnown, type CachedNode, type Known, knownNodes, spine } from './known-nodes.ts';
 import type { Placement, SessionKey, Unplaced } from './placement.ts';

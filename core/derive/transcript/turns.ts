@@ -1,5 +1,6 @@
 /** The calls of a session's transcripts, in the form of captured ones, so that the fold need not know where they come from. */
 import { createHash } from 'node:crypto';
+import { transcriptKey } from '../../call/call-key.ts';
 import type { TranscriptCall, TranscriptReading } from '../../harness/harness.ts';
 import { injectedKind } from '../../harness/harnesses.ts';
 import { noSurroundings } from '../../harness/surroundings.ts';
@@ -9,13 +10,12 @@ import type { Message } from '../../model/bucket.ts';
 import type { Identity } from '../../model/identity.ts';
 import type { NodeRow } from '../../model/node.ts';
 import { noUsage } from '../../model/usage.ts';
+import type { PriceOf } from '../../price/prices.ts';
+import { termsOf } from '../../price/terms.ts';
 import { echoed } from '../../provider/echoed.ts';
 import { formatById } from '../../provider/formats.ts';
-import { transcriptKey } from '../call-key.ts';
 import { compareKeys, keyOf } from '../order.ts';
-import type { PriceOf } from '../prices.ts';
 import { storable } from '../storable.ts';
-import { termsOf } from '../terms.ts';
 import type { CallTurn, FreshMessage } from '../turn.ts';
 
 /** A file that counts, as it was read. */
@@ -28,7 +28,7 @@ export type TranscriptSource = {
 
 /** A session's claim to a call that its transcript holds: the call's key, and how good the claim is. */
 export type CallClaim = {
-  call_key: string; // derive/call-key.ts
+  call_key: string; // call/call-key.ts
   call_id: string;
   is_own: boolean; // the file says that its session made the call
   file_ended_at: string; // its latest record: a copy of the file has later ones

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import skills from '../../../cassettes/skills/cassette.ts';
-import { readDocument } from '../../../core/cassette/document.ts';
-import { parseManifest } from '../../../core/cassette/manifest.ts';
+import { parseManifest } from '../../../core/cassette/admission/manifest.ts';
+import { readDocument } from '../../../core/cassette/openapi/document.ts';
 import type { Json } from '../../support/read-api.ts';
 
 const test = suite('the contract of skills');

@@ -2,11 +2,11 @@
 import * as assert from 'uvu/assert';
 import { readContract } from '../../../core/api/app.ts';
 import { attributionRepairApp } from '../../../core/api/attribution-repair.ts';
-import { sessionId } from '../../../core/capture/identity.ts';
+import { sessionId } from '../../../core/call/identity.ts';
+import { builtIn } from '../../../core/call/reader.ts';
 import { verifyIn } from '../../../core/cli/verify.ts';
 import type { Database } from '../../../core/db/database.ts';
-import { runDeriveWorker } from '../../../core/engine/derive-worker.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
+import { runDeriveWorker } from '../../../core/engine/derive/derive-worker.ts';
 import { DatabaseError } from '../../../core/errors.ts';
 import { onError } from '../../../core/http/failure.ts';
 import { openLog } from '../../../core/log.ts';

@@ -2,9 +2,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cassettesApp } from '../../../core/api/cassettes.ts';
-import { readDocument } from '../../../core/cassette/document.ts';
 import type { Installed } from '../../../core/cassette/installed.ts';
-import { ListEntry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list/list.ts';
+import { readDocument } from '../../../core/cassette/openapi/document.ts';
 import { onError } from '../../../core/http/failure.ts';
 import { openLog } from '../../../core/log.ts';
 import { CassetteList } from '../../../core/model/cassette.ts';

@@ -1,10 +1,10 @@
 /** POST /v1/admin/derive/run makes everything derived anew from the raw turns, beside whatever comes in meanwhile. */
 import * as assert from 'uvu/assert';
 import { readContract } from '../../../core/api/app.ts';
+import { builtIn, type Reader } from '../../../core/call/reader.ts';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import type { Database } from '../../../core/db/database.ts';
-import { type DeriveWorker, runDeriveWorker } from '../../../core/engine/derive-worker.ts';
-import { builtIn, type Reader } from '../../../core/engine/reader.ts';
+import { type DeriveWorker, runDeriveWorker } from '../../../core/engine/derive/derive-worker.ts';
 import { openLog } from '../../../core/log.ts';
 import { DeriveReport } from '../../../core/model/derive-report.ts';
 import type { IngestVerdict } from '../../../core/model/ingest.ts';

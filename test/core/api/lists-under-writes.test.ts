@@ -2,8 +2,8 @@
 import '@hono/zod-openapi'; // first: a schema that is made before it cannot be documented
 
 import * as assert from 'uvu/assert';
-import { runDeriveWorker } from '../../../core/engine/derive-worker.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
+import { builtIn } from '../../../core/call/reader.ts';
+import { runDeriveWorker } from '../../../core/engine/derive/derive-worker.ts';
 import { openLog } from '../../../core/log.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { answer, user } from '../../support/call-turn.ts';

@@ -1,11 +1,11 @@
 /** A secret that was pasted into a session leaves every table; what others need stays, and the chain says what is missing. */
 import * as assert from 'uvu/assert';
 import skills from '../../../cassettes/skills/cassette.ts';
-import { sessionId } from '../../../core/capture/identity.ts';
+import { sessionId } from '../../../core/call/identity.ts';
+import { builtIn } from '../../../core/call/reader.ts';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import { unpackSlice } from '../../../core/capture/slice-codec.ts';
-import { deriveSession } from '../../../core/engine/derive-session.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
+import { deriveSession } from '../../../core/engine/derive/derive-session.ts';
 import type { HeaderList } from '../../../core/model/headers.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { Purged } from '../../../core/model/purge.ts';

@@ -1,9 +1,9 @@
 import { v7 } from 'uuid';
 import * as assert from 'uvu/assert';
 import { seedDemoApp } from '../../../core/api/seed-demo.ts';
-import { runDeriveWorker } from '../../../core/engine/derive-worker.ts';
-import { openIngest } from '../../../core/engine/ingest-writer.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
+import { builtIn } from '../../../core/call/reader.ts';
+import { runDeriveWorker } from '../../../core/engine/derive/derive-worker.ts';
+import { openIngest } from '../../../core/engine/ingest/ingest-writer.ts';
 import { openLog } from '../../../core/log.ts';
 import { Seeded } from '../../../core/model/demo.ts';
 import type { IngestVerdict } from '../../../core/model/ingest.ts';
@@ -230,7 +230,7 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
 
   test('what is missing is added, and turns that others sent meanwhile stay as they are', async () => {
     await empty();
-    const { demoTurns } = await import('../../../core/engine/demo/turns.ts');
+    const { demoTurns } = await import('../../../core/demo/turns.ts');
     const body = (turn: unknown) => new TextEncoder().encode(JSON.stringify(turn));
     const [first] = demoTurns(new Date(NOW));
     await append(body(first));

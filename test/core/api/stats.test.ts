@@ -2,13 +2,13 @@
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { readContract } from '../../../core/api/app.ts';
+import { builtIn } from '../../../core/call/reader.ts';
 import type { Database } from '../../../core/db/database.ts';
-import { parsePriceTable, pricesWith } from '../../../core/derive/price-file.ts';
-import { prepareMemory } from '../../../core/engine/prepare-exchange.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
+import { prepareMemory } from '../../../core/engine/intake/prepare-exchange.ts';
 import { boundAt } from '../../../core/model/filter.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { Stats } from '../../../core/model/stats.ts';
+import { parsePriceTable, pricesWith } from '../../../core/price/price-file.ts';
 import { type CallLike, capturedCall, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { demoApi } from '../../support/demo-api.ts';

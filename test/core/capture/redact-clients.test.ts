@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { identityOf } from '../../../core/capture/identity.ts';
+import { identityOf } from '../../../core/call/identity.ts';
 import { redactHeaders, redactTarget } from '../../../core/capture/redact.ts';
 import type { HeaderList } from '../../../core/model/headers.ts';
 import { REDACTED } from '../../../core/redaction/shapes.ts';

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { readContract } from '../../../core/api/app.ts';
 import { CORE_READS, coreBinding } from '../../../core/cassette/core-binding.ts';
 import { openHost } from '../../../core/cassette/host.ts';
-import { ListEntry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list/list.ts';
 import { openLog } from '../../../core/log.ts';
 import { cassetteFolder, removeCassetteFolder } from '../../support/cassette-folder.ts';
 import { everySourceTried } from '../../support/every-source-tried.ts';

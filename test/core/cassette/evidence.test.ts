@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { evidenceOf } from '../../../core/cassette/evidence.ts';
 import type { AdmissionState, Installed } from '../../../core/cassette/installed.ts';
-import { ListEntry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list/list.ts';
 
 const test = suite('evidence');
 

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import type { Env } from '../../../core/cassette/contract.ts';
 import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
 import type { Installed } from '../../../core/cassette/installed.ts';
-import { ListEntry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list/list.ts';
 import { Refusal } from '../../../core/errors.ts';
 import { openLog } from '../../../core/log.ts';
 import {

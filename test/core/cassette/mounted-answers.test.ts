@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openHost } from '../../../core/cassette/host.ts';
-import { ListEntry } from '../../../core/cassette/list.ts';
+import { ListEntry } from '../../../core/cassette/list/list.ts';
 import { serveApp } from '../../../core/http/listen.ts';
 import { openLog } from '../../../core/log.ts';
 import { cassetteFolder, type Made, removeCassetteFolder } from '../../support/cassette-folder.ts';

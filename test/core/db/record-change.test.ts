@@ -1,9 +1,9 @@
 /** Which changes of a session are noted? Those that can be read, and no other. */
 import * as assert from 'uvu/assert';
+import { builtIn } from '../../../core/call/reader.ts';
 import type { Database } from '../../../core/db/database.ts';
 import { EVERYTHING } from '../../../core/db/read/session-changes.ts';
-import { deriveSession } from '../../../core/engine/derive-session.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
+import { deriveSession } from '../../../core/engine/derive/derive-session.ts';
 import { answer, assistant, type Call, toolResult, toolUse, user } from '../../support/call-turn.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { journalCall, storeCalls } from '../../support/stored-calls.ts';

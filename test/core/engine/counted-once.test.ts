@@ -1,10 +1,10 @@
 /** A call that several sessions hold counts once, in the session in which it was made, in whatever order they come. */
 import * as assert from 'uvu/assert';
-import { sessionId } from '../../../core/capture/identity.ts';
-import { openCheckedSlices } from '../../../core/engine/checked-slices.ts';
+import { sessionId } from '../../../core/call/identity.ts';
+import { builtIn } from '../../../core/call/reader.ts';
 import { purgeSession } from '../../../core/engine/purge-session.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
-import { verifySession } from '../../../core/engine/verify-session.ts';
+import { openCheckedSlices } from '../../../core/engine/verify/checked-slices.ts';
+import { verifySession } from '../../../core/engine/verify/verify-session.ts';
 import { takeIn } from '../../support/captured-calls.ts';
 import { wireCall } from '../../support/claude-wire.ts';
 import { databaseSuite } from '../../support/databases.ts';

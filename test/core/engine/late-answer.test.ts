@@ -1,9 +1,9 @@
 /** A call that names an answer belongs to its session whichever of the two came to us first. */
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { openCheckedSlices } from '../../../core/engine/checked-slices.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
-import { verifySession } from '../../../core/engine/verify-session.ts';
+import { builtIn } from '../../../core/call/reader.ts';
+import { openCheckedSlices } from '../../../core/engine/verify/checked-slices.ts';
+import { verifySession } from '../../../core/engine/verify/verify-session.ts';
 import { capturedCall, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';

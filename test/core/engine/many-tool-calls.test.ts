@@ -1,9 +1,9 @@
 /** One answer with tens of thousands of tool calls, in each format: stored whole, shown in part, and no obstacle to other turns. */
 import * as assert from 'uvu/assert';
+import { builtIn } from '../../../core/call/reader.ts';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import type { Database, OperationArgs } from '../../../core/db/database.ts';
-import { deriveSession } from '../../../core/engine/derive-session.ts';
-import { builtIn } from '../../../core/engine/reader.ts';
+import { deriveSession } from '../../../core/engine/derive/derive-session.ts';
 import type { FormatId } from '../../../core/model/provider.ts';
 import { capturedCall, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';

@@ -1,7 +1,7 @@
 /** While some write and others purge, no turn may ever refer to a slice that is gone, whatever a writer remembers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
-import { sessionId } from '../../../core/capture/identity.ts';
+import { sessionId } from '../../../core/call/identity.ts';
 import type { Database } from '../../../core/db/database.ts';
 import { openDatabase } from '../../../core/db/open.ts';
 import { purgeSession } from '../../../core/engine/purge-session.ts';

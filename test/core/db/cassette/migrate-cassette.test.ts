@@ -1,6 +1,6 @@
 /** A cassette's migrations run once each, as its role, whole or not at all; what they say is read before any of them runs. */
 import * as assert from 'uvu/assert';
-import type { CassetteDatabases } from '../../../../core/db/cassette/cassette-databases.ts';
+import type { CassetteDatabases } from '../../../../core/cassette/database/cassette-databases.ts';
 import { MigrationRefused } from '../../../../core/db/cassette/grants-unavailable.ts';
 import { cassettesOf } from '../../../support/cassette-database.ts';
 import { databaseSuite } from '../../../support/databases.ts';

@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type CassetteDatabases, openCassetteDatabases } from '../../../../core/db/cassette/cassette-databases.ts';
+import {
+  type CassetteDatabases,
+  openCassetteDatabases,
+} from '../../../../core/cassette/database/cassette-databases.ts';
 import { GrantsUnavailable } from '../../../../core/db/cassette/grants-unavailable.ts';
 import { scramVerifier } from '../../../../core/db/cassette/names.ts';
 import { openPool } from '../../../../core/db/client/server.ts';

@@ -2,8 +2,8 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import * as assert from 'uvu/assert';
-import { builtIn } from '../../../../core/engine/reader.ts';
-import { rereadSession } from '../../../../core/engine/reread-session.ts';
+import { builtIn } from '../../../../core/call/reader.ts';
+import { rereadSession } from '../../../../core/engine/derive/reread-session.ts';
 import { headersDigest, type TurnFacts, turnHash } from '../../../../core/merkle/turn-chain.ts';
 import {
   capturedCall,

@@ -5,8 +5,8 @@ import * as assert from 'uvu/assert';
 import type { Sql } from '../../../../core/db/sql.ts';
 import { placeTurns } from '../../../../core/db/store/place-turns.ts';
 import type { Unplaced } from '../../../../core/db/store/placement.ts';
-import { prepareMemory } from '../../../../core/engine/prepare-exchange.ts';
-import { openCall } from '../../../../core/engine/prepare-turn.ts';
+import { openCall } from '../../../../core/engine/intake/open-call.ts';
+import { prepareMemory } from '../../../../core/engine/intake/prepare-exchange.ts';
 import { capturedCall, chat, chatAnswer } from '../../../support/captured-calls.ts';
 
 const test = suite('placeTurns');

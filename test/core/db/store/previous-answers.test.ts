@@ -1,6 +1,6 @@
 /** The calls that gave an answer of this id, the newest first: what a request goes on from that names it. */
 import * as assert from 'uvu/assert';
-import { sessionId } from '../../../../core/capture/identity.ts';
+import { sessionId } from '../../../../core/call/identity.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
 import type { PreviousAnswer } from '../../../../core/db/store/previous-answers.ts';
 import { type CallLike, capturedCall, chat, requestId, takeIn } from '../../../support/captured-calls.ts';

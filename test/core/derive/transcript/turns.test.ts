@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { priceOf } from '../../../../core/derive/prices.ts';
 import { type TranscriptSource, transcriptTurns, turnDigest } from '../../../../core/derive/transcript/turns.ts';
 import { readClaudeTranscript } from '../../../../core/harness/claude-transcript.ts';
 import type { Identity } from '../../../../core/model/identity.ts';
+import { priceOf } from '../../../../core/price/prices.ts';
 import {
   answeredBy,
   asked,

@@ -1,0 +1,44 @@
+/** Fetches a cassette's OpenAPI document: one request to the path that its manifest names, with a deadline and a size limit. */
+import { aborted } from '../../aborted.ts';
+import { textOf } from '../admission/text-of.ts';
+import { type AdmissionStep, Rejection, type RunningCassette } from '../running.ts';
+import { MOST_DOCUMENT_BYTES } from './document.ts';
+
+const DOCUMENT_MS = 10_000;
+
+type DocumentOptions = {
+  /** The step of the rejection when there is no document to be had. */
+  step?: AdmissionStep;
+  ms?: number;
+  /** Cancels the request. */
+  signal?: AbortSignal;
+};
+
+/** @param path one of the cassette's own, with query @throws {Rejection} */
+export async function documentText(
+  running: Pick<RunningCassette, 'fetch'>,
+  path: string,
+  { step = 'openapi', ms = DOCUMENT_MS, signal }: DocumentOptions = {},
+): Promise<string> {
+  const deadline = AbortSignal.timeout(ms);
+  const request = new Request(`http://cassette${path}`, {
+    headers: { accept: 'application/json' },
+    signal: signal ? AbortSignal.any([deadline, signal]) : deadline,
+  });
+  const why = (error: Error) => (deadline.aborted ? `it took longer than ${ms / 1000} s` : error.message);
+  const response = await Promise.race([running.fetch(request), aborted(request.signal)]).catch((error: Error) => {
+    throw new Rejection(step, `Cannot get its OpenAPI document at ${path}: ${why(error)}`);
+  });
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    const redirectNote = response.status >= 300 && response.status < 400 ? ', and redirects are not followed' : '';
+    throw new Rejection(
+      step,
+      `Cannot get its OpenAPI document at ${path}: it answered ${response.status}${redirectNote}`,
+    );
+  }
+  const text = Promise.race([textOf(response, MOST_DOCUMENT_BYTES), aborted(request.signal)]);
+  return text.catch((error: Error) => {
+    throw new Rejection('openapi', `Cannot read its OpenAPI document at ${path}: ${why(error)}`);
+  });
+}

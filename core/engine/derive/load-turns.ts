@@ -1,0 +1,106 @@
+/** Loads calls to derive: stored rows and slices, read again into what derivation folds. */
+
+import { messageOf } from '../../call/message-slice.ts';
+import { outcomeOf } from '../../call/outcome.ts';
+import { readAnswer } from '../../call/read-answer.ts';
+import type { Reader } from '../../call/reader.ts';
+import { headersFrom } from '../../capture/header-template.ts';
+import { unpackSlice } from '../../capture/slice-codec.ts';
+import type { Database } from '../../db/database.ts';
+import type { PackedBytes, TurnToDerive } from '../../db/derive/derive-turns.ts';
+import type { CallKey } from '../../derive/order.ts';
+import type { CallTurn } from '../../derive/turn.ts';
+import { Ending } from '../../model/coverage.ts';
+import { type HeaderList, headerOf } from '../../model/headers.ts';
+import { FormatId } from '../../model/provider.ts';
+import { openYielder } from '../yielder.ts';
+
+const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
+
+/** `bytes`: how much was unpacked, so that a caller that collects pages can stop. */
+export type LoadedTurns = { turns: CallTurn[]; more: boolean; bytes: number };
+
+/** The next calls of a session after the key `after`, in their order. */
+export async function loadTurns(
+  database: Database,
+  { formatById }: Pick<Reader, 'formatById'>,
+  { session_id, after, up_to_seq }: { session_id: string; after: CallKey | null; up_to_seq: number },
+): Promise<LoadedTurns> {
+  const page = await database.execute('turnsToDerive', { session_id, after, up_to_seq, ...PAGE });
+  let bytes = 0;
+  const unpack = (packed: PackedBytes) => {
+    const unpacked = unpackSlice(packed);
+    bytes += unpacked.byteLength;
+    return unpacked;
+  };
+  const templates = new Map(Object.entries(page.templates).map(([id, packed]) => [id, unpack(packed)]));
+  const headers = (template: string | null, values: string[]): HeaderList => {
+    const found = template === null ? undefined : templates.get(template);
+    return found ? headersFrom(found, values) : [];
+  };
+  const turns: CallTurn[] = [];
+  const yieldThread = openYielder();
+  for (const stored of page.turns) {
+    turns.push(callTurn(session_id, stored, headers, unpack, formatById));
+    await yieldThread();
+  }
+  return { turns, more: page.more, bytes };
+}
+
+function callTurn(
+  session_id: string,
+  stored: TurnToDerive,
+  headers: (template: string | null, values: string[]) => HeaderList,
+  unpack: (packed: PackedBytes) => Uint8Array,
+  formatById: Reader['formatById'],
+): CallTurn {
+  const id = FormatId.safeParse(stored.format).data;
+  const format = id && formatById(id);
+  const requestHeaders = headers(stored.request_header_template, stored.request_header_values);
+  const responseHeaders = headers(stored.response_header_template, stored.response_header_values);
+  const { raw_turn_id, call_id, thread_id, identity, status, provider, model, stream, max_tokens, tool_count } = stored;
+  const reply =
+    format && stored.response
+      ? readAnswer(format, { bytes: unpack(stored.response), headers: responseHeaders }).reply
+      : null;
+  const { unreadable, whole, kept } = stored;
+  const ending = Ending.parse(stored.ending);
+  const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;
+  return {
+    ...{
+      raw_turn_id,
+      call_id,
+      session_id,
+      thread_id,
+      identity,
+      status,
+      provider,
+      model,
+      stream,
+      max_tokens,
+      tool_count,
+    },
+    ...{ requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash },
+    format: stored.format,
+    source: 'wire',
+    kind: stored.kind,
+    judged: stored.judged,
+    surroundings: { cwd: stored.cwd, git_branch: stored.git_branch, agent_name: stored.agent_name },
+    outcome: outcomeOf({
+      ...{ ending, status, whole, reply, streamed: stream },
+      keep: kept ? 'full' : 'metadata',
+      unreadable: unreadable === '' ? null : unreadable,
+    }),
+    ending,
+    retry_count: retries(headerOf(requestHeaders, 'x-stainless-retry-count')),
+    fresh: format
+      ? stored.fresh.map(({ node_hash, parent_hash, injected, ...packed }) => ({
+          ...messageOf(format, unpack(packed)),
+          ...{ node_hash, parent_hash, injected },
+        }))
+      : [],
+    reply,
+  };
+}
+
+const retries = (value: string | null) => (value !== null && /^\d{1,6}$/.test(value) ? Number(value) : 0);

@@ -1,0 +1,153 @@
+/** Reads a session again from the bytes of its raw turns, with today's formats and prices; the new nodes replace the old ones. */
+
+import {
+  decodedRequest,
+  type Preceding,
+  type ReadingMemory,
+  type ReadTurn,
+  readingMemory,
+  readTurn,
+} from '../../call/read-call.ts';
+import type { Reader } from '../../call/reader.ts';
+import { type PackedSlice, packedSlice, sliceId } from '../../capture/slice-codec.ts';
+import { sliceBody } from '../../capture/slices.ts';
+import type { Database } from '../../db/database.ts';
+import type { TurnToRead } from '../../db/derive/session-turns.ts';
+import { addNodes, type NodesByPlace, type PlacedRow } from '../../db/store/put-nodes.ts';
+import { FormatId } from '../../model/provider.ts';
+import { messageSlices } from '../intake/prepare-exchange.ts';
+import { lastOf } from '../intake/previous-call.ts';
+
+const PAGE = 64; // turns
+
+/**
+ * Reads all turns of a session; what came in meanwhile is read after them, until there is nothing newer. Where a purge or a
+ * correction has happened meanwhile, reading begins again at the first turn.
+ * @returns how many turns were read
+ */
+export async function rereadSession(database: Database, reader: Reader, session_id: string): Promise<number> {
+  for (;;) {
+    const before = await changesOf(database, session_id);
+    try {
+      return await reread(database, reader, session_id, before);
+    } catch (error) {
+      const now = await changesOf(database, session_id);
+      if (now.purges === before.purges && now.corrections === before.corrections) throw error;
+    }
+  }
+}
+
+type ChangeCounts = { purges: number; corrections: number };
+
+const changesOf = async (database: Database, session_id: string): Promise<ChangeCounts> => ({
+  purges: (await database.execute('knownSlices', { ids: [] })).purges,
+  corrections: await database.execute('lastCorrection', { session_id }),
+});
+
+async function reread(database: Database, reader: Reader, session_id: string, before: ChangeCounts): Promise<number> {
+  const memory = readingMemory(5_000);
+  const rereadTurn = (turn: TurnToRead, after: Preceding | null) =>
+    readAgain(database.execute, reader, turn, memory, after);
+  const reading = openReading(session_id);
+  let read_up_to = 0;
+  for (;;) {
+    const turns = await database.execute('turnsToRead', { session_id, after: read_up_to, limit: PAGE });
+    for (const turn of turns) {
+      const after = reading.answersByCall.get(turn.continues_call_id) ?? null;
+      const read = await rereadTurn(turn, after);
+      if (after === null && read.call.previous_response_id !== '') reading.waiting.push({ turn, read });
+      else add(reading, turn, read);
+      read_up_to = turn.raw_turn_id;
+    }
+    if (turns.length === PAGE) continue;
+    const { calls, nodes, slices } = await settled(reading, rereadTurn);
+    const found = { calls, nodes: [...nodes.values()], slices: [...slices.values()] };
+    const rows = { session_id, read_up_to, ...found, ...before };
+    if (await database.execute('replaceNodes', rows)) return calls.length;
+  }
+}
+
+/** What has been read so far. `waiting` are calls that name an answer which none of the calls read so far has. */
+type Reading = {
+  session_id: string;
+  nodes: NodesByPlace;
+  calls: PlacedRow[];
+  slices: Map<string, PackedSlice>;
+  answersByCall: Map<string, Preceding>;
+  answersByResponseId: Map<string, Preceding>; // by the provider's id of the answer
+  waiting: Waiting[];
+};
+type Waiting = { turn: TurnToRead; read: ReadTurn };
+
+const openReading = (session_id: string): Reading => ({
+  ...{ session_id, nodes: new Map(), calls: [], slices: new Map() },
+  ...{ answersByCall: new Map(), answersByResponseId: new Map(), waiting: [] },
+});
+
+function add(
+  { session_id, nodes, calls, slices, answersByCall, answersByResponseId }: Reading,
+  turn: TurnToRead,
+  read: ReadTurn,
+): void {
+  const { raw_turn_id, call_id } = turn;
+  const last = lastOf(read);
+  if (last) answersByCall.set(call_id, last);
+  if (last && read.call.response_id !== '') answersByResponseId.set(read.call.response_id, last);
+  addNodes(nodes, { raw_turn_id, session_id, nodes: read });
+  calls.push({ raw_turn_id, session_id, ...read.call });
+  for (const { slice_id, bytes } of read.own_slices) {
+    if (!slices.has(slice_id)) slices.set(slice_id, packedSlice(slice_id, bytes));
+  }
+}
+
+/**
+ * The reading, completed with the waiting calls: an answer may have been stored after the calls that continue it, and then these are
+ * read once more, as its children. A call that names an unknown answer has no parent, as long as nothing newer comes.
+ */
+async function settled(
+  reading: Reading,
+  rereadTurn: (turn: TurnToRead, after: Preceding) => Promise<ReadTurn>,
+): Promise<Reading> {
+  const whole: Reading = {
+    ...reading,
+    nodes: new Map(reading.nodes),
+    calls: [...reading.calls],
+    slices: new Map(reading.slices),
+    answersByCall: new Map(reading.answersByCall),
+    answersByResponseId: new Map(reading.answersByResponseId),
+  };
+  const answerFor = ({ turn, read }: Waiting) =>
+    whole.answersByCall.get(turn.continues_call_id) ?? whole.answersByResponseId.get(read.call.previous_response_id);
+  for (let waiting = reading.waiting; waiting.length > 0; ) {
+    const next = waiting.find((one) => answerFor(one)) ?? waiting[0];
+    if (!next) break;
+    const after = answerFor(next);
+    add(whole, next.turn, after ? await rereadTurn(next.turn, after) : next.read);
+    waiting = waiting.filter((one) => one !== next);
+  }
+  return whole;
+}
+
+/** `own_slices`: all that the turn's nodes may name and its recipe does not, including the messages of a body under a content coding. */
+export async function readAgain(
+  execute: Database['execute'],
+  reader: Reader,
+  turn: TurnToRead,
+  memory: ReadingMemory,
+  after: Preceding | null,
+): Promise<ReadTurn> {
+  const stored = await execute('rawTurnBytes', { raw_turn_id: turn.raw_turn_id });
+  if (!stored) throw new Error(`Cannot read raw turn ${turn.raw_turn_id} again: it is gone`);
+  const { response, request_headers, response_headers } = stored;
+  const { body, undecoded } = turn.kept
+    ? decodedRequest(stored.request, request_headers)
+    : { body: null, undecoded: null };
+  const pieces = body ? sliceBody(body) : [];
+  const ids = body ? pieces.map(({ start, end }) => sliceId(body.subarray(start, end))) : [];
+  const request = body && { body, pieces, ids };
+  const answer = response_headers && { bytes: response ?? new Uint8Array(), headers: response_headers };
+  const facts = { ...turn, format: FormatId.safeParse(turn.format).data ?? null };
+  const read = readTurn(reader, facts, { request, undecoded, answer }, memory, after);
+  if (!request || body === stored.request) return read;
+  return { ...read, own_slices: [...read.own_slices, ...messageSlices(request)] };
+}

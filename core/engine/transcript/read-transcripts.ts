@@ -1,0 +1,59 @@
+/** The transcripts of a session: their files, put together out of parts and read record by record. */
+import type { Database } from '../../db/database.ts';
+import type { TranscriptVersion } from '../../db/derive/transcript-files.ts';
+import type { TranscriptFile } from '../../model/transcript.ts';
+import { recordsIn, uploadBody } from './transcript-records.ts';
+
+/** `load` reads the bytes, so that a walk back through the versions reads only those that it reaches. */
+export type TranscriptCandidate = Omit<TranscriptFile, 'records'> & { load(): Promise<TranscriptFile> };
+
+/**
+ * The whole versions of one file, the newest first: of the main thread, or of an agent and a lifecycle. Of a spawn (`lifecycle` '')
+ * the newest need not be the one that counts: a file's content may show that it is no evidence of one.
+ */
+export type TranscriptCandidates = {
+  main: boolean;
+  agent_id: string;
+  lifecycle: string;
+  candidates: TranscriptCandidate[]; // at least one
+};
+
+/** The files that there are, without reading any of them. The main file comes first, then the agents by id. */
+export async function transcriptCandidates(
+  { execute }: Pick<Database, 'execute'>,
+  session_id: string,
+): Promise<TranscriptCandidates[]> {
+  const identities = await execute('transcriptVersions', { session_id });
+  return identities.map(({ versions, ...identity }) => ({
+    ...identity,
+    candidates: versions.map((version) => {
+      const head = headOf(version);
+      return { ...head, load: async () => ({ ...head, records: await recordsOf(execute, version) }) };
+    }),
+  }));
+}
+
+const headOf = ({ told: summary, harness_id, harness_session_id, newest_id, received_at }: TranscriptVersion) => ({
+  harness_id,
+  harness_session_id,
+  main: summary.main,
+  agent_id: summary.agent_id,
+  agent_type: summary.agent_type,
+  description: summary.description,
+  tool_use_id: summary.tool_use_id,
+  lifecycle_kind: summary.kind,
+  raw_turn_id: newest_id,
+  received_at,
+});
+
+/** @throws {Error} when a part of it is gone: a purge has happened meanwhile, and the caller has to start anew */
+async function recordsOf(execute: Database['execute'], { raw_turn_ids }: TranscriptVersion): Promise<unknown[]> {
+  const records: unknown[] = [];
+  for (const raw_turn_id of raw_turn_ids) {
+    const stored = await execute('rawTurnBytes', { raw_turn_id });
+    if (!stored) throw new Error(`Cannot read transcript ${raw_turn_id}: it is gone`);
+    const body = uploadBody(stored.request);
+    if (body) for (const record of recordsIn(stored.request, body)) records.push(record);
+  }
+  return records;
+}

@@ -1,0 +1,116 @@
+/** Stores uploaded transcripts: each is read, cut at its records and committed before its sender gets the verdict. */
+import { instantNow } from '../../capture/clock.ts';
+import { headerTemplate } from '../../capture/header-template.ts';
+import { makeRecipe } from '../../capture/recipe.ts';
+import { sliceId } from '../../capture/slice-codec.ts';
+import { sliceTranscript } from '../../capture/slices.ts';
+import type { Database } from '../../db/database.ts';
+import type { StoredTranscript } from '../../db/store/append-transcript.ts';
+import type { TurnRecord } from '../../db/store/log-turns.ts';
+import { DatabaseError } from '../../errors.ts';
+import { headersDigest } from '../../merkle/turn-chain.ts';
+import type { TranscriptVerdict } from '../../model/transcript-upload.ts';
+import { openNewSlices } from '../intake/new-slices.ts';
+import type { LooseSlice } from '../intake/prepare-exchange.ts';
+import { type ReadUpload, readUpload } from './transcript-upload.ts';
+
+export type TranscriptWriter = {
+  /** @param subject the sender, where a gateway is trusted to name it. @throws {DatabaseError} the database refuses it: a bug here */
+  append(body: Uint8Array, subject: string | null): Promise<TranscriptVerdict>;
+  /** Resolves when no transcript is in flight. */
+  idle(): Promise<void>;
+};
+
+type Deps = {
+  database: Database;
+  now?: () => string;
+  committed?: () => void; // a session waits to be derived
+};
+
+const UNIQUE_VIOLATION = '23505';
+const DATA_EXCEPTION = '22'; // the class of SQLSTATEs
+
+export function openTranscripts({ database, now = instantNow, committed }: Deps): TranscriptWriter {
+  const newSlices = openNewSlices(database);
+  const inFlight = new Set<Promise<unknown>>();
+
+  const appended = async (body: Uint8Array, subject: string | null): Promise<TranscriptVerdict> => {
+    const read = readUpload(body, { now, subject });
+    if (read.kind === 'malformed') return read;
+    const { turn, slices } = toStore(body, read);
+    try {
+      const { raw_turn_id, session_id, deduped } = await newSlices.storing(slices, (fresh) =>
+        stored(() => database.execute('appendTranscript', { turn, ...fresh })),
+      );
+      if (!deduped) newSlices.stored(slices); // where nothing was new, no slice was stored
+      committed?.();
+      return { kind: 'accepted', raw_turn_id, session_id, deduped, told: read.summary };
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) throw error;
+      if (error.transient)
+        return { kind: 'unavailable', error: 'Cannot keep the transcript: the database is not available' };
+      if (!error.sqlstate.startsWith(DATA_EXCEPTION)) throw error;
+      return {
+        kind: 'unstorable',
+        error: 'Cannot keep the transcript: the database cannot hold what it says of itself',
+      };
+    }
+  };
+
+  return {
+    append: (body, subject) => {
+      const verdict = appended(body, subject);
+      inFlight.add(verdict);
+      return verdict.finally(() => inFlight.delete(verdict));
+    },
+    idle: async () => {
+      while (inFlight.size > 0) await Promise.allSettled(inFlight);
+    },
+  };
+}
+
+/** Stores a transcript. Where the same one has been stored meanwhile, the second attempt finds it. */
+async function stored(store: () => Promise<StoredTranscript>): Promise<StoredTranscript> {
+  try {
+    return await store();
+  } catch (error) {
+    if (!(error instanceof DatabaseError && error.sqlstate === UNIQUE_VIOLATION)) throw error;
+    return store();
+  }
+}
+
+/** The body as a record of the log, with all the slices that it refers to. */
+function toStore(
+  body: Uint8Array,
+  { request_id, identity, summary, requested_at, last_byte_at }: Extract<ReadUpload, { kind: 'upload' }>,
+): { turn: TurnRecord; slices: LooseSlice[] } {
+  const pieces = sliceTranscript(body).map(({ section, start, end }) => {
+    const bytes = body.subarray(start, end);
+    return { section, slice_id: sliceId(bytes), bytes };
+  });
+  const { pages, roots, depth } = makeRecipe(pieces);
+  const { slice_id: template, bytes, values } = headerTemplate([]);
+  const turn: TurnRecord = {
+    svc_proxy_request_id: null,
+    request_id,
+    call_id: request_id,
+    client_key: '',
+    identity,
+    requested_at,
+    outcome: 'captured',
+    ending: 'complete',
+    provider: '',
+    format: 'transcript',
+    method: 'POST',
+    url: '/v1/ingest/transcript',
+    status: null,
+    first_byte_at: null,
+    last_byte_at,
+    request_headers: { template, values, digest: headersDigest([]) ?? '' },
+    response_headers: null,
+    request: { roots, depth, bytes: body.byteLength, digest: sliceId(body) },
+    response: { slice: null, bytes: 0, digest: null },
+    meta: { transcript: summary },
+  };
+  return { turn, slices: [...pieces, ...pages, { slice_id: template, bytes }] };
+}

@@ -1,0 +1,107 @@
+/** The cost of a call: dated list prices of `@pydantic/genai-prices`, applied with exact decimals. Nothing is fetched. */
+import { calcPrice, type ModelPrice } from '@pydantic/genai-prices';
+import type { Usage } from '../model/usage.ts';
+import { type ConfiguredRates, isMultiplied, tokenBill } from './bill.ts';
+import { addUsd, timesDecimal, type Usd, usdOf } from './money.ts';
+import type { Terms } from './terms.ts';
+
+/** The price row that was used. `date`: since when the row holds; '' when the list gives none. */
+export type Price = { model: string; source: string; date: string };
+export type Priced = { usd: Usd; price: Price };
+
+/**
+ * A price lookup, passed to the fold so that a caller may use other prices. `at` is UTC in the form of the projection's instants.
+ * Without `terms` the call is taken for an ordinary one, of text alone.
+ */
+export type PriceOf = (provider: string, model: string, at: string, usage: Usage, terms?: Terms) => Priced | null;
+
+const SOURCE = 'genai-prices 0.1.8'; // a test compares it with the installed package
+const MULTIPLES = 'cache writes at 1.25 (5 minutes) and 2 (1 hour) times input';
+const US_MULTIPLE = '1.1'; // on tokens of all kinds, for the models that let a client request it
+const IN_US = `inference in the US at ${US_MULTIPLE}`;
+
+/**
+ * The cost of one call at the list price of its instant; null when the list does not know the model, or has no price for
+ * something that was used: an unknown price is never 0. The list has only a provider's ordinary terms, so a call on others
+ * (priority, flex, fast) has no price either.
+ * Tiers are chosen by all input tokens of the call. Where a multiple replaces a price that the list lacks, `source` names it.
+ */
+export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
+  const name = model.trim().replace(LONG_CONTEXT, '');
+  if (name === '' || SOLD_BY_OTHERS.test(name) || BILLED_BY_CALL.test(name) || (terms && !isOrdinary(terms)))
+    return null;
+  const found = calcPrice({}, name, { providerId: provider, timestamp: new Date(at) });
+  if (!found || isOtherVersion(name, found.model.id)) return null;
+
+  const rates = ratesOf(found.model_price, usage);
+  const searches = searchBill(found.model_price, terms?.web_searches ?? 0);
+  if (rates === null || searches === null) return null;
+  const tokens = tokenBill(provider, usage, rates);
+  const inUs = terms?.inference_geo === 'us';
+  const notes = [isMultiplied(provider, usage, rates) && MULTIPLES, inUs && IN_US].filter((note) => note !== false);
+  return {
+    usd: addUsd(inUs ? timesDecimal(tokens, US_MULTIPLE) : tokens, searches),
+    price: {
+      model: found.model.id,
+      source: [SOURCE, ...notes].join(', '),
+      date: dateOf(found.model.prices, found.model_price),
+    },
+  };
+};
+
+/** Claude Code's suffix for the long context; the model is the same. */
+const LONG_CONTEXT = /\[1m\]$/i;
+
+/** OpenAI's open weights, which it does not serve: the list has another seller's price, and a runner at home has none. */
+const SOLD_BY_OTHERS = /^gpt-oss/i;
+
+/** Models that search the web on each call, for a fee that their answers do not report. */
+const BILLED_BY_CALL = /-search-(?:preview|api)/i;
+
+const ORDINARY_TIERS = new Set(['', 'standard', 'default']);
+const ORDINARY_SPEEDS = new Set(['', 'standard']);
+const KNOWN_PLACES = new Set(['', 'global', 'not_available', 'us']);
+
+const isOrdinary = ({ service_tier, speed, inference_geo, audio_tokens, other_models }: Terms): boolean =>
+  ORDINARY_TIERS.has(service_tier) &&
+  ORDINARY_SPEEDS.has(speed) &&
+  KNOWN_PLACES.has(inference_geo) &&
+  audio_tokens === 0 && // the list prices audio for few models, and does not show where such a price is missing
+  !other_models;
+
+/** The list matches some models by prefix, so it takes a `claude-sonnet-5-5` that it does not know for `claude-sonnet-5`. */
+const isOtherVersion = (name: string, known: string): boolean =>
+  name.toLowerCase().startsWith(known) && /^-[1-9]\d?(?!\d)/.test(name.slice(known.length));
+
+function ratesOf(price: ModelPrice, usage: Usage): ConfiguredRates | null {
+  const rate = (key: string) => rateOf(price[key], usage.input_tokens);
+  const input = rate('input_mtok');
+  const output = rate('output_mtok') ?? (usage.output_tokens > 0 ? undefined : '0');
+  if (input === undefined || output === undefined) return null;
+  return {
+    input,
+    output,
+    cache_read: rate('cache_read_mtok'),
+    cache_write: rate('cache_write_mtok'),
+    cache_write_1h: rate('cache_write_1h_mtok'),
+  };
+}
+
+const rateOf = (price: ModelPrice[string], inputTokens: number): string | undefined => {
+  if (price === undefined) return undefined;
+  if (typeof price === 'number') return String(price);
+  return String(price.tiers.reduce((rate, tier) => (inputTokens > tier.start ? tier.price : rate), price.base));
+};
+
+/** The list's price is for a thousand searches. */
+function searchBill(price: ModelPrice, searches: number): Usd | null {
+  if (searches === 0) return '0';
+  const thousand = price.web_searches_kcount;
+  return typeof thousand === 'number' ? usdOf(searches * 1_000, String(thousand)) : null;
+}
+
+function dateOf(prices: NonNullable<ReturnType<typeof calcPrice>>['model']['prices'], used: ModelPrice): string {
+  if (!Array.isArray(prices)) return '';
+  const constraint = prices.find((row) => row.prices === used)?.constraint;
+  return constraint?.type === 'start_date' ? constraint.start_date : '';
+}

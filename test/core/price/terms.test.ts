@@ -1,0 +1,47 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { termsIn } from '../../../core/price/terms.ts';
+
+const test = suite('terms');
+
+const silent = {
+  service_tier: '',
+  speed: '',
+  inference_geo: '',
+  web_searches: 0,
+  audio_tokens: 0,
+  other_models: false,
+};
+
+test('what an Anthropic answer tells of its bill', () => {
+  const usage = {
+    input_tokens: 2,
+    output_tokens: 9,
+    server_tool_use: { web_search_requests: 2, web_fetch_requests: 1 },
+    service_tier: 'priority',
+    inference_geo: 'us',
+    iterations: [{ type: 'message', input_tokens: 2, output_tokens: 9 }, { type: 'compaction' }],
+    speed: 'fast',
+  };
+  assert.equal(termsIn(usage), {
+    ...silent,
+    service_tier: 'priority',
+    speed: 'fast',
+    inference_geo: 'us',
+    web_searches: 2,
+  });
+});
+test('a step of another model shows', () => {
+  const steps = [{ type: 'message' }, { type: 'advisor_message', model: 'claude-opus-4-8', input_tokens: 8 }];
+  assert.is(termsIn({ iterations: steps }).other_models, true);
+});
+test('what an OpenAI answer tells of its bill, its tier beside the usage', () => {
+  const usage = { prompt_tokens_details: { audio_tokens: 3 }, completion_tokens_details: { audio_tokens: 4 } };
+  assert.equal(termsIn(usage, 'flex'), { ...silent, service_tier: 'flex', audio_tokens: 7 });
+});
+test('silence and nonsense are ordinary terms', () => {
+  for (const told of [null, undefined, 'usage', [], {}, { server_tool_use: 3, iterations: 'none', speed: null }]) {
+    assert.equal(termsIn(told), silent);
+  }
+});
+test.run();
