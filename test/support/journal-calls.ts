@@ -3,8 +3,9 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Journal } from '../../core/capture/journal.ts';
+import type { JournalEntry } from '../../core/capture/journal-calls.ts';
 import type { CallClosed, CallOpened, JournalPosition, ResponseHead } from '../../core/capture/journal-format.ts';
-import { type JournalEntry, openJournalReader } from '../../core/capture/journal-reader.ts';
+import { openJournalReader } from '../../core/capture/journal-reader.ts';
 import { openLog } from '../../core/log.ts';
 
 export const silent = openLog('silent');

@@ -1,8 +1,9 @@
 /** Intake: moves calls from the journal into the database in batches, in order, each once, whatever the database does meanwhile. */
 
 import { builtIn, type Reader } from '../../call/reader.ts';
+import type { JournalEntry } from '../../capture/journal-calls.ts';
 import type { JournalCall, JournalPosition } from '../../capture/journal-format.ts';
-import type { JournalEntry, JournalReader } from '../../capture/journal-reader.ts';
+import type { JournalReader } from '../../capture/journal-reader.ts';
 import type { Database } from '../../db/database.ts';
 import type { PreparedTurn, TurnBatch } from '../../db/store/append-turns.ts';
 import type { CountedRequest } from '../../db/store/count-coverage.ts';
