@@ -1,5 +1,5 @@
 /** The copy that is kept of a call as it passes: bounded, in the journal; when it cannot be whole, that is recorded. */
-import type { CallCopy } from '../core/capture/journal.ts';
+import type { CallCopy } from '../core/capture/journal-copy.ts';
 import type { CallClosed, ResponseHead } from '../core/capture/journal-format.ts';
 import { type RedactedHeaders, redactHeaders } from '../core/capture/redact.ts';
 import type { Outcome } from '../core/model/coverage.ts';
