@@ -2,7 +2,7 @@
 const rooms = [
   '^core/parse-json\\.ts$',
   '^core/redaction/',
-  '^core/(errors|log|metrics|start-worker|semaphore|package-root|yield-to-listeners)\\.ts$',
+  '^core/(errors|log|metrics|start-worker|semaphore|retry|package-root|yield-to-listeners)\\.ts$',
   '^core/model/',
   '^core/config/',
   '^core/merkle/',
