@@ -5,7 +5,9 @@ import type { Logger } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import type { PriceTable } from '../price/price-file.ts';
+import { openBackoff } from '../retry.ts';
 import { startWorker } from '../start-worker.ts';
+import { openEngineRequests } from './engine-requests.ts';
 import { openJournalAge } from './intake/journal-age.ts';
 import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
 
@@ -48,29 +50,27 @@ type Deps = {
 const NOTIFY_MS = 20;
 const INGEST_MS = 30_000; // then the sender is told to try again, and the turn is recognised by its request id
 
-type EngineRequest =
-  | { kind: 'drain' }
-  | { kind: 'metrics' }
-  | { kind: 'ingest' | 'transcript'; body: Uint8Array; subject: string | null };
-
 /** For an engine that only takes the journal in. The old generation has no bound: a body may be large. */
 const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
-const RESTART_MS = { first: 200, max: 10_000 };
+const RESTART = { firstMs: 200, maxMs: 10_000 };
 
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journal, begun, identified, log, ...options }: Deps): Engine {
+export function startEngine({ connection, journal, begun, identified, log, ...deps }: Deps): Engine {
+  const { reach, ingest, derive, prices, logLevel } = deps;
   let worker: Worker | null = null;
   let stopped = false;
   let lastWritten: JournalToRead['written'] = null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
-  let delayMs = RESTART_MS.first;
-  let nextId = 1;
+  const restarts = openBackoff(RESTART);
   const age = openJournalAge();
-  const pending = new Map<number, (message: FromEngine | null) => void>();
 
-  const send = (message: ToEngine, transfer: readonly ArrayBuffer[] = []) => worker?.postMessage(message, transfer);
+  const send = (message: ToEngine, transfer: readonly ArrayBuffer[] = []): boolean => {
+    worker?.postMessage(message, transfer);
+    return worker !== null;
+  };
+  const { request, settle, abandon } = openEngineRequests(send);
 
   /** The journal is written every few milliseconds: a message for each write would cost more than the time that it saves. */
   const sendWritten = () => {
@@ -79,25 +79,17 @@ export function startEngine({ connection, journal, begun, identified, log, ...op
     if (lastWritten) send({ kind: 'written', ...lastWritten });
   };
 
-  /** Sends a request and waits for its response; null when the engine died meanwhile or the deadline passed. */
-  const request = (payload: EngineRequest, deadlineMs: number, transfer: readonly ArrayBuffer[] = []) =>
-    new Promise<FromEngine | null>((resolve) => {
-      if (!worker) return resolve(null);
-      const id = nextId++;
-      const timer = setTimeout(() => settle(null), deadlineMs);
-      const settle = (message: FromEngine | null) => {
-        clearTimeout(timer);
-        pending.delete(id);
-        resolve(message);
-      };
-      pending.set(id, settle);
-      send({ ...payload, id }, transfer);
-    });
+  const received = (message: FromEngine) => {
+    if (message.kind === 'ready') restarts.reset();
+    else if (message.kind === 'freed') journal?.freed(message.bytes);
+    else if (message.kind === 'identity') identified?.(message.identity_key);
+    else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
+    else settle(message.id, message);
+  };
 
   const start = () => {
     const ownConnection = connection();
     const toRead = journal && { folder: journal.folder, runId: journal.runId, written: lastWritten };
-    const { reach, ingest, derive, prices, logLevel } = options;
     const data: EngineData = {
       connection: ownConnection,
       journal: toRead,
@@ -116,24 +108,20 @@ export function startEngine({ connection, journal, begun, identified, log, ...op
     );
     worker = started;
     started.on('online', () => begun?.());
-    started.on('message', (message: FromEngine) => {
-      if (message.kind === 'ready') delayMs = RESTART_MS.first;
-      else if (message.kind === 'freed') journal?.freed(message.bytes);
-      else if (message.kind === 'identity') identified?.(message.identity_key);
-      else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
-      else pending.get(message.id)?.(message);
-    });
+    started.on('message', received);
     started.on('error', (error) => log.error({ reason: error.message, stack: error.stack }, 'the engine failed'));
-    started.once('exit', (code) => {
-      worker = null;
-      for (const settle of pending.values()) settle(null);
-      if (stopped) return;
-      log.error({ code, again_in_ms: delayMs }, 'the engine ended; it starts anew, and nothing in the journal is lost');
-      setTimeout(() => {
-        if (!stopped) start();
-      }, delayMs);
-      delayMs = Math.min(delayMs * 2, RESTART_MS.max);
-    });
+    started.once('exit', ended);
+  };
+
+  const ended = (code: number) => {
+    worker = null;
+    abandon();
+    if (stopped) return;
+    const delayMs = restarts.next();
+    log.error({ code, again_in_ms: delayMs }, 'the engine ended; it starts anew, and nothing in the journal is lost');
+    setTimeout(() => {
+      if (!stopped) start();
+    }, delayMs);
   };
 
   start();
