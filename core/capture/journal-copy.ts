@@ -2,6 +2,7 @@
 import { type Appending, appendChunk, appendJson, appendReserved, CLOSED_RESERVE_BYTES } from './journal-append.ts';
 import type { CallClosed, CallOpened, ResponseHead } from './journal-format.ts';
 import { KIND, type RecordKind } from './journal-record.ts';
+import type { Redacted } from './redact.ts';
 
 export const HEADS_RESERVE_BYTES = 16_777_216; // heads and outcomes of calls may exceed the caps by this; their bodies may not
 
@@ -9,7 +10,7 @@ export const HEADS_RESERVE_BYTES = 16_777_216; // heads and outcomes of calls ma
 export type CallCopy = {
   /** A chunk of the request's body. False: it could not be stored, and neither will what follows it. */
   requestBytes(bytes: Uint8Array): boolean;
-  responseHead(head: ResponseHead): void;
+  responseHead(head: Redacted<ResponseHead>): void;
   /** A chunk of the response's body. False: it could not be stored, and neither will what follows it. */
   responseBytes(bytes: Uint8Array): boolean;
   /** The end, once. A copy that is known to be incomplete is recorded as cut, whatever the argument says. */
@@ -22,7 +23,7 @@ export type Copying = Appending & { lastCall: number; closed: boolean };
 type CopyState = { call: number; keepsBodies: boolean; ended: boolean; requestCut: boolean; responseCut: boolean };
 
 /** Begins the copy with the request's head; null where there is no room for it. */
-export function openCopy(journal: Copying, opened: CallOpened): CallCopy | null {
+export function openCopy(journal: Copying, opened: Redacted<CallOpened>): CallCopy | null {
   const call = journal.lastCall + 1;
   if (!appendJson(journal, KIND.opened, call, opened, -CLOSED_RESERVE_BYTES)) return null;
   journal.lastCall = call;

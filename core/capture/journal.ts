@@ -3,7 +3,8 @@
  *
  * All of it runs on the listeners' thread, so nothing here blocks and nothing throws at a caller. Records are gathered in memory
  * (journal-append.ts, journal-blocks.ts) and written within a few milliseconds, one write at a time (journal-writer.ts,
- * journal-tail.ts). What a failing disk refuses stays in memory, up to a bound.
+ * journal-tail.ts). What a failing disk refuses stays in memory, up to a bound. No library does this: embedded stores are native code
+ * that commits each record or loses many, and writers of logs do not know what has been read and may be deleted.
  */
 import { chmod, mkdir, rmdir } from 'node:fs/promises';
 import { v7 } from 'uuid';
@@ -17,6 +18,7 @@ import type { CallOpened, OutcomeRecord } from './journal-format.ts';
 import { KIND } from './journal-record.ts';
 import { openTail, type SegmentWrite, syncFolder, type Tail, writeSegment } from './journal-tail.ts';
 import { openJournalWriter, type WrittenListener } from './journal-writer.ts';
+import type { Redacted } from './redact.ts';
 
 const SEGMENTS_AT_LEAST = 8; // in a full journal: only whole segments are ever deleted, so a single one would keep it full for good
 const REPORT_INTERVAL_MS = 60_000;
@@ -24,7 +26,7 @@ const REPORT_INTERVAL_MS = 60_000;
 export type Journal = {
   runId: string;
   /** Begins a copy; its record is on its way to the disk when this returns. Null: full or failing, and the caller books `journal_full`. */
-  open(opened: CallOpened): CallCopy | null;
+  open(opened: Redacted<CallOpened>): CallCopy | null;
   /** Records a request of which only the outcome is stored. */
   recordOutcome(counted: OutcomeRecord): void;
   /** Bytes on disk, of all runs. */
