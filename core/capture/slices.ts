@@ -1,4 +1,7 @@
-/** Cuts a request body at the elements of its top-level arrays, to the byte, so that what an agent re-sends is stored once. */
+/**
+ * Cuts a request body at the elements of its top-level arrays, to the byte, so that what an agent re-sends is stored once. No library
+ * does this: those that cut by content follow a rolling hash, and a slice here has to be a message that is read by itself.
+ */
 import { Unreadable } from '../provider/format.ts';
 import { parseForeign } from '../provider/json.ts';
 import {
