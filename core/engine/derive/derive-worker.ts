@@ -20,7 +20,6 @@
  */
 import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
-import type { Lease } from '../../db/derive/derive-queue.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -28,6 +27,7 @@ import { openBackoff } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { deriveLeased, LEASE_MS, type LeasedDeps } from './derive-leased.ts';
+import { openLanes } from './lanes.ts';
 import { markOutdated } from './mark-outdated.ts';
 import { classOf, openQueryRetry, RETRY } from './query-retry.ts';
 
@@ -51,8 +51,6 @@ type Deps = {
   precedence?: Precedence;
 };
 
-const LANES = 4;
-
 export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): DeriveWorker {
   const { database, log, metrics, signal } = deps;
   const withRetry = openQueryRetry(log, signal);
@@ -62,8 +60,6 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
     withRetry,
     outage: { began: false, backoff: openBackoff(RETRY) },
   };
-  /** By lease: a session marked `from_scratch` while it is derived is leased a second time, and the first run then commits nothing. */
-  const active = new Map<string, { background: boolean; ended: Promise<void> }>();
   const waiting: (() => void)[] = []; // for drained
   const backoff = openBackoff(RETRY); // of the loop, when the queue cannot be read
   const showPending = openPendingGauge(database, metrics, pollMs);
@@ -87,21 +83,15 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
     });
   signal.addEventListener('abort', () => wake(), { once: true });
 
-  const start = (lease: Lease) => {
-    const ended = deriveLeased(leased, lease).finally(() => {
-      active.delete(lease.lease_token);
-      poke();
-    });
-    active.set(lease.lease_token, { background: lease.background, ended });
-  };
+  const lanes = openLanes((lease) => deriveLeased(leased, lease), poke);
 
   /** One round: leases what the free lanes can take. True when something was started. */
   const round = async (): Promise<boolean> => {
-    const free = LANES - active.size;
+    const free = lanes.free();
     if (free <= 0) return false;
-    const background = ![...active.values()].some((lane) => lane.background);
+    const background = !lanes.background();
     const leases = await database.execute('leaseDirty', { limit: free, background, lease_ms: LEASE_MS });
-    leases.forEach(start);
+    leases.forEach(lanes.start);
     backoff.reset();
     await showPending();
     return leases.length > 0;
@@ -113,7 +103,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
       due = false;
       try {
         const started = await round();
-        if (!started && !due && active.size === 0) for (const done of waiting.splice(0, waiters)) done();
+        if (!started && !due && lanes.idle()) for (const done of waiting.splice(0, waiters)) done();
         if (!started && !due) await waitForWork(pollMs);
       } catch (error) {
         const again_in_ms = backoff.next();
@@ -138,7 +128,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
       poke();
     });
     await rounds();
-    await Promise.allSettled([...active.values()].map(({ ended }) => ended));
+    await lanes.settled();
     await outdated;
     await unlisten().catch(() => {});
     for (const done of waiting.splice(0)) done();
