@@ -7,7 +7,6 @@ import type { Duplex } from 'node:stream';
 import { outcomeWithoutCopy } from '../core/call/outcome.ts';
 import { type Client, clientKey, credentialOf } from '../core/capture/client-key.ts';
 import type { Journal } from '../core/capture/journal.ts';
-import type { CallOpened } from '../core/capture/journal-format.ts';
 import { type RedactedHeaders, redactHeaders, redactTarget, withoutHeader } from '../core/capture/redact.ts';
 import type { Config } from '../core/config/schema.ts';
 import type { Logger } from '../core/log.ts';
@@ -15,7 +14,7 @@ import type { Outcome } from '../core/model/coverage.ts';
 import type { FormatId, ProviderId } from '../core/model/provider.ts';
 import { errorBody } from '../core/provider/error-body.ts';
 import type { WireFormat } from '../core/provider/format.ts';
-import { keepCopy, noCopy, type RedactedCopy } from './copy.ts';
+import { keepCopy, noCopy } from './copy.ts';
 import { unreachable } from './failure.ts';
 import { type CallObserver, forward } from './forward.ts';
 import { pairs } from './headers.ts';
@@ -29,10 +28,7 @@ import { socketTurns } from './websocket-turns.ts';
 export type ProxyDeps = {
   config: Pick<Config, 'proxy' | 'capture' | 'api'>;
   upstreams: Upstreams;
-  /** Takes no headers but redacted ones. */
-  journal: Pick<Journal, 'recordOutcome'> & {
-    open(opened: CallOpened & { headers: RedactedHeaders }): RedactedCopy | null;
-  };
+  journal: Pick<Journal, 'recordOutcome' | 'open'>;
   /** @param path without query and provider prefix; null: no turn in any of our formats */
   formatOf(method: string, path: string): Pick<WireFormat, 'id'> | null;
   /** The key of this installation, with which client credentials are hashed. */

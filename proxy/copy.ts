@@ -1,8 +1,8 @@
 /** The copy that is kept of a call as it passes: bounded, in the journal; when it cannot be whole, that is recorded. */
 import { outcomeOfCopy } from '../core/call/outcome.ts';
-import type { CallCopy } from '../core/capture/journal.ts';
-import type { CallClosed, ResponseHead } from '../core/capture/journal-format.ts';
-import { type RedactedHeaders, redactHeaders } from '../core/capture/redact.ts';
+import type { CallCopy } from '../core/capture/journal-copy.ts';
+import type { CallClosed } from '../core/capture/journal-format.ts';
+import { redactHeaders } from '../core/capture/redact.ts';
 import type { Outcome } from '../core/model/coverage.ts';
 import type { CallObserver } from './forward.ts';
 
@@ -15,14 +15,9 @@ type CopyOptions = {
   onOutcome: (outcome: Outcome) => void;
 };
 
-/** A copy that takes no headers but redacted ones. */
-export type RedactedCopy = Omit<CallCopy, 'responseHead'> & {
-  responseHead(head: ResponseHead & { headers: RedactedHeaders }): void;
-};
-
 /** The observer that writes into `copy`. */
 export function keepCopy(
-  copy: RedactedCopy,
+  copy: CallCopy,
   { keep, maxBodyBytes, declaredBytes, now, onOutcome }: CopyOptions,
 ): CallObserver {
   const full = keep === 'full';

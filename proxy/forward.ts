@@ -1,6 +1,7 @@
 /**
  * Forwards one call: both bodies stream as they come, with backpressure from each side to the other, and a connection that is cut on one
- * side is cut on the other. An observer sees the bytes pass; the call never waits for it.
+ * side is cut on the other. An observer sees the bytes pass; the call never waits for it. No library does this: those that forward
+ * change headers on the way, and none shows where and how a call was cut.
  */
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import type { Ending } from '../core/model/coverage.ts';

@@ -1,7 +1,8 @@
 /**
  * Reads the messages that pass over a WebSocket from a copy of its bytes. The copy may fall behind while messages are inflated and may be
  * given up; the bytes themselves are never touched. Both directions share one queue, in the order in which they passed: a long request
- * that has yet to be inflated is reported before the short response to it.
+ * that has yet to be inflated is reported before the short response to it. `ws` reads the frames; its own sockets would answer pings and
+ * closing frames, so here it is handed the copy.
  */
 import type { Writable } from 'node:stream';
 import * as ws from 'ws';

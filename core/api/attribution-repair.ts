@@ -16,6 +16,7 @@ import {
   AttributionRepaired,
   repairedExample,
 } from '../model/attribution-repair.ts';
+import { openBackoff } from '../retry.ts';
 
 const UNKNOWN = ['raw-turn-unknown', 'Cannot repair the raw turn: there is none with this id'] as const;
 
@@ -67,7 +68,7 @@ const repair = createRoute({
 });
 
 const WAIT_MS = 10_000;
-const POLL_MS = { first: 20, most: 500 };
+const POLL = { firstMs: 20, maxMs: 500 };
 
 /** @param waitMs how long to wait until both sessions are derived */
 export const attributionRepairApp = ({
@@ -124,12 +125,11 @@ async function awaitDerivation(
   const session_ids = [...new Set([previous.session_id, effective.session_id])];
   const deadline = performance.now() + waitMs;
   let behind = new Set(session_ids);
-  for (let ms = POLL_MS.first; ; ms = Math.min(ms * 2, POLL_MS.most)) {
+  for (const poll = openBackoff(POLL); ; await sleep(poll.next())) {
     const pending = await nullIfTransient(execute('repairPending', { session_ids, marked_at }));
     if (pending) behind = new Set(pending.map(({ session_id }) => session_id));
     const allParked = pending?.every(({ parked }) => parked) ?? false; // true of an empty list too
     if (allParked || performance.now() >= deadline) return behind;
-    await sleep(ms);
   }
 }
 

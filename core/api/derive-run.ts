@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts';
 import { optionalBody } from '../http/optional-body.ts';
 import { Failure, guarded, json, routes } from '../http/routes.ts';
 import { DeriveReport } from '../model/derive-report.ts';
+import { openBackoff } from '../retry.ts';
 import { sessionOf } from './sessions.ts';
 
 const RunRequest = z
@@ -31,7 +32,7 @@ const runDerive = createRoute({
 });
 
 const WAIT_MS = 50_000;
-const POLL_MS = { first: 20, most: 500 };
+const POLL = { firstMs: 20, maxMs: 500 };
 
 export const deriveRunApp = ({ execute }: { execute: Database['execute'] }) => {
   const app = routes();
@@ -43,12 +44,9 @@ export const deriveRunApp = ({ execute }: { execute: Database['execute'] }) => {
     const session_ids = session_id === null ? null : [session_id];
     const deadline = performance.now() + WAIT_MS;
     let remaining = await execute('markedPending', { marked_at, session_ids });
-    for (
-      let ms = POLL_MS.first;
-      remaining.pending > 0 && performance.now() < deadline;
-      ms = Math.min(ms * 2, POLL_MS.most)
-    ) {
-      await sleep(ms);
+    const poll = openBackoff(POLL);
+    while (remaining.pending > 0 && performance.now() < deadline) {
+      await sleep(poll.next());
       remaining = await execute('markedPending', { marked_at, session_ids });
     }
     const report = { sessions, ...remaining, ...(await execute('deriveReport', { session_id })) };

@@ -1,4 +1,7 @@
-/** The feed of events: one for all readers of a process. It queries the database only for connected readers that can take more. */
+/**
+ * The feed of events: one for all readers of a process. It queries the database only for connected readers that can take more. No
+ * library does this: those for server-sent events write to one connection, and the work is the query that all readers share.
+ */
 import type { Database } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';
 import { traceOf } from '../http/failure.ts';

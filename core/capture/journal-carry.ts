@@ -10,7 +10,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { carriagePath, runFolder, type SegmentFile, segmentPath, segmentsIn } from './journal-files.ts';
 import { type Continues, KIND, MAGIC, type RecordKind, recordOf } from './journal-record.ts';
 import { bodyBytes, bodyOf, type OpenCall, type Run } from './journal-run.ts';
-import type { Spans } from './journal-scan.ts';
+import { cutAfter, type Spans } from './journal-spans.ts';
 import { syncFolder } from './journal-tail.ts';
 
 const BODY_RECORD_BYTES = 262_144; // the longest record of body bytes
@@ -124,9 +124,3 @@ export const carry = async (folder: string, run: Run, { segment: into, bytes }: 
     throw error;
   }
 };
-
-/** The spans in segments up to that one, and the other spans. */
-function cutAfter(spans: Spans, segment: number): [Spans, Spans] {
-  const later = spans.findIndex((at, i) => i % 3 === 0 && at > segment);
-  return later < 0 ? [spans, []] : [spans.slice(0, later), spans.slice(later)];
-}

@@ -1,4 +1,19 @@
-/** The paths of a journal's files: `<folder>/<run_id>/<number>.seg`. Run ids are UUIDv7, so they sort by time. */
+/**
+ * The files of a journal: `<folder>/<run_id>/<number>.seg`. Run ids are UUIDv7, so they sort by time.
+ *
+ * The states of a segment. Only the last one of a live run is growing; a file that is damaged goes the same way, without what is lost.
+ *
+ * | state | what it means | event | next state | moved by |
+ * | --- | --- | --- | --- | --- |
+ * | growing | records are appended | it has its size when the next batch comes: synced and closed behind it | complete | journal-tail |
+ * | | | the run is closed: synced; where no record was ever appended | complete; deleted | journal-tail |
+ * | | | a write fails: cut back to its valid end; where it has none | complete; deleted | journal-tail |
+ * | | | the process dies: the torn end is void | complete | the next process's reader |
+ * | complete | it has its final end, as the next segment's `continues` states it | the scan has passed its end | read | journal-scan |
+ * | read | its calls are open, or delivered and not stored | the database has stored them, and those of all segments before it | removable | journal-calls, intake |
+ * | | | open calls hold it and too much before it: it is replaced by a copy of those calls | read, all before it void | journal-carry |
+ * | removable | nothing needs it | a checkpoint of the database, then `unlink`, the first segment first | deleted | intake, journal-removal |
+ */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -10,48 +10,17 @@
  * A call that was open when its run died has no end in any file. Such calls come last, by number, at positions of their own behind all
  * files: segment `END_OF_RUN`, offset = the call's number; `finished` is behind the highest. So they need not come in one read with
  * `finished`, which could be more than memory holds: between any two of them the position says which were taken.
- *
- * Segments are deleted from the front only. One from the middle may hold the end of a call that began before it, and without that
- * end the call would come a second time, as crashed. Where open calls hold too many segments, they are carried forward first.
  */
-import { rmdirSync, rmSync } from 'node:fs';
-import { unlink } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
 import { setImmediate as immediately } from 'node:timers/promises';
-import type { z } from 'zod';
 import type { Logger } from '../log.ts';
-import { parseJson } from '../parse-json.ts';
-import { carry, heldUpTo } from './journal-carry.ts';
-import { carriagePath, runFolder, runsIn, type SegmentFile, segmentsIn } from './journal-files.ts';
-import {
-  CallClosed,
-  CallOpened,
-  type JournalCall,
-  type JournalPosition,
-  OutcomeRecord,
-  ResponseHead,
-} from './journal-format.ts';
+import { applyRecord, type Delivery, isBehind, type JournalEntry, takeEnd, takeEndOfRun } from './journal-calls.ts';
+import { carriagePath, runsIn, type SegmentFile } from './journal-files.ts';
+import type { JournalPosition } from './journal-format.ts';
 import { KIND } from './journal-record.ts';
-import {
-  bodyBytes,
-  bodyOf,
-  END_OF_RUN,
-  extended,
-  firstNeeded,
-  isWhole,
-  type OpenCall,
-  PIECE_BYTES,
-  type Run,
-} from './journal-run.ts';
-import { openScan, type ScannedRecord } from './journal-scan.ts';
-
-const CARRY_RETRY_MS = 30_000; // after the disk has refused
-
-/** `position` is the one behind the entry. A call whose bytes are incomplete has `closed: null`, as has one that was never closed. */
-export type JournalEntry = { position: JournalPosition } & (
-  | { kind: 'call'; call: JournalCall }
-  | { kind: 'counted'; counted: OutcomeRecord }
-  | { kind: 'finished' } // the run has no more entries
-);
+import { type Runs, removableSegments, removeIfEmpty, removeSegments } from './journal-removal.ts';
+import { type OpenCall, PIECE_BYTES, type Run } from './journal-run.ts';
+import { openScan } from './journal-scan.ts';
 
 export type JournalReader = {
   /** Sets how far the live run is written. Nothing behind that is read. */
@@ -86,281 +55,113 @@ type Options = {
 };
 
 /** @param positions as stored in the database; runs that are not among them have not been read at all */
-export function openJournalReader({ folder, liveRunId, positions, log }: Options): JournalReader {
-  const stored = new Map(positions.map((position) => [position.run_id, position]));
-  const done = new Set<string>(); // finished runs that still have files
-  let runIndex = 0; // of the run that is being read; those before it are done
-
-  const removeIfEmpty = (runId: string): boolean => {
-    try {
-      rmdirSync(runFolder(folder, runId));
-      return true;
-    } catch {
-      return false; // not empty yet
-    }
-  };
-
-  const openRun = (run_id: string, live: boolean): Run => {
-    const open = new Map<number, OpenCall>();
-    const onDamage = () => {
-      for (const call of open.values()) call.doubtful = true;
-    };
-    const scan = openScan({ folder, runId: run_id, live, onDamage, log });
-    const from = stored.get(run_id) ?? { run_id, segment: 0, byte_offset: 0, finished: false };
-    rmSync(carriagePath(folder, run_id), { recursive: true, force: true }); // left by a process that was killed while writing it
-    const fresh = { uncommitted: [], highestCall: 0, orphanedEnds: 0, crashed: null, carryAt: 0 };
-    return { run_id, live, scan, stored: from, open, ...fresh };
-  };
-
-  const dead: string[] = [];
-  for (const run of runsIn(folder).filter((run) => run !== liveRunId)) {
-    const emptied = removeIfEmpty(run);
-    if (stored.get(run)?.finished) done.add(run);
-    else if (!emptied || stored.has(run)) dead.push(run);
-  }
-  const runs = dead.map((run) => openRun(run, false));
-  if (liveRunId !== null) runs.push(openRun(liveRunId, true));
-
-  const parsed = <Schema extends z.ZodType>(
-    schema: Schema,
-    run: Run,
-    record: ScannedRecord,
-  ): z.infer<Schema> | null => {
-    try {
-      const { buffer, byteOffset, byteLength } = record.payload;
-      return schema.parse(parseJson(Buffer.from(buffer, byteOffset, byteLength).toString('utf8')));
-    } catch {
-      const position = { run_id: run.run_id, segment: record.segment, byte_offset: record.start };
-      log.warn({ ...position, record_kind: record.kind }, 'Cannot understand a journal record: it is not of its kind');
-      return null;
-    }
-  };
-
-  /**
-   * Emits a call with its bodies, unless the request was over the limit: such a call is only counted, and its partial body is the
-   * largest that there is. Delivered entries keep their segments until they are committed, so the files stay while this waits.
-   */
-  const emitCall = async (
-    run: Run,
-    entries: JournalEntry[],
-    call: OpenCall,
-    closed: CallClosed | null,
-    at: JournalPosition,
-  ) => {
-    run.open.delete(call.number);
-    const { opened, answered } = call;
-    const ended = closed?.last_byte_at ?? answered?.first_byte_at ?? opened.requested_at; // the last known time of the call
-    run.uncommitted.push({ position: at, segment: call.segment, ended });
-    const intact = !call.doubtful || (closed !== null && isWhole(call, closed));
-    if (intact && closed?.over_limit) {
-      const empty = new Uint8Array();
-      entries.push({ position: at, kind: 'call', call: { opened, request: empty, answered, response: empty, closed } });
-      return;
-    }
-    const request = await bodyOf(run, call.requestSpans, call.requestBytes);
-    const response = await bodyOf(run, call.responseSpans, call.responseBytes);
-    const whole = request.whole && response.whole && intact;
-    const copy = { opened, request: request.body, answered, response: response.body, closed: whole ? closed : null };
-    entries.push({ position: at, kind: 'call', call: copy });
-  };
-
-  /** Applies a record that does not end a call. */
-  const applyRecord = (run: Run, record: ScannedRecord) => {
-    const { kind, segment, call: number } = record;
-    run.highestCall = Math.max(run.highestCall, number);
-    const call = run.open.get(number);
-    if (kind === KIND.opened) {
-      const opened = parsed(CallOpened, run, record);
-      const empty = {
-        answered: null,
-        requestSpans: [],
-        requestBytes: 0,
-        responseSpans: [],
-        responseBytes: 0,
-        doubtful: false,
-      };
-      if (opened) run.open.set(number, { number, segment, opened, ...empty });
-    } else if (kind === KIND.requestBytes && call) call.requestBytes += extended(call.requestSpans, record);
-    else if (kind === KIND.responseBytes && call) call.responseBytes += extended(call.responseSpans, record);
-    else if (kind === KIND.responseHead && call) {
-      call.answered = parsed(ResponseHead, run, record);
-      call.doubtful ||= call.answered === null;
-    }
-  };
-
-  /** A record of kind `closed` or `counted`. @returns the bytes delivered; null when they do not fit in `room` and stay for the next read */
-  const takeEnd = async (
-    run: Run,
-    record: ScannedRecord,
-    entries: JournalEntry[],
-    room: number,
-  ): Promise<number | null> => {
-    const position = { run_id: run.run_id, segment: record.segment, byte_offset: record.end, finished: false };
-    const call = run.open.get(record.call);
-    if (!isBehind(position, run.stored)) {
-      if (record.kind === KIND.closed) run.open.delete(record.call);
-      run.scan.advance();
-    } else if (record.kind === KIND.counted) {
-      const counted = parsed(OutcomeRecord, run, record);
-      if (counted) run.uncommitted.push({ position, segment: record.segment, ended: counted.at });
-      if (counted) entries.push({ position, kind: 'counted', counted });
-      run.scan.advance();
-    } else if (!call) {
-      run.orphanedEnds++;
-      run.scan.advance();
-    } else {
-      if (entries.length > 0 && bodyBytes(call) > room) return null;
-      const closed = parsed(CallClosed, run, record);
-      run.scan.advance();
-      await emitCall(run, entries, call, closed, position);
-      return bodyBytes(call);
-    }
-    return 0;
-  };
-
-  /** The next crashed call of a dead run whose files have been read to their end, or the run's `finished`. @returns as `takeEnd` */
-  const takeEndOfRun = async (run: Run, entries: JournalEntry[], room: number): Promise<number | null> => {
-    const taken = run.stored.segment === END_OF_RUN ? run.stored.byte_offset : 0;
-    run.crashed ??= [...run.open.values()].filter((call) => call.number > taken).sort((a, b) => a.number - b.number);
-    const position = {
-      run_id: run.run_id,
-      segment: END_OF_RUN,
-      byte_offset: Math.max(run.highestCall, taken) + 1,
-      finished: true,
-    };
-    const [call] = run.crashed;
-    if (!call) {
-      entries.push({ position, kind: 'finished' });
-      runIndex++;
-      return 0;
-    }
-    if (entries.length > 0 && bodyBytes(call) > room) return null;
-    run.crashed.shift();
-    await emitCall(run, entries, call, null, { ...position, byte_offset: call.number, finished: false });
-    return bodyBytes(call);
-  };
-
-  const read = async (limit: { entries: number; bytes: number }): Promise<JournalEntry[]> => {
-    const entries: JournalEntry[] = [];
-    let room = limit.bytes;
-    let scannedBytes = 0;
-    for (let run = runs[runIndex]; run && entries.length < limit.entries && room > 0; run = runs[runIndex]) {
-      let taken: number | null = 0;
-      const record = run.scan.peek();
-      if (record) {
-        scannedBytes += record.end - record.start;
-        if (record.kind === KIND.closed || record.kind === KIND.counted)
-          taken = await takeEnd(run, record, entries, room);
-        else {
-          applyRecord(run, record);
-          run.scan.advance();
-        }
-      } else if (run.scan.unreadable()) runIndex++;
-      else if (run.live) break;
-      else taken = await takeEndOfRun(run, entries, room);
-      if (taken === null) break;
-      room -= taken;
-      if (scannedBytes >= PIECE_BYTES) {
-        scannedBytes = 0;
-        await immediately();
-      }
-    }
-    for (const run of runs) {
-      if (run.orphanedEnds > 0) {
-        log.warn(
-          { run_id: run.run_id, calls: run.orphanedEnds },
-          'Cannot hand out all calls: their first records are lost',
-        );
-        run.orphanedEnds = 0;
-      }
-    }
-    return entries;
-  };
-
-  const committed = (position: JournalPosition) => {
-    const run = runs.find(({ run_id }) => run_id === position.run_id);
-    if (!run) return;
-    run.uncommitted = position.finished ? [] : run.uncommitted.filter((entry) => isBehind(entry.position, position));
-    if (!position.finished) return;
-    run.scan.close();
-    run.open.clear();
-    if (!removeIfEmpty(run.run_id)) done.add(run.run_id);
-  };
-
-  const oldest = (): number | null => {
-    const ends = runs.flatMap(({ uncommitted }) => uncommitted.map(({ ended }) => ended));
-    return ends.length === 0 ? null : Date.parse(ends.reduce((least, end) => (end < least ? end : least)));
-  };
-
-  /** All segments of finished runs, and of the other runs those before the first that is needed. */
-  const segmentsBefore = (first: (run: Run) => number): SegmentFile[] => [
-    ...[...done].flatMap((run) => segmentsIn(folder, run)),
-    ...runs.flatMap((run) => {
-      if (done.has(run.run_id) || run.scan.unreadable()) return [];
-      const needed = first(run);
-      return needed > 1 ? segmentsIn(folder, run.run_id).filter((file) => file.segment < needed) : [];
-    }),
-  ];
-
-  /** Carries forward the open calls of each run with a wanted segment; `failed` gets the runs where the disk refuses. @returns the bytes freed */
-  const carryForward = async (wanted: ReadonlySet<string>, failed: Set<string>): Promise<number> => {
-    let freed = 0;
-    for (const run of runs) {
-      const into = heldUpTo(folder, run);
-      const last = segmentsIn(folder, run.run_id).find(({ segment, path }) => segment === into && wanted.has(path));
-      if (!last) continue;
-      try {
-        freed += await carry(folder, run, last);
-      } catch (error) {
-        failed.add(run.run_id);
-        run.carryAt = performance.now() + CARRY_RETRY_MS;
-        const code = (error as NodeJS.ErrnoException).code;
-        log.warn({ run_id: run.run_id, code }, 'Cannot carry open calls forward: their journal segments stay for now');
-      }
-    }
-    return freed;
-  };
-
-  const removable = () => segmentsBefore((run) => Math.max(firstNeeded(run), heldUpTo(folder, run) + 1));
-
-  const remove = async (segments: readonly SegmentFile[]): Promise<number> => {
-    const wanted = new Set(segments.map((file) => file.path));
-    const failed = new Set<string>(); // runs: behind a segment that stayed, all later ones have to stay too
-    let freed = await carryForward(wanted, failed);
-    for (const file of segmentsBefore(firstNeeded)) {
-      if (!wanted.has(file.path) || failed.has(file.run_id)) {
-        failed.add(file.run_id);
-        continue;
-      }
-      runs.find((run) => run.run_id === file.run_id)?.scan.release(file.segment);
-      try {
-        await unlink(file.path);
-        freed += file.bytes;
-      } catch (error) {
-        failed.add(file.run_id);
-        const code = (error as NodeJS.ErrnoException).code;
-        log.warn(
-          { run_id: file.run_id, segment: file.segment, code },
-          'Cannot delete a journal segment: the disk refuses',
-        );
-      }
-    }
-    for (const run of done) if (removeIfEmpty(run)) done.delete(run);
-    return freed;
-  };
-
+export function openJournalReader(options: Options): JournalReader {
+  const runs = openRuns(options);
+  let current = 0; // index of the run that is being read; those before it have been
   return {
-    written: (segment, byteOffset) => runs.find((run) => run.live)?.scan.written(segment, byteOffset),
-    read,
-    committed,
-    oldest,
-    removable,
-    remove,
+    written: (segment, byteOffset) => runs.all.find((run) => run.live)?.scan.written(segment, byteOffset),
+    read: async (limit) => {
+      const delivery: Delivery = { entries: [], room: limit.bytes, log: options.log };
+      current = await deliverFrom(runs, current, delivery, limit.entries);
+      reportOrphanedEnds(runs);
+      return delivery.entries;
+    },
+    committed: (position) => committed(runs, position),
+    oldest: () => oldestEnd(runs),
+    removable: () => removableSegments(runs),
+    remove: (segments) => removeSegments(runs, segments),
     close: () => {
-      for (const run of runs) run.scan.close();
+      for (const run of runs.all) run.scan.close();
     },
   };
 }
 
-const isBehind = (a: JournalPosition, b: JournalPosition): boolean =>
-  a.segment > b.segment || (a.segment === b.segment && a.byte_offset > b.byte_offset);
+function openRuns(options: Options): Runs {
+  const { folder, liveRunId, positions, log } = options;
+  const stored = new Map(positions.map((position) => [position.run_id, position]));
+  const done = new Set<string>();
+  const dead: string[] = [];
+  for (const run of runsIn(folder).filter((run) => run !== liveRunId)) {
+    const emptied = removeIfEmpty(folder, run);
+    if (stored.get(run)?.finished) done.add(run);
+    else if (!emptied || stored.has(run)) dead.push(run);
+  }
+  const all = dead.map((run) => openRun(options, run, stored.get(run)));
+  if (liveRunId !== null) all.push(openRun(options, liveRunId, stored.get(liveRunId)));
+  return { folder, all, done, log };
+}
+
+function openRun({ folder, liveRunId, log }: Options, run_id: string, stored: JournalPosition | undefined): Run {
+  const live = run_id === liveRunId;
+  const open = new Map<number, OpenCall>();
+  const onDamage = () => {
+    for (const call of open.values()) call.doubtful = true;
+  };
+  const scan = openScan({ folder, runId: run_id, live, onDamage, log });
+  rmSync(carriagePath(folder, run_id), { recursive: true, force: true }); // left by a process that was killed while writing it
+  return {
+    run_id,
+    live,
+    scan,
+    stored: stored ?? { run_id, segment: 0, byte_offset: 0, finished: false },
+    open,
+    uncommitted: [],
+    highestCall: 0,
+    orphanedEnds: 0,
+    crashed: null,
+    delivered: false,
+    carryAt: 0,
+  };
+}
+
+/** Reads on until the delivery is full or there is nothing more for now. @returns the index of the run that is to be read next */
+async function deliverFrom(runs: Runs, index: number, delivery: Delivery, maxEntries: number): Promise<number> {
+  let current = index;
+  let scannedBytes = 0;
+  for (let run = runs.all[current]; run && hasRoom(delivery, maxEntries); run = runs.all[current]) {
+    const record = run.scan.peek();
+    if (record) scannedBytes += record.end - record.start;
+    if (record && record.kind !== KIND.closed && record.kind !== KIND.counted) {
+      applyRecord(run, record, runs.log);
+      run.scan.advance();
+    } else if (record) {
+      if (!(await takeEnd(run, record, delivery))) break;
+    } else if (run.scan.unreadable()) current++;
+    else if (run.live) break;
+    else if (!(await takeEndOfRun(run, delivery))) break;
+    else if (run.delivered) current++;
+    if (scannedBytes >= PIECE_BYTES) {
+      scannedBytes = 0;
+      await immediately();
+    }
+  }
+  return current;
+}
+
+const hasRoom = ({ entries, room }: Delivery, maxEntries: number): boolean => entries.length < maxEntries && room > 0;
+
+function reportOrphanedEnds({ all, log }: Runs): void {
+  for (const run of all) {
+    if (run.orphanedEnds === 0) continue;
+    log.warn(
+      { run_id: run.run_id, calls: run.orphanedEnds },
+      'Cannot hand out all calls: their first records are lost',
+    );
+    run.orphanedEnds = 0;
+  }
+}
+
+function committed({ folder, all, done }: Runs, position: JournalPosition): void {
+  const run = all.find(({ run_id }) => run_id === position.run_id);
+  if (!run) return;
+  run.uncommitted = position.finished ? [] : run.uncommitted.filter((entry) => isBehind(entry.position, position));
+  if (!position.finished) return;
+  run.scan.close();
+  run.open.clear();
+  if (!removeIfEmpty(folder, run.run_id)) done.add(run.run_id);
+}
+
+function oldestEnd({ all }: Runs): number | null {
+  const ends = all.flatMap(({ uncommitted }) => uncommitted.map(({ ended }) => ended));
+  return ends.length === 0 ? null : Date.parse(ends.reduce((least, end) => (end < least ? end : least)));
+}

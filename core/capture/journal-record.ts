@@ -14,11 +14,11 @@
  * | kind | name | payload |
  * | --- | --- | --- |
  * | 1 | opened | JSON `CallOpened` |
- * | 2 | asked | bytes of the request's body |
- * | 3 | answered | JSON `CallAnswered` |
- * | 4 | replied | bytes of the response's body |
+ * | 2 | requestBytes | bytes of the request's body |
+ * | 3 | responseHead | JSON `ResponseHead` |
+ * | 4 | responseBytes | bytes of the response's body |
  * | 5 | closed | JSON `CallClosed` |
- * | 6 | counted | JSON `CallBooked`; number 0 |
+ * | 6 | counted | JSON `OutcomeRecord`; number 0 |
  * | 7 | continues | JSON `Continues`; number 0; the first record of every segment and of no other place |
  *
  * A run's segments are numbered from 1, `<run_id>/00000001.seg`; a record never crosses from one into the next. A failed write is

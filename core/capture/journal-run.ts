@@ -1,7 +1,8 @@
 /** The state of a run of the journal while it is read: its open calls, and the entries delivered and not yet stored. */
 import { setImmediate as immediately } from 'node:timers/promises';
 import type { CallClosed, CallOpened, JournalPosition, ResponseHead } from './journal-format.ts';
-import type { Scan, ScannedRecord, SpanPlace, Spans } from './journal-scan.ts';
+import type { Scan } from './journal-scan.ts';
+import type { SpanPlace, Spans } from './journal-spans.ts';
 
 /** The segment number in positions behind the last record of a run: the largest number that the database's integer holds. */
 export const END_OF_RUN = 2_147_483_647;
@@ -33,6 +34,7 @@ export type Run = {
   highestCall: number; // the highest number of a call seen
   orphanedEnds: number; // how many ends came of calls whose first records are lost
   crashed: OpenCall[] | null; // once the files have been read to their end
+  delivered: boolean; // with its `finished`, the last entry
   carryAt: number; // open calls are not carried forward before then, since the disk refused
 };
 
@@ -57,14 +59,6 @@ export const firstNeeded = (run: Run): number => {
 };
 
 export const bodyBytes = (call: OpenCall): number => call.requestBytes + call.responseBytes;
-
-/** Adds a record to the spans of its call. @returns the bytes of its payload */
-export function extended(spans: Spans, { segment, start, end, payload }: ScannedRecord): number {
-  const last = spans.length - 3;
-  if (spans[last] === segment && spans[last + 2] === start) spans[last + 2] = end;
-  else spans.push(segment, start, end);
-  return payload.byteLength;
-}
 
 /** Whether a call is complete although something was lost while it was open. A body that was cut before counts as it is. */
 export function isWhole(call: OpenCall, closed: CallClosed): boolean {

@@ -1,4 +1,7 @@
-/** Finds where JSON values end: offsets within bytes, without parsing and without recursion. */
+/**
+ * Finds where JSON values end: offsets within bytes, without parsing and without recursion. No library does this: parsers return
+ * values, and what is stored are the bytes as they came.
+ */
 
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;

@@ -11,6 +11,9 @@ declare const redacted: unique symbol;
 /** Headers without their credentials; only `redactHeaders` makes them. */
 export type RedactedHeaders = HeaderList & { readonly [redacted]: true };
 
+/** A record with headers that may be stored. */
+export type Redacted<Head extends { headers: HeaderList }> = Head & { headers: RedactedHeaders };
+
 const METADATA = 'x-svc-harness-metadata';
 
 /** Redacts a JSON object in base64url; one that holds no credential keeps its bytes. */

@@ -1,4 +1,7 @@
-/** Cuts a request body at the elements of its top-level arrays, to the byte, so that what an agent re-sends is stored once. */
+/**
+ * Cuts a request body at the elements of its top-level arrays, to the byte, so that what an agent re-sends is stored once. No library
+ * does this: those that cut by content follow a rolling hash, and a slice here has to be a message that is read by itself.
+ */
 import { Unreadable } from '../provider/format.ts';
 import { parseForeign } from '../provider/json.ts';
 import {
@@ -88,6 +91,14 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
+/** A scan under way. `glueStart`: the offset behind the last element that was cut. */
+type Scanning = Pick<BodyKind, 'mostDepth' | 'mostPieces'> & {
+  body: Buffer;
+  pieces: Piece[];
+  rejoin: Rejoin | null;
+  glueStart: number;
+};
+
 /** null: not a JSON object, torn, nested too deep, or of too many elements. */
 function scan(
   body: Buffer,
@@ -96,41 +107,12 @@ function scan(
   { sections, mostDepth, mostPieces }: BodyKind,
 ): Cut | null {
   let regular = true;
-  let glueStart = 0;
+  const scanning: Scanning = { body, pieces, rejoin, mostDepth, mostPieces, glueStart: 0 };
   let at: number;
-
-  /** Cuts the elements from `from` to the closing bracket; returns the offset after it, -1 when torn, 'rejoined' when done. */
-  const cutArray = (section: Section, from: number, resumed: boolean): number | 'rejoined' => {
-    let last = from;
-    let first = !resumed;
-    for (;;) {
-      let next = afterSpace(body, last);
-      if (body[next] === CLOSE_BRACKET) {
-        if (!first) glueStart = last;
-        return next + 1;
-      }
-      if (first) {
-        pieces.push({ section: null, start: glueStart, end: from });
-      } else {
-        if (body[next] !== COMMA) return -1;
-        next = afterSpace(body, next + 1);
-      }
-      const end = afterValue(body, next, mostDepth);
-      if (end === -1 || pieces.length >= mostPieces) return -1;
-      pieces.push({ section, start: last, end });
-      last = end;
-      first = false;
-      const rest = rejoin?.(section, end, pieces);
-      if (rest) {
-        for (const piece of rest) pieces.push(piece);
-        return 'rejoined';
-      }
-    }
-  };
 
   const resumeAt = pieces.at(-1);
   if (resumeAt?.section) {
-    const after = cutArray(resumeAt.section, resumeAt.end, true);
+    const after = cutArray(scanning, resumeAt.section, resumeAt.end, true);
     if (after === 'rejoined') return { pieces, regular };
     if (after === -1) return null;
     at = afterSpace(body, after);
@@ -155,7 +137,7 @@ function scan(
       regular = false;
     }
     if (section && body[at] === OPEN_BRACKET) {
-      const after = cutArray(section, at + 1, false);
+      const after = cutArray(scanning, section, at + 1, false);
       if (after === 'rejoined') return { pieces, regular };
       at = after;
     } else {
@@ -168,8 +150,38 @@ function scan(
     at = afterSpace(body, at + 1);
   }
   if (at >= body.length || afterSpace(body, at + 1) !== body.length) return null;
-  pieces.push({ section: null, start: glueStart, end: body.length });
+  pieces.push({ section: null, start: scanning.glueStart, end: body.length });
   return { pieces: regular ? pieces : joined(pieces), regular };
+}
+
+/** Cuts the elements from `from` to the closing bracket; returns the offset after it, -1 when torn, 'rejoined' when done. */
+function cutArray(scanning: Scanning, section: Section, from: number, resumed: boolean): number | 'rejoined' {
+  const { body, pieces, rejoin, mostDepth, mostPieces } = scanning;
+  let last = from;
+  let first = !resumed;
+  for (;;) {
+    let next = afterSpace(body, last);
+    if (body[next] === CLOSE_BRACKET) {
+      if (!first) scanning.glueStart = last;
+      return next + 1;
+    }
+    if (first) {
+      pieces.push({ section: null, start: scanning.glueStart, end: from });
+    } else {
+      if (body[next] !== COMMA) return -1;
+      next = afterSpace(body, next + 1);
+    }
+    const end = afterValue(body, next, mostDepth);
+    if (end === -1 || pieces.length >= mostPieces) return -1;
+    pieces.push({ section, start: last, end });
+    last = end;
+    first = false;
+    const rest = rejoin?.(section, end, pieces);
+    if (rest) {
+      for (const piece of rest) pieces.push(piece);
+      return 'rejoined';
+    }
+  }
 }
 
 /** The section that a key names, however the key is spelt. */

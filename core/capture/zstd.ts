@@ -1,7 +1,8 @@
 /**
  * Decodes zstd. `fzstd` decodes the blocks; the frames are walked here, because `fzstd` has no bounds of its own: it allocates
  * what a header declares, moves its whole window for each block, recurses for each frame, ignores dictionaries and discards what it
- * had when a stream ends early. Checksums are not verified. (RFC 8878.)
+ * had when a stream ends early. Checksums are not verified. (RFC 8878.) Node's own decoder, two to ten times as fast, comes
+ * with 22.15 and refuses a wrong checksum: what a call holds must not depend on the version of Node that reads it.
  */
 import { Decompress } from 'fzstd';
 

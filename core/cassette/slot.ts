@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { traceOf } from '../http/failure.ts';
 import type { Logger } from '../log.ts';
+import { openBackoff } from '../retry.ts';
 import { type AdmissionParts, type Admitted, admit, digestOfSource } from './admission/admission.ts';
 import { refreshed } from './admission/refresh.ts';
 import type { AdmissionState, Installed, Trouble } from './installed.ts';
@@ -62,9 +63,10 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
 
   const untilAdmitted = async (): Promise<void> => {
     let finalDigest: string | null = null; // the digest of the code that is not tried again
-    for (let ms = retryMs.first; !leaving.signal.aborted; ms = Math.min(ms * 2, retryMs.most)) {
+    const backoff = openBackoff({ firstMs: retryMs.first, maxMs: retryMs.most });
+    while (!leaving.signal.aborted) {
       if (finalDigest !== null && finalDigest === (await digestOfSource(entry, parts))) {
-        await pause(ms);
+        await pause(backoff.next());
         continue;
       }
       try {
@@ -80,7 +82,7 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
         enter(why.step === 'resolve' ? 'unresolved' : 'rejected', why);
         finalDigest = error instanceof Rejection && error.final ? await digestOfSource(entry, parts) : null;
       }
-      await pause(ms);
+      await pause(backoff.next());
     }
   };
   /** Settles when it is withdrawn, or has to be admitted anew. */

@@ -1,13 +1,14 @@
-/** The main thread's side of the engine: starts its thread, sends it how far the journal is written, and restarts it when it dies. */
-import type { Worker } from 'node:worker_threads';
+/** The main thread's side of the engine: starts its thread, and sends it how far the journal is written. */
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import type { Logger } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import type { PriceTable } from '../price/price-file.ts';
 import { startWorker } from '../start-worker.ts';
+import { openEngineRequests } from './engine-requests.ts';
+import { openEngineThread } from './engine-thread.ts';
 import { openJournalAge } from './intake/journal-age.ts';
-import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
+import type { EngineData, FromEngine, JournalToRead } from './messages.ts';
 
 export type Engine = {
   /** The live journal is written up to here; `ended`: what was written now holds the end of a call. */
@@ -48,56 +49,34 @@ type Deps = {
 const NOTIFY_MS = 20;
 const INGEST_MS = 30_000; // then the sender is told to try again, and the turn is recognised by its request id
 
-type EngineRequest =
-  | { kind: 'drain' }
-  | { kind: 'metrics' }
-  | { kind: 'ingest' | 'transcript'; body: Uint8Array; subject: string | null };
-
 /** For an engine that only takes the journal in. The old generation has no bound: a body may be large. */
 const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
-const RESTART_MS = { first: 200, max: 10_000 };
-
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journal, begun, identified, log, ...options }: Deps): Engine {
-  let worker: Worker | null = null;
-  let stopped = false;
+export function startEngine({ connection, journal, begun, identified, log, ...deps }: Deps): Engine {
+  const { reach, ingest, derive, prices, logLevel } = deps;
   let lastWritten: JournalToRead['written'] = null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
-  let delayMs = RESTART_MS.first;
-  let nextId = 1;
   const age = openJournalAge();
-  const pending = new Map<number, (message: FromEngine | null) => void>();
-
-  const send = (message: ToEngine, transfer: readonly ArrayBuffer[] = []) => worker?.postMessage(message, transfer);
 
   /** The journal is written every few milliseconds: a message for each write would cost more than the time that it saves. */
   const sendWritten = () => {
     if (notifyTimer) clearTimeout(notifyTimer);
     notifyTimer = null;
-    if (lastWritten) send({ kind: 'written', ...lastWritten });
+    if (lastWritten) thread.send({ kind: 'written', ...lastWritten });
   };
 
-  /** Sends a request and waits for its response; null when the engine died meanwhile or the deadline passed. */
-  const request = (payload: EngineRequest, deadlineMs: number, transfer: readonly ArrayBuffer[] = []) =>
-    new Promise<FromEngine | null>((resolve) => {
-      if (!worker) return resolve(null);
-      const id = nextId++;
-      const timer = setTimeout(() => settle(null), deadlineMs);
-      const settle = (message: FromEngine | null) => {
-        clearTimeout(timer);
-        pending.delete(id);
-        resolve(message);
-      };
-      pending.set(id, settle);
-      send({ ...payload, id }, transfer);
-    });
+  const received = (message: FromEngine) => {
+    if (message.kind === 'freed') journal?.freed(message.bytes);
+    else if (message.kind === 'identity') identified?.(message.identity_key);
+    else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
+    else if (message.kind !== 'ready') requests.settle(message.id, message);
+  };
 
   const start = () => {
     const ownConnection = connection();
     const toRead = journal && { folder: journal.folder, runId: journal.runId, written: lastWritten };
-    const { reach, ingest, derive, prices, logLevel } = options;
     const data: EngineData = {
       connection: ownConnection,
       journal: toRead,
@@ -114,29 +93,12 @@ export function startEngine({ connection, journal, begun, identified, log, ...op
       ownConnection.kind === 'embedded' ? [ownConnection.control] : [],
       ingest || derive ? {} : INTAKE_LIMITS,
     );
-    worker = started;
     started.on('online', () => begun?.());
-    started.on('message', (message: FromEngine) => {
-      if (message.kind === 'ready') delayMs = RESTART_MS.first;
-      else if (message.kind === 'freed') journal?.freed(message.bytes);
-      else if (message.kind === 'identity') identified?.(message.identity_key);
-      else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
-      else pending.get(message.id)?.(message);
-    });
-    started.on('error', (error) => log.error({ reason: error.message, stack: error.stack }, 'the engine failed'));
-    started.once('exit', (code) => {
-      worker = null;
-      for (const settle of pending.values()) settle(null);
-      if (stopped) return;
-      log.error({ code, again_in_ms: delayMs }, 'the engine ended; it starts anew, and nothing in the journal is lost');
-      setTimeout(() => {
-        if (!stopped) start();
-      }, delayMs);
-      delayMs = Math.min(delayMs * 2, RESTART_MS.max);
-    });
+    return started;
   };
 
-  start();
+  const requests = openEngineRequests((message, transfer) => thread.send(message, transfer));
+  const thread = openEngineThread({ start, received, died: requests.abandon, log });
   return {
     written: (segment, byteOffset, ended) => {
       lastWritten = { segment, byteOffset };
@@ -149,17 +111,17 @@ export function startEngine({ connection, journal, begun, identified, log, ...op
     },
     busy: (listeners) => {
       busy = listeners;
-      send({ kind: 'busy', listeners });
+      thread.send({ kind: 'busy', listeners });
     },
     ingest: async (body, subject) => {
-      const message = await request({ kind: 'ingest', body, subject }, INGEST_MS, [body.buffer]);
+      const message = await requests.request({ kind: 'ingest', body, subject }, INGEST_MS, [body.buffer]);
       if (message?.kind !== 'ingested')
         return { kind: 'unavailable', error: 'Cannot say whether the turn is kept: ask again' };
       if (!message.verdict) throw new Error('Cannot keep an ingested turn: the engine has logged why');
       return message.verdict;
     },
     transcript: async (body, subject) => {
-      const message = await request({ kind: 'transcript', body, subject }, INGEST_MS, [body.buffer]);
+      const message = await requests.request({ kind: 'transcript', body, subject }, INGEST_MS, [body.buffer]);
       if (message?.kind !== 'taken')
         return { kind: 'unavailable', error: 'Cannot say whether the transcript is kept: ask again' };
       if (!message.verdict) throw new Error('Cannot keep a transcript: the engine has logged why');
@@ -167,21 +129,12 @@ export function startEngine({ connection, journal, begun, identified, log, ...op
     },
     drain: async (deadlineMs) => {
       sendWritten();
-      return (await request({ kind: 'drain' }, deadlineMs)) !== null;
+      return (await requests.request({ kind: 'drain' }, deadlineMs)) !== null;
     },
     metrics: async () => {
-      const message = await request({ kind: 'metrics' }, 2_000);
+      const message = await requests.request({ kind: 'metrics' }, 2_000);
       return message?.kind === 'metrics' ? (message.metrics as unknown[]) : [];
     },
-    stop: async () => {
-      stopped = true;
-      const ending = worker;
-      if (!ending) return;
-      const ended = new Promise<void>((done) => ending.once('exit', () => done()));
-      send({ kind: 'stop' });
-      const killTimer = setTimeout(() => void ending.terminate(), 10_000);
-      await ended;
-      clearTimeout(killTimer);
-    },
+    stop: thread.stop,
   };
 }

@@ -1,12 +1,12 @@
 /** Connects a process that serves without its database: retries until the database answers and is of this version, and logs why it waits. */
-import { setTimeout as pause } from 'node:timers/promises';
 import { aborted } from '../aborted.ts';
 import { openPool, type Server } from '../db/client/server.ts';
 import { migrate, readMigrations } from '../db/migrate.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { retry } from '../retry.ts';
 
-const RETRY_MS = { first: 100, max: 5_000 };
+const RETRY = { firstMs: 100, maxMs: 5_000 };
 
 type Deps = {
   server: Pick<Server, 'dsn' | 'pooled'>;
@@ -23,29 +23,28 @@ export async function reachDatabase({ server, unavailable, log, signal }: Deps):
   let reported = '';
   const stopped = aborted(signal);
   stopped.catch(() => {}); // also when the signal comes after this has settled
-  for (let wait = RETRY_MS.first; ; wait = Math.min(wait * 2, RETRY_MS.max)) {
-    const reason = await Promise.race([unusableReason(server), stopped]);
-    if (reason === null) {
-      if (reported !== '') log.info('The database answers: the journal is being taken in');
-      return;
-    }
-    if (reason !== reported)
-      log.error({ reason }, 'Cannot use the database of storage.postgres_dsn: calls pass, and wait in the journal');
-    reported = reason;
-    unavailable();
-    await pause(wait, undefined, { signal });
-  }
+  await retry(() => Promise.race([reach(server), stopped]), {
+    ...RETRY,
+    signal,
+    isRetryable: isOfDatabase,
+    onFailure: (error) => {
+      const reason = (error as Error).message;
+      if (reason !== reported)
+        log.error({ reason }, 'Cannot use the database of storage.postgres_dsn: calls pass, and wait in the journal');
+      reported = reason;
+      unavailable();
+    },
+  });
+  if (reported !== '') log.info('The database answers: the journal is being taken in');
 }
 
-/** Why the database cannot be used; null: it can, and is of this version. */
-async function unusableReason({ dsn, pooled }: Pick<Server, 'dsn' | 'pooled'>): Promise<string | null> {
+const isOfDatabase = (error: unknown): boolean => error instanceof DatabaseError || error instanceof OperatorError;
+
+/** @throws when the database does not answer or is not of this version */
+async function reach({ dsn, pooled }: Pick<Server, 'dsn' | 'pooled'>): Promise<void> {
   const pool = openPool({ dsn, pooled, size: 1 });
   try {
     await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations());
-    return null;
-  } catch (error) {
-    if (error instanceof DatabaseError || error instanceof OperatorError) return error.message;
-    throw error;
   } finally {
     await pool.close();
   }

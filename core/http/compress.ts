@@ -1,4 +1,7 @@
-/** Compresses text responses that are complete before they are sent, in a coding that the caller accepts; streams never. */
+/**
+ * Compresses text responses that are complete before they are sent, in a coding that the caller accepts; streams never. By hand, since
+ * Hono's own middleware would hold a stream back until its end.
+ */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { MiddlewareHandler } from 'hono';
@@ -11,8 +14,8 @@ const TEXT =
   /^(?:text\/(?!event-stream)|application\/(?:[\w.-]+\+)?json(?:;|$)|application\/javascript|image\/svg\+xml)/i;
 
 /**
- * Sets the content length of texts, compressed or not, so that HEAD has the headers of GET. Hono's own middleware would hold a
- * stream back until its end; this one leaves streams alone, and whatever is encoded already.
+ * Sets the content length of texts, compressed or not, so that HEAD has the headers of GET. Leaves streams alone, and whatever is
+ * encoded already.
  */
 export const compress = (): MiddlewareHandler<HttpEnv> => async (c, next) => {
   await next();

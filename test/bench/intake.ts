@@ -7,6 +7,7 @@ import { v7 } from 'uuid';
 import { instantNow } from '../../core/capture/clock.ts';
 import { openJournal } from '../../core/capture/journal.ts';
 import { openJournalReader } from '../../core/capture/journal-reader.ts';
+import { redactHeaders } from '../../core/capture/redact.ts';
 import { openPool } from '../../core/db/client/server.ts';
 import { openDatabase } from '../../core/db/open.ts';
 import { runIntake } from '../../core/engine/intake/intake.ts';
@@ -71,13 +72,17 @@ async function takeIn(
       format: 'anthropic.messages',
       method: 'POST',
       url: '/v1/messages?beta=true',
-      headers: headersOf(session, request.byteLength),
+      headers: redactHeaders(headersOf(session, request.byteLength).flat()),
       client_key: 'ab'.repeat(32),
       project: '',
       keep: 'full',
     });
     copy?.requestBytes(request);
-    copy?.responseHead({ status: 200, headers: answerHeaders(turns), first_byte_at: instantNow() });
+    copy?.responseHead({
+      status: 200,
+      headers: redactHeaders(answerHeaders(turns).flat()),
+      first_byte_at: instantNow(),
+    });
     copy?.responseBytes(response);
     copy?.close({
       ending: 'complete',

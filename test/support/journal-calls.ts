@@ -3,8 +3,10 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Journal } from '../../core/capture/journal.ts';
+import type { JournalEntry } from '../../core/capture/journal-calls.ts';
 import type { CallClosed, CallOpened, JournalPosition, ResponseHead } from '../../core/capture/journal-format.ts';
-import { type JournalEntry, openJournalReader } from '../../core/capture/journal-reader.ts';
+import { openJournalReader } from '../../core/capture/journal-reader.ts';
+import { type Redacted, redactHeaders } from '../../core/capture/redact.ts';
 import { openLog } from '../../core/log.ts';
 
 export const silent = openLog('silent');
@@ -27,22 +29,22 @@ export const copyOf = (folder: string): string => {
   return copy;
 };
 
-export const opened = (name: string, keep: 'full' | 'metadata' = 'full'): CallOpened => ({
+export const opened = (name: string, keep: 'full' | 'metadata' = 'full'): Redacted<CallOpened> => ({
   svc_proxy_request_id: name,
   requested_at: '2026-11-21T09:30:00.000001Z',
   provider: 'anthropic',
   format: 'anthropic.messages',
   method: 'POST',
   url: '/v1/messages?beta=true',
-  headers: [['user-agent', 'café']],
+  headers: redactHeaders(['user-agent', 'café']),
   client_key: 'ab',
   project: '',
   keep,
 });
 
-export const answered = (status = 200): ResponseHead => ({
+export const answered = (status = 200): Redacted<ResponseHead> => ({
   status,
-  headers: [],
+  headers: redactHeaders([]),
   first_byte_at: '2026-11-21T09:30:00.000002Z',
 });
 

@@ -1,4 +1,5 @@
 /** Decides whether background work is due before a process is started for it: a cassette that is idle has none. */
+import { openBackoff } from '../../retry.ts';
 import type { Progress } from '../contract.ts';
 
 /** Whether anything was recorded that the snapshot `seen` does not include. */
@@ -9,33 +10,34 @@ type Deps = { changes: ChangesSince; progress(): Progress | null; now?: () => nu
 /** The snapshot before every change. */
 const NOTHING_SEEN = '3:3:';
 /** The pause after a run that failed, or left failed items to try again: doubling. */
-const RETRY_MS = { first: 30_000, most: 300_000 };
+const RETRY = { firstMs: 30_000, maxMs: 300_000 };
 /** Work without a recorded change, such as rows of a relation that is not ours, waits no longer than this. */
 const ANYWAY_MS = 3_600_000;
 
 /** Calls `run` when there is work: something changed, or the last run reported more to do. @throws what the run throws */
 export function openDueWork({ changes, progress, now = Date.now }: Deps): (run: () => Promise<void>) => Promise<void> {
   let seen = NOTHING_SEEN;
-  let failures = 0;
+  const backoff = openBackoff(RETRY);
+  let failing = false;
   let retryAt: number | null = null;
   let anywayAt = now() + ANYWAY_MS;
 
   return async (run) => {
-    if (failures > 0 && retryAt !== null && now() < retryAt) return;
+    if (failing && retryAt !== null && now() < retryAt) return;
     const { pending = 0, failed = 0 } = progress() ?? {};
     const result = await changes(seen);
     const retries = failed > 0 && retryAt !== null && now() >= retryAt;
-    if (!result.changed && pending === 0 && failures === 0 && !retries && now() < anywayAt) return;
-    const pause = Math.min(RETRY_MS.first * 2 ** failures, RETRY_MS.most);
+    if (!result.changed && pending === 0 && !failing && !retries && now() < anywayAt) return;
     try {
       await run();
-      failures = 0;
-      retryAt = now() + RETRY_MS.most;
+      failing = false;
+      backoff.reset();
+      retryAt = now() + RETRY.maxMs;
       anywayAt = now() + ANYWAY_MS;
       seen = result.seen;
     } catch (error) {
-      failures += 1;
-      retryAt = now() + pause;
+      failing = true;
+      retryAt = now() + backoff.next();
       throw error;
     }
   };

@@ -2,6 +2,7 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../package-root.ts';
+import { openBackoff } from '../../retry.ts';
 import type { Progress } from '../contract.ts';
 import {
   CassetteDown,
@@ -101,7 +102,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   let restartTimer: NodeJS.Timeout | undefined;
   let attempt: Promise<void> | undefined;
   let current: Life | undefined;
-  let failures = 0;
+  const restarts = openBackoff({ firstMs: backOff.fromMs, maxMs: backOff.toMs });
   let outdate = (_why: Rejection): void => {};
   const outdated = new Promise<Rejection>((resolve) => {
     outdate = resolve;
@@ -125,14 +126,13 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
       stopWatching();
       if (current === life) current = undefined;
       if (closing) return;
-      failures = Date.now() - since > backOff.forgetMs ? 0 : failures;
+      if (Date.now() - since > backOff.forgetMs) restarts.reset();
       scheduleRestart(reason);
     });
   }
 
   function scheduleRestart(reason: string): void {
-    const ms = Math.min(backOff.fromMs * 2 ** failures, backOff.toMs);
-    failures += 1;
+    const ms = restarts.next();
     const since = (liveness.state === 'restarting' ? liveness.since : undefined) ?? instant();
     liveness = { state: 'restarting', reason, restarts: liveness.restarts, since };
     log.warn({ reason, again_in_ms: ms }, 'the process of the cassette ended, and is started again');

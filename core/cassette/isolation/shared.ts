@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { aborted } from '../../aborted.ts';
 import type { Logger } from '../../log.ts';
+import { openBackoff } from '../../retry.ts';
 import { parseManifest } from '../admission/manifest.ts';
 import type { Progress } from '../contract.ts';
 import { CassetteDown, type Confinement, type RunningCassette, type StartModule } from '../running.ts';
@@ -61,7 +62,7 @@ export function openSharedProcess({
   const members = new Set<Member>();
   const lives = new Set<Lived>();
   let current: Lived | null = null;
-  let failures = 0;
+  const waits = openBackoff({ firstMs: backOff.fromMs, maxMs: backOff.toMs });
   let notBefore = 0;
   let reason = '';
   let restarts = 0;
@@ -89,7 +90,7 @@ export function openSharedProcess({
     startIdleTimer(lived);
     void life.ended.then((why) => {
       stopWatching();
-      if (Date.now() - since > backOff.forgetMs) failures = 0;
+      if (Date.now() - since > backOff.forgetMs) waits.reset();
       onEnded(lived, why);
     });
   }
@@ -99,8 +100,7 @@ export function openSharedProcess({
     lives.delete(lived);
     if (current === lived) current = null;
     if (why === IDLE) return;
-    const ms = Math.min(backOff.fromMs * 2 ** failures, backOff.toMs);
-    failures += 1;
+    const ms = waits.next();
     restarts += 1;
     reason = why;
     notBefore = Date.now() + ms;

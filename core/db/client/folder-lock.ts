@@ -1,4 +1,7 @@
-/** The lock of a data folder, for one process at a time: PGlite has no lock of its own, and two processes on one folder destroy the database. */
+/**
+ * The lock of a data folder, for one process at a time: PGlite has no lock of its own, and two processes on one folder destroy the database. By hand,
+ * since lock libraries go by a file's age, and a process that was suspended for longer would lose a lock that it still works under.
+ */
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';

@@ -1,16 +1,35 @@
-/** The worker that keeps projections up to date with their turns: some lanes over a queue of sessions; one that fails delays no other. */
-import { setTimeout as startTimer } from 'node:timers';
-import { setTimeout } from 'node:timers/promises';
+/**
+ * The worker that keeps projections up to date with their turns: some lanes over a queue of sessions; one that fails delays no other.
+ *
+ * The states of a session in `svc.derive_queue`, which holds only those that are behind. A lease is its token: who finds another one
+ * at its commit, or none, has lost the session and commits nothing.
+ *
+ * | state | what it means | event | next state | moved by |
+ * | --- | --- | --- | --- | --- |
+ * | derived | it has no row | a turn comes in, an operator derives it again, the rules are newer | due | markDirty, markFromScratch, markOutdated |
+ * | due | `try_after` has come; background: `-infinity`, last | a lane is free | leased | leaseDirty |
+ * | leased | `lease_token`, until `leased_until` | every 5 s of the 15 s | leased | renewLease |
+ * | | | committed, with the mark as it was leased | derived | the commit |
+ * | | | committed, and a turn came in meanwhile | due | the commit |
+ * | | | the worker stops, or the database was away | due | returnLease |
+ * | | | it failed: after 2, 4, 8 … 60 s; the eighth time | waiting; parked | failDerive |
+ * | | | an operator derives it again, or purges it: this run has lost it | due; derived | markFromScratch; purge |
+ * | | | 15 s without a renewal; or the only process of a database starts | leased anew; due | leaseDirty; freeLeases |
+ * | waiting | `try_after` is to come | it comes, or a turn does | due | time; markDirty |
+ * | parked | `parked_at` | a turn comes in, or an operator derives it again | due | markDirty; markFromScratch |
+ */
 import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
-import type { Lease } from '../../db/derive/derive-queue.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
-import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { openBackoff } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
-import { deriveSession } from './derive-session.ts';
+import { deriveLeased, LEASE_MS, type LeasedDeps } from './derive-leased.ts';
+import { openLanes } from './lanes.ts';
+import { markOutdated } from './mark-outdated.ts';
+import { classOf, openQueryRetry, RETRY } from './query-retry.ts';
 
 export type DeriveWorker = {
   /** Reports that a session may be due. */
@@ -32,29 +51,20 @@ type Deps = {
   precedence?: Precedence;
 };
 
-const LANES = 4;
-const LEASE_MS = 15_000;
-const OUTDATED_AT_ONCE = 500;
-const RETRY_MS = { first: 100, max: 5_000 }; // while the database does not answer
-
-export function runDeriveWorker({
-  database,
-  reader,
-  log,
-  metrics,
-  signal,
-  pollMs = 1_000,
-  pause: pauseAfter,
-  precedence = openPrecedence(database),
-}: Deps): DeriveWorker {
-  /** By lease: a session marked `from_scratch` while it is derived is leased a second time, and the first run then commits nothing. */
-  const active = new Map<string, { background: boolean; ended: Promise<void> }>();
+export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): DeriveWorker {
+  const { database, log, metrics, signal } = deps;
+  const withRetry = openQueryRetry(log, signal);
+  const leased: LeasedDeps = {
+    ...deps,
+    precedence: precedence ?? openPrecedence(database),
+    withRetry,
+    outage: { began: false, backoff: openBackoff(RETRY) },
+  };
   const waiting: (() => void)[] = []; // for drained
+  const backoff = openBackoff(RETRY); // of the loop, when the queue cannot be read
+  const showPending = openPendingGauge(database, metrics, pollMs);
   let due = true;
   let wake = () => {};
-  let retryMs = RETRY_MS.first; // of the loop, when the queue cannot be read
-  let backoffMs = 0; // how long a lane waits after an interruption; 0 once the database has accepted a derivation again
-  let gaugedAt = Number.NEGATIVE_INFINITY;
 
   const poke = () => {
     due = true;
@@ -63,7 +73,7 @@ export function runDeriveWorker({
   /** Resolves at a poke, at the signal, or when the time is over. */
   const waitForWork = (ms: number) =>
     new Promise<void>((done) => {
-      const timer = startTimer(() => wake(), ms);
+      const timer = setTimeout(() => wake(), ms);
       wake = () => {
         clearTimeout(timer);
         wake = () => {};
@@ -72,73 +82,35 @@ export function runDeriveWorker({
       if (signal.aborted) wake();
     });
   signal.addEventListener('abort', () => wake(), { once: true });
-  const sleep = (ms: number) => setTimeout(ms, undefined, { signal }).catch(() => {}); // the signal ends it early
 
-  const start = (lease: Lease) => {
-    const ended = derive(lease).finally(() => {
-      active.delete(lease.lease_token);
-      poke();
-    });
-    active.set(lease.lease_token, { background: lease.background, ended });
-  };
-
-  const derive = async (lease: Lease): Promise<void> => {
-    const { session_id, lease_token } = lease;
-    const began = performance.now();
-    const heartbeat = setInterval(() => {
-      database.execute('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // a lost lease shows at the commit
-    }, LEASE_MS / 3);
-    try {
-      const { folded, end } = await deriveSession({ database, reader, signal, precedence }, lease);
-      if (end === 'stopped') await database.execute('returnLease', { session_id, lease_token });
-      if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
-      backoffMs = 0;
-      metrics.derived((performance.now() - began) / 1_000);
-      log.debug({ session_id, folded, end, ms: Math.round(performance.now() - began) }, 'derived');
-    } catch (error) {
-      await failed(lease, error).catch((releaseError: unknown) => {
-        log.warn({ session_id, reason: classOf(releaseError) }, 'a lease could not be given back; it will expire');
-      });
-    } finally {
-      clearInterval(heartbeat);
-    }
-    await pauseAfter?.(performance.now() - began);
-  };
-
-  const failed = async ({ session_id, lease_token, attempts }: Lease, error: unknown): Promise<void> => {
-    if (error instanceof DatabaseError && error.transient) {
-      if (backoffMs === 0)
-        log.warn(
-          { session_id, reason: classOf(error) },
-          'deriving is interrupted; it is tried until the database takes it',
-        );
-      backoffMs = Math.min(backoffMs * 2 || RETRY_MS.first, RETRY_MS.max);
-      await sleep(backoffMs);
-      await withRetry(() => database.execute('returnLease', { session_id, lease_token }));
-      return;
-    }
-    const outcome = await database.execute('failDerive', { session_id, lease_token, error: classOf(error) });
-    const stack = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // stack frames, no message
-    log.error(
-      { session_id, reason: classOf(error), attempt: attempts + 1, parked: outcome?.parked ?? false, stack },
-      'deriving failed',
-    );
-  };
+  const lanes = openLanes((lease) => deriveLeased(leased, lease), poke);
 
   /** One round: leases what the free lanes can take. True when something was started. */
   const round = async (): Promise<boolean> => {
-    const free = LANES - active.size;
+    const free = lanes.free();
     if (free <= 0) return false;
-    const background = ![...active.values()].some((lane) => lane.background);
+    const background = !lanes.background();
     const leases = await database.execute('leaseDirty', { limit: free, background, lease_ms: LEASE_MS });
-    leases.forEach(start);
-    retryMs = RETRY_MS.first;
-    if (performance.now() - gaugedAt >= pollMs) {
-      gaugedAt = performance.now();
-      const { queued, parked, oldest_seconds } = await database.execute('derivePending', {});
-      metrics.derivePending({ queue: queued, parked, lagSeconds: oldest_seconds });
-    }
+    leases.forEach(lanes.start);
+    backoff.reset();
+    await showPending();
     return leases.length > 0;
+  };
+
+  const rounds = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const waiters = waiting.length; // a caller that begins to wait later needs a round that begins after that
+      due = false;
+      try {
+        const started = await round();
+        if (!started && !due && lanes.idle()) for (const done of waiting.splice(0, waiters)) done();
+        if (!started && !due) await waitForWork(pollMs);
+      } catch (error) {
+        const again_in_ms = backoff.next();
+        log.warn({ reason: classOf(error), again_in_ms }, 'the queue of sessions cannot be read');
+        await waitForWork(again_in_ms);
+      }
+    }
   };
 
   const run = async (): Promise<void> => {
@@ -150,55 +122,16 @@ export function runDeriveWorker({
       },
       (error: unknown) => log.warn({ reason: classOf(error) }, 'cannot listen for new turns; they are polled for'),
     );
-    const outdated = markOutdated();
-    while (!signal.aborted) {
-      const waiters = waiting.length; // a caller that begins to wait later needs a round that begins after that
-      due = false;
-      try {
-        const started = await round();
-        if (!started && !due && active.size === 0) for (const done of waiting.splice(0, waiters)) done();
-        if (!started && !due) await waitForWork(pollMs);
-      } catch (error) {
-        log.warn({ reason: classOf(error), again_in_ms: retryMs }, 'the queue of sessions cannot be read');
-        await waitForWork(retryMs);
-        retryMs = Math.min(retryMs * 2, RETRY_MS.max);
-      }
-    }
-    await Promise.allSettled([...active.values()].map(({ ended }) => ended));
+    const outdated = markOutdated(database, withRetry, signal).then((sessions) => {
+      if (sessions === 0) return;
+      log.info({ sessions, derive_version: DERIVE_VERSION }, 'sessions of older rules are derived again');
+      poke();
+    });
+    await rounds();
+    await lanes.settled();
     await outdated;
     await unlisten().catch(() => {});
     for (const done of waiting.splice(0)) done();
-  };
-
-  /** Marks sessions that older rules derived to be derived again, behind everything that is new. */
-  const markOutdated = async (): Promise<void> => {
-    let after: string | null = null;
-    let markedCount = 0;
-    do {
-      const from: string | null = after;
-      const result: { last: string | null; marked: number } | null = await withRetry(() =>
-        database.execute('markOutdated', { derive_version: DERIVE_VERSION, after: from, limit: OUTDATED_AT_ONCE }),
-      );
-      after = result?.last ?? null;
-      markedCount += result?.marked ?? 0;
-    } while (after !== null && !signal.aborted);
-    if (markedCount === 0) return;
-    log.info({ sessions: markedCount, derive_version: DERIVE_VERSION }, 'sessions of older rules are derived again');
-    poke();
-  };
-
-  /** Repeats a query until it succeeds or the signal is given. An error that a retry will not change is logged; then the result is null. */
-  const withRetry = async <T>(query: () => Promise<T>): Promise<T | null> => {
-    for (let ms = RETRY_MS.first; !signal.aborted; ms = Math.min(ms * 2, RETRY_MS.max)) {
-      try {
-        return await query();
-      } catch (error) {
-        log.warn({ reason: classOf(error) }, 'the database could not be asked');
-        if (!(error instanceof DatabaseError) || !error.transient) return null;
-        await sleep(ms);
-      }
-    }
-    return null;
   };
 
   return {
@@ -213,10 +146,13 @@ export function runDeriveWorker({
   };
 }
 
-/** The kind of a failure, without anything of its message. */
-const classOf = (error: unknown): string =>
-  error instanceof DatabaseError
-    ? `DatabaseError ${error.sqlstate}`.trim()
-    : error instanceof Error
-      ? error.name
-      : 'unknown';
+/** Returns the function that reads how far derivation is behind, at most once in `pollMs`. */
+function openPendingGauge(database: Database, metrics: Pick<Metrics, 'derivePending'>, pollMs: number) {
+  let readAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (performance.now() - readAt < pollMs) return;
+    readAt = performance.now();
+    const { queued, parked, oldest_seconds } = await database.execute('derivePending', {});
+    metrics.derivePending({ queue: queued, parked, lagSeconds: oldest_seconds });
+  };
+}

@@ -4,9 +4,8 @@ import type { Exchange } from '../../call/exchange.ts';
 import { boundedId, identityOf } from '../../call/identity.ts';
 import { clientKey } from '../../capture/client-key.ts';
 import { membersOf, type Range } from '../../capture/json-members.ts';
-import { redactedHeader } from '../../capture/redact.ts';
+import { type RedactedHeaders, redactHeaders } from '../../capture/redact.ts';
 import { storable } from '../../derive/storable.ts';
-import type { HeaderList } from '../../model/headers.ts';
 import type { Identity } from '../../model/identity.ts';
 import { IngestTurn } from '../../model/ingest.ts';
 import { type FormatId, ProviderId } from '../../model/provider.ts';
@@ -27,7 +26,7 @@ export type Ingested =
   | { kind: 'malformed'; error: string }
   | {
       kind: 'turn';
-      exchange: Exchange;
+      exchange: Exchange & { request_headers: RedactedHeaders; response_headers: RedactedHeaders | null };
       /** @param skeleton the parsed request with its cut arrays empty; null when it cannot be read */
       identityOf: (skeleton: Record<string, unknown> | null) => Identity;
       unusable: string | null;
@@ -85,7 +84,7 @@ export function ingestExchange(body: Uint8Array, context: IngestContext): Ingest
       first_byte_at: null,
       request,
       request_bytes: request.byteLength,
-      request_headers: [],
+      request_headers: redactHeaders([]),
       response: answer.bytes,
       response_bytes: answer.bytes.byteLength,
       response_headers: answer.headers,
@@ -125,7 +124,7 @@ function documentIn(body: Uint8Array): unknown {
 const bytesOf = (body: Uint8Array, { start, end }: Range = { start: 0, end: 0 }): Uint8Array =>
   new Uint8Array(body.subarray(start, end));
 
-type Answer = { bytes: Uint8Array; headers: HeaderList | null; status: number | null };
+type Answer = { bytes: Uint8Array; headers: RedactedHeaders | null; status: number | null };
 
 /** The provider's bytes where they were sent, else the reply as the sender read it. A status alone is an answer without a body. */
 function answerOf(body: Uint8Array, response: Range | undefined, document: Fields, meta: Fields): Answer {
@@ -140,18 +139,26 @@ function answerOf(body: Uint8Array, response: Range | undefined, document: Field
   const raw = Buffer.from(text(document.raw_response), 'base64');
   if (raw.byteLength > 0) {
     const coding = headerValue(document.raw_response_encoding) || headerValue(meta.content_encoding);
-    const headers = [...headerOf('content-type', meta.content_type), ...headerOf('content-encoding', coding)];
+    const headers = redactHeaders([
+      ...rawHeader('content-type', meta.content_type),
+      ...rawHeader('content-encoding', coding),
+    ]);
     return { bytes: raw, headers, status: status ?? 200 };
   }
   if (!isEmptyReply(document.response)) {
-    return { bytes: bytesOf(body, response), headers: [['content-type', REDUCED_TYPE]], status: status ?? 200 };
+    return {
+      bytes: bytesOf(body, response),
+      headers: redactHeaders(['content-type', REDUCED_TYPE]),
+      status: status ?? 200,
+    };
   }
-  return { bytes: new Uint8Array(), headers: status === null ? null : [], status };
+  return { bytes: new Uint8Array(), headers: status === null ? null : redactHeaders([]), status };
 }
 
-const headerOf = (name: string, input: unknown): HeaderList => {
+/** As in Node's `rawHeaders`; empty where a header cannot carry the value. */
+const rawHeader = (name: string, input: unknown): string[] => {
   const value = headerValue(input);
-  return value === '' ? [] : [[name, redactedHeader(name, value)]];
+  return value === '' ? [] : [name, value];
 };
 
 /** The value if a header can carry it, else ''. */

@@ -2,7 +2,8 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type CallCopy, type Journal, openJournal } from '../../../core/capture/journal.ts';
+import { type Journal, openJournal } from '../../../core/capture/journal.ts';
+import type { CallCopy } from '../../../core/capture/journal-copy.ts';
 import { carriagePath, type SegmentFile, segmentsIn } from '../../../core/capture/journal-files.ts';
 import type { JournalCall, JournalPosition } from '../../../core/capture/journal-format.ts';
 import { type JournalReader, openJournalReader } from '../../../core/capture/journal-reader.ts';

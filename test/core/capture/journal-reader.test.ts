@@ -12,10 +12,12 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type CallCopy, openJournal } from '../../../core/capture/journal.ts';
+import { openJournal } from '../../../core/capture/journal.ts';
+import type { JournalEntry } from '../../../core/capture/journal-calls.ts';
+import type { CallCopy } from '../../../core/capture/journal-copy.ts';
 import { runsIn, segmentsIn } from '../../../core/capture/journal-files.ts';
 import type { JournalPosition } from '../../../core/capture/journal-format.ts';
-import { type JournalEntry, openJournalReader } from '../../../core/capture/journal-reader.ts';
+import { openJournalReader } from '../../../core/capture/journal-reader.ts';
 import { END_OF_RUN } from '../../../core/capture/journal-run.ts';
 import {
   answered,

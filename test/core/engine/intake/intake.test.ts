@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { type Journal, openJournal } from '../../../../core/capture/journal.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
 import { openJournalReader } from '../../../../core/capture/journal-reader.ts';
+import { redactHeaders } from '../../../../core/capture/redact.ts';
 import type { Database } from '../../../../core/db/database.ts';
 import type { TurnBatch } from '../../../../core/db/store/append-turns.ts';
 import { type Intake, runIntake } from '../../../../core/engine/intake/intake.ts';
@@ -15,10 +16,10 @@ import { newFolder, silent } from '../../../support/journal-calls.ts';
 const AT = '2026-11-21T09:00:00.000001Z';
 
 function write(journal: Journal, { opened, request, answered, response, closed }: JournalCall): void {
-  const copy = journal.open(opened);
+  const copy = journal.open({ ...opened, headers: redactHeaders(opened.headers.flat()) });
   assert.ok(copy);
   copy.requestBytes(request);
-  if (answered) copy.responseHead(answered);
+  if (answered) copy.responseHead({ ...answered, headers: redactHeaders(answered.headers.flat()) });
   if (answered) copy.responseBytes(response);
   if (closed) copy.close(closed);
 }

@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Journal, openJournal } from '../../../../core/capture/journal.ts';
-import { type JournalEntry, type JournalReader, openJournalReader } from '../../../../core/capture/journal-reader.ts';
+import type { JournalEntry } from '../../../../core/capture/journal-calls.ts';
+import { type JournalReader, openJournalReader } from '../../../../core/capture/journal-reader.ts';
 import { openJournalAge, reportingReader } from '../../../../core/engine/intake/journal-age.ts';
 import {
   answered,

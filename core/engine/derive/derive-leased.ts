@@ -1,0 +1,78 @@
+/** Derives a session whose lease this process has, keeps the lease alive meanwhile, and gives it back where nothing is committed. */
+import type { Reader } from '../../call/reader.ts';
+import type { Database } from '../../db/database.ts';
+import type { Lease } from '../../db/derive/derive-queue.ts';
+import type { Logger } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import { type Backoff, sleepUntil } from '../../retry.ts';
+import type { EnginePace } from '../pace.ts';
+import type { Precedence } from '../precedence.ts';
+import { deriveSession } from './derive-session.ts';
+import { classOf, isTransient, type QueryRetry } from './query-retry.ts';
+
+export const LEASE_MS = 15_000;
+
+export type LeasedDeps = {
+  database: Database;
+  reader: Reader;
+  log: Logger;
+  metrics: Pick<Metrics, 'derived'>;
+  signal: AbortSignal;
+  pause?: EnginePace['pause'] | undefined;
+  precedence: Precedence;
+  withRetry: QueryRetry;
+  outage: Outage;
+};
+
+/** What the lanes know of the database: while it fails, each waits longer before it gives its lease back. */
+export type Outage = { began: boolean; backoff: Backoff };
+
+/** Never throws. */
+export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void> {
+  const { database, reader, log, metrics, signal, pause, precedence, outage } = deps;
+  const { session_id, lease_token } = lease;
+  const began = performance.now();
+  const heartbeat = setInterval(() => {
+    database.execute('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // a lost lease shows at the commit
+  }, LEASE_MS / 3);
+  try {
+    const { folded, end } = await deriveSession({ database, reader, signal, precedence }, lease);
+    if (end === 'stopped') await database.execute('returnLease', { session_id, lease_token });
+    if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
+    outage.began = false;
+    outage.backoff.reset();
+    metrics.derived((performance.now() - began) / 1_000);
+    log.debug({ session_id, folded, end, ms: Math.round(performance.now() - began) }, 'derived');
+  } catch (error) {
+    const failing = isTransient(error) ? interrupted(deps, lease, error) : failed(deps, lease, error);
+    await failing.catch((releaseError: unknown) => {
+      log.warn({ session_id, reason: classOf(releaseError) }, 'a lease could not be given back; it will expire');
+    });
+  } finally {
+    clearInterval(heartbeat);
+  }
+  await pause?.(performance.now() - began);
+}
+
+/** The database is away: no attempt is counted. */
+async function interrupted(deps: LeasedDeps, { session_id, lease_token }: Lease, error: unknown): Promise<void> {
+  const { database, log, signal, outage, withRetry } = deps;
+  if (!outage.began)
+    log.warn(
+      { session_id, reason: classOf(error) },
+      'deriving is interrupted; it is tried until the database takes it',
+    );
+  outage.began = true;
+  await sleepUntil(signal, outage.backoff.next());
+  await withRetry(() => database.execute('returnLease', { session_id, lease_token }));
+}
+
+async function failed({ database, log }: LeasedDeps, lease: Lease, error: unknown): Promise<void> {
+  const { session_id, lease_token, attempts } = lease;
+  const outcome = await database.execute('failDerive', { session_id, lease_token, error: classOf(error) });
+  const stack = error instanceof Error ? error.stack?.split('\n').slice(1, 6).join('\n') : undefined; // stack frames, no message
+  log.error(
+    { session_id, reason: classOf(error), attempt: attempts + 1, parked: outcome?.parked ?? false, stack },
+    'deriving failed',
+  );
+}

@@ -1,0 +1,37 @@
+/** Deletes segments of the journal that nothing needs, once their turns would survive a power cut. */
+import type { JournalReader } from '../../capture/journal-reader.ts';
+import type { Database } from '../../db/database.ts';
+import type { Logger } from '../../log.ts';
+import { type DatabaseRetry, reasonOf } from './database-retry.ts';
+
+const DELETE_INTERVAL_MS = { embedded: 2_000, server: 0 }; // between two deletions of read segments: each costs the embedded database a checkpoint
+
+type Deps = {
+  database: Database;
+  journal: JournalReader;
+  withRetry: DatabaseRetry;
+  log: Logger;
+  freed?: ((bytes: number) => void) | undefined; // of the journal, deleted
+};
+
+/** Returns the function to be called after each batch, which deletes now and then. */
+export function openDeletion({ database, journal, withRetry, log, freed }: Deps): () => Promise<void> {
+  let deletedAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (performance.now() - deletedAt < DELETE_INTERVAL_MS[database.kind]) return;
+    const segments = journal.removable();
+    if (segments.length === 0) return;
+    deletedAt = performance.now();
+    try {
+      await withRetry(() => database.execute('checkpoint', {}));
+    } catch (error) {
+      log.warn(
+        { reason: reasonOf(error) },
+        'Cannot delete journal segments: the database made no checkpoint; they stay',
+      );
+      return;
+    }
+    const bytes = await journal.remove(segments);
+    if (bytes > 0) freed?.(bytes);
+  };
+}

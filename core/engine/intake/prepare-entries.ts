@@ -1,0 +1,64 @@
+/** Prepares entries of the journal for storing, one after the other: a call may continue one that comes before it in the same batch. */
+
+import { completeTurn, type LooseSlice } from '../../call/complete-turn.ts';
+import type { CallMemory } from '../../call/memory.ts';
+import type { CountedRequest, PreparedTurn } from '../../call/prepared-turn.ts';
+import type { JournalEntry } from '../../capture/journal-calls.ts';
+import type { JournalCall, JournalPosition } from '../../capture/journal-format.ts';
+import type { Database } from '../../db/database.ts';
+import { openYielder } from '../yielder.ts';
+import { type DatabaseRetry, reasonOf } from './database-retry.ts';
+import { findPreviousCall } from './find-previous-call.ts';
+import { openCall } from './open-call.ts';
+
+/** An entry of the journal, ready to be stored. `turn`, `counted` or neither; `broken` says why a call cannot be prepared. */
+export type PreparedEntry = {
+  position: JournalPosition;
+  call: JournalCall | null;
+  turn: PreparedTurn | null;
+  slices: LooseSlice[];
+  counted: CountedRequest | null;
+  broken: string | null;
+};
+
+type Deps = { database: Database; memory: CallMemory; withRetry: DatabaseRetry; signal: AbortSignal };
+
+/** @throws at the signal */
+export async function prepareEntries(deps: Deps, entries: readonly JournalEntry[]): Promise<PreparedEntry[]> {
+  const prepared: PreparedEntry[] = [];
+  const yieldThread = openYielder();
+  for (const entry of entries) {
+    prepared.push(await prepareEntry(deps, entry, prepared));
+    await yieldThread();
+  }
+  return prepared;
+}
+
+async function prepareEntry(
+  { database, memory, withRetry, signal }: Deps,
+  entry: JournalEntry,
+  earlier: readonly PreparedEntry[],
+): Promise<PreparedEntry> {
+  const { position } = entry;
+  const item: PreparedEntry = { position, call: null, turn: null, slices: [], counted: null, broken: null };
+  if (entry.kind === 'finished') return item;
+  if (entry.kind === 'counted') return { ...item, counted: entry.counted };
+  const { call } = entry;
+  try {
+    const opened = openCall(call, memory);
+    const continuation = { ...opened.continuation, client_key: call.opened.client_key };
+    const previous = await withRetry(() =>
+      findPreviousCall(
+        database.execute,
+        continuation,
+        earlier.flatMap(({ turn }) => turn ?? []),
+      ),
+    );
+    const result = completeTurn(opened, previous, memory);
+    if (result.kind === 'counted') return { ...item, counted: result.counted };
+    return { ...item, call, turn: result.turn, slices: result.slices };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { ...item, call, broken: reasonOf(error) }; // a bug here: the bytes stay stored until it is fixed
+  }
+}
