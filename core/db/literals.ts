@@ -42,9 +42,14 @@ export function quotedText(text: string): string {
   }
 }
 
+const INSTANT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+
 /** An instant as `2026-11-21T09:30:00.123456Z`, which sorts as text in the order of time. */
 export const instant = (column: SQL): SQL<string> =>
-  sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  sql<string>`to_char(${column} at time zone 'UTC', ${sql.raw(INSTANT)})`;
+
+/** The same of a column whose name is text. */
+export const instantText = (column: string): string => `to_char(${column} at time zone 'UTC', ${INSTANT})`;
 
 function storableMember(member: unknown): unknown {
   if (typeof member === 'string') return storable(member);

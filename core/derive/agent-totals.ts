@@ -1,10 +1,10 @@
 /** The totals of an agent's calls. Those of a trace's agents together are the trace's. */
 
 import { addUsd, type Usd } from '../price/money.ts';
-import type { AgentTotals } from './changes.ts';
+import type { ExactAgentTotals } from './changes.ts';
 import type { CallSpend } from './totals.ts';
 
-export const noAgentTotals: AgentTotals = {
+export const noAgentTotals: ExactAgentTotals = {
   calls: 0,
   tool_calls: 0,
   input_tokens: 0,
@@ -18,10 +18,10 @@ export const noAgentTotals: AgentTotals = {
 
 /** The totals with one more call, if it counts in this session. @param tool_calls that the call requested */
 export function agentTotalsWith(
-  totals: AgentTotals,
+  totals: ExactAgentTotals,
   { model, usage, cost_usd, inherited_from }: CallSpend,
   tool_calls: number,
-): AgentTotals {
+): ExactAgentTotals {
   if (inherited_from !== null) return totals;
   const counted = { ...totals, calls: totals.calls + 1, tool_calls: totals.tool_calls + tool_calls };
   if (usage === null) return counted;

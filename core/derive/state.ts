@@ -4,7 +4,7 @@ import type { PermissionVerdict, Task } from '../harness/harness.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
 import type { Usd } from '../price/money.ts';
 import type { Leaf } from './call-status.ts';
-import type { AgentTotals, ModelUsage, RollupRow, SpanRow, TraceRow } from './changes.ts';
+import type { ExactAgentTotals, ModelUsage, RollupRow, SpanRow, TraceRow } from './changes.ts';
 import type { CallKey } from './order.ts';
 import { DERIVE_VERSION } from './version.ts';
 
@@ -18,7 +18,7 @@ export type LiveTrace = {
   next_seq: number;
   led: boolean;
   forgot_agents: boolean;
-  totals: AgentTotals; // of its root span: of all calls that are no sub-agent's
+  totals: ExactAgentTotals; // of its root span: of all calls that are no sub-agent's
   row: TraceRow;
 };
 
@@ -79,7 +79,7 @@ export type Agent = {
   started_at: string;
   ended_at: string | null;
   status: SpanRow['status'];
-  totals: AgentTotals;
+  totals: ExactAgentTotals;
   rejoined: boolean;
 };
 
