@@ -1,5 +1,5 @@
 /** Writes what a fold changed: rows of the projection, patches of spans, links. Rows that would not change are not written. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type {
   DroppedLinks,
   LinkRow,
@@ -46,7 +46,40 @@ export async function writeChanges(
 /** bytea as a JSON string: PostgreSQL parses this text form. */
 const hexBytes = (hex: string | null) => (hex === null ? null : `\\x${hex}`);
 
-/** A field that a patch does not name stays as it is; a null that it names is written. */
+/** Columns that a patch may name; `nullable`: a null that it names is written, else it stands for no change. */
+const PATCHED: Record<Exclude<keyof SpanPatch, 'trace_id' | 'span_id'>, { nullable: boolean }> = {
+  parent_span_id: { nullable: false },
+  name: { nullable: false },
+  description: { nullable: false },
+  status: { nullable: false },
+  error_type: { nullable: false },
+  ended_at: { nullable: true },
+  duration_ns: { nullable: true },
+  output: { nullable: false },
+  verdict: { nullable: true },
+  totals: { nullable: false },
+};
+const patchedNames = Object.keys(PATCHED) as (keyof typeof PATCHED)[];
+
+/** The value of a column of the span `o` after a patch `r.patch`. */
+function patchedValue(name: keyof typeof PATCHED): string {
+  const type = spanTypes[name];
+  const value = type === 'jsonb' ? `r.patch -> '${name}'` : `(r.patch ->> '${name}')::${type}`;
+  if (!PATCHED[name].nullable) return `coalesce(${value}, o.${name})`;
+  const orNull = type === 'jsonb' ? `nullif(${value}, 'null'::jsonb)` : value;
+  return `case when jsonb_exists(r.patch, '${name}') then ${orNull} else o.${name} end`;
+}
+
+const patchedColumns = (text: (name: keyof typeof PATCHED) => string): SQL =>
+  sql.raw(patchedNames.map(text).join(', '));
+const PATCH = {
+  set: patchedColumns((name) => `${name} = n.${name}`),
+  values: patchedColumns((name) => `${patchedValue(name)} as ${name}`),
+  before: patchedColumns((name) => `o.${name}`),
+  after: patchedColumns((name) => `n.${name}`),
+};
+
+/** A column that a patch does not name stays as it is. */
 async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<number> {
   let patched = 0;
   const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
@@ -57,30 +90,12 @@ async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<numbe
 async function patchBatch(tx: Sql, rows: string): Promise<number> {
   const patched = await tx.rows(sql`
     update svc.spans s
-       set parent_span_id = n.parent_span_id, status = n.status, error_type = n.error_type, ended_at = n.ended_at,
-           duration_ns = n.duration_ns, name = n.name, description = n.description, output = n.output,
-           verdict = n.verdict, totals = n.totals
+       set ${PATCH.set}
       from json_to_recordset(${rows}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
       join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
-     cross join lateral (
-       select coalesce((r.patch ->> 'parent_span_id')::uuid, o.parent_span_id) as parent_span_id,
-              coalesce(r.patch ->> 'status', o.status) as status,
-              coalesce(r.patch ->> 'error_type', o.error_type) as error_type,
-              case when jsonb_exists(r.patch, 'ended_at') then (r.patch ->> 'ended_at')::timestamptz else o.ended_at end as ended_at,
-              case when jsonb_exists(r.patch, 'duration_ns') then (r.patch ->> 'duration_ns')::bigint else o.duration_ns end
-                as duration_ns,
-              coalesce(r.patch ->> 'name', o.name) as name,
-              coalesce(r.patch ->> 'description', o.description) as description,
-              coalesce(r.patch -> 'totals', o.totals) as totals,
-              coalesce(r.patch -> 'output', o.output) as output,
-              case when jsonb_exists(r.patch, 'verdict') then nullif(r.patch -> 'verdict', 'null'::jsonb) else o.verdict end
-                as verdict) n
+     cross join lateral (select ${PATCH.values}) n
      where s.trace_id = o.trace_id and s.span_id = o.span_id
-       and (o.parent_span_id, o.status, o.error_type, o.ended_at, o.duration_ns, o.name, o.description, o.output, o.verdict,
-            o.totals)
-           is distinct from
-           (n.parent_span_id, n.status, n.error_type, n.ended_at, n.duration_ns, n.name, n.description, n.output, n.verdict,
-            n.totals)
+       and (${PATCH.before}) is distinct from (${PATCH.after})
     returning 1`);
   return patched.length;
 }
