@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../derive/storable.ts';
+import { isObject } from '../parse-json.ts';
 
 type Scalar = string | number | boolean | null;
 
@@ -53,7 +54,7 @@ export const instantText = (column: string): string => `to_char(${column} at tim
 
 function storableMember(member: unknown): unknown {
   if (typeof member === 'string') return storable(member);
-  if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+  if (!isObject(member)) return member;
   return Object.fromEntries(Object.entries(member).map(([key, value]) => [storable(key), value]));
 }
 

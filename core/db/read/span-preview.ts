@@ -2,6 +2,7 @@
 import type { ContentBlock } from '../../model/content-block.ts';
 import type { Payload } from '../../model/page.ts';
 import type { Span } from '../../model/span.ts';
+import { isObject } from '../../parse-json.ts';
 import { type SpanColumns, toSpan } from '../columns/span.ts';
 
 /** A row as a span, whole or shortened. */
@@ -22,7 +23,7 @@ const blockPreview = (block: ContentBlock): ContentBlock => {
 const shortened = (value: unknown): unknown => {
   if (typeof value === 'string') return cutAt(value, PREVIEW_CHARACTERS);
   if (Array.isArray(value)) return value.map(shortened);
-  if (typeof value !== 'object' || value === null) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shortened(member)]));
 };
 
