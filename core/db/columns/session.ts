@@ -1,4 +1,7 @@
-/** The columns of sessions: facts that intake stores, what the fold derives, and people's edits, in the shape of the model. */
+/**
+ * The columns of sessions: facts that intake stores, what the fold derives, and people's edits, in the shape of the model. A new field is a
+ * migration, a member of the fold's `RollupRow`, a line here and a member of the model; the compiler asks for those that are missing.
+ */
 import type { ModelUsage, RollupRow } from '../../derive/changes.ts';
 import type { SessionRecord } from '../../model/session.ts';
 import {

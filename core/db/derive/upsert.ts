@@ -20,6 +20,7 @@ export function upsertInto<Row extends object>(
   const insert = sql.raw(`insert into ${table} as t (${list(names)}) select ${list(names, 'r.')}`);
   const row = sql.raw(`as r (${definition.join(', ')})`);
   const update = sql.raw(others.map((name) => `${name} = excluded.${name}`).join(', '));
+  const conflict = sql.raw(list(key));
   const changed = sql.raw(`(${list(others, 't.')}) is distinct from (${list(others, 'excluded.')})`);
   return async (tx, rows) => {
     let written = 0;
@@ -27,7 +28,7 @@ export function upsertInto<Row extends object>(
       const returned = await tx.rows(sql`
         ${insert}
           from json_to_recordset(${batch}::json) ${row}
-        on conflict (${sql.raw(list(key))}) do update set ${update}
+        on conflict (${conflict}) do update set ${update}
          where ${changed}
         returning 1`);
       written += returned.length;
