@@ -17,6 +17,16 @@ export const parseJson: (json: string) => unknown = misreads
   ? (json) => (holdsEscapedKey(json) ? parseByKey(json) : JSON.parse(json))
   : (json) => JSON.parse(json);
 
+/**
+ * Whether a value of JSON is an object.
+ * @example
+ * isObject({ model: 'gpt-5' }); // => true
+ * isObject([1]); // => false
+ * isObject(null); // => false
+ */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
 const [OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACKET, CLOSE_BRACE] = [0x5b, 0x7b, 0x5d, 0x7d];
 

@@ -1,5 +1,6 @@
 /** A skill as a file in the Agent Skills format: front matter that every reader of YAML reads alike, then Markdown. */
 import { parse, stringify } from 'yaml';
+import { isObject } from '../../core/parse-json.ts';
 import { MOST, type Skill } from './model.ts';
 
 const MOST_SLUG = 64;
@@ -62,7 +63,7 @@ function withoutFront(content: string): string {
   if (!front) return content;
   try {
     const parsed: unknown = parse(front[1] ?? '');
-    return typeof parsed === 'object' && parsed !== null && 'name' in parsed ? content.slice(front[0].length) : content;
+    return isObject(parsed) && 'name' in parsed ? content.slice(front[0].length) : content;
   } catch {
     return content; // a horizontal rule, followed by text that is no YAML
   }

@@ -1,7 +1,7 @@
 /** The envelope: what the `x-svc-*` headers of a wrapper or gateway state about a call's session. */
 
 import { type HeaderList, hasControlCharacter, headerOf, wordOf } from '../model/headers.ts';
-import { parseJson } from '../parse-json.ts';
+import { isObject, parseJson } from '../parse-json.ts';
 
 /**
  * A field is '' or null when it was not sent or is malformed: a proxy refuses no call for its labels. `harness_id` is 'unknown' when
@@ -55,8 +55,7 @@ function decodedObject(value: string): Record<string, unknown> | null {
   if (value === '' || !/^[\w-]+$/.test(value) || value.length % 4 === 1) return null;
   try {
     const object: unknown = parseJson(Buffer.from(value, 'base64url').toString('utf8'));
-    const isObject = typeof object === 'object' && object !== null && !Array.isArray(object);
-    return isObject && isShallow(object) ? (object as Record<string, unknown>) : null;
+    return isObject(object) && isShallow(object) ? object : null;
   } catch {
     return null;
   }

@@ -2,6 +2,7 @@
  * Cuts a request body at the elements of its top-level arrays, to the byte, so that what an agent re-sends is stored once. No library
  * does this: those that cut by content follow a rolling hash, and a slice here has to be a message that is read by itself.
  */
+import { isObject } from '../parse-json.ts';
 import { Unreadable } from '../provider/format.ts';
 import { parseForeign } from '../provider/json.ts';
 import {
@@ -75,12 +76,12 @@ export function skeletonOf(body: Uint8Array, pieces: readonly Piece[]): Record<s
   const bytes = glue.length === 1 && glue[0] ? bufferOf(glue[0]) : Buffer.concat(glue);
   const at = afterMark(bytes);
   const value = parsed(bytes.subarray(at));
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw new Unreadable('Cannot read the body: it is not a JSON object');
   }
   if (afterValue(bytes, afterSpace(bytes, at), MAX_DEPTH) === -1)
     throw new Unreadable('Cannot read the body: it is nested too deep');
-  return value as Record<string, unknown>;
+  return value;
 }
 
 function parsed(bytes: Buffer): unknown {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { OperatorError } from '../errors.ts';
+import { isObject } from '../parse-json.ts';
 import type { Environment } from './environment.ts';
 import { type ConfigKey, keyOf, keys, nested } from './keys.ts';
 import { listenersClash, parseListen } from './listen.ts';
@@ -134,8 +135,7 @@ const sections = [
   ...new Set(keys.flatMap(({ path }) => path.split('.').map((_, i, names) => names.slice(0, i).join('.')))),
 ];
 
-const isTable = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+const isTable = (value: unknown): value is Record<string, unknown> => isObject(value) && !(value instanceof Date);
 
 /** Text of a flag or variable as its key's type; what does not fit stays text, so that the schema refuses it. */
 function typed(key: ConfigKey, text: string | true): unknown {

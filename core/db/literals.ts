@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../derive/storable.ts';
+import { isObject } from '../parse-json.ts';
 
 type Scalar = string | number | boolean | null;
 
@@ -42,13 +43,18 @@ export function quotedText(text: string): string {
   }
 }
 
+const INSTANT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+
 /** An instant as `2026-11-21T09:30:00.123456Z`, which sorts as text in the order of time. */
 export const instant = (column: SQL): SQL<string> =>
-  sql<string>`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  sql<string>`to_char(${column} at time zone 'UTC', ${sql.raw(INSTANT)})`;
+
+/** The same of a column whose name is text. */
+export const instantText = (column: string): string => `to_char(${column} at time zone 'UTC', ${INSTANT})`;
 
 function storableMember(member: unknown): unknown {
   if (typeof member === 'string') return storable(member);
-  if (typeof member !== 'object' || member === null || Array.isArray(member)) return member;
+  if (!isObject(member)) return member;
   return Object.fromEntries(Object.entries(member).map(([key, value]) => [storable(key), value]));
 }
 

@@ -12,8 +12,8 @@ import { verdictOf } from './shadow.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
 import type { FailedCall, PendingTool, SessionState } from './state.ts';
 import { deliveredResults, mostSteps, type RequestedTool, requestedTools, type ToolResult } from './tools.ts';
-import type { CallSpend } from './totals.ts';
 import type { CallTurn } from './turn.ts';
+import type { CallSpend } from './usage-sums.ts';
 
 export type CallSteps = {
   spans: SpanRow[]; // in walk order: root, the thread's, injected context, the call, its tools

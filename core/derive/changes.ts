@@ -1,5 +1,7 @@
 /** What derivation writes: the rows of the projection, as plain values; `core/db` stores them unchanged. */
+import type { PermissionVerdict } from '../harness/harness.ts';
 import type { ContentBlock } from '../model/content-block.ts';
+import type { AgentTotals } from '../model/span.ts';
 import type { Usage } from '../model/usage.ts';
 import type { Usd } from '../price/money.ts';
 
@@ -51,11 +53,11 @@ export type SpanRow = Usage & {
   input: ContentBlock[];
   output: ContentBlock[];
   said_blocks: number[]; // indexes of the blocks of a call's `input` that a person wrote, 0 first
-  verdict: unknown;
+  verdict: PermissionVerdict | null;
   tool_calls_omitted: number; // tool calls of an answer that have no span of their own
   events_omitted: number; // injected messages of a call that have no span of their own
   description: string; // of a sub-agent: its task; ''
-  totals: AgentTotals | null; // of an agent
+  totals: ExactAgentTotals | null; // of an agent
   usage_verbatim: unknown;
   cost_usd: Usd | null;
   price: { model: string; source: string; date: string } | null;
@@ -65,18 +67,11 @@ export type SpanRow = Usage & {
   inherited_from: string | null; // the session in which the call counts; null: this one
 };
 
-/** Totals of an agent's own calls, without those of the agents below it; calls beside the conversation count for the main agent. */
-export type AgentTotals = Pick<
-  TraceRow,
-  | 'tool_calls'
-  | 'input_tokens'
-  | 'output_tokens'
-  | 'cache_read_tokens'
-  | 'cache_write_tokens'
-  | 'reasoning_tokens'
-  | 'cost_usd'
-  | 'unpriced_models'
-> & { calls: number };
+/**
+ * Totals of an agent's own calls, without those of the agents below it; calls beside the conversation count for the main agent. The cost
+ * is exact.
+ */
+export type ExactAgentTotals = Omit<AgentTotals, 'cost_usd'> & { cost_usd: Usd | null };
 
 export type LinkKind = 'emits' | 'feeds' | 'rejoin' | 'verdict' | 'compaction-seam' | 'retry-of' | 'fork-of';
 export type LinkRow = {

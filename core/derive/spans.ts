@@ -3,6 +3,7 @@
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { noUsage } from '../model/usage.ts';
+import { isObject } from '../parse-json.ts';
 import type { Priced } from '../price/prices.ts';
 import type { CallStatus } from './call-status.ts';
 import type { LinkKind, LinkRow, SpanRow } from './changes.ts';
@@ -145,8 +146,8 @@ const toolName = ({ tool_name, tool_input }: ContentBlock) =>
 
 /** The command line in a tool's input; null when it has none. */
 export function commandOf(input: unknown): string | null {
-  if (typeof input !== 'object' || input === null) return null;
-  const { command, cmd, commands } = input as Record<string, unknown>;
+  if (!isObject(input)) return null;
+  const { command, cmd, commands } = input;
   const line = command ?? cmd;
   if (typeof line === 'string') return line;
   if (Array.isArray(line)) return line.filter((word) => typeof word === 'string').join(' ');

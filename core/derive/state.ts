@@ -2,9 +2,8 @@
 
 import type { PermissionVerdict, Task } from '../harness/harness.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
-import type { Usd } from '../price/money.ts';
 import type { Leaf } from './call-status.ts';
-import type { AgentTotals, ModelUsage, RollupRow, SpanRow, TraceRow } from './changes.ts';
+import type { ExactAgentTotals, RollupRow, SpanRow, TraceRow } from './changes.ts';
 import type { CallKey } from './order.ts';
 import { DERIVE_VERSION } from './version.ts';
 
@@ -18,7 +17,7 @@ export type LiveTrace = {
   next_seq: number;
   led: boolean;
   forgot_agents: boolean;
-  totals: AgentTotals; // of its root span: of all calls that are no sub-agent's
+  totals: ExactAgentTotals; // of its root span: of all calls that are no sub-agent's
   row: TraceRow;
 };
 
@@ -79,7 +78,7 @@ export type Agent = {
   started_at: string;
   ended_at: string | null;
   status: SpanRow['status'];
-  totals: AgentTotals;
+  totals: ExactAgentTotals;
   rejoined: boolean;
 };
 
@@ -94,20 +93,23 @@ export type Compaction = {
 /** A failed call that waits for a retry with the same last message. */
 export type FailedCall = { tip: string; n: number; span_id: string };
 
-export type SessionTotals = {
-  trace_count: number;
-  usage: Usage;
-  cost_usd: Usd;
-  unpriced_models: string[];
-  model_usage: ModelUsage[];
-  model_calls: Record<string, number>;
-  kind_counts: Record<string, number>;
-  tool_result_count: number;
-  tool_error_count: number;
-  has_git_activity: boolean;
-  inherited_calls: number; // calls that are shown here and count in another session; in none of the other totals
-  inherited_cost_usd: Usd | null; // null: none of them has a price
-};
+/**
+ * `inherited_calls`: calls that are shown here and count in another session; in none of the other totals. `inherited_cost_usd` null: none
+ * of them has a price.
+ */
+export type SessionTotals = Pick<
+  RollupRow,
+  | 'trace_count'
+  | 'cost_usd'
+  | 'unpriced_models'
+  | 'model_usage'
+  | 'kind_counts'
+  | 'tool_result_count'
+  | 'tool_error_count'
+  | 'has_git_activity'
+  | 'inherited_calls'
+  | 'inherited_cost_usd'
+> & { usage: Usage; model_calls: Record<string, number> };
 
 /** What is known of the session, each value from the latest call that holds it. */
 export type SessionFacts = Pick<

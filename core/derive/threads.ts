@@ -12,8 +12,8 @@ import { agentWords, link } from './spans.ts';
 import { answeredSpawns, claimedBy, requestedSpawns, shortText, spawnOf } from './spawns.ts';
 import type { Agent, LiveTrace, SessionState, Spawn } from './state.ts';
 import type { ToolResult } from './tools.ts';
-import type { CallSpend } from './totals.ts';
 import type { CallTurn } from './turn.ts';
+import type { CallSpend } from './usage-sums.ts';
 
 /**
  * The call with its thread. A call that names no thread, but begins with the first words of one or continues such a call, belongs

@@ -1,5 +1,6 @@
 /** The tools that an answer requests, and the results that later calls deliver; joined by the provider's tool_use_id. */
 import type { ContentBlock } from '../model/content-block.ts';
+import { isObject } from '../parse-json.ts';
 import type { SpanPatch, SpanRow } from './changes.ts';
 import { toolSpanId } from './ids.ts';
 import { durationNs } from './instants.ts';
@@ -166,6 +167,3 @@ function isServerError(content: unknown): boolean {
   const type = isObject(content) ? content.type : undefined;
   return typeof type === 'string' && type.endsWith('_error');
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,42 +1,29 @@
 /** The totals of a session's calls. Each call counts once; sums are exact; a model without a price is listed, its cost is never 0. */
 import { sessionId } from '../call/identity.ts';
 import { agentName, isLibrary } from '../harness/libraries.ts';
-import type { CallKind } from '../model/call-kind.ts';
 import type { Identity } from '../model/identity.ts';
-import type { Usage } from '../model/usage.ts';
-import { addUsd, compareUsd, type Usd } from '../price/money.ts';
+import { noUsage, type Usage } from '../model/usage.ts';
+import { addUsd, compareUsd } from '../price/money.ts';
 import { type Leaf, sessionStatus } from './call-status.ts';
 import type { ModelUsage, RollupRow, SpanRow, TraceRow } from './changes.ts';
 import { noEvidence, type TranscriptEvidence } from './evidence.ts';
 import type { SessionFacts, SessionState, SessionTotals } from './state.ts';
 import { type ToolResult, touchesGit } from './tools.ts';
 import type { CallTurn } from './turn.ts';
-
-export type CallSpend = {
-  kind: CallKind;
-  model: string;
-  usage: Usage | null;
-  cost_usd: Usd | null;
-  price: SpanRow['price'];
-  inherited_from: string | null; // the session in which it counts; null: this one
-};
+import { type CallSpend, sumsWith, withName } from './usage-sums.ts';
 
 /** A trace with one more call's tokens and money. */
-export const traceWith = (row: TraceRow, { kind, model, usage, cost_usd, inherited_from }: CallSpend): TraceRow =>
-  usage === null || inherited_from !== null
-    ? row
-    : {
-        ...row,
-        input_tokens: row.input_tokens + usage.input_tokens,
-        output_tokens: row.output_tokens + usage.output_tokens,
-        main_input_tokens: row.main_input_tokens + (kind === 'main' ? usage.input_tokens : 0),
-        main_output_tokens: row.main_output_tokens + (kind === 'main' ? usage.output_tokens : 0),
-        cache_read_tokens: row.cache_read_tokens + usage.cache_read_tokens,
-        cache_write_tokens: row.cache_write_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
-        reasoning_tokens: row.reasoning_tokens + usage.reasoning_tokens,
-        cost_usd: cost_usd === null ? row.cost_usd : addUsd(row.cost_usd ?? '0', cost_usd),
-        unpriced_models: cost_usd === null ? withName(row.unpriced_models, model) : row.unpriced_models,
-      };
+export function traceWith(row: TraceRow, spent: CallSpend): TraceRow {
+  const { kind, usage } = spent;
+  if (usage === null || spent.inherited_from !== null) return row;
+  const main = kind === 'main' ? usage : noUsage;
+  return {
+    ...row,
+    ...sumsWith(row, spent, usage),
+    main_input_tokens: row.main_input_tokens + main.input_tokens,
+    main_output_tokens: row.main_output_tokens + main.output_tokens,
+  };
+}
 
 /** The session's totals with one more call. */
 export function totalsWith(totals: SessionTotals, spent: CallSpend): SessionTotals {
@@ -117,22 +104,14 @@ export function rollupOf(state: SessionState, evidence: TranscriptEvidence = noE
     title: title ?? evidence.title,
     preview,
     model: mostFrequent(model_calls),
-    trace_count: counts.trace_count,
+    ...counts,
     input_tokens: usage.input_tokens,
     output_tokens: usage.output_tokens,
     cache_read_tokens: usage.cache_read_tokens,
     cache_write_tokens: usage.cache_write_5m_tokens + usage.cache_write_1h_tokens,
     reasoning_tokens: usage.reasoning_tokens,
-    cost_usd: counts.cost_usd,
-    unpriced_models: counts.unpriced_models,
     model_usage: model_usage.toSorted(byCost),
-    kind_counts: counts.kind_counts,
-    tool_result_count: counts.tool_result_count,
-    tool_error_count: counts.tool_error_count,
-    inherited_calls: counts.inherited_calls,
-    inherited_cost_usd: counts.inherited_cost_usd,
     tasks,
-    has_git_activity: counts.has_git_activity,
   };
 }
 
@@ -176,7 +155,5 @@ const callsOf = ({ model_calls }: SessionTotals, model: string) =>
 
 const mostFrequent = ({ unknown: _, ...calls }: Record<string, number>) =>
   Object.entries(calls).sort(([a, m], [b, n]) => n - m || compareText(a, b))[0]?.[0] ?? '';
-
-const withName = (names: string[], name: string) => (names.includes(name) ? names : [...names, name].sort());
 
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { OpenAPIHono } from '@hono/zod-openapi';
 import type { Env } from 'hono';
 import { canonicalJson } from '../merkle/canonical-json.ts';
+import { isObject } from '../parse-json.ts';
 import { answered, type Failures } from './answers.ts';
 import { PROBLEMS } from './problem-examples.ts';
 
@@ -114,7 +115,5 @@ const parameter = (node: unknown): unknown => {
   return { ...rest, ...('schema' in rest ? { schema: schema(rest.schema) } : {}) };
 };
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const mapValues = (node: Json, map: (value: unknown) => unknown): Json =>
   Object.fromEntries(Object.entries(node).map(([key, value]) => [key, map(value)]));

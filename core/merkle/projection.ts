@@ -4,6 +4,7 @@
  */
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
+import { isObject } from '../parse-json.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** Tags that harnesses wrap around text of their own. They are removed one name at a time, in this order: the hash depends on it. */
@@ -179,9 +180,6 @@ function mapped(value: unknown, change: (member: unknown) => unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, change(member)]));
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;

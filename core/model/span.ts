@@ -9,6 +9,7 @@ const Block = ContentBlock.openapi('ContentBlock', {
 });
 
 const AgentTotals = UsageTotals.extend({ calls: z.int(), tool_calls: z.int() });
+export type AgentTotals = z.infer<typeof AgentTotals>;
 
 const SpanUsage = z.object({
   input_tokens: z.int().describe('cache reads and writes included'),

@@ -1,5 +1,9 @@
 /** Inserts rows of the projection and the capture log into a test's database: defaults, and the columns that the test is about. */
 import { createHash } from 'node:crypto';
+import { linkTypes } from '../../core/db/columns/link.ts';
+import { rollupTypes } from '../../core/db/columns/session.ts';
+import { spanTypes } from '../../core/db/columns/span.ts';
+import { traceTypes } from '../../core/db/columns/trace.ts';
 
 /** The part of a test's database that this needs: SQL as text, with `$1` for values. */
 type SqlClient = { sql(text: string, values?: unknown[]): Promise<Record<string, unknown>[]> };
@@ -12,21 +16,25 @@ export const idOf = (kind: 'session' | 'trace' | 'span', n: number): string =>
 export const instantAt = (microseconds: number): string =>
   `2026-07-27T09:${String(Math.floor(microseconds / 60_000_000) % 60).padStart(2, '0')}:${String(Math.floor(microseconds / 1_000_000) % 60).padStart(2, '0')}.${String(microseconds % 1_000_000).padStart(6, '0')}Z`;
 
-/** One statement for any number of rows: columns and their types are listed once. */
+/** One statement for any number of rows, with the columns that any of them has. */
 async function insert(
   db: SqlClient,
   table: string,
   types: Record<string, string>,
   rows: readonly Record<string, unknown>[],
 ) {
-  const columns = Object.keys(types);
   if (rows.length === 0) return;
-  const definition = columns.map((column) => `${column} ${types[column]}`).join(', ');
+  const columns = [...new Set(rows.flatMap(Object.keys))];
+  const definition = columns.map((column) => `${column} ${types[column] ?? unknownColumn(table, column)}`).join(', ');
   await db.sql(
     `insert into ${table} (${columns.join(', ')}) select ${columns.join(', ')} from jsonb_to_recordset($1::jsonb) as r(${definition})`,
     [JSON.stringify(rows)],
   );
 }
+
+const unknownColumn = (table: string, column: string): never => {
+  throw new Error(`Cannot insert into ${table}: no column is called "${column}"`);
+};
 
 export const insertSessions = (db: SqlClient, rows: readonly { n: number; [column: string]: unknown }[]) =>
   insert(
@@ -61,27 +69,7 @@ export const insertRollups = (db: SqlClient, rows: readonly { n: number; [column
   insert(
     db,
     'svc.session_rollups',
-    {
-      session_id: 'uuid',
-      derive_version: 'integer',
-      name: 'text',
-      cwd: 'text',
-      harness_metadata: 'jsonb',
-      agent_name: 'text',
-      project: 'text',
-      status: 'text',
-      title: 'text',
-      preview: 'text',
-      model: 'text',
-      trace_count: 'integer',
-      input_tokens: 'bigint',
-      output_tokens: 'bigint',
-      cost_usd: 'numeric',
-      unpriced_models: 'text[]',
-      model_usage: 'jsonb',
-      kind_counts: 'jsonb',
-      tasks: 'jsonb',
-    },
+    rollupTypes,
     rows.map(({ n, ...overrides }) => ({
       session_id: idOf('session', n),
       derive_version: 1,
@@ -108,24 +96,7 @@ export const insertTraces = (
   insert(
     db,
     'svc.traces',
-    {
-      trace_id: 'uuid',
-      session_id: 'uuid',
-      source: 'text',
-      synthetic: 'text',
-      status: 'text',
-      user_prompt: 'text',
-      response_preview: 'text',
-      started_at: 'timestamptz',
-      ended_at: 'timestamptz',
-      duration_ns: 'bigint',
-      span_count: 'integer',
-      tool_calls: 'integer',
-      input_tokens: 'bigint',
-      output_tokens: 'bigint',
-      cost_usd: 'numeric',
-      unpriced_models: 'text[]',
-    },
+    traceTypes,
     rows.map(({ n, session, ...overrides }) => ({
       trace_id: idOf('trace', n),
       session_id: idOf('session', session),
@@ -151,27 +122,7 @@ export const insertSpans = (
   insert(
     db,
     'svc.spans',
-    {
-      trace_id: 'uuid',
-      span_id: 'uuid',
-      session_id: 'uuid',
-      parent_span_id: 'uuid',
-      seq: 'integer',
-      kind: 'text',
-      call_kind: 'text',
-      name: 'text',
-      error_type: 'text',
-      error_message: 'text',
-      started_at: 'timestamptz',
-      duration_ns: 'bigint',
-      input: 'jsonb',
-      output: 'jsonb',
-      input_tokens: 'bigint',
-      cost_usd: 'numeric',
-      price: 'jsonb',
-      raw_turn_id: 'bigint',
-      node_hash: 'bytea',
-    },
+    spanTypes,
     rows.map(({ n, trace, session, ...overrides }) => ({
       trace_id: idOf('trace', trace),
       span_id: idOf('span', n),
@@ -203,16 +154,7 @@ export const insertLinks = (
   insert(
     db,
     'svc.span_links',
-    {
-      session_id: 'uuid',
-      kind: 'text',
-      from_trace_id: 'uuid',
-      from_span_id: 'uuid',
-      from_io: 'text',
-      to_trace_id: 'uuid',
-      to_span_id: 'uuid',
-      to_io: 'text',
-    },
+    linkTypes,
     rows.map(({ kind, session, from, to, io = '' }) => ({
       session_id: idOf('session', session),
       kind,

@@ -3,7 +3,7 @@ import { aborted } from '../../aborted.ts';
 import type { Installed } from '../../cassette/installed.ts';
 import type { ToolDeclaration } from '../../cassette/openapi/tool-declarations.ts';
 import { Refusal } from '../../errors.ts';
-import { parseJson } from '../../parse-json.ts';
+import { isObject, parseJson } from '../../parse-json.ts';
 import type { McpTool, ToolOutput } from './tool.ts';
 
 const LATE_MS = 30_000;
@@ -70,9 +70,8 @@ async function resultOf(
   if (text === null) throw badResponse(`with more than ${MOST_BYTES / 1024 / 1024} MiB`);
   const structured = parsed(text);
   if (structured === undefined) throw badResponse('with what is no JSON');
-  if (typeof structured !== 'object' || structured === null || Array.isArray(structured))
-    throw badResponse('with JSON that is no object');
-  return { text, structured: structured as Record<string, unknown> };
+  if (!isObject(structured)) throw badResponse('with JSON that is no object');
+  return { text, structured };
 }
 
 const parsed = (text: string): unknown => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { list } from 'tar';
 import { within } from '../../cassette/admission/digest.ts';
 import { OperatorError } from '../../errors.ts';
+import { isObject } from '../../parse-json.ts';
 import { plain } from '../units.ts';
 import { type NpmParts, runNpm } from './npm.ts';
 
@@ -106,7 +107,7 @@ async function describedIn(tarball: string): Promise<Described> {
 function parsed(text: string): Described {
   try {
     const described: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
-    return typeof described === 'object' && described !== null ? described : {};
+    return isObject(described) ? described : {};
   } catch {
     throw new OperatorError('Cannot add it: its package.json is no JSON');
   }

@@ -3,7 +3,9 @@ import type { MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
 import { statementLimitsMs } from '../operations.ts';
+import { channelListeners } from './channel-listeners.ts';
 import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.ts';
+import { pendingRequests } from './pending-requests.ts';
 import type { HostNotice, PortReply, PortRequest, RunningOperation } from './ports.ts';
 import { connectServer } from './server.ts';
 
@@ -22,8 +24,6 @@ const THREAD_POOL = 4;
 export const connectDatabase = (connection: DatabaseConnection): Database =>
   connection.kind === 'server' ? connectServer({ ...connection, size: THREAD_POOL }) : holder(connection);
 
-type Pending = { request: PortRequest; resolve(answer: unknown): void; reject(error: Error): void };
-
 /**
  * Requests go straight to the database thread. When that thread is replaced, pending ones fail as transient, a new port arrives
  * over the control port, and requests that are made meanwhile wait for it.
@@ -31,48 +31,30 @@ type Pending = { request: PortRequest; resolve(answer: unknown): void; reject(er
 function holder({ control, statementTimeoutMs }: Extract<DatabaseConnection, { kind: 'embedded' }>): Database {
   let port: MessagePort | undefined;
   let closed = false;
-  let lastId = 0;
-  const pending = new Map<number, Pending>();
-  const listeners = new Map<string, Set<(payload: string) => void>>();
-  let onDrained = () => {};
+  const pending = pendingRequests();
+  const listeners = channelListeners();
 
-  const send = (requestFor: (id: number) => PortRequest) =>
-    new Promise<unknown>((resolve, reject) => {
-      if (closed) throw new DatabaseError('Cannot ask the database: it is closed', '', false);
-      lastId += 1;
-      const entry = { request: requestFor(lastId), resolve, reject };
-      port?.postMessage(entry.request); // throws on what cannot be cloned
-      pending.set(lastId, entry);
-    });
-  const takePending = (number: number) => {
-    const entry = pending.get(number);
-    pending.delete(number);
-    if (pending.size === 0) onDrained();
-    return entry;
+  const post = (request: PortRequest) => {
+    if (closed) throw new DatabaseError('Cannot ask the database: it is closed', '', false);
+    port?.postMessage(request); // throws on what cannot be cloned
   };
+  const send = (requestFor: (id: number) => PortRequest) => pending.send(requestFor, post);
   const onReply = (reply: PortReply) => {
-    if ('channel' in reply) for (const listener of listeners.get(reply.channel) ?? []) listener(reply.payload);
-    else if ('failure' in reply) takePending(reply.id)?.reject(errorOf(reply.failure));
-    else takePending(reply.id)?.resolve(reply.answer);
+    if ('channel' in reply) listeners.notify(reply.channel, reply.payload);
+    else if ('failure' in reply) pending.reject(reply.id, errorOf(reply.failure));
+    else pending.resolve(reply.id, reply.answer);
   };
   const failPending = (why: string, running?: RunningOperation) => {
     port?.close();
     port = undefined;
-    for (const [number, { request }] of [...pending]) {
-      const wasRunning =
-        running !== undefined &&
-        'label' in request &&
-        request.label === running.label &&
-        request.label !== request.name;
-      takePending(number)?.reject(wasRunning ? (running.late ? tookTooLong() : endedDatabase()) : lostConnection(why));
-    }
+    for (const request of pending.requests()) pending.reject(request.id, lossOf(request, why, running));
   };
   control.on('message', (notice: HostNotice) => {
     if ('port' in notice) {
       port = notice.port;
       port.on('message', onReply);
-      for (const { request } of pending.values()) port.postMessage(request); // made while there was no port
-      for (const channel of listeners.keys()) send((id) => ({ id, listen: channel })).catch(() => undefined);
+      for (const request of pending.requests()) port.postMessage(request); // made while there was no port
+      for (const channel of listeners.channels()) send((id) => ({ id, listen: channel })).catch(() => undefined);
     } else if ('lost' in notice) {
       failPending(notice.lost, notice.doing);
     } else {
@@ -84,38 +66,35 @@ function holder({ control, statementTimeoutMs }: Extract<DatabaseConnection, { k
 
   return {
     kind: 'embedded',
-    execute: <Name extends OperationName>(
-      name: Name,
-      args: OperationArgs<Name>,
-      { limitMs, label = name, owner = null }: ExecuteOptions = {},
-    ) =>
-      send((id) => ({
-        id,
-        name,
-        args,
-        limitMs: limitMs ?? statementLimitsMs[name] ?? statementTimeoutMs,
-        label,
-        owner,
-      })) as Promise<OperationResult<Name>>,
+    execute: <Name extends OperationName>(name: Name, args: OperationArgs<Name>, options?: ExecuteOptions) =>
+      send((id) => ({ id, args, ...executionOf(name, statementTimeoutMs, options) })) as Promise<OperationResult<Name>>,
     async listen(channel, listener) {
-      const existing = listeners.get(channel);
-      const channelListeners = existing ?? new Set<typeof listener>();
-      channelListeners.add(listener);
-      listeners.set(channel, channelListeners);
-      if (!existing) await send((id) => ({ id, listen: channel }));
+      const { isFirst, remove } = listeners.add(channel, listener);
+      if (isFirst) await send((id) => ({ id, listen: channel }));
       return async () => {
-        channelListeners.delete(listener);
-        if (channelListeners.size > 0 || listeners.get(channel) !== channelListeners) return;
-        listeners.delete(channel);
-        if (port && !closed) await send((id) => ({ id, unlisten: channel }));
+        if (remove() && port && !closed) await send((id) => ({ id, unlisten: channel }));
       };
     },
     async close() {
       if (closed) return;
       closed = true;
-      if (pending.size > 0) await new Promise<void>((resolve) => (onDrained = resolve));
+      await pending.drained();
       port?.close();
       control.close();
     },
   };
+}
+
+const executionOf = (
+  name: OperationName,
+  statementTimeoutMs: number,
+  { limitMs, label = name, owner = null }: ExecuteOptions = {},
+) => ({ name, limitMs: limitMs ?? statementLimitsMs[name] ?? statementTimeoutMs, label, owner });
+
+/** Why a request failed with its thread: the one that was running, recognised by a label of its own, may have been the cause. */
+function lossOf(request: PortRequest, why: string, running: RunningOperation | undefined): DatabaseError {
+  const wasRunning =
+    running !== undefined && 'label' in request && request.label === running.label && request.label !== request.name;
+  if (!wasRunning) return lostConnection(why);
+  return running.late ? tookTooLong() : endedDatabase();
 }

@@ -1,12 +1,13 @@
 /** The host of the database thread: starts, watches and restarts it, and gives its ports to the holders of connections. */
 import { once } from 'node:events';
-import { MessageChannel, type MessagePort, type TransferListItem, type Worker } from 'node:worker_threads';
+import type { TransferListItem, Worker } from 'node:worker_threads';
 import type { Logger } from '../../log.ts';
 import type { DatabaseConnection } from './connection.ts';
 import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
-import { gaugeMemory, openGauge } from './gauge.ts';
-import type { HostCommand, HostNotice, RunningOperation, ThreadReport } from './ports.ts';
+import { gaugeMemory, openGauge, type ReadableGauge } from './gauge.ts';
+import { openHolders } from './holders.ts';
+import type { HostCommand, RunningOperation, ThreadReport } from './ports.ts';
 import type { DatabaseThread } from './serve-operations.ts';
 
 export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) => Worker;
@@ -27,20 +28,12 @@ const RETRY_MS = 1000;
 export async function hostEmbedded({ folder, log, statementTimeoutMs, startThread }: Deps): Promise<EmbeddedHost> {
   const memory = gaugeMemory();
   const gauge = openGauge(memory, Date.now);
-  const holders = new Set<MessagePort>();
+  const holders = openHolders();
   let thread: Worker | undefined;
   let ending: Promise<unknown> | undefined;
   let restarting: Promise<void> | undefined;
   let closing = false;
 
-  const notify = (holder: MessagePort, notice: HostNotice, transfer: MessagePort[] = []) =>
-    holder.postMessage(notice, transfer);
-  const sendPort = (holder: MessagePort) => {
-    if (!thread) return; // gets its port when there is one
-    const { port1, port2 } = new MessageChannel();
-    thread.postMessage({ holder: port1 } satisfies HostCommand, [port1]);
-    notify(holder, { port: port2 }, [port2]);
-  };
   const openThread = async () => {
     gauge.end();
     const started = startThread({ folder, gauge: memory }, []);
@@ -50,26 +43,22 @@ export async function hostEmbedded({ folder, log, statementTimeoutMs, startThrea
   const start = async () => {
     const started = await openThread();
     started.once('exit', () => {
-      if (!closing) restarting = restart('its thread ended', runningOperation());
+      if (!closing) restarting = restart('its thread ended', runningIn(gauge));
     });
     started.on('error', (error) => log.error({ error: error.message }, 'the database thread failed'));
     thread = started;
-    for (const holder of holders) sendPort(holder);
-  };
-  const runningOperation = (): RunningOperation | undefined => {
-    const running = gauge.running();
-    return running && { label: running.operation, late: running.ms >= running.limitMs };
+    holders.sendPorts(started);
   };
   const restart = async (why: string, interrupted: RunningOperation | undefined): Promise<void> => {
     thread = undefined;
-    for (const holder of holders) notify(holder, { lost: why, doing: interrupted });
+    holders.notify({ lost: why, doing: interrupted });
     log.error({ why, question: interrupted?.label }, 'the database thread is started again');
     while (!closing) {
       try {
         return await start();
       } catch (error) {
         log.error({ error: (error as Error).message }, 'the database thread does not start');
-        for (const holder of holders) notify(holder, { lost: 'its thread does not start', doing: undefined });
+        holders.notify({ lost: 'its thread does not start', doing: undefined });
       }
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
@@ -91,26 +80,22 @@ export async function hostEmbedded({ folder, log, statementTimeoutMs, startThrea
   const watchdog = setInterval(watch, Math.min(1000, statementTimeoutMs / 4)).unref();
 
   return {
-    connection() {
-      const { port1, port2 } = new MessageChannel();
-      holders.add(port1);
-      port1.on('close', () => holders.delete(port1));
-      port1.unref();
-      sendPort(port1);
-      return { kind: 'embedded', control: port2, statementTimeoutMs };
-    },
+    connection: () => ({ kind: 'embedded', control: holders.open(thread), statementTimeoutMs }),
     async close() {
       closing = true;
       await ending;
       await restarting;
       if (thread) await closed(thread); // the watchdog ends a statement that never ends
       clearInterval(watchdog);
-      for (const holder of holders) {
-        notify(holder, { closed: true });
-        holder.close();
-      }
+      holders.close();
     },
   };
+}
+
+/** What the thread was running when it ended. */
+function runningIn(gauge: ReadableGauge): RunningOperation | undefined {
+  const running = gauge.running();
+  return running && { label: running.operation, late: running.ms >= running.limitMs };
 }
 
 async function closed(thread: Worker): Promise<void> {

@@ -1,6 +1,10 @@
 /** What the database thread is running right now, in shared memory: a statement blocks its thread, so no message would get through. */
 
+/** As the database thread writes it. */
 export type Gauge = { begin(question: string, limitMs: number): void; end(): void };
+
+/** As its host reads it. */
+export type ReadableGauge = Gauge & { running(): RunningOperation | undefined };
 
 /** `ms`: time since its start. */
 export type RunningOperation = { operation: string; ms: number; limitMs: number };
@@ -11,10 +15,7 @@ const NAME_BYTES = 64;
 export const gaugeMemory = () => new SharedArrayBuffer(NAME_AT + NAME_BYTES);
 
 /** @param now milliseconds since the epoch, the same in both threads */
-export function openGauge(
-  memory: SharedArrayBuffer,
-  now: () => number,
-): Gauge & { running(): RunningOperation | undefined } {
+export function openGauge(memory: SharedArrayBuffer, now: () => number): ReadableGauge {
   const numbers = new BigInt64Array(memory, 0, 2); // start time (0: idle) and limit
   const name = Buffer.from(memory, NAME_AT, NAME_BYTES);
   return {

@@ -1,5 +1,6 @@
 /** Receives a server's notifications on a connection of its own, which is opened again after a loss. */
 import type postgres from 'postgres';
+import { channelListeners } from './channel-listeners.ts';
 import { client } from './server-client.ts';
 
 const RETRY_MS = 1000;
@@ -11,7 +12,7 @@ export type NotificationListener = {
 
 /** Connects at the first `listen`. Notifications while the connection is lost are missed. */
 export function listenOnServer(dsn: string): NotificationListener {
-  const listeners = new Map<string, Set<(payload: string) => void>>();
+  const listeners = channelListeners();
   let connection: postgres.Sql | undefined;
   let closed = false;
   let retryTimer: NodeJS.Timeout | undefined;
@@ -19,9 +20,7 @@ export function listenOnServer(dsn: string): NotificationListener {
   const connect = () => {
     const opened = client(dsn, {
       idle_timeout: 0,
-      onnotify: (channel, payload) => {
-        for (const listener of listeners.get(channel) ?? []) listener(payload);
-      },
+      onnotify: listeners.notify,
       onclose: () => {
         if (connection === opened) reconnect();
       },
@@ -36,7 +35,7 @@ export function listenOnServer(dsn: string): NotificationListener {
     retryTimer = setTimeout(() => {
       retryTimer = undefined;
       const opened = connect();
-      Promise.all([...listeners.keys()].map((channel) => opened.unsafe(`listen ${quoted(channel)}`))).catch(() => {
+      Promise.all(listeners.channels().map((channel) => opened.unsafe(`listen ${quoted(channel)}`))).catch(() => {
         if (connection === opened) reconnect();
       });
     }, RETRY_MS);
@@ -45,21 +44,15 @@ export function listenOnServer(dsn: string): NotificationListener {
 
   return {
     async listen(channel, listener) {
-      const existing = listeners.get(channel);
-      const channelListeners = existing ?? new Set<typeof listener>();
-      channelListeners.add(listener);
-      listeners.set(channel, channelListeners);
-      if (!existing && !retryTimer) {
+      const { isFirst, remove } = listeners.add(channel, listener);
+      if (isFirst && !retryTimer) {
         const opened = connection ?? connect();
         await opened.unsafe(`listen ${quoted(channel)}`).catch(() => {
           if (connection === opened) reconnect(); // notifications are hints only: they arrive once the server is back
         });
       }
       return async () => {
-        channelListeners.delete(listener);
-        if (channelListeners.size > 0 || listeners.get(channel) !== channelListeners) return;
-        listeners.delete(channel);
-        await connection?.unsafe(`unlisten ${quoted(channel)}`).catch(() => undefined);
+        if (remove()) await connection?.unsafe(`unlisten ${quoted(channel)}`).catch(() => undefined);
       };
     },
     async close() {

@@ -45,13 +45,10 @@ export type Pool = {
 /** `limitMs`: the statement timeout that was last set for this connection. */
 type Connection = { client: postgres.Sql; lost: boolean; limitMs: number };
 
-/** @param login overrides the one in the DSN */
-export function openPool({
-  dsn,
-  pooled,
-  size,
-  login = {},
-}: Pick<Server, 'dsn' | 'pooled' | 'size'> & { login?: { user?: string; password?: string } }): Pool {
+/** `login` overrides the one in the DSN. */
+type PoolOptions = Pick<Server, 'dsn' | 'pooled' | 'size'> & { login?: { user?: string; password?: string } };
+
+export function openPool({ dsn, pooled, size, login = {} }: PoolOptions): Pool {
   const idle: Connection[] = [];
   const waiting: ((connection: Connection) => void)[] = [];
   let connectionCount = 0;
@@ -94,28 +91,11 @@ export function openPool({
       release(connection);
     }
   };
-  const inTransaction = async <T>(
-    connection: Connection,
-    limitMs: number,
-    work: (tx: Sql) => Promise<T>,
-  ): Promise<T> => {
-    await script(connection, 'begin', limitMs);
-    try {
-      const result = await work(transactionSql(connection, 1, pooled, limitMs));
-      await script(connection, 'commit', limitMs);
-      return result;
-    } catch (error) {
-      await script(connection, 'rollback', limitMs).catch(() => {
-        connection.lost = true;
-      });
-      throw error;
-    }
-  };
   const sqlFor = (limitMs: number): Sql => ({
     kind: 'server',
     rows: (sql) => withConnection(limitMs, (connection) => rows(connection, sql, pooled, limitMs)),
     script: (text) => withConnection(limitMs, (connection) => script(connection, text, limitMs)),
-    transaction: (work) => withConnection(limitMs, (connection) => inTransaction(connection, limitMs, work)),
+    transaction: (work) => withConnection(limitMs, (connection) => inTransaction(connection, pooled, limitMs, work)),
   });
   return {
     sqlFor,
@@ -167,6 +147,25 @@ const rows = <Row extends Record<string, unknown>>(
 
 const script = (connection: Connection, text: string, limitMs: number) =>
   onConnection(connection, limitMs, async () => void (await connection.client.unsafe(text)));
+
+async function inTransaction<T>(
+  connection: Connection,
+  pooled: boolean,
+  limitMs: number,
+  work: (tx: Sql) => Promise<T>,
+): Promise<T> {
+  await script(connection, 'begin', limitMs);
+  try {
+    const result = await work(transactionSql(connection, 1, pooled, limitMs));
+    await script(connection, 'commit', limitMs);
+    return result;
+  } catch (error) {
+    await script(connection, 'rollback', limitMs).catch(() => {
+      connection.lost = true;
+    });
+    throw error;
+  }
+}
 
 function transactionSql(connection: Connection, depth: number, pooled: boolean, limitMs: number): Sql {
   const savepoint = `sp${depth}`;

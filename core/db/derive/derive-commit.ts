@@ -1,15 +1,15 @@
-/** Writes the result of a fold as rows: in one transaction, fenced by the lease; rows that would not change are not written. */
+/** Commits the result of a fold: in one transaction, fenced by the lease. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { DroppedLinks, LinkRow, ProjectionChanges, SpanPatch } from '../../derive/changes.ts';
+import type { ProjectionChanges } from '../../derive/changes.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
-import { jsonText, pgArray } from '../literals.ts';
+import { pgArray } from '../literals.ts';
 import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
-import { jsonBatches } from './json-batches.ts';
-import { LINK, LINK_KEY, ROLLUP, SPAN, TRACE } from './projection-columns.ts';
 import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
+import { upsertInto } from './upsert.ts';
+import { writeChanges } from './write-changes.ts';
 
 export type DeriveCommit = {
   session_id: string;
@@ -131,124 +131,6 @@ async function removeRollup(tx: Sql, session_id: string): Promise<number> {
   return removed.length;
 }
 
-/** Writes the changes. @returns how many rows have changed */
-async function writeChanges(
-  tx: Sql,
-  { traces, spans, patches, links, dropped, rollup }: ProjectionChanges,
-): Promise<number> {
-  let written = 0;
-  if (traces.length > 0) written += await upsert(tx, 'svc.traces', ['trace_id'], TRACE, traces);
-  if (spans.length > 0) {
-    written += await upsert(
-      tx,
-      'svc.spans',
-      ['trace_id', 'span_id'],
-      SPAN,
-      spans.map((span) => ({ ...span, node_hash: hexBytes(span.node_hash) })),
-    );
-  }
-  if (patches.length > 0) written += await patchSpans(tx, patches);
-  if (dropped.length > 0) written += await dropLinks(tx, dropped, links);
-  if (links.length > 0) written += await upsert(tx, 'svc.span_links', LINK_KEY, LINK, links);
-  return written + (await upsert(tx, 'svc.session_rollups', ['session_id'], ROLLUP, [rollup]));
-}
-
-/** bytea as a JSON string: PostgreSQL parses this text form. */
-const hexBytes = (hex: string | null) => (hex === null ? null : `\\x${hex}`);
-
-/** Inserts or updates rows; an identical row is not written. @returns how many were written */
-async function upsert(
-  tx: Sql,
-  table: string,
-  key: string[],
-  columns: Record<string, string>,
-  rows: object[],
-): Promise<number> {
-  let written = 0;
-  for (const batch of jsonBatches(rows)) written += await upsertBatch(tx, table, key, columns, batch);
-  return written;
-}
-
-async function upsertBatch(
-  tx: Sql,
-  table: string,
-  key: string[],
-  columns: Record<string, string>,
-  rows: string,
-): Promise<number> {
-  const names = Object.keys(columns);
-  const otherColumns = names.filter((name) => !key.includes(name));
-  const list = (of: string[], prefix = '') => sql.raw(of.map((name) => `${prefix}${name}`).join(', '));
-  const written = await tx.rows(sql`
-    insert into ${sql.raw(table)} as t (${list(names)})
-    select ${list(names, 'r.')}
-      from json_to_recordset(${rows}::json)
-        as r (${sql.raw(
-          Object.entries(columns)
-            .map(([name, type]) => `${name} ${type}`)
-            .join(', '),
-        )})
-    on conflict (${list(key)}) do update set ${sql.raw(otherColumns.map((name) => `${name} = excluded.${name}`).join(', '))}
-     where (${list(otherColumns, 't.')}) is distinct from (${list(otherColumns, 'excluded.')})
-    returning 1`);
-  return written.length;
-}
-
-/** A field that a patch does not name stays as it is; a null that it names is written. */
-async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<number> {
-  let patched = 0;
-  const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
-  for (const batch of jsonBatches(rows)) patched += await patchBatch(tx, batch);
-  return patched;
-}
-
-async function patchBatch(tx: Sql, rows: string): Promise<number> {
-  const patched = await tx.rows(sql`
-    update svc.spans s
-       set parent_span_id = n.parent_span_id, status = n.status, error_type = n.error_type, ended_at = n.ended_at,
-           duration_ns = n.duration_ns, name = n.name, description = n.description, output = n.output,
-           verdict = n.verdict, totals = n.totals
-      from json_to_recordset(${rows}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
-      join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
-     cross join lateral (
-       select coalesce((r.patch ->> 'parent_span_id')::uuid, o.parent_span_id) as parent_span_id,
-              coalesce(r.patch ->> 'status', o.status) as status,
-              coalesce(r.patch ->> 'error_type', o.error_type) as error_type,
-              case when jsonb_exists(r.patch, 'ended_at') then (r.patch ->> 'ended_at')::timestamptz else o.ended_at end as ended_at,
-              case when jsonb_exists(r.patch, 'duration_ns') then (r.patch ->> 'duration_ns')::bigint else o.duration_ns end
-                as duration_ns,
-              coalesce(r.patch ->> 'name', o.name) as name,
-              coalesce(r.patch ->> 'description', o.description) as description,
-              coalesce(r.patch -> 'totals', o.totals) as totals,
-              coalesce(r.patch -> 'output', o.output) as output,
-              case when jsonb_exists(r.patch, 'verdict') then nullif(r.patch -> 'verdict', 'null'::jsonb) else o.verdict end
-                as verdict) n
-     where s.trace_id = o.trace_id and s.span_id = o.span_id
-       and (o.parent_span_id, o.status, o.error_type, o.ended_at, o.duration_ns, o.name, o.description, o.output, o.verdict,
-            o.totals)
-           is distinct from
-           (n.parent_span_id, n.status, n.error_type, n.ended_at, n.duration_ns, n.name, n.description, n.output, n.verdict,
-            n.totals)
-    returning 1`);
-  return patched.length;
-}
-
-/** Deletes links, except those that are written again. */
-async function dropLinks(tx: Sql, dropped: readonly DroppedLinks[], links: readonly LinkRow[]): Promise<number> {
-  const removed = await tx.rows(sql`
-    delete from svc.span_links l
-     using json_to_recordset(${jsonText(dropped)}::json) as d (kind text, from_trace_id uuid, from_span_id uuid)
-     where l.kind = d.kind and l.from_trace_id = d.from_trace_id and l.from_span_id = d.from_span_id
-       and not exists (
-         select 1
-           from json_to_recordset(${jsonText(links)}::json)
-             as k (kind text, from_trace_id uuid, from_span_id uuid, to_trace_id uuid, to_span_id uuid)
-          where (k.kind, k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id)
-              = (l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id))
-    returning 1`);
-  return removed.length;
-}
-
 async function writeStates(tx: Sql, commit: DeriveCommit): Promise<void> {
   const { session_id, state, folded_seq, checkpoints, replace, kept_checkpoints } = commit;
   if (replace !== null) {
@@ -268,26 +150,28 @@ async function writeStates(tx: Sql, commit: DeriveCommit): Promise<void> {
     })),
     ...(state ? [{ opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq, state }] : []),
   ];
-  if (rows.length > 0) {
-    const key = ['session_id', 'opened_at', 'opened_call_id'];
-    await upsert(
-      tx,
-      'svc.derive_states',
-      key,
-      STATE,
-      rows.map((row) => ({ ...row, session_id })),
-    );
-  }
+  await upsertStates(
+    tx,
+    rows.map((row) => ({ ...row, session_id })),
+  );
   await tx.rows(sql`
     delete from svc.derive_states
      where session_id = ${session_id} and opened_at < 'infinity'
        and folded_turns <> all(${pgArray(kept_checkpoints)}::integer[])`);
 }
 
-const STATE = {
+type StateRow = {
+  session_id: string;
+  opened_at: string;
+  opened_call_id: string;
+  folded_turns: number;
+  state: SessionState;
+};
+
+const upsertStates = upsertInto<StateRow>('svc.derive_states', ['session_id', 'opened_at', 'opened_call_id'], {
   session_id: 'uuid',
   opened_at: 'timestamptz',
   opened_call_id: 'text',
   folded_turns: 'integer',
   state: 'jsonb',
-};
+});

@@ -1,7 +1,8 @@
 /** Splits many rows into batches of JSON for a statement: PostgreSQL holds several copies of a parameter's text. */
+import { BATCH_ROWS } from '../batches.ts';
 import { jsonText } from '../literals.ts';
 
-const MOST = { rows: 2_000, chars: 4 * 1024 * 1024 };
+const MOST = { rows: BATCH_ROWS, chars: 4 * 1024 * 1024 };
 
 /** Arrays of rows as JSON text, each with at least one row; none where there are no rows. */
 export function* jsonBatches(rows: Iterable<object>): Generator<string> {

@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { DatabaseError } from '../../errors.ts';
+import { batches } from '../batches.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
@@ -21,8 +22,6 @@ export type NewReading = {
   purges: number; // the count when the reading began: what it read may have been purged since
   corrections: number; // likewise: the newest correction that concerns the session
 };
-
-const BATCH_ROWS = 2_000; // rows of one statement
 
 /** The `sqlstate` of a refusal: the session is to be read once more, from its first turn. */
 export const CORRECTED_MEANWHILE = 'SVC02';
@@ -89,8 +88,4 @@ async function putCalls(tx: Sql, session_id: string, calls: readonly PlacedRow[]
   const call_keys = removed.flatMap(({ call_key }) => call_key ?? []);
   if (call_keys.length > 0) await lockClaims(tx, 'to look');
   await settleOwners(tx, call_keys, null);
-}
-
-function* batches<T>(rows: readonly T[]): Generator<T[]> {
-  for (let from = 0; from < rows.length; from += BATCH_ROWS) yield rows.slice(from, from + BATCH_ROWS);
 }

@@ -4,6 +4,7 @@ import type { CallKey } from '../../derive/order.ts';
 import type { EvidenceText } from '../../derive/transcript/evidence.ts';
 import type { Identity } from '../../model/identity.ts';
 import type { TranscriptReport } from '../../model/transcript-report.ts';
+import { batches } from '../batches.ts';
 import { instant, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { insertNodes, type PlacedNode } from '../store/put-nodes.ts';
@@ -170,9 +171,3 @@ export const mendHeads = (tx: Sql, session_id: string, parents: readonly string[
        and not n.is_head
        and not exists (
          select from svc.nodes c where c.session_id = n.session_id and c.parent_hash = n.node_hash and c.injected = '')`);
-
-const BATCH_ROWS = 2_000; // rows of one statement
-
-function* batches<T>(rows: readonly T[]): Generator<T[]> {
-  for (let from = 0; from < rows.length; from += BATCH_ROWS) yield rows.slice(from, from + BATCH_ROWS);
-}

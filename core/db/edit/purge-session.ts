@@ -1,6 +1,7 @@
 /** Purges a session from the log: deletes its raw turns, what was derived of them, and slices that nothing else refers to; tombstones stay. */
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
+import { batches } from '../batches.ts';
 import { hexArray, pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
@@ -8,7 +9,7 @@ import { lockClaims, settleOwners } from '../store/call-owners.ts';
 import { countPurge, stopWriters } from '../store/purge-count.ts';
 import { forgetInCassettes } from './forget-in-cassettes.ts';
 import { type MadeOfSession, removeMadeInCassettes } from './made-in-cassettes.ts';
-import { parts, sliceReferences } from './slice-references.ts';
+import { sliceReferences } from './slice-references.ts';
 
 /** `raw_turns`: how many turns up to `up_to` the latest corrections attribute to the session; later ones are not part of the purge. */
 export type PurgeOpened = { up_to: number; raw_turns: number };
@@ -50,7 +51,7 @@ export async function purgeSession(
 ): Promise<Purged> {
   const turns = await turnsOf(db, session_id, up_to);
   const candidates = new Set(made);
-  for (const batch of parts(turns, 1_000)) {
+  for (const batch of batches(turns, 1_000)) {
     const ids = pgArray(batch);
     for await (const found of sliceReferences(db, sql`t.raw_turn_id = any(${ids}::bigint[])`)) add(candidates, found);
     add(candidates, await slicesOfNodes(db, sql`n.raw_turn_id = any(${ids}::bigint[])`));
@@ -212,7 +213,7 @@ async function namedByNodes(tx: Sql, candidates: readonly string[]): Promise<str
 
 async function removeSlices(tx: Sql, ids: readonly string[]): Promise<{ slices: number; bytes: number }> {
   const sum = { slices: 0, bytes: 0 };
-  for (const batch of parts(ids, 5_000)) {
+  for (const batch of batches(ids, 5_000)) {
     const [deleted] = await tx.rows<{ slices: number; bytes: number }>(sql`
       with gone as (
         delete from svc.slices where slice_id = any(${hexArray(batch)}::bytea[]) returning octet_length(bytes) as bytes)

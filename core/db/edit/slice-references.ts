@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
 import { idsIn } from '../../capture/recipe.ts';
 import { unpackSlice } from '../../capture/slice-codec.ts';
+import { batches } from '../batches.ts';
 import { hexArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
@@ -46,7 +47,7 @@ export async function* sliceReferences(
       if (level === 0) break;
       const unread = [...new Set(ids)].filter((id) => !read.has(`${level} ${id}`));
       const pages: string[][] = [];
-      for (const batch of parts(unread, BATCH.pages)) pages.push(await listedIn(db, batch));
+      for (const batch of batches(unread, BATCH.pages)) pages.push(await listedIn(db, batch));
       for (const id of unread) read.set(`${level} ${id}`, true);
       listed = pages.flat();
     }
@@ -60,8 +61,4 @@ async function listedIn(db: Sql, pages: readonly string[]): Promise<string[]> {
   const rows = await db.rows<{ codec: 0 | 1; bytes: Uint8Array }>(sql`
     select codec, bytes from svc.slices where slice_id = any(${hexArray(pages)}::bytea[])`);
   return rows.flatMap((page) => idsIn(unpackSlice(page)));
-}
-
-export function* parts<T>(rows: readonly T[], size: number): Generator<T[]> {
-  for (let from = 0; from < rows.length; from += size) yield rows.slice(from, from + size);
 }

@@ -3,10 +3,10 @@ import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../../derive/storable.ts';
 import type { Direction, SessionFilter, SessionSort } from '../../model/browse.ts';
 import type { SessionRecord } from '../../model/session.ts';
+import { type SessionRow, sessionSelect, toSession } from '../columns/session.ts';
 import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import { type SessionRow, sessionColumns, sessionRecord } from './session-record.ts';
-import { notDeleted } from './trace-record.ts';
+import { notDeleted } from './not-deleted.ts';
 
 /** The key of a session in an order: `place` is its sort value as text, never rounded. */
 export type BrowseKey = { place: string; id: string };
@@ -30,7 +30,7 @@ export async function browseSessions(
     ? sql` and (${place}, ${id}) ${sql.raw(direction === 'desc' ? '<' : '>')} (${read(after.place)}, ${after.id}::uuid)`
     : sql``;
   const rows = await db.rows<SessionRow & { place: string }>(sql`
-    select ${sessionColumns}, s.place_written as place
+    select ${sessionSelect}, s.place_written as place
       from (select s.*, ${place} as place, ${written} as place_written
               from ${from}${rollupsFor(filter)}
              where not s.is_empty and ${notDeleted(sql`s.session_id`)}${matching(filter)}${afterPlace}
@@ -42,7 +42,7 @@ export async function browseSessions(
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
-    sessions: shown.map(sessionRecord),
+    sessions: shown.map(toSession),
     next: rows.length > limit && last ? { place: last.place, id: last.id } : null,
   };
 }

@@ -1,8 +1,8 @@
 /** The list of sessions: those seen last come first; deleted ones are left out. */
 import { sql } from 'drizzle-orm';
 import type { SessionRecord } from '../../model/session.ts';
+import { type SessionRow, sessionSelect, toSession } from '../columns/session.ts';
 import type { Sql } from '../sql.ts';
-import { type SessionRow, sessionColumns, sessionRecord } from './session-record.ts';
 
 export type SessionCursor = { last_seen_at: string; id: string };
 
@@ -16,7 +16,7 @@ export async function listSessions(
     : sql``;
   // The page is read from the index first: rollups are joined to its rows alone.
   const rows = await db.rows<SessionRow>(sql`
-    select ${sessionColumns}
+    select ${sessionSelect}
       from (select s.*
               from svc.sessions s
              where not s.is_empty
@@ -31,7 +31,7 @@ export async function listSessions(
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
-    sessions: shown.map(sessionRecord),
+    sessions: shown.map(toSession),
     next: rows.length > limit && last ? { last_seen_at: last.last_seen_at, id: last.id } : null,
   };
 }

@@ -1,8 +1,10 @@
 /** The list of traces, of one session or of all: the newest come first. */
 import { sql } from 'drizzle-orm';
 import type { Trace } from '../../model/trace.ts';
+import { type TraceColumns, traceSelect } from '../columns/trace.ts';
 import type { Sql } from '../sql.ts';
-import { notDeleted, type TraceColumns, type TraceKey, traceColumns, tracePage } from './trace-record.ts';
+import { notDeleted } from './not-deleted.ts';
+import { type TraceKey, tracePage } from './trace-page.ts';
 
 export async function listTraces(
   db: Sql,
@@ -13,7 +15,7 @@ export async function listTraces(
     ? sql`and (t.started_at, t.trace_id) < (${after.started_at}::timestamptz, ${after.trace_id}::uuid)`
     : sql``;
   const rows = await db.rows<TraceColumns>(sql`
-    select ${traceColumns}
+    select ${traceSelect}
       from svc.traces t
      where ${notDeleted(sql`t.session_id`)} ${ofSession} ${before}
      order by t.started_at desc, t.trace_id desc

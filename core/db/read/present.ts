@@ -7,6 +7,3 @@ export type Sparse<Noun> = {
 
 export const present = <Noun extends object>(row: Sparse<Noun>): Noun =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Noun;
-
-/** Money as a JSON number; null stays null, since an unknown price is not 0. */
-export const usd = (exact: string | null): number | null => (exact === null ? null : Number(exact));

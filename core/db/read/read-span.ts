@@ -1,17 +1,18 @@
 /** Reads one span. Null when the trace has none with this id, or its session is deleted. */
 import { sql } from 'drizzle-orm';
 import type { Span } from '../../model/span.ts';
+import { type SpanColumns, spanSelect } from '../columns/span.ts';
 import type { Sql } from '../sql.ts';
-import { type SpanColumns, spanColumns, spanRecord } from './span-record.ts';
-import { notDeleted } from './trace-record.ts';
+import { notDeleted } from './not-deleted.ts';
+import { shownSpan } from './span-preview.ts';
 
 export async function readSpan(
   db: Sql,
   { trace_id, span_id }: { trace_id: string; span_id: string },
 ): Promise<Span | null> {
   const [row] = await db.rows<SpanColumns>(sql`
-    select ${spanColumns}
+    select ${spanSelect}
       from svc.spans p
      where p.trace_id = ${trace_id}::uuid and p.span_id = ${span_id}::uuid and ${notDeleted(sql`p.session_id`)}`);
-  return row ? spanRecord(row, 'full') : null;
+  return row ? shownSpan(row, 'full') : null;
 }

@@ -2,8 +2,8 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../../derive/storable.ts';
 import type { Stats, StatsFilter } from '../../model/stats.ts';
+import { usd } from '../columns/column.ts';
 import type { Sql } from '../sql.ts';
-import { usd } from './present.ts';
 
 /**
  * Zeros where nothing matches. An injected message counts as a message but opens no conversation; deleted sessions do not

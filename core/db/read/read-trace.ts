@@ -1,13 +1,14 @@
 /** Reads one trace. Null when there is none, or its session is deleted. */
 import { sql } from 'drizzle-orm';
 import type { Trace } from '../../model/trace.ts';
+import { type TraceColumns, toTrace, traceSelect } from '../columns/trace.ts';
 import type { Sql } from '../sql.ts';
-import { notDeleted, type TraceColumns, traceColumns, traceRecord } from './trace-record.ts';
+import { notDeleted } from './not-deleted.ts';
 
 export async function readTrace(db: Sql, { trace_id }: { trace_id: string }): Promise<Trace | null> {
   const [row] = await db.rows<TraceColumns>(sql`
-    select ${traceColumns}
+    select ${traceSelect}
       from svc.traces t
      where t.trace_id = ${trace_id}::uuid and ${notDeleted(sql`t.session_id`)}`);
-  return row ? traceRecord(row) : null;
+  return row ? toTrace(row) : null;
 }

@@ -1,8 +1,8 @@
 /** Changes of sessions since a reader's position: the sessions as they read now, each with the position after it. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { SessionRecord } from '../../model/session.ts';
+import { type SessionRow, sessionSelect, toSession } from '../columns/session.ts';
 import type { Sql } from '../sql.ts';
-import { type SessionRow, sessionColumns, sessionRecord } from './session-record.ts';
 
 /**
  * A reader's position: it has every change that the snapshot `seen` sees (PostgreSQL's text form of `pg_snapshot`). During a `round`
@@ -34,7 +34,7 @@ export async function sessionChanges(
     : sql``;
   // One statement has one snapshot, so the snapshot that it returns is exactly the one of the page.
   const rows = await db.rows<SessionRow & { snapshot: string; changed_by: string | null; changed_id: string }>(sql`
-    select ${towards}::text as snapshot, p.changed_by::text as changed_by, p.session_id as changed_id, ${sessionColumns}
+    select ${towards}::text as snapshot, p.changed_by::text as changed_by, p.session_id as changed_id, ${sessionSelect}
       from (select 1) as one
       left join (select c.changed_by, c.session_id
                    from svc.session_changes c
@@ -57,7 +57,7 @@ export async function sessionChanges(
     const isLast = !more && i === found.length - 1;
     return {
       session_id,
-      session: row.id === null ? null : sessionRecord(row),
+      session: row.id === null ? null : toSession(row),
       place: isLast ? end : { seen, round: { towards: pageSnapshot, changed_by, session_id } },
     };
   });

@@ -4,10 +4,13 @@ import type { Link } from '../../model/link.ts';
 import type { Payload } from '../../model/page.ts';
 import type { Span } from '../../model/span.ts';
 import type { Trace } from '../../model/trace.ts';
+import { type LinkColumns, linkSelect, toLink } from '../columns/link.ts';
+import { type SpanColumns, spanSelect } from '../columns/span.ts';
+import { type TraceColumns, traceSelect } from '../columns/trace.ts';
+import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import { present } from './present.ts';
-import { type SpanColumns, spanColumns, spanRecord } from './span-record.ts';
-import { type TraceColumns, type TraceKey, traceColumns, tracePage } from './trace-record.ts';
+import { shownSpan } from './span-preview.ts';
+import { type TraceKey, tracePage } from './trace-page.ts';
 
 /** A page of the session's traces, the oldest first. */
 export async function sessionTraces(
@@ -18,7 +21,7 @@ export async function sessionTraces(
     ? sql`and (t.started_at, t.trace_id) > (${after.started_at}::timestamptz, ${after.trace_id}::uuid)`
     : sql``;
   const rows = await db.rows<TraceColumns>(sql`
-    select ${traceColumns}
+    select ${traceSelect}
       from svc.traces t
      where t.session_id = ${session_id}::uuid ${afterKey}
      order by t.started_at, t.trace_id
@@ -52,8 +55,7 @@ export async function spansOf(
   // No more spans of a trace are read than a page may have, or every page would sort the whole rest of a long trace.
   // Sizes are summed before a payload is unpacked, so one page never holds more than one large span beyond the bound.
   const rows = await db.rows<SpanColumns & { trace_started_at: string; fetched: number }>(sql`
-    select ${spanColumns}, to_char(p.trace_started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as trace_started_at,
-           p.fetched
+    select ${spanSelect}, ${instant(sql`p.trace_started_at`)} as trace_started_at, p.fetched
       from (select q.*, count(*) over () as fetched,
                    sum(q.payload_bytes) over (order by q.trace_started_at, q.trace_id, q.seq, q.span_id) - q.payload_bytes
                      as bytes_before
@@ -73,7 +75,7 @@ export async function spansOf(
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
-    spans: shown.map((row) => ({ trace_started_at: row.trace_started_at, span: spanRecord(row, payload) })),
+    spans: shown.map((row) => ({ trace_started_at: row.trace_started_at, span: shownSpan(row, payload) })),
     next:
       last && shown.length < last.fetched
         ? { started_at: last.trace_started_at, trace_id: last.trace_id, seq: last.seq, span_id: last.span_id }
@@ -92,7 +94,7 @@ export async function linksOf(
   { of, after, limit }: { of: SpanScope; after: LinkKey | null; limit: number },
 ): Promise<{ links: Link[]; next: LinkKey | null }> {
   const page = (from: SQL, condition: SQL) => sql`
-    (select l.kind, l.from_trace_id, l.from_span_id, l.from_io, l.to_trace_id, l.to_span_id, l.to_io
+    (select ${linkSelect}
        from ${from} l
       where ${condition} ${after ? beyondLink(after) : sql``}
       order by l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind
@@ -102,18 +104,13 @@ export async function linksOf(
     ...forkConditions(of).map((fork) => page(sql`svc.fork_links`, fork)),
   ];
   const rows = await db.rows<LinkColumns>(sql`
-    select l.kind, l.from_trace_id, l.from_span_id, nullif(l.from_io, '') as from_io,
-           l.to_trace_id, l.to_span_id, nullif(l.to_io, '') as to_io
+    select l.*
       from (${sql.join(pages, sql` union all `)}) l
      order by l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind
      limit ${limit + 1}`);
   const shown = rows.slice(0, limit);
-  return { links: shown.map((row) => present<Link>(row)), next: rows.length > limit ? (shown.at(-1) ?? null) : null };
+  return { links: shown.map(toLink), next: rows.length > limit ? (shown.at(-1) ?? null) : null };
 }
-
-type LinkColumns = {
-  [Key in keyof Link]-?: Key extends 'from_io' | 'to_io' ? NonNullable<Link[Key]> | null : Link[Key];
-};
 
 /** Conditions that each match an index: a trace's own links, then those that lead to it from elsewhere. */
 const linkConditions = (of: SpanScope): SQL[] =>
