@@ -1,7 +1,6 @@
 /** Runs a cassette in a process of its own: started in confinement, watched by a heartbeat, and restarted when it ends. */
 import { mkdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
-import { packageRoot } from '../../package-root.ts';
+import { fileURLToPath } from 'node:url';
 import type { Progress } from '../contract.ts';
 import {
   CassetteDown,
@@ -43,13 +42,12 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   const found = await findSystemSupport(options.tmp);
   const ground = { ...found, wall: options.wall ?? found.wall };
   const gate = openGate(log, OUTPUT_LIMITS);
-  const runner = join(packageRoot(), 'core/cassette/isolation/child');
   let progress: Progress | null = null;
   const lifeOptions = {
     name,
     folder: await realPathOf(module.folder),
     entry: await realPathOf(module.entry),
-    runner: await realPathOf(runner),
+    runner: await realPathOf(RUNNER),
     beside: [...new Set([...(module.beside ?? []), ...(await Promise.all((module.beside ?? []).map(realPathOf)))])],
     tmp: await realPathOf(options.tmp),
     ground,
@@ -202,6 +200,8 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     },
   };
 }
+
+const RUNNER = fileURLToPath(new URL('child', import.meta.url));
 
 const CLOSED = 'the service closes it';
 
