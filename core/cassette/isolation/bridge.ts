@@ -1,4 +1,4 @@
-/** Serves a cassette's process its bindings, over a channel of their own: the process can use only what it was bindings. */
+/** Serves a cassette's process its bindings, over a channel of their own: the process can use only what it was granted. */
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { parseJson } from '../../parse-json.ts';

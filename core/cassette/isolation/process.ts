@@ -11,9 +11,9 @@ import {
   type StartModule,
 } from '../running.ts';
 import { type ConfinementLevel, confinementOf, findSystemSupport } from './confinement.ts';
+import { watch } from './heartbeat.ts';
 import { type Life, loadedBy, startLife } from './life.ts';
 import { OUTPUT_LIMITS, openGate } from './output.ts';
-import { watch } from './watch.ts';
 
 export type ProcessOptions = {
   /** A private folder that the service owns. */
