@@ -1,9 +1,9 @@
 /** The read API: all resources, and the middleware before them. */
 import { matchedRoutes } from 'hono/route';
+import { cassetteUnknown } from '../cassette/cassette-unknown.ts';
 import type { CassetteHost } from '../cassette/host.ts';
 import type { Installed } from '../cassette/installed.ts';
 import { joinedDocument } from '../cassette/openapi/joined-document.ts';
-import { cassetteUnknown } from '../cassette/unknown.ts';
 import type { Database } from '../db/database.ts';
 import { callers } from '../http/caller.ts';
 import { compress } from '../http/compress.ts';

@@ -1,8 +1,8 @@
 /** /v1/cassettes/{name}/…: what a cassette serves, under its installed name. The mount is not in the contract; the operations of cassettes are. */
 import { Hono } from 'hono';
+import { cassetteUnknown } from '../cassette/cassette-unknown.ts';
 import type { CassetteHost } from '../cassette/host.ts';
 import { methodsAt } from '../cassette/openapi/methods-at.ts';
-import { cassetteUnknown } from '../cassette/unknown.ts';
 import { Refusal } from '../errors.ts';
 import { callerOf } from '../http/caller.ts';
 import { isInProcess } from '../http/in-process.ts';

@@ -1,9 +1,9 @@
 /** GET /v1/cassettes and /v1/cassettes/{name}/openapi.json: the installed cassettes, and the contract of each. */
 import { createRoute, z } from '@hono/zod-openapi';
+import { cassetteUnknown } from '../cassette/cassette-unknown.ts';
 import type { Installed } from '../cassette/installed.ts';
 import type { OpenApi } from '../cassette/openapi/openapi-shape.ts';
 import { mountOf } from '../cassette/openapi/rewrite.ts';
-import { cassetteUnknown } from '../cassette/unknown.ts';
 import { Refusal } from '../errors.ts';
 import {
   Contract,

@@ -42,12 +42,14 @@ function removeStale() {
   if (!existsSync(dist)) return;
   for (const name of readdirSync(dist))
     if (!ROOMS.includes(name) && join(dist, name) !== memory) rmSync(join(dist, name), { recursive: true });
-  const sources = new Set(ROOMS.flatMap((room) => filesIn(root, room, '.ts').map((path) => path.slice(0, -3))));
-  const outputs = ROOMS.flatMap((room) => filesIn(dist, room, ''));
-  for (const path of outputs) if (!sources.has(path.replace(/\.js(?:\.map)?$/, ''))) rmSync(join(dist, path));
+  const sources = new Set(ROOMS.flatMap((room) => filesIn(root, room, /\.(?:ts|mjs)$/).map(outputOf)));
+  const outputs = ROOMS.flatMap((room) => filesIn(dist, room, /(?:)/));
+  for (const path of outputs) if (!sources.has(path.replace(/\.map$/, ''))) rmSync(join(dist, path));
   const existing = new Set(outputs);
-  if ([...sources].some((path) => !existing.has(`${path}.js`))) rmSync(memory, { force: true });
+  if ([...sources].some((path) => !existing.has(path))) rmSync(memory, { force: true });
 }
+
+const outputOf = (path) => path.replace(/\.ts$/, '.js');
 
 /** All paths below a folder, relative to `base`; without the template of `svc cassette new`, which is no part of svc. */
 function filesIn(base, folder, ending) {
@@ -55,6 +57,6 @@ function filesIn(base, folder, ending) {
   return readdirSync(join(base, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return filesIn(base, path, ending);
-    return path.endsWith(ending) ? [path] : [];
+    return ending.test(path) ? [path] : [];
   });
 }

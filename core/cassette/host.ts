@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../errors.ts';
 import { canonicalJson } from '../merkle/canonical-json.ts';
+import { cassetteUnknown } from './cassette-unknown.ts';
 import type { Installed } from './installed.ts';
 import { type ListEntry, listDigest } from './list/list.ts';
 import { type Mounted, type MountLimits, mounted } from './mount.ts';
 import type { RunningCassette } from './running.ts';
 import { openSlot, type Slot, type SlotParts } from './slot.ts';
-import { cassetteUnknown } from './unknown.ts';
 
 export type ListInEffect = {
   entries: readonly ListEntry[];

@@ -1,4 +1,4 @@
-/** Forwards a request to a cassette, and its response back: as streams, without credentials, and with limits against harmful callers. */
+/** The mount of a cassette: forwards a request to it, and its response back, as streams, without credentials, and with limits against harmful callers. */
 import { redactedHeader } from '../capture/redact.ts';
 import { Refusal } from '../errors.ts';
 import { REDACTED } from '../redaction/shapes.ts';

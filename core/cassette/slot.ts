@@ -3,12 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { traceOf } from '../http/failure.ts';
 import type { Logger } from '../log.ts';
 import { openBackoff } from '../retry.ts';
-import { type AdmissionParts, type Admitted, admit, digestOfSource } from './admission/admission.ts';
+import { type AdmissionParts, admit, digestOfSource } from './admission/admission.ts';
 import { refreshed } from './admission/refresh.ts';
-import type { AdmissionState, Installed, Trouble } from './installed.ts';
+import type { Installed, Trouble } from './installed.ts';
 import type { ListEntry } from './list/list.ts';
 import { Rejection, type RunningCassette } from './running.ts';
 import { keepSchedule } from './schedule.ts';
+import {
+  type InForce,
+  installedOf,
+  isSameNews,
+  nextState,
+  PENDING,
+  type SlotEvent,
+  type SlotState,
+} from './slot-state.ts';
 
 export type Slot = {
   entry: ListEntry;
@@ -29,29 +38,21 @@ export type SlotParts = AdmissionParts & {
 };
 
 export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
-  const { now, retryMs, refreshMs } = parts;
   const log: Logger = parts.log.child({ cassette: entry.name });
   const leaving = new AbortController();
   const gone = new AbortController();
-  const instant = () => `${new Date(now()).toISOString().slice(0, 19)}Z`;
+  const instant = () => `${new Date(parts.now()).toISOString().slice(0, 19)}Z`;
 
-  let state: AdmissionState = 'pending';
+  let state: SlotState = PENDING;
   let since = instant();
-  let admitted: Admitted | null = null;
-  let admitted_at: string | null = null;
-  let trouble: Trouble | null = null;
   let lastRun: Installed['last_run'] = null;
   let schedule: { stop(): Promise<void> } | null = null;
 
-  const enter = (next: AdmissionState, why: Trouble | null) => {
-    if (next !== state) since = instant();
-    const previous = JSON.stringify([state, trouble?.step, trouble?.reason]);
-    state = next;
-    trouble = why;
-    if (previous !== JSON.stringify([state, why?.step, why?.reason])) {
-      if (why) log.warn({ state, step: why.step, reason: why.reason, problems: why.problems }, 'a cassette is not in');
-      else log.info({ state, digest: admitted?.source_digest }, 'a cassette is in');
-    }
+  const take = (event: SlotEvent) => {
+    const previous = state;
+    state = nextState(previous, event);
+    if (state.name !== previous.name) since = instant();
+    if (!isSameNews(previous, state)) logState(state, log);
   };
   const troubleOf = (error: unknown): Trouble => {
     const { step, message, problems } =
@@ -59,114 +60,94 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
     if (!(error instanceof Rejection)) log.error(traceOf(error), 'a cassette could not be looked at');
     return { step, reason: message, problems, observed_at: instant() };
   };
-  const pause = (ms: number, signal = leaving.signal) => sleep(ms, undefined, { signal, ref: false }).catch(() => {});
 
+  /** Also settles when it is withdrawn. */
   const untilAdmitted = async (): Promise<void> => {
+    const { first, most } = parts.retryMs;
+    const backoff = openBackoff({ firstMs: first, maxMs: most });
     let finalDigest: string | null = null; // the digest of the code that is not tried again
-    const backoff = openBackoff({ firstMs: retryMs.first, maxMs: retryMs.most });
     while (!leaving.signal.aborted) {
-      if (finalDigest !== null && finalDigest === (await digestOfSource(entry, parts))) {
-        await pause(backoff.next());
-        continue;
+      if (finalDigest === null || finalDigest !== (await digestOfSource(entry, parts))) {
+        try {
+          const admitted = await admit(entry, parts, leaving.signal);
+          if (leaving.signal.aborted) return admitted.running.close(0);
+          // At once, so that a withdrawal finds it and closes it.
+          return take({ kind: 'admitted', admitted: { ...admitted, at: instant() } });
+        } catch (error) {
+          if (leaving.signal.aborted) return;
+          take({ kind: 'refused', trouble: troubleOf(error) });
+          finalDigest = error instanceof Rejection && error.final ? await digestOfSource(entry, parts) : null;
+        }
       }
-      try {
-        const result = await admit(entry, parts, leaving.signal);
-        if (leaving.signal.aborted) return result.running.close(0);
-        admitted = result;
-        admitted_at = instant();
-        enter('admitted', null);
-        return;
-      } catch (error) {
-        if (leaving.signal.aborted) return;
-        const why = troubleOf(error);
-        enter(why.step === 'resolve' ? 'unresolved' : 'rejected', why);
-        finalDigest = error instanceof Rejection && error.final ? await digestOfSource(entry, parts) : null;
-      }
-      await pause(backoff.next());
+      await pause(backoff.next(), leaving.signal);
     }
   };
+
+  const scheduleFor = ({ running, manifest }: InForce) => {
+    const { every_seconds, on_change } = manifest.schedule ?? {};
+    if (!running.loaded?.scheduled || every_seconds === undefined) return null;
+    return keepSchedule({
+      name: entry.name,
+      everyMs: every_seconds * 1000,
+      run: (event) => running.scheduled(event),
+      databases: parts.databases,
+      changed: on_change ? (parts.databases?.changes ?? null) : null,
+      now: parts.now,
+      ran: (run) => {
+        lastRun = run;
+        if (run.error !== null) log.warn({ reason: run.error }, 'background work of a cassette failed');
+      },
+    });
+  };
+
+  const refresh = async (admitted: InForce): Promise<void> => {
+    try {
+      take({ kind: 'refreshed', document: await refreshed(entry, admitted) });
+    } catch (error) {
+      take({ kind: 'refresh-failed', trouble: troubleOf(error) });
+    }
+  };
+
   /** Settles when it is withdrawn, or has to be admitted anew. */
-  const live = async (): Promise<void> => {
-    await untilAdmitted();
-    if (!admitted || leaving.signal.aborted) return;
-    const { running, manifest } = admitted;
+  const keepAdmitted = async ({ running }: InForce): Promise<void> => {
     const outdated = new AbortController();
     void running.outdated?.then((why) => outdated.abort(why));
     const awake = AbortSignal.any([leaving.signal, outdated.signal]);
-    const every = manifest.schedule?.every_seconds;
-    if (running.loaded?.scheduled && every !== undefined)
-      schedule = keepSchedule({
-        name: entry.name,
-        everyMs: every * 1000,
-        run: (event) => running.scheduled(event),
-        databases: parts.databases,
-        changed: manifest.schedule?.on_change ? (parts.databases?.changes ?? null) : null,
-        now,
-        ran: (run) => {
-          lastRun = run;
-          if (run.error !== null) log.warn({ reason: run.error }, 'background work of a cassette failed');
-        },
-      });
-    while (!leaving.signal.aborted) {
-      await pause(refreshMs, awake);
+    for (;;) {
+      await pause(parts.refreshMs, awake);
       if (leaving.signal.aborted) return;
-      if (outdated.signal.aborted) return await dropOutdated(outdated.signal.reason as Rejection);
-      try {
-        const document = await refreshed(entry, admitted);
-        if (document) admitted = { ...admitted, document };
-        if (document || state !== 'admitted') enter('admitted', null);
-      } catch (error) {
-        enter('stale', troubleOf(error));
+      if (outdated.signal.aborted) {
+        take({ kind: 'outdated', trouble: troubleOf(outdated.signal.reason) });
+        await Promise.all([schedule?.stop(), running.close(0)]);
+        schedule = null;
+        return;
       }
+      if (state.admitted) await refresh(state.admitted);
     }
   };
-  const dropOutdated = async (why: Rejection): Promise<void> => {
-    const { running } = admitted as Admitted;
-    admitted = null;
-    enter('pending', troubleOf(why));
-    await Promise.all([schedule?.stop(), running.close(0)]);
-    schedule = null;
-  };
+
   const untilWithdrawn = async () => {
-    while (!leaving.signal.aborted) await live();
+    while (!leaving.signal.aborted) {
+      await untilAdmitted();
+      const { admitted } = state;
+      if (!admitted || leaving.signal.aborted) return;
+      schedule = scheduleFor(admitted);
+      await keepAdmitted(admitted);
+    }
   };
   const life = untilWithdrawn();
 
   return {
     entry,
-    running: () => (leaving.signal.aborted ? null : (admitted?.running ?? null)),
+    running: () => (leaving.signal.aborted ? null : (state.admitted?.running ?? null)),
     gone: gone.signal,
-    installed() {
-      const liveness = admitted?.running.liveness() ?? null;
-      const isDegraded = state === 'admitted' && liveness !== null && liveness.state !== 'up';
-      return {
-        entry,
-        isolation: entry.isolation ?? (/^https?:\/\//i.test(entry.source) ? 'remote' : 'process'),
-        state: isDegraded ? 'stale' : state,
-        since: liveness?.since !== undefined && liveness.since > since ? liveness.since : since,
-        admitted_at: state === 'admitted' || state === 'stale' ? admitted_at : null,
-        trouble: isDegraded
-          ? {
-              step: 'start',
-              reason: liveness.reason ?? 'it is started again',
-              problems: [],
-              observed_at: liveness.since ?? instant(),
-            }
-          : trouble,
-        confinement: admitted?.running.confinement ?? null,
-        liveness,
-        source_digest: admitted?.source_digest ?? null,
-        document: admitted?.document ?? null,
-        last_run: lastRun,
-        progress: admitted?.running.progress() ?? null,
-      };
-    },
+    installed: () => installedOf({ entry, state, since, lastRun, now: instant() }),
     async withdraw(graceMs) {
       leaving.abort();
       const cut = setTimeout(() => gone.abort(), graceMs);
       try {
         await schedule?.stop();
-        await admitted?.running.close(graceMs);
+        await state.admitted?.running.close(graceMs);
         await life;
       } finally {
         clearTimeout(cut);
@@ -174,4 +155,13 @@ export function openSlot(entry: ListEntry, parts: SlotParts): Slot {
       }
     },
   };
+}
+
+const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal, ref: false }).catch(() => {});
+
+function logState({ name, admitted, trouble }: SlotState, log: Logger): void {
+  if (trouble) {
+    const { step, reason, problems } = trouble;
+    log.warn({ state: name, step, reason, problems }, 'a cassette is not in');
+  } else log.info({ state: name, digest: admitted?.source_digest }, 'a cassette is in');
 }

@@ -26,7 +26,7 @@ export async function stagePackage({ root, dist, to }: { root: string; dist: str
   for (const path of WHOLE) await cp(join(root, path), join(to, path), { recursive: true });
   for (const room of ROOMS) {
     await copyRun(dist, room, join(to, 'dist'), () => true);
-    await copyRun(root, room, to, (path) => !path.endsWith('.ts'));
+    await copyRun(root, room, to, (path) => !/\.(?:ts|mjs)$/.test(path));
   }
   const packages = await packagesOf(root);
   for (const path of packages.keys())

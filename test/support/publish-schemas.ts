@@ -1,7 +1,7 @@
 /** Writes the published JSON Schemas anew: `node --import tsx test/support/publish-schemas.ts && npm run fix`. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { publishedSchemas } from '../../core/cassette/openapi/published-schemas.ts';
+import { publishedSchemas } from '../../core/cassette/published-schemas.ts';
 import { packageRoot } from '../../core/package-root.ts';
 
 for (const [file, schema] of Object.entries(publishedSchemas()))

@@ -1,7 +1,7 @@
 /** Health checks of a cassette: repeated a few times until one succeeds; else the reason that the cassette itself gives. */
 import { PROBLEM_TYPE } from '../../http/problem.ts';
 import { Rejection, type RunningCassette } from '../running.ts';
-import { textOf } from './text-of.ts';
+import { textOf } from './response-text.ts';
 
 export type HealthRetries = { tries: number; eachMs: number; betweenMs: number };
 

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { canonicalJson } from '../../merkle/canonical-json.ts';
 import { CassetteName } from '../list/list.ts';
-import { rejection } from '../openapi/problems.ts';
 import { Rejection } from '../running.ts';
+import { rejection } from './rejection.ts';
 import { type DeclaredSetting, settingProblem } from './setting-value.ts';
 
 /** Rules over several members are checked even where a member is wrong, so that one check finds every problem. */

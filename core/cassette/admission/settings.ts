@@ -1,7 +1,7 @@
 /** The settings that a cassette runs with: from the environment, the list and its manifest's defaults, in this order of precedence. */
 import { nearest } from '../../config/nearest.ts';
-import { rejection } from '../openapi/problems.ts';
 import { type DeclaredManifest, environmentName } from './manifest.ts';
+import { rejection } from './rejection.ts';
 import { configValue, type DeclaredSetting, settingProblem, valueOfText } from './setting-value.ts';
 
 /** Texts by the last part of their variable's name: `MODEL_NAME` of `SVC_CASSETTE_SEARCH_MODEL_NAME`. */

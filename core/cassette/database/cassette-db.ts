@@ -8,7 +8,7 @@ import { withParameters } from './parameters.ts';
 import type { Parser } from './parser-thread.ts';
 import { penaltyFor } from './penalties.ts';
 import type { Quota } from './quota.ts';
-import { refused } from './refused.ts';
+import { refused } from './statement-refusals.ts';
 import { type CallSettings, checkedSettings } from './statement-settings.ts';
 
 export type CallOptions = { settings?: CallSettings; rows?: 'object' | 'array' };

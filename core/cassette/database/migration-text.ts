@@ -1,10 +1,10 @@
 /** Checks a cassette's migration: tables, indexes, sequences, types, views and rows of its own schema are allowed; nothing that runs code. */
 import { DatabaseError } from '../../errors.ts';
-import { refuseReach } from './allowed.ts';
-import { wordsFor } from './kinds.ts';
+import { refuseReach } from './allowed-names.ts';
 import { parsed } from './parser.ts';
-import { refused } from './refused.ts';
-import { nodesOf, type Seen, wordsOf } from './tree.ts';
+import { wordsFor } from './statement-names.ts';
+import { refused } from './statement-refusals.ts';
+import { nodesOf, type Seen, wordsOf } from './syntax-tree.ts';
 
 /** Allowed statements, by the parser's names; they also apply to statements inside others. */
 const KINDS = new Set(

@@ -1,7 +1,7 @@
 /** Puts parameters into a statement that is run as text: as quoted literals, where the parser found `$1`, `$2` … */
 import { quotedText } from '../../db/literals.ts';
-import { refused } from './refused.ts';
 import type { StatementVerdict } from './statement.ts';
+import { refused } from './statement-refusals.ts';
 
 /** The limit of a statement with its parameters in it, in UTF-8. */
 const MOST_MIB = 16;

@@ -8,8 +8,8 @@ import { errorOf, type Failure } from '../../db/client/failure.ts';
 import { openFairQueue } from '../../db/fair-queue.ts';
 import { startWorker } from '../../start-worker.ts';
 import type { MigrationText } from './migration-text.ts';
-import { busy, refused, UNPARSABLE } from './refused.ts';
 import type { StatementVerdict } from './statement.ts';
+import { busy, refused, UNPARSABLE } from './statement-refusals.ts';
 
 export type ParserRequest = { kind: 'statement' | 'migration'; text: string; own: string };
 export type ParserReply = { answer: unknown } | { failure: Failure };

@@ -1,6 +1,6 @@
 /** PostgreSQL's own parser, compiled to WebAssembly, loaded when it is first needed. Runs in the parser thread only. (parser-thread.ts) */
 import type { ParseResult } from 'libpg-query';
-import { refused, TOO_DEEP } from './refused.ts';
+import { refused, TOO_DEEP } from './statement-refusals.ts';
 
 /** The part of Emscripten's module that is used here; `libpg-query`'s own wrapper cannot be restarted. */
 type Engine = {

@@ -1,7 +1,7 @@
 /** What counts against a cassette: statements that were ended or broke something. After too many, its statements are refused for a while. */
 import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import { brokeParser, isTooDeep, refused } from './refused.ts';
+import { brokeParser, isTooDeep, refused } from './statement-refusals.ts';
 
 export type Penalties = {
   /** @throws {DatabaseError} its statements are refused for now */

@@ -2,7 +2,7 @@
 import type { Logger } from '../../log.ts';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import { openPenalties, type Penalties } from './penalties.ts';
-import { busy } from './refused.ts';
+import { busy } from './statement-refusals.ts';
 
 export type Quota = {
   /** How many statements run at once. */

@@ -1,5 +1,5 @@
 /** The settings that a cassette may choose for a statement, and their bounds. */
-import { refused } from './refused.ts';
+import { refused } from './statement-refusals.ts';
 
 export type CallSettings = Readonly<Partial<Record<string, string | number | boolean>>>;
 

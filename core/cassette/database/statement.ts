@@ -1,9 +1,9 @@
 /** Checks whether a cassette may run a statement, and what it returns: one SELECT, INSERT, UPDATE, DELETE or MERGE, as the parser sees it. */
-import { refuseReach } from './allowed.ts';
-import { wordsFor } from './kinds.ts';
+import { refuseReach } from './allowed-names.ts';
 import { parsed } from './parser.ts';
-import { refused } from './refused.ts';
-import { nodesOf } from './tree.ts';
+import { wordsFor } from './statement-names.ts';
+import { refused } from './statement-refusals.ts';
+import { nodesOf } from './syntax-tree.ts';
 
 /** `start` and `end` are byte offsets into the text in UTF-8. */
 export type ParameterRange = { start: number; end: number; parameter: number };

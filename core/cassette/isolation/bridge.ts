@@ -1,14 +1,14 @@
-/** Serves a cassette's process its bindings, over a channel of their own: the process can use only what it was bindings. */
+/** Serves a cassette's process its bindings, over a channel of their own: the process can use only what it was granted. */
 import { constants, createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { parseJson } from '../../parse-json.ts';
 import { openSemaphore, type Semaphore } from '../../semaphore.ts';
 import type { Log, Progress } from '../contract.ts';
-import { progressOf } from '../progress.ts';
 import type { Bindings } from '../running.ts';
-import { bodyOf, headersFrom, headersOf, sendBody, wholeness } from './bodies.ts';
-import { openStreams } from './cancel-exchange.ts';
-import { CHANNEL } from './channel.ts';
+import { bodyOf, headersFrom, headersOf, sendBody, wholeness } from './child/bodies.mjs';
+import { openStreams } from './child/cancel-exchange.mjs';
+import { LIMITS } from './child/limits.mjs';
+import { progressOf } from './child/progress.mjs';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 import { openRowAnswers, type RowAnswers } from './row-answers.ts';
 
@@ -34,7 +34,7 @@ type Answers = { rows: RowAnswers; core: Semaphore; idleMs: number };
 
 export function openBridge(socket: Socket, { gate, progressed, idleMs = IDLE_MS }: Options): SetBindings {
   let bindings: Bindings | undefined;
-  const server = createServer({ ...CHANNEL, settings: { ...CHANNEL.settings, maxConcurrentStreams: 256 } });
+  const server = createServer({ ...LIMITS, settings: { ...LIMITS.settings, maxConcurrentStreams: 256 } });
   server.on('session', (session) => session.on('error', () => session.destroy()));
   const answers: Answers = { rows: openRowAnswers({ idleMs, errorBody }), core: openSemaphore(CORE_AT_ONCE), idleMs };
   let logs = false;

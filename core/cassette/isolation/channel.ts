@@ -10,19 +10,10 @@ import {
 import type { Socket } from 'node:net';
 import { aborted } from '../../aborted.ts';
 import { CassetteDown } from '../running.ts';
-import { bodyOf, headersOf, pairsOf, sendBody, textOf, wholeness } from './bodies.ts';
-import { cancelExchange } from './cancel-exchange.ts';
+import { bodyOf, headersOf, pairsOf, sendBody, textOf, wholeness } from './child/bodies.mjs';
+import { cancelExchange } from './child/cancel-exchange.mjs';
+import { LIMITS } from './child/limits.mjs';
 import { responseHead, UnusableHead } from './response-head.ts';
-
-/**
- * Settings that both ends share; twin of child/limits.mjs. Each stream is read ahead up to a limit, so that one that nobody reads
- * does not block the others. A header block has at most 64 KiB.
- */
-export const CHANNEL = {
-  settings: { enablePush: false, initialWindowSize: 262_144, maxHeaderListSize: 65_536 },
-  maxSessionMemory: 256,
-  maxHeaderListPairs: 512,
-};
 
 /** Requests to the cassette's process, by name. A run of `scheduled` is stopped by its signal. */
 export type Channel = {
@@ -47,7 +38,7 @@ type Options = {
 };
 
 export function openChannel(socket: Socket, { name, ended }: Options): Channel {
-  const session = connect('http://cassette', { ...CHANNEL, createConnection: () => socket });
+  const session = connect('http://cassette', { ...LIMITS, createConnection: () => socket });
   session.on('error', () => session.destroy()); // closing it fails all pending requests
   const cassetteDown = (why: string) => new CassetteDown('broken', `Cannot ask "${name}": ${why}`);
   const down: Down = async (why) => {
@@ -140,7 +131,7 @@ const BROKE: Record<string, string> = {
 };
 
 async function answerOf(stream: ClientHttp2Stream, down: Down): Promise<unknown> {
-  const text = textOf(stream, ANSWER_BYTES);
+  const text = textOf(stream, { limit: ANSWER_BYTES });
   text.catch(() => {}); // then the head has failed as well
   await headOf(stream, down);
   try {

@@ -3,7 +3,6 @@ import { pathToFileURL } from 'node:url';
 import { aborted } from '../../aborted.ts';
 import { traceOf } from '../../http/failure.ts';
 import type { Cassette, Context, Env, Progress, ScheduledContext } from '../contract.ts';
-import { NO_PROGRESS, progressOf } from '../progress.ts';
 import {
   CassetteDown,
   type Confinement,
@@ -12,6 +11,7 @@ import {
   type RunningCassette,
   type StartModule,
 } from '../running.ts';
+import { progressOf } from './child/progress.mjs';
 import { responseHead, UnusableHead } from './response-head.ts';
 
 const TRUSTED: Confinement = {
@@ -49,9 +49,7 @@ export async function startInline({ name, entry, bindingsFor, unchanged, log }: 
   const scheduledContext: ScheduledContext = {
     ...context,
     progress(items) {
-      const parsed = progressOf(items);
-      if (!parsed) throw new TypeError(NO_PROGRESS);
-      progress = parsed;
+      progress = progressOf(items);
     },
   };
   const down = (kind: 'unavailable' | 'broken', why: string, cause?: unknown) =>

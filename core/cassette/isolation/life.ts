@@ -9,6 +9,7 @@ import type { Log, Progress } from '../contract.ts';
 import type { Bindings, LoadedModule } from '../running.ts';
 import { openBridge } from './bridge.ts';
 import { type Channel, openChannel } from './channel.ts';
+import { CHANNEL_BROKE, UNCAUGHT, UNHANDLED } from './child/limits.mjs';
 import { BELOW_SERVICE, commandFor, type SystemSupport } from './confinement.ts';
 import { type Gate, OUTPUT_LIMITS, readOutput } from './output.ts';
 
@@ -131,11 +132,10 @@ function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
   } catch {} // it has ended meanwhile
 }
 
-/** Exit codes of child/main.mjs. */
 const ENDINGS: Record<number, string> = {
-  82: 'it ended by an exception that nothing caught; the log has it',
-  83: 'it ended by a rejection that nothing handled; the log has it',
-  84: 'it ended since its channel to the service broke',
+  [UNCAUGHT]: 'it ended by an exception that nothing caught; the log has it',
+  [UNHANDLED]: 'it ended by a rejection that nothing handled; the log has it',
+  [CHANNEL_BROKE]: 'it ended since its channel to the service broke',
 };
 
 export function reasonOf(code: number | null, signal: NodeJS.Signals | null, tail: string): string {

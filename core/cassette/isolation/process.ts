@@ -1,103 +1,33 @@
 /** Runs a cassette in a process of its own: started in confinement, watched by a heartbeat, and restarted when it ends. */
-import { mkdir, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
-import { packageRoot } from '../../package-root.ts';
 import { openBackoff } from '../../retry.ts';
 import type { Progress } from '../contract.ts';
-import {
-  CassetteDown,
-  type Liveness,
-  type LoadedModule,
-  Rejection,
-  type RunningCassette,
-  type StartModule,
-} from '../running.ts';
-import { type ConfinementLevel, confinementOf, findSystemSupport } from './confinement.ts';
-import { type Life, loadedBy, startLife } from './life.ts';
+import { CassetteDown, type Liveness, Rejection, type RunningCassette, type StartModule } from '../running.ts';
+import { watch } from './heartbeat.ts';
+import type { Life } from './life.ts';
+import { CLOSED, groundFor, openStarter, type StartOptions } from './life-starter.ts';
 import { OUTPUT_LIMITS, openGate } from './output.ts';
-import { watch } from './watch.ts';
 
-export type ProcessOptions = {
-  /** A private folder that the service owns. */
-  tmp: string;
-  /** Limit of JavaScript's heap; buffers and threads get some more. */
-  memory_mb?: number;
-  loadMs?: number;
-  /** Cancels its start. */
-  signal?: AbortSignal;
+export type ProcessOptions = StartOptions & {
   heartbeat?: { everyMs: number; withinMs: number };
   backOff?: { fromMs: number; toMs: number; forgetMs: number };
-  /** A weaker wall than the strongest that works here. */
-  wall?: ConfinementLevel;
 };
 
 /** @throws {Rejection} `start`: it does not load, or what `handed` throws */
 export async function startProcess(module: StartModule, options: ProcessOptions): Promise<RunningCassette> {
   const { name, log } = module;
   const {
-    memory_mb = 256,
-    loadMs = 10_000,
     heartbeat = { everyMs: 2_000, withinMs: 10_000 },
     backOff = { fromMs: 200, toMs: 30_000, forgetMs: 60_000 },
   } = options;
-  await mkdir(options.tmp, { recursive: true, mode: 0o700 });
-  const found = await findSystemSupport(options.tmp);
-  const ground = { ...found, wall: options.wall ?? found.wall };
+  const ground = await groundFor(options);
   const gate = openGate(log, OUTPUT_LIMITS);
-  const runner = join(packageRoot(), 'core/cassette/isolation/child');
   let progress: Progress | null = null;
-  const lifeOptions = {
-    name,
-    folder: await realPathOf(module.folder),
-    entry: await realPathOf(module.entry),
-    runner: await realPathOf(runner),
-    beside: [...new Set([...(module.beside ?? []), ...(await Promise.all((module.beside ?? []).map(realPathOf)))])],
-    tmp: await realPathOf(options.tmp),
-    ground,
-    memory_mb,
-    log,
-    gate,
-    progressed: (reported: Progress) => {
-      progress = reported;
-    },
+  const progressed = (reported: Progress) => {
+    progress = reported;
   };
+  const starter = await openStarter(module, { ...options, ground, gate, progressed });
 
-  /** The life that is being started. */
-  let starting: Life | undefined;
   let closing: Promise<void> | undefined;
-
-  /** It asks for a network and was granted it. What it asks for is known once it has loaded, which it first does without one. */
-  let network = false;
-
-  const startAndLoad = async (): Promise<{ life: Life; loaded: LoadedModule }> => {
-    const life = await startLife({ ...lifeOptions, network });
-    starting = life;
-    if (closing || options.signal?.aborted) life.end(CLOSED);
-    try {
-      const loaded = await loadedBy(life, loadMs);
-      // Detects files that changed before they were read, before any binding is handed over. Not detected: a file that is changed
-      // and changed back during the load, and what is imported later, which the next start checks.
-      await module.unchanged?.();
-      const wantsNetwork = requestsNetwork(loaded);
-      if (network && !wantsNetwork)
-        throw new Rejection('manifest', 'Cannot tell what it is: it asks for a network at times only');
-      if (module.network && wantsNetwork && !network) {
-        network = true;
-        life.end('it is started again, with a network');
-        await life.ended;
-        return await startAndLoad();
-      }
-      await life.bind(await module.bindingsFor(loaded));
-      return { life, loaded };
-    } catch (error) {
-      life.end('it was not let in');
-      await life.ended;
-      throw error;
-    } finally {
-      starting = undefined;
-    }
-  };
-
   let liveness: Liveness = { state: 'starting', reason: null, restarts: 0 };
   let restartTimer: NodeJS.Timeout | undefined;
   let attempt: Promise<void> | undefined;
@@ -108,9 +38,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     outdate = resolve;
   });
 
-  const endStarting = () => starting?.end(CLOSED);
-  options.signal?.addEventListener('abort', endStarting, { once: true });
-  const { life: first, loaded } = await startAndLoad().catch((error: unknown) => {
+  const { life: first, loaded } = await starter.start().catch((error: unknown) => {
     gate.close();
     if (error instanceof Rejection) throw error;
     throw new Rejection('start', `Cannot start "${name}": ${reasonIn(error)}`);
@@ -147,7 +75,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
     liveness = { ...liveness, restarts: liveness.restarts + 1 };
     try {
       await module.unchanged?.();
-      const { life } = await startAndLoad();
+      const { life } = await starter.start();
       if (!closing) return begin(life);
       life.end(CLOSED);
       await life.ended;
@@ -174,7 +102,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   async function close(graceMs: number): Promise<void> {
     liveness = { ...liveness, state: 'closed' };
     clearTimeout(restartTimer);
-    starting?.end(CLOSED);
+    starter.cancel();
     const life = current;
     current = undefined;
     if (life) {
@@ -190,7 +118,7 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
 
   return {
     loaded,
-    confinement: confinementOf({ ...ground, network, memory_mb }),
+    confinement: starter.confinement(),
     liveness: () => liveness,
     outdated,
     progress: () => progress,
@@ -203,15 +131,6 @@ export async function startProcess(module: StartModule, options: ProcessOptions)
   };
 }
 
-const CLOSED = 'the service closes it';
-
 const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : 'it failed');
 
-/** Reads one member of the manifest, which is checked as a whole elsewhere. */
-const requestsNetwork = ({ manifest }: LoadedModule): boolean =>
-  (manifest as { bindings?: { network?: unknown } | null } | null)?.bindings?.network === true;
-
 const instant = () => `${new Date().toISOString().slice(0, 19)}Z`;
-
-/** The path as the process will see it: behind a wall there are no links; in the place of each is what it led to. */
-const realPathOf = (path: string): Promise<string> => realpath(path).catch(() => path);

@@ -3,7 +3,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as overHttp, type Req
 import { Agent as HttpsAgent, request as overHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import { CassetteDown, type Confinement, type Liveness, type RunningCassette } from '../running.ts';
-import { bodyOf } from './bodies.ts';
+import { bodyOf } from './child/bodies.mjs';
 import { responseHead, UnusableHead } from './response-head.ts';
 
 const ELSEWHERE: Confinement = {

@@ -1,6 +1,6 @@
 /** Sends text at the reader's pace: in small chunks, and with a time limit for a reader that takes nothing. */
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import { drained } from './bodies.ts';
+import { drained } from './child/bodies.mjs';
 
 const CHUNK_CHARS = 64 * 1024;
 

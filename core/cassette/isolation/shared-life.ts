@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../log.ts';
 import { packageRoot } from '../../package-root.ts';
 import { lowerPriority } from '../../yield-to-listeners.ts';
@@ -103,10 +103,10 @@ export async function startSharedLife(members: readonly Member[], options: Optio
 
 /** Node and the script; from source also what compiles TypeScript. With `setpriv`, where there is one, it dies with the service. */
 function commandFor(entries: readonly string[]): string[] {
-  const script = join(packageRoot(), 'core/cassette/isolation/child/shared.mjs');
-  const run = FROM_SOURCE ? [join(packageRoot(), 'core/worker-bootstrap.mjs'), pathToFileURL(script).href] : [script];
+  const run = FROM_SOURCE ? [join(packageRoot(), 'core/worker-bootstrap.mjs'), SCRIPT.href] : [fileURLToPath(SCRIPT)];
   const node = [process.execPath, `--max-old-space-size=${MEMORY_MB}`, ...run, JSON.stringify(entries)];
   return existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL', ...node] : node;
 }
 
+const SCRIPT = new URL('child/shared.mjs', import.meta.url);
 const SETPRIV = '/usr/bin/setpriv';

@@ -8,9 +8,9 @@ import type { Progress } from '../contract.ts';
 import { CassetteDown, type Confinement, type RunningCassette, type StartModule } from '../running.ts';
 import type { Channel } from './channel.ts';
 import { type ChangesSince, openDueWork } from './due-work.ts';
+import { watch } from './heartbeat.ts';
 import { startInline } from './inline.ts';
 import { type Member, type SharedLife, startSharedLife } from './shared-life.ts';
-import { watch } from './watch.ts';
 
 /** The process of built-in cassettes: their manifest, document and health are served in this process, all else in that one. */
 export type SharedProcess = {

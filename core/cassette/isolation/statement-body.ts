@@ -1,6 +1,6 @@
 /**
  * Parses a database request of a cassette's process: a line of JSON, then the statement's text and its parameters as they are, one after
- * the other. Only the line is parsed as JSON: megabytes of JSON from a stranger would block the event loop. Twin of child/statement.mjs.
+ * the other. Only the line is parsed as JSON: megabytes of JSON from a stranger would block the event loop. child/statement.mjs writes it.
  */
 import { constants, type ServerHttp2Stream } from 'node:http2';
 

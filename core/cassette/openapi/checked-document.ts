@@ -1,6 +1,7 @@
 /** Checks a cassette's OpenAPI document: all problems at once, by path and method; without problems, what was read from it. */
 
 import { type DeclaredManifest, manifestDigest, ownPrefix, parseManifest } from '../admission/manifest.ts';
+import { rejection } from '../admission/rejection.ts';
 import { Rejection } from '../running.ts';
 import {
   isNode,
@@ -13,7 +14,6 @@ import {
   standsAt,
   visit,
 } from './openapi-shape.ts';
-import { rejection } from './problems.ts';
 import { referenceProblems } from './references.ts';
 import { isBelow, operationKey, rewritten } from './rewrite.ts';
 import { schemaProblems } from './schema-problems.ts';

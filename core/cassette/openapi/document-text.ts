@@ -1,6 +1,6 @@
 /** Fetches a cassette's OpenAPI document: one request to the path that its manifest names, with a deadline and a size limit. */
 import { aborted } from '../../aborted.ts';
-import { textOf } from '../admission/text-of.ts';
+import { textOf } from '../admission/response-text.ts';
 import { type AdmissionStep, Rejection, type RunningCassette } from '../running.ts';
 import { MOST_DOCUMENT_BYTES } from './document.ts';
 

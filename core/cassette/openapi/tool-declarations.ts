@@ -1,5 +1,6 @@
 /** The tools that a cassette offers to agents: POST operations with `x-svc-mcp`, whose schemas are made self-contained. */
 import { z } from 'zod';
+import { rejection } from '../admission/rejection.ts';
 import type { Isolation } from '../running.ts';
 import {
   changed,
@@ -12,7 +13,6 @@ import {
   standsAt,
   visit,
 } from './openapi-shape.ts';
-import { rejection } from './problems.ts';
 
 export const EXTENSION = 'x-svc-mcp';
 

@@ -4,6 +4,7 @@ import { type Mounted, type MountLimits, mounted } from '../../../core/cassette/
 import { CassetteDown, type RunningCassette } from '../../../core/cassette/running.ts';
 import { Refusal } from '../../../core/errors.ts';
 import { runningCassette } from '../../support/running-cassette.ts';
+import { within } from '../../support/within.ts';
 
 const test = suite('mount');
 
@@ -219,7 +220,7 @@ test('an answer that stops in the middle is cut after the idle time; a slow read
       {},
       { limits: { requestBytes: 10, idleMs: 60 } },
     );
-  const cut = await (await sending(2)).text().then(
+  const cut = await within(10_000, 'the answer was not cut', (await sending(2)).text()).then(
     () => '',
     (error: Error) => error.message,
   );
@@ -277,7 +278,7 @@ test('a reader that leaves ends the cassette’s stream', async () => {
   const reader = response.body?.getReader();
   await reader?.read();
   await reader?.cancel();
-  await ended;
+  await within(10_000, 'the stream of the cassette was not cancelled', ended);
 });
 
 test('a cassette that is withdrawn for good has its streams cut, and answers nothing more', async () => {

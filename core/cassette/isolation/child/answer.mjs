@@ -2,7 +2,7 @@
 import { constants } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
 import { openStreams } from './cancel-exchange.mjs';
-import { HEADER_BYTES } from './limits.mjs';
+import { GONE, HEADER_BYTES } from './limits.mjs';
 
 /**
  * What a module declares about itself, or why it is no cassette. Read once, before anything else of it runs.
@@ -56,7 +56,7 @@ export function serve({ loaded, bindings }) {
       send(stream, failure === undefined ? { loaded: description } : { failure });
     },
     async bind(stream) {
-      env = bindings.env(JSON.parse(await textOf(stream)));
+      env = bindings.env(JSON.parse(await textOf(stream, { broke: GONE })));
       ({ cassette } = await loaded);
       send(stream, {});
     },

@@ -2,9 +2,9 @@
 import { connect } from 'node:http2';
 import { bodyOf, headersFrom, headersOf, sendBody, textOf, wholeness } from './bodies.mjs';
 import { cancelExchange } from './cancel-exchange.mjs';
-import { CHANNEL_BROKE, LIMITS } from './limits.mjs';
+import { CHANNEL_BROKE, GONE, LIMITS } from './limits.mjs';
 import { parseJson } from './parse-json.mjs';
-import { teller } from './progress.mjs';
+import { progressReporter } from './progress.mjs';
 import { statementBody } from './statement.mjs';
 
 const LOG_AHEAD_BYTES = 262_144;
@@ -24,7 +24,7 @@ export function openBindings(socket) {
       CONFIG: config,
       LOG: log(session),
     }),
-    progress: teller((json) =>
+    progress: progressReporter((json) =>
       session.request({ ':method': 'POST', ':path': '/progress', 'svc-progress': json }, { endStream: true }),
     ),
   };
@@ -74,7 +74,7 @@ function database(session) {
   return {
     async query(sql, parameters, options) {
       const request = send('/query', sql, parameters, options);
-      const [headers, text] = await Promise.all([responseHead(request), textOf(request)]);
+      const [headers, text] = await Promise.all([responseHead(request), textOf(request, { broke: GONE })]);
       if (headers[':status'] !== 200) throw failure(text);
       const { rows, changed } = parseJson(text);
       return { rows, row_count: changed ?? rows.length };
@@ -82,7 +82,7 @@ function database(session) {
     async *stream(sql, parameters, options) {
       const request = send('/stream', sql, parameters, options);
       const headers = await responseHead(request);
-      if (headers[':status'] !== 200) throw failure(await textOf(request));
+      if (headers[':status'] !== 200) throw failure(await textOf(request, { broke: GONE }));
       let whole = false;
       try {
         for await (const { kind, text } of frames(request)) {
@@ -95,7 +95,7 @@ function database(session) {
         if (whole) request.resume();
         else cancelExchange(session, request, CANCEL);
       }
-      throw failure(JSON.stringify(GONE));
+      throw failure(JSON.stringify(DATABASE_GONE));
     },
   };
 }
@@ -128,7 +128,7 @@ async function* frames(request) {
   }
 }
 
-const GONE = {
+const DATABASE_GONE = {
   name: 'DatabaseError',
   message: 'Cannot ask the database: the service has gone',
   sqlstate: '',

@@ -1,5 +1,10 @@
-/** Limits that both ends of a channel share. Twin of `CHANNEL` in channel.ts. */
+// @ts-check
+/** Limits, exit codes and words that the service and its cassettes' processes share. */
 
+/**
+ * Settings of both ends of a channel. Each stream is read ahead up to a limit, so that one that nobody reads does not block the
+ * others. A header block has at most 64 KiB.
+ */
 export const LIMITS = {
   settings: { enablePush: false, initialWindowSize: 262_144, maxHeaderListSize: 65_536 },
   maxSessionMemory: 256,
@@ -9,7 +14,10 @@ export const LIMITS = {
 /** The most that a header block may hold; a longer one would end the stream without an error. */
 export const HEADER_BYTES = 60_000;
 
-/** Exit codes of this process: an uncaught exception, an unhandled rejection, a broken channel. (life.ts) */
+/** Exit codes of a cassette's process: an uncaught exception, an unhandled rejection, a broken channel. */
 export const UNCAUGHT = 82;
 export const UNHANDLED = 83;
 export const CHANNEL_BROKE = 84;
+
+/** What a cassette reads where an exchange ends early. */
+export const GONE = 'The service has gone';

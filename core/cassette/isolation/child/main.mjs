@@ -1,8 +1,8 @@
 /**
  * The entry point of a cassette's own process. It loads the module, and serves the service's requests on one channel (file descriptor 3);
  * its bindings are requests to the service on another (4). Both channels speak HTTP/2, carry all exchanges in parallel, and close when
- * either end goes, which ends this process. Plain JavaScript, since nothing here compiles; it imports nothing from outside this folder,
- * since the process may read this folder and the cassette's only.
+ * either end goes, which ends this process. Plain JavaScript, since nothing here compiles; it imports nothing from outside this
+ * folder, since the process may read this folder and the cassette's only: with a third path, Node 20's permissions let it list '/'.
  */
 import { host } from './host.mjs';
 

@@ -1,4 +1,5 @@
-/** JSON.parse for a cassette's process, with every key as it is written. Twin of core/parse-json.ts, which has the reasons. */
+/** JSON.parse for a cassette's process, with every key as it is written. Twin of core/parse-json.ts, which has the reasons and
+ *  cannot be read from here; one test runs both. */
 
 /** Whether JSON.parse misreads keys: tried once, with a key that nobody else uses, since what it parsed before decides what it reads. */
 const misreads = (() => {

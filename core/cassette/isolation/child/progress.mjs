@@ -1,9 +1,36 @@
-/** Reports progress to the service: one report at a time; of those made meanwhile only the last is sent. Twin of ../../progress.ts. */
+// @ts-check
+/** Progress of a cassette's background work: parsed wherever it is reported, and sent from a process of its own one report at a time. */
+
+/** @typedef {import('../../contract.ts').Progress} Progress */
 
 const PAUSE_MS = 100;
 
-/** @param {(json: string) => import('node:http2').ClientHttp2Stream} send */
-export function teller(send) {
+export const NO_PROGRESS = 'Cannot tell its progress: done, pending and failed must be whole numbers from 0 on';
+
+/**
+ * Only exact whole numbers are accepted.
+ * @param {unknown} input
+ * @returns {Progress}
+ * @throws {TypeError} it is no valid progress
+ */
+export function progressOf(input) {
+  const { done, pending, failed } = /** @type {Partial<Record<keyof Progress, unknown>>} */ (input ?? {});
+  if (isCount(done) && isCount(pending) && isCount(failed)) return { done, pending, failed };
+  throw new TypeError(NO_PROGRESS);
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is number}
+ */
+const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/**
+ * Reports to the service: of the reports that are made while one is under way only the last is sent.
+ * @param {(json: string) => import('node:http2').ClientHttp2Stream} send
+ * @returns {(items: unknown) => void}
+ */
+export function progressReporter(send) {
   /** @type {string | undefined} */
   let waiting;
   let busy = false;
@@ -18,11 +45,8 @@ export function teller(send) {
     stream.resume();
   };
 
-  return (/** @type {any} */ items) => {
-    const { done, pending, failed } = items ?? {};
-    if (![done, pending, failed].every((count) => Number.isSafeInteger(count) && count >= 0))
-      throw new TypeError('Cannot tell its progress: done, pending and failed must be whole numbers from 0 on');
-    waiting = JSON.stringify({ done, pending, failed });
+  return (items) => {
+    waiting = JSON.stringify(progressOf(items));
     if (!busy) next();
   };
 }

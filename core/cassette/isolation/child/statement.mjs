@@ -1,4 +1,4 @@
-/** The body of a database request: a line of JSON, then the statement's text and its parameters as they are. Twin of statement-body.ts. */
+/** The body of a database request: a line of JSON, then the statement's text and its parameters as they are. The service reads it in statement-body.ts. */
 
 /**
  * @param {unknown} sql

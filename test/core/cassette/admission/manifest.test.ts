@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Manifest, manifestDigest, ownPrefix, parseManifest } from '../../../../core/cassette/admission/manifest.ts';
 import { ListFile } from '../../../../core/cassette/list/list.ts';
-import { publishedSchemas } from '../../../../core/cassette/openapi/published-schemas.ts';
+import { publishedSchemas } from '../../../../core/cassette/published-schemas.ts';
 import { Rejection } from '../../../../core/cassette/running.ts';
 import { packageRoot } from '../../../../core/package-root.ts';
 import { goodManifest } from '../../../support/cassette-document.ts';

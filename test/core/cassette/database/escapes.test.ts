@@ -1,7 +1,7 @@
 /** Nothing gets a cassette past its role: neither when the parser looks at its statements, nor where only the database does. */
 import { sql } from 'drizzle-orm';
 import * as assert from 'uvu/assert';
-import { refuseReach } from '../../../../core/cassette/database/allowed.ts';
+import { refuseReach } from '../../../../core/cassette/database/allowed-names.ts';
 import type { CassetteDatabases } from '../../../../core/cassette/database/cassette-databases.ts';
 import type { CassetteDb } from '../../../../core/cassette/database/cassette-db.ts';
 import { openPool } from '../../../../core/db/client/server.ts';

@@ -10,6 +10,7 @@ import type { Bindings, HandedDb } from '../../../../core/cassette/running.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { withRowTexts } from '../../../support/row-texts.ts';
 import { type LoggedLine, recordedLog } from '../../../support/started-cassette.ts';
+import { within } from '../../../support/within.ts';
 
 const test = suite('bridge');
 
@@ -141,8 +142,13 @@ function unread(session: ClientHttp2Session, path: string, body: string) {
   return stream;
 }
 
+/** Settles when it has ended: a stream that nobody reads is given up within seconds. */
 const closed = (stream: ClientHttp2Stream) =>
-  new Promise<void>((resolve) => (stream.destroyed ? resolve() : stream.once('close', resolve)));
+  within(
+    30_000,
+    'an exchange was not ended',
+    new Promise<void>((resolve) => (stream.destroyed ? resolve() : stream.once('close', resolve))),
+  );
 
 const MIB = 1024 * 1024;
 
@@ -283,7 +289,8 @@ test('lines of a log that are none leave no trace but a note', async () => {
 test('garbage on the channel closes it and nothing else', async () => {
   await bridged({}, async (session, socket) => {
     socket.write('garbage that is no frame of any protocol, and long enough to be looked at');
-    await new Promise((resolve) => session.once('close', resolve));
+    const over = new Promise((resolve) => session.once('close', resolve));
+    await within(10_000, 'the channel was not closed', over);
   });
 });
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { NO_PROGRESS } from '../../../../core/cassette/isolation/child/progress.mjs';
 import { startInline } from '../../../../core/cassette/isolation/inline.ts';
-import { NO_PROGRESS } from '../../../../core/cassette/progress.ts';
 import { type Bindings, CassetteDown, Rejection } from '../../../../core/cassette/running.ts';
 import { cassettes, recordedLog } from '../../../support/started-cassette.ts';
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Db } from '../../../../core/cassette/contract.ts';
-import { NO_PROGRESS } from '../../../../core/cassette/progress.ts';
+import { NO_PROGRESS } from '../../../../core/cassette/isolation/child/progress.mjs';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { withRowTexts } from '../../../support/row-texts.ts';

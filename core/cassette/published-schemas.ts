@@ -1,7 +1,7 @@
 /** The JSON Schemas with which an editor checks a list or a manifest, as they are written: before defaults are filled in. */
 import { z } from 'zod';
-import { Manifest } from '../admission/manifest.ts';
-import { ListFile } from '../list/list.ts';
+import { Manifest } from './admission/manifest.ts';
+import { ListFile } from './list/list.ts';
 
 /** By the name of a file beside this one. A `$schema` in a file may point there, for example `./node_modules/svc/core/cassette/list.schema.json`. */
 export const publishedSchemas = (): Readonly<Record<string, object>> => ({

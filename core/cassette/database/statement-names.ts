@@ -1,4 +1,4 @@
-/** Kinds of statements for messages: the parser's name as an author writes it in SQL. */
+/** Names of statements for messages: each of the parser's kinds as an author writes it in SQL. */
 
 const SQL_NAMES: Readonly<Record<string, string>> = {
   VariableSetStmt: 'SET',

@@ -1,4 +1,4 @@
-/** Watches whether the event loop of a process still turns, by a heartbeat over its channel. */
+/** The heartbeat of a process: shows over its channel whether its event loop still turns. */
 import type { Life } from './life.ts';
 
 /** Ends the process when its event loop does not turn for too long. @returns a function that stops watching */

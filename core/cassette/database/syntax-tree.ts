@@ -1,5 +1,5 @@
-/** Walks a parsed statement: every node with its kind, up to a limit of nesting. */
-import { refused, TOO_DEEP } from './refused.ts';
+/** The syntax tree of a parsed statement: every node with its kind, up to a limit of nesting. */
+import { refused, TOO_DEEP } from './statement-refusals.ts';
 
 /** A node and its kind; '' where the parser's output omits it, because only one kind is possible there. */
 export type Seen = { kind: string; node: Readonly<Record<string, unknown>> };

@@ -1,7 +1,7 @@
-/** What a cassette's statement may name: functions, relations and types that reach beyond its own schema are refused. */
+/** The names that a cassette's statement may use: functions, relations and types that reach beyond its own schema are refused. */
 import { EXTENSIONS } from '../../db/cassette/names.ts';
-import { refused } from './refused.ts';
-import { nodesOf, type Seen, wordsOf } from './tree.ts';
+import { refused } from './statement-refusals.ts';
+import { nodesOf, type Seen, wordsOf } from './syntax-tree.ts';
 
 /**
  * Refuses what the role's rights do not prevent, or prevent with an unhelpful message: sleeping, locks, notices, settings, files,

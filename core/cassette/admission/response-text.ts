@@ -1,4 +1,4 @@
-/** Reads the body of a response as text, up to a size limit. */
+/** The body of a response as text, up to a size limit. */
 import { bodyText } from '../../http/body-text.ts';
 
 /** @throws {Error} it is longer, or breaks off */

@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AdmissionTimeouts } from '../../../core/cassette/admission/admission.ts';
-import { type CassetteHost, openHost } from '../../../core/cassette/host.ts';
-import { ListEntry } from '../../../core/cassette/list/list.ts';
-import { openLog } from '../../../core/log.ts';
-import { cassetteFolder, type Made, removeCassetteFolder } from '../../support/cassette-folder.ts';
-import { eventually } from '../../support/eventually.ts';
-import { everySourceTried } from '../../support/every-source-tried.ts';
-import { processesOf } from '../../support/started-cassette.ts';
+import type { AdmissionTimeouts } from '../../../../core/cassette/admission/admission.ts';
+import { type CassetteHost, openHost } from '../../../../core/cassette/host.ts';
+import { ListEntry } from '../../../../core/cassette/list/list.ts';
+import { openLog } from '../../../../core/log.ts';
+import { cassetteFolder, type Made, removeCassetteFolder } from '../../../support/cassette-folder.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { everySourceTried } from '../../../support/every-source-tried.ts';
+import { processesOf } from '../../../support/started-cassette.ts';
 
 const test = suite('waiting for a cassette');
 const alive = setInterval(() => {}, 1_000); // a deadline alone keeps no process up
