@@ -13,6 +13,7 @@ import { promptText } from '../../core/derive/prompt.ts';
 import { normalAction } from '../../core/harness/action.ts';
 import { titleIn, verdict } from '../../core/harness/claude-calls.ts';
 import { spawned } from '../../core/harness/claude-tools.ts';
+import { UNHASHED_TAGS } from '../../core/harness/harnesses.ts';
 import { projectedText } from '../../core/merkle/projection.ts';
 import { bodyShape, eventData, streamEvents } from '../../core/provider/sse.ts';
 import { redactUrl } from '../../core/redaction/url.ts';
@@ -52,7 +53,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   titleIn: (text) => titleIn(blocks(text)),
   verdict: (text) => verdict(blocks(text)),
   spawned: (text) => spawned({ type: 'tool_result', tool_output: text }),
-  projectedText,
+  projectedText: (text) => projectedText(text, UNHASHED_TAGS),
   bodyShape: (text) => bodyShape(text, text),
   eventData,
   streamEvents,

@@ -22,7 +22,7 @@ import { skeletonOf } from '../../capture/slices.ts';
 import type { PreparedTurn } from '../../db/store/append-turns.ts';
 import type { CountedRequest } from '../../db/store/count-coverage.ts';
 import type { ConversationUpTo } from '../../db/store/previous-answers.ts';
-import { threadOf } from '../../harness/harnesses.ts';
+import { SESSION_HEADERS, threadOf } from '../../harness/harnesses.ts';
 import { headersDigest } from '../../merkle/turn-chain.ts';
 import { type HeaderList, headerOf, wordOf } from '../../model/headers.ts';
 import type { Identity } from '../../model/identity.ts';
@@ -184,8 +184,6 @@ function turnOf(exchange: Exchange, identity: Identity, cut: RequestCut | null, 
 /** Bodies under one key are likely to begin alike: those of one thread of a client. */
 const bodyKey = ({ client_key, request_headers: headers }: Exchange): string =>
   [client_key, ...SESSION_HEADERS.map((name) => wordOf(headers, name)), threadOf(headers)].join(' ');
-
-const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'x-session-id'];
 
 type RequestCut = CutRequest & { pieces: KnownCut['pieces'] };
 
