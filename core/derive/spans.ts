@@ -47,7 +47,7 @@ export const agentWords = ({
   description: description || path,
 });
 
-/** The span of the call itself, with what it added to the conversation. The caller sets `output`, since it knows which tools have spans. */
+/** The span of the call itself, with what it added to the conversation. The caller sets `output`, since it knows which tools have spans, and `plain_text`. */
 export function llmSpan(
   turn: CallTurn,
   position: SpanPosition,
@@ -173,6 +173,7 @@ const blank = (turn: CallTurn, position: SpanPosition): Omit<SpanRow, 'span_id' 
   input: [],
   output: [],
   said_blocks: [],
+  plain_text: null,
   verdict: null,
   tool_calls_omitted: 0,
   events_omitted: 0,

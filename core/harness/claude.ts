@@ -1,7 +1,7 @@
 /** Claude Code: the signs by which it is recognised, and its context. Its calls and its tools have files of their own. */
 import { type HeaderList, wordOf } from '../model/headers.ts';
 import { fields } from '../provider/json.ts';
-import { CONTINUATION, callKind, judgedAction, titleIn, verdict } from './claude-calls.ts';
+import { CONTINUATION, callKind, judgedAction, summaryIn, titleIn, verdict } from './claude-calls.ts';
 import { spawn, spawned, tasksAfter } from './claude-tools.ts';
 import { readClaudeTranscript } from './claude-transcript.ts';
 import type { CallTraits, Harness, HarnessSigns, Surroundings } from './harness.ts';
@@ -74,6 +74,7 @@ export const claude: Harness = {
   surroundings,
   tasksAfter,
   titleIn,
+  summaryIn,
   readTranscript: readClaudeTranscript,
 };
 

@@ -65,6 +65,8 @@ export type Harness = {
   ): Task[] | null;
   /** The title in the answer of a title call; '' when there is none. */
   titleIn(output: readonly ContentBlock[]): string;
+  /** The summary in the answer of a compaction; null: it is not marked there. */
+  summaryIn(answer: string): string | null;
   /** Reads a transcript; null: the harness's files cannot be read yet. It gives a reading whatever the records hold. */
   readTranscript: ((file: TranscriptFile) => TranscriptReading) | null;
 };

@@ -155,6 +155,10 @@ export const tasksAfter = (
 export const titleIn = (harness_id: string, output: readonly ContentBlock[]): string =>
   firstOf(harnessesFor(harness_id), (harness) => harness.titleIn(output) || null) ?? '';
 
+/** The summary in the answer of a compaction; the whole answer where none is marked. */
+export const summaryIn = (answer: string): string =>
+  firstOf(harnesses, (harness) => harness.summaryIn(answer)) ?? answer;
+
 function firstOf<T>(candidates: readonly Harness[], read: (harness: Harness) => T | null): T | null {
   for (const harness of candidates) {
     const result = read(harness);

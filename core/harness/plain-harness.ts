@@ -26,5 +26,6 @@ export const plainHarness: Omit<Harness, 'id'> = {
   surroundings: () => null,
   tasksAfter: () => null,
   titleIn: () => '',
+  summaryIn: () => null,
   readTranscript: null,
 };

@@ -51,6 +51,7 @@ export const SPAN: Columns<SpanRow> = {
   input: 'jsonb',
   output: 'jsonb',
   said_blocks: 'integer[]',
+  plain_text: 'text',
   verdict: 'jsonb',
   tool_calls_omitted: 'integer',
   events_omitted: 'integer',
