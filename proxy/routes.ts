@@ -1,5 +1,6 @@
 /** Provider, upstream and kind of a call, read from method and target alone, on the text as it came: nothing is normalised. */
 import type { Config } from '../core/config/schema.ts';
+import { isNoTurnPath } from '../core/harness/harnesses.ts';
 import type { ProviderId } from '../core/model/provider.ts';
 
 /** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. `bare`: the url had no prefix. */
@@ -27,7 +28,7 @@ export function routeOf(url: string, proxy: Proxy): Route {
 /** The target without scheme and host, which clients send that take this for a forward proxy. */
 export const originForm = (url: string): string => (url.startsWith('/') ? url : url.replace(ABSOLUTE_FORM, ''));
 
-/** Paths of POST requests that request no turn of a model. */
+/** Paths of POST requests that request no turn of a model; harnesses have more. */
 const NO_TURN = new RegExp(
   [
     '/(count_tokens|input_tokens|tokenize|detokenize|moderations|rerank|score)',
@@ -37,7 +38,6 @@ const NO_TURN = new RegExp(
     '/(images|audio|videos|realtime)(/.*)?',
     '/models(/[^:]*)?',
     '/api/(show|pull|push|create|copy|delete|tags|ps|version|blobs)(/.*)?',
-    '/api/(event_logging|claude_cli|oauth|auth)(/.*)?',
     '/(oauth|telemetry|v1/traces|v1/metrics|v1/logs)(/.*)?',
     ':(countTokens|embedContent|batchEmbedContents)',
   ]
@@ -46,4 +46,5 @@ const NO_TURN = new RegExp(
 );
 
 /** Whether a request that is in none of our formats requests a turn of a model, in one that cannot be read. */
-export const requestsTurn = (method: string, path: string): boolean => method === 'POST' && !NO_TURN.test(path);
+export const requestsTurn = (method: string, path: string): boolean =>
+  method === 'POST' && !NO_TURN.test(path) && !isNoTurnPath(path);

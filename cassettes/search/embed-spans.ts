@@ -6,7 +6,7 @@ import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { isCut, type Ledger, type LedgerEntry, ledgerOf, type SpanToEmbed } from './ledger.ts';
 import type { SearchConfig } from './manifest.ts';
 import { relationsOf } from './relations.ts';
-import { chunksOf, snippetOf, spanText } from './span-text.ts';
+import { chunksOf, embeddedText, snippetOf } from './span-text.ts';
 import { vectorStoreOf } from './vector-store.ts';
 
 /** The last reported progress of embedding, by its settings. */
@@ -77,11 +77,11 @@ async function embedBatch(
   const known: LedgerEntry[] = [];
   const work: Work[] = [];
   for (const span of spans) {
-    const text = spanText(span);
+    const text = embeddedText(span.plain_text);
     const hash = createHash('sha256').update(`${embedder.chunkLength}\n${text}`).digest('hex');
     const entry = { ...keyOf(span), content_hash: hash };
     const chunks = chunksOf(text, embedder.chunkLength);
-    const shortened = chunks.length > MOST_CHUNKS || isCut(span.input) || isCut(span.output);
+    const shortened = chunks.length > MOST_CHUNKS || isCut(span);
     if (text === '') known.push({ ...entry, state: 'empty', chunks: [] });
     else if (hash === span.content_hash && span.state === 'embedded')
       known.push({ ...entry, state: 'embedded', chunks: null, shortened });

@@ -17,15 +17,12 @@ export type Due = SpanRef & {
 export type SpanToEmbed = Due & {
   session_id: string;
   fingerprint: string;
-  /** What a person wrote, and the answer of the model, as they were captured. */
-  input: string;
-  output: string;
-  /** The provider's message of a failure, or ''. */
-  error_message: string;
+  /** What a person wrote, and the answer of the model. */
+  plain_text: string;
 };
 
-/** Whether the text was cut at the limit when it was read. */
-export const isCut = (text: string): boolean => text.length >= LONGEST_TEXT && [...text].length >= LONGEST_TEXT;
+/** Whether the view has only a part of the text: it cuts at 524,288 UTF-16 units, never within a character. */
+export const isCut = ({ plain_text }: Pick<SpanToEmbed, 'plain_text'>): boolean => plain_text.length >= 524_288 - 3;
 
 /** The ledger's entry for one span, and its vectors. */
 export type LedgerEntry = SpanRef & {
@@ -45,21 +42,10 @@ export type LedgerEntry = SpanRef & {
 
 export type Ledger = ReturnType<typeof ledgerOf>;
 
-/** The limit for the text of an input, and for that of an output, in characters: a query result is held in memory. */
-const LONGEST_TEXT = 262_144;
-
-const DUE = '(e.span_id is null or e.fingerprint <> l.fingerprint or coalesce(e.retry_at <= now(), false))';
+/** A span that has no text yet is not due, and keeps what was embedded of it before. */
+const DUE = `(l.fingerprint <> '' and
+  (e.span_id is null or e.fingerprint <> l.fingerprint or coalesce(e.retry_at <= now(), false)))`;
 const KNOWN = 'e.model = $1 and e.trace_id = l.trace_id and e.span_id = l.span_id';
-
-/** The text of the blocks in a column. @param which condition on the blocks */
-const joinedTexts = (column: string, which = 'true') => `left(coalesce((
-  select string_agg(left(b.block ->> 'text', ${LONGEST_TEXT}), E'\\n' order by b.place)
-    from jsonb_array_elements(case jsonb_typeof(${column}) when 'array' then ${column} else '[]' end)
-         with ordinality as b (block, place)
-   where b.block ->> 'type' = 'text' and ${which}), ''), ${LONGEST_TEXT})`;
-
-/** The input blocks that a person wrote; while a span is not derived again, these are unknown, and all count. */
-const BY_A_PERSON = '(l.said_blocks is null or b.place - 1 = any(l.said_blocks))';
 
 /** @param db the database that spans are read from */
 export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model: string) {
@@ -101,10 +87,10 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
     async read(due: readonly Due[]): Promise<SpanToEmbed[]> {
       const rows = await queryRows<Omit<SpanToEmbed, keyof Due> & SpanRef>(
         db.query.bind(db),
-        `select l.trace_id, l.span_id, l.session_id, l.fingerprint,
-                ${joinedTexts('l.input', BY_A_PERSON)} as input, ${joinedTexts('l.output')} as output, l.error_message
+        `select l.trace_id, l.span_id, l.session_id, l.fingerprint, l.plain_text
            from unnest($1::uuid[], $2::uuid[]) as asked (trace_id, span_id)
-           join (${listedSpans(relations.spans)}) l on l.trace_id = asked.trace_id and l.span_id = asked.span_id`,
+           join (${listedSpans(relations.spans)}) l on l.trace_id = asked.trace_id and l.span_id = asked.span_id
+          where l.plain_text is not null`,
         [literal(due.map(({ trace_id }) => trace_id)), literal(due.map(({ span_id }) => span_id))],
       );
       const known = new Map(due.map((each) => [keyOf(each), each]));

@@ -57,7 +57,10 @@ export const manifest: Manifest = {
       ...{ key: 'models_folder', type: 'string', default: '.svc/models' },
       description: 'where local models lie; the default model is made there when it is first needed',
     },
-    { key: 'spans_table', type: 'string', default: 'svc_v1.spans', description: 'the view that spans are read from' },
+    {
+      ...{ key: 'spans_table', type: 'string', default: 'svc_v1.spans' },
+      description: 'the view that spans are read from, with the columns of svc_v1.spans',
+    },
     {
       ...{ key: 'span_turns_table', type: 'string', default: 'svc_v1.span_turns' },
       description: 'the view that prompts are read from',

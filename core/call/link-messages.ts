@@ -1,8 +1,8 @@
 /** Links a request's messages, and the answer after them, into the chain of nodes. */
 
+import { canonicalContent } from '../harness/canonical-content.ts';
 import { injectedKind } from '../harness/harnesses.ts';
 import { chain } from '../merkle/chain.ts';
-import { canonicalContent } from '../merkle/projection.ts';
 import type { Message } from '../model/bucket.ts';
 import type { LinkedMessage } from '../model/node.ts';
 import type { Reply } from '../model/reply.ts';

@@ -1,7 +1,7 @@
 /** Opens an exchange: parses its request once, as far as the head, which names the call that it continues. */
 import { cutAfter, type KnownCut } from '../capture/shared-slices.ts';
 import { sliceId } from '../capture/slice-codec.ts';
-import { threadOf } from '../harness/harnesses.ts';
+import { SESSION_HEADERS, threadOf } from '../harness/harnesses.ts';
 import { wordOf } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import type { Exchange } from './exchange.ts';
@@ -46,8 +46,6 @@ function openedRequest(exchange: Exchange, memory: CallMemory): OpenedRequest {
 /** Bodies under one key are likely to begin alike: those of one thread of a client. */
 const bodyKey = ({ client_key, request_headers: headers }: Exchange): string =>
   [client_key, ...SESSION_HEADERS.map((name) => wordOf(headers, name)), threadOf(headers)].join(' ');
-
-const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'x-session-id'];
 
 function cutRequest(body: Uint8Array, key: string, { bodies }: CallMemory): CutRequest & Pick<KnownCut, 'pieces'> {
   const previous = bodies.get(key) ?? null;

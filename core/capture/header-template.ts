@@ -1,4 +1,5 @@
 /** Header templates: nearly equal sets of headers share one template; only values that change from call to call are stored apart. */
+import { CHANGING_HEADERS } from '../harness/harnesses.ts';
 import type { HeaderList } from '../model/headers.ts';
 import { sliceId } from './slice-codec.ts';
 
@@ -27,10 +28,9 @@ const CHANGING = new Set([
   'x-amzn-trace-id',
   'x-client-request-id',
   'x-cloud-trace-context',
-  'x-codex-turn-metadata',
-  'x-codex-window-id',
   'x-envoy-upstream-service-time',
   'x-stainless-retry-count',
+  ...CHANGING_HEADERS,
 ]);
 const CHANGING_KINDS = /request-id$|ratelimit|^x-b3-/;
 

@@ -1,5 +1,6 @@
 /** The banner for a newcomer: where the listeners are, where the data lies, and the line to paste for each kind of client. */
 import pc from 'picocolors';
+import { harnesses } from '../harness/harnesses.ts';
 
 export type BannerFacts = {
   version: string;
@@ -60,14 +61,10 @@ const passing = (proxy: string, provider: string) =>
 
 const clients = (proxy: string) => [
   'Point a client at it:',
-  row('Claude Code', `ANTHROPIC_BASE_URL=${proxy}/anthropic claude`),
-  row('Codex', `codex -c model_provider=svc -c '${codexProvider(proxy)}'`),
+  ...harnesses.flatMap(({ start }) => (start ? row(start.name, start.line(proxy)) : [])),
   row('OpenAI SDK', `OPENAI_BASE_URL=${proxy}/openai/v1`),
   row('Anthropic SDK', `ANTHROPIC_BASE_URL=${proxy}/anthropic`),
   row('Ollama client', `OLLAMA_HOST=${proxy}/ollama`),
 ];
 
 const row = (name: string, value: string) => `  ${pc.cyan(name.padEnd(15))} ${value}`;
-
-const codexProvider = (proxy: string) =>
-  `model_providers.svc={name="svc",base_url="${proxy}/openai/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`;

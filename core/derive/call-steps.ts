@@ -8,6 +8,7 @@ import type { CallPosition } from './call-position.ts';
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
 import { forkedFrom, headHash } from './heads.ts';
+import { plainText } from './plain-text.ts';
 import { verdictOf } from './shadow.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
 import type { FailedCall, PendingTool, SessionState } from './state.ts';
@@ -52,7 +53,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPositi
   const verdict = verdictOf(turn);
   const own = { ...under, seq: seq++ };
   const { requested, omitted, output } = requestedTools(turn, under, seq);
-  const llm = {
+  const answered = {
     ...llmSpan(turn, own, { kind, status: callStatus(turn), priced }),
     ...(counts ? {} : countedElsewhere),
     verdict,
@@ -60,6 +61,7 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPositi
     tool_calls_omitted: omitted,
     events_omitted: injected.length - events.length,
   };
+  const llm = { ...answered, plain_text: plainText(answered) };
   const delivered = deliveredResults(turn, trace.n, state.pending);
   const retried = state.failed.findLast(({ tip, n }) => n === trace.n && tip === tipOf(turn));
   const steps = { llm, requested, delivered, verdict, retried };

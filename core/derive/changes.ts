@@ -53,6 +53,7 @@ export type SpanRow = Usage & {
   input: ContentBlock[];
   output: ContentBlock[];
   said_blocks: number[]; // indexes of the blocks of a call's `input` that a person wrote, 0 first
+  plain_text: string | null; // of a call of the conversation: what it says without a harness's wrappers; null: not such a call
   verdict: PermissionVerdict | null;
   tool_calls_omitted: number; // tool calls of an answer that have no span of their own
   events_omitted: number; // injected messages of a call that have no span of their own

@@ -1,4 +1,5 @@
 /** Compactions: a conversation whose history was rewritten continues in a trace of its own, which a link joins to the compaction. */
+import { summaryIn } from '../harness/harnesses.ts';
 import { firstWords } from './first-words.ts';
 import { goesOnFrom, headOf } from './heads.ts';
 import { textOf } from './prompt.ts';
@@ -16,13 +17,12 @@ export function compactionOf(
 ): Compaction | null {
   const answer = textOf(turn.reply?.content ?? []);
   if (answer.trim() === '') return null;
-  const summary = (answer.split('<summary>')[1] ?? answer).slice(0, LONGEST).split('</summary>')[0] ?? '';
   return {
     trace_id: llm.trace_id,
     span_id: llm.span_id,
     // A history sent under instructions of its own has other hashes and no known head: the main thread's last head is taken.
     from: (headOf(state, turn) ?? state.heads.findLast(({ thread_id }) => thread_id === ''))?.hash ?? null,
-    summary: firstWords(summary).slice(0, PROBE),
+    summary: firstWords(summaryIn(answer).slice(0, LONGEST)).slice(0, PROBE),
   };
 }
 

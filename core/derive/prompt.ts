@@ -1,13 +1,9 @@
 /** Prompts: a person's words, separated from what a harness wraps around them. */
-import { isHarnessSpeaking, WRAPPERS } from '../harness/harnesses.ts';
+import { isHarnessSpeaking, UNWRAPPED_TAG, WRAPPERS, withoutPreamble } from '../harness/harnesses.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { CallTurn, FreshMessage } from './turn.ts';
 
 const PREVIEW_BYTES = 280;
-
-/** Only these tags are removed; the user wrote what they hold. */
-const UNWRAPPED = /<\/?(?:session|conversation|command-args)>/g;
-const PLUGIN_LINK = /^\[@[^\]\n]*\]\(plugin:\/\/[^)\n]*\)/;
 
 /** The fresh messages that a person wrote: role user, not injected, no tool result, and something left without wrappers. */
 export const genuinePrompts = (turn: CallTurn): FreshMessage[] => {
@@ -25,7 +21,7 @@ export function promptOf(turn: CallTurn): string {
 
 /** A message's text without what the harness added; blocks are joined by a newline. */
 export const promptText = (content: readonly ContentBlock[]): string =>
-  withoutWrappers(textOf(content)).replace(UNWRAPPED, '').trim().replace(PLUGIN_LINK, '').trim();
+  withoutPreamble(withoutWrappers(textOf(content)).replace(UNWRAPPED_TAG, '').trim()).trim();
 
 /** All text of some blocks, joined by newlines. */
 export const textOf = (content: readonly ContentBlock[]): string =>
@@ -64,7 +60,7 @@ export const isSpokenIn = ({ role, injected }: FreshMessage, block: ContentBlock
 const isSpoken = (text: string) => text !== '' && !isHarnessSpeaking(text);
 
 /** A cut between the halves of a surrogate pair would leave half a character. */
-const wellCut = (text: string) => (/[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text);
+export const wellCut = (text: string) => (/[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text);
 
 /**
  * Removes wrappers with their content. Attributes are allowed; an unclosed wrapper removes the rest, as it does in hashing.

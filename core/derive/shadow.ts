@@ -1,7 +1,7 @@
 /** Calls beside the conversation: the waiting tool that such a call judges or serves. */
 import { normalAction } from '../harness/action.ts';
 import type { PermissionVerdict } from '../harness/harness.ts';
-import { verdictIn } from '../harness/harnesses.ts';
+import { isServedBy, verdictIn } from '../harness/harnesses.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { PendingTool, SessionState } from './state.ts';
@@ -13,18 +13,11 @@ const MOST_VERDICTS = 2;
 const PROBE = 22;
 const SHORTEST = 6;
 
-/** By kind of call the tools that it serves: the latest of them that waits and that no other call has served. */
-const SERVED: Partial<Record<CallKind, ReadonlySet<string>>> = {
-  'offshoot:plan-name-gen': new Set(['ExitPlanMode']),
-  'offshoot:web-summary': new Set(['WebFetch', 'WebSearch', 'web_fetch', 'web_search']),
-};
-
-/** The tool that a call judges or serves; null: none. */
+/** The tool that a call judges, or serves: then the latest that waits and that no other call has served. null: none. */
 export function servedTool({ pending }: SessionState, turn: CallTurn): PendingTool | null {
   const stage = stageOf(turn.kind);
   if (stage !== null) return judgedTool(pending, turn, stage);
-  const served = SERVED[turn.kind];
-  const waiting = served ? pending.filter((tool) => !tool.served && served.has(tool.tool_name)) : [];
+  const waiting = pending.filter(({ served, tool_name }) => !served && isServedBy(turn.kind, tool_name));
   return waiting.findLast(({ thread_id }) => thread_id === turn.thread_id) ?? waiting.at(-1) ?? null;
 }
 

@@ -1,5 +1,6 @@
 /** The rows of spans: one builder per kind of span. The fold decides on ids and positions. */
-
+import { isShell } from '../harness/harnesses.ts';
+import { SHELL } from '../harness/shell.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { noUsage } from '../model/usage.ts';
@@ -47,7 +48,7 @@ export const agentWords = ({
   description: description || path,
 });
 
-/** The span of the call itself, with what it added to the conversation. The caller sets `output`, since it knows which tools have spans. */
+/** The span of the call itself, with what it added to the conversation. The caller sets `output`, since it knows which tools have spans, and `plain_text`. */
 export function llmSpan(
   turn: CallTurn,
   position: SpanPosition,
@@ -138,11 +139,9 @@ const LONGEST_MESSAGE = 4096;
 const errorMessage = ({ reply }: CallTurn): string =>
   storable((reply?.error?.message ?? '').slice(0, LONGEST_MESSAGE).trim());
 
-const SHELLS = new Set(['exec', 'exec_command', 'shell', 'shell_command', 'local_shell']);
-
 /** Shells of all harnesses are shown by one name. */
-const toolName = ({ tool_name, tool_input }: ContentBlock) =>
-  SHELLS.has(tool_name ?? '') && commandOf(tool_input) !== null ? 'Bash' : tool_name || 'tool';
+const toolName = ({ tool_name = '', tool_input }: ContentBlock) =>
+  isShell(tool_name) && commandOf(tool_input) !== null ? SHELL : tool_name || 'tool';
 
 /** The command line in a tool's input; null when it has none. */
 export function commandOf(input: unknown): string | null {
@@ -175,6 +174,7 @@ const blank = (turn: CallTurn, position: SpanPosition): Omit<SpanRow, 'span_id' 
   input: [],
   output: [],
   said_blocks: [],
+  plain_text: null,
   verdict: null,
   tool_calls_omitted: 0,
   events_omitted: 0,

@@ -1,4 +1,5 @@
 /** The tools that an answer requests, and the results that later calls deliver; joined by the provider's tool_use_id. */
+import { SHELL } from '../harness/shell.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { isObject } from '../parse-json.ts';
 import type { SpanPatch, SpanRow } from './changes.ts';
@@ -96,7 +97,7 @@ export function deliveredResults(
 /** True when a tool's command commits or pushes with git. */
 export const touchesGit = ({ kind, name, input }: SpanRow): boolean =>
   kind === 'tool' &&
-  name === 'Bash' &&
+  name === SHELL &&
   (commandOf(input[0]?.tool_input) ?? '')
     .split(/[|;&\n]/)
     .some((line) => GIT_WRITES.has(gitVerb(line.trim().split(/\s+/))));

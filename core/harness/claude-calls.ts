@@ -188,3 +188,9 @@ export function titleIn(output: readonly ContentBlock[]): string {
   const json = answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1);
   return text(fields(parsed(json)).title).trim();
 }
+
+/** What stands in `<summary>`; the answer up to its end where that has no beginning. */
+export function summaryIn(answer: string): string | null {
+  if (!answer.includes('<summary>') && !answer.includes('</summary>')) return null;
+  return (answer.split('<summary>')[1] ?? answer).split('</summary>')[0] ?? '';
+}

@@ -1,19 +1,46 @@
 /** Claude Code: the signs by which it is recognised, and its context. Its calls and its tools have files of their own. */
 import { type HeaderList, wordOf } from '../model/headers.ts';
 import { fields } from '../provider/json.ts';
-import { CONTINUATION, callKind, judgedAction, titleIn, verdict } from './claude-calls.ts';
+import { CONTINUATION, callKind, judgedAction, summaryIn, titleIn, verdict } from './claude-calls.ts';
 import { spawn, spawned, tasksAfter } from './claude-tools.ts';
 import { readClaudeTranscript } from './claude-transcript.ts';
 import type { CallTraits, Harness, HarnessSigns, Surroundings } from './harness.ts';
 import { wordsOf } from './message-text.ts';
+import { plainHarness } from './plain-harness.ts';
+import { SHELL } from './shell.ts';
 import { idOf, noSigns, objectIn, versionIn } from './signs.ts';
 import { lineAfter } from './surroundings.ts';
 
 export const claude: Harness = {
+  ...plainHarness, // of a thread, a call holds no more than the agent's id
   id: 'claude',
+  start: { name: 'Claude Code', line: (proxy) => `ANTHROPIC_BASE_URL=${proxy}/anthropic claude` },
+  sessionHeaders: ['x-claude-code-session-id'],
+  noTurnPaths: ['/api/event_logging', '/api/claude_cli', '/api/oauth', '/api/auth'],
+  modelSuffixes: ['[1m]'], // for the long context
   signs,
   threadOf: (headers) => wordOf(headers, 'x-claude-code-agent-id'),
   injectedKind: (text) => contexts.find(([opening]) => text.startsWith(opening))?.[1] ?? '',
+  unhashedTags: [
+    'system-reminder',
+    'command-name',
+    'command-message',
+    'command-args',
+    'local-command-stdout',
+    'local-command-stderr',
+    'local-command-caveat',
+    'session',
+    'conversation',
+    'new-diagnostics',
+    'task-notification',
+    'status',
+    'summary',
+    'transcript',
+    'event',
+    'tool-use-id',
+    'output-file',
+    'task-id',
+  ],
   wrappers: [
     'system-reminder',
     'command-name',
@@ -32,16 +59,22 @@ export const claude: Harness = {
     'ide_opened_file',
     'ide_selection',
   ],
+  unwrapped: ['session', 'conversation', 'command-args'],
   speaks: (text) => INTERRUPTED.test(text) || speeches.some((opening) => text.startsWith(opening)),
   callKind,
   judgedAction,
   verdict,
+  shells: [SHELL],
+  servedTools: {
+    'offshoot:plan-name-gen': ['ExitPlanMode'],
+    'offshoot:web-summary': ['WebFetch', 'WebSearch', 'web_fetch', 'web_search'],
+  },
   spawn,
   spawned,
-  thread: () => ({ path: '', label: '' }), // a call holds no more than the agent's id
   surroundings,
   tasksAfter,
   titleIn,
+  summaryIn,
   readTranscript: readClaudeTranscript,
 };
 

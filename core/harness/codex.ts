@@ -6,16 +6,21 @@ import { fields, isFields, parsed, text } from '../provider/json.ts';
 import { readCodexTranscript } from './codex-transcript.ts';
 import type { CallTraits, Harness, HarnessSigns, SpawnRequest, Surroundings, Task } from './harness.ts';
 import { resultText, wordsOf } from './message-text.ts';
+import { plainHarness } from './plain-harness.ts';
 import { idOf, noSigns, objectIn } from './signs.ts';
 import { between } from './surroundings.ts';
 import { wholeList } from './tasks.ts';
 
 export const codex: Harness = {
+  ...plainHarness, // none of its calls judges a command of another
   id: 'codex',
+  start: { name: 'Codex', line: (proxy) => `codex -c model_provider=svc -c '${modelProvider(proxy)}'` },
+  sessionHeaders: ['session-id'],
+  changingHeaders: ['x-codex-turn-metadata', 'x-codex-window-id'],
   signs,
   threadOf,
   // its context comes first and is repeated unchanged, so it may be part of the conversation's chain; it just is no prompt
-  injectedKind: () => '',
+  unhashedTags: ['environment_context'],
   wrappers: [
     'environment_context',
     'user_instructions',
@@ -27,18 +32,20 @@ export const codex: Harness = {
     'turn_aborted',
     'user_shell_command',
   ],
+  preamble: /^\[@[^\]\n]*\]\(plugin:\/\/[^)\n]*\)/, // the plugin that a person chose
   speaks: (words) => speeches.some((opening) => words.startsWith(opening)),
   callKind,
-  judgedAction: () => '', // none of its calls judges a command of another
-  verdict: () => null,
+  shells: ['exec', 'exec_command', 'shell', 'shell_command', 'local_shell'],
   spawn,
   spawned,
   thread,
   surroundings,
   tasksAfter,
-  titleIn: () => '',
   readTranscript: readCodexTranscript,
 };
+
+const modelProvider = (proxy: string) =>
+  `model_providers.svc={name="svc",base_url="${proxy}/openai/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`;
 
 const speeches = [
   '# AGENTS.md instructions', // "… for <folder>", and the file in <INSTRUCTIONS>

@@ -10,14 +10,33 @@ import type { TranscriptFile } from '../model/transcript.ts';
 export type Harness = {
   /** As in `identity.harness_id`. */
   id: string;
+  /** How a newcomer starts it through the proxy, whose address is given; null: not shown. */
+  start: { name: string; line(proxy: string): string } | null;
+  /** The request headers that name a call's session. */
+  sessionHeaders: readonly string[];
+  /** Headers of its own whose value differs on nearly every call, in lower case. */
+  changingHeaders: readonly string[];
+  /** Paths to which it sends what requests no turn of a model: each with all paths below it. */
+  noTurnPaths: readonly string[];
+  /** What it adds at the end of a model's name while the model is the same, in lower case. */
+  modelSuffixes: readonly string[];
   /** The session and version that a call names; null: it is not this harness's. @param skeleton the parsed body, cut arrays empty; null: unreadable */
   signs(headers: HeaderList, skeleton: Record<string, unknown> | null): HarnessSigns | null;
   /** The sub-agent that makes the call; '': the main thread, or unknown. */
   threadOf(headers: HeaderList): string;
   /** The kind of whole-message context that the harness puts in, such as `mcp-instructions`; '' is conversation. `text` is trimmed, of a user's or the system's message. */
   injectedKind(text: string): string;
+  /**
+   * Tags that stay out of a message's hash, with their content: the harness puts other text into them each time. They are removed one
+   * name at a time, in this order. A tag that is added or moved changes the hashes of messages that hold it.
+   */
+  unhashedTags: readonly string[];
   /** Tags around what the harness adds to a person's words: removed with their content. */
   wrappers: readonly string[];
+  /** Tags around a person's own words: only the tags are removed. */
+  unwrapped: readonly string[];
+  /** What the harness writes at the beginning of a person's words; null: nothing. */
+  preamble: RegExp | null;
   /** Whether the harness itself wrote a user's message, such as the summary of a compaction. `text` is trimmed and without wrappers. */
   speaks(text: string): boolean;
   /** What a call beside the conversation is for; null: none that this harness makes. */
@@ -26,6 +45,10 @@ export type Harness = {
   judgedAction(call: CallTraits): string;
   /** The verdict in the answer of a permission check; null: it holds none. */
   verdict(output: readonly ContentBlock[]): PermissionVerdict | null;
+  /** Its tools that run a command line. They are shown as `SHELL`, where they hold one. */
+  shells: readonly string[];
+  /** By kind of a call beside the conversation, the tools that such a call serves. */
+  servedTools: Partial<Record<CallKind, readonly string[]>>;
   /** The thread that a tool call spawns; null: the tool spawns none. */
   spawn(tool: { tool_name: string; tool_input: unknown }): SpawnRequest | null;
   /** The names of the new thread in the result of such a tool: its id, its path. */
@@ -42,6 +65,8 @@ export type Harness = {
   ): Task[] | null;
   /** The title in the answer of a title call; '' when there is none. */
   titleIn(output: readonly ContentBlock[]): string;
+  /** The summary in the answer of a compaction; null: it is not marked there. */
+  summaryIn(answer: string): string | null;
   /** Reads a transcript; null: the harness's files cannot be read yet. It gives a reading whatever the records hold. */
   readTranscript: ((file: TranscriptFile) => TranscriptReading) | null;
 };

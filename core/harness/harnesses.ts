@@ -55,8 +55,49 @@ export function injectedKind({ role, content }: Message): string {
   return firstOf(harnesses, (harness) => harness.injectedKind(text) || null) ?? '';
 }
 
-/** Of all harnesses: a person's words are the same whatever they passed through. */
-export const WRAPPERS: readonly string[] = [...new Set(harnesses.flatMap(({ wrappers }) => wrappers))];
+const all = (list: (harness: Harness) => readonly string[]): readonly string[] => [...new Set(harnesses.flatMap(list))];
+
+/** Of all harnesses, as all lists here: a person's words are the same whatever they passed through. */
+export const WRAPPERS = all(({ wrappers }) => wrappers);
+
+/** Matches each tag around a person's own words. */
+export const UNWRAPPED_TAG = new RegExp(`</?(?:${all(({ unwrapped }) => unwrapped).join('|')})>`, 'g');
+
+/** Tags that stay out of hashes, in the order in which they are removed. */
+export const UNHASHED_TAGS = all(({ unhashedTags }) => unhashedTags);
+
+/** Without what a harness writes at the beginning of a person's words. */
+export const withoutPreamble = (text: string): string =>
+  harnesses.reduce((rest, { preamble }) => (preamble ? rest.replace(preamble, '') : rest), text);
+
+/** Request headers that name a session. */
+export const SESSION_HEADERS = all(({ sessionHeaders }) => sessionHeaders);
+
+/** Headers whose value differs on nearly every call. */
+export const CHANGING_HEADERS = all(({ changingHeaders }) => changingHeaders);
+
+/** Whether a harness sends to this path what requests no turn of a model. */
+export const isNoTurnPath = (path: string): boolean =>
+  NO_TURN_PATHS.some((own) => path.endsWith(own) || path.includes(`${own}/`));
+
+const NO_TURN_PATHS = all(({ noTurnPaths }) => noTurnPaths);
+
+/** A model's name, and what a harness has put at its end; '' for nothing. */
+export function modelAndSuffix(name: string): [model: string, suffix: string] {
+  const length = MODEL_SUFFIXES.find((own) => name.slice(-own.length).toLowerCase() === own)?.length ?? 0;
+  return [name.slice(0, name.length - length), name.slice(name.length - length)];
+}
+
+const MODEL_SUFFIXES = all(({ modelSuffixes }) => modelSuffixes);
+
+/** Whether a tool runs a command line. */
+export const isShell = (tool_name: string): boolean => SHELLS.has(tool_name);
+
+const SHELLS: ReadonlySet<string> = new Set(all(({ shells }) => shells));
+
+/** Whether a call beside the conversation serves a tool, such as a summary of the page that it fetches. */
+export const isServedBy = (kind: CallKind, tool_name: string): boolean =>
+  harnesses.some(({ servedTools }) => servedTools[kind]?.includes(tool_name));
 
 /** Whether a harness wrote what is left of a user's message without wrappers: then it is no prompt of a person. */
 export const isHarnessSpeaking = (text: string): boolean => harnesses.some((harness) => harness.speaks(text));
@@ -113,6 +154,10 @@ export const tasksAfter = (
 /** The title in the answer of a title call; '' when there is none. */
 export const titleIn = (harness_id: string, output: readonly ContentBlock[]): string =>
   firstOf(harnessesFor(harness_id), (harness) => harness.titleIn(output) || null) ?? '';
+
+/** The summary in the answer of a compaction; the whole answer where none is marked. */
+export const summaryIn = (answer: string): string =>
+  firstOf(harnesses, (harness) => harness.summaryIn(answer)) ?? answer;
 
 function firstOf<T>(candidates: readonly Harness[], read: (harness: Harness) => T | null): T | null {
   for (const harness of candidates) {

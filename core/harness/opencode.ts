@@ -5,12 +5,15 @@ import { wordOf } from '../model/headers.ts';
 import { fields } from '../provider/json.ts';
 import type { CallTraits, Harness } from './harness.ts';
 import { textOf } from './message-text.ts';
+import { plainHarness } from './plain-harness.ts';
 import { noSigns, versionIn } from './signs.ts';
 import { lineAfter } from './surroundings.ts';
 import { wholeList } from './tasks.ts';
 
 export const opencode: Harness = {
+  ...plainHarness,
   id: 'opencode',
+  sessionHeaders: ['x-session-id'],
   signs: (headers) => {
     const harness_version = versionIn(wordOf(headers, 'user-agent'), 'opencode');
     if (!harness_version) return null;
@@ -19,16 +22,7 @@ export const opencode: Harness = {
     const parent_harness_session_id = parent === harness_session_id ? '' : parent;
     return { ...noSigns, harness_id: 'opencode', harness_session_id, parent_harness_session_id, harness_version };
   },
-  threadOf: () => '',
-  injectedKind: () => '',
-  wrappers: [],
-  speaks: () => false,
   callKind,
-  judgedAction: () => '',
-  verdict: () => null,
-  spawn: () => null,
-  spawned: () => [],
-  thread: () => ({ path: '', label: '' }),
   surroundings: ({ harness_id, system }) => {
     const prompt = system();
     if (harness_id !== 'opencode' && !prompt.startsWith('You are opencode')) return null;
@@ -39,7 +33,6 @@ export const opencode: Harness = {
     return (result.is_error ? null : wholeList(fields(tool_input).todos, 'content')) ?? [...tasks];
   },
   titleIn,
-  readTranscript: null,
 };
 
 /** The answer is the title and nothing else; an object is another harness's. */

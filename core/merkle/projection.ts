@@ -1,50 +1,28 @@
 /**
  * The part of a message that is hashed. What a harness changes each time it sends the same message again stays out of the hash:
  * its tags, white space, thinking signatures, cache marks, defaults of tool inputs. The message itself is stored as it came.
+ * Which tags those are, `core/harness` says; they are removed one name at a time, in their order: the hash depends on it.
  */
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { isObject } from '../parse-json.ts';
 import { canonicalJson } from './canonical-json.ts';
 
-/** Tags that harnesses wrap around text of their own. They are removed one name at a time, in this order: the hash depends on it. */
-export const harnessTags = [
-  'system-reminder',
-  'command-name',
-  'command-message',
-  'command-args',
-  'local-command-stdout',
-  'local-command-stderr',
-  'local-command-caveat',
-  'session',
-  'conversation',
-  'new-diagnostics',
-  'task-notification',
-  'status',
-  'summary',
-  'transcript',
-  'event',
-  'tool-use-id',
-  'output-file',
-  'task-id',
-  'environment_context',
-] as const;
-
 /**
  * The hashed text of a message: RFC 8785 JSON of `{content, role, type: 'message'}` with each block projected. `is_error` is
  * always present, every other field only when it is not empty; a text block of which nothing remains is left out.
  */
-export function canonicalContent(message: Message): string {
+export function canonicalMessage(message: Message, tags: readonly string[]): string {
   // block by block, so that the garbage of each can be collected before the next: there may be a hundred thousand
-  const blocks = message.content.filter(hasContent).map((block) => canonicalJson(projected(block)));
+  const blocks = message.content
+    .filter((block) => block.type !== 'text' || projectedText(block.text ?? '', tags) !== '')
+    .map((block) => canonicalJson(projected(block, tags)));
   return `{"content":[${blocks.join(',')}],"role":${canonicalJson(message.role)},"type":"message"}`;
 }
 
-const hasContent = (block: ContentBlock) => block.type !== 'text' || projectedText(block.text ?? '') !== '';
-
-function projected(block: ContentBlock): Record<string, unknown> {
+function projected(block: ContentBlock, tags: readonly string[]): Record<string, unknown> {
   const members: Record<string, unknown> = {
-    text: projectedText(block.text ?? ''),
+    text: projectedText(block.text ?? '', tags),
     image_url: block.image_url,
     image_base64: block.image_base64,
     media_type: block.media_type,
@@ -52,7 +30,7 @@ function projected(block: ContentBlock): Record<string, unknown> {
     tool_name: block.tool_name,
     tool_input: isObject(block.tool_input) ? pruned(block.tool_input) : finite(block.tool_input),
     tool_result_id: block.tool_result_id,
-    tool_output: projectedText(block.tool_output ?? ''),
+    tool_output: projectedText(block.tool_output ?? '', tags),
     thinking: block.thinking,
     content: finite(withoutCacheControl(block.content)),
   };
@@ -60,12 +38,12 @@ function projected(block: ContentBlock): Record<string, unknown> {
   return { type: block.type, is_error: block.is_error ?? false, ...Object.fromEntries(present) };
 }
 
-/** Text without the spans of harness tags and without differences of white space. Linear in the text's length. */
-export const projectedText = (text: string): string => tidied(withoutHarnessSpans(text));
+/** Text without the spans of tags and without differences of white space. Linear in the text's length. */
+export const projectedText = (text: string, tags: readonly string[]): string => tidied(withoutTags(text, tags));
 
-/** Text without `<tag>…</tag>` for each harness tag; a tag that is never closed removes the rest. */
-export const withoutHarnessSpans = (text: string): string =>
-  text.includes('<') ? harnessTags.reduce((rest, tag) => withoutSpans(rest, tag), text) : text;
+/** Text without `<tag>…</tag>` for each tag; a tag that is never closed removes the rest. */
+export const withoutTags = (text: string, tags: readonly string[]): string =>
+  text.includes('<') ? tags.reduce((rest, tag) => withoutSpans(rest, tag), text) : text;
 
 /**
  * Removes spans as if each removal were followed by a search from the start: a tag that only arises where a removed span joins

@@ -1,6 +1,7 @@
 /** The operator's own prices: the table of `pricing.file`, and a price lookup that tries it first. */
 import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
+import { modelAndSuffix } from '../harness/harnesses.ts';
 import { ProviderId } from '../model/provider.ts';
 import { tokenBill } from './bill.ts';
 import { timesDecimal } from './money.ts';
@@ -66,7 +67,7 @@ export function parsePriceTable(text: string): PriceTable {
 /**
  * Prices from the table, and from `otherwise` where it has no row for the model, the provider and the instant. A row's price applies
  * to the tokens on whatever terms they were billed, since the operator knows his own terms; 0 is a price as well.
- * A name is looked up as spelt, letter case apart, then without the day of a snapshot and `[1m]`. Of a model's rows, those for
+ * A name is looked up as spelt, letter case apart, then without the day of a snapshot and a harness's suffix. Of a model's rows, those for
  * the provider take precedence over those for any, then the latest that has begun.
  */
 export function pricesWith(table: PriceTable, otherwise: PriceOf): PriceOf {
@@ -93,9 +94,9 @@ const spelling = (name: string): string => name.trim().toLowerCase();
 /** A model's names, the most exact first. */
 function namesOf(model: string): Set<string> {
   const name = spelling(model);
-  const [base, long] = name.endsWith('[1m]') ? [name.slice(0, -'[1m]'.length), '[1m]'] : [name, ''];
+  const [base, suffix] = modelAndSuffix(name);
   const undated = base.replace(/-\d{4}(?:-\d{2}-\d{2}|\d{4})$/, '');
-  return new Set([name, undated + long, base, undated]);
+  return new Set([name, undated + suffix, base, undated]);
 }
 
 const latestFirst = ({ since: a = '' }: PriceRow, { since: b = '' }: PriceRow): number => (a < b ? 1 : a > b ? -1 : 0);

@@ -1,5 +1,6 @@
 /** The cost of a call: dated list prices of `@pydantic/genai-prices`, applied with exact decimals. Nothing is fetched. */
 import { calcPrice, type ModelPrice } from '@pydantic/genai-prices';
+import { modelAndSuffix } from '../harness/harnesses.ts';
 import type { Usage } from '../model/usage.ts';
 import { type ConfiguredRates, isMultiplied, tokenBill } from './bill.ts';
 import { addUsd, timesDecimal, type Usd, usdOf } from './money.ts';
@@ -27,7 +28,7 @@ const IN_US = `inference in the US at ${US_MULTIPLE}`;
  * Tiers are chosen by all input tokens of the call. Where a multiple replaces a price that the list lacks, `source` names it.
  */
 export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
-  const name = model.trim().replace(LONG_CONTEXT, '');
+  const [name] = modelAndSuffix(model.trim());
   if (name === '' || SOLD_BY_OTHERS.test(name) || BILLED_BY_CALL.test(name) || (terms && !isOrdinary(terms)))
     return null;
   const found = calcPrice({}, name, { providerId: provider, timestamp: new Date(at) });
@@ -48,9 +49,6 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
     },
   };
 };
-
-/** Claude Code's suffix for the long context; the model is the same. */
-const LONG_CONTEXT = /\[1m\]$/i;
 
 /** OpenAI's open weights, which it does not serve: the list has another seller's price, and a runner at home has none. */
 const SOLD_BY_OTHERS = /^gpt-oss/i;

@@ -3,7 +3,7 @@
  * differ, stay out of the blocks, since clients change or drop them when they send an item back.
  */
 import { nodeHash } from '../merkle/node.ts';
-import { canonicalContent, withoutCacheControl } from '../merkle/projection.ts';
+import { canonicalMessage, withoutCacheControl } from '../merkle/projection.ts';
 import type { Message, MessageRole } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import { Unreadable } from './format.ts';
@@ -210,7 +210,7 @@ function isAtProvider(type: string, item: Fields): boolean {
  * the item's id, as some clients send it.
  */
 const contentId = (type: string, called: Pick<ContentBlock, 'tool_name' | 'tool_input'>): string =>
-  `${type}_${nodeHash(null, canonicalContent({ role: 'assistant', content: [{ type, ...called }] })).slice(0, 16)}`;
+  `${type}_${nodeHash(null, canonicalMessage({ role: 'assistant', content: [{ type, ...called }] }, [])).slice(0, 16)}`;
 
 /** The result of a call. One that has ended has a result, if only an empty one: a span ends only with a result. */
 function ownResult(type: string, item: Fields, id: string): ContentBlock[] {

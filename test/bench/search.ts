@@ -125,16 +125,17 @@ async function putSpans(database: TestDatabase, count: number): Promise<number> 
      select ${id(2)}, '00000000-0000-4000-8000-100000000000', 'a prompt of some words', now() from generate_series(1, ${count}) i`,
   );
   await database.sql(
-    `insert into svc.spans (trace_id, span_id, session_id, seq, kind, call_kind, name, model, started_at, input, output, node_hash)
+    `insert into svc.spans (trace_id, span_id, session_id, seq, kind, call_kind, name, model, started_at, input, output, plain_text, node_hash)
      select ${id(2)}, ${id(3)}, '00000000-0000-4000-8000-100000000000', 1, 'llm', 'main', 'bench', 'bench', now(),
             jsonb_build_array(jsonb_build_object('type', 'text', 'text', repeat('what was asked ', 20) || i)),
             jsonb_build_array(jsonb_build_object('type', 'text', 'text', repeat('what was answered ', 60) || i)),
+            repeat('what was asked ', 20) || i || repeat('what was answered ', 60) || i,
             decode(md5(i::text), 'hex')
        from generate_series(1, ${count}) i`,
   );
   await database.sql(
     `insert into cassette_search.embedded_spans (model, trace_id, span_id, session_id, fingerprint, content_hash, state, chunks)
-     select '${MODEL}', s.trace_id, s.span_id, s.session_id, concat_ws('/', '1', pg_column_size(s.input), pg_column_size(s.output), s.node_hash),
+     select '${MODEL}', s.trace_id, s.span_id, s.session_id, concat_ws('/', '4', pg_column_size(s.plain_text), s.node_hash),
             '', 'embedded', 1
        from svc_v1.spans s`,
   );

@@ -1,7 +1,7 @@
 /** Does anything that reads recorded or foreign text take quadratic time over it? Each function on texts that repeat one piece. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chunksOf, snippetOf, spanText } from '../../cassettes/search/span-text.ts';
+import { chunksOf, embeddedText, snippetOf } from '../../cassettes/search/span-text.ts';
 import { drawn, SkillAnswer } from '../../cassettes/skills/claims.ts';
 import { masked } from '../../cassettes/skills/mask.ts';
 import { stepOf } from '../../cassettes/skills/transcript.ts';
@@ -9,10 +9,12 @@ import { blocksText } from '../../core/api/mcp/blocks.ts';
 import { oneLine, quoted } from '../../core/api/mcp/quote.ts';
 
 import { firstWords } from '../../core/derive/first-words.ts';
+import { plainText } from '../../core/derive/plain-text.ts';
 import { promptText } from '../../core/derive/prompt.ts';
 import { normalAction } from '../../core/harness/action.ts';
 import { titleIn, verdict } from '../../core/harness/claude-calls.ts';
 import { spawned } from '../../core/harness/claude-tools.ts';
+import { UNHASHED_TAGS } from '../../core/harness/harnesses.ts';
 import { projectedText } from '../../core/merkle/projection.ts';
 import { bodyShape, eventData, streamEvents } from '../../core/provider/sse.ts';
 import { redactUrl } from '../../core/redaction/url.ts';
@@ -24,6 +26,7 @@ const test = suite('functions that read recorded text');
 const session = '0b5e3d1c-9a57-4c0e-8f42-3f1d2e4a5b6c';
 const span = { session_id: session, trace_id: session, span_id: 's', kind: 'llm', call_kind: 'main', name: 'x' };
 const blocks = (text: string) => [{ type: 'text', text }];
+const call = { call_kind: 'main', inherited_from: null, said_blocks: [0], output: [], error_message: '' };
 
 /** What a skill is made of when a model says this, and claims to have it from the transcript. */
 function drawnFrom(text: string) {
@@ -39,7 +42,8 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   'stepOf a tool': (text) =>
     stepOf({ ...span, kind: 'tool', input: [{ type: 'x', tool_input: { text } }], output: [] }),
   drawn: drawnFrom,
-  spanText: (text) => spanText({ input: text, output: '' }),
+  plainText: (text) => plainText({ ...call, input: blocks(text) }),
+  embeddedText,
   chunksOf: (text) => chunksOf(text, 1_000),
   snippetOf,
   blocksText: (text) => blocksText(blocks(text), true),
@@ -52,7 +56,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   titleIn: (text) => titleIn(blocks(text)),
   verdict: (text) => verdict(blocks(text)),
   spawned: (text) => spawned({ type: 'tool_result', tool_output: text }),
-  projectedText,
+  projectedText: (text) => projectedText(text, UNHASHED_TAGS),
   bodyShape: (text) => bodyShape(text, text),
   eventData,
   streamEvents,
@@ -123,7 +127,7 @@ const pieces = [...new Set([...MARKS, ...ofPatterns])].filter((piece) => piece.l
 
 for (const [name, read] of Object.entries(readers)) {
   test(`${name} takes time in proportion to its text`, () => {
-    const some = name === 'masked' || name === 'spanText' ? pieces : [...MARKS];
+    const some = name === 'masked' || name === 'plainText' ? pieces : [...MARKS];
     for (const piece of some)
       for (const before of some === pieces ? [''] : ['', 'x ']) {
         const problem = growthProblem(read, before, piece);

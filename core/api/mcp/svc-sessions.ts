@@ -1,6 +1,7 @@
 /** svc_sessions: finds recorded conversations; those seen last come first. */
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
+import { harnesses } from '../../harness/harnesses.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
 import { BrowseQuery } from '../../model/browse.ts';
 import { shownSession } from '../../model/session.ts';
@@ -19,7 +20,15 @@ const Input = z.strictObject({
     ),
   project: z.string().optional().describe('exact'),
   agent_name: z.string().optional().describe('exact'),
-  harness: z.string().optional().describe('exact, such as claude or codex'),
+  harness: z
+    .string()
+    .optional()
+    .describe(
+      `exact, such as ${harnesses
+        .slice(0, 2)
+        .map(({ id }) => id)
+        .join(' or ')}`,
+    ),
   model: z.string().optional().describe('exact, any that was used'),
   status: z.enum(['completed', 'failed', 'abandoned', 'interrupted', 'unknown']).optional(),
   since: z

@@ -80,6 +80,7 @@ export const spanSelect = selectOf(spanColumns);
 /** What the fold writes: its row must have each of these columns, and no other. */
 export const spanTypes: Record<keyof SpanRow, PgType> = {
   said_blocks: 'integer[]',
+  plain_text: 'text',
   call_id: 'text',
   ...typesOf(spanColumns, 'p'),
 };

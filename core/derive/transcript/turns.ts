@@ -1,11 +1,11 @@
 /** The calls of a session's transcripts, in the form of captured ones, so that the fold need not know where they come from. */
 import { createHash } from 'node:crypto';
 import { transcriptKey } from '../../call/call-key.ts';
+import { canonicalContent } from '../../harness/canonical-content.ts';
 import type { TranscriptCall, TranscriptReading } from '../../harness/harness.ts';
 import { injectedKind } from '../../harness/harnesses.ts';
 import { noSurroundings } from '../../harness/surroundings.ts';
 import { type ChainNode, chain } from '../../merkle/chain.ts';
-import { canonicalContent } from '../../merkle/projection.ts';
 import type { Message } from '../../model/bucket.ts';
 import type { Identity } from '../../model/identity.ts';
 import type { NodeRow } from '../../model/node.ts';

@@ -70,7 +70,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
     await search.pass();
     const chunks = async () => (await search.status()).chunks;
     const before = await chunks();
-    await own(`update svc.spans set output = '[{"type":"text","text":"nothing"}]', node_hash = '\\x01'
+    await own(`update svc.spans set plain_text = E'tell me everything\\nnothing', node_hash = '\\x01'
                 where kind = 'llm' and input::text like '%tell me everything%'`);
     assert.equal(await newTexts(() => search.pass()), ['tell me everything\nnothing']);
     assert.ok((await chunks()) < before);
@@ -98,6 +98,35 @@ databaseSuite('search: embedding in the background', (test, database) => {
     const { pending, embedded } = await search.status();
     assert.equal([pending, embedded], [0, 5]);
     assert.is((await search.find('nothing', 1)).count, 1);
+  });
+
+  test('spans of an older version keep their vectors, and once derived again they are compared and not embedded', async () => {
+    const [embedded] = await own(
+      `select e.* from cassette_search.embedded_spans e join svc.spans s using (trace_id, span_id)
+                where s.plain_text like '%apples%'`,
+    );
+    const before = await search.status();
+    await own(`update svc.spans set plain_text = null`);
+    await own(`update svc.session_rollups set derive_version = derive_version - 1`);
+    await own(`update cassette_search.embedded_spans set fingerprint = 'of an older version'`);
+    assert.equal(await newTexts(() => search.pass()), []);
+    assert.equal(await search.status(), before, 'they are not due');
+    assert.is((await search.find('apples', 1)).results[0].user_prompt, 'how do apples grow');
+
+    await deriveAll(database());
+    assert.is((await search.status()).pending, before.spans);
+    const texts = await newTexts(() => search.pass());
+    assert.ok(
+      texts.every((text) => /^(?:tell me )?everything/.test(text)),
+      'but for the one that was changed by hand above',
+    );
+    const { pending, chunks } = await search.status();
+    assert.is(pending, 0);
+    assert.ok(chunks >= before.chunks);
+    assert.equal(
+      await own(`select content_hash from cassette_search.embedded_spans where span_id = '${embedded.span_id}'`),
+      [{ content_hash: embedded.content_hash }],
+    );
   });
 
   test("the provider's error sentence is found by search", async () => {
@@ -174,8 +203,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
       [[0, 20], ...[[16, 4]], [20, 0]],
     );
     assert.is(search.progress.at(-1)?.failed, 1);
-    const forget =
-      "update svc.spans set input = '[]', output = '[]', node_hash = '\\x05' where input::text like '%question%'";
+    const forget = "update svc.spans set plain_text = '', node_hash = '\\x05' where input::text like '%question%'";
     await own(forget);
     await search.pass();
     assert.is(search.progress.at(-1)?.failed, 0);
@@ -196,7 +224,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
   });
 
   test('a refused text is tried again once its words change', async () => {
-    await own(`update svc.spans set input = '[{"type":"text","text":"this is milk"}]', node_hash = '\\x03'
+    await own(`update svc.spans set plain_text = E'this is milk\\ndrink not', node_hash = '\\x03'
                 where kind = 'llm' and input::text like '%poison%'`);
     await search.pass();
     assert.is((await search.status()).failed, 0);

@@ -1,34 +1,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chunksOf, snippetOf, spanText } from '../../../cassettes/search/span-text.ts';
-import { WRAPPERS } from '../../../core/harness/harnesses.ts';
+import { chunksOf, embeddedText, snippetOf } from '../../../cassettes/search/span-text.ts';
 
 const test = suite('search: what of a span is embedded');
 
-test('what was asked comes before what was answered, and empty parts leave no line', () => {
-  assert.is(spanText({ input: 'why?', output: 'because' }), 'why?\nbecause');
-  assert.is(spanText({ input: '', output: 'because' }), 'because');
-  assert.is(spanText({ input: ' \n ', output: '' }), '');
-});
-
-test('what a harness wrapped in its own tags is left out', () => {
-  const input = 'before <system-reminder>\nnever\n</system-reminder> after<command-name>/x</command-name>';
-  assert.is(spanText({ input: input, output: '<b>kept</b>' }), 'before after\n<b>kept</b>');
-});
-
-test('every wrapper of a harness goes with what it holds, and the arguments of a command stay', () => {
-  for (const tag of WRAPPERS)
-    assert.is(spanText({ input: `before <${tag}>never</${tag}> after`, output: '' }), 'before after', tag);
-  assert.is(spanText({ input: '<command-args>the carry</command-args>', output: '' }), 'the carry');
-});
-
-test('a provider’s error sentence is found like an answer', () => {
-  const said = { input: 'why?', output: '', error_message: 'prompt is too long' };
-  assert.is(spanText(said), 'why?\nprompt is too long');
-});
-
 test('white space is one space, and lines stay lines', () => {
-  assert.is(spanText({ input: 'a \t b \n\n \n c', output: '' }), 'a b\nc');
+  assert.is(embeddedText('a \t b \n\n \n c'), 'a b\nc');
+  assert.is(embeddedText(' \n '), '');
 });
 
 test('a text that fits is one chunk, an empty one none', () => {

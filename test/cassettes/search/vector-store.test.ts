@@ -91,7 +91,7 @@ else
           return server.texts().slice(before);
         };
         assert.equal(await texts(() => say('pears', 'how do pears grow', 'slowly', 2)), ['how do pears grow\nslowly']);
-        const changed = `update svc.spans set output = '[{"type":"text","text":"in orchards"}]', node_hash = '\\x01'
+        const changed = `update svc.spans set plain_text = E'how do apples grow\\nin orchards', node_hash = '\\x01'
                           where kind = 'llm' and input::text like '%apples%'`;
         const change = async () => void (await database().sql(changed));
         assert.equal(await texts(change), ['how do apples grow\nin orchards']);

@@ -165,6 +165,13 @@ test('what a person said is told from what system and harness put into the same 
     llm.said_blocks.map((place) => llm.input[place]?.text),
     ['Count the sheep'],
   );
+  assert.equal(
+    rows.spans.map(({ kind, plain_text }) => [kind, plain_text]),
+    [
+      ['agent', null],
+      ['llm', 'Count the sheep\nSeven'],
+    ],
+  );
   assert.equal([rows.traces[0]?.user_prompt, rows.rollup.preview], ['Count the sheep', 'Count the sheep']);
 });
 

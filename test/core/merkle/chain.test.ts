@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { canonicalContent } from '../../../core/harness/canonical-content.ts';
 import { chain } from '../../../core/merkle/chain.ts';
 import { nodeHash } from '../../../core/merkle/node.ts';
-import { canonicalContent } from '../../../core/merkle/projection.ts';
 import type { MessageRole } from '../../../core/model/bucket.ts';
 
 const test = suite('chain');

@@ -1,16 +1,21 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { UNHASHED_TAGS } from '../../../core/harness/harnesses.ts';
 import {
-  canonicalContent,
-  harnessTags,
-  projectedText,
+  canonicalMessage,
+  projectedText as projectedWithout,
   withoutCacheControl,
-  withoutHarnessSpans,
+  withoutTags,
 } from '../../../core/merkle/projection.ts';
+import type { Message } from '../../../core/model/bucket.ts';
 import type { ContentBlock } from '../../../core/model/content-block.ts';
 
-const test = suite('canonicalContent');
+const test = suite('canonicalMessage');
+
+const canonicalContent = (message: Message) => canonicalMessage(message, UNHASHED_TAGS);
+const projectedText = (text: string) => projectedWithout(text, UNHASHED_TAGS);
+const withoutHarnessSpans = (text: string) => withoutTags(text, UNHASHED_TAGS);
 
 const contentOf = (...content: ContentBlock[]): unknown =>
   (JSON.parse(canonicalContent({ role: 'user', content })) as { content: unknown }).content;
@@ -24,8 +29,8 @@ test('a plain message, to the letter', () => {
   assert.is(canonicalContent({ role: 'tool', content: [] }), '{"content":[],"role":"tool","type":"message"}');
 });
 
-test('every harness tag is removed with all that it holds', () => {
-  const text = harnessTags.map((tag) => `<${tag}>drop\n${tag}</${tag}>\n`).join('');
+test('every tag is removed with all that it holds', () => {
+  const text = UNHASHED_TAGS.map((tag) => `<${tag}>drop\n${tag}</${tag}>\n`).join('');
   assert.is(projectedText(`${text}keep`), 'keep');
   assert.is(projectedText('<system-reminder>a</system-reminder>b<system-reminder>c</system-reminder>d'), 'bd');
 });
@@ -33,6 +38,20 @@ test('every harness tag is removed with all that it holds', () => {
 test('a tag that is not closed swallows the rest', () => {
   assert.is(projectedText('keep this\n<system-reminder>and so on'), 'keep this');
   assert.is(projectedText('a</status>b'), 'a</status>b');
+});
+
+test('without tags nothing is removed, and nothing but the tags that are given', () => {
+  const text = '<status>a</status><event>b</event>';
+  assert.is(projectedWithout(text, []), text);
+  assert.is(projectedWithout(text, ['event']), '<status>a</status>');
+  const content = [
+    { type: 'text', text },
+    { type: 'tool_result', tool_output: text },
+  ];
+  assert.match(
+    canonicalMessage({ role: 'user', content }, ['event']),
+    /"text":"<status>a<\/status>".*"tool_output":"<status>a<\/status>"/,
+  );
 });
 
 test('only the bare tag counts', () => {
@@ -56,7 +75,7 @@ test('a tag that a removal brings about is removed too', () => {
 /** The rule as it is stated: remove the first span, begin again. */
 function removedOneByOne(text: string): string {
   let rest = text;
-  for (const tag of harnessTags) {
+  for (const tag of UNHASHED_TAGS) {
     for (let start = rest.indexOf(`<${tag}>`); start >= 0; start = rest.indexOf(`<${tag}>`)) {
       const end = rest.indexOf(`</${tag}>`, start);
       rest = end < 0 ? rest.slice(0, start) : rest.slice(0, start) + rest.slice(end + tag.length + 3);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { canonicalContent } from '../../../core/merkle/projection.ts';
+import { canonicalContent } from '../../../core/harness/canonical-content.ts';
 import { Message } from '../../../core/model/bucket.ts';
 import { Reply } from '../../../core/model/reply.ts';
 import { Unreadable } from '../../../core/provider/format.ts';

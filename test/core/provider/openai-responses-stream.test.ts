@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { canonicalContent } from '../../../core/merkle/projection.ts';
+import { canonicalContent } from '../../../core/harness/canonical-content.ts';
 import { Reply } from '../../../core/model/reply.ts';
 import { openaiResponses } from '../../../core/provider/openai-responses.ts';
 import { namedEvents, utf8 } from '../../support/provider-streams.ts';

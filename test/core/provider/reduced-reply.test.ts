@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { canonicalContent } from '../../../core/merkle/projection.ts';
+import { canonicalContent } from '../../../core/harness/canonical-content.ts';
 import { Reply } from '../../../core/model/reply.ts';
 import { anthropicMessages } from '../../../core/provider/anthropic-messages.ts';
 import { Unreadable } from '../../../core/provider/format.ts';

@@ -1,0 +1,31 @@
+/** A harness with no habits of its own: what holds for each harness that does not say otherwise. */
+import type { Harness } from './harness.ts';
+
+export const plainHarness: Omit<Harness, 'id'> = {
+  start: null,
+  sessionHeaders: [],
+  changingHeaders: [],
+  noTurnPaths: [],
+  modelSuffixes: [],
+  signs: () => null,
+  threadOf: () => '',
+  injectedKind: () => '',
+  unhashedTags: [],
+  wrappers: [],
+  unwrapped: [],
+  preamble: null,
+  speaks: () => false,
+  callKind: () => null,
+  judgedAction: () => '',
+  verdict: () => null,
+  shells: [],
+  servedTools: {},
+  spawn: () => null,
+  spawned: () => [],
+  thread: () => ({ path: '', label: '' }),
+  surroundings: () => null,
+  tasksAfter: () => null,
+  titleIn: () => '',
+  summaryIn: () => null,
+  readTranscript: null,
+};
