@@ -12,12 +12,11 @@ import { canonicalContent } from '../merkle/projection.ts';
 import type { Message, MessageRole } from '../model/bucket.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { CallNodes, LinkedMessage } from '../model/node.ts';
-import type { FormatId } from '../model/provider.ts';
 import type { Reply, RequestHead } from '../model/reply.ts';
 import { noUsage } from '../model/usage.ts';
-import { termsOf } from '../price/terms.ts';
 import { echoed } from '../provider/echoed.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
+import type { FormatId } from '../provider/formats.ts';
 import { providerKey } from './call-key.ts';
 import { boundedId } from './identity.ts';
 import { messageOf, messageSlice } from './message-slice.ts';
@@ -124,7 +123,10 @@ export function readTurn(
     stop_reason: reply?.stop_reason ?? '',
     usage: usage ?? noUsage,
     cost_usd:
-      reply && usage && (priceOf(facts.provider, model, facts.requested_at, usage, termsOf(reply))?.usd ?? null),
+      format &&
+      reply &&
+      usage &&
+      (priceOf(facts.provider, model, facts.requested_at, usage, format.terms(reply))?.usd ?? null),
     requested_at: facts.requested_at,
     answered_at: facts.last_byte_at ?? facts.requested_at,
     reply,
@@ -161,7 +163,7 @@ export function requestHead(
   const count = (key: string) => countIn(key, skeleton, pieces);
   return format.requestHead(skeleton, {
     messages: format.messagesKey ? count(format.messagesKey) : 0,
-    tools: count('tools'),
+    tools: format.toolsKey ? count(format.toolsKey) : 0,
   });
 }
 
@@ -196,7 +198,9 @@ function readRequest(
       return { ...emptyRequest, asks_nothing: true };
     const all = [...outside, ...slices];
     const system = pieces.flatMap(({ section, start, end }, index) =>
-      section === 'system' ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }] : [],
+      section !== null && section === format.systemKey
+        ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }]
+        : [],
     );
     const read = (slice: Slice) => messageIn(format, slice, memory);
     return {

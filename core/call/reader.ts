@@ -1,9 +1,8 @@
 /** What reading a call depends on: wire formats and prices, passed in so that a fixed reducer or an operator's prices apply everywhere. */
 
-import type { FormatId } from '../model/provider.ts';
 import { type PriceOf, priceOf } from '../price/prices.ts';
 import type { WireFormat } from '../provider/format.ts';
-import { formatById } from '../provider/formats.ts';
+import { type FormatId, formatById } from '../provider/formats.ts';
 
 export type Reader = { formatById: (id: FormatId) => WireFormat; priceOf: PriceOf };
 

@@ -1,5 +1,7 @@
 /** The banner for a newcomer: where the listeners are, where the data lies, and the line to paste for each kind of client. */
 import pc from 'picocolors';
+import { baseAt } from '../http/whose-call.ts';
+import { providers } from '../provider/providers.ts';
 
 export type BannerFacts = {
   version: string;
@@ -60,14 +62,7 @@ const passing = (proxy: string, provider: string) =>
 
 const clients = (proxy: string) => [
   'Point a client at it:',
-  row('Claude Code', `ANTHROPIC_BASE_URL=${proxy}/anthropic claude`),
-  row('Codex', `codex -c model_provider=svc -c '${codexProvider(proxy)}'`),
-  row('OpenAI SDK', `OPENAI_BASE_URL=${proxy}/openai/v1`),
-  row('Anthropic SDK', `ANTHROPIC_BASE_URL=${proxy}/anthropic`),
-  row('Ollama client', `OLLAMA_HOST=${proxy}/ollama`),
+  ...providers.flatMap(({ id, clients }) => clients(baseAt(proxy, id)).map(([name, line]) => row(name, line))),
 ];
 
 const row = (name: string, value: string) => `  ${pc.cyan(name.padEnd(15))} ${value}`;
-
-const codexProvider = (proxy: string) =>
-  `model_providers.svc={name="svc",base_url="${proxy}/openai/v1",wire_api="responses",env_key="OPENAI_API_KEY"}`;

@@ -8,8 +8,9 @@ import { openCall } from '../../core/engine/intake/open-call.ts';
 import { type Prepared, type PrepareMemory, prepareMemory } from '../../core/engine/intake/prepare-exchange.ts';
 import { previousCall } from '../../core/engine/intake/previous-call.ts';
 import type { HeaderList } from '../../core/model/headers.ts';
-import type { FormatId } from '../../core/model/provider.ts';
+import type { FormatId } from '../../core/provider/formats.ts';
 import { formatById } from '../../core/provider/formats.ts';
+import { ProviderId } from '../../core/provider/providers.ts';
 import { recordedCalls } from './replay-recordings.ts';
 
 /** `n` gives the request its id and its time: a second apart. */
@@ -57,7 +58,7 @@ export function capturedCall(like: CallLike): JournalCall {
     opened: {
       svc_proxy_request_id: requestId(n),
       requested_at: instant(n, 0),
-      provider: formatById(format).provider,
+      provider: ProviderId.parse(formatById(format).provider),
       format,
       method: 'POST',
       url: paths[format],

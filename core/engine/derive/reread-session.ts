@@ -14,7 +14,7 @@ import { sliceBody } from '../../capture/slices.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnToRead } from '../../db/derive/session-turns.ts';
 import { addNodes, type NodesByPlace, type PlacedRow } from '../../db/store/put-nodes.ts';
-import { FormatId } from '../../model/provider.ts';
+import { FormatId } from '../../provider/formats.ts';
 import { messageSlices } from '../intake/prepare-exchange.ts';
 import { lastOf } from '../intake/previous-call.ts';
 

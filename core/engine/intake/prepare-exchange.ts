@@ -28,6 +28,7 @@ import { type HeaderList, headerOf, wordOf } from '../../model/headers.ts';
 import type { Identity } from '../../model/identity.ts';
 import type { RequestHead } from '../../model/reply.ts';
 import { Unreadable } from '../../provider/format.ts';
+import { messageArrays } from '../../provider/formats.ts';
 
 /** A slice to be stored, not packed yet. */
 export type LooseSlice = { slice_id: string; bytes: Uint8Array };
@@ -244,7 +245,7 @@ function requestRecipe(bytes: Uint8Array, cut: RequestCut | null) {
 /** The pieces that nodes name, of a body that is stored under its content coding. */
 export const messageSlices = ({ body, pieces, ids }: CutRequest): LooseSlice[] =>
   pieces.flatMap(({ section, start, end }, index) =>
-    section === 'messages' || section === 'input'
+    section !== null && messageArrays.includes(section)
       ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }]
       : [],
   );

@@ -6,7 +6,7 @@ import { builtIn } from '../../../core/call/reader.ts';
 import { sliceId } from '../../../core/capture/slice-codec.ts';
 import { sliceBody } from '../../../core/capture/slices.ts';
 import { type DemoTurn, demoTurns } from '../../../core/demo/turns.ts';
-import { IngestTurn } from '../../../core/model/ingest.ts';
+import { IngestTurn } from '../../../core/engine/ingest/ingest-turn.ts';
 import { formatOf } from '../../../core/provider/formats.ts';
 
 const test = suite('demoTurns');

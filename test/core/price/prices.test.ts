@@ -2,16 +2,17 @@ import { readFileSync } from 'node:fs';
 import { findProvider } from '@pydantic/genai-prices';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ordinaryTerms, type Terms } from '../../../core/model/terms.ts';
 import { noUsage } from '../../../core/model/usage.ts';
 import { priceOf } from '../../../core/price/prices.ts';
-import { type Terms, termsIn } from '../../../core/price/terms.ts';
+import { anthropicTerms } from '../../support/terms.ts';
 
 const test = suite('prices');
 const AT = '2026-07-27T21:32:31.641067Z';
 const SOURCE = 'genai-prices 0.1.8';
 const MILLION = { ...noUsage, input_tokens: 1_000_000 };
 
-const onTerms = (terms: Partial<Terms>): Terms => ({ ...termsIn(null), ...terms });
+const onTerms = (terms: Partial<Terms>): Terms => ({ ...ordinaryTerms, ...terms });
 
 test('claude-sonnet-4-5: 3 in, 15 out, 0.3 read, 3.75 and 6 written, per million', () => {
   const usage = {
@@ -147,7 +148,7 @@ test('a model at home is never priced as a hosted one of its name', () => {
 test('searches that the provider ran cost their price apiece', () => {
   const usage = { ...noUsage, input_tokens: 1_000, output_tokens: 100 };
   // 1,000 × 5 + 100 × 25 = 7,500 per million; 3 × 10 / 1,000
-  const terms = termsIn({
+  const terms = anthropicTerms({
     server_tool_use: { web_search_requests: 3, web_fetch_requests: 7 },
     service_tier: 'standard',
   });

@@ -1,7 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FormatId } from '../../../core/model/provider.ts';
-import { formatById, formatOf, formats } from '../../../core/provider/formats.ts';
+import { FormatId, formatById, formatOf, formats } from '../../../core/provider/formats.ts';
 
 const test = suite('formats');
 
