@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { sliceId } from '../capture/slice-codec.ts';
-import { type Piece, skeletonOf } from '../capture/slices.ts';
+import { type Piece, parseElement, skeletonOf } from '../capture/slices.ts';
 import type { CallTraits } from '../harness/harness.ts';
 import { callPurpose, injectedKind, surroundingsOf } from '../harness/harnesses.ts';
 import { agentName } from '../harness/libraries.ts';
@@ -28,6 +28,7 @@ import { noTraits, traitsOf } from './traits.ts';
 export type CallFacts = {
   format: FormatId | null; // null: none that we can read
   call_id: string;
+  url?: string; // path and query, of which a format may read what the request asks for
   harness_id: string;
   provider: string;
   agent_name: string;
@@ -83,7 +84,9 @@ export function readTurn(
 ): ReadTurn {
   const format = facts.format && formatById(facts.format);
   const parsed =
-    format && request ? readRequest(format, request, memory, preceding) : { ...emptyRequest, unreadable: undecoded };
+    format && request
+      ? readRequest(format, request, facts.url, memory, preceding)
+      : { ...emptyRequest, unreadable: undecoded };
   const { reply, unreadable: answer_unreadable } = format ? readAnswer(format, answer) : unknownFormat;
   const unreadable = format ? parsed.unreadable : unknownFormat.unreadable;
   const tip = parsed.messages.findLast(({ injected }) => injected === '') ?? null;
@@ -158,13 +161,31 @@ export function decodedRequest(
 export function requestHead(
   format: WireFormat,
   skeleton: Record<string, unknown>,
-  { pieces }: Pick<CutRequest, 'pieces'>,
+  request: Pick<CutRequest, 'body' | 'pieces'>,
+  url = '',
 ): RequestHead {
-  const count = (key: string) => countIn(key, skeleton, pieces);
-  return format.requestHead(skeleton, {
-    messages: format.messagesKey ? count(format.messagesKey) : 0,
-    tools: format.toolsKey ? count(format.toolsKey) : 0,
+  const head = format.requestHead(skeleton, {
+    messages: format.messagesKey ? countIn(format.messagesKey, skeleton, request.pieces) : 0,
+    tools: toolCount(format, skeleton, request),
   });
+  return { ...head, ...format.headInPath?.(url) };
+}
+
+/** The tools that the request declares: some formats have several in an element of their array. */
+function toolCount(
+  { toolsKey, toolsIn }: WireFormat,
+  skeleton: Record<string, unknown>,
+  { body, pieces }: Pick<CutRequest, 'body' | 'pieces'>,
+): number {
+  if (!toolsKey) return 0;
+  if (!toolsIn) return countIn(toolsKey, skeleton, pieces);
+  const cut = pieces.filter(({ section }) => section === toolsKey);
+  const left = skeleton[toolsKey];
+  const elements = [
+    ...cut.map(({ start, end }) => parseElement(body.subarray(start, end))),
+    ...(Array.isArray(left) ? left : []),
+  ];
+  return elements.reduce<number>((sum, element) => sum + toolsIn(element), 0);
 }
 
 type ParsedCall = Pick<ReadTurn, 'messages' | 'unreadable' | 'own_slices' | 'asks_nothing'> & {
@@ -181,6 +202,7 @@ const unknownFormat = { reply: null, unreadable: 'Cannot read the call: it is in
 function readRequest(
   format: WireFormat,
   { body, pieces, ids }: CutRequest,
+  url: string | undefined,
   memory: ReadingMemory,
   preceding: Preceding | null,
 ): ParsedCall {
@@ -204,7 +226,7 @@ function readRequest(
     );
     const read = (slice: Slice) => messageIn(format, slice, memory);
     return {
-      head: requestHead(format, skeleton, { pieces }),
+      head: requestHead(format, skeleton, { body, pieces }, url),
       traits: traitsOf({ format, skeleton, system, messages: all, read }, memory.texts),
       messages: linked(format, all, memory, preceding),
       unreadable: null,

@@ -43,6 +43,7 @@ export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   messagesOutside: () => [],
   message,
   reply,
+  stopReasons: { ended: ['end_turn', 'stop_sequence'], cut: ['max_tokens', 'refusal'], tools: ['tool_use'] },
   // test servers and gateways give all messages one id (https://docs.claude.com/en/api/errors#request-id)
   callKey: ({ response_id, request_id }) => (request_id === '' ? null : ['anthropic', response_id, request_id]),
   terms,

@@ -36,6 +36,8 @@ export type WireFormat<Id extends string = string> = {
    * the assistant's are then joined into one message, which equals the answer.
    */
   joinsAnswer: boolean;
+  /** Whether clients may send a text of the assistant's back in several pieces, as it was streamed; absent: they send it whole. */
+  splitsTexts?: boolean;
   /** True when the request asks no model for anything, such as one that only loads it into memory. */
   isNoOp(skeleton: Record<string, unknown>, counts: { messages: number }): boolean;
   /**
@@ -57,6 +59,8 @@ export type WireFormat<Id extends string = string> = {
    * @throws {Unreadable} when the bytes are neither
    */
   reply(body: Uint8Array, contentType: string): Reply;
+  /** Its words for why an answer ended: by itself, cut short, or to have tools run. */
+  stopReasons: { ended: readonly string[]; cut: readonly string[]; tools: readonly string[] };
   /** What names a call wherever it is recorded, as parts of a key; null: the ids do not. `response_id` is not ''. */
   callKey(ids: ProviderIds): string[] | null;
   /** The terms on which an answer was billed. */

@@ -21,6 +21,17 @@ export const formatNamed = (id: string): WireFormat | null => byId.get(id) ?? nu
 const byId = new Map<string, WireFormat>(formats.map((format) => [format.id, format]));
 export const formatById = (id: FormatId): WireFormat => byId.get(id) as WireFormat;
 
+/** Why an answer ended, by the word of any format, since a session's calls may be of several; null: unknown. */
+export const stopKind = (reason: string): 'ended' | 'cut' | 'tools' | null => stopKinds.get(reason) ?? null;
+
+const stopKinds = new Map(
+  formats.flatMap(({ stopReasons: { ended, cut, tools } }) => [
+    ...ended.map((word) => [word, 'ended'] as const),
+    ...cut.map((word) => [word, 'cut'] as const),
+    ...tools.map((word) => [word, 'tools'] as const),
+  ]),
+);
+
 const keysOf = (keys: (format: WireFormat) => readonly (string | null)[]): readonly string[] => [
   ...new Set(formats.flatMap(keys).filter((key) => key !== null)),
 ];

@@ -29,6 +29,7 @@ export const ollamaChat: WireFormat<'ollama.chat'> = {
   messagesOutside: () => [],
   message,
   reply: (body, contentType) => ollamaAnswer(body, contentType, ({ message }) => (isFields(message) ? message : null)),
+  stopReasons: { ended: ['stop'], cut: ['length'], tools: [] },
   callKey: () => null, // it gives no ids
   terms: () => ordinaryTerms,
 };

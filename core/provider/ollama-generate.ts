@@ -35,6 +35,7 @@ export const ollamaGenerate: WireFormat<'ollama.generate'> = {
     throw new Unreadable('Cannot read a message of a completion: it has no list of them');
   },
   reply: (body, contentType) => ollamaAnswer(body, contentType, messageIn),
+  stopReasons: { ended: ['stop'], cut: ['length'], tools: [] },
   callKey: () => null, // it gives no ids
   terms: () => ordinaryTerms,
 };

@@ -43,6 +43,7 @@ export const openaiChat: WireFormat<'openai.chat'> = {
   messagesOutside: () => [],
   message,
   reply,
+  stopReasons: { ended: ['stop'], cut: ['length', 'content_filter'], tools: ['tool_calls', 'function_call'] },
   callKey: () => null, // its servers draw ids out of a thousand
   terms: openaiTerms,
 };

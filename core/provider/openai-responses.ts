@@ -49,6 +49,7 @@ export const openaiResponses: WireFormat<'openai.responses'> = {
     typeof input === 'string' ? [{ role: 'user', content: input === '' ? [] : [{ type: 'text', text: input }] }] : [],
   message,
   reply,
+  stopReasons: { ended: ['stop'], cut: ['max_output_tokens', 'content_filter'], tools: ['tool_calls'] },
   // https://platform.openai.com/docs/api-reference/responses/object
   callKey: ({ response_id }) => ['openai', response_id],
   terms: openaiTerms,

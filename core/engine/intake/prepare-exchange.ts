@@ -125,10 +125,11 @@ function readExchange(
   { cut, undecoded, after }: { cut: RequestCut | null; undecoded: string | null; after: Preceding | null },
   { reader, readings }: PrepareMemory,
 ): ReadTurn {
-  const { format, provider, requested_at, last_byte_at, response, response_headers } = exchange;
+  const { format, url, provider, requested_at, last_byte_at, response, response_headers } = exchange;
   const facts = {
     format,
     call_id: callIdOf(exchange),
+    url,
     harness_id,
     provider,
     agent_name,
@@ -207,11 +208,11 @@ function skeletonIn({ body, pieces }: CutRequest): Record<string, unknown> | nul
 
 function headIn(
   { formatById }: Reader,
-  { format }: Exchange,
+  { format, url }: Exchange,
   skeleton: Record<string, unknown>,
   cut: CutRequest,
 ): RequestHead | null {
-  return format && whereReadable(() => requestHead(formatById(format), skeleton, cut));
+  return format && whereReadable(() => requestHead(formatById(format), skeleton, cut, url));
 }
 
 /** null where the bytes are invalid: the reason is found when the call is read. */
