@@ -30,11 +30,7 @@ export const originForm = (url: string): string => (url.startsWith('/') ? url : 
 
 /** Paths of POST requests that request no turn of a model. */
 const NO_TURN = new RegExp(
-  [
-    ...providers.flatMap(({ noTurn }) => noTurn),
-    '/(oauth|telemetry|v1/traces|v1/metrics|v1/logs)(/.*)?',
-    ':(countTokens|embedContent|batchEmbedContents)',
-  ]
+  [...providers.flatMap(({ noTurn }) => noTurn), '/(oauth|telemetry|v1/traces|v1/metrics|v1/logs)(/.*)?']
     .map((path) => `${path}/?$`)
     .join('|'),
 );

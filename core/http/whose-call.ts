@@ -28,7 +28,7 @@ export function prefixIn(path: string): { provider: ProviderId; exact: boolean; 
   const [, first = '', rest = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? [];
   const exact = ProviderId.safeParse(first);
   if (exact.success) return { provider: exact.data, exact: true, rest };
-  const meant = /^\/(?:v1|api)\//.test(rest) ? nearest(first, ProviderId.options) : null;
+  const meant = /^\/(?:v1(?:alpha|beta)?|api)\//.test(rest) ? nearest(first, ProviderId.options) : null;
   return meant === null ? null : { provider: meant as ProviderId, exact: false, rest };
 }
 

@@ -33,6 +33,7 @@ const instant = (n: number, ms: number) =>
 
 const paths: Record<FormatId, string> = {
   'anthropic.messages': '/v1/messages',
+  'gemini.generate': '/v1beta/models/gemini-2.5-flash:generateContent',
   'openai.chat': '/v1/chat/completions',
   'openai.responses': '/v1/responses',
   'ollama.chat': '/api/chat',

@@ -81,6 +81,20 @@ test('a long prompt is billed whole at the tier it reaches', () => {
     priceOf('anthropic', 'claude-sonnet-4-5', AT, { ...noUsage, input_tokens })?.usd;
   assert.equal([cost(200_000), cost(200_001)], ['0.6', '1.200006']);
 });
+test('gemini-2.5-pro: 1.25 in, 10 out, 0.125 read, and twice or half as much more for a long prompt', () => {
+  const cost = (input_tokens: number) =>
+    priceOf('gemini', 'models/gemini-2.5-pro', AT, {
+      ...noUsage,
+      input_tokens,
+      cache_read_tokens: 100_000,
+      output_tokens: 1_000,
+    });
+  // 100,000 × 1.25 + 100,000 × 0.125 + 1,000 × 10 = 125,000 + 12,500 + 10,000
+  assert.is(cost(200_000)?.usd, '0.1475');
+  // 100,001 × 2.5 + 100,000 × 0.25 + 1,000 × 15 = 250,002.5 + 25,000 + 15,000
+  assert.is(cost(200_001)?.usd, '0.2900025');
+  assert.equal(cost(1)?.price, { model: 'gemini-2.5-pro', source: SOURCE, date: '' });
+});
 test('cached tokens count towards the tier, and all kinds of tokens cost what it says', () => {
   const cost = (plain: number) =>
     priceOf('openai', 'gpt-5.4', AT, {
@@ -135,6 +149,8 @@ test('what the list lacks is unpriced, never free', () => {
     ['anthropic', 'claude-sonnet-5-5'], // begins like one that is known
     ['anthropic', 'claude-haiku-4-5-1-20270101'],
     ['anthropic', 'gpt-4o'],
+    ['gemini', 'gemini-99-pro'],
+    ['gemini', 'gpt-4o'],
     ['nobody', 'zzz'],
     ['', 'gpt-4o-mini-of-mine'],
   ] as const) {
