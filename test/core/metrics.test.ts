@@ -145,7 +145,7 @@ test('a value outside its list opens no series of its own', async () => {
   for (let n = 0; n < 100; n++) countAll(metrics, `hostile-${n}`);
   const more: Record<string, number> = {
     svc_cassette_background_items: 2, // done, pending, failed
-    svc_proxy_requests_total: 3 * Outcome.options.length, // there from the start
+    svc_proxy_requests_total: ProviderId.options.length * Outcome.options.length, // there from the start
     svc_capture_not_captured_total: REASONS.length,
   };
   for (const { name, values } of await families(metrics)) {
