@@ -1,5 +1,6 @@
 /** The Prometheus metrics: names and closed label sets in one place; a registry for each process or thread, no global one. */
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ProviderId } from './provider/providers.ts';
 
 /** The owner of a registry. `engine`, a thread, is merged into its process's own and therefore names no build. */
 export type ProcessRole = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine';
@@ -128,7 +129,7 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   // Operators alert on a series that grows; one that begins with its first count has not grown. So each begins at 0.
   if (role === 'all' || role === 'proxy') {
     for (const outcome of OUTCOMES)
-      for (const provider of UPSTREAM_PROVIDERS) proxyRequests.inc({ provider, outcome }, 0);
+      for (const provider of ProviderId.options) proxyRequests.inc({ provider, outcome }, 0);
     for (const reason of REASONS) notCaptured.inc({ reason }, 0);
   }
 
@@ -190,9 +191,7 @@ const FINE = [0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 const COARSE = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((step) => 256 * 4 ** step); // 256 B to 16 MiB
 
-/** Providers with an upstream that the proxy knows. */
-const UPSTREAM_PROVIDERS: readonly string[] = ['anthropic', 'openai', 'ollama'];
-const PROVIDERS: readonly string[] = [...UPSTREAM_PROVIDERS, 'unknown'];
+const PROVIDERS: readonly string[] = [...ProviderId.options, 'unknown'];
 /** A transcript has no provider. */
 const INGEST_PROVIDERS: readonly string[] = [...PROVIDERS, 'transcript'];
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -209,7 +208,7 @@ const INGEST_STATUSES = [
 ] as const;
 export type IngestStatus = (typeof INGEST_STATUSES)[number];
 
-/** The reasons for which a request is no turn. This file imports nothing of the model; a test compares it with `core/model/coverage.ts`. */
+/** The reasons for which a request is no turn. A test compares them with `core/model/coverage.ts`. */
 export const REASONS: readonly string[] = [
   'not_a_turn',
   'unsupported_format',

@@ -1,8 +1,9 @@
 /** POST /v1/ingest: stores a turn that a trusted client has captured itself, before it answers. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
+import { IngestTurn } from '../core/engine/ingest/ingest-turn.ts';
 import { type HttpEnv, json, routes } from '../core/http/routes.ts';
-import { IngestTurn, type IngestVerdict, MAX_INGEST_BYTES } from '../core/model/ingest.ts';
+import { type IngestVerdict, MAX_INGEST_BYTES } from '../core/model/ingest.ts';
 import { Rejection, rejection } from './rejection.ts';
 import { type Append, answerRejected, type Taking, take } from './take.ts';
 

@@ -11,9 +11,8 @@ import { type RedactedHeaders, redactHeaders, redactTarget, withoutHeader } from
 import type { Config } from '../core/config/schema.ts';
 import type { Logger } from '../core/log.ts';
 import type { Outcome } from '../core/model/coverage.ts';
-import type { FormatId, ProviderId } from '../core/model/provider.ts';
-import { errorBody } from '../core/provider/error-body.ts';
-import type { WireFormat } from '../core/provider/format.ts';
+import type { FormatId } from '../core/provider/formats.ts';
+import { type ProviderId, providerById } from '../core/provider/providers.ts';
 import { keepCopy, noCopy } from './copy.ts';
 import { unreachable } from './failure.ts';
 import { type CallObserver, forward } from './forward.ts';
@@ -30,7 +29,7 @@ export type ProxyDeps = {
   upstreams: Upstreams;
   journal: Pick<Journal, 'recordOutcome' | 'open'>;
   /** @param path without query and provider prefix; null: no turn in any of our formats */
-  formatOf(method: string, path: string): Pick<WireFormat, 'id'> | null;
+  formatOf(method: string, path: string): { id: FormatId; overWebSocket?: boolean } | null;
   /** The key of this installation, with which client credentials are hashed. */
   identityKey: Uint8Array;
   /** Admission of a request; null admits it. What is refused here is no call and has no outcome. */
@@ -174,7 +173,7 @@ function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): CallO
 function socketFormatOf(deps: ProxyDeps, { path }: Route, { method, headers }: IncomingMessage): FormatId | null {
   if (method !== 'GET' || !/^\s*websocket\s*$/i.test(headers.upgrade ?? '')) return null;
   const format = deps.formatOf('POST', path);
-  return format?.id === 'openai.responses' ? format.id : null;
+  return format?.overWebSocket ? format.id : null;
 }
 
 type AgreedSocket = Pick<Turn, 'provider' | 'format' | 'keep'> & { raw: readonly string[] };
@@ -266,17 +265,18 @@ const logInternalError = ({ log }: ProxyDeps, error: unknown) =>
 /** The response to a call that is not forwarded; null: it is forwarded. A misdirected call is recorded as no turn. */
 function refusalOf(deps: ProxyDeps, route: Route, incoming: IncomingMessage): { status: number; body: string } | null {
   const barred = deps.refuse(incoming.headers);
-  if (barred) return { status: barred.status, body: errorBody(speakerOf(route), barred.status, barred.message) };
+  if (barred)
+    return { status: barred.status, body: providerById(speakerOf(route)).errorBody(barred.status, barred.message) };
   const lost = misdirected(route, incoming, deps.config.proxy);
   if (!lost) return null;
   const { status, provider, message } = lost;
   deps.log.warn({ provider }, message);
   countOnly(deps, provider, 'not_a_turn');
-  return { status, body: errorBody(provider, status, message) };
+  return { status, body: providerById(provider).errorBody(status, message) };
 }
 
 const failureOf = (deps: ProxyDeps, route: Route, incoming: IncomingMessage) => (error: Error) => {
   const message = unreachable(error, nameOf(route.upstream));
   deps.log.warn({ provider: route.provider }, message);
-  return errorBody(speakerOf(route), 502, `${message}${betterAddress(route, incoming)}`);
+  return providerById(speakerOf(route)).errorBody(502, `${message}${betterAddress(route, incoming)}`);
 };

@@ -1,8 +1,8 @@
 /** Calls that no upstream of theirs could serve: they are answered with the right address instead. */
 import type { IncomingMessage } from 'node:http';
 import { type Config, UPSTREAMS } from '../core/config/schema.ts';
-import type { ProviderId } from '../core/model/provider.ts';
-import { baseAt, prefixIn, providerOfKey, providerOfPath } from '../core/provider/whose-call.ts';
+import { baseAt, prefixIn, providerOfKey, providerOfPath } from '../core/http/whose-call.ts';
+import { type ProviderId, providerById } from '../core/provider/providers.ts';
 import type { Route } from './routes.ts';
 
 export type Misdirected = { status: 404 | 421; provider: ProviderId; message: string };
@@ -24,7 +24,8 @@ export function misdirected(route: Route, incoming: IncomingMessage, proxy: Prox
     return { status: 404, provider: prefix.provider, message };
   }
   const owner = providerOfKey(incoming.headers);
-  if (proxy.provider === 'ollama' || owner === null || owner === proxy.provider) return null;
+  const takesAnyKey = providerById(proxy.provider).key === null;
+  if (takesAnyKey || owner === null || owner === proxy.provider) return null;
   const address = baseAt(originOf(incoming), owner);
   const message = `Cannot pass the call on to ${nameOf(upstream)}: its key is of ${owner}; calls to ${owner} go to ${address}`;
   return { status: 421, provider: owner, message };

@@ -1,18 +1,18 @@
 /** Provider, upstream and kind of a call, read from method and target alone, on the text as it came: nothing is normalised. */
 import type { Config } from '../core/config/schema.ts';
 import { isNoTurnPath } from '../core/harness/harnesses.ts';
-import type { ProviderId } from '../core/model/provider.ts';
+import { ProviderId, providers } from '../core/provider/providers.ts';
 
 /** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. `bare`: the url had no prefix. */
 export type Route = { provider: ProviderId; bare: boolean; upstream: string; target: string; path: string };
 
 type Proxy = Pick<Config['proxy'], 'provider' | 'upstream' | 'upstreams'>;
 
-const PREFIX = /^\/(anthropic|openai|ollama)(?=[/?]|$)/;
+const PREFIX = new RegExp(`^/(${ProviderId.options.join('|')})(?=[/?]|$)`);
 const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i;
 
 /**
- * Where a request goes: `/anthropic/…`, `/openai/…` and `/ollama/…` to that provider, everything else to the configured one.
+ * Where a request goes: `/anthropic/…` and the like to that provider, everything else to the configured one.
  * @param url the request's target as it came; of an absolute one the host does not count
  */
 export function routeOf(url: string, proxy: Proxy): Route {
@@ -30,17 +30,7 @@ export const originForm = (url: string): string => (url.startsWith('/') ? url : 
 
 /** Paths of POST requests that request no turn of a model; harnesses have more. */
 const NO_TURN = new RegExp(
-  [
-    '/(count_tokens|input_tokens|tokenize|detokenize|moderations|rerank|score)',
-    '/(embed|embedd?ings)',
-    '/(batches|files|uploads|vector_stores|containers|fine_tuning|evals|assistants|threads|conversations|skills)(/.*)?',
-    '/responses/.+', // cancel, compact, input_tokens …
-    '/(images|audio|videos|realtime)(/.*)?',
-    '/models(/[^:]*)?',
-    '/api/(show|pull|push|create|copy|delete|tags|ps|version|blobs)(/.*)?',
-    '/(oauth|telemetry|v1/traces|v1/metrics|v1/logs)(/.*)?',
-    ':(countTokens|embedContent|batchEmbedContents)',
-  ]
+  [...providers.flatMap(({ noTurn }) => noTurn), '/(oauth|telemetry|v1/traces|v1/metrics|v1/logs)(/.*)?']
     .map((path) => `${path}/?$`)
     .join('|'),
 );

@@ -6,6 +6,7 @@ import { headersDigest } from '../merkle/turn-chain.ts';
 import type { Outcome } from '../model/coverage.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
+import { messageArrays } from '../provider/formats.ts';
 import { callIdOf, type Exchange } from './exchange.ts';
 import type { CallMemory } from './memory.ts';
 import type { OpenedExchange } from './open-exchange.ts';
@@ -121,7 +122,7 @@ function requestRecipe(bytes: Uint8Array, cut: CutRequest | null) {
 /** The pieces that nodes name, of a body that is stored under its content coding. */
 export const messageSlices = ({ body, pieces, ids }: CutRequest): LooseSlice[] =>
   pieces.flatMap(({ section, start, end }, index) =>
-    section === 'messages' || section === 'input'
+    section !== null && messageArrays.includes(section)
       ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }]
       : [],
   );

@@ -2,7 +2,7 @@
 
 import type { Ending } from '../model/coverage.ts';
 import type { HeaderList } from '../model/headers.ts';
-import type { FormatId } from '../model/provider.ts';
+import type { FormatId } from '../provider/formats.ts';
 
 /** Instants are UTC with microseconds; bodies are as they passed, still under their content coding. */
 export type Exchange = {

@@ -37,10 +37,10 @@ export function openExchange(
 }
 
 function openedRequest(exchange: Exchange, memory: CallMemory): OpenedRequest {
-  const { keep, format, over_limit, request: bytes, request_headers: headers } = exchange;
+  const { keep, format, over_limit, url, request: bytes, request_headers: headers } = exchange;
   if (keep !== 'full' || over_limit) return noRequest;
   const cut = (body: Uint8Array) => cutRequest(body, bodyKey(exchange), memory);
-  return openRequest(format && memory.reader.formatById(format), { bytes, headers }, cut);
+  return openRequest(format && memory.reader.formatById(format), { bytes, headers, url }, cut);
 }
 
 /** Bodies under one key are likely to begin alike: those of one thread of a client. */

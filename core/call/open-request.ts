@@ -1,7 +1,7 @@
 /** Opens a request: its decoded body, cut into pieces, and its head; parsed once, whoever reads on from there. */
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { sliceId } from '../capture/slice-codec.ts';
-import { type Piece, skeletonOf, sliceBody } from '../capture/slices.ts';
+import { type Piece, parseElement, skeletonOf, sliceBody } from '../capture/slices.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { RequestHead } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
@@ -22,7 +22,7 @@ export const noRequest: OpenedRequest = { cut: null, skeleton: null, head: null,
 /** @param cut the function that cuts a decoded body, by default at every element */
 export function openRequest(
   format: WireFormat | null,
-  { bytes, headers }: { bytes: Uint8Array; headers: HeaderList },
+  { bytes, headers, url = '' }: { bytes: Uint8Array; headers: HeaderList; url?: string },
   cut: (body: Uint8Array) => CutRequest = cutRequest,
 ): OpenedRequest {
   const { body, undecoded } = decodedRequest(bytes, headers);
@@ -31,7 +31,7 @@ export function openRequest(
   try {
     const skeleton = skeletonOf(body, opened.cut.pieces);
     try {
-      return { ...opened, skeleton, head: format && requestHead(format, skeleton, opened.cut) };
+      return { ...opened, skeleton, head: format && requestHead(format, skeleton, opened.cut, url) };
     } catch (error) {
       return { ...opened, skeleton, unreadable: reasonIn(error) };
     }
@@ -62,12 +62,35 @@ function decodedRequest(bytes: Uint8Array, headers: HeaderList): { body: Uint8Ar
   }
 }
 
-/** What the request asks for. @throws {Unreadable} */
-function requestHead(format: WireFormat, skeleton: Record<string, unknown>, { pieces }: CutRequest): RequestHead {
-  return format.requestHead(skeleton, {
-    messages: format.messagesKey ? countIn(format.messagesKey, skeleton, pieces) : 0,
-    tools: countIn('tools', skeleton, pieces),
+/** What the request asks for, and where its path says some of it. @throws {Unreadable} */
+function requestHead(
+  format: WireFormat,
+  skeleton: Record<string, unknown>,
+  request: CutRequest,
+  url: string,
+): RequestHead {
+  const head = format.requestHead(skeleton, {
+    messages: format.messagesKey ? countIn(format.messagesKey, skeleton, request.pieces) : 0,
+    tools: toolCount(format, skeleton, request),
   });
+  return { ...head, ...format.headInPath?.(url) };
+}
+
+/** The tools that the request declares: some formats have several in an element of their array. */
+function toolCount(
+  { toolsKey, toolsIn }: WireFormat,
+  skeleton: Record<string, unknown>,
+  { body, pieces }: CutRequest,
+): number {
+  if (!toolsKey) return 0;
+  if (!toolsIn) return countIn(toolsKey, skeleton, pieces);
+  const cut = pieces.filter(({ section }) => section === toolsKey);
+  const left = skeleton[toolsKey];
+  const elements = [
+    ...cut.map(({ start, end }) => parseElement(body.subarray(start, end))),
+    ...(Array.isArray(left) ? left : []),
+  ];
+  return elements.reduce<number>((sum, element) => sum + toolsIn(element), 0);
 }
 
 /** How many elements a top-level array has, whether or not it was cut. */

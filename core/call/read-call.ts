@@ -5,10 +5,9 @@ import { agentName } from '../harness/libraries.ts';
 import { noSurroundings } from '../harness/surroundings.ts';
 import { headerOf } from '../model/headers.ts';
 import type { CallNodes } from '../model/node.ts';
-import type { FormatId } from '../model/provider.ts';
 import type { Reply } from '../model/reply.ts';
 import { noUsage } from '../model/usage.ts';
-import { termsOf } from '../price/terms.ts';
+import type { FormatId } from '../provider/formats.ts';
 import { providerKey } from './call-key.ts';
 import { boundedId } from './identity.ts';
 import { leafOf, type Preceding } from './link-messages.ts';
@@ -22,6 +21,7 @@ import type { Reader } from './reader.ts';
 export type CallFacts = {
   format: FormatId | null; // null: none that we can read
   call_id: string;
+  url?: string; // path and query, of which a format may read what the request asks for
   harness_id: string;
   provider: string;
   agent_name: string;
@@ -89,7 +89,10 @@ export function readCall(
     stop_reason: reply?.stop_reason ?? '',
     usage: usage ?? noUsage,
     cost_usd:
-      reply && usage && (priceOf(facts.provider, model, facts.requested_at, usage, termsOf(reply))?.usd ?? null),
+      format &&
+      reply &&
+      usage &&
+      (priceOf(facts.provider, model, facts.requested_at, usage, format.terms(reply))?.usd ?? null),
     requested_at: facts.requested_at,
     answered_at: facts.last_byte_at ?? facts.requested_at,
     reply,

@@ -65,7 +65,9 @@ function sectionsOf(format: WireFormat, skeleton: Record<string, unknown>, { bod
     section === null || section !== format.messagesKey ? [] : [{ slice_id: ids[index] ?? '', body, start, end }],
   );
   const system = pieces.flatMap(({ section, start, end }, index) =>
-    section === 'system' ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }] : [],
+    section !== null && section === format.systemKey
+      ? [{ slice_id: ids[index] ?? '', bytes: body.subarray(start, end) }]
+      : [],
   );
   return { outside, elements, system };
 }

@@ -1,10 +1,9 @@
 /** What reading a call depends on: wire formats and prices, passed in so that a fixed reducer or an operator's prices apply everywhere. */
 
 import { LRUCache } from 'lru-cache';
-import type { FormatId } from '../model/provider.ts';
 import { type PriceOf, priceOf } from '../price/prices.ts';
 import type { WireFormat } from '../provider/format.ts';
-import { formatById } from '../provider/formats.ts';
+import { type FormatId, formatById } from '../provider/formats.ts';
 import type { AnswerRead } from './read-answer.ts';
 
 /** By format, slice, content type and coding. */

@@ -59,7 +59,7 @@ export function traitsOf<T extends { slice_id: string }>(
     return text;
   };
   return {
-    system: once(() => [systemText(skeleton.instructions), systemText(skeleton.system), repeated()].join('\n').trim()),
+    system: once(() => [...format.systemPrompts(skeleton).map(systemText), repeated()].join('\n').trim()),
     first: () => at(leading().length),
     last: (back = 0) => at(lastAt() - back),
   };

@@ -4,6 +4,7 @@
  */
 import { isObject } from '../parse-json.ts';
 import { Unreadable } from '../provider/format.ts';
+import { cutArrays } from '../provider/formats.ts';
 import { parseForeign } from '../provider/json.ts';
 import {
   afterMark,
@@ -20,8 +21,8 @@ import {
   QUOTE,
 } from './json-scan.ts';
 
-/** The top-level arrays whose elements are pieces of their own; `records` are those of a transcript. */
-export type Section = 'messages' | 'input' | 'tools' | 'system' | 'records';
+/** The key of a top-level array whose elements are pieces of their own: those of the wire formats, and `records` of a transcript. */
+export type Section = string;
 export type Piece = { section: Section | null; start: number; end: number };
 
 /** `regular`: no section's key is repeated, so that the cut can be reused for a body that begins or ends alike. */
@@ -36,7 +37,7 @@ const MAX_DEPTH = 512;
 type BodyKind = { sections: readonly Section[]; mostDepth: number; mostPieces: number };
 /** A request to a provider; `records` in it are a member like any other. */
 const REQUEST: BodyKind = {
-  sections: ['messages', 'input', 'tools', 'system'],
+  sections: cutArrays,
   mostDepth: MAX_DEPTH,
   mostPieces: 32_768, // more messages than are read (read-turn.ts)
 };

@@ -1,6 +1,8 @@
 /** The banner for a newcomer: where the listeners are, where the data lies, and the line to paste for each kind of client. */
 import pc from 'picocolors';
 import { harnesses } from '../harness/harnesses.ts';
+import { baseAt } from '../http/whose-call.ts';
+import { providers } from '../provider/providers.ts';
 
 export type BannerFacts = {
   version: string;
@@ -62,9 +64,7 @@ const passing = (proxy: string, provider: string) =>
 const clients = (proxy: string) => [
   'Point a client at it:',
   ...harnesses.flatMap(({ start }) => (start ? row(start.name, start.line(proxy)) : [])),
-  row('OpenAI SDK', `OPENAI_BASE_URL=${proxy}/openai/v1`),
-  row('Anthropic SDK', `ANTHROPIC_BASE_URL=${proxy}/anthropic`),
-  row('Ollama client', `OLLAMA_HOST=${proxy}/ollama`),
+  ...providers.flatMap(({ id, clients }) => clients(baseAt(proxy, id)).map(([name, line]) => row(name, line))),
 ];
 
 const row = (name: string, value: string) => `  ${pc.cyan(name.padEnd(15))} ${value}`;

@@ -7,6 +7,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { OperatorError } from '../errors.ts';
 import { serveApp } from '../http/listen.ts';
+import { forEachProvider } from '../provider/providers.ts';
 import { scriptedProvider } from './demo/scripted-provider.ts';
 import { showDemo } from './demo/show.ts';
 import type { Io } from './io.ts';
@@ -46,7 +47,7 @@ async function demoConfig({ config, source }: LoadedConfig, provider: string): P
       ...config.proxy,
       provider: 'openai',
       upstream: '',
-      upstreams: { anthropic: provider, openai: provider, ollama: provider },
+      upstreams: forEachProvider(() => provider),
       listen: await listen('proxy'),
     },
     capture: { ...config.capture, mode: 'full' },

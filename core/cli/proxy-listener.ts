@@ -9,8 +9,8 @@ import type { Environment } from '../config/environment.ts';
 import { parseListen } from '../config/listen.ts';
 import { refuseForeign } from '../http/guards.ts';
 import type { Outcome } from '../model/coverage.ts';
-import type { ProviderId } from '../model/provider.ts';
 import { formatOf } from '../provider/formats.ts';
+import type { ProviderId } from '../provider/providers.ts';
 import type { OpenListener, Process } from './listening.ts';
 
 /** `identityKey` returns the current key, which may change while the proxy runs. */

@@ -1,7 +1,7 @@
 /** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README follow it. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { ProviderId } from '../model/provider.ts';
+import { forEachProvider, ProviderId } from '../provider/providers.ts';
 import { listenProblem } from './listen.ts';
 
 /** A string that `problem` accepts (null). Its message completes a sentence that begins with the key: `must be …`. */
@@ -41,11 +41,7 @@ const dsn = () =>
 const SECRET = { secret: true };
 
 /** The default address of each provider. */
-export const UPSTREAMS: Readonly<Record<ProviderId, string>> = {
-  anthropic: 'https://api.anthropic.com',
-  openai: 'https://api.openai.com',
-  ollama: 'http://localhost:11434',
-};
+export const UPSTREAMS: Readonly<Record<ProviderId, string>> = forEachProvider(({ upstream }) => upstream);
 
 /**
  * `.svc/config.toml`, overridden by environment and flags. An unknown key is a typo, so it is refused.
@@ -86,11 +82,9 @@ export const Config = z.strictObject({
         .default('')
         .describe('where the bare paths go; empty: the address of proxy.upstreams for the provider'),
       upstreams: z
-        .strictObject({
-          anthropic: address().default(UPSTREAMS.anthropic).describe('where /anthropic/… goes'),
-          openai: address().default(UPSTREAMS.openai).describe('where /openai/… goes'),
-          ollama: address().default(UPSTREAMS.ollama).describe('where /ollama/… goes'),
-        })
+        .strictObject(
+          forEachProvider(({ id, upstream }) => address().default(upstream).describe(`where /${id}/… goes`)),
+        )
         .prefault({}),
       listen: listen(':8080', 'capture proxy'),
       project: z.string().default('').describe('label of the turns that pass here'),

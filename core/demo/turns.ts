@@ -1,6 +1,6 @@
 /** The turns of the demo: its scripts as the bodies that a sender of captures would post, timed back from now. */
 import type { z } from '@hono/zod-openapi';
-import type { IngestTurn } from '../model/ingest.ts';
+import type { IngestTurn } from '../engine/ingest/ingest-turn.ts';
 import { anthropicWire } from './anthropic-wire.ts';
 import { chatWire } from './chat-wire.ts';
 import { ollamaWire } from './ollama-wire.ts';

@@ -1,4 +1,5 @@
 /** The status of a call, and that of a session, which follows from its last call. */
+import { stopKind } from '../provider/formats.ts';
 import type { RollupRow, SpanRow } from './changes.ts';
 import type { CallTurn } from './turn.ts';
 
@@ -26,11 +27,12 @@ const failure = (status: number | null, ending: string) =>
 /** What a session's status needs of the last main call of the main thread. */
 export type Leaf = CallStatus & { stop_reason: string };
 
-const CUT_SHORT = new Set(['length', 'max_tokens', 'max_output_tokens', 'content_filter', 'refusal']);
-/** The model ended its answer by itself: commands that failed before that are part of the work. */
-const ENDED_WELL = new Set(['stop', 'end_turn', 'end-turn', 'eos', 'stop_sequence']);
-/** The model requested a tool, and no call followed. */
-const ASKED_FOR_MORE = new Set(['tool_use', 'tool_use_response', 'tool_calls', 'function_call']);
+/** Words of senders that read answers themselves. */
+const SENDERS_WORDS: Record<string, 'ended' | 'tools'> = {
+  'end-turn': 'ended',
+  eos: 'ended',
+  tool_use_response: 'tools',
+};
 
 /**
  * `abandoned`: the client left before there was an answer; `interrupted`: while there was one, as with Ctrl-C. A session that
@@ -43,8 +45,11 @@ export function sessionStatus(
   if (leaf === null) return 'unknown';
   if (leaf.status === 'error') return leaf.error_type === 'client_closed' ? 'abandoned' : 'failed';
   if (leaf.status === 'partial' && leaf.error_type === 'client_closed') return 'interrupted';
-  if (CUT_SHORT.has(leaf.stop_reason) || leaf.stop_reason.includes('error')) return 'failed';
-  if (git || ENDED_WELL.has(leaf.stop_reason)) return 'completed';
+  const kind =
+    stopKind(leaf.stop_reason) ??
+    (Object.hasOwn(SENDERS_WORDS, leaf.stop_reason) ? SENDERS_WORDS[leaf.stop_reason] : null);
+  if (kind === 'cut' || leaf.stop_reason.includes('error')) return 'failed';
+  if (git || kind === 'ended') return 'completed'; // commands that failed before the model ended its answer are part of the work
   if (errors * 2 > results) return 'failed';
-  return ASKED_FOR_MORE.has(leaf.stop_reason) ? 'completed' : 'unknown';
+  return kind === 'tools' ? 'completed' : 'unknown'; // no call followed the request for a tool
 }

@@ -3,7 +3,7 @@
 import type { PermissionVerdict } from '../harness/harness.ts';
 import { noUsage } from '../model/usage.ts';
 import type { PriceOf } from '../price/prices.ts';
-import { termsOf } from '../price/terms.ts';
+import { formatNamed } from '../provider/formats.ts';
 import type { CallPosition } from './call-position.ts';
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
@@ -37,7 +37,8 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPositi
   const { kind, reply } = turn;
   const model = modelOf(turn);
   const usage = reply?.usage ?? null;
-  const priced = reply && usage && priceOf(turn.provider, model, turn.requested_at, usage, termsOf(reply));
+  const terms = reply && formatNamed(turn.format)?.terms(reply);
+  const priced = usage && priceOf(turn.provider, model, turn.requested_at, usage, terms ?? undefined);
   const counts = turn.inherited_from === undefined;
 
   let seq = trace.next_seq;

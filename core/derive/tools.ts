@@ -88,7 +88,7 @@ export function deliveredResults(
     .flatMap(({ content }) => content)
     .flatMap((block) => {
       if (block.type !== 'tool_result') return [];
-      const tool = waiting.take(storable(block.tool_result_id ?? ''));
+      const tool = waiting.take(storable(block.tool_result_id ?? ''), storable(block.tool_name ?? ''));
       if (!tool) return [];
       return [{ tool, result: toolResult(block, tool.started_at, turn.requested_at) }];
     });
@@ -115,7 +115,7 @@ function gitVerb(words: string[]): string {
  * The tools that may get a result, looked up by id. A result belongs to the thread that requested the tool; in another thread it is
  * history. Some providers restart their ids in each answer: the trace's own tool is preferred, and the oldest among equals. Clients
  * of Ollama send the function's name with a result, though its call had an id; LangChain's sends no name, and sends results in the
- * order in which the last answer requested them.
+ * order in which the last answer requested them. Clients that make up an id for a call without one name the function beside it.
  */
 function waitingTools(pending: readonly PendingTool[], { n, thread_id }: { n: number; thread_id: string }) {
   const own = pending.filter((tool) => tool.thread_id === thread_id);
@@ -123,8 +123,8 @@ function waitingTools(pending: readonly PendingTool[], { n, thread_id }: { n: nu
   const byName = setsBy(own, ({ tool_name }) => tool_name);
   const ofLastAnswer = new Set(own.filter(({ started_at }) => started_at === own.at(-1)?.started_at));
   return {
-    take(id: string): PendingTool | undefined {
-      const named = id === '' ? ofLastAnswer : byName.get(id);
+    take(id: string, name: string): PendingTool | undefined {
+      const named = id === '' ? ofLastAnswer : (byName.get(id) ?? byName.get(name));
       const found = [...(byId.get(id) ?? named ?? [])];
       const tool = found.find((one) => one.n === n) ?? found[0];
       if (!tool) return undefined;

@@ -3,9 +3,9 @@ import type { Message } from '../model/bucket.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { HeaderList } from '../model/headers.ts';
-import type { FormatId } from '../model/provider.ts';
 import type { Reply } from '../model/reply.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
+import type { FormatId } from '../provider/formats.ts';
 
 export type Harness = {
   /** As in `identity.harness_id`. */

@@ -1,5 +1,6 @@
 /** Libraries that make calls without the signs of a harness, recognised by their `user-agent`. */
 import { type HeaderList, wordOf } from '../model/headers.ts';
+import { providers } from '../provider/providers.ts';
 
 /** The first that is found decides: a framework stands before the SDK that it uses. `$1` is the version. */
 const libraries: readonly (readonly [name: string, sign: RegExp])[] = [
@@ -9,12 +10,7 @@ const libraries: readonly (readonly [name: string, sign: RegExp])[] = [
   ['litellm', /^litellm\/([\w.+-]+)/],
   ['ai-sdk', /^ai\/([\w.+-]+)/],
   ['ai-sdk', /^ai-sdk\/[\w-]+\/([\w.+-]+)/],
-  ['openai-js', /^(?:Azure)?OpenAI\/JS ([\w.+-]+)/],
-  ['openai-python', /^(?:Async)?(?:Azure)?OpenAI\/Python ([\w.+-]+)/],
-  ['anthropic-js', /^Anthropic\w{0,20}\/JS ([\w.+-]+)/],
-  ['anthropic-python', /^(?:Async)?Anthropic\w{0,20}\/Python ([\w.+-]+)/],
-  ['ollama-js', /^ollama-js\/([\w.+-]+)/],
-  ['ollama-python', /^ollama-python\/([\w.+-]+)/],
+  ...providers.flatMap(({ libraries }) => libraries),
 ];
 
 const LONGEST = 512;

@@ -1,8 +1,7 @@
 /** Calls of a provider's client that was pointed at this listener: they get the address of the capture proxy, in an error of the provider's form. */
 import type { Context, MiddlewareHandler } from 'hono';
-import type { ProviderId } from '../model/provider.ts';
-import { errorBody } from '../provider/error-body.ts';
-import { baseAt, prefixIn, providerOfPath } from '../provider/whose-call.ts';
+import { type ProviderId, providerById } from '../provider/providers.ts';
+import { baseAt, prefixIn, providerOfHeaders, providerOfPath } from './whose-call.ts';
 
 type Deps = {
   /** The name of this listener: 'read API'. */
@@ -24,12 +23,12 @@ export const strayCalls =
     const address = baseAt(`http://${hostname}:${port}`, provider);
     const message = `Cannot answer: this is the ${what} of svc; calls to ${provider} go to ${address}`;
     if (answer) return answer(c, message);
-    return c.body(errorBody(provider, 404, message), 404, { 'content-type': 'application/json' });
+    return c.body(providerById(provider).errorBody(404, message), 404, { 'content-type': 'application/json' });
   };
 
 function providerOf({ req }: Context): ProviderId | null {
   const prefixed = prefixIn(req.path);
   if (prefixed) return prefixed.provider;
   const provider = providerOfPath(req.path);
-  return provider === 'openai' && req.header('anthropic-version') ? 'anthropic' : provider; // both list their models alike
+  return provider && (providerOfHeaders((name) => req.header(name) !== undefined) ?? provider); // several list their models alike
 }

@@ -1,5 +1,6 @@
 /** The cost of a call's tokens at given rates. Only here are tokens multiplied by prices, wherever the prices come from. */
 import type { Usage } from '../model/usage.ts';
+import { providerNamed } from '../provider/providers.ts';
 import { addUsd, timesDecimal, type Usd, usdOf } from './money.ts';
 
 /** A list's rates for a model, in USD per million tokens, as decimal texts: input, output, and the kinds that the list prices apart. */
@@ -11,25 +12,28 @@ export type ConfiguredRates = {
   cache_write_1h?: string | undefined;
 };
 
-/** Anthropic's multiples of the input price, for a list that has no price for cache writes. */
-const WRITE_5M = '1.25';
-const WRITE_1H = '2';
+/** The multiples of the input price that replace the prices of cache writes which were used and have none; null: none is replaced. */
+export const multiplesUsed = (
+  provider: string,
+  usage: Usage,
+  rates: ConfiguredRates,
+): { for5m: string; for1h: string } | null =>
+  (usage.cache_write_5m_tokens > 0 && rates.cache_write === undefined) ||
+  (usage.cache_write_1h_tokens > 0 && rates.cache_write_1h === undefined)
+    ? multiplesOf(provider)
+    : null;
 
-/** True when a kind of cache write that was used has no price of its own, so that a multiple of the input price replaces it. */
-export const isMultiplied = (provider: string, usage: Usage, rates: ConfiguredRates): boolean =>
-  provider === 'anthropic' &&
-  ((usage.cache_write_5m_tokens > 0 && rates.cache_write === undefined) ||
-    (usage.cache_write_1h_tokens > 0 && rates.cache_write_1h === undefined));
+const multiplesOf = (provider: string) => providerNamed(provider)?.pricing.cacheWrites ?? null;
 
 /**
  * The cost of all tokens, each billed once. A kind without a price of its own is billed as plain input, a cache write of one hour as
- * one of five minutes; Anthropic's cache writes are multiples of the input price instead.
+ * one of five minutes; some providers' cache writes are multiples of the input price instead.
  */
 export function tokenBill(provider: string, usage: Usage, rates: ConfiguredRates): Usd {
   const { input, output, cache_read = input } = rates;
-  const multiplied = provider === 'anthropic';
-  const write5m = rates.cache_write ?? (multiplied ? timesDecimal(input, WRITE_5M) : input);
-  const write1h = rates.cache_write_1h ?? (multiplied ? timesDecimal(input, WRITE_1H) : write5m);
+  const multiples = multiplesOf(provider);
+  const write5m = rates.cache_write ?? (multiples ? timesDecimal(input, multiples.for5m) : input);
+  const write1h = rates.cache_write_1h ?? (multiples ? timesDecimal(input, multiples.for1h) : write5m);
   const cached = usage.cache_read_tokens + usage.cache_write_5m_tokens + usage.cache_write_1h_tokens;
   return [
     usdOf(Math.max(0, usage.input_tokens - cached), input),

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
 import { modelAndSuffix } from '../harness/harnesses.ts';
-import { ProviderId } from '../model/provider.ts';
+import { ProviderId } from '../provider/providers.ts';
 import { tokenBill } from './bill.ts';
 import { timesDecimal } from './money.ts';
 import type { PriceOf } from './prices.ts';
@@ -31,8 +31,8 @@ const PriceRow = z.strictObject(
     input: Amount,
     output: Amount,
     cache_read: Amount.optional(), // else as input
-    cache_write: Amount.optional(), // for 5 minutes; else as input, for Anthropic 1.25 times input
-    cache_write_1h: Amount.optional(), // else as cache_write, for Anthropic 2 times input
+    cache_write: Amount.optional(), // for 5 minutes; else as input, or the provider's multiple of it
+    cache_write_1h: Amount.optional(), // else as cache_write, or the provider's multiple of input
     since: z.iso.date({ error: "must be a day such as '2026-07-01'" }).optional(), // from midnight UTC; else always
     provider: z // else whichever
       .enum(ProviderId.options, { error: `must be one of ${ProviderId.options.join(', ')}` })

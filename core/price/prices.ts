@@ -1,10 +1,11 @@
 /** The cost of a call: dated list prices of `@pydantic/genai-prices`, applied with exact decimals. Nothing is fetched. */
 import { calcPrice, type ModelPrice } from '@pydantic/genai-prices';
 import { modelAndSuffix } from '../harness/harnesses.ts';
+import type { Terms } from '../model/terms.ts';
 import type { Usage } from '../model/usage.ts';
-import { type ConfiguredRates, isMultiplied, tokenBill } from './bill.ts';
+import { providerNamed } from '../provider/providers.ts';
+import { type ConfiguredRates, multiplesUsed, tokenBill } from './bill.ts';
 import { addUsd, timesDecimal, type Usd, usdOf } from './money.ts';
-import type { Terms } from './terms.ts';
 
 /** The price row that was used. `date`: since when the row holds; '' when the list gives none. */
 export type Price = { model: string; source: string; date: string };
@@ -17,7 +18,6 @@ export type Priced = { usd: Usd; price: Price };
 export type PriceOf = (provider: string, model: string, at: string, usage: Usage, terms?: Terms) => Priced | null;
 
 const SOURCE = 'genai-prices 0.1.8'; // a test compares it with the installed package
-const MULTIPLES = 'cache writes at 1.25 (5 minutes) and 2 (1 hour) times input';
 const US_MULTIPLE = '1.1'; // on tokens of all kinds, for the models that let a client request it
 const IN_US = `inference in the US at ${US_MULTIPLE}`;
 
@@ -28,10 +28,10 @@ const IN_US = `inference in the US at ${US_MULTIPLE}`;
  * Tiers are chosen by all input tokens of the call. Where a multiple replaces a price that the list lacks, `source` names it.
  */
 export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
-  const [name] = modelAndSuffix(model.trim());
-  if (name === '' || SOLD_BY_OTHERS.test(name) || BILLED_BY_CALL.test(name) || (terms && !isOrdinary(terms)))
-    return null;
-  const found = calcPrice({}, name, { providerId: provider, timestamp: new Date(at) });
+  const pricing = providerNamed(provider)?.pricing;
+  const name = pricing ? pricing.listed(modelAndSuffix(model.trim())[0]) : '';
+  if (!pricing || name === '' || (terms && !isOrdinary(terms))) return null;
+  const found = calcPrice({}, name, { providerId: pricing.list, timestamp: new Date(at) });
   if (!found || isOtherVersion(name, found.model.id)) return null;
 
   const rates = ratesOf(found.model_price, usage);
@@ -39,7 +39,11 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
   if (rates === null || searches === null) return null;
   const tokens = tokenBill(provider, usage, rates);
   const inUs = terms?.inference_geo === 'us';
-  const notes = [isMultiplied(provider, usage, rates) && MULTIPLES, inUs && IN_US].filter((note) => note !== false);
+  const multiples = multiplesUsed(provider, usage, rates);
+  const notes = [
+    multiples && `cache writes at ${multiples.for5m} (5 minutes) and ${multiples.for1h} (1 hour) times input`,
+    inUs && IN_US,
+  ].filter((note) => typeof note === 'string');
   return {
     usd: addUsd(inUs ? timesDecimal(tokens, US_MULTIPLE) : tokens, searches),
     price: {
@@ -49,12 +53,6 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
     },
   };
 };
-
-/** OpenAI's open weights, which it does not serve: the list has another seller's price, and a runner at home has none. */
-const SOLD_BY_OTHERS = /^gpt-oss/i;
-
-/** Models that search the web on each call, for a fee that their answers do not report. */
-const BILLED_BY_CALL = /-search-(?:preview|api)/i;
 
 const ORDINARY_TIERS = new Set(['', 'standard', 'default']);
 const ORDINARY_SPEEDS = new Set(['', 'standard']);

@@ -3,17 +3,23 @@ import { withoutCacheControl } from '../merkle/projection.ts';
 import type { Message } from '../model/bucket.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
+import type { Terms } from '../model/terms.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
 import { replyIn, streamEvents } from './sse.ts';
+import { commonTerms } from './terms.ts';
 
-export const anthropicMessages: WireFormat = {
+export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   id: 'anthropic.messages',
   provider: 'anthropic',
+  usualPath: '/v1/messages',
+  overWebSocket: false,
   echoesThinking: true,
   echoesToolIds: true,
   messagesKey: 'messages',
+  systemKey: 'system',
+  toolsKey: 'tools',
   joinsAnswer: false,
   isNoOp: () => false,
   // `…/threads/<id>/messages` belongs to another API
@@ -33,9 +39,14 @@ export const anthropicMessages: WireFormat = {
     };
   },
   // `system` is a parameter of the call and no message: it holds dates and counters that would fork each conversation
+  systemPrompts: ({ system }) => [system],
   messagesOutside: () => [],
   message,
   reply,
+  stopReasons: { ended: ['end_turn', 'stop_sequence'], cut: ['max_tokens', 'refusal'], tools: ['tool_use'] },
+  // test servers and gateways give all messages one id (https://docs.claude.com/en/api/errors#request-id)
+  callKey: ({ response_id, request_id }) => (request_id === '' ? null : ['anthropic', response_id, request_id]),
+  terms,
 };
 
 const roles: Record<string, Message['role']> = { user: 'user', assistant: 'assistant', system: 'system' };
@@ -224,6 +235,20 @@ function replyOf(head: Fields, content: readonly unknown[], usage: unknown): Rep
     error: null,
   };
 }
+
+/** Steps of another model within the call, such as the advisor's, are in none of its counts. */
+function terms({ usage_verbatim, content }: Pick<Reply, 'usage_verbatim' | 'content'>): Terms {
+  const usage = fields(usage_verbatim);
+  const iterations = Array.isArray(usage.iterations) ? usage.iterations.map(fields) : [];
+  return {
+    ...commonTerms(usage, content),
+    speed: text(usage.speed),
+    inference_geo: text(usage.inference_geo),
+    other_models: iterations.some(({ type }) => !OWN_ITERATIONS.has(text(type))),
+  };
+}
+
+const OWN_ITERATIONS = new Set(['', 'message', 'compaction']);
 
 const errorOf = (error: Fields) => ({ type: text(error.type) || 'error', message: text(error.message) });
 

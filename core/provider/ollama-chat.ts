@@ -1,17 +1,22 @@
 /** The wire format of Ollama's chat: `POST …/api/chat`, streamed and in one piece. */
 import type { Message } from '../model/bucket.ts';
+import { ordinaryTerms } from '../model/terms.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, isFields, text } from './json.ts';
 import { ollamaAnswer } from './ollama-answer.ts';
 import { contentOf, toolResult } from './ollama-message.ts';
 import { ollamaHead } from './ollama-request.ts';
 
-export const ollamaChat: WireFormat = {
+export const ollamaChat: WireFormat<'ollama.chat'> = {
   id: 'ollama.chat',
   provider: 'ollama',
+  usualPath: '/api/chat',
+  overWebSocket: false,
   echoesThinking: false,
   echoesToolIds: false,
   messagesKey: 'messages',
+  systemKey: null,
+  toolsKey: 'tools',
   joinsAnswer: false,
   // without messages a model is loaded, or unloaded with `keep_alive: 0`
   isNoOp: ({ messages }, counts) => counts.messages === 0 && Array.isArray(messages ?? []),
@@ -20,9 +25,13 @@ export const ollamaChat: WireFormat = {
     if (!Array.isArray(skeleton.messages)) throw new Unreadable('Cannot read a chat request: it has no messages');
     return ollamaHead(skeleton, counts);
   },
+  systemPrompts: () => [],
   messagesOutside: () => [],
   message,
   reply: (body, contentType) => ollamaAnswer(body, contentType, ({ message }) => (isFields(message) ? message : null)),
+  stopReasons: { ended: ['stop'], cut: ['length'], tools: [] },
+  callKey: () => null, // it gives no ids
+  terms: () => ordinaryTerms,
 };
 
 const roles: Record<string, Message['role']> = { system: 'system', user: 'user', assistant: 'assistant', tool: 'tool' };

@@ -3,18 +3,23 @@
  * `template` and `context` (the tokens of earlier calls) are parameters.
  */
 import type { Message } from '../model/bucket.ts';
+import { ordinaryTerms } from '../model/terms.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, type Fields, text } from './json.ts';
 import { ollamaAnswer } from './ollama-answer.ts';
 import { contentOf } from './ollama-message.ts';
 import { ollamaHead } from './ollama-request.ts';
 
-export const ollamaGenerate: WireFormat = {
+export const ollamaGenerate: WireFormat<'ollama.generate'> = {
   id: 'ollama.generate',
   provider: 'ollama',
+  usualPath: '/api/generate',
+  overWebSocket: false,
   echoesThinking: false,
   echoesToolIds: false,
   messagesKey: null,
+  systemKey: null,
+  toolsKey: 'tools',
   joinsAnswer: false,
   // without a prompt a model is loaded, or unloaded with `keep_alive: 0`
   isNoOp: ({ prompt, suffix, images }) =>
@@ -24,11 +29,15 @@ export const ollamaGenerate: WireFormat = {
     if (!isText(skeleton)) throw new Unreadable('Cannot read a completion request: its prompt is no text');
     return ollamaHead(skeleton, counts);
   },
+  systemPrompts: ({ system }) => [system],
   messagesOutside,
   message() {
     throw new Unreadable('Cannot read a message of a completion: it has no list of them');
   },
   reply: (body, contentType) => ollamaAnswer(body, contentType, messageIn),
+  stopReasons: { ended: ['stop'], cut: ['length'], tools: [] },
+  callKey: () => null, // it gives no ids
+  terms: () => ordinaryTerms,
 };
 
 const isText = ({ prompt, suffix }: Fields) => [prompt, suffix].every((part) => typeof (part ?? '') === 'string');

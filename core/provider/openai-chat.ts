@@ -11,14 +11,19 @@ import { Unreadable, type WireFormat } from './format.ts';
 import { imageAt } from './image-url.ts';
 import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
 import { errorIn } from './openai-error.ts';
+import { openaiTerms } from './openai-terms.ts';
 import { replyIn, streamEvents } from './sse.ts';
 
-export const openaiChat: WireFormat = {
+export const openaiChat: WireFormat<'openai.chat'> = {
   id: 'openai.chat',
   provider: 'openai',
+  usualPath: '/v1/chat/completions',
+  overWebSocket: false,
   echoesThinking: false,
   echoesToolIds: true,
   messagesKey: 'messages',
+  systemKey: null,
+  toolsKey: 'tools',
   joinsAnswer: false,
   isNoOp: () => false,
   matches: (method, path) => method.toUpperCase() === 'POST' && /(?:^|\/)chat\/completions\/*$/.test(path),
@@ -34,9 +39,13 @@ export const openaiChat: WireFormat = {
       previous_response_id: '',
     };
   },
+  systemPrompts: () => [],
   messagesOutside: () => [],
   message,
   reply,
+  stopReasons: { ended: ['stop'], cut: ['length', 'content_filter'], tools: ['tool_calls', 'function_call'] },
+  callKey: () => null, // its servers draw ids out of a thousand
+  terms: openaiTerms,
 };
 
 const roles: Record<string, Message['role']> = {

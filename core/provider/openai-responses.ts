@@ -9,14 +9,19 @@ import { jsonLines } from './ndjson.ts';
 import { errorIn } from './openai-error.ts';
 import { itemMessage } from './openai-responses-items.ts';
 import { failure, streamedResponse } from './openai-responses-stream.ts';
+import { openaiTerms } from './openai-terms.ts';
 import { bodyText, replyIn, type StreamEvent, streamEvents } from './sse.ts';
 
-export const openaiResponses: WireFormat = {
+export const openaiResponses: WireFormat<'openai.responses'> = {
   id: 'openai.responses',
   provider: 'openai',
+  usualPath: '/v1/responses',
+  overWebSocket: true,
   echoesThinking: false,
   echoesToolIds: true,
   messagesKey: 'input',
+  systemKey: null,
+  toolsKey: 'tools',
   joinsAnswer: true,
   // not even with `generate: false`, which Codex sends ahead: it holds the messages that the next request continues
   isNoOp: () => false,
@@ -39,10 +44,15 @@ export const openaiResponses: WireFormat = {
     return head;
   },
   // `instructions` is a parameter of the call and no message, as Anthropic's `system` is
+  systemPrompts: ({ instructions }) => [instructions],
   messagesOutside: ({ input }) =>
     typeof input === 'string' ? [{ role: 'user', content: input === '' ? [] : [{ type: 'text', text: input }] }] : [],
   message,
   reply,
+  stopReasons: { ended: ['stop'], cut: ['max_output_tokens', 'content_filter'], tools: ['tool_calls'] },
+  // https://platform.openai.com/docs/api-reference/responses/object
+  callKey: ({ response_id }) => ['openai', response_id],
+  terms: openaiTerms,
 };
 
 function message(element: unknown): Message {

@@ -1,4 +1,4 @@
-/** Do real Claude Code, Codex, opencode, pi and Python's libraries work through the proxy? `npm run test:clients` installs them into this folder and runs
+/** Do real Claude Code, Codex, Gemini CLI, opencode, pi and Python's libraries work through the proxy? `npm run test:clients` installs them into this folder and runs
  *  what asks that; `npm run test:clients -- codex pi` those alone. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ const ONE = '--one';
 const suites: Record<string, () => Promise<unknown>> = {
   'claude-code': () => import('./claude-code.ts'),
   codex: () => import('./codex.ts'),
+  gemini: () => import('./gemini.ts'),
   ...(hasOpencode && { opencode: () => import('./opencode.ts') }),
   pi: () => import('./pi.ts'),
   python: () => import('./python.ts'),

@@ -10,6 +10,7 @@ const LIMIT_MS = 120_000; // a healthy run takes seconds
 const STARTS = {
   claude: '@anthropic-ai/claude-code/cli-wrapper.cjs', // its `bin` is put in place by an install script, and none is run
   codex: '@openai/codex/bin/codex.js',
+  gemini: '@google/gemini-cli/bundle/gemini.js',
   pi: '@mariozechner/pi-coding-agent/dist/cli.js',
 };
 

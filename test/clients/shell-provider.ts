@@ -1,5 +1,5 @@
 /**
- * Who answers the real clients? A local provider that speaks Anthropic's format and OpenAI's, over HTTP and over a WebSocket: to a prompt
+ * Who answers the real clients? A local provider that speaks Anthropic's format, Gemini's and OpenAI's, over HTTP and over a WebSocket: to a prompt
  * it calls the client's own shell, and it quotes what the shell said. It is their way out as well, and lets nobody pass.
  */
 import { createServer, type ServerResponse } from 'node:http';
@@ -9,6 +9,7 @@ import { namedEvents } from '../support/provider-streams.ts';
 import { socketProvider } from '../support/responses-socket.ts';
 import { type ResponseDocument, responseEvents } from '../support/responses-streams.ts';
 import { type ChatAsked, chatAnswer } from './chat-answers.ts';
+import { type GeminiAsked, geminiAnswer, geminiMethod } from './gemini-answers.ts';
 import { COMMAND } from './shell-words.ts';
 
 export type ShellProvider = {
@@ -44,6 +45,12 @@ export async function startShellProvider(): Promise<ShellProvider> {
     else if (method === 'POST' && path.endsWith('/responses')) openaiAnswer(response, parsed(chunks), id);
     else if (method === 'POST' && path.endsWith('/chat/completions'))
       chatAnswer(response, parsed(chunks) as ChatAsked, id);
+    else if (method === 'POST' && geminiMethod(path))
+      geminiAnswer(response, parsed(chunks) as GeminiAsked, {
+        stream: geminiMethod(path) === 'streamGenerateContent',
+        id,
+        answerOf: (result) => answerTo(shellSaid(result) ?? ''),
+      });
     else response.writeHead(method === 'HEAD' ? 200 : 404, { 'content-type': 'application/json' }).end('{}');
   });
   server.on('upgrade', (request, socket: Duplex, head: Buffer) => {

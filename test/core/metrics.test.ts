@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type IngestStatus, type Metrics, openMetrics, type ProcessRole, REASONS } from '../../core/metrics.ts';
 import { Outcome } from '../../core/model/coverage.ts';
-import { ProviderId } from '../../core/model/provider.ts';
+import { ProviderId } from '../../core/provider/providers.ts';
 import { type Json, testApi } from '../support/read-api.ts';
 
 const test = suite('metrics');
@@ -145,7 +145,7 @@ test('a value outside its list opens no series of its own', async () => {
   for (let n = 0; n < 100; n++) countAll(metrics, `hostile-${n}`);
   const more: Record<string, number> = {
     svc_cassette_background_items: 2, // done, pending, failed
-    svc_proxy_requests_total: 3 * Outcome.options.length, // there from the start
+    svc_proxy_requests_total: ProviderId.options.length * Outcome.options.length, // there from the start
     svc_capture_not_captured_total: REASONS.length,
   };
   for (const { name, values } of await families(metrics)) {

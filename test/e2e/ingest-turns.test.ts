@@ -17,9 +17,10 @@ import { onEachDatabase, type Session, type Stand } from '../support/whole-servi
 /** A call as it passed between a client and its provider. */
 type Passed = { url: string; request: string; contentType: string; answer: Buffer };
 
-const { anthropic, openaiChat, openaiResponses, ollamaChat, ollamaGenerate } = officialClients;
+const { anthropic, gemini, openaiChat, openaiResponses, ollamaChat, ollamaGenerate } = officialClients;
 const clients: [client: OfficialClient, provider: string][] = [
   [anthropic, 'anthropic'],
+  [gemini, 'gemini'],
   [openaiChat, 'openai'],
   [openaiResponses, 'openai'],
   [ollamaChat, 'ollama'],

@@ -27,7 +27,7 @@ type Case = {
 };
 type Tokens = [input: number, output: number, cached: number, reasoning: number, cost_usd: number | null];
 
-const { anthropic, openaiChat, openaiResponses, ollamaChat, ollamaBare, ollamaGenerate } = officialClients;
+const { anthropic, gemini, openaiChat, openaiResponses, ollamaChat, ollamaBare, ollamaGenerate } = officialClients;
 
 const ofOllama = {
   tokens: [26, 12, 0, 0, null] as Tokens,
@@ -50,6 +50,15 @@ const cases: Case[] = [
     errors: { busy: 'rate_limit_error', malformed: 'invalid_request_error', overloaded: 'overloaded_error' },
     statuses: { busy: 429, overloaded: 529 },
     retries: true,
+    remembers: true,
+  },
+  {
+    client: gemini,
+    // 600 at 0.30, 400 read at 0.03, 40 at 2.50
+    tokens: [1000, 40, 400, 10, 0.000292],
+    errors: { busy: 'RESOURCE_EXHAUSTED', malformed: 'INVALID_ARGUMENT', overloaded: 'UNAVAILABLE' },
+    statuses: { busy: 429, overloaded: 503 },
+    retries: false,
     remembers: true,
   },
   // 600 at 0.15, 400 read at 0.075, 30 at 0.60

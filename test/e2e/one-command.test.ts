@@ -8,7 +8,7 @@ import { onEachDatabase, recorded, type Span, sessionsOf, type Trace } from '../
 
 type Coverage = { requests: number; outcomes: Record<string, number> };
 
-const { anthropic, openaiChat, openaiResponses, ollamaChat, ollamaBare } = officialClients;
+const { anthropic, gemini, openaiChat, openaiResponses, ollamaChat, ollamaBare } = officialClients;
 
 const conversations: {
   client: OfficialClient;
@@ -29,6 +29,17 @@ const conversations: {
     cache_read_tokens: 800,
     reasoning_tokens: 0,
     cost_usd: 0.008715,
+    unpriced_models: [],
+  },
+  {
+    client: gemini,
+    stops: ['STOP', 'STOP'],
+    // 600 + 400 read, then 100 + 1000 read; at 0.30 / 0.03 / 2.50 USD per million
+    input_tokens: 2100,
+    output_tokens: 60,
+    cache_read_tokens: 1400,
+    reasoning_tokens: 10,
+    cost_usd: 0.000402,
     unpriced_models: [],
   },
   {

@@ -37,10 +37,13 @@ const ANSWERS: Record<string, object> = {
     ...{ id: 'resp_1', object: 'response', status: 'completed', model: 'm' },
     output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello.' }] }],
   },
+  '/gemini/v1beta/models/gemini-pro:generateContent': {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'Hello.' }] }, finishReason: 'STOP', index: 0 }],
+  },
   '/api/chat': { model: 'm', message: { role: 'assistant', content: 'Hello.' }, done: true },
   '/api/generate': { model: 'm', response: 'Hello.', done: true },
 };
-const UNSUPPORTED = '/anthropic/v1beta/models/gemini-pro:generateContent';
+const UNSUPPORTED = '/anthropic/v1/complete';
 const CALLS = Object.keys(ANSWERS).length + 1; // and one on a socket
 
 const answering: Answering = async (asked, outgoing) => {
@@ -50,7 +53,9 @@ const answering: Answering = async (asked, outgoing) => {
     200,
     head.flatMap((line) => line.split(/: (.*)/s).slice(0, 2)),
   );
-  const path = Object.keys(ANSWERS).find((known) => asked.url.includes(known.replace(/^\/(anthropic|openai)/, '')));
+  const path = Object.keys(ANSWERS).find((known) =>
+    asked.url.includes(known.replace(/^\/(anthropic|gemini|openai)/, '')),
+  );
   const body = JSON.stringify(ANSWERS[path ?? ''] ?? {});
   outgoing.write(body.slice(0, 1));
   outgoing.addTrailers(linesAt('answer-trailer').map((line) => line.split(': ', 2) as [string, string]));
@@ -232,6 +237,7 @@ async function plantAndLook(dsn: string): Promise<void> {
   try {
     const service = await startService(folder, {
       SVC_PROXY_UPSTREAMS_ANTHROPIC: upstream.url,
+      SVC_PROXY_UPSTREAMS_GEMINI: upstream.url,
       SVC_PROXY_UPSTREAMS_OPENAI: upstream.url,
       SVC_PROXY_PROVIDER: 'ollama',
       SVC_PROXY_UPSTREAM: upstream.url,

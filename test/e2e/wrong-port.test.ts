@@ -1,5 +1,6 @@
 /** What does a provider's client read that was pointed at the read API or the ingest API? The address of the proxy beside it. */
 import Anthropic from '@anthropic-ai/sdk';
+import { GoogleGenAI } from '@google/genai';
 import { Ollama } from 'ollama';
 import OpenAI from 'openai';
 import { suite } from 'uvu';
@@ -62,6 +63,15 @@ const clients = (base: string): [ask: () => Promise<unknown>, provider: string, 
       }),
     'openai',
     '/openai/v1',
+  ],
+  [
+    () =>
+      new GoogleGenAI({ apiKey: 'k', vertexai: false, httpOptions: { baseUrl: base } }).models.generateContent({
+        model: 'm',
+        contents: 'Hello',
+      }),
+    'gemini',
+    '/gemini',
   ],
   [() => new Ollama({ host: base }).chat({ model: 'm', messages }), 'ollama', '/ollama'],
 ];

@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { banner } from '../../core/cli/banner.ts';
 import { type ConfigKey, keys } from '../../core/config/keys.ts';
+import { providers } from '../../core/provider/providers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readme = readFileSync(`${root}README.md`, 'utf8');
@@ -29,6 +30,16 @@ test('every setting stands in the table as the schema has it, and no other', () 
   const lines = readme.split('\n').map((line) => line.replace(/ +\|/g, ' |')); // the formatter aligns columns
   const table = lines.filter((line) => /^\| `[a-z_.]+` \| (`--|file only)/.test(line));
   assert.equal(table, expected, `README.md must hold this table of settings:\n${expected.join('\n')}`);
+});
+
+test('every provider stands in the table with its prefix, its address and the formats that it serves', () => {
+  const expected = providers.map(({ id, upstream, formats, alsoServes }) => {
+    const served = [...formats, ...alsoServes].map(({ id }) => code(id)).join(', ');
+    return `| ${[code(`/${id}/…`), code(upstream), served].join(' | ')} |`;
+  });
+  const lines = readme.split('\n').map((line) => line.replace(/ +\|/g, ' |'));
+  const table = lines.filter((line) => /^\| `\/[a-z]+\/…`/.test(line));
+  assert.equal(table, expected, `README.md must hold this table of providers:\n${expected.join('\n')}`);
 });
 
 test('what npm start prints stands there line by line', () => {

@@ -74,6 +74,24 @@ test('the official clients understand it', async () => {
   assert.match(lost?.message ?? '', `http://127.0.0.1:${toOllama.port}/openai/v1`);
 });
 
+test('a call with a key of Google is told in its words, and its key in none', async () => {
+  const toOpenai = await byDefault('openai');
+  const headers = { 'x-goog-api-key': 'AIzaSyExample-of-a-key-0123456789abcde' };
+  const { status, body } = await ask(
+    toOpenai,
+    '/v1beta/models/gemini-2.5-flash:generateContent?key=AIzaSyOther',
+    headers,
+  );
+  assert.is(status, 421);
+  const { error } = JSON.parse(body);
+  assert.equal([error.code, error.status], [421, 'INVALID_ARGUMENT']);
+  assert.match(error.message, /its key is of gemini; calls to gemini go to http:\/\/localhost:8080\/gemini$/);
+  assert.not.match(body, 'AIza');
+  const misspelt = await ask(toOpenai, '/gemni/v1beta/models/gemini-2.5-flash:generateContent');
+  assert.is(misspelt.status, 404);
+  assert.match(JSON.parse(misspelt.body).error.message, /calls to gemini go to http:\/\/localhost:8080\/gemini$/);
+});
+
 test('a prefix that is misspelt is told with the address that was meant', async () => {
   const stand = await byDefault('ollama');
   for (const path of ['/antropic/v1/messages', '/Anthropic/v1/messages', '/anthropics/v1/messages?beta=true']) {

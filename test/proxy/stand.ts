@@ -3,7 +3,8 @@ import { Socket } from 'node:net';
 import pino from 'pino';
 import type { CallClosed, CallOpened, OutcomeRecord, ResponseHead } from '../../core/capture/journal-format.ts';
 import { Config } from '../../core/config/schema.ts';
-import type { FormatId, ProviderId } from '../../core/model/provider.ts';
+import type { FormatId } from '../../core/provider/formats.ts';
+import { forEachProvider, type ProviderId } from '../../core/provider/providers.ts';
 import type { ProxyDeps } from '../../proxy/app.ts';
 import { noEgress } from '../../proxy/egress.ts';
 import { type RunningProxy, startProxy } from '../../proxy/listen.ts';
@@ -41,7 +42,7 @@ type Options = {
   upstreamUrl?: string;
 };
 
-/** The bare paths are Anthropic's; all three providers lead to the one upstream. */
+/** The bare paths are Anthropic's; all providers lead to the one upstream. */
 export async function openStand(script: Script, options: Options = {}): Promise<Stand> {
   const upstream = await startUpstream(script);
   const url = options.upstreamUrl ?? `${upstream.url}${options.basePath ?? ''}`;
@@ -52,7 +53,7 @@ export async function openStand(script: Script, options: Options = {}): Promise<
   const upstreams = openUpstreams(noEgress);
   let ids = 0;
   const config = Config.parse({
-    proxy: { provider: 'anthropic', upstreams: { anthropic: url, openai: url, ollama: url }, ...options.proxy },
+    proxy: { provider: 'anthropic', upstreams: forEachProvider(() => url), ...options.proxy },
     capture: options.capture ?? {},
     api: options.api ?? {},
   });

@@ -9,8 +9,9 @@ import type { AppendedTurn, TurnBatch } from '../../core/db/store/append-turns.t
 import { findPreviousCall } from '../../core/engine/intake/find-previous-call.ts';
 import { openCall } from '../../core/engine/intake/open-call.ts';
 import type { HeaderList } from '../../core/model/headers.ts';
-import type { FormatId } from '../../core/model/provider.ts';
+import type { FormatId } from '../../core/provider/formats.ts';
 import { formatById } from '../../core/provider/formats.ts';
+import { ProviderId } from '../../core/provider/providers.ts';
 import { recordedCalls } from './replay-recordings.ts';
 
 /** `n` gives the request its id and its time: a second apart. */
@@ -33,6 +34,7 @@ const instant = (n: number, ms: number) =>
 
 const paths: Record<FormatId, string> = {
   'anthropic.messages': '/v1/messages',
+  'gemini.generate': '/v1beta/models/gemini-2.5-flash:generateContent',
   'openai.chat': '/v1/chat/completions',
   'openai.responses': '/v1/responses',
   'ollama.chat': '/api/chat',
@@ -58,7 +60,7 @@ export function capturedCall(like: CallLike): JournalCall {
     opened: {
       svc_proxy_request_id: requestId(n),
       requested_at: instant(n, 0),
-      provider: formatById(format).provider,
+      provider: ProviderId.parse(formatById(format).provider),
       format,
       method: 'POST',
       url: paths[format],

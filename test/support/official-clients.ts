@@ -1,5 +1,6 @@
 /** The official clients in a conversation. All have one interface here, so that each gets the same questions and its bytes can be compared. */
 import Anthropic from '@anthropic-ai/sdk';
+import { type Content, GoogleGenAI, type Part } from '@google/genai';
 import type { Message as OllamaMessage, Tool as OllamaTool } from 'ollama';
 import { Ollama } from 'ollama';
 import OpenAI from 'openai';
@@ -30,9 +31,9 @@ const parameters = {
 };
 
 /** A `fetch` that records each response while the client reads it. */
-export function keeping(answers: Kept[]): typeof fetch {
+export function keeping(answers: Kept[], send: typeof fetch = fetch): typeof fetch {
   return async (input, init) => {
-    const response = await fetch(input, init);
+    const response = await send(input, init);
     const headers = ['content-type', 'retry-after', 'retry-after-ms', 'request-id', 'x-request-id'];
     const recorded: Kept = {
       status: response.status,
@@ -91,6 +92,56 @@ const anthropic: OfficialClient = {
     };
   },
 };
+
+const gemini: OfficialClient = {
+  name: '@google/genai',
+  prefix: '/gemini',
+  open(baseUrl, { key: apiKey, stream }) {
+    const answers: Kept[] = [];
+    const client = new GoogleGenAI({ apiKey, vertexai: false, httpOptions: { baseUrl } });
+    const tools = [{ functionDeclarations: [{ name: 'get_weather', description, parametersJsonSchema: parameters }] }];
+    const history: Content[] = []; // as the client's own chat keeps it: each chunk of a stream is a content
+    const answer = async (): Promise<string> => {
+      const body = { model: 'gemini-2.5-flash', contents: history, config: { tools } };
+      const chunks = stream
+        ? await allOf(await client.models.generateContentStream(body))
+        : [await client.models.generateContent(body)];
+      const contents = chunks.flatMap(({ candidates }) => candidates?.[0]?.content ?? []);
+      history.push(...contents);
+      const parts = contents.flatMap(({ parts = [] }) => parts);
+      const call = parts.find(({ functionCall }) => functionCall)?.functionCall;
+      if (!call) return parts.map(({ text }) => text ?? '').join('');
+      const response = { output: TOOL_RESULT };
+      history.push({ role: 'user', parts: [{ functionResponse: { name: call.name ?? '', response } }] });
+      return answer();
+    };
+    const shown = (data: string, text: string): Part[] => [{ inlineData: { mimeType: 'image/png', data } }, { text }];
+    return {
+      answers,
+      ask: (question, image) => {
+        const parts = image ? shown(image, question) : [{ text: question }];
+        return within(history, [{ role: 'user', parts }], () => recordingFetch(answers, answer));
+      },
+    };
+  },
+};
+
+async function allOf<T>(pieces: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return all;
+}
+
+/** The client takes no `fetch` of ours: it is recorded where the client finds it. */
+async function recordingFetch<T>(answers: Kept[], run: () => Promise<T>): Promise<T> {
+  const own = globalThis.fetch;
+  globalThis.fetch = keeping(answers, own);
+  try {
+    return await run();
+  } finally {
+    globalThis.fetch = own;
+  }
+}
 
 const openaiChat: OfficialClient = {
   name: 'openai, chat',
@@ -227,6 +278,7 @@ const ollamaGenerate: OfficialClient = {
 
 export const officialClients = {
   anthropic,
+  gemini,
   openaiChat,
   openaiResponses,
   ollamaChat: ollamaChat('ollama, chat', '/ollama'),

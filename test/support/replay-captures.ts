@@ -54,11 +54,11 @@ export function capturedCalls(): Capture[] | null {
   });
 }
 
-/** The base path that the client would be configured with. No provider here has the Gemini API, so its calls use the bare path. */
+/** The base path that the client would be configured with. */
 function prefixOf(client: string, url: string): string {
   if (client.startsWith('claude') || url.startsWith('/v1/messages')) return '/anthropic';
   if (url.startsWith('/api/')) return '/ollama';
-  return url.startsWith('/v1/') ? '/openai' : '';
+  return url.startsWith('/v1/') ? '/openai' : '/gemini';
 }
 
 /** An upstream that answers each capture with its recorded response, to the byte, and records the requests. */

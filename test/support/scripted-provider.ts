@@ -1,5 +1,5 @@
 /**
- * A local provider that answers like Anthropic, OpenAI and Ollama: a question about the weather first with a tool call, then, after its
+ * A local provider that answers like Anthropic, Gemini, OpenAI and Ollama: a question about the weather first with a tool call, then, after its
  * result, with a sentence; everything else with an echo. The response depends on the request, and on earlier requests that it names by
  * id, so a direct call and one through the proxy get equal bytes.
  * Usage is fixed, so that tests can state tokens and costs worked out by hand.
@@ -8,6 +8,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { anthropic } from './scripted-provider/anthropic.ts';
+import { gemini } from './scripted-provider/gemini.ts';
 import { ollamaChat, ollamaGenerate } from './scripted-provider/ollama.ts';
 import { openaiChat } from './scripted-provider/openai-chat.ts';
 import { openaiResponses } from './scripted-provider/openai-responses.ts';
@@ -36,7 +37,7 @@ export async function startScriptedProvider(
   options: { delayMs?: number; gzip?: boolean } = {},
 ): Promise<ScriptedProvider> {
   const requests: ScriptedProvider['requests'] = [];
-  const formats = [anthropic, openaiChat, ...openaiResponses(), ollamaChat, ollamaGenerate];
+  const formats = [anthropic, ...gemini, openaiChat, ...openaiResponses(), ollamaChat, ollamaGenerate];
   const turnedAway = new Set<string>();
   const refusalOf = (format: Format, body: unknown, received: string) => {
     const { question } = format.asked(body);

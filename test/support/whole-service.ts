@@ -62,6 +62,7 @@ function declare(
     const start = async () => {
       context.service = await startService(folder, {
         SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url,
+        SVC_PROXY_UPSTREAMS_GEMINI: provider.url,
         SVC_PROXY_UPSTREAMS_OPENAI: provider.url,
         SVC_PROXY_UPSTREAMS_OLLAMA: provider.url,
         ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),

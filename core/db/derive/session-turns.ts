@@ -10,6 +10,7 @@ export type TurnToRead = {
   call_id: string;
   continues_call_id: string;
   format: string; // '' for none that could be read
+  url: string; // path and query, credentials replaced
   kept: boolean; // its bodies were stored
   harness_id: string;
   provider: string;
@@ -26,7 +27,7 @@ export const turnsToRead = (
 ): Promise<TurnToRead[]> =>
   db.rows<TurnToRead>(sql`
     select t.raw_turn_id, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) as call_id,
-           coalesce(t.identity ->> 'continues_call_id', '') as continues_call_id, t.format, s.harness_id, t.provider,
+           coalesce(t.identity ->> 'continues_call_id', '') as continues_call_id, t.format, t.url, s.harness_id, t.provider,
            ${hasBodies} as kept,
            ${effectiveAgent(sql`e.correction_id is not null`)} as agent_name, t.identity ->> 'project' as project,
            ${instant(sql`t.requested_at`)} as requested_at, ${instant(sql`t.last_byte_at`)} as last_byte_at

@@ -11,9 +11,8 @@ import type { Identity } from '../../model/identity.ts';
 import type { NodeRow } from '../../model/node.ts';
 import { noUsage } from '../../model/usage.ts';
 import type { PriceOf } from '../../price/prices.ts';
-import { termsOf } from '../../price/terms.ts';
 import { echoed } from '../../provider/echoed.ts';
-import { formatById } from '../../provider/formats.ts';
+import { formatById, formatNamed } from '../../provider/formats.ts';
 import { compareKeys, keyOf } from '../order.ts';
 import { storable } from '../storable.ts';
 import type { CallTurn, FreshMessage } from '../turn.ts';
@@ -196,7 +195,8 @@ function nodeOf(
 function answerNode(turn: CallTurn, answer: HistoryNode, priceOf: PriceOf): NodeRow {
   const { reply, provider, model, requested_at, last_byte_at } = turn;
   const usage = reply?.usage ?? null;
-  const priced = reply && usage && priceOf(provider, model, requested_at, usage, termsOf(reply));
+  const terms = reply && formatNamed(turn.format)?.terms(reply);
+  const priced = usage && priceOf(provider, model, requested_at, usage, terms ?? undefined);
   return {
     ...nodeOf(turn, answer.message, answer),
     ...(usage ?? noUsage),

@@ -12,7 +12,7 @@ import type { CallKey } from '../../derive/order.ts';
 import type { CallTurn } from '../../derive/turn.ts';
 import { Ending } from '../../model/coverage.ts';
 import { type HeaderList, headerOf } from '../../model/headers.ts';
-import { FormatId } from '../../model/provider.ts';
+import { FormatId } from '../../provider/formats.ts';
 import { openYielder } from '../yielder.ts';
 
 const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };

@@ -11,7 +11,7 @@ import { type PackedSlice, packedSlice, sliceId } from '../../capture/slice-code
 import type { Database } from '../../db/database.ts';
 import type { TurnToRead } from '../../db/derive/session-turns.ts';
 import { addNodes, type NodesByPlace, type PlacedRow } from '../../db/store/put-nodes.ts';
-import { FormatId } from '../../model/provider.ts';
+import { FormatId } from '../../provider/formats.ts';
 
 const PAGE = 64; // turns
 
@@ -136,7 +136,11 @@ export async function readAgain(
   const { response, request_headers, response_headers } = stored;
   const format = FormatId.safeParse(turn.format).data ?? null;
   const request = turn.kept
-    ? openRequest(format && reader.formatById(format), { bytes: stored.request, headers: request_headers })
+    ? openRequest(format && reader.formatById(format), {
+        bytes: stored.request,
+        headers: request_headers,
+        url: turn.url,
+      })
     : noRequest;
   const bytes = response ?? new Uint8Array();
   const answer = response_headers && { bytes, slice_id: sliceId(bytes), headers: response_headers };

@@ -7,14 +7,15 @@ import { membersOf, type Range } from '../../capture/json-members.ts';
 import { type RedactedHeaders, redactHeaders } from '../../capture/redact.ts';
 import { storable } from '../../derive/storable.ts';
 import type { Identity } from '../../model/identity.ts';
-import { IngestTurn } from '../../model/ingest.ts';
-import { type FormatId, ProviderId } from '../../model/provider.ts';
+import type { FormatId } from '../../provider/formats.ts';
 import { type Fields, fields, isFields, parseForeign, text } from '../../provider/json.ts';
+import { ProviderId } from '../../provider/providers.ts';
 import { isEmptyReply, REDUCED_TYPE } from '../../provider/reduced-reply.ts';
 import { bodyText } from '../../provider/sse.ts';
 import { redactJson } from '../../redaction/json.ts';
 import { redactText } from '../../redaction/text.ts';
 import { faultOf, id, isTooDeep, label, labelsOf, tooDeepMetadata } from './envelope.ts';
+import { IngestTurn } from './ingest-turn.ts';
 import { ingestedFormat, ingestedUrl, redactedPath } from './ingested-format.ts';
 import { timesOf } from './times.ts';
 

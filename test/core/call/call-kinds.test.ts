@@ -15,7 +15,7 @@ import { ingestExchange } from '../../../core/engine/ingest/ingest-exchange.ts';
 import { openCall } from '../../../core/engine/intake/open-call.ts';
 import { wordsOf } from '../../../core/harness/message-text.ts';
 import type { Message } from '../../../core/model/bucket.ts';
-import type { FormatId } from '../../../core/model/provider.ts';
+import type { FormatId } from '../../../core/provider/formats.ts';
 import { formatById, formatOf } from '../../../core/provider/formats.ts';
 import { capturedCall, recordedJournalCalls } from '../../support/captured-calls.ts';
 import { fixtureFolder } from '../../support/fixtures.ts';

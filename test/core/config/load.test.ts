@@ -25,6 +25,7 @@ const SAMPLES: Record<string, [string, unknown][]> = {
   'proxy.provider': words('anthropic', 'openai'),
   'proxy.upstream': words('http://localhost:1', 'https://gateway.example/base'),
   'proxy.upstreams.anthropic': words('http://localhost:1', 'https://gateway.example/base'),
+  'proxy.upstreams.gemini': words('http://localhost:1', 'https://gateway.example/base'),
   'proxy.upstreams.openai': words('http://localhost:1', 'https://gateway.example/base'),
   'proxy.upstreams.ollama': words('http://localhost:1', 'https://gateway.example/base'),
   'proxy.listen': words('0.0.0.0:9080', '[::1]:0'),

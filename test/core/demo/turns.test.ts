@@ -6,7 +6,7 @@ import { openRequest } from '../../../core/call/open-request.ts';
 import { readCall } from '../../../core/call/read-call.ts';
 import { builtIn } from '../../../core/call/reader.ts';
 import { type DemoTurn, demoTurns } from '../../../core/demo/turns.ts';
-import { IngestTurn } from '../../../core/model/ingest.ts';
+import { IngestTurn } from '../../../core/engine/ingest/ingest-turn.ts';
 import { formatOf } from '../../../core/provider/formats.ts';
 
 const test = suite('demoTurns');

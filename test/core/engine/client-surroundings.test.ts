@@ -1,7 +1,7 @@
 /** Where a client runs and which it is: read out of what real clients send, and out of a transcript that comes later. */
 import * as assert from 'uvu/assert';
 import type { HeaderList } from '../../../core/model/headers.ts';
-import type { FormatId } from '../../../core/model/provider.ts';
+import type { FormatId } from '../../../core/provider/formats.ts';
 import { capturedCall, takeIn } from '../../support/captured-calls.ts';
 import { wireCall } from '../../support/claude-wire.ts';
 import { databaseSuite } from '../../support/databases.ts';

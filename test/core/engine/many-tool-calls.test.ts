@@ -4,7 +4,7 @@ import { builtIn } from '../../../core/call/reader.ts';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import type { Database, OperationArgs } from '../../../core/db/database.ts';
 import { deriveSession } from '../../../core/engine/derive/derive-session.ts';
-import type { FormatId } from '../../../core/model/provider.ts';
+import type { FormatId } from '../../../core/provider/formats.ts';
 import { capturedCall, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';

@@ -4,7 +4,7 @@ import { OperatorError } from '../../../core/errors.ts';
 import { noUsage } from '../../../core/model/usage.ts';
 import { parsePriceTable, pricesWith } from '../../../core/price/price-file.ts';
 import { type PriceOf, priceOf } from '../../../core/price/prices.ts';
-import { termsIn } from '../../../core/price/terms.ts';
+import { anthropicTerms } from '../../support/terms.ts';
 
 const test = suite('price-file');
 const AT = '2026-07-27T21:32:31.641067Z';
@@ -119,10 +119,10 @@ test('the exact name is found first, then the name without the day of a snapshot
 });
 test('a row holds on whatever terms, unless another model had a part in the call', () => {
   const price = prices({ 'claude-opus-5': { input: 1, output: 1 } }, priceOf);
-  const on = (usage: unknown) => price('anthropic', 'claude-opus-5', AT, MILLION, termsIn(usage));
+  const on = (usage: unknown) => price('anthropic', 'claude-opus-5', AT, MILLION, anthropicTerms(usage));
   assert.is(on({ speed: 'fast', service_tier: 'priority' })?.usd, '1');
   assert.is(on({ iterations: [{ type: 'advisor_message' }] }), null);
-  assert.is(price('anthropic', 'claude-opus-4-8', AT, MILLION, termsIn({ speed: 'fast' })), null);
+  assert.is(price('anthropic', 'claude-opus-4-8', AT, MILLION, anthropicTerms({ speed: 'fast' })), null);
 });
 test('a table is plain JSON that reads the same again', () => {
   const table = parsePriceTable('\uFEFF{"m": {"input": 5e-7, "output": "0.10"}, "n": [{"input": 1, "output": 0}]}');

@@ -2,16 +2,17 @@ import { readFileSync } from 'node:fs';
 import { findProvider } from '@pydantic/genai-prices';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { ordinaryTerms, type Terms } from '../../../core/model/terms.ts';
 import { noUsage } from '../../../core/model/usage.ts';
 import { priceOf } from '../../../core/price/prices.ts';
-import { type Terms, termsIn } from '../../../core/price/terms.ts';
+import { anthropicTerms } from '../../support/terms.ts';
 
 const test = suite('prices');
 const AT = '2026-07-27T21:32:31.641067Z';
 const SOURCE = 'genai-prices 0.1.8';
 const MILLION = { ...noUsage, input_tokens: 1_000_000 };
 
-const onTerms = (terms: Partial<Terms>): Terms => ({ ...termsIn(null), ...terms });
+const onTerms = (terms: Partial<Terms>): Terms => ({ ...ordinaryTerms, ...terms });
 
 test('claude-sonnet-4-5: 3 in, 15 out, 0.3 read, 3.75 and 6 written, per million', () => {
   const usage = {
@@ -80,6 +81,20 @@ test('a long prompt is billed whole at the tier it reaches', () => {
     priceOf('anthropic', 'claude-sonnet-4-5', AT, { ...noUsage, input_tokens })?.usd;
   assert.equal([cost(200_000), cost(200_001)], ['0.6', '1.200006']);
 });
+test('gemini-2.5-pro: 1.25 in, 10 out, 0.125 read, and twice or half as much more for a long prompt', () => {
+  const cost = (input_tokens: number) =>
+    priceOf('gemini', 'models/gemini-2.5-pro', AT, {
+      ...noUsage,
+      input_tokens,
+      cache_read_tokens: 100_000,
+      output_tokens: 1_000,
+    });
+  // 100,000 × 1.25 + 100,000 × 0.125 + 1,000 × 10 = 125,000 + 12,500 + 10,000
+  assert.is(cost(200_000)?.usd, '0.1475');
+  // 100,001 × 2.5 + 100,000 × 0.25 + 1,000 × 15 = 250,002.5 + 25,000 + 15,000
+  assert.is(cost(200_001)?.usd, '0.2900025');
+  assert.equal(cost(1)?.price, { model: 'gemini-2.5-pro', source: SOURCE, date: '' });
+});
 test('cached tokens count towards the tier, and all kinds of tokens cost what it says', () => {
   const cost = (plain: number) =>
     priceOf('openai', 'gpt-5.4', AT, {
@@ -134,6 +149,8 @@ test('what the list lacks is unpriced, never free', () => {
     ['anthropic', 'claude-sonnet-5-5'], // begins like one that is known
     ['anthropic', 'claude-haiku-4-5-1-20270101'],
     ['anthropic', 'gpt-4o'],
+    ['gemini', 'gemini-99-pro'],
+    ['gemini', 'gpt-4o'],
     ['nobody', 'zzz'],
     ['', 'gpt-4o-mini-of-mine'],
   ] as const) {
@@ -147,7 +164,7 @@ test('a model at home is never priced as a hosted one of its name', () => {
 test('searches that the provider ran cost their price apiece', () => {
   const usage = { ...noUsage, input_tokens: 1_000, output_tokens: 100 };
   // 1,000 × 5 + 100 × 25 = 7,500 per million; 3 × 10 / 1,000
-  const terms = termsIn({
+  const terms = anthropicTerms({
     server_tool_use: { web_search_requests: 3, web_fetch_requests: 7 },
     service_tier: 'standard',
   });

@@ -1,7 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FormatId } from '../../../core/model/provider.ts';
-import { formatById, formatOf, formats } from '../../../core/provider/formats.ts';
+import { FormatId, formatById, formatOf, formats } from '../../../core/provider/formats.ts';
 
 const test = suite('formats');
 
@@ -11,6 +10,19 @@ test('a format is told from method and path', () => {
     ['POST', '/v1/messages/', 'anthropic.messages'],
     ['post', '/gateway/anthropic/v1/messages', 'anthropic.messages'],
     ['POST', '/messages', 'anthropic.messages'],
+    ['POST', '/v1beta/models/gemini-2.5-flash:generateContent', 'gemini.generate'],
+    ['POST', '/v1/models/gemini-2.5-flash:streamGenerateContent', 'gemini.generate'],
+    ['POST', '/v1beta/tunedModels/mine-1:generateContent', 'gemini.generate'],
+    [
+      'POST',
+      '/v1/projects/p/locations/l/publishers/google/models/gemini-3-pro:streamGenerateContent',
+      'gemini.generate',
+    ],
+    ['POST', '/v1/projects/p/locations/l/endpoints/123:generateContent', 'gemini.generate'],
+    ['POST', '/v1beta/models/gemini-2.5-flash%3AgenerateContent', 'gemini.generate'],
+    ['POST', '/v1beta/models/gemini-2.5-flash:countTokens', undefined],
+    ['POST', '/v1beta/models/gemini-embedding-001:batchEmbedContents', undefined],
+    ['GET', '/v1beta/models/gemini-2.5-flash', undefined],
     ['POST', '/v1/chat/completions', 'openai.chat'],
     ['POST', '/chat/completions', 'openai.chat'],
     ['POST', '/api/paas/v4/chat/completions/', 'openai.chat'],

@@ -11,6 +11,8 @@ test('a path that the provider serves tells the format', () => {
     ['anthropic', '/v1/chat/completions', 'openai.chat'],
     ['openai', '/local-gw/codex/responses', 'openai.responses'],
     ['openai', 'https://api.openai.com/v1/responses#x', 'openai.responses'],
+    ['gemini', '/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse', 'gemini.generate'],
+    ['gemini', '/v1beta/openai/chat/completions', 'openai.chat'],
     ['ollama', '/v1/chat/completions', 'openai.chat'],
     ['ollama', '/v1/messages', 'anthropic.messages'],
     ['ollama', '/api/generate', 'ollama.generate'],
@@ -29,6 +31,7 @@ test('else the members of the request tell it, and null is none', () => {
     ['openai', { previous_response_id: 'resp_1' }, 'openai.responses'],
     ['openai', { input: null, previous_response_id: null }, 'openai.chat'],
     ['openai', { input: 'hi', messages: [] }, 'openai.chat'],
+    ['gemini', { contents: [] }, 'gemini.generate'],
     ['ollama', { messages: [] }, 'ollama.chat'],
     ['ollama', { messages: null, prompt: 'hi' }, 'ollama.generate'],
     ['ollama', {}, 'ollama.generate'],
@@ -60,6 +63,11 @@ test('the address is a path, without keys, as long as one can be', () => {
   }
   assert.is(ingestedUrl(`/${'a'.repeat(5000)}`, null).length, 2048);
   assert.is(ingestedUrl(undefined, null), '/');
+  assert.is(ingestedUrl(undefined, 'gemini.generate'), '/v1beta/models:generateContent');
+  assert.is(
+    ingestedUrl('/v1beta/models/g:generateContent?key=abc', null),
+    '/v1beta/models/g:generateContent?key=[redacted]',
+  );
   assert.equal(
     (['anthropic.messages', 'openai.chat', 'openai.responses', 'ollama.chat', 'ollama.generate'] as const).map(
       (format) => ingestedUrl(undefined, format),

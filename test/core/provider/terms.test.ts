@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { termsIn } from '../../../core/price/terms.ts';
+import { anthropicTerms, openaiTerms } from '../../support/terms.ts';
 
 const test = suite('terms');
 
@@ -23,7 +23,7 @@ test('what an Anthropic answer tells of its bill', () => {
     iterations: [{ type: 'message', input_tokens: 2, output_tokens: 9 }, { type: 'compaction' }],
     speed: 'fast',
   };
-  assert.equal(termsIn(usage), {
+  assert.equal(anthropicTerms(usage), {
     ...silent,
     service_tier: 'priority',
     speed: 'fast',
@@ -33,15 +33,16 @@ test('what an Anthropic answer tells of its bill', () => {
 });
 test('a step of another model shows', () => {
   const steps = [{ type: 'message' }, { type: 'advisor_message', model: 'claude-opus-4-8', input_tokens: 8 }];
-  assert.is(termsIn({ iterations: steps }).other_models, true);
+  assert.is(anthropicTerms({ iterations: steps }).other_models, true);
 });
 test('what an OpenAI answer tells of its bill, its tier beside the usage', () => {
   const usage = { prompt_tokens_details: { audio_tokens: 3 }, completion_tokens_details: { audio_tokens: 4 } };
-  assert.equal(termsIn(usage, 'flex'), { ...silent, service_tier: 'flex', audio_tokens: 7 });
+  assert.equal(openaiTerms(usage, 'flex'), { ...silent, service_tier: 'flex', audio_tokens: 7 });
 });
 test('silence and nonsense are ordinary terms', () => {
   for (const told of [null, undefined, 'usage', [], {}, { server_tool_use: 3, iterations: 'none', speed: null }]) {
-    assert.equal(termsIn(told), silent);
+    assert.equal(anthropicTerms(told), silent);
+    assert.equal(openaiTerms(told), silent);
   }
 });
 test.run();

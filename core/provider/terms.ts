@@ -1,0 +1,13 @@
+/** The terms of a bill that the formats of several providers report alike. Each format reads its own, and these where they are its. */
+import type { ContentBlock } from '../model/content-block.ts';
+import { ordinaryTerms, type Terms } from '../model/terms.ts';
+import { fields, text, tokens } from './json.ts';
+
+/** The tier within the usage, and the searches, where these are counted. */
+export const commonTerms = (usage: Record<string, unknown>, content: readonly ContentBlock[]): Terms => ({
+  ...ordinaryTerms,
+  service_tier: text(usage.service_tier),
+  web_searches: tokens(fields(usage.server_tool_use).web_search_requests) ?? content.filter(isSearch).length,
+});
+
+const isSearch = ({ type, tool_name }: ContentBlock) => type === 'server_tool_use' && tool_name === 'web_search';
