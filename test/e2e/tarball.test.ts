@@ -50,12 +50,12 @@ test('it holds what runs, the packages that this needs, and their licences; no t
   assert.equal(
     [...tops].sort(),
     [
-      ...['LICENSE', 'README.md', 'THIRD-PARTY.md', 'cassette.manifest.json', 'cassettes', 'core', 'dist', 'ingest'],
-      ...['migrations', 'package.json'],
+      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'THIRD-PARTY.md', 'cassette.manifest.json', 'cassettes', 'core', 'dist'],
+      ...['ingest', 'migrations', 'package.json', 'proxy'],
     ].sort(),
   );
-  const odd = ours.filter((path) => /\.(ts|map)$/.test(path) && !path.includes('/scaffold/'));
-  assert.equal(odd, []);
+  const sources = ours.filter((path) => /\.(ts|map)$/.test(path) && !path.includes('/scaffold/'));
+  assert.equal(sources, ['package/core/cassette/contract.ts'], 'the types of a cassette, which svc cassette new copies');
   assert.ok(ours.length < 800, `${ours.length} files of ours`);
   for (const tool of [
     'typescript',
@@ -120,6 +120,13 @@ test('the command says its version', async ({ app, folder }) => {
   const env = { PATH: process.env.PATH, HOME: folder };
   const { stdout } = await run(join(app, 'node_modules/.bin/svc'), ['--version'], { cwd: folder, env });
   assert.is(stdout.trim(), version);
+});
+
+test('the command makes a cassette', async ({ app, folder }) => {
+  const env = { PATH: process.env.PATH, HOME: folder };
+  await run(join(app, 'node_modules/.bin/svc'), ['cassette', 'new', 'weather'], { cwd: folder, env });
+  const types = await readFile(join(folder, 'weather/src/svc-cassette.ts'), 'utf8');
+  assert.is(types, await readFile(join(packageRoot(), 'core/cassette/contract.ts'), 'utf8'));
 });
 
 test('what was installed serves, shows its contract, and searches by meaning', async ({ app, folder }) => {
