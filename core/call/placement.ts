@@ -1,4 +1,4 @@
-/** Placement of a call whose session nobody names: the chain of its messages shows what conversation it continues. (README, 'Identity'.) */
+/** Placement of a call whose session nobody names: the chain of its messages shows what conversation it continues. (README.md beside it) */
 
 /** A message of the call's request, in order, without what a harness injects. */
 export type ChainLink = { node_hash: string; role: string };

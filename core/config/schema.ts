@@ -1,4 +1,4 @@
-/** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README follow it. */
+/** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README.md beside it follow from it. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { ProviderId } from '../model/provider.ts';
@@ -74,7 +74,7 @@ export const Config = z.strictObject({
             .default([])
             .describe('host:port of Kafka brokers; empty: nothing is published'),
           topic: z.string().default('').describe('for node events'),
-          client_id: z.string().default('svc').describe('told to the brokers'),
+          client_id: z.string().default('svc').describe('sent to the brokers'),
         })
         .prefault({}),
     })
