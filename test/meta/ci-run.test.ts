@@ -26,7 +26,7 @@ const script = (path: string, text: string) => {
 };
 
 /** Notes its arguments and CI, and ends as the real one does when all is well. */
-const NPM = 'echo "$* CI=${CI:-}" >>"$CALLS"; case $* in *test*) echo "3 passed, 0 failed" ;; esac';
+const NPM = `echo "$* CI=\${CI:-}" >>"$CALLS"; case $* in *test*) echo "3 passed, 0 failed" ;; esac`;
 const DSN = 'postgres://svc@127.0.0.1:1/svc';
 
 test.before.each((context) => {
