@@ -1,4 +1,4 @@
-/** What the guides for authors, operators and contributors have them type works as it stands, in a fresh clone; packages are all that is fetched. */
+/** What the guides for authors and operators have them type works as it stands, in a fresh clone; packages are all that is fetched. */
 import { suite } from 'uvu';
 import { guidesBy } from '../support/guides.ts';
 import { linesWork } from '../support/section-lines.ts';

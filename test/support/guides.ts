@@ -105,7 +105,7 @@ export const GUIDES: readonly Guide[] = [
     ],
   },
   {
-    by: 'guide-lines.long',
+    by: 'contributing-lines.long',
     file: 'CONTRIBUTING.md',
     lines: [
       [/^npm ci$/, /added \d+ packages/],
