@@ -1,4 +1,6 @@
 /** Appends captured turns to the log: in batches, each in one transaction with all that follows from it. */
+
+import type { Placement, Unplaced } from '../../call/placement.ts';
 import type { JournalPosition } from '../../capture/journal-format.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Outcome } from '../../model/coverage.ts';
@@ -9,7 +11,6 @@ import { beyondStored, storePosition } from './journal-positions.ts';
 import { logTurns, type TurnRecord } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { placeTurns } from './place-turns.ts';
-import type { Placement, Unplaced } from './placement.ts';
 import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
 import { recordForksBefore, recordNamedForks } from './record-forks.ts';

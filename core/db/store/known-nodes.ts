@@ -1,50 +1,13 @@
 /** The nodes of clients' unnamed sessions, as far as they decide where the clients' turns are placed. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { ChainLink, KnownNode } from '../../call/placement.ts';
-import type { CallNodes } from '../../model/node.ts';
+import { type ClientNode, type ClientNodes, spine, type Unplaced } from '../../call/placement.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { isCarriedAnswer } from './carried-answers.ts';
-import type { SessionKey, Unplaced } from './placement.ts';
-
-/** `opened_by` is the request that opened the session, and its key. */
-export type CachedNode = KnownNode & {
-  opened_by: string;
-  /** For an answer whose own call is not known: when a request first contained it; else null. */
-  shown_at: string | null;
-};
-
-/** By the message's hash, then by session. */
-export type Known = Map<string, Map<string, CachedNode>>;
-
-/** The messages of the request, without those that a harness injects. */
-export const spine = (nodes: CallNodes): ChainLink[] => nodes.messages.filter(({ injected }) => injected === '');
-
-/** Adds a turn that has been placed, for the later ones of the batch. */
-export function addKnown(
-  known: Known,
-  { nodes, requested_at }: Unplaced,
-  { session_id, harness_session_id }: SessionKey,
-  started_at: string,
-): void {
-  const links = nodes.answer ? [...spine(nodes), nodes.answer] : spine(nodes);
-  for (const [index, { node_hash, role }] of links.entries()) {
-    const sessions = known.get(node_hash) ?? new Map<string, CachedNode>();
-    known.set(node_hash, sessions);
-    const existing = sessions.get(session_id);
-    const is_head = index === links.length - 1;
-    if (existing && !is_head) existing.is_head = false;
-    if (existing && nodes.answer?.node_hash === node_hash) existing.shown_at = null;
-    if (existing) continue;
-    const shown_at = role === 'assistant' && links[index] !== nodes.answer ? requested_at : null;
-    const session = { session_id, started_at, opened_by: harness_session_id };
-    sessions.set(session_id, { ...session, node_hash, role, is_head, shown_at });
-  }
-}
 
 /** By client (hex). Locks the clients until the transaction ends. */
-export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<Map<string, Known>> {
-  const clients = new Map<string, Known>(turns.map(({ client_key }) => [client_key, new Map()]));
+export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<Map<string, ClientNodes>> {
+  const clients = new Map<string, ClientNodes>(turns.map(({ client_key }) => [client_key, new Map()]));
   if (turns.length === 0) return clients;
   const keys = [...clients.keys()].map((key) => BigInt.asIntN(64, BigInt(`0x${key.slice(0, 16)}`)));
   await tx.rows(sql`
@@ -54,12 +17,12 @@ export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<M
   for (const { client_key, ...node } of rows) {
     const known = clients.get(client_key);
     if (!known) continue;
-    known.set(node.node_hash, (known.get(node.node_hash) ?? new Map<string, CachedNode>()).set(node.session_id, node));
+    known.set(node.node_hash, (known.get(node.node_hash) ?? new Map<string, ClientNode>()).set(node.session_id, node));
   }
   return clients;
 }
 
-type Row = CachedNode & { client_key: string };
+type Row = ClientNode & { client_key: string };
 type MessageKey = { client_key: string; node_hash: string };
 
 /**

@@ -1,5 +1,6 @@
 /** Adds records to the log: each as the next link of its session's chain, under the lock of the session's row. */
 import { sql } from 'drizzle-orm';
+import type { Placement, SessionKey } from '../../call/placement.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { type TurnFacts, turnHash } from '../../merkle/turn-chain.ts';
 import type { Ending, Outcome } from '../../model/coverage.ts';
@@ -7,7 +8,6 @@ import type { Identity } from '../../model/identity.ts';
 import { parseJson } from '../../parse-json.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import type { Placement, SessionKey } from './placement.ts';
 import { putSlices } from './put-slices.ts';
 
 /** What is stored of a turn. Hashes and ids are hex; `template` and `slice` name slices of the batch or stored ones. */

@@ -1,10 +1,10 @@
 /** The origin of a session whose first call contains another session's history: found by its deepest answer that another session holds. */
 import { sql } from 'drizzle-orm';
+import type { Placement, Unplaced } from '../../call/placement.ts';
 import { jsonText } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { isCarriedAnswer } from './carried-answers.ts';
-import type { Placement, Unplaced } from './placement.ts';
 
 type Placed = Pick<Unplaced, 'identity' | 'nodes' | 'requested_at'> & { place: Pick<Placement, 'session_id'> };
 

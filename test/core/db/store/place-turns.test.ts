@@ -2,9 +2,9 @@
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Unplaced } from '../../../../core/call/placement.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
 import { placeTurns } from '../../../../core/db/store/place-turns.ts';
-import type { Unplaced } from '../../../../core/db/store/placement.ts';
 import { openCall } from '../../../../core/engine/intake/open-call.ts';
 import { prepareMemory } from '../../../../core/engine/intake/prepare-exchange.ts';
 import { capturedCall, chat, chatAnswer } from '../../../support/captured-calls.ts';
