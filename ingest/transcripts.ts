@@ -41,7 +41,7 @@ const appendTranscript = createRoute({
   path: '/v1/ingest/transcript',
   operationId: 'appendTranscript',
   tags: ['transcripts'],
-  summary: 'Appends one transcript file of a harness, or a part of one; it is kept when this answers, and once',
+  summary: 'Appends one transcript file of a harness, or a part of one; it is stored, once, before the response',
   request: {
     body: {
       required: true,
@@ -50,14 +50,14 @@ const appendTranscript = createRoute({
     },
   },
   responses: {
-    202: json(AppendedTranscript, 'It is kept'),
-    400: json(Rejection, 'The body is malformed, or part.index is not below part.count; nothing is kept'),
+    202: json(AppendedTranscript, 'It is stored'),
+    400: json(Rejection, 'The body is malformed, or part.index is not below part.count; nothing is stored'),
     403: json(Rejection, 'Asked for under a foreign host name, or by a foreign web page'),
     413: json(Rejection, 'The body exceeds the size limit; it was not read'),
     415: json(Rejection, 'The body is no JSON by its content type, or has a content coding'),
     422: json(
       Rejection,
-      'The database cannot hold what it says of itself; nothing is kept',
+      'The database cannot hold what it says of itself; nothing is stored',
       'Cannot keep the transcript: the database cannot hold what it says of itself',
     ),
     500: json(Rejection, 'Internal error'),

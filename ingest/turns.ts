@@ -35,7 +35,7 @@ const appendTurn = createRoute({
   path: '/v1/ingest',
   operationId: 'appendTurn',
   tags: ['turns'],
-  summary: 'Appends one completed turn; it is kept when this answers, and once for each meta.request_id',
+  summary: 'Appends one completed turn; it is stored before the response, once for each meta.request_id',
   request: {
     body: {
       required: true,
@@ -44,12 +44,12 @@ const appendTurn = createRoute({
     },
   },
   responses: {
-    202: json(AppendedTurn, 'It is kept'),
-    400: json(Rejection, 'The body is malformed; nothing is kept'),
+    202: json(AppendedTurn, 'It is stored'),
+    400: json(Rejection, 'The body is malformed; nothing is stored'),
     403: json(Rejection, 'Asked for under a foreign host name, or by a foreign web page'),
     413: json(Rejection, 'The body exceeds the size limit; it was not read'),
     415: json(Rejection, 'The body is no JSON by its content type, or has a content coding'),
-    422: json(Rejection, 'It is kept, but nobody can read a turn in it yet: it has no answer, say'),
+    422: json(Rejection, 'It is stored, but cannot be read as a turn: it has no answer, say'),
     500: json(Rejection, 'Internal error'),
     503: json(Rejection, 'Nothing can be accepted now; ask again'),
   },

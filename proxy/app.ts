@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { outcomeWithoutCopy } from '../core/call/outcome.ts';
 import { type Client, clientKey, credentialOf } from '../core/capture/client-key.ts';
 import type { Journal } from '../core/capture/journal.ts';
 import type { CallOpened } from '../core/capture/journal-format.ts';
@@ -19,7 +20,7 @@ import { unreachable } from './failure.ts';
 import { type CallObserver, forward } from './forward.ts';
 import { pairs } from './headers.ts';
 import { betterAddress, misdirected, nameOf, speakerOf } from './misdirected.ts';
-import { originForm, outcomeWithoutFormat, type Route, routeOf } from './routes.ts';
+import { originForm, type Route, requestsTurn, routeOf } from './routes.ts';
 import { refuseTunnel, type TunnelObserver, tunnel } from './tunnel.ts';
 import type { Upstreams } from './upstream.ts';
 import { readFrames } from './websocket-frames.ts';
@@ -82,7 +83,7 @@ function passUpgrade(deps: ProxyDeps, incoming: IncomingMessage, socket: Duplex,
   const socketFormat = socketFormatOf(deps, route, incoming);
   const keep = captureModeOf(incoming.headers, deps.config.capture.mode);
   // each response on the socket is a turn of its own; the socket itself is recorded here, since it may end badly, or never
-  bookOnly(deps, provider, !socketFormat ? 'unsupported_format' : keep === 'off' ? 'disabled' : 'not_a_turn');
+  countOnly(deps, provider, !socketFormat ? 'unsupported_format' : keep === 'off' ? 'disabled' : 'not_a_turn');
   tunnel({
     incoming,
     socket,
@@ -129,7 +130,7 @@ function observerOf(deps: ProxyDeps, { provider, path }: Route, incoming: Incomi
   const format = deps.formatOf(method, path);
   const keep = captureModeOf(headers, deps.config.capture.mode);
   if (!format || keep === 'off') {
-    bookOnly(deps, provider, format ? 'disabled' : outcomeWithoutFormat(method, path));
+    countOnly(deps, provider, outcomeWithoutCopy(format, requestsTurn(method, path)));
     return noCopy;
   }
   const declaredBytes = Number(headers['content-length'] ?? 0);
@@ -161,7 +162,7 @@ function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): CallO
     keep,
   });
   if (!copy) {
-    bookOnly(deps, provider, 'journal_full');
+    countOnly(deps, provider, 'journal_full');
     return noCopy;
   }
   return keepCopy(copy, {
@@ -193,7 +194,7 @@ function socketObserver(
   );
   const giveUp = (outcome: Outcome) => {
     deps.log.warn({ provider: kind.provider, outcome }, 'Cannot read a WebSocket to its end: it passes without a copy');
-    bookOnly(deps, kind.provider, outcome);
+    countOnly(deps, kind.provider, outcome);
   };
   const reader = readFrames(joinedHeader(raw, 'sec-websocket-extensions'), {
     maxMessageBytes: deps.config.capture.max_body_bytes,
@@ -254,7 +255,7 @@ function captureModeOf(headers: IncomingHttpHeaders, mode: Config['capture']['mo
   return mode === 'metadata' || requested === 'metadata' ? 'metadata' : 'full';
 }
 
-function bookOnly({ journal, count, now }: ProxyDeps, provider: ProviderId, outcome: Outcome): void {
+function countOnly({ journal, count, now }: ProxyDeps, provider: ProviderId, outcome: Outcome): void {
   journal.recordOutcome({ at: now(), provider, outcome });
   count(provider, outcome);
 }
@@ -274,7 +275,7 @@ function refusalOf(deps: ProxyDeps, route: Route, incoming: IncomingMessage): { 
   if (!lost) return null;
   const { status, provider, message } = lost;
   deps.log.warn({ provider }, message);
-  bookOnly(deps, provider, 'not_a_turn');
+  countOnly(deps, provider, 'not_a_turn');
   return { status, body: errorBody(provider, status, message) };
 }
 

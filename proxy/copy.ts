@@ -1,4 +1,5 @@
 /** The copy that is kept of a call as it passes: bounded, in the journal; when it cannot be whole, that is recorded. */
+import { outcomeOfCopy } from '../core/call/outcome.ts';
 import type { CallCopy } from '../core/capture/journal.ts';
 import type { CallClosed, ResponseHead } from '../core/capture/journal-format.ts';
 import { type RedactedHeaders, redactHeaders } from '../core/capture/redact.ts';
@@ -57,7 +58,7 @@ export function keepCopy(
         cut,
         over_limit: overLimit,
       });
-      onOutcome(overLimit ? 'over_limit' : ending === 'complete' && cut === 'none' ? 'captured' : 'partial');
+      onOutcome(outcomeOfCopy({ over_limit: overLimit, ending, cut }));
     },
   };
 }

@@ -1,6 +1,5 @@
 /** Provider, upstream and kind of a call, read from method and target alone, on the text as it came: nothing is normalised. */
 import type { Config } from '../core/config/schema.ts';
-import type { Outcome } from '../core/model/coverage.ts';
 import type { ProviderId } from '../core/model/provider.ts';
 
 /** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. `bare`: the url had no prefix. */
@@ -46,6 +45,5 @@ const NO_TURN = new RegExp(
     .join('|'),
 );
 
-/** The outcome of a request in none of our formats: it requests no turn, or one in a format that cannot be read. */
-export const outcomeWithoutFormat = (method: string, path: string): Outcome =>
-  method === 'POST' && !NO_TURN.test(path) ? 'unsupported_format' : 'not_a_turn';
+/** Whether a request that is in none of our formats requests a turn of a model, in one that cannot be read. */
+export const requestsTurn = (method: string, path: string): boolean => method === 'POST' && !NO_TURN.test(path);

@@ -60,7 +60,7 @@ export const exportSessions = createRoute({
   tags: ['export'],
   summary: 'All sessions that were active in a window of time, one line of JSON each',
   description:
-    'Those seen last come first. Sessions with a turn that started in the window are told whole, with their turns outside of it. ' +
+    'Those seen last come first. Sessions with a turn that started in the window are exported whole, with their turns outside of it. ' +
     'Which ones, and their order, is fixed when the export begins. An answer is never shortened: where one cannot be finished its ' +
     'connection is cut.',
   request: {

@@ -32,7 +32,7 @@ const ModelUse = z.object({
 const ExportedSession = z
   .object({
     id: z.guid(),
-    harness_id: z.string().describe('"unknown" when nobody said'),
+    harness_id: z.string().describe('"unknown" when no client names it'),
     harness_session_id: z.string(),
     harness_version: z.string().optional(),
     harness_metadata: z.record(z.string(), z.unknown()).optional(),
@@ -70,7 +70,7 @@ const ExportedTrace = z
     session_id: z.guid(),
     source: z.enum(['wire', 'transcript']).describe('transcript: a partial projection built from uploads'),
     status: z.enum(['ok', 'error', 'partial']),
-    synthetic: z.string().optional().describe('why there is a trace although nobody typed a prompt'),
+    synthetic: z.string().optional().describe("why there is a trace without a person's prompt"),
     user_prompt: z.string().describe('its beginning'),
     response_preview: z.string().optional(),
     started_at: At,
@@ -88,7 +88,7 @@ const Block = z
   .looseObject({
     type: z
       .string()
-      .describe('text, image, thinking, tool_use, server_tool_use, tool_result, or what the provider says'),
+      .describe('text, image, thinking, tool_use, server_tool_use, tool_result, or as the provider names it'),
     text: z.string().optional(),
     image_url: z.string().optional(),
     image_base64: z.string().optional(),

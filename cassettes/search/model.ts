@@ -64,7 +64,7 @@ export const SpanHits = z
     count: z.int(),
     coverage: z
       .object({
-        embedded: z.int().describe('calls of the main conversation that can be found, or in which nothing was said'),
+        embedded: z.int().describe('calls of the main conversation that can be found, or that have no text'),
         pending: z.int().describe('that are still to be embedded'),
         failed: z.int(),
       })
@@ -97,13 +97,13 @@ export const SearchStatus = z
     spans: z.int().describe('calls of the main conversation'),
     embedded: z.int(),
     shortened: z.int().describe('of the embedded, those so long that only their beginning is found'),
-    empty: z.int().describe('in which nothing was said: tools were called, or nothing was answered'),
+    empty: z.int().describe('without text: tools were called, or there was no answer'),
     failed: z.int(),
     pending: z.int().describe('new or changed since'),
     chunks: z.int().describe('vectors of this model'),
     other_models: z
       .array(z.string())
-      .describe('whose vectors are still kept, until this model has its own of every span'),
+      .describe('whose vectors are still stored, until this model has its own of every span'),
     failures: z.array(Failed).describe('the last twenty'),
   })
   .openapi('SearchStatus', {

@@ -81,7 +81,7 @@ export const Skill = z
     visibility: Visibility,
     tags: z.array(z.string()),
     content: z.string().describe('Markdown'),
-    claims: z.array(SkillClaim).describe('what a generated skill says, as far as it still stands in the content'),
+    claims: z.array(SkillClaim).describe('the statements of a generated skill that its content still has'),
     isAiGenerated: z.boolean(),
     originatingSessionIds: z.array(z.string()),
     authorId: z.string().nullable().describe('who made it; null: unattributed'),
@@ -164,7 +164,7 @@ export const ListQuery = z.object({
     .max(2048)
     .optional()
     .openapi({ description: 'next_cursor of the page before; belongs to the sort, scope and search that gave it' }),
-  q: text(1_000).optional().openapi({ description: 'stands in the name, the description or a tag' }),
+  q: text(1_000).optional().openapi({ description: 'part of the name, the description or a tag' }),
   scope: z.string().optional().transform(scopeOf).openapi({
     type: 'string',
     default: 'all',
@@ -261,7 +261,7 @@ const headExample = { id, slug, name, description, type, version, tags, download
 
 export const ListArguments = z
   .object({
-    q: text(1_000).optional().describe('stands in the name, the description or a tag'),
+    q: text(1_000).optional().describe('part of the name, the description or a tag'),
     scope: z.enum(['all', 'mine', 'team']).default('all'),
     sort: z.enum(['updated', 'downloads']).default('updated'),
     limit: z.int().min(1).max(MOST_ITEMS).default(ITEMS),

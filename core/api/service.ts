@@ -8,7 +8,7 @@ const ping = createRoute({
   path: '/ping',
   operationId: 'ping',
   tags: ['service'],
-  summary: 'Answers as long as the service runs; asks nobody for a token',
+  summary: 'Answers as long as the service runs; needs no token',
   security: [],
   responses: {
     200: json(z.literal('pong').openapi({ examples: ['pong'] }), 'It runs'),

@@ -13,7 +13,7 @@ const readStats = createRoute({
   description: [
     'Stats count messages, while sessions, traces and spans count calls. A message that later calls repeat in their',
     'history is one message; it counts for the project, agent, model and provider of the first call that held it.',
-    'Tokens and cost stand on the answer of a call. Calls of one session that asked the same and were answered the',
+    'Tokens and cost belong to the response of a call. Calls of one session that asked the same and were answered the',
     'same share that answer: stats count it once although each call was billed, where sessions, traces and spans',
     'count each. Tokens of a call whose answer is empty count there and not here. So `turn_count` is messages, where that of a',
     'session is traces, and `total_duration_ns` is the time from the first message to the last of all sessions together, idle or',

@@ -11,7 +11,7 @@ const readStatus = createRoute({
   path: '/v1/admin/status',
   operationId: 'readStatus',
   tags: ['operator'],
-  summary: 'What stands behind the service, how much it holds, what waits and what was given up',
+  summary: 'What the service runs on, how much it holds, what waits and what has failed',
   responses: { 200: json(Status, 'The status'), ...guarded },
 });
 

@@ -26,6 +26,7 @@ export type Exchange = {
   response_headers: HeaderList | null; // null: no response came
   keep: 'full' | 'metadata'; // metadata: no body bytes were stored
   whole: boolean; // both bodies were stored completely, as far as `keep` requires
+  over_limit?: boolean; // its request was larger than what may be stored
   meta: Record<string, unknown>; // stored beside what reading yields
 };
 

@@ -5,22 +5,36 @@ import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { Reply } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';
+import type { Reader } from './reader.ts';
 
 /** Ten megabytes of JSON become a hundred of objects, all of them garbage a moment later. */
 const answerRead = collectAfterLarge({ large: 1_048_576, enough: 8_388_608, afterMs: 0 });
 
-/** An answer's bytes as they came. */
-export type AnswerBytes = { bytes: Uint8Array; headers: HeaderList };
+/** An answer's bytes as they came. `slice_id`: of those bytes; only then is the answer cached. */
+export type AnswerBytes = { bytes: Uint8Array; slice_id?: string; headers: HeaderList };
 
 /** `unreadable` says why there is no reply where bytes came; it never quotes them. */
-export function readAnswer(
-  format: WireFormat,
-  answer: AnswerBytes | null,
-): { reply: Reply | null; unreadable: string | null } {
+export type AnswerRead = { reply: Reply | null; unreadable: string | null };
+
+export function readAnswer(format: WireFormat, answer: AnswerBytes | null, answers?: Reader['answers']): AnswerRead {
   if (!answer || answer.bytes.byteLength === 0) return { reply: null, unreadable: null };
+  const type = headerOf(answer.headers, 'content-type') ?? '';
+  const encoding = headerOf(answer.headers, 'content-encoding');
+  const key = answer.slice_id && [format.id, answer.slice_id, type, encoding].join(' ');
+  const known = key && answers?.get(key);
+  if (known) return known;
+  const read = reduced(format, answer.bytes, { type, encoding });
+  if (key) answers?.set(key, read, { size: answer.bytes.byteLength });
+  return read;
+}
+
+function reduced(
+  format: WireFormat,
+  stored: Uint8Array,
+  { type, encoding }: { type: string; encoding: string | null },
+): AnswerRead {
   try {
-    const { bytes, salvaged } = decodeBodySync(answer.bytes, headerOf(answer.headers, 'content-encoding'));
-    const type = headerOf(answer.headers, 'content-type') ?? '';
+    const { bytes, salvaged } = decodeBodySync(stored, encoding);
     const reply = type === REDUCED_TYPE ? reducedReply(bytes) : format.reply(bytes, type);
     answerRead(bytes.byteLength);
     return { reply: salvaged ? { ...reply, complete: false } : reply, unreadable: null };

@@ -74,7 +74,7 @@ export const Config = z.strictObject({
             .default([])
             .describe('host:port of Kafka brokers; empty: nothing is published'),
           topic: z.string().default('').describe('for node events'),
-          client_id: z.string().default('svc').describe('sent to the brokers'),
+          client_id: z.string().default('svc').describe('the name shown to the brokers'),
         })
         .prefault({}),
     })
@@ -101,12 +101,12 @@ export const Config = z.strictObject({
       mode: z
         .enum(['full', 'metadata', 'off'])
         .default('full')
-        .describe('metadata: no bodies are kept; off: only counted'),
+        .describe('metadata: no bodies are stored; off: only counted'),
       max_body_bytes: z
         .int()
         .min(1024)
         .default(33_554_432)
-        .describe('of one request or one answer kept; more passes but is not kept'),
+        .describe('of one stored request or response; a larger one passes but is not stored'),
     })
     .prefault({}),
   journal: z

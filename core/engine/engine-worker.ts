@@ -1,6 +1,6 @@
 /** The engine's thread, which runs behind the listeners: intake from the journal, what is ingested, and derivation. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { builtIn, type Reader } from '../call/reader.ts';
+import { answerCache, builtIn, type Reader } from '../call/reader.ts';
 import { openJournalReader } from '../capture/journal-reader.ts';
 import { connectDatabase } from '../db/client/connection.ts';
 import { DatabaseError } from '../errors.ts';
@@ -27,7 +27,11 @@ const metrics = openMetrics('engine');
 const database = connectDatabase(data.connection);
 const stopping = new AbortController();
 const { signal } = stopping;
-const reader: Reader = data.prices ? { ...builtIn, priceOf: pricesWith(data.prices, builtIn.priceOf) } : builtIn;
+const reader: Reader = {
+  ...builtIn,
+  ...(data.prices && { priceOf: pricesWith(data.prices, builtIn.priceOf) }),
+  answers: answerCache(),
+};
 
 const { busy, pause } = openPace(signal);
 const precedence = openPrecedence(database);

@@ -1,6 +1,6 @@
 /** Purges a session. Its turns are read once more, since a reading makes slices that no recipe names; then all of it is deleted. */
 import { setImmediate as immediately } from 'node:timers/promises';
-import { readingMemory } from '../call/read-call.ts';
+import { readingMemory } from '../call/memory.ts';
 import { builtIn } from '../call/reader.ts';
 import type { Database, OperationResult } from '../db/database.ts';
 import { DatabaseError } from '../errors.ts';

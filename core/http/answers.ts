@@ -33,7 +33,7 @@ const HEADERS = {
   },
   'www-authenticate': { description: 'What is asked for', required: true, schema: { type: 'string' } },
   'x-content-type-options': {
-    description: 'For browsers: it is what its content type says',
+    description: 'For browsers: its content type holds',
     required: true,
     schema: { type: 'string', const: 'nosniff' },
   },

@@ -1,8 +1,8 @@
 /** The repair of an attribution: the request that assigns a turn to another session, and its result. */
 import { z } from '@hono/zod-openapi';
 
-const Reason = z.string().trim().min(1).max(500).describe('kept with the correction, for whoever audits it');
-const HarnessId = z.string().trim().min(1).describe('"unknown" where none says');
+const Reason = z.string().trim().min(1).max(500).describe('stored with the correction, for whoever audits it');
+const HarnessId = z.string().trim().min(1).describe('"unknown" where no client names it');
 const HarnessSessionId = z
   .string()
   .trim()
@@ -99,7 +99,7 @@ export const AttributionRepaired = z
       .optional()
       .describe(
         'the session that the turn was taken from has none left and could not be taken out of the lists; it holds nothing, and ' +
-          'nobody tries again',
+          'it is not retried',
       ),
   })
   .openapi('AttributionRepaired', { examples: [repairedExample] });

@@ -36,7 +36,7 @@ export const CassetteInfo = z.object({
   since: Instant,
   admitted_at: Instant.optional().describe('absent while it is not in'),
   required: z.boolean().describe('the service is not ready without it'),
-  isolation: z.enum(['inline', 'process', 'remote']).describe('how it is kept apart from the service'),
+  isolation: z.enum(['inline', 'process', 'remote']).describe('how it is isolated from the service'),
   confinement: Confinement.optional().describe('absent while it does not run'),
   liveness: z
     .object({ state: z.enum(['starting', 'up', 'restarting', 'down', 'closed']), restarts: z.int() })
@@ -71,7 +71,7 @@ export const CassetteInfo = z.object({
   progress: z
     .object({ done: z.int(), pending: z.int(), failed: z.int() })
     .optional()
-    .describe('items of its background work that are done, waiting and given up, as it told it last'),
+    .describe('items of its background work that are done, waiting and failed, as it last reported'),
   tools: z
     .array(z.object({ name: z.string(), title: z.string() }))
     .describe('in /v1/mcp, by the names that agents call; none while it is not in'),

@@ -7,13 +7,13 @@ const Reconcile = z
   .object({
     transcript_files: z.int().describe('of threads: the version of each that counts'),
     subagent_forks: z.int().describe('of these, of sub-agents'),
-    threads_anchored: z.int().describe('sub-agents that stand under the tool call which started them'),
+    threads_anchored: z.int().describe('sub-agents placed under the tool call that started them'),
     threads_unanchored: z.int(),
     interacted_rows: z
       .int()
-      .describe('records of threads that were entered again: kept, and never evidence of a spawn'),
+      .describe('records of threads that were entered again: stored, and never evidence of a spawn'),
   })
-  .describe('what transcripts tell of how threads came to be');
+  .describe('evidence of transcripts on how threads began');
 
 const TranscriptProjection = z
   .object({
@@ -22,7 +22,7 @@ const TranscriptProjection = z
     projected_records: z.int(),
     omitted_records: z.int(),
     omitted_types: Counts.describe('record types that nothing was made of; the raw turn has them all'),
-    suppressed_by_wire: z.int().describe('files whose conversation is told by calls over the wire'),
+    suppressed_by_wire: z.int().describe('files whose conversation was captured over the wire'),
   })
   .describe('what was made of the records of transcripts');
 
@@ -33,9 +33,7 @@ export const DeriveReport = z
     parked: z.int().describe('of these, failed too often to be tried again by themselves'),
     raw_turns: z.int(),
     parsed_turns: z.int().describe('whose request and answer could be read'),
-    raw_only_turns: z
-      .int()
-      .describe('kept, with nothing read but their bytes: refused, torn, or in no format known here'),
+    raw_only_turns: z.int().describe('stored without being read: refused, torn, or in no known format'),
     parse_failures: z
       .array(z.object({ raw_turn_id: z.int(), reason: z.string() }))
       .describe('requests that cannot be read, the newest twenty'),
@@ -45,7 +43,7 @@ export const DeriveReport = z
     call_kinds: Counts.describe('LLM calls by what they were for'),
     node_kinds: Counts.describe('messages by role, or by the kind of context that a harness put in'),
     judged_actions: z.int().describe('permission checks'),
-    attached_verdicts: z.int().describe('of these, those that stand under the tool call which they judge'),
+    attached_verdicts: z.int().describe('of these, those placed under the tool call that they judge'),
     unattached_actions: z
       .array(z.object({ trace_id: z.uuid(), span_id: z.uuid() }))
       .describe('the others, the newest twenty'),

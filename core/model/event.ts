@@ -21,12 +21,12 @@ const eventUnion = <Session extends z.ZodType, Gone extends z.ZodType, None exte
     }),
     z.object({ event: z.literal('session_deleted').describe('a session is gone'), id: EventId, data: gone }),
     z.object({
-      event: z.literal('reset').describe('what was told before does not lead here: read everything again'),
+      event: z.literal('reset').describe('earlier events do not lead here: read everything again'),
       id: EventId,
       data: none,
     }),
     z.object({
-      event: z.literal('ping').describe('first of all, and whenever nothing was told for 15 seconds'),
+      event: z.literal('ping').describe('first of all, and after each 15 seconds without an event'),
       id: EventId,
       data: none,
     }),

@@ -8,15 +8,17 @@ const text = z.string();
 
 /** Senders may put anything here. A member that is read and is not as described counts as absent, except the id of the turn. */
 const IngestMeta = z
-  .looseObject({ request_id: text.nullish().describe('a turn is kept once for each; absent or empty: one is minted') })
+  .looseObject({
+    request_id: text.nullish().describe('a turn is stored once for each; absent or empty: one is generated'),
+  })
   .describe(
-    'kept verbatim, credentials apart; nested 64 deep at most; read of it, where it is as expected: request_id, thread_id, method, path, content_type, content_encoding, upstream_status, ts_request, captured_at, elapsed_seconds',
+    'stored verbatim, without credentials; nested 64 deep at most; read of it, where it is as expected: request_id, thread_id, method, path, content_type, content_encoding, upstream_status, ts_request, captured_at, elapsed_seconds',
   );
 
 /** Null means the same as an absent member: senders in some languages write it for what they do not know. */
 export const IngestSession = z.object({
-  harness_id: text.nullish().describe('absent or empty: what the request says, else "unknown"'),
-  harness_session_id: text.nullish().describe('absent or empty: what the request says, else the conversation decides'),
+  harness_id: text.nullish().describe('absent or empty: as the request shows, else "unknown"'),
+  harness_session_id: text.nullish().describe('absent or empty: as the request shows, else the conversation decides'),
   harness_version: text.nullish(),
   parent_harness_session_id: text.min(1).nullish().describe('left out rather than empty'),
   cwd: text.nullish(),
@@ -25,7 +27,7 @@ export const IngestSession = z.object({
   org_id: z
     .union([z.guid(), z.literal('')])
     .nullish()
-    .describe('not kept: one installation serves one'),
+    .describe('not stored: one installation serves one'),
   harness_metadata: z.record(text, z.unknown()).nullish().describe('nested 32 deep at most'),
 });
 
@@ -36,7 +38,7 @@ export const IngestTurn = z
     request: z
       .unknown()
       .nonoptional()
-      .describe("the provider's request body, verbatim: its bytes are kept as they stand here"),
+      .describe("the provider's request body, verbatim: its bytes are stored as they are here"),
     response: z
       .unknown()
       .optional()

@@ -8,7 +8,7 @@ const MessageId = z.union([z.string(), z.int()]);
 
 const Message = z.object({
   jsonrpc: z.literal('2.0'),
-  id: MessageId.optional().describe('absent: a notification, which nobody answers'),
+  id: MessageId.optional().describe('absent: a notification, which gets no response'),
   method: z.string().describe('initialize, ping, tools/list, tools/call; or notifications/…'),
   params: z.record(z.string(), z.unknown()).optional(),
 });

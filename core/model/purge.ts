@@ -8,7 +8,7 @@ export const PurgeRequest = z
       .trim()
       .max(500)
       .optional()
-      .describe('kept with the tombstones, so that a verifier can say it: not the place to repeat what is to go'),
+      .describe('stored with the tombstones, for whoever verifies the log: do not repeat in it what is to be removed'),
   })
   .openapi('PurgeRequest', { examples: [{}, { reason: 'a key was pasted into the prompt' }] });
 
@@ -16,12 +16,12 @@ export const Purged = z
   .object({
     session_id: z.uuid(),
     raw_turns: z.int().describe('that went with this call'),
-    slices: z.int().describe('pieces of their bytes that nobody else needs, and that went with them'),
+    slices: z.int().describe('slices that nothing else refers to, removed with them'),
     slices_shared: z
       .int()
       .describe('pieces that other sessions hold as well, or turns that came in meanwhile; they stay'),
     bytes: z.int().describe('that the pieces took, compressed'),
-    tombstones: z.int().describe('that stand for the session now, one for each raw turn, with those of earlier purges'),
+    tombstones: z.int().describe('of the session now, one for each raw turn, with those of earlier purges'),
     made_of_it: z
       .array(
         z.object({
@@ -31,9 +31,7 @@ export const Purged = z
           name: z.string(),
           removed: z
             .boolean()
-            .describe(
-              'false: somebody edited it, or nothing says that nobody did; it stays and may hold what is to go',
-            ),
+            .describe('false: it was edited, or may have been; it stays, and may hold what was to be removed'),
         }),
       )
       .describe('what cassettes wrote of the session, such as skills that were generated from it'),

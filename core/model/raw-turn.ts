@@ -26,7 +26,7 @@ export const rawTurnExample = {
   method: 'POST',
   url: '/v1/messages?beta=true',
   status: 200,
-  harness_id: 'claude-code',
+  harness_id: 'claude',
   harness_session_id: '019fa57e-6d3c-7a51-8a1c-5f2a9f1f7b20',
   requested_at: '2026-07-27T09:30:00.123456Z',
   first_byte_at: '2026-07-27T09:30:00.923456Z',
@@ -71,7 +71,7 @@ export const RawTurn = z
         response: Side.optional().describe('absent when no answer came'),
       })
       .optional()
-      .describe('with include=payload: the exact bytes as they passed, still encoded where content_encoding says so'),
+      .describe('with include=payload: the exact bytes as they passed, still encoded where content_encoding is set'),
   })
   .openapi('RawTurn', { examples: [rawTurnExample] });
 export type RawTurn = z.infer<typeof RawTurn>;

@@ -39,7 +39,7 @@ const Rollup = z.object({
 
 export const sessionExample = {
   id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
-  harness_id: 'claude-code',
+  harness_id: 'claude',
   harness_session_id: '019fa57e-6d3c-7a51-8a1c-5f2a9f1f7b20',
   harness_version: '2.1.197',
   cwd: '/home/ada/engine',
@@ -84,7 +84,7 @@ export const sessionExample = {
 export const Session = z
   .object({
     id: z.uuid(),
-    harness_id: z.string().describe('"unknown" when nobody said'),
+    harness_id: z.string().describe('"unknown" when no client names it'),
     harness_session_id: z.string(),
     harness_version: z.string().optional(),
     harness_metadata: z.record(z.string(), z.unknown()).optional(),

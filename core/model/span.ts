@@ -100,7 +100,7 @@ export const Span = z
     inherited_from_session_id: z
       .uuid()
       .optional()
-      .describe('history: the call counts in that session, and its tokens and cost are told there'),
+      .describe('history: the call counts in that session, with its tokens and cost'),
     payload: z.literal('preview').optional().describe('present when input and output are shortened'),
   })
   .openapi('Span', { examples: [spanExample] });

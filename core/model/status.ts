@@ -35,7 +35,7 @@ export const statusExample = {
   parked_sessions: [
     {
       session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
-      harness_id: 'claude-code',
+      harness_id: 'claude',
       harness_session_id: '0b0e7d0c-52a7-4a35-a3a5-1c2d3e4f5a6b',
       error: 'RangeError',
       attempts: 8,
@@ -84,7 +84,7 @@ export const ParkedTurn = z.object({
   svc_proxy_request_id: z.string(),
   reason: z.string(),
   parked_at: At,
-  bytes: z.int().describe('of request and answer, both kept in svc.parked_turns'),
+  bytes: z.int().describe('of request and response, both stored in svc.parked_turns'),
 });
 export type ParkedTurn = z.infer<typeof ParkedTurn>;
 

@@ -40,7 +40,7 @@ export const Trace = z
     session_id: z.uuid(),
     source: z.enum(['wire', 'transcript']).describe('transcript: a partial projection built from uploads'),
     status: z.enum(['ok', 'error', 'partial']),
-    synthetic: z.string().optional().describe('why there is a trace although nobody typed a prompt'),
+    synthetic: z.string().optional().describe("why there is a trace without a person's prompt"),
     user_prompt: z.string().describe('its beginning'),
     response_preview: z.string().optional(),
     started_at: At,

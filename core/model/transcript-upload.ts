@@ -36,7 +36,7 @@ export const TranscriptUpload = z
     kind: z
       .string()
       .nullish()
-      .describe('absent, empty or started: evidence of a spawn; interacted: a re-entry, kept and not derived from'),
+      .describe('absent, empty or started: evidence of a spawn; interacted: a re-entry, stored and not derived from'),
     records: z
       .array(z.unknown())
       .describe('of the file, a line each, in order and whatever they are; a line that is no JSON comes as a string'),

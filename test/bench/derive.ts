@@ -1,14 +1,15 @@
 /** What does it cost to derive one more turn of a long session, and how soon after its last byte is a turn readable? */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { completeTurn } from '../../core/call/complete-turn.ts';
 import { sessionId } from '../../core/call/identity.ts';
+import { callMemory } from '../../core/call/memory.ts';
 import { builtIn } from '../../core/call/reader.ts';
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import type { Database } from '../../core/db/database.ts';
 import { deriveSession } from '../../core/engine/derive/derive-session.ts';
+import { findPreviousCall } from '../../core/engine/intake/find-previous-call.ts';
 import { openNewSlices } from '../../core/engine/intake/new-slices.ts';
 import { openCall } from '../../core/engine/intake/open-call.ts';
-import { prepareMemory } from '../../core/engine/intake/prepare-exchange.ts';
-import { previousCall } from '../../core/engine/intake/previous-call.ts';
 import { capturedCall } from '../support/captured-calls.ts';
 import { embeddedDatabase, emptyServerDatabase, serverDatabase } from '../support/databases.ts';
 import { emptyFolder, removeFolder, startService } from '../support/serve.ts';
@@ -86,13 +87,13 @@ async function derived(database: Database): Promise<number> {
 
 /** As intake does it, without a journal: a slice that is known is not sent again. */
 function storing(database: Database): (calls: readonly JournalCall[]) => Promise<void> {
-  const memory = prepareMemory();
+  const memory = callMemory();
   const newSlices = openNewSlices(database);
   return async (calls) => {
     for (const call of calls) {
       const opened = openCall(call, memory);
       const named = { ...opened.continuation, client_key: call.opened.client_key };
-      const prepared = opened.prepared(await previousCall(database.execute, named, []));
+      const prepared = completeTurn(opened, await findPreviousCall(database.execute, named, []), memory);
       if (prepared.kind !== 'turn') throw new Error('Cannot store a call: it is no turn');
       const { turn, slices } = prepared;
       await newSlices.storing(slices, (fresh) =>

@@ -1,12 +1,13 @@
 /** Calls as the journal gives them back, for tests of what processes them: made up, or recorded. */
 import { createHash } from 'node:crypto';
+import { completeTurn, type Prepared } from '../../core/call/complete-turn.ts';
+import { type CallMemory, callMemory } from '../../core/call/memory.ts';
 import type { JournalCall } from '../../core/capture/journal-format.ts';
 import { packedSlice } from '../../core/capture/slice-codec.ts';
 import type { Database } from '../../core/db/database.ts';
 import type { AppendedTurn, TurnBatch } from '../../core/db/store/append-turns.ts';
+import { findPreviousCall } from '../../core/engine/intake/find-previous-call.ts';
 import { openCall } from '../../core/engine/intake/open-call.ts';
-import { type Prepared, type PrepareMemory, prepareMemory } from '../../core/engine/intake/prepare-exchange.ts';
-import { previousCall } from '../../core/engine/intake/previous-call.ts';
 import type { HeaderList } from '../../core/model/headers.ts';
 import type { FormatId } from '../../core/model/provider.ts';
 import { formatById } from '../../core/provider/formats.ts';
@@ -111,14 +112,14 @@ export const chat = (...words: string[]) => ({
 export async function takeIn(
   database: Database,
   calls: readonly JournalCall[],
-  memory: PrepareMemory = prepareMemory(),
+  memory: CallMemory = callMemory(),
 ): Promise<AppendedTurn[]> {
   const made: Prepared[] = [];
   for (const call of calls) {
     const opened = openCall(call, memory);
     const named = { ...opened.continuation, client_key: call.opened.client_key };
     const earlier = made.flatMap((one) => (one.kind === 'turn' ? one.turn : []));
-    made.push(opened.prepared(await previousCall(database.execute, named, earlier)));
+    made.push(completeTurn(opened, await findPreviousCall(database.execute, named, earlier), memory));
   }
   const slices = new Map(
     made.flatMap((one) => (one.kind === 'turn' ? one.slices : [])).map((slice) => [slice.slice_id, slice.bytes]),

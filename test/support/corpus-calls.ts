@@ -2,13 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { completeTurn } from '../../core/call/complete-turn.ts';
+import { callMemory } from '../../core/call/memory.ts';
 import { messageOf } from '../../core/call/message-slice.ts';
+import { openExchange } from '../../core/call/open-exchange.ts';
 import { readAnswer } from '../../core/call/read-answer.ts';
 import type { Anchor } from '../../core/derive/evidence.ts';
 import { compareKeys } from '../../core/derive/order.ts';
 import type { CallTurn } from '../../core/derive/turn.ts';
 import { ingestExchange } from '../../core/engine/ingest/ingest-exchange.ts';
-import { openExchange, prepareMemory } from '../../core/engine/intake/prepare-exchange.ts';
 import { formatById } from '../../core/provider/formats.ts';
 import { SESSION } from './call-turn.ts';
 import { fixtureFolder } from './fixtures.ts';
@@ -58,7 +60,8 @@ function callTurn({ id, provider, raw_request, response, meta, session_envelope 
   });
   if (ingested.kind !== 'turn') throw new Error(`Cannot read row ${id}: ${ingested.error}`);
   const { exchange } = ingested;
-  const prepared = openExchange(exchange, ingested.identityOf, prepareMemory()).prepared(null);
+  const memory = callMemory();
+  const prepared = completeTurn(openExchange(exchange, ingested.identityOf, memory), null, memory);
   if (prepared.kind !== 'turn' || !exchange.format) throw new Error(`Cannot read row ${id}: it is no turn`);
   const { turn, slices } = prepared;
   const { call, messages } = turn.nodes;

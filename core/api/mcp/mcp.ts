@@ -17,7 +17,7 @@ const callMcp = createRoute({
   tags: ['mcp'],
   summary: 'Model Context Protocol: tools with which an agent reads what was recorded',
   description: [
-    'Streamable HTTP without sessions: each request stands for itself, and is answered in JSON, never as a stream.',
+    'Streamable HTTP without sessions: each request is complete in itself, and is answered in JSON, never as a stream.',
     'A message or, as in 2025-03-26, a batch of at most 100 of them; the body may have 1 MiB. A client that accepts',
     'neither JSON nor everything is refused. Without `MCP-Protocol-Version` 2025-03-26 is taken for granted.',
     'What a tool could not do is a result with `isError`, not a status.',
@@ -62,7 +62,11 @@ const unsupported = (method: 'get' | 'delete', operationId: string, summary: str
     },
   });
 
-const listenMcp = unsupported('get', 'listenMcp', 'Refused, as the protocol permits: this server says nothing unasked');
+const listenMcp = unsupported(
+  'get',
+  'listenMcp',
+  'Refused, as the protocol permits: this server sends nothing unrequested',
+);
 const endMcp = unsupported('delete', 'endMcp', 'Refused, as the protocol permits: there is no session to end');
 
 type Deps = {

@@ -45,7 +45,7 @@ const common = {
     .max(100, 'must have at most 100 characters')
     .regex(/^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*$/, 'must be dotted snake case, such as "model.name"'),
   required: z.boolean().optional().describe('without a value it does not come in'),
-  secret: z.boolean().optional().describe('shown to nobody; has no default'),
+  secret: z.boolean().optional().describe('never shown; has no default'),
   description: text(2000).optional(),
 };
 
@@ -103,7 +103,7 @@ const envName = (one: unknown) => {
 export const Manifest = z.strictObject({
   kind: z.literal('svc.cassette/v1', 'must be "svc.cassette/v1"'),
   cassette: z.strictObject({
-    name: CassetteName.describe('stands in its own paths, whatever it is installed as'),
+    name: CassetteName.describe('part of its own paths, whatever it is installed as'),
     version: z.string().max(100).regex(/\S/, 'must not be blank'),
     display_name: text(100).optional(),
     description: text(4000).optional(),
@@ -142,7 +142,7 @@ export const Manifest = z.strictObject({
           'must be plain segments such as "api", or "/" for none',
         )
         .default('api')
-        .describe('stands before the name in its own paths'),
+        .describe('before the name in its own paths'),
     })
     .superRefine((api, ctx) => {
       if (typeof api?.health === 'string' && api.health === api.openapi)

@@ -27,7 +27,7 @@ export const ListEntry = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'a folder or file, from where the list stands; npm:<package>@<version>, installed; the address of an OpenAPI document; or built-in: ours of that name',
+      'a folder or file, relative to the list; npm:<package>@<version>, installed; the address of an OpenAPI document; or built-in: ours of that name',
     ),
   digest: z
     .string()

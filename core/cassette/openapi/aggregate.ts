@@ -208,7 +208,7 @@ function withMountResponses(item: Node, mountResponses: Readonly<Record<string, 
 const MOUNT_HEADERS = {
   'x-svc-cassette': { description: 'Who answered', schema: { type: 'string' } },
   'content-security-policy': {
-    description: 'For browsers: its pages stand in an origin of their own',
+    description: 'For browsers: its pages have an origin of their own',
     schema: { type: 'string' },
   },
 };

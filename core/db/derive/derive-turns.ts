@@ -102,6 +102,7 @@ export type TurnToDerive = {
   response_header_template: string | null;
   response_header_values: string[];
   response: PackedBytes | null;
+  response_slice: string | null;
   tip_hash: string | null;
   leaf_hash: string | null;
   model: string;
@@ -155,9 +156,9 @@ export const turnsToDerive = (
     const messagesByTurn = byTurn(messages);
     const templates = pageHeads.flatMap((head) => [head.request_header_template, head.response_header_template]);
     return {
-      turns: pageHeads.map(({ response_slice, bytes_before: _, ...head }) => ({
+      turns: pageHeads.map(({ bytes_before: _, ...head }) => ({
         ...head,
-        response: response_slice === null ? null : (byId.get(response_slice) ?? null),
+        response: head.response_slice === null ? null : (byId.get(head.response_slice) ?? null),
         fresh: messagesByTurn.get(head.raw_turn_id) ?? [],
       })),
       templates: Object.fromEntries(
@@ -180,7 +181,7 @@ function byTurn(messages: readonly (StoredMessage & { raw_turn_id: number })[]):
   return turns;
 }
 
-type Head = Omit<TurnToDerive, 'response' | 'fresh'> & { response_slice: string | null; bytes_before: number };
+type Head = Omit<TurnToDerive, 'response' | 'fresh'> & { bytes_before: number };
 
 /** One turn more than a page has, so that the caller sees whether another page follows; with the sum of bytes before each. */
 function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof turnsToDerive>[1]): SQL {

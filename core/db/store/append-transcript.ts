@@ -1,8 +1,9 @@
 /** Appends an uploaded transcript to the log: as a record of its session, once for each identity; it makes no call and no node. */
 import { sessionId } from '../../call/identity.ts';
+import type { TurnRecord } from '../../call/prepared-turn.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Sql } from '../sql.ts';
-import { logTurns, type TurnRecord } from './log-turns.ts';
+import { logTurns } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { holdSlices } from './purge-count.ts';
 import { storedCalls } from './stored-calls.ts';

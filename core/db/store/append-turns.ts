@@ -1,23 +1,21 @@
 /** Appends captured turns to the log: in batches, each in one transaction with all that follows from it. */
 
-import type { Placement, Unplaced } from '../../call/placement.ts';
+import type { Placement } from '../../call/placement.ts';
+import type { CountedRequest, PreparedTurn } from '../../call/prepared-turn.ts';
 import type { JournalPosition } from '../../capture/journal-format.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import type { Outcome } from '../../model/coverage.ts';
 import { lockToMerge, mergeSessions } from '../edit/merge-sessions.ts';
 import type { Sql } from '../sql.ts';
-import { type CountedRequest, countCoverage } from './count-coverage.ts';
+import { countCoverage } from './count-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
-import { logTurns, type TurnRecord } from './log-turns.ts';
+import { logTurns } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
 import { placeTurns } from './place-turns.ts';
 import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
 import { recordForksBefore, recordNamedForks } from './record-forks.ts';
 import { storedCalls } from './stored-calls.ts';
-
-/** A call that has been parsed and sliced. */
-export type PreparedTurn = Unplaced & TurnRecord;
 
 /** `slices` may omit those that were stored already at this count of purges. `counted` are requests that are no turns. */
 export type TurnBatch = {

@@ -1,11 +1,8 @@
 /** Counts the outcomes of requests by day, within the transaction that decides them. */
 import { sql } from 'drizzle-orm';
-import type { Outcome } from '../../model/coverage.ts';
+import type { CountedRequest } from '../../call/prepared-turn.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-
-/** `at` is an instant of the day, UTC. */
-export type CountedRequest = { at: string; provider: string; outcome: Outcome };
 
 export async function countCoverage(tx: Sql, entries: readonly CountedRequest[]): Promise<void> {
   const counts = new Map<string, number>();

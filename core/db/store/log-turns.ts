@@ -1,38 +1,13 @@
 /** Adds records to the log: each as the next link of its session's chain, under the lock of the session's row. */
 import { sql } from 'drizzle-orm';
 import type { Placement, SessionKey } from '../../call/placement.ts';
+import type { TurnRecord } from '../../call/prepared-turn.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { type TurnFacts, turnHash } from '../../merkle/turn-chain.ts';
-import type { Ending, Outcome } from '../../model/coverage.ts';
-import type { Identity } from '../../model/identity.ts';
 import { parseJson } from '../../parse-json.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { putSlices } from './put-slices.ts';
-
-/** What is stored of a turn. Hashes and ids are hex; `template` and `slice` name slices of the batch or stored ones. */
-export type TurnRecord = {
-  call_id: string; // one of the next two
-  svc_proxy_request_id: string | null; // assigned by the proxy
-  request_id: string | null; // of a record that did not pass the proxy; one of the two is set
-  client_key: string; // hex; '' for a record without a client
-  identity: Identity;
-  outcome: Outcome;
-  ending: Ending;
-  provider: string;
-  format: string;
-  method: string;
-  url: string;
-  status: number | null;
-  requested_at: string;
-  first_byte_at: string | null;
-  last_byte_at: string | null;
-  request_headers: { template: string; values: string[]; digest: string };
-  response_headers: { template: string; values: string[]; digest: string } | null;
-  request: { roots: string[]; depth: number; bytes: number; digest: string };
-  response: { slice: string | null; bytes: number; digest: string | null };
-  meta: Record<string, unknown>;
-};
 
 export type LoggedTurn = TurnRecord & {
   source: 'wire' | 'transcript';

@@ -1,5 +1,6 @@
 /** The call whose response a request continues from. Providers that store the conversation get only an id in the request. */
 import { type SQL, sql } from 'drizzle-orm';
+import type { ConversationUpTo } from '../../call/previous-call.ts';
 import type { Sql } from '../sql.ts';
 
 /** `node_hash`: the answer, or the message before an empty one; null when it could not be read. `client_key`: the session's, in hex. */
@@ -16,9 +17,6 @@ const SAME_ID = 16; // a local server may number its responses anew at each star
 /** The newest calls with this response id, the newest first. */
 export const previousAnswers = (db: Sql, { response_id }: { response_id: string }): Promise<PreviousAnswer[]> =>
   db.rows<PreviousAnswer>(newest(sql`c.response_id = ${response_id} and c.response_id <> ''`));
-
-/** A conversation within a session, up to the time of a request. */
-export type ConversationUpTo = { session_id: string; conversation_id: string; before: string };
 
 /** The last calls of a conversation that have a response, the newest first; of any caller, since all share the conversation. */
 export const lastAnswers = (

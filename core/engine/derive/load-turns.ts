@@ -1,7 +1,7 @@
 /** Loads calls to derive: stored rows and slices, read again into what derivation folds. */
 
 import { messageOf } from '../../call/message-slice.ts';
-import { outcomeOf } from '../../call/outcome.ts';
+import { outcomeOfTurn } from '../../call/outcome.ts';
 import { readAnswer } from '../../call/read-answer.ts';
 import type { Reader } from '../../call/reader.ts';
 import { headersFrom } from '../../capture/header-template.ts';
@@ -23,7 +23,7 @@ export type LoadedTurns = { turns: CallTurn[]; more: boolean; bytes: number };
 /** The next calls of a session after the key `after`, in their order. */
 export async function loadTurns(
   database: Database,
-  { formatById }: Pick<Reader, 'formatById'>,
+  reader: Reader,
   { session_id, after, up_to_seq }: { session_id: string; after: CallKey | null; up_to_seq: number },
 ): Promise<LoadedTurns> {
   const page = await database.execute('turnsToDerive', { session_id, after, up_to_seq, ...PAGE });
@@ -41,7 +41,7 @@ export async function loadTurns(
   const turns: CallTurn[] = [];
   const yieldThread = openYielder();
   for (const stored of page.turns) {
-    turns.push(callTurn(session_id, stored, headers, unpack, formatById));
+    turns.push(callTurn(session_id, stored, headers, unpack, reader));
     await yieldThread();
   }
   return { turns, more: page.more, bytes };
@@ -52,17 +52,17 @@ function callTurn(
   stored: TurnToDerive,
   headers: (template: string | null, values: string[]) => HeaderList,
   unpack: (packed: PackedBytes) => Uint8Array,
-  formatById: Reader['formatById'],
+  { formatById, answers }: Reader,
 ): CallTurn {
   const id = FormatId.safeParse(stored.format).data;
   const format = id && formatById(id);
   const requestHeaders = headers(stored.request_header_template, stored.request_header_values);
   const responseHeaders = headers(stored.response_header_template, stored.response_header_values);
   const { raw_turn_id, call_id, thread_id, identity, status, provider, model, stream, max_tokens, tool_count } = stored;
-  const reply =
-    format && stored.response
-      ? readAnswer(format, { bytes: unpack(stored.response), headers: responseHeaders }).reply
-      : null;
+  const answer = stored.response && {
+    ...{ bytes: unpack(stored.response), slice_id: stored.response_slice ?? '', headers: responseHeaders },
+  };
+  const reply = format ? readAnswer(format, answer, answers).reply : null;
   const { unreadable, whole, kept } = stored;
   const ending = Ending.parse(stored.ending);
   const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;
@@ -86,7 +86,7 @@ function callTurn(
     kind: stored.kind,
     judged: stored.judged,
     surroundings: { cwd: stored.cwd, git_branch: stored.git_branch, agent_name: stored.agent_name },
-    outcome: outcomeOf({
+    outcome: outcomeOfTurn({
       ...{ ending, status, whole, reply, streamed: stream },
       keep: kept ? 'full' : 'metadata',
       unreadable: unreadable === '' ? null : unreadable,

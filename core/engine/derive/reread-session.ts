@@ -1,22 +1,17 @@
 /** Reads a session again from the bytes of its raw turns, with today's formats and prices; the new nodes replace the old ones. */
 
-import {
-  decodedRequest,
-  type Preceding,
-  type ReadingMemory,
-  type ReadTurn,
-  readingMemory,
-  readTurn,
-} from '../../call/read-call.ts';
+import { messageSlices } from '../../call/complete-turn.ts';
+import type { Preceding } from '../../call/link-messages.ts';
+import { type ReadingMemory, readingMemory } from '../../call/memory.ts';
+import { noRequest, openRequest } from '../../call/open-request.ts';
+import { lastOf } from '../../call/previous-call.ts';
+import { type ReadCall, readCall } from '../../call/read-call.ts';
 import type { Reader } from '../../call/reader.ts';
 import { type PackedSlice, packedSlice, sliceId } from '../../capture/slice-codec.ts';
-import { sliceBody } from '../../capture/slices.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnToRead } from '../../db/derive/session-turns.ts';
 import { addNodes, type NodesByPlace, type PlacedRow } from '../../db/store/put-nodes.ts';
 import { FormatId } from '../../model/provider.ts';
-import { messageSlices } from '../intake/prepare-exchange.ts';
-import { lastOf } from '../intake/previous-call.ts';
 
 const PAGE = 64; // turns
 
@@ -77,7 +72,7 @@ type Reading = {
   answersByResponseId: Map<string, Preceding>; // by the provider's id of the answer
   waiting: Waiting[];
 };
-type Waiting = { turn: TurnToRead; read: ReadTurn };
+type Waiting = { turn: TurnToRead; read: ReadCall };
 
 const openReading = (session_id: string): Reading => ({
   ...{ session_id, nodes: new Map(), calls: [], slices: new Map() },
@@ -87,7 +82,7 @@ const openReading = (session_id: string): Reading => ({
 function add(
   { session_id, nodes, calls, slices, answersByCall, answersByResponseId }: Reading,
   turn: TurnToRead,
-  read: ReadTurn,
+  read: ReadCall,
 ): void {
   const { raw_turn_id, call_id } = turn;
   const last = lastOf(read);
@@ -106,7 +101,7 @@ function add(
  */
 async function settled(
   reading: Reading,
-  rereadTurn: (turn: TurnToRead, after: Preceding) => Promise<ReadTurn>,
+  rereadTurn: (turn: TurnToRead, after: Preceding) => Promise<ReadCall>,
 ): Promise<Reading> {
   const whole: Reading = {
     ...reading,
@@ -135,19 +130,18 @@ export async function readAgain(
   turn: TurnToRead,
   memory: ReadingMemory,
   after: Preceding | null,
-): Promise<ReadTurn> {
+): Promise<ReadCall> {
   const stored = await execute('rawTurnBytes', { raw_turn_id: turn.raw_turn_id });
   if (!stored) throw new Error(`Cannot read raw turn ${turn.raw_turn_id} again: it is gone`);
   const { response, request_headers, response_headers } = stored;
-  const { body, undecoded } = turn.kept
-    ? decodedRequest(stored.request, request_headers)
-    : { body: null, undecoded: null };
-  const pieces = body ? sliceBody(body) : [];
-  const ids = body ? pieces.map(({ start, end }) => sliceId(body.subarray(start, end))) : [];
-  const request = body && { body, pieces, ids };
-  const answer = response_headers && { bytes: response ?? new Uint8Array(), headers: response_headers };
-  const facts = { ...turn, format: FormatId.safeParse(turn.format).data ?? null };
-  const read = readTurn(reader, facts, { request, undecoded, answer }, memory, after);
-  if (!request || body === stored.request) return read;
-  return { ...read, own_slices: [...read.own_slices, ...messageSlices(request)] };
+  const format = FormatId.safeParse(turn.format).data ?? null;
+  const request = turn.kept
+    ? openRequest(format && reader.formatById(format), { bytes: stored.request, headers: request_headers })
+    : noRequest;
+  const bytes = response ?? new Uint8Array();
+  const answer = response_headers && { bytes, slice_id: sliceId(bytes), headers: response_headers };
+  const read = readCall(reader, { ...turn, format }, { request, answer }, memory, after);
+  const { cut } = request;
+  if (!cut || cut.body === stored.request) return read;
+  return { ...read, own_slices: [...read.own_slices, ...messageSlices(cut)] };
 }

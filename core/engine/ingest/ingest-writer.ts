@@ -1,15 +1,18 @@
 /** Stores turns that clients captured themselves: each is read, sliced and committed before its sender gets the verdict. */
 
+import { completeTurn, type LooseSlice } from '../../call/complete-turn.ts';
+import { callMemory } from '../../call/memory.ts';
+import { type OpenedExchange, openExchange } from '../../call/open-exchange.ts';
+import type { PreparedTurn } from '../../call/prepared-turn.ts';
 import type { Reader } from '../../call/reader.ts';
 import { instantNow } from '../../capture/clock.ts';
 import type { Database } from '../../db/database.ts';
-import type { AppendedTurn, PreparedTurn, TurnBatch } from '../../db/store/append-turns.ts';
+import type { AppendedTurn, TurnBatch } from '../../db/store/append-turns.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { AcceptedTurn, IngestVerdict } from '../../model/ingest.ts';
+import { findPreviousCall } from '../intake/find-previous-call.ts';
 import { openNewSlices } from '../intake/new-slices.ts';
-import { type LooseSlice, type OpenedExchange, openExchange, prepareMemory } from '../intake/prepare-exchange.ts';
-import { previousCall } from '../intake/previous-call.ts';
 import { ingestExchange } from './ingest-exchange.ts';
 
 export type IngestWriter = {
@@ -41,7 +44,7 @@ const BATCH = { turns: 64, bytes: 16_777_216 };
 
 /** Turns that come at the same time share a transaction. */
 export function openIngest({ database, reader, identityKey, newId, metrics, committed }: Deps): IngestWriter {
-  const memory = prepareMemory(reader);
+  const memory = callMemory(reader);
   const newSlices = openNewSlices(database);
   let waiting: Waiting[] = [];
   let underway: readonly Waiting[] = [];
@@ -82,7 +85,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
   const enqueue = async (opened: OpenedExchange, client_key: string, earlier: readonly Promise<unknown>[]) => {
     const continuation = { ...opened.continuation, client_key };
     const find = () =>
-      previousCall(
+      findPreviousCall(
         database.execute,
         continuation,
         [...underway, ...waiting].map(({ turn }) => turn),
@@ -92,7 +95,7 @@ export function openIngest({ database, reader, identityKey, newId, metrics, comm
       await Promise.allSettled(earlier);
       previous = await find();
     }
-    const prepared = opened.prepared(previous);
+    const prepared = completeTurn(opened, previous, memory);
     if (prepared.kind === 'counted') throw new Error('Cannot keep an ingested turn: it is counted instead');
     return { turn: prepared.turn, stored: write(prepared.turn, prepared.slices) };
   };

@@ -1,21 +1,23 @@
 /** Intake: moves calls from the journal into the database in batches, in order, each once, whatever the database does meanwhile. */
 
+import { completeTurn, type LooseSlice } from '../../call/complete-turn.ts';
+import { callMemory } from '../../call/memory.ts';
+import type { CountedRequest, PreparedTurn } from '../../call/prepared-turn.ts';
+import type { Continuation } from '../../call/previous-call.ts';
 import { builtIn, type Reader } from '../../call/reader.ts';
 import type { JournalCall, JournalPosition } from '../../capture/journal-format.ts';
 import type { JournalEntry, JournalReader } from '../../capture/journal-reader.ts';
 import type { Database } from '../../db/database.ts';
-import type { PreparedTurn, TurnBatch } from '../../db/store/append-turns.ts';
-import type { CountedRequest } from '../../db/store/count-coverage.ts';
+import type { TurnBatch } from '../../db/store/append-turns.ts';
 import { DatabaseError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openYielder } from '../yielder.ts';
+import { findPreviousCall } from './find-previous-call.ts';
 import { type FreshSlices, openNewSlices } from './new-slices.ts';
 import { openCall } from './open-call.ts';
-import { type Continuation, type LooseSlice, prepareMemory } from './prepare-exchange.ts';
-import { previousCall } from './previous-call.ts';
 
 export type Intake = {
   /** Reports that there may be something to read. */
@@ -67,7 +69,7 @@ export function runIntake({
   pause,
   precedence = openPrecedence(database),
 }: Deps): Intake {
-  const memory = prepareMemory(reader);
+  const memory = callMemory(reader);
   const newSlices = openNewSlices(database);
   const wakeUp = openWakeUp(signal);
   let drainers: (() => void)[] = [];
@@ -123,7 +125,7 @@ export function runIntake({
     try {
       const opened = openCall(entry.call, memory);
       const previous = await previousOf({ ...opened.continuation, client_key }, earlier);
-      const result = opened.prepared(previous);
+      const result = completeTurn(opened, previous, memory);
       if (result.kind === 'counted') return { ...item, counted: result.counted };
       return { ...item, call: entry.call, turn: result.turn, slices: result.slices };
     } catch (error) {
@@ -134,7 +136,7 @@ export function runIntake({
 
   const previousOf = (continuation: Continuation & { client_key: string }, earlier: readonly PreparedEntry[]) =>
     withRetry(() =>
-      previousCall(
+      findPreviousCall(
         database.execute,
         continuation,
         earlier.flatMap(({ turn }) => turn ?? []),

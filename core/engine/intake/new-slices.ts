@@ -1,10 +1,10 @@
 /** Finds which slices of some turns are not stored yet. Most of a body has been in the database since the call before. */
 import { LRUCache } from 'lru-cache';
+import type { LooseSlice } from '../../call/complete-turn.ts';
 import { type PackedSlice, packedSlice } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
 import { PURGED_MEANWHILE } from '../../db/store/purge-count.ts';
 import { DatabaseError } from '../../errors.ts';
-import type { LooseSlice } from './prepare-exchange.ts';
 
 const CACHE_SIZE = 100_000;
 

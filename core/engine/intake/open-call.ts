@@ -1,19 +1,13 @@
-/** Prepares a call of the journal for storing: the proxy's records of it as an exchange to be read and sliced. */
+/** A call of the journal, opened: the proxy's records of it as an exchange. */
 
 import type { Exchange } from '../../call/exchange.ts';
 import { identityOf } from '../../call/identity.ts';
+import type { CallMemory } from '../../call/memory.ts';
+import { type OpenedExchange, openExchange } from '../../call/open-exchange.ts';
 import type { JournalCall } from '../../capture/journal-format.ts';
-import { type OpenedExchange, openExchange, type Prepared, type PrepareMemory } from './prepare-exchange.ts';
 
-/** Reads the head of a call's request; a call that was too large to be stored is counted, whatever it holds. */
-export function openCall(call: JournalCall, memory: PrepareMemory): OpenedExchange {
-  const { requested_at: at, provider } = call.opened;
-  if (call.closed?.over_limit) {
-    const prepared: Prepared = { kind: 'counted', counted: { at, provider, outcome: 'over_limit' } };
-    return { continuation: { response_id: '', conversation: null }, prepared: () => prepared };
-  }
-  return openExchange(exchangeOf(call), (skeleton) => identityOf(call.opened, skeleton), memory);
-}
+export const openCall = (call: JournalCall, memory: CallMemory): OpenedExchange =>
+  openExchange(exchangeOf(call), (skeleton) => identityOf(call.opened, skeleton), memory);
 
 /** A call that was open when its run ended has no end, and its copy may be incomplete. */
 const exchangeOf = ({ opened, request, answered, response, closed }: JournalCall): Exchange => ({
@@ -37,5 +31,6 @@ const exchangeOf = ({ opened, request, answered, response, closed }: JournalCall
   response_headers: answered?.headers ?? null,
   keep: opened.keep,
   whole: closed?.cut === 'none',
+  over_limit: closed?.over_limit ?? false,
   meta: closed && closed.cut !== 'none' ? { cut: closed.cut } : {},
 });

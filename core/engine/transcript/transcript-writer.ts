@@ -1,4 +1,7 @@
 /** Stores uploaded transcripts: each is read, cut at its records and committed before its sender gets the verdict. */
+
+import type { LooseSlice } from '../../call/complete-turn.ts';
+import type { TurnRecord } from '../../call/prepared-turn.ts';
 import { instantNow } from '../../capture/clock.ts';
 import { headerTemplate } from '../../capture/header-template.ts';
 import { makeRecipe } from '../../capture/recipe.ts';
@@ -6,12 +9,10 @@ import { sliceId } from '../../capture/slice-codec.ts';
 import { sliceTranscript } from '../../capture/slices.ts';
 import type { Database } from '../../db/database.ts';
 import type { StoredTranscript } from '../../db/store/append-transcript.ts';
-import type { TurnRecord } from '../../db/store/log-turns.ts';
 import { DatabaseError } from '../../errors.ts';
 import { headersDigest } from '../../merkle/turn-chain.ts';
 import type { TranscriptVerdict } from '../../model/transcript-upload.ts';
 import { openNewSlices } from '../intake/new-slices.ts';
-import type { LooseSlice } from '../intake/prepare-exchange.ts';
 import { type ReadUpload, readUpload } from './transcript-upload.ts';
 
 export type TranscriptWriter = {

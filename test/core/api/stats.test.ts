@@ -2,9 +2,9 @@
 import * as assert from 'uvu/assert';
 import { z } from 'zod';
 import { readContract } from '../../../core/api/app.ts';
+import { callMemory } from '../../../core/call/memory.ts';
 import { builtIn } from '../../../core/call/reader.ts';
 import type { Database } from '../../../core/db/database.ts';
-import { prepareMemory } from '../../../core/engine/intake/prepare-exchange.ts';
 import { boundAt } from '../../../core/model/filter.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { Stats } from '../../../core/model/stats.ts';
@@ -167,7 +167,7 @@ databaseSuite('stats of the read API', (test, database) => {
 
   test('total_cost: folded with the configured pricing table', async () => {
     const table = parsePriceTable('{"zephyr-made-up":{"input":2,"output":10},"gpt-4o-mini":{"input":0,"output":0}}');
-    const memory = prepareMemory({ ...builtIn, priceOf: pricesWith(table, builtIn.priceOf) });
+    const memory = callMemory({ ...builtIn, priceOf: pricesWith(table, builtIn.priceOf) });
     const tokens: Reply['tokens'] = [1_000_000, 100_000];
     const calls = ['zephyr-made-up', 'gpt-4o-mini', 'gpt-4.1', 'another-made-up'].map((model, n) =>
       call(n, model, [user('Hello')], replied('Hi', { model, tokens })),

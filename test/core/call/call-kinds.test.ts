@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readingMemory, readTurn } from '../../../core/call/read-call.ts';
+import { completeTurn } from '../../../core/call/complete-turn.ts';
+import { callMemory, readingMemory } from '../../../core/call/memory.ts';
+import { type OpenedExchange, openExchange } from '../../../core/call/open-exchange.ts';
+import { openRequest } from '../../../core/call/open-request.ts';
+import { readCall } from '../../../core/call/read-call.ts';
 import { builtIn } from '../../../core/call/reader.ts';
 import { traitsOf } from '../../../core/call/traits.ts';
-import { sliceId } from '../../../core/capture/slice-codec.ts';
-import { sliceBody } from '../../../core/capture/slices.ts';
 import { ingestExchange } from '../../../core/engine/ingest/ingest-exchange.ts';
 import { openCall } from '../../../core/engine/intake/open-call.ts';
-import { type OpenedExchange, openExchange, prepareMemory } from '../../../core/engine/intake/prepare-exchange.ts';
 import { wordsOf } from '../../../core/harness/message-text.ts';
 import type { Message } from '../../../core/model/bucket.ts';
 import type { FormatId } from '../../../core/model/provider.ts';
@@ -24,7 +25,7 @@ const test = suite('call kinds');
 
 /** `[kind, thread]` of a call that is a turn. */
 function purposeOf(opened: OpenedExchange): [kind: string, thread: string] {
-  const made = opened.prepared(null);
+  const made = completeTurn(opened, null, callMemory());
   if (made.kind === 'counted') throw new Error(`Cannot tell a purpose: the call is counted as ${made.counted.outcome}`);
   return [made.turn.nodes.call.kind, made.turn.identity.thread_id];
 }
@@ -32,7 +33,7 @@ function purposeOf(opened: OpenedExchange): [kind: string, thread: string] {
 const recorded = await recordedJournalCalls();
 if (recorded) {
   test('the recorded session of Claude Code asks for a title once, and else is the conversation', () => {
-    const memory = prepareMemory();
+    const memory = callMemory();
     const kinds = recorded.map((call) => purposeOf(openCall(call, memory))[0]);
     assert.equal(kinds, ['offshoot:title-gen', ...Array.from({ length: 8 }, () => 'main')]);
   });
@@ -42,7 +43,7 @@ const captures = capturedCalls();
 if (captures) {
   /** Of all its calls that are turns, in order. */
   const purposes = (client: string) => {
-    const memory = prepareMemory();
+    const memory = callMemory();
     return captures
       .filter((capture) => capture.client === client)
       .flatMap(({ method, url, headers, body, response }, n) => {
@@ -102,7 +103,7 @@ if (captures) {
 const corpus = fixtureFolder('corpus');
 if (corpus) {
   test('the corpus of Codex is all conversation', () => {
-    const memory = prepareMemory();
+    const memory = callMemory();
     const kinds = gunzipSync(readFileSync(join(corpus, 'corpus-codex-delta.jsonl.gz')))
       .toString()
       .trim()
@@ -131,14 +132,12 @@ const facts = {
   ...{ call_id: 'c', harness_id: 'claude', provider: 'anthropic', agent_name: '', project: '' },
   ...{ requested_at: '2026-11-21T12:00:00.000000Z', last_byte_at: null },
 };
-const NOTHING_ANSWERED = { undecoded: null, answer: null };
+const NOTHING_ANSWERED = { answer: null };
 
 function callOf(format: FormatId, body: unknown, harness_id = 'claude', memory = readingMemory()) {
   const bytes = Buffer.from(JSON.stringify(body));
-  const pieces = sliceBody(bytes);
-  const ids = pieces.map(({ start, end }) => sliceId(bytes.subarray(start, end)));
-  const request = { body: bytes, pieces, ids };
-  return readTurn(builtIn, { ...facts, harness_id, format }, { request, ...NOTHING_ANSWERED }, memory).call;
+  const request = openRequest(formatById(format), { bytes, headers: [] });
+  return readCall(builtIn, { ...facts, harness_id, format }, { request, ...NOTHING_ANSWERED }, memory).call;
 }
 
 const MONITOR = 'You are a security monitor. Answer <block>yes</block> or <block>no</block>.';

@@ -1,11 +1,15 @@
 /** What is read in a call: the same nodes at any time, and an answer for whatever stands in its bodies. */
+import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { readingMemory } from '../../../core/call/memory.ts';
 import { messageOf, messageSlice } from '../../../core/call/message-slice.ts';
-import { type CutRequest, decodedRequest, readingMemory, readTurn } from '../../../core/call/read-call.ts';
+import { type CutRequest, type OpenedRequest, openRequest } from '../../../core/call/open-request.ts';
+import { readCall } from '../../../core/call/read-call.ts';
 import { builtIn } from '../../../core/call/reader.ts';
 import { sliceId } from '../../../core/capture/slice-codec.ts';
-import { sliceBody } from '../../../core/capture/slices.ts';
+import { anthropicMessages } from '../../../core/provider/anthropic-messages.ts';
+import type { WireFormat } from '../../../core/provider/format.ts';
 import { openaiChat } from '../../../core/provider/openai-chat.ts';
 import { chat, chatAnswer, recordedJournalCalls } from '../../support/captured-calls.ts';
 
@@ -20,10 +24,9 @@ const facts = {
   last_byte_at: '2026-11-21T09:30:01.000001Z',
 };
 
-function cut(request: unknown): CutRequest {
-  const body = request instanceof Uint8Array ? request : Buffer.from(JSON.stringify(request));
-  const pieces = sliceBody(body);
-  return { body, pieces, ids: pieces.map(({ start, end }) => sliceId(body.subarray(start, end))) };
+function opened(request: unknown, format: WireFormat = openaiChat): OpenedRequest {
+  const bytes = request instanceof Uint8Array ? request : Buffer.from(JSON.stringify(request));
+  return openRequest(format, { bytes, headers: [] });
 }
 
 const answer = (body: string) => ({
@@ -31,14 +34,9 @@ const answer = (body: string) => ({
   headers: [['content-type', 'application/json']] as [string, string][],
 });
 const read = (request: unknown, body: string | null = chatAnswer('hello'), memory = readingMemory()) =>
-  readTurn(
-    builtIn,
-    facts,
-    { request: cut(request), undecoded: null, answer: body === null ? null : answer(body) },
-    memory,
-  );
+  readCall(builtIn, facts, { request: opened(request), answer: body === null ? null : answer(body) }, memory);
 
-const test = suite('readTurn');
+const test = suite('readCall');
 
 test('a chat answer that thought is the same node as its repetition without the thinking', () => {
   const thought = JSON.parse(chatAnswer('well')) as { choices: { message: Record<string, unknown> }[] };
@@ -169,10 +167,10 @@ test('what cannot be read says so, and quotes nothing', () => {
 test('a body in one piece is read all the same, its messages as slices of their own', () => {
   const body = Buffer.from(`{"messages":${JSON.stringify(chat('hi', 'well').messages)}}`);
   const whole: CutRequest = { body, pieces: [{ section: null, start: 0, end: body.byteLength }], ids: [sliceId(body)] };
-  const { messages, own_slices } = readTurn(
+  const { messages, own_slices } = readCall(
     builtIn,
     facts,
-    { request: whole, undecoded: null, answer: null },
+    { request: openRequest(openaiChat, { bytes: body, headers: [] }, () => whole), answer: null },
     readingMemory(),
   );
   const usual = read({ messages: chat('hi', 'well').messages }, null);
@@ -197,10 +195,17 @@ test('a slice of a message that is no element reads as that message', () => {
 });
 
 test('request bodies are decoded; a torn one cannot be read', () => {
-  assert.equal(decodedRequest(Buffer.from('{}'), []), { body: Buffer.from('{}'), undecoded: null });
-  const coded = decodedRequest(Buffer.from('{}'), [['Content-Encoding', 'nonsense']]);
-  assert.is(coded.body, null);
-  assert.match(coded.undecoded ?? '', /nonsense/);
+  const bytes = Buffer.from('{"messages":[]}');
+  assert.equal(openRequest(openaiChat, { bytes, headers: [] }).cut?.body, bytes);
+  const coded = openRequest(openaiChat, { bytes, headers: [['Content-Encoding', 'nonsense']] });
+  assert.is(coded.cut, null);
+  assert.match(coded.unreadable ?? '', /nonsense/);
+  const torn = openRequest(openaiChat, {
+    bytes: gzipSync(bytes).subarray(0, -9),
+    headers: [['Content-Encoding', 'gzip']],
+  });
+  assert.is(torn.cut, null);
+  assert.is(torn.unreadable, 'Cannot decode a body: it ends early');
 });
 
 const recorded = await recordedJournalCalls();
@@ -208,10 +213,13 @@ if (recorded) {
   test('the recorded session is one chain', () => {
     const memory = readingMemory();
     const turns = recorded.map(({ request, response, answered }) =>
-      readTurn(
+      readCall(
         builtIn,
         { ...facts, format: 'anthropic.messages' },
-        { request: cut(request), undecoded: null, answer: answered && { bytes: response, headers: answered.headers } },
+        {
+          request: opened(request, anthropicMessages),
+          answer: answered && { bytes: response, headers: answered.headers },
+        },
         memory,
       ),
     );

@@ -1,10 +1,10 @@
 /** The demo's turns are what real clients send and real providers answer: every reader of ours reads them. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { readingMemory, readTurn } from '../../../core/call/read-call.ts';
+import { readingMemory } from '../../../core/call/memory.ts';
+import { openRequest } from '../../../core/call/open-request.ts';
+import { readCall } from '../../../core/call/read-call.ts';
 import { builtIn } from '../../../core/call/reader.ts';
-import { sliceId } from '../../../core/capture/slice-codec.ts';
-import { sliceBody } from '../../../core/capture/slices.ts';
 import { type DemoTurn, demoTurns } from '../../../core/demo/turns.ts';
 import { IngestTurn } from '../../../core/model/ingest.ts';
 import { formatOf } from '../../../core/provider/formats.ts';
@@ -40,11 +40,11 @@ const memory = readingMemory();
 function read(turn: DemoTurn) {
   const { request_id, method, path, content_type, ts_request, captured_at } = metaOf(turn);
   const body = Buffer.from(JSON.stringify(turn.request));
-  const pieces = sliceBody(body);
-  return readTurn(
+  const format = formatOf(method, path.split('?')[0] ?? '');
+  return readCall(
     builtIn,
     {
-      format: formatOf(method, path.split('?')[0] ?? '')?.id ?? null,
+      format: format?.id ?? null,
       call_id: request_id,
       harness_id: turn.session?.harness_id ?? 'unknown',
       provider: turn.provider,
@@ -54,8 +54,7 @@ function read(turn: DemoTurn) {
       last_byte_at: captured_at,
     },
     {
-      request: { body, pieces, ids: pieces.map(({ start, end }) => sliceId(body.subarray(start, end))) },
-      undecoded: null,
+      request: openRequest(format, { bytes: body, headers: [] }),
       answer: { bytes: answerOf(turn), headers: [['content-type', content_type]] },
     },
     memory,

@@ -2,11 +2,12 @@
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { completeTurn } from '../../../../core/call/complete-turn.ts';
+import { callMemory } from '../../../../core/call/memory.ts';
 import type { Unplaced } from '../../../../core/call/placement.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
 import { placeTurns } from '../../../../core/db/store/place-turns.ts';
 import { openCall } from '../../../../core/engine/intake/open-call.ts';
-import { prepareMemory } from '../../../../core/engine/intake/prepare-exchange.ts';
 import { capturedCall, chat, chatAnswer } from '../../../support/captured-calls.ts';
 
 const test = suite('placeTurns');
@@ -30,7 +31,8 @@ async function statementsFor(turn: Unplaced): Promise<string[]> {
 
 function turnOf(...words: string[]): Unplaced {
   const call = capturedCall({ n: 1, request: chat(...words), response: chatAnswer('the answer that all of them get') });
-  const made = openCall(call, prepareMemory()).prepared(null);
+  const memory = callMemory();
+  const made = completeTurn(openCall(call, memory), null, memory);
   if (made.kind !== 'turn') throw new Error('a chat is a turn');
   return made.turn;
 }

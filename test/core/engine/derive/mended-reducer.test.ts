@@ -1,10 +1,10 @@
 /** What nobody can read is kept, whoever sent it. When the reducer is mended, deriving again makes of it what it would have been. */
 import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
+import { callMemory } from '../../../../core/call/memory.ts';
 import { builtIn, type Reader } from '../../../../core/call/reader.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
 import { runDeriveWorker } from '../../../../core/engine/derive/derive-worker.ts';
-import { prepareMemory } from '../../../../core/engine/intake/prepare-exchange.ts';
 import { openLog } from '../../../../core/log.ts';
 import { Unreadable, type WireFormat } from '../../../../core/provider/format.ts';
 import { post, standIngest } from '../../../ingest/stand.ts';
@@ -96,7 +96,7 @@ const WAYS = {
     return answers;
   },
   'the journal': async (database: TestDatabase, reader: Reader) => {
-    const memory = prepareMemory(reader);
+    const memory = callMemory(reader);
     for (const call of calls) await takeIn(database, [call], memory);
     return [];
   },
@@ -209,7 +209,7 @@ databaseSuite('a mended reducer', (test, database) => {
   test('a session is marked alone where one is asked for', async () => {
     const reader = reading(FAULTS.answer);
     const other = conversation.map((call) => journalCall('other', { ...call, call_id: `other ${call.call_id}` }));
-    const memory = prepareMemory(reader);
+    const memory = callMemory(reader);
     await takeIn(database(), [...plain, ...other], memory);
     await derive(database(), reader);
     const [row] = await database().sql(`select session_id from svc.sessions where harness_session_id = 'other'`);

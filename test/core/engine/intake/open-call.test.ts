@@ -3,11 +3,12 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { completeTurn, type Prepared } from '../../../../core/call/complete-turn.ts';
+import { type CallMemory, callMemory } from '../../../../core/call/memory.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
 import { readRecipe } from '../../../../core/capture/recipe.ts';
 import { sliceId } from '../../../../core/capture/slice-codec.ts';
 import { openCall } from '../../../../core/engine/intake/open-call.ts';
-import { type Prepared, type PrepareMemory, prepareMemory } from '../../../../core/engine/intake/prepare-exchange.ts';
 import type { HeaderList } from '../../../../core/model/headers.ts';
 import {
   type CallLike,
@@ -18,9 +19,10 @@ import {
 } from '../../../support/captured-calls.ts';
 
 /** A call that goes on from no other by the provider's word. */
-const prepareTurn = (call: JournalCall, memory: PrepareMemory): Prepared => openCall(call, memory).prepared(null);
+const prepareTurn = (call: JournalCall, memory: CallMemory): Prepared =>
+  completeTurn(openCall(call, memory), null, memory);
 
-const prepared = (like: Omit<CallLike, 'n'>): Prepared => prepareTurn(capturedCall({ n: 1, ...like }), prepareMemory());
+const prepared = (like: Omit<CallLike, 'n'>): Prepared => prepareTurn(capturedCall({ n: 1, ...like }), callMemory());
 /** `turn <outcome> <ending>`, or `counted <outcome>`. */
 const ended = (like: Omit<CallLike, 'n'>): string => {
   const made = prepared(like);
@@ -130,12 +132,12 @@ test('the recipe gives the body back, whatever was prepared before it', async ()
   );
   await fc.assert(
     fc.asyncProperty(bodies, async (all) => {
-      const memory = prepareMemory();
+      const memory = callMemory();
       for (const [n, body] of all.entries()) {
         const call = capturedCall({ n, request: body });
         const made = prepareTurn(call, memory);
         assert.equal(await bytesIn(made), Buffer.from(call.request));
-        assert.equal(made, prepareTurn(call, prepareMemory()));
+        assert.equal(made, prepareTurn(call, callMemory()));
       }
     }),
     { numRuns: 30 },
@@ -145,7 +147,7 @@ test('the recipe gives the body back, whatever was prepared before it', async ()
 const recorded = await recordedJournalCalls();
 if (recorded) {
   test('of a recorded call little is new after the first', () => {
-    const memory = prepareMemory();
+    const memory = callMemory();
     const known = new Set<string>();
     const fresh = recorded.map((call) => {
       const made = prepareTurn(call, memory);
@@ -160,7 +162,7 @@ if (recorded) {
     );
     assert.equal(made(recorded[8]), made(recorded[8], memory));
   });
-  const made = (call: (typeof recorded)[number] | undefined, memory = prepareMemory()) =>
+  const made = (call: (typeof recorded)[number] | undefined, memory = callMemory()) =>
     call && prepareTurn(call, memory);
 }
 

@@ -1,11 +1,9 @@
 /** Finds the call that a request continues by the provider's id of its answer or conversation: in the request's own batch, or stored. */
 import { sessionId } from '../../call/identity.ts';
-import type { Preceding } from '../../call/read-call.ts';
+import type { PreparedTurn } from '../../call/prepared-turn.ts';
+import { type Continuation, type ConversationUpTo, lastOf, type PreviousCall } from '../../call/previous-call.ts';
 import type { Database } from '../../db/database.ts';
-import type { PreparedTurn } from '../../db/store/append-turns.ts';
-import type { ConversationUpTo, PreviousAnswer } from '../../db/store/previous-answers.ts';
-import type { CallNodes } from '../../model/node.ts';
-import type { Continuation, PreviousCall } from './prepare-exchange.ts';
+import type { PreviousAnswer } from '../../db/store/previous-answers.ts';
 
 /**
  * The newest call whose answer has this id: of the same client if there is one, since a local server may number its answers anew at
@@ -13,7 +11,7 @@ import type { Continuation, PreviousCall } from './prepare-exchange.ts';
  * is named.
  * @param earlier turns that are to be stored before the request, in their order
  */
-export async function previousCall(
+export async function findPreviousCall(
   execute: Database['execute'],
   { response_id, conversation, client_key }: Continuation & { client_key: string },
   earlier: readonly PreparedTurn[],
@@ -56,10 +54,6 @@ const inStore = (found: PreviousAnswer | undefined): PreviousCall | null =>
         answer: found.node_hash ? { node_hash: found.node_hash, depth: found.depth } : null,
       }
     : null;
-
-/** The parent of a request that continues a call: the call's answer, or for an empty one the message before it. */
-export const lastOf = ({ answer, messages }: CallNodes): Preceding | null =>
-  answer ?? messages.findLast(({ injected }) => injected === '') ?? null;
 
 function inBatch({ call_id, identity, nodes }: PreparedTurn): PreviousCall {
   const { harness_id, harness_session_id } = identity;

@@ -1,0 +1,77 @@
+/** Opens a request: its decoded body, cut into pieces, and its head; parsed once, whoever reads on from there. */
+import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
+import { sliceId } from '../capture/slice-codec.ts';
+import { type Piece, skeletonOf, sliceBody } from '../capture/slices.ts';
+import { type HeaderList, headerOf } from '../model/headers.ts';
+import type { RequestHead } from '../model/reply.ts';
+import { Unreadable, type WireFormat } from '../provider/format.ts';
+
+/** A request's decoded body with its pieces and their slice ids. */
+export type CutRequest = { body: Uint8Array; pieces: readonly Piece[]; ids: readonly string[] };
+
+export type OpenedRequest = {
+  cut: CutRequest | null; // null: the body was not stored, or cannot be decoded
+  skeleton: Record<string, unknown> | null; // the parsed body with its cut arrays empty; null: it cannot be read
+  head: RequestHead | null; // null: it cannot be read, or is in no format that is known here
+  unreadable: string | null; // why one of these is missing; never quotes the body
+};
+
+/** A request of which no body is stored. */
+export const noRequest: OpenedRequest = { cut: null, skeleton: null, head: null, unreadable: null };
+
+/** @param cut the function that cuts a decoded body, by default at every element */
+export function openRequest(
+  format: WireFormat | null,
+  { bytes, headers }: { bytes: Uint8Array; headers: HeaderList },
+  cut: (body: Uint8Array) => CutRequest = cutRequest,
+): OpenedRequest {
+  const { body, undecoded } = decodedRequest(bytes, headers);
+  if (!body) return { ...noRequest, unreadable: undecoded };
+  const opened = { ...noRequest, cut: cut(body) };
+  try {
+    const skeleton = skeletonOf(body, opened.cut.pieces);
+    try {
+      return { ...opened, skeleton, head: format && requestHead(format, skeleton, opened.cut) };
+    } catch (error) {
+      return { ...opened, skeleton, unreadable: reasonIn(error) };
+    }
+  } catch (error) {
+    return { ...opened, unreadable: reasonIn(error) };
+  }
+}
+
+function cutRequest(body: Uint8Array): CutRequest {
+  const pieces = sliceBody(body);
+  return { body, pieces, ids: pieces.map(({ start, end }) => sliceId(body.subarray(start, end))) };
+}
+
+/** @throws what is no reason of the bytes' own */
+function reasonIn(error: unknown): string {
+  if (error instanceof Unreadable) return error.message;
+  throw error;
+}
+
+/** The body under its content coding; null, with the reason, when it cannot be decoded whole. */
+function decodedRequest(bytes: Uint8Array, headers: HeaderList): { body: Uint8Array | null; undecoded: string | null } {
+  try {
+    const { bytes: body, salvaged } = decodeBodySync(bytes, headerOf(headers, 'content-encoding'));
+    return salvaged ? { body: null, undecoded: 'Cannot decode a body: it ends early' } : { body, undecoded: null };
+  } catch (error) {
+    if (error instanceof Undecodable) return { body: null, undecoded: error.message };
+    throw error;
+  }
+}
+
+/** What the request asks for. @throws {Unreadable} */
+function requestHead(format: WireFormat, skeleton: Record<string, unknown>, { pieces }: CutRequest): RequestHead {
+  return format.requestHead(skeleton, {
+    messages: format.messagesKey ? countIn(format.messagesKey, skeleton, pieces) : 0,
+    tools: countIn('tools', skeleton, pieces),
+  });
+}
+
+/** How many elements a top-level array has, whether or not it was cut. */
+export function countIn(key: string, skeleton: Record<string, unknown>, pieces: readonly Piece[]): number {
+  const left = skeleton[key];
+  return pieces.filter(({ section }) => section === key).length + (Array.isArray(left) ? left.length : 0);
+}
