@@ -1,4 +1,4 @@
-/** The house: each room may import the rooms above it in this list, and never one below. (README, 'The house'.) */
+/** The house: each room may import the rooms above it in this list, and never one below. (core/README.md, 'The house'.) */
 const rooms = [
   '^core/parse-json\\.ts$',
   '^core/redaction/',
@@ -7,7 +7,7 @@ const rooms = [
   '^core/model/',
   '^core/merkle/',
   '^core/provider/',
-  '^core/metrics\.ts$',
+  '^core/metrics\\.ts$',
   '^core/config/',
   '^core/harness/',
   '^core/price/',

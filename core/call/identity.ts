@@ -1,4 +1,4 @@
-/** The identity of a call, as far as the call itself states it: the envelope first, then what the harness sends. (README, 'Identity'.) */
+/** The identity of a call, as far as the call itself states it: the envelope first, then what the harness sends. (README.md beside it) */
 import { createHash } from 'node:crypto';
 import { v5 } from 'uuid';
 import { type Envelope, envelopeOf } from '../capture/envelope.ts';

@@ -1,4 +1,4 @@
-/** Placement: which session a call belongs to. Pure; `core/db/store/place-turns.ts` fetches the facts. */
+/** Placement: which session a call belongs to (README.md beside it). Pure; `core/db/store/place-turns.ts` fetches the facts. */
 import type { Identity } from '../model/identity.ts';
 import type { CallNodes } from '../model/node.ts';
 import { type ChainLink, type ConversationPlacement, type KnownNode, placeConversation } from './conversation.ts';

@@ -1,4 +1,4 @@
-/** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README follow it. */
+/** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README.md beside it follow from it. */
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { forEachProvider, ProviderId } from '../provider/providers.ts';

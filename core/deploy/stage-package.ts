@@ -8,7 +8,10 @@ import { join, relative } from 'node:path';
 import { type Described, thirdParties } from './third-parties.ts';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
-const WHOLE = ['README.md', 'LICENSE', 'cassette.manifest.json', 'migrations', 'core/cassette/scaffold'];
+const WHOLE = [
+  ...['README.md', 'CHANGELOG.md', 'LICENSE', 'cassette.manifest.json', 'migrations'],
+  ...['core/cassette/scaffold', 'core/cassette/contract.ts'], // copied by `svc cassette new`
+];
 /** Not part of the package: compilers, and what starts workers from source. */
 const NOT_RUN = ['core/build', 'core/deploy', 'core/cassette/scaffold', 'core/worker-bootstrap.mjs'];
 

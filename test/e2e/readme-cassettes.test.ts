@@ -1,24 +1,15 @@
-/** What the README says of cassettes works as it stands: make one, check it, add it to the service that runs, and take it away. */
+/** What the guide to cassettes has its readers type first works as it stands: use those that come with the service; make one, add it, remove it. */
 import { suite } from 'uvu';
+import { guidesBy } from '../support/guides.ts';
 import { linesWork } from '../support/section-lines.ts';
 import { noShell } from '../support/shell-lines.ts';
 
-const test = suite("the README's section on cassettes");
+const test = suite('the first lines about cassettes');
 
 const why = noShell();
-if (why !== null) console.log(`skip: the README's section on cassettes: ${why}`);
+if (why !== null) console.log(`skip: the first lines about cassettes: ${why}`);
 else
-  test('every shell line works as it stands, in a fresh clone', () =>
-    linesWork({
-      file: 'README.md',
-      of: (section) => section === 'Extend it: cassettes',
-      lines: [
-        [/^svc cassette new weather && cd weather/, /weather is in weather\//],
-        [/^svc cassette check \./, /It can be let in/],
-        [/^svc cassette add \./, /Added weather to /],
-        [/^svc cassette list/, /weather +admitted/],
-        [/^svc cassette remove weather/, /Removed weather from /],
-      ],
-    }));
+  for (const guide of guidesBy('readme-cassettes'))
+    test(`every shell line of ${guide.file} works as it stands, in a fresh clone`, () => linesWork(guide));
 
 test.run();

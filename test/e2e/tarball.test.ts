@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join, posix, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { extract, list } from 'tar';
 import { suite } from 'uvu';
@@ -50,12 +50,25 @@ test('it holds what runs, the packages that this needs, and their licences; no t
   assert.equal(
     [...tops].sort(),
     [
-      ...['LICENSE', 'README.md', 'THIRD-PARTY.md', 'cassette.manifest.json', 'cassettes', 'core', 'dist', 'ingest'],
-      ...['migrations', 'package.json'],
+      ...[
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'THIRD-PARTY.md',
+        'cassette.manifest.json',
+        'cassettes',
+        'core',
+        'dist',
+      ],
+      ...['ingest', 'migrations', 'package.json', 'proxy'],
     ].sort(),
   );
-  const odd = ours.filter((path) => /\.(ts|map)$/.test(path) && !path.includes('/scaffold/'));
-  assert.equal(odd, []);
+  const sources = ours.filter((path) => /\.(ts|map)$/.test(path) && !path.includes('/scaffold/'));
+  assert.equal(
+    sources,
+    ['package/core/cassette/contract.ts'],
+    'the types of a cassette, which svc cassette new copies',
+  );
   assert.ok(ours.length < 800, `${ours.length} files of ours`);
   for (const tool of [
     'typescript',
@@ -93,6 +106,19 @@ test('the text of a licence is there for each package, also for those that were 
   for (const [, , id] of listed) assert.match(added, new RegExp(`^### ${id}\n\n\`\`\`\n.{10}`, 'm'));
 });
 
+test('the documents lead nowhere but to files that it holds', async ({ folder, tarball, files }) => {
+  const documents = files.filter((path) => path.endsWith('.md') && !path.startsWith('package/node_modules/'));
+  assert.ok(documents.length > 8, documents.join(', '));
+  await extract({ file: tarball, cwd: folder }, documents);
+  const broken: string[] = [];
+  for (const path of documents.filter((document) => !document.endsWith('THIRD-PARTY.md')))
+    for (const [, target = ''] of (await readFile(join(folder, path), 'utf8')).matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)) {
+      const leadsTo = posix.join(posix.dirname(path), target);
+      if (!/^https?:/.test(target) && !files.includes(leadsTo)) broken.push(`${path}: ${target}`);
+    }
+  assert.equal(broken, []);
+});
+
 test('npm installs it offline, on an empty cache, and nothing is fetched', async ({
   folder,
   tarball,
@@ -120,6 +146,13 @@ test('the command says its version', async ({ app, folder }) => {
   const env = { PATH: process.env.PATH, HOME: folder };
   const { stdout } = await run(join(app, 'node_modules/.bin/svc'), ['--version'], { cwd: folder, env });
   assert.is(stdout.trim(), version);
+});
+
+test('the command makes a cassette', async ({ app, folder }) => {
+  const env = { PATH: process.env.PATH, HOME: folder };
+  await run(join(app, 'node_modules/.bin/svc'), ['cassette', 'new', 'weather'], { cwd: folder, env });
+  const types = await readFile(join(folder, 'weather/src/svc-cassette.ts'), 'utf8');
+  assert.is(types, await readFile(join(packageRoot(), 'core/cassette/contract.ts'), 'utf8'));
 });
 
 test('what was installed serves, shows its contract, and searches by meaning', async ({ app, folder }) => {

@@ -14,7 +14,8 @@ const EXCEPT = [
   'core/harness/', // where they belong
   'core/demo/', // recordings of sessions, as harnesses send them
   'core/cli/demo/', // what to type to see one of those
-  'core/model/', // examples in the contract
+  'core/model/',
+  'core/engine/ingest/ingest-turn.ts', // examples in the contract
 ];
 
 /** Names that providers have given to tools of their own, which wire formats and prices know. */

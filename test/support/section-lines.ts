@@ -20,7 +20,7 @@ export type Sections = {
   file: string;
   /** The headings of its sections that are run; absent: all of them. */
   of?: (section: string) => boolean;
-  /** Commands that its reader has run before, besides those of the README. */
+  /** Commands that its reader has run before, besides those of README.md. */
   before?: readonly string[];
   /** The reader's current folder, from the project's root. */
   folder?: string;
@@ -33,27 +33,19 @@ const STAYS: [RegExp, RegExp][] = [
   [/^npm start\b/, /\/v1\/sessions\n/],
   [/^npm run demo\b/, /Ctrl-C stops it/],
 ];
-/** Commands that open the embedded database themselves. */
-const ALONE = /^svc verify/;
+/** Commands that open the embedded database themselves, or need no service. */
+const ALONE = /^svc verify|^npm test/;
 /** Commands whose output depends on background work, which takes a while. */
 const LATER = /\/v1\/cassettes\/|cassette list/;
 /** What the lines are run beside. */
 const START = 'npm start';
 const LINE_MS = 120_000;
-/** Commands of the README that a reader of any document has run before. */
+/** Commands of README.md that a reader of any document has run before. */
 const BEFORE = /^alias svc=|\/v1\/admin\/seed\/demo/;
 
 /** @throws {Error} a line has no row, fails, or shows something else */
-export async function linesWork({ file, of = () => true, before = [], folder = '.', lines }: Sections): Promise<void> {
-  const blocks = blocksOf(file)
-    .filter(({ section }) => of(section))
-    .map(({ commands }) => commands);
-  assert.equal(
-    blocks.flat().filter((line, i) => !lines[i]?.[0].test(line)),
-    [],
-    `each line of ${file} has its row in this test`,
-  );
-  assert.is(blocks.flat().length, lines.length, 'and no row is left over');
+export async function linesWork({ file, of, before = [], folder = '.', lines }: Sections): Promise<void> {
+  const blocks = listedBlocks({ file, ...(of && { of }), lines });
   const [clone, home] = await Promise.all([freshClone(), emptyFolder()]);
   await writeTranscript(home);
   const env = {
@@ -87,7 +79,21 @@ export async function linesWork({ file, of = () => true, before = [], folder = '
   }
 }
 
-const blocksOf = (file: string) => shellBlocks(readFileSync(join(root, file), 'utf8'));
+/** The commands of each block. @throws {Error} they are not the lines of the guide */
+export function listedBlocks({ file, of = () => true, lines }: Sections): string[][] {
+  const blocks = blocksOf(file)
+    .filter(({ section }) => of(section))
+    .map(({ commands }) => commands);
+  assert.equal(
+    blocks.flat().filter((line, i) => !lines[i]?.[0].test(line)),
+    [],
+    `each line of ${file} has its row in test/support/guides.ts`,
+  );
+  assert.is(blocks.flat().length, lines.length, `${file}: and no row is left over`);
+  return blocks;
+}
+
+export const blocksOf = (file: string) => shellBlocks(readFileSync(join(root, file), 'utf8'));
 
 const isInstall = (line: string) => /^npm (ci|install)\b/.test(line);
 
@@ -107,7 +113,7 @@ const installed = (line: string, cwd: string, env: Record<string, string | undef
     stdio: ['ignore', 'pipe', 'pipe'],
   }).toString();
 
-/** Keeps svc running, started as in the README, whenever a line needs it. */
+/** Keeps svc running, started as in README.md, whenever a line needs it. */
 function readerAt(shell: Shell, clone: string) {
   let staying: Staying | null = null;
   const stop = async () => {

@@ -147,7 +147,7 @@ test('a typo is refused with its place, and prices nothing', () => {
   }
   assert.is(
     wrong({ m: { input: 1, output: 1, provider: 'acme' } }),
-    "'m', provider: must be one of anthropic, openai, ollama",
+    "'m', provider: must be one of anthropic, gemini, openai, ollama",
   );
   assert.is(wrong({ m: [] }), "'m': must have at least one row");
   assert.is(wrong({ m: 3 }), `'m': must be a row such as {"input": 3, "output": 15}`);

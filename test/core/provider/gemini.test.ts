@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { libraryOf } from '../../../core/harness/libraries.ts';
 import { canonicalContent } from '../../../core/harness/canonical-content.ts';
+import { libraryOf } from '../../../core/harness/libraries.ts';
 import { Message } from '../../../core/model/bucket.ts';
 import { Reply } from '../../../core/model/reply.ts';
 import { echoed } from '../../../core/provider/echoed.ts';

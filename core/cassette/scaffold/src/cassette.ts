@@ -2,7 +2,7 @@
 import { openapi } from './openapi.ts';
 import type { Cassette, Db, Env, Manifest, Migration } from './svc-cassette.ts';
 
-/** What it is and what it asks for. Whoever installs it is shown this and asked; it is handed nothing else. */
+/** The manifest: what this cassette is, and what it needs. Whoever installs it sees this and consents; it receives nothing else. */
 export const manifest: Manifest = {
   kind: 'svc.cassette/v1',
   cassette: {
@@ -30,15 +30,15 @@ const migrations: Migration[] = [
   },
 ];
 
-type Answer = (request: Request, env: Env<Config>) => Response | Promise<Response>;
+type Handler = (request: Request, env: Env<Config>) => Response | Promise<Response>;
 
-/** Its own paths begin with /api/my-cassette; callers find them at /v1/cassettes/my-cassette. */
-const routes: Record<string, Answer> = {
+/** The routes. Their paths begin with /api/my-cassette; callers find them at /v1/cassettes/my-cassette. */
+const routes: Record<string, Handler> = {
   'GET /ping': () => new Response('pong'),
 
   'GET /openapi': () => Response.json({ ...openapi, 'x-svc-cassette': manifest }),
 
-  // Rows go out as they come in: no session count is too large, and a reader who leaves ends the query.
+  // Rows are sent as they come: any number of sessions fits, and a reader who leaves ends the query.
   'GET /api/my-cassette/sessions': (_request, env) =>
     ndjson(
       database(env).stream(
@@ -48,11 +48,11 @@ const routes: Record<string, Answer> = {
       ),
     ),
 
-  // A tool for agents, because of `x-svc-mcp` in openapi.ts: its arguments are the body, its result is the answer.
+  // A tool for agents, because of `x-svc-mcp` in openapi.ts: its arguments are the body, its result is the response.
   'POST /api/my-cassette/longest': async (request, env) => {
-    const asked = (await request.json().catch(() => null)) as { limit?: number } | null;
-    const limit = asked?.limit ?? 5;
-    if (!asked || !Number.isInteger(limit) || limit < 1 || limit > 50) return problem(422, 'Send {"limit": 1 to 50}');
+    const input = (await request.json().catch(() => null)) as { limit?: number } | null;
+    const limit = input?.limit ?? 5;
+    if (!input || !Number.isInteger(limit) || limit < 1 || limit > 50) return problem(422, 'Send {"limit": 1 to 50}');
     const { rows } = await database(env).query(
       `select id, display_title as title, turn_count as turns
          from svc_v1.sessions where turn_count >= $1 order by turn_count desc, id limit $2`,
@@ -76,19 +76,19 @@ export default {
   async fetch(request, env) {
     const { pathname } = new URL(request.url);
     try {
-      const answer = routes[`${request.method} ${pathname}`];
-      return answer ? await answer(request, env) : problem(404, 'There is no such route');
+      const handler = routes[`${request.method} ${pathname}`];
+      return handler ? await handler(request, env) : problem(404, 'There is no such route');
     } catch (error) {
       env.LOG.error({ route: pathname, reason: String(error) }, 'a request failed'); // no prompts, no keys
-      return problem(500, 'It failed; the log of the service says why');
+      return problem(500, 'It failed; the log of the service has the reason');
     }
   },
 
   /** Every five minutes, on one machine at a time. CORE is the read API of the service, without network. */
   async scheduled(_event, env) {
-    const answer = await env.CORE?.fetch('/v1/stats');
-    if (!answer?.ok) throw new Error(`Cannot count: the read API answered ${answer?.status}`);
-    const { session_count } = (await answer.json()) as { session_count: number };
+    const response = await env.CORE?.fetch('/v1/stats');
+    if (!response?.ok) throw new Error(`Cannot count: the read API answered ${response?.status}`);
+    const { session_count } = (await response.json()) as { session_count: number };
     await database(env).query('insert into counts (sessions) values ($1)', [session_count]);
   },
 } satisfies Cassette<Config>;
@@ -98,11 +98,11 @@ function database(env: Env<Config>): Db {
   return env.DB;
 }
 
-/** RFC 9457, with the sentence once more as `error`, where readers of this API look for it. */
+/** RFC 9457, with the sentence a second time as `error`, where clients of this API look for it. */
 const problem = (status: number, detail: string) =>
   Response.json({ status, detail, error: detail }, { status, headers: { 'content-type': 'application/problem+json' } });
 
-/** One line of JSON for each row. The next row is asked for when the reader wants more. */
+/** One line of JSON for each row. The next row is fetched when the reader wants more. */
 function ndjson(rows: AsyncIterable<unknown>): Response {
   const left = rows[Symbol.asyncIterator]();
   const encoder = new TextEncoder();

@@ -1,7 +1,7 @@
-/** What it answers, as OpenAPI 3.1. Every path that callers may use stands here, with a response; /ping and /openapi need not. */
+/** The document, OpenAPI 3.1. Every path that callers may use is here, with its responses; /ping and /openapi need not be. */
 
 const problem = {
-  description: 'It cannot be done, and why',
+  description: 'A failure, with the reason',
   content: {
     'application/problem+json': {
       schema: {

@@ -1,0 +1,117 @@
+/** The guides: which shell lines the documents have, what each of them shows, and which test of `test/e2e` runs them. */
+import type { Sections } from './section-lines.ts';
+
+/** `by`: the test file, without folder and ending. */
+export type Guide = Sections & { by: string };
+
+const CASSETTES_FIRST = ['What comes with the service', 'Try it'];
+
+export const GUIDES: readonly Guide[] = [
+  {
+    by: 'readme-start',
+    file: 'README.md',
+    lines: [
+      [/^npm ci\b/, /added \d+ packages/],
+      [/^npm start\b/, /Compiling[\s\S]+is recording[\s\S]+\/v1\/sessions\n/],
+      [/^npm run demo\b/, /Recorded as a session of 3 model calls[\s\S]+Ctrl-C/],
+      [/^alias svc=/, /^$/],
+      [/^svc status\b/, /is running\n/],
+      [/admin\/seed\/demo/, /"sessions":7,/],
+      [/v1\/sessions +#/, /"items":\[\{"id":/],
+      [/sessions\/\S+\/traces/, /"traces":\[\{/],
+      [/v1\/coverage/, /"requests":\d+/],
+    ],
+  },
+  {
+    by: 'readme-lines',
+    file: 'core/api/README.md',
+    lines: [
+      [/v1\/sessions +#/, /"items":\[\{"id":/],
+      [/browse\/sessions\?text=/, /"items":\[\{"id":/],
+      [/sessions\/\S+\/traces/, /"traces":\[\{/],
+      [/v1\/traces\/[-0-9a-f]+ +#/, /"spans":\[\{/],
+      [/spans\/[-0-9a-f]+ +#/, /"kind":"llm"/],
+      [/raw_turns\?include=payload/, /"items":\[\{[\s\S]*"payload"/],
+      [/v1\/stats\?since/, /"session_count":[1-9]/],
+      [/-N \S+\/v1\/events/, /data: ?/],
+      [/v1\/coverage/, /"requests":\d+/],
+      [/^claude mcp add/, /Added HTTP MCP server svc/],
+      [/^codex mcp add/, /Added global MCP server 'svc'/],
+      [/^svc verify/, /all as written/],
+    ],
+  },
+  {
+    by: 'readme-lines',
+    file: 'ingest/README.md',
+    lines: [
+      [/v1\/ingest -H/, /"status":"accepted"|"root_hash"|202|\{"/],
+      [/^file=/, /^$/],
+      [/^jq /, /\{"/],
+    ],
+  },
+  {
+    by: 'readme-cassettes',
+    file: 'cassettes/README.md',
+    of: (section) => CASSETTES_FIRST.includes(section),
+    lines: [
+      [/export\/sessions'/, /^\{".*\}$/m],
+      [/export\/sessions\/[-0-9a-f]+\?detail=traces/, /^\{".*\}$/m],
+      [/search\/spans/, /"count":[1-9]/],
+      [/search\/status/, /\{/],
+      [/cassettes\/skills/, /\[/],
+      [/^svc cassette new weather && cd weather/, /weather is in weather\//],
+      [/^svc cassette check \./, /It can be let in/],
+      [/^svc cassette add \./, /Added weather to /],
+      [/^svc cassette list/, /weather +admitted/],
+      [/^svc cassette remove weather/, /Removed weather from /],
+    ],
+  },
+  {
+    by: 'guide-lines.long',
+    file: 'cassettes/README.md',
+    of: (section) => !CASSETTES_FIRST.includes(section),
+    lines: [
+      [/^svc cassette new weather/, /weather is in weather\//],
+      [/^cd weather/, /^$/],
+      [/^svc cassette check \./, /It can be let in/],
+      [/^npm install && npm pack/, /weather-0\.1\.0\.tgz/],
+      [/^svc cassette add \.\/weather-0\.1\.0\.tgz/, /Added weather to /],
+      [/^export SVC_INTERNAL_LISTEN/, /^$/],
+      [/^npm start/, /is recording[\s\S]+\/v1\/sessions\n/],
+      [/internal\/readiness\/evidence/, /"ready":true/],
+    ],
+  },
+  {
+    by: 'guide-lines.long',
+    file: 'core/cassette/scaffold/README.md',
+    before: ['svc cassette new my-cassette'],
+    folder: 'my-cassette',
+    lines: [
+      [/^npm install/, /added \d+ packages/],
+      [/^npm test/, /pass \d/],
+      [/^svc cassette check \./, /It can be let in/],
+      [/^svc cassette add \./, /Added my-cassette to /],
+      [/my-cassette\/sessions/, /\{/],
+      [/my-cassette\/longest/, /\{/],
+    ],
+  },
+  {
+    by: 'guide-lines.long',
+    file: 'cassettes/export/README.md',
+    lines: [
+      [/export\/sessions'/, /^\{".*\}$/m],
+      [/since=.*&detail=traces/, /^\{".*\}$/m],
+      [/export\/sessions\/[-0-9a-f]+'/, /^\{".*\}$/m],
+    ],
+  },
+  {
+    by: 'contributing-lines.long',
+    file: 'CONTRIBUTING.md',
+    lines: [
+      [/^npm ci$/, /added \d+ packages/],
+      [/^npm test -- /, /^[1-9]\d* passed, 0 failed$/m],
+    ],
+  },
+];
+
+export const guidesBy = (by: string): readonly Guide[] => GUIDES.filter((guide) => guide.by === by);
