@@ -49,7 +49,9 @@ function removeStale() {
   if ([...sources].some((path) => !existing.has(path))) rmSync(memory, { force: true });
 }
 
-const outputOf = (path) => path.replace(/\.ts$/, '.js');
+function outputOf(path) {
+  return path.replace(/\.ts$/, '.js');
+}
 
 /** All paths below a folder, relative to `base`; without the template of `svc cassette new`, which is no part of svc. */
 function filesIn(base, folder, ending) {
