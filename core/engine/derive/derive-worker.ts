@@ -64,6 +64,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
   const backoff = openBackoff(RETRY); // of the loop, when the queue cannot be read
   const showPending = openPendingGauge(database, metrics, pollMs);
   let due = true;
+  let outdatedMarked = false; // until then the queue does not hold all that is due
   let wake = () => {};
 
   const poke = () => {
@@ -103,7 +104,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
       due = false;
       try {
         const started = await round();
-        if (!started && !due && lanes.idle()) for (const done of waiting.splice(0, waiters)) done();
+        if (!started && !due && outdatedMarked && lanes.idle()) for (const done of waiting.splice(0, waiters)) done();
         if (!started && !due) await waitForWork(pollMs);
       } catch (error) {
         const again_in_ms = backoff.next();
@@ -123,8 +124,9 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
       (error: unknown) => log.warn({ reason: classOf(error) }, 'cannot listen for new turns; they are polled for'),
     );
     const outdated = markOutdated(database, withRetry, signal).then((sessions) => {
-      if (sessions === 0) return;
-      log.info({ sessions, derive_version: DERIVE_VERSION }, 'sessions of older rules are derived again');
+      outdatedMarked = true;
+      if (sessions > 0)
+        log.info({ sessions, derive_version: DERIVE_VERSION }, 'sessions of older rules are derived again');
       poke();
     });
     await rounds();
