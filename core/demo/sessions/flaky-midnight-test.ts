@@ -2,8 +2,8 @@
 import { answers, asks, calls, failed, refuses, type Script, thinking } from '../script.ts';
 import { bash, claudeTools, edit, read } from '../tools.ts';
 
-const TEST = `     1	import { departuresToday } from '../../engine/demo/src/timetable.ts';
-     2	import { insertSailing } from '../../engine/demo/sessions/support/sailings.ts';
+const TEST = `     1	import { departuresToday } from '../src/timetable.ts';
+     2	import { insertSailing } from './support/sailings.ts';
      3
      4	test('departs today', async () => {
      5	  const departs_at = new Date();

@@ -37,10 +37,7 @@ async function refusal(source: string, name?: string): Promise<string> {
 
 test('a folder: its package.json names the module as Node would find it, else the usual names do', async () => {
   await put({
-    'f1/package.json': {
-      exports: { '.': { types: '../t.d.ts', require: './a.cjs', import: '../a.js' } },
-      main: 'b.js',
-    },
+    'f1/package.json': { exports: { '.': { types: './t.d.ts', require: './a.cjs', import: './a.js' } }, main: 'b.js' },
     'f1/a.js': '',
     'f1/b.js': '',
     'f2/package.json': { main: 'lib/b.js' },
@@ -48,9 +45,9 @@ test('a folder: its package.json names the module as Node would find it, else th
     'f3/index.mjs': '',
     'f4/index.js': '',
     'f4/cassette.js': '',
-    'f5/package.json': { exports: '../x.js' },
+    'f5/package.json': { exports: './x.js' },
     'f5/x.js': '',
-    'f6/package.json': { exports: { node: { default: ['../x.js'] } } },
+    'f6/package.json': { exports: { node: { default: ['./x.js'] } } },
     'f6/x.js': '',
   });
   const cases = [
@@ -73,7 +70,7 @@ test('a folder: its package.json names the module as Node would find it, else th
 
 test('a file: everything in its folder belongs to it', async () => {
   await put({ 'g/some.mjs': '' });
-  assert.equal(await resolved('../g/some.mjs'), {
+  assert.equal(await resolved('./g/some.mjs'), {
     kind: 'module',
     folder: join(base, 'g'),
     entry: join(base, 'g/some.mjs'),
@@ -119,20 +116,20 @@ test('every other scheme is refused by its name', async () => {
 test('what is not there, not built, outside or TypeScript is refused with what would do', async () => {
   await put({
     'h1/package.json': { main: 'dist/x.js' },
-    'h2/package.json': { main: '../../g/some.mjs' },
+    'h2/package.json': { main: '../g/some.mjs' },
     'h3/readme': '',
     'h4/cassette.ts': '',
     'h5/package.json': '{',
     'h6/package.json': { main: 'x.js' },
     'g/some.mjs': '',
   });
-  await symlink('../../g/some.mjs', join(base, 'h6/x.js'));
+  await symlink('../g/some.mjs', join(base, 'h6/x.js'));
   assert.is(await refusal('nowhere'), "Cannot find its code: there is no '<base>/nowhere'");
   assert.match(
     await refusal('h1'),
     "no '<base>/h1/dist/x.js', which its package.json names; it may have to be built first",
   );
-  assert.match(await refusal('h2'), "names '../../g/some.mjs', which is outside of it");
+  assert.match(await refusal('h2'), "names '../g/some.mjs', which is outside of it");
   assert.match(await refusal('h3'), 'no module in');
   assert.match(await refusal('h4/cassette.ts'), 'is TypeScript; build it');
   assert.match(await refusal('h5'), "'<base>/h5/package.json' is no JSON");
@@ -140,7 +137,7 @@ test('what is not there, not built, outside or TypeScript is refused with what w
 });
 
 test('a file of ours is found from source where our list says', async () => {
-  const source = await resolveSource('../core/cassette/contract.ts', {
+  const source = await resolveSource('./core/cassette/contract.ts', {
     base: packageRoot(),
     installed: base,
     name: 'x',
