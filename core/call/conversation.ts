@@ -1,7 +1,7 @@
 /** The conversation that a call continues, as the chain of its messages shows it. */
 
 /** A message of the call's request, in order, without what a harness injects. */
-export type ChainLink = { node_hash: string; role: string };
+export type ChainMessage = { node_hash: string; role: string };
 
 /** A stored message of one of the client's unnamed sessions whose hash is in the chain. */
 export type KnownNode = {
@@ -23,7 +23,7 @@ export type ConversationPlacement =
  * and answers stay twenty. A known message that is no head makes a fork. An opening without an answer is continued only by its retry.
  */
 export function placeConversation(
-  chain: readonly ChainLink[],
+  chain: readonly ChainMessage[],
   known: readonly KnownNode[],
   retry = false,
 ): ConversationPlacement {

@@ -1,7 +1,7 @@
 /** Placement: which session a call belongs to (README.md beside it). Pure; `core/db/store/place-turns.ts` fetches the facts. */
 import type { Identity } from '../model/identity.ts';
 import type { CallNodes } from '../model/node.ts';
-import { type ChainLink, type ConversationPlacement, type KnownNode, placeConversation } from './conversation.ts';
+import { type ChainMessage, type ConversationPlacement, type KnownNode, placeConversation } from './conversation.ts';
 import { sessionId } from './identity.ts';
 
 /** What placing reads of a call. `client_key` is hex. */
@@ -157,7 +157,7 @@ function conversationOf(turn: Unplaced, known: ClientNodes): Conversation {
 }
 
 /** The messages of the request, without those that a harness injects. */
-export const spine = (nodes: CallNodes): ChainLink[] => nodes.messages.filter(({ injected }) => injected === '');
+export const spine = (nodes: CallNodes): ChainMessage[] => nodes.messages.filter(({ injected }) => injected === '');
 
 /** The session that continued from this call's answer before the call itself came: the oldest one, since others are its forks. */
 function sessionShowingAnswer({ nodes, requested_at }: Unplaced, known: ClientNodes): ClientNode | null {

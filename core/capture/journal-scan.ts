@@ -22,7 +22,7 @@ import {
   validSegments,
 } from './journal-segments.ts';
 import { loadSpans, type SpanPlace, type Spans } from './journal-spans.ts';
-import { covers, emptyWindow, fill, openSegmentReads, WINDOW_BYTES, type Window } from './journal-windows.ts';
+import { covers, emptyWindow, fill, openSegmentReads, type SegmentWindow, WINDOW_BYTES } from './journal-windows.ts';
 
 /** `payload` is a view that is valid until the next `peek`. */
 export type ScannedRecord = {
@@ -59,7 +59,7 @@ type Options = { folder: string; runId: string; live: boolean; onDamage: () => v
 
 type ScanState = {
   run: RunSegments;
-  scanning: Window;
+  scanning: SegmentWindow;
   current: { segment: number; final: boolean } | null;
   previous: number; // the last segment with the right magic
   cursor: number;

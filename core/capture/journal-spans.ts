@@ -1,6 +1,6 @@
 /** The spans of a body: where its records lie, and the reading of their payloads once the call has ended. */
 import { RECORD_HEADER_BYTES, recordBytesAt } from './journal-record.ts';
-import { covers, fill, type SegmentReads, WINDOW_BYTES, type Window } from './journal-windows.ts';
+import { covers, fill, type SegmentReads, type SegmentWindow, WINDOW_BYTES } from './journal-windows.ts';
 
 const NEAR_BYTES = 16_384; // spans nearer than this are read in one go
 
@@ -11,7 +11,7 @@ export type Spans = number[];
 export type SpanPlace = { span: number; offset: number; loaded: number };
 
 /** What loads read with. What was scanned last is often what is loaded first, and is not read a second time. */
-export type SpanReads = { reads: SegmentReads; scanning: Window; loading: Window };
+export type SpanReads = { reads: SegmentReads; scanning: SegmentWindow; loading: SegmentWindow };
 
 /** Adds the place of a record's payload to the spans of its call. @returns the bytes of its payload */
 export function extended(

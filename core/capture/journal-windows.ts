@@ -14,7 +14,7 @@ export type SegmentReads = {
   close(): void;
 };
 
-export type Window = { segment: number; start: number; length: number; bytes: Buffer };
+export type SegmentWindow = { segment: number; start: number; length: number; bytes: Buffer };
 
 export function openSegmentReads(folder: string, runId: string, log: Logger): SegmentReads {
   const files = new Map<number, number>();
@@ -62,15 +62,15 @@ export function openSegmentReads(folder: string, runId: string, log: Logger): Se
   };
 }
 
-export const emptyWindow = (): Window => ({ segment: 0, start: 0, length: 0, bytes: Buffer.alloc(0) });
+export const emptyWindow = (): SegmentWindow => ({ segment: 0, start: 0, length: 0, bytes: Buffer.alloc(0) });
 
 /** Fills a window from `at` on. */
-export function fill(reads: SegmentReads, window: Window, segment: number, at: number, count: number): void {
+export function fill(reads: SegmentReads, window: SegmentWindow, segment: number, at: number, count: number): void {
   if (window.bytes.length < count) window.bytes = Buffer.allocUnsafeSlow(Math.max(count, WINDOW_BYTES));
   window.length = reads.readAt(segment, at, window.bytes, count);
   window.segment = segment;
   window.start = at;
 }
 
-export const covers = (window: Window, segment: number, at: number, count: number): boolean =>
+export const covers = (window: SegmentWindow, segment: number, at: number, count: number): boolean =>
   window.segment === segment && at >= window.start && at + count <= window.start + window.length;

@@ -4,11 +4,11 @@ import type { LoadedConfig } from '../config/load.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
 import { publishedAddresses, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
-import type { Listener, ListenerState } from './status-page.ts';
+import type { ListenerState, ListenerStatus } from './status-page.ts';
 
 export const REPLY_TIMEOUT_MS = 2_000;
 
-export type ReadApiResponse<T> = Listener & {
+export type ReadApiResponse<T> = ListenerStatus & {
   /** null: the service is down, or refuses. */
   answer: T | null;
   /** Remarks on that for an operator. */

@@ -8,11 +8,11 @@ import { counted, lasting, plain, several, sized } from './units.ts';
 
 /** foreign: another program answers; silent: connected, and no response in time; unknown: the address is not known. */
 export type ListenerState = 'up' | 'down' | 'foreign' | 'silent' | 'unknown';
-export type Listener = { address: string | null; state: ListenerState };
+export type ListenerStatus = { address: string | null; state: ListenerState };
 
 export type StatusReport = {
   version: string; // of this command
-  listeners: { proxy: Listener; api: Listener; ingest: Listener };
+  listeners: { proxy: ListenerStatus; api: ListenerStatus; ingest: ListenerStatus };
   folder: { service: string; own: string } | null; // the `.svc` of the running service, where it is not this command's own
   data: string; // where the turns lie, without credentials
   journal_bytes: number | null; // on this machine's disk; null: it may not be read
@@ -64,7 +64,7 @@ const STATE: Record<ListenerState, string> = {
   unknown: 'on a port that the system chose',
 };
 
-const listener = ({ address, state }: Listener, up: string | null) =>
+const listener = ({ address, state }: ListenerStatus, up: string | null) =>
   `${(address ?? '').padEnd(address === null ? 0 : 23)}${address === null ? '' : ' '}${state === 'up' && up ? pc.green(up) : STATE[state]}`;
 
 /** Waiting longer than this is shown; usually a call is in the database within about a second. */

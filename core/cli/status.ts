@@ -13,7 +13,7 @@ import { isStatus } from './is-status.ts';
 import { addresses, fetchReadApi, REPLY_TIMEOUT_MS, stateOf } from './read-api.ts';
 import { runsHere, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
-import { type Listener, type ListenerState, type StatusReport, statusPage } from './status-page.ts';
+import { type ListenerState, type ListenerStatus, type StatusReport, statusPage } from './status-page.ts';
 import { whereData } from './where-data.ts';
 
 /** 0 when the read API gave its status, else 1. `json` prints one document instead of a page. */
@@ -92,7 +92,7 @@ const document = ({ listeners, settings: _, folder: __, ...rest }: StatusReport,
 const reach = async (
   address: string | null,
   check: (address: string) => Promise<ListenerState>,
-): Promise<Listener> => ({
+): Promise<ListenerStatus> => ({
   address,
   state: address === null ? 'unknown' : await check(address),
 });

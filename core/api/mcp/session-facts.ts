@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Session } from '../../model/session.ts';
 import { dollars, grouped, minute, oneLine } from './quote.ts';
 
-export const SessionFacts = z.object({
+export const ShownFacts = z.object({
   id: z.uuid(),
   title: z.string().describe('quoted from the record'),
   started_at: z.string(),
@@ -18,9 +18,9 @@ export const SessionFacts = z.object({
   output_tokens: z.int(),
   cost_usd: z.number().nullable().describe('null: unknown'),
 });
-export type SessionFacts = z.infer<typeof SessionFacts>;
+export type ShownFacts = z.infer<typeof ShownFacts>;
 
-export const sessionFacts = ({ id, display_title, rollup, ...session }: Session): SessionFacts => ({
+export const sessionFacts = ({ id, display_title, rollup, ...session }: Session): ShownFacts => ({
   id,
   title: oneLine(display_title, 120),
   started_at: session.started_at,
@@ -36,7 +36,7 @@ export const sessionFacts = ({ id, display_title, rollup, ...session }: Session)
   cost_usd: rollup.usage.cost_usd,
 });
 
-export const sessionLines = (facts: SessionFacts): string =>
+export const sessionLines = (facts: ShownFacts): string =>
   [
     `${facts.id} ${JSON.stringify(facts.title)}`,
     [

@@ -6,7 +6,7 @@ import { readCursor, writeCursor } from '../../http/cursor.ts';
 import { shownSession } from '../../model/session.ts';
 import type { Trace } from '../../model/trace.ts';
 import { dollars, fitting, grouped, lasting, minute, oneLine } from './quote.ts';
-import { SessionFacts, sessionFacts, sessionLines } from './session-facts.ts';
+import { ShownFacts, sessionFacts, sessionLines } from './session-facts.ts';
 import { coreTool } from './tool.ts';
 
 const Input = z.strictObject({
@@ -30,7 +30,7 @@ const Turn = z.object({
 });
 type Turn = z.infer<typeof Turn>;
 
-const Output = z.object({ session: SessionFacts, turns: z.array(Turn), next_cursor: z.string().optional() });
+const Output = z.object({ session: ShownFacts, turns: z.array(Turn), next_cursor: z.string().optional() });
 
 const Key = z.object({ started_at: z.iso.datetime(), trace_id: z.uuid() });
 

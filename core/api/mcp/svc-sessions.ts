@@ -7,7 +7,7 @@ import { BrowseQuery } from '../../model/browse.ts';
 import { shownSession } from '../../model/session.ts';
 import { fitting } from './quote.ts';
 import { readFilter } from './read-filter.ts';
-import { SessionFacts, sessionFacts, sessionLines } from './session-facts.ts';
+import { ShownFacts, sessionFacts, sessionLines } from './session-facts.ts';
 import { coreTool } from './tool.ts';
 
 const Input = z.strictObject({
@@ -40,7 +40,7 @@ const Input = z.strictObject({
   cursor: z.string().max(2048).optional().describe('next_cursor of the page before, with the same other arguments'),
 });
 
-const Output = z.object({ sessions: z.array(SessionFacts), next_cursor: z.string().optional() });
+const Output = z.object({ sessions: z.array(ShownFacts), next_cursor: z.string().optional() });
 
 const Key = z.object({ place: z.iso.datetime(), id: z.uuid() });
 

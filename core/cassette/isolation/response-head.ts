@@ -1,6 +1,6 @@
 /** Checks the head of a cassette's response, in one place for every isolation: what a `Response` cannot have is refused here. */
 
-export type ResponseHead = {
+export type CassetteResponseHead = {
   status: number;
   headers: Headers;
   /** The response has no body, whatever was sent. */
@@ -23,7 +23,7 @@ export function responseHead(
   method: string,
   status: number,
   headers: Iterable<readonly [name: string, value: string]>,
-): ResponseHead {
+): CassetteResponseHead {
   if (!Number.isInteger(status) || status < 200 || status > 599)
     throw new UnusableHead(`its answer has the status ${status}`);
   const checked = new Headers();

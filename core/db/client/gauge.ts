@@ -4,10 +4,10 @@
 export type Gauge = { begin(question: string, limitMs: number): void; end(): void };
 
 /** As its host reads it. */
-export type ReadableGauge = Gauge & { running(): RunningOperation | undefined };
+export type ReadableGauge = Gauge & { running(): MeasuredOperation | undefined };
 
 /** `ms`: time since its start. */
-export type RunningOperation = { operation: string; ms: number; limitMs: number };
+export type MeasuredOperation = { operation: string; ms: number; limitMs: number };
 
 const NAME_AT = 16;
 const NAME_BYTES = 64;

@@ -33,7 +33,7 @@ export async function nodeChain(
 }
 
 /** `tip_stands`, `leaf_stands`: the node that the row names exists in the session; true where it names none. */
-export type StoredCall = CallRow & {
+export type ChainedCall = CallRow & {
   raw_turn_id: number;
   tip_stands: boolean;
   leaf_stands: boolean;
@@ -44,8 +44,8 @@ export type StoredCall = CallRow & {
 export const callChain = (
   db: Sql,
   { session_id, after, limit }: { session_id: string; after: number; limit: number },
-): Promise<StoredCall[]> =>
-  db.rows<StoredCall>(sql`
+): Promise<ChainedCall[]> =>
+  db.rows<ChainedCall>(sql`
     select c.raw_turn_id, encode(c.tip_hash, 'hex') as tip_hash, encode(c.leaf_hash, 'hex') as leaf_hash, c.model, c.stream,
            c.max_tokens, c.tool_count, encode(c.call_key, 'hex') as call_key, c.response_id, c.previous_response_id, c.conversation_id, c.unreadable,
            ${nodeExists(sql`c.tip_hash`)} as tip_stands, ${nodeExists(sql`c.leaf_hash`)} as leaf_stands, ${turnCounts(sql`c`)} as turn_counts

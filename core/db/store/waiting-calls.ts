@@ -4,7 +4,7 @@ import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /** `previous_response_id` is the response that it waits for; `client_key` in hex; `named`: the caller named the session. */
-export type WaitingCall = {
+export type StoredWaitingCall = {
   previous_response_id: string;
   requested_at: string;
   client_key: string;
@@ -15,8 +15,8 @@ export type WaitingCall = {
 };
 
 /** The oldest first, each with the session that it counts for. */
-export const waitingCalls = (db: Sql, { response_ids }: { response_ids: string[] }): Promise<WaitingCall[]> =>
-  db.rows<WaitingCall>(sql`
+export const waitingCalls = (db: Sql, { response_ids }: { response_ids: string[] }): Promise<StoredWaitingCall[]> =>
+  db.rows<StoredWaitingCall>(sql`
     select c.previous_response_id, ${instant(sql`t.requested_at`)} as requested_at, encode(s.client_key, 'hex') as client_key, s.session_id, s.harness_id, s.harness_session_id,
            t.identity ->> 'harness_session_id' <> '' as named
       from svc.calls c

@@ -3,7 +3,7 @@
 import type { Reader } from '../../call/reader.ts';
 import type { Database, OperationArgs, OperationName, OperationResult } from '../../db/database.ts';
 import type { NewReading } from '../../db/derive/replace-nodes.ts';
-import type { StoredCall, StoredNode } from '../../db/read/node-chain.ts';
+import type { ChainedCall, StoredNode } from '../../db/read/node-chain.ts';
 import type { PlacedNode, PlacedRow } from '../../db/store/put-nodes.ts';
 import { storable } from '../../derive/storable.ts';
 import { storedTranscripts } from '../derive/derive-evidence.ts';
@@ -171,7 +171,7 @@ async function compareCalls(
   const addDifference = (raw_turn_id: number, what: string) =>
     differences.push({ check: 'call', node_hash: null, raw_turn_id, what, certain: true });
   for (let after = 0, more = true; more; ) {
-    const page: StoredCall[] = await execute('callChain', { session_id, after, limit: PAGE });
+    const page: ChainedCall[] = await execute('callChain', { session_id, after, limit: PAGE });
     for (const call of page) {
       const { raw_turn_id } = call;
       const expected = expectedCalls.get(raw_turn_id);

@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ChainLink, type KnownNode, placeConversation } from '../../../core/call/conversation.ts';
+import { type ChainMessage, type KnownNode, placeConversation } from '../../../core/call/conversation.ts';
 
 /** Messages written 'u:words' or 'a:words'; the hash of each is all that leads to it. */
-const chainOf = (...messages: string[]): ChainLink[] =>
+const chainOf = (...messages: string[]): ChainMessage[] =>
   messages.map((message, i) => ({
     node_hash: messages.slice(0, i + 1).join('|'),
     role: message.startsWith('a') ? 'assistant' : 'user',
@@ -13,7 +13,7 @@ const chainOf = (...messages: string[]): ChainLink[] =>
 
 /** The client's sessions, as rows of nodes. */
 function world() {
-  const sessions = new Map<string, { started_at: string; chains: Map<string, ChainLink> }>();
+  const sessions = new Map<string, { started_at: string; chains: Map<string, ChainMessage> }>();
   const known = (): KnownNode[] =>
     [...sessions].flatMap(([session_id, { started_at, chains }]) =>
       [...chains.values()].map(({ node_hash, role }) => ({
@@ -33,7 +33,7 @@ function world() {
     const id = place.kind === 'continue' ? place.session_id : `session ${String(sessions.size).padStart(3, '0')}`;
     const session = sessions.get(id) ?? {
       started_at: String(sessions.size).padStart(3, '0'),
-      chains: new Map<string, ChainLink>(),
+      chains: new Map<string, ChainMessage>(),
     };
     for (const link of answer === null ? chain : chainOf(...request, answer)) session.chains.set(link.node_hash, link);
     sessions.set(id, session);
