@@ -7,6 +7,7 @@ import type { HeaderList } from '../model/headers.ts';
 import { normalAction } from './action.ts';
 import { claude } from './claude.ts';
 import { codex } from './codex.ts';
+import { geminiCli } from './gemini-cli.ts';
 import type {
   CallTraits,
   Harness,
@@ -22,7 +23,7 @@ import { pi } from './pi.ts';
 import { noSurroundings } from './surroundings.ts';
 
 /** The first that recognises something decides. */
-export const harnesses: readonly Harness[] = [claude, codex, opencode, pi];
+export const harnesses: readonly Harness[] = [claude, codex, geminiCli, opencode, pi];
 
 /** null: none that we know. */
 export const harnessById = (id: string): Harness | null => harnesses.find((harness) => harness.id === id) ?? null;

@@ -76,10 +76,7 @@ export const gemini = defineProvider({
   formatOf: () => format,
   upstream: 'https://generativelanguage.googleapis.com',
   basePath: '',
-  clients: (base) => [
-    ['Gemini CLI', `GOOGLE_GEMINI_BASE_URL=${base} gemini`],
-    ['Gemini SDK', `GOOGLE_GEMINI_BASE_URL=${base}`],
-  ],
+  clients: (base) => [['Gemini SDK', `GOOGLE_GEMINI_BASE_URL=${base}`]],
   libraries: [
     ['google-genai-js', /^google-genai-sdk\/([\w.+-]+) gl-node\//],
     ['google-genai-python', /^google-genai-sdk\/([\w.+-]+) gl-python\//],

@@ -16,6 +16,7 @@ const FORMATS: [path: string, format: FormatId][] = [
   ['/v1/chat/completions', 'openai.chat'],
   ['/v1/responses', 'openai.responses'],
   ['/api/chat', 'ollama.chat'],
+  ['/v1beta/models/', 'gemini.generate'],
 ];
 const formatOf = ({ url }: Capture) => FORMATS.find(([path]) => url.startsWith(path))?.[1];
 
@@ -27,6 +28,7 @@ const CLIENTS: Record<string, [agent_name: string, cwd: string | undefined, vers
   'claude-agent': [['claude', CWD, '2.1.197']],
   codex: [['codex', CWD, '0.169.0']],
   'codex-agent': [['codex', CWD, '0.169.0']],
+  gemini: [['gemini-cli', CWD, undefined]], // it names its version only in its user-agent
   opencode: [['opencode', CWD, '1.18.33']],
   pi: [['pi', CWD, undefined]], // it tells the version of the library that it uses
   sdks: [
