@@ -48,8 +48,8 @@ function show(spec, token) {
 async function start() {
   const token = sessionStorage.getItem(KEPT) || '';
   const answer = await fetch('openapi', { headers: token ? { Authorization: 'Bearer ' + token } : {} });
-  const said = await answer.json();
-  if (answer.status !== 401) return show(said, token);
+  const body = await answer.json();
+  if (answer.status !== 401) return show(body, token);
   form.hidden = false;
   form.querySelector('input').focus();
 }

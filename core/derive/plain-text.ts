@@ -21,10 +21,10 @@ export function plainText({
   error_message,
 }: Call): string | null {
   if (call_kind !== 'main' || inherited_from !== null) return null;
-  const said = said_blocks.flatMap((index) => input[index] ?? []);
-  const asked = withoutWrapped(textOf(said)).replace(UNWRAPPED_TAG, ' ').trim();
+  const prompts = said_blocks.flatMap((index) => input[index] ?? []);
+  const words = withoutWrapped(textOf(prompts)).replace(UNWRAPPED_TAG, ' ').trim();
   const answered = joined(textOf(output).trim(), error_message.trim());
-  const question = cut(asked, Math.max(LONGEST_PLAIN_TEXT / 2, LONGEST_PLAIN_TEXT - answered.length - 1));
+  const question = cut(words, Math.max(LONGEST_PLAIN_TEXT / 2, LONGEST_PLAIN_TEXT - answered.length - 1));
   return joined(question, cut(answered, LONGEST_PLAIN_TEXT - question.length - 1));
 }
 
