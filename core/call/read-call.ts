@@ -21,7 +21,6 @@ import type { Reader } from './reader.ts';
 export type CallFacts = {
   format: FormatId | null; // null: none that we can read
   call_id: string;
-  url?: string; // path and query, of which a format may read what the request asks for
   harness_id: string;
   provider: string;
   agent_name: string;
