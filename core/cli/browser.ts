@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { Environment } from '../config/environment.ts';
 
@@ -18,13 +18,13 @@ export async function openInBrowser(address: string, env: Environment): Promise<
   const command = commandOf(env);
   if (command === null) return false;
   if (!address.includes('#')) return succeeds(command, address);
-  const folder = await mkdtemp(join(tmpdir(), 'svc-open-'));
+  const folder = await mkdtemp(join(tmpdir(), 'svc-open-page-'));
   try {
     const page = join(folder, 'svc.html');
     const html = `<!doctype html><meta http-equiv="refresh" content="0;url=${escaped(address)}"><title>svc</title>\n`;
     await writeFile(page, html, { mode: 0o600 });
     if (!(await succeeds(command, pathToFileURL(page).href))) return false;
-    await setTimeout(READ_MS);
+    await sleep(READ_MS);
     return true;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -40,10 +40,14 @@ function commandOf(env: Environment): readonly [string, ...string[]] | null {
 const succeeds = ([program, ...first]: readonly [string, ...string[]], address: string): Promise<boolean> =>
   new Promise((resolve) => {
     const child = spawn(program, [...first, address], { stdio: 'ignore', detached: true });
-    child.once('error', () => resolve(false));
-    child.once('exit', (code) => resolve(code === 0));
-    void setTimeout(READ_MS, undefined, { ref: false }).then(() => resolve(true)); // some stay as long as the browser
-    child.unref();
+    const end = (isOpen: boolean) => {
+      clearTimeout(timer);
+      child.unref();
+      resolve(isOpen);
+    };
+    const timer = setTimeout(end, READ_MS, true); // some stay as long as the browser
+    child.once('error', () => end(false));
+    child.once('exit', (code) => end(code === 0));
   });
 
 const escaped = (text: string) => text.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);
