@@ -11,8 +11,9 @@ import type { PackedBytes, TurnToDerive } from '../../db/derive/derive-turns.ts'
 import type { CallKey } from '../../derive/order.ts';
 import type { CallTurn } from '../../derive/turn.ts';
 import { Ending } from '../../model/coverage.ts';
-import { type HeaderList, headerOf } from '../../model/headers.ts';
+import type { HeaderList } from '../../model/headers.ts';
 import { FormatId } from '../../provider/formats.ts';
+import { retryCount } from '../../provider/retry-count.ts';
 import { openYielder } from '../yielder.ts';
 
 const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
@@ -92,7 +93,7 @@ function callTurn(
       unreadable: unreadable === '' ? null : unreadable,
     }),
     ending,
-    retry_count: retries(headerOf(requestHeaders, 'x-stainless-retry-count')),
+    retry_count: retryCount(requestHeaders),
     fresh: format
       ? stored.fresh.map(({ node_hash, parent_hash, injected, ...packed }) => ({
           ...messageOf(format, unpack(packed)),
@@ -102,5 +103,3 @@ function callTurn(
     reply,
   };
 }
-
-const retries = (value: string | null) => (value !== null && /^\d{1,6}$/.test(value) ? Number(value) : 0);
