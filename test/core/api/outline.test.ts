@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { OUTLINE_SCHEMA, Outline } from '../../../core/model/outline.ts';
 import { Problem } from '../../../core/model/problem.ts';
-import { answer, type Call, toolResult, toolUse, user } from '../../support/call-turn.ts';
+import { answer, assistant, type Call, toolResult, toolUse, user } from '../../support/call-turn.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
 import { generatedCalls } from '../../support/generated-calls.ts';
@@ -171,7 +171,7 @@ const conversation: Call[] = [
     call_id: 'b',
     says: [
       user('Look at it'),
-      { role: 'assistant', content: answer('I look', toolUse('t1', 'Bash', { command: 'ls -l dist' })).content },
+      assistant(...answer('I look', toolUse('t1', 'Bash', { command: 'ls -l dist' })).content),
       user(toolResult('t1', 'a\nb\nc', true)),
     ],
     answers: answer('It is broken'),
@@ -181,9 +181,9 @@ const conversation: Call[] = [
     call_id: 'c',
     says: [
       user('Look at it'),
-      { role: 'assistant', content: answer('I look', toolUse('t1', 'Bash', { command: 'ls -l dist' })).content },
+      assistant(...answer('I look', toolUse('t1', 'Bash', { command: 'ls -l dist' })).content),
       user(toolResult('t1', 'a\nb\nc', true)),
-      { role: 'assistant', content: answer('It is broken').content },
+      assistant(...answer('It is broken').content),
       user('And now?'),
     ],
     answers: answer('Better'),
