@@ -94,6 +94,7 @@ databaseSuite('traces of the read API', (test, database) => {
       duration_ns: 2_000_000_000,
       span_count: 3,
       tool_calls: 2,
+      error_count: 0,
       usage: {
         input_tokens: 100,
         output_tokens: 0,
