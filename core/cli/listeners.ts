@@ -1,4 +1,5 @@
 /** Opens the listeners of a process: the app, guard and address of each. */
+import { statfs } from 'node:fs/promises';
 import { complaint, ingestApi } from '../../ingest/app.ts';
 import { readApi } from '../api/app.ts';
 import { internalApi } from '../api/internal.ts';
@@ -75,6 +76,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     now: Date.now,
     journal: () => ({ bytes: journal.bytes(), oldest_seconds: engine.oldestSeconds() }),
     service,
+    ...(database.kind === 'embedded' && { freeBytes: () => freeBytesAt(parts.about.folder) }),
     stopping: stopping.signal,
     cassettes: cassettes.host,
     ...(parts.proxyPort && { proxyPort: parts.proxyPort }),
@@ -88,6 +90,11 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
       return served.close(graceMs);
     },
   };
+}
+
+async function freeBytesAt(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }
 
 /** Serves the evidence to operators alone; opens nothing where `SVC_INTERNAL_LISTEN` is not set. */
