@@ -1,0 +1,15 @@
+/** Reads of the values by which sessions can be filtered. */
+import { request } from './request.ts';
+
+export type FacetField = 'project' | 'agent_name' | 'model' | 'provider' | 'harness_id';
+export type Facet = { value: string; sessions: number; last_seen_at: string };
+
+/** @param query the filters of the list, named as the API names them */
+export const browseFacets = async (
+  field: FacetField,
+  query: URLSearchParams,
+  signal?: AbortSignal,
+): Promise<Facet[]> => {
+  const parameters = new URLSearchParams([...query, ['field', field]]);
+  return (await request<{ items: Facet[] }>(`/v1/browse/facets?${parameters}`, { signal })).items;
+};
