@@ -10,7 +10,7 @@ export function CoverageDays({ byDay }: { byDay: readonly Day[] }) {
   return (
     <section aria-labelledby="days">
       <h2 id="days">By day, UTC</h2>
-      <table class="days">
+      <table class="data-table">
         <thead>
           <tr>
             <th scope="col">Day</th>

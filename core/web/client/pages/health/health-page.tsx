@@ -10,6 +10,7 @@ import { CoverageDays } from './coverage-days.tsx';
 import { OUTCOME_ORDER, OUTCOME_SENTENCES, recordedShare } from './outcome-sentences.ts';
 import { Parked } from './parked.tsx';
 import { ServiceFacts } from './service-facts.tsx';
+import '../../parts/data-table.css';
 import './health-page.css';
 
 type Health = { status: Status; coverage: Coverage };
@@ -78,7 +79,7 @@ function Recorded({ coverage: { requests, outcomes } }: { coverage: Coverage }) 
         )}
       </h2>
       {requests > 0 && (
-        <table class="outcomes">
+        <table class="data-table outcomes">
           <thead>
             <tr>
               <th scope="col">Outcome</th>
@@ -95,7 +96,7 @@ function Recorded({ coverage: { requests, outcomes } }: { coverage: Coverage }) 
                 <tr key={name} data-outcome={name} class={`outcome-${standing}`}>
                   <th scope="row">
                     {title}
-                    <span class="bar" aria-hidden="true" style={{ width: `${Math.max(1, (outcomes[name] / most) * 100)}%` }} />
+                    <span class="outcome-bar" aria-hidden="true" style={{ width: `${Math.max(1, (outcomes[name] / most) * 100)}%` }} />
                   </th>
                   <td class="number">
                     <Count name={name} count={outcomes[name]} />

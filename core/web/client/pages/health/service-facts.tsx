@@ -110,7 +110,7 @@ const Settings = ({ settings }: Pick<NonNullable<Status['service']>, 'settings'>
     <summary>
       {settings.length} {settings.length === 1 ? 'setting is' : 'settings are'} not at their default
     </summary>
-    <table>
+    <table class="data-table">
       <thead>
         <tr>
           <th scope="col">Setting</th>

@@ -59,7 +59,7 @@ export function SetupTable({ service }: { service: Status['service'] }) {
 function Unrecorded({ coverage: { requests, outcomes } }: { coverage: Status['coverage'] }) {
   if (requests === 0 || outcomes.captured + outcomes.partial > 0) return null;
   return (
-    <p class="notice" data-unrecorded={requests}>
+    <p class="first-use-notice" data-unrecorded={requests}>
       {requests.toLocaleString('en')} {requests === 1 ? 'request' : 'requests'} came, and none of them is recorded:{' '}
       <a href={hrefOf('/health')}>why</a>
     </p>
