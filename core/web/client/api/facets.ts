@@ -1,8 +1,6 @@
 /** Reads of the values by which sessions can be filtered. */
+import type { Facet, FacetField } from '../../../model/browse.ts';
 import { request } from './request.ts';
-
-export type FacetField = 'project' | 'agent_name' | 'model' | 'provider' | 'harness_id';
-export type Facet = { value: string; sessions: number; last_seen_at: string };
 
 /** @param query the filters of the list, named as the API names them */
 export const browseFacets = async (

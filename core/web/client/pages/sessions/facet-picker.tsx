@@ -1,6 +1,7 @@
 /** A picker for one attribute of sessions: its values as they were recorded, with how many sessions have each. */
 import { useEffect, useState } from 'preact/hooks';
-import { browseFacets, type Facet, type FacetField } from '../../api/facets.ts';
+import type { Facet, FacetField } from '../../../../model/browse.ts';
+import { browseFacets } from '../../api/facets.ts';
 import { isAbort } from '../../api/request.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { Recorded } from '../../parts/recorded.tsx';

@@ -1,7 +1,6 @@
 /** The controls above the list: words, attributes, state, window of time and order. Each writes its parameter of the address. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { SessionSort } from '../../../../model/browse.ts';
-import type { FacetField } from '../../api/facets.ts';
+import type { FacetField, SessionSort } from '../../../../model/browse.ts';
 import { activeFilters, dayBefore, directionOf, SORT_LABELS, STATUSES, sortOf, WINDOWS, windowLabel } from './filters.ts';
 import { FacetPicker } from './facet-picker.tsx';
 import { Picker } from './picker.tsx';
