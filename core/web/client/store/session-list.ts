@@ -68,7 +68,11 @@ export async function readMore(): Promise<void> {
   patch({ loading: 'more', error: null });
   try {
     const page = await read(key, cursor, signal);
-    sessionList.value = { ...sessionList.value, ...withPage(sessionList.value, page.items, page.cursor), loading: null };
+    sessionList.value = {
+      ...sessionList.value,
+      ...withPage(sessionList.value, page.items, page.cursor),
+      loading: null,
+    };
   } catch (error) {
     if (!isAbort(error)) patch({ loading: null, error });
   }

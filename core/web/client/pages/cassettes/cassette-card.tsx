@@ -51,7 +51,13 @@ const Progress = ({ done, pending, failed }: NonNullable<CassetteInfo['progress'
   </span>
 );
 
-const Reason = ({ problem: { step, reason, problems, observed_at }, advice }: { problem: Problem; advice: string | null }) => (
+const Reason = ({
+  problem: { step, reason, problems, observed_at },
+  advice,
+}: {
+  problem: Problem;
+  advice: string | null;
+}) => (
   <div class="cassette-reason">
     <p>
       <strong>
@@ -106,9 +112,14 @@ function Facts({ cassette }: { cassette: CassetteInfo }) {
           )}
         </Fact>
       )}
-      {config && <List term="settings" items={config.map(({ key, required }) => (required ? `${key} (required)` : key))} />}
+      {config && (
+        <List term="settings" items={config.map(({ key, required }) => (required ? `${key} (required)` : key))} />
+      )}
       <Fact term="contract">
-        <a href={hrefOf(cassette.openapi_path)} target="_blank" rel="noreferrer">{cassette.openapi_path}</a> ({cassette.openapi_status})
+        <a href={hrefOf(cassette.openapi_path)} target="_blank" rel="noreferrer">
+          {cassette.openapi_path}
+        </a>{' '}
+        ({cassette.openapi_status})
       </Fact>
       <Digest term="source" digest={cassette.source_digest} />
       <Digest term="manifest" digest={cassette.manifest_digest} />

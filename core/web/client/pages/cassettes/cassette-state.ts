@@ -19,7 +19,8 @@ export const STATE_WORDS: Readonly<Record<CassetteInfo['state'], StateWords>> = 
   unresolved: {
     mark: 'warn',
     word: 'not found',
-    advice: 'Its source could not be fetched. Check its address or folder in the list of cassettes; it is tried again by itself.',
+    advice:
+      'Its source could not be fetched. Check its address or folder in the list of cassettes; it is tried again by itself.',
   },
 };
 

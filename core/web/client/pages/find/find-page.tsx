@@ -67,7 +67,9 @@ type IdHitsProps = { text: string; onOnly: (path: string) => void; onSettled: (i
 
 function IdHits({ text, onOnly, onSettled }: IdHitsProps) {
   const isId = mayBeId(text);
-  const { answer, error, key } = useReading<Place[]>(text, (signal) => (isId ? whereIs(text, signal) : Promise.resolve([])));
+  const { answer, error, key } = useReading<Place[]>(text, (signal) =>
+    isId ? whereIs(text, signal) : Promise.resolve([]),
+  );
   const isDone = key === text || error !== null;
   useEffect(() => onSettled(isDone), [isDone]);
   const only = key === text && answer?.length === 1 ? answer[0] : undefined;

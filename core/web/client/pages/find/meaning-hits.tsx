@@ -22,15 +22,16 @@ export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isD
       <h2 id="find-meaning">Meaning{answer && ` (${answer.results.length})`}</h2>
       {isOff && (
         <p class="muted">
-          Search by meaning is off: the cassette “search” is not in. <a href={hrefOf('/cassettes')}>Cassettes</a> says why,
-          and what turns it on.
+          Search by meaning is off: the cassette “search” is not in. <a href={hrefOf('/cassettes')}>Cassettes</a> says
+          why, and what turns it on.
         </p>
       )}
       {error !== null && !isOff && <Problem error={error} onRetry={retry} />}
       {coverage && coverage.pending > 0 && (
         <p class="muted">
           <Count name="embedded" count={coverage.embedded} /> of{' '}
-          <Count name="embeddable" count={coverage.embedded + coverage.pending + coverage.failed} /> steps are read so far.
+          <Count name="embeddable" count={coverage.embedded + coverage.pending + coverage.failed} /> steps are read so
+          far.
         </p>
       )}
       {answer?.results.length === 0 && <p class="muted">Nothing is near it yet.</p>}

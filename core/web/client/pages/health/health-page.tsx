@@ -74,7 +74,8 @@ function Recorded({ coverage: { requests, outcomes } }: { coverage: Coverage }) 
           'No request came yet'
         ) : (
           <>
-            <Count name="recorded" count={recorded} /> of <Count name="turns" count={turns} /> calls of a model are recorded
+            <Count name="recorded" count={recorded} /> of <Count name="turns" count={turns} /> calls of a model are
+            recorded
           </>
         )}
       </h2>
@@ -96,7 +97,11 @@ function Recorded({ coverage: { requests, outcomes } }: { coverage: Coverage }) 
                 <tr key={name} data-outcome={name} class={`outcome-${standing}`}>
                   <th scope="row">
                     {title}
-                    <span class="outcome-bar" aria-hidden="true" style={{ width: `${Math.max(1, (outcomes[name] / most) * 100)}%` }} />
+                    <span
+                      class="outcome-bar"
+                      aria-hidden="true"
+                      style={{ width: `${Math.max(1, (outcomes[name] / most) * 100)}%` }}
+                    />
                   </th>
                   <td class="number">
                     <Count name={name} count={outcomes[name]} />

@@ -12,15 +12,15 @@ export function Parked({ status: { derive, parked_sessions, parked_turns } }: { 
       {derive.parked > 0 && (
         <>
           <p>
-            <Count name="parked_sessions" count={derive.parked} /> {derive.parked === 1 ? 'session' : 'sessions'} could not be
-            derived and {derive.parked === 1 ? 'is' : 'are'} shown as far as before. A new call, or POST /v1/admin/derive/run,
-            tries again.
+            <Count name="parked_sessions" count={derive.parked} /> {derive.parked === 1 ? 'session' : 'sessions'} could
+            not be derived and {derive.parked === 1 ? 'is' : 'are'} shown as far as before. A new call, or POST
+            /v1/admin/derive/run, tries again.
           </p>
           <ul>
             {parked_sessions.map(({ session_id, error, attempts, parked_at }) => (
               <li key={session_id} data-parked-session={session_id}>
-                <a href={hrefOf(`/sessions/${session_id}`)}>{session_id}</a>: <Recorded text={error} />, {attempts} attempts,{' '}
-                <When at={parked_at} />
+                <a href={hrefOf(`/sessions/${session_id}`)}>{session_id}</a>: <Recorded text={error} />, {attempts}{' '}
+                attempts, <When at={parked_at} />
               </li>
             ))}
           </ul>
@@ -29,13 +29,15 @@ export function Parked({ status: { derive, parked_sessions, parked_turns } }: { 
       {parked_turns.count > 0 && (
         <>
           <p>
-            <Count name="parked_turns" count={parked_turns.count} /> {parked_turns.count === 1 ? 'call was' : 'calls were'} refused
-            by the database and {parked_turns.count === 1 ? 'lies' : 'lie'} with all bytes in svc.parked_turns.
+            <Count name="parked_turns" count={parked_turns.count} />{' '}
+            {parked_turns.count === 1 ? 'call was' : 'calls were'} refused by the database and{' '}
+            {parked_turns.count === 1 ? 'lies' : 'lie'} with all bytes in svc.parked_turns.
           </p>
           <ul>
             {parked_turns.newest.map(({ svc_proxy_request_id, reason, bytes, parked_at }) => (
               <li key={svc_proxy_request_id}>
-                <code>{svc_proxy_request_id}</code>: <Recorded text={reason} />, <Bytes count={bytes} />, <When at={parked_at} />
+                <code>{svc_proxy_request_id}</code>: <Recorded text={reason} />, <Bytes count={bytes} />,{' '}
+                <When at={parked_at} />
               </li>
             ))}
           </ul>

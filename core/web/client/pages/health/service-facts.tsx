@@ -17,24 +17,31 @@ export function ServiceFacts({ status, byDay, now }: ServiceFactsProps) {
         <Fact term="version">
           {version}, up <Duration name="uptime_us" us={uptime_seconds * 1_000_000} />
         </Fact>
-        <Fact term="last call">{last_turn_at === undefined ? 'none yet' : <When name="last_turn_at" at={last_turn_at} />}</Fact>
+        <Fact term="last call">
+          {last_turn_at === undefined ? 'none yet' : <When name="last_turn_at" at={last_turn_at} />}
+        </Fact>
         <Fact term="behind">
-          <StatusMark status={derive.parked > 0 ? 'warn' : 'ok'} word={derive.queued === 0 ? 'nothing waits' : 'catching up'} />{' '}
-          <Count name="derive_queued" count={derive.queued} /> {derive.queued === 1 ? 'session waits' : 'sessions wait'}, the
-          longest for <Duration name="derive_lag_us" us={derive.lag_seconds * 1_000_000} />
+          <StatusMark
+            status={derive.parked > 0 ? 'warn' : 'ok'}
+            word={derive.queued === 0 ? 'nothing waits' : 'catching up'}
+          />{' '}
+          <Count name="derive_queued" count={derive.queued} /> {derive.queued === 1 ? 'session waits' : 'sessions wait'}
+          , the longest for <Duration name="derive_lag_us" us={derive.lag_seconds * 1_000_000} />
         </Fact>
         {journal && (
           <Fact term="journal">
             <Bytes name="journal_bytes" count={journal.bytes} />
             {journal.oldest_seconds > 0 && (
               <>
-                , the oldest call waits for <Duration name="journal_oldest_us" us={journal.oldest_seconds * 1_000_000} />
+                , the oldest call waits for{' '}
+                <Duration name="journal_oldest_us" us={journal.oldest_seconds * 1_000_000} />
               </>
             )}
           </Fact>
         )}
         <Fact term="database">
-          {database.kind}, PostgreSQL {database.server_version}, <Bytes name="database_bytes" count={database.bytes} /> on disk
+          {database.kind}, PostgreSQL {database.server_version}, <Bytes name="database_bytes" count={database.bytes} />{' '}
+          on disk
         </Fact>
         <Fact term="growth">
           <Growth status={status} byDay={byDay} now={now} />
@@ -95,7 +102,11 @@ function Growth({ status: { database, counts, service }, byDay, now }: ServiceFa
             <>
               , which lasts{' '}
               <span data-number="days_left" data-value={left}>
-                {left > 3_650 ? 'for more than ten years' : left === 1 ? 'one day' : `${left.toLocaleString('en')} days`}
+                {left > 3_650
+                  ? 'for more than ten years'
+                  : left === 1
+                    ? 'one day'
+                    : `${left.toLocaleString('en')} days`}
               </span>
             </>
           )}

@@ -38,7 +38,11 @@ export function ExportDialog({ ids, onClose }: { ids: readonly string[]; onClose
       {ids.length === 0 && (
         <label>
           Active in the last{' '}
-          <select value={days} disabled={state === 'running'} onChange={({ currentTarget }) => setDays(Number(currentTarget.value))}>
+          <select
+            value={days}
+            disabled={state === 'running'}
+            onChange={({ currentTarget }) => setDays(Number(currentTarget.value))}
+          >
             {[1, 7, 30].map((each) => (
               <option key={each} value={each}>
                 {each === 1 ? '24 hours' : `${each} days`}

@@ -1,8 +1,17 @@
 /** The controls above the list: words, attributes, state, window of time and order. Each writes its parameter of the address. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FacetField, SessionSort } from '../../../../model/browse.ts';
-import { activeFilters, dayBefore, directionOf, SORT_LABELS, STATUSES, sortOf, WINDOWS, windowLabel } from './filters.ts';
 import { FacetPicker } from './facet-picker.tsx';
+import {
+  activeFilters,
+  dayBefore,
+  directionOf,
+  SORT_LABELS,
+  STATUSES,
+  sortOf,
+  WINDOWS,
+  windowLabel,
+} from './filters.ts';
 import { Picker } from './picker.tsx';
 import './filter-bar.css';
 
@@ -27,7 +36,13 @@ export function FilterBar({ query, setQuery }: FilterBarProps) {
     <search class="filter-bar">
       <TextFilter text={query.get('text') ?? ''} onChange={(text) => setQuery({ text }, { replace: true })} />
       {FACETS.map(([field, label]) => (
-        <FacetPicker key={field} field={field} label={label} query={query} onPick={(value) => setQuery({ [field]: value })} />
+        <FacetPicker
+          key={field}
+          field={field}
+          label={label}
+          query={query}
+          onPick={(value) => setQuery({ [field]: value })}
+        />
       ))}
       <StatusFilter query={query} setQuery={setQuery} />
       <WindowFilter query={query} setQuery={setQuery} />
@@ -61,7 +76,9 @@ export function FilterBar({ query, setQuery }: FilterBarProps) {
         </label>
         <button
           type="button"
-          aria-label={direction === 'desc' ? 'Largest or newest first; turn around' : 'Smallest or oldest first; turn around'}
+          aria-label={
+            direction === 'desc' ? 'Largest or newest first; turn around' : 'Smallest or oldest first; turn around'
+          }
           title={direction === 'desc' ? 'largest or newest first' : 'smallest or oldest first'}
           data-direction={direction}
           onClick={() => setQuery({ direction: direction === 'desc' ? 'asc' : null })}
@@ -112,7 +129,12 @@ function StatusFilter({ query, setQuery }: FilterBarProps) {
           {STATUSES.map((status) => (
             <li key={status}>
               <label>
-                <input type="checkbox" name={status} checked={picked.includes(status)} onChange={() => toggle(status)} />{' '}
+                <input
+                  type="checkbox"
+                  name={status}
+                  checked={picked.includes(status)}
+                  onChange={() => toggle(status)}
+                />{' '}
                 {status}
               </label>
             </li>

@@ -79,7 +79,8 @@ export const WINDOWS = [
 const DAY_MS = 86_400_000;
 
 /** The UTC day so many days before a moment. @param now milliseconds since 1970 */
-export const dayBefore = (days: number, now: number): string => new Date(now - days * DAY_MS).toISOString().slice(0, 10);
+export const dayBefore = (days: number, now: number): string =>
+  new Date(now - days * DAY_MS).toISOString().slice(0, 10);
 
 /** The window that an address sets: one of the choices by its label, 'any time', or null for bounds of its own. */
 export function windowLabel(query: URLSearchParams, now: number): string | null {

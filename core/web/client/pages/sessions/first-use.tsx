@@ -27,7 +27,11 @@ export function FirstUse({ hasCall, onSeeded }: { hasCall: boolean; onSeeded: ()
       {error !== null && <Problem error={error} />}
       {status !== null && <SetupTable service={status.service} />}
       {status !== null && <Unrecorded coverage={status.coverage} />}
-      <p class={hasCall ? 'waiting-for-call arrived' : 'waiting-for-call'} role="status" data-waiting={hasCall ? 'no' : 'yes'}>
+      <p
+        class={hasCall ? 'waiting-for-call arrived' : 'waiting-for-call'}
+        role="status"
+        data-waiting={hasCall ? 'no' : 'yes'}
+      >
         {hasCall ? '✓ the first call is recorded' : 'waiting for the first call …'}
       </p>
       <DemoButton onSeeded={onSeeded} />

@@ -22,7 +22,9 @@ export function NothingFound({ query, onDrop }: { query: URLSearchParams; onDrop
       others.set('limit', String(COUNTED));
       browseSessions(others, reading.signal).then(
         ({ items }) =>
-          setKept((rows) => rows.map((row) => (row.filter.name === filter.name ? { ...row, found: items.length } : row))),
+          setKept((rows) =>
+            rows.map((row) => (row.filter.name === filter.name ? { ...row, found: items.length } : row)),
+          ),
         () => {}, // a count that cannot be had is left out; the button works without it
       );
     }

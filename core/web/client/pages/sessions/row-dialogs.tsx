@@ -10,7 +10,10 @@ type DialogProps<Result> = { session: Session; onClose: () => void; onDone: (res
 
 export function RenameDialog({ session, onClose, onDone }: DialogProps<Session>) {
   const [name, setName] = useState(session.display_name ?? '');
-  const { run, isRunning, error } = useRun(() => editSession(session.id, { display_name: name.trim() || null }), onDone);
+  const { run, isRunning, error } = useRun(
+    () => editSession(session.id, { display_name: name.trim() || null }),
+    onDone,
+  );
   const submit = (event: Event) => {
     event.preventDefault();
     run();

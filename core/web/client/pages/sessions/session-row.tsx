@@ -89,9 +89,21 @@ export function SessionRow({ session, isFocused, isSelected, ...on }: SessionRow
           <Icon name="star" />
         </button>
         <RowButton tabIndex={tabIndex} icon="edit" label="Rename" title="Rename (r)" run={() => on.onMenu('rename')} />
-        <RowButton tabIndex={tabIndex} icon="link" label="Copy link" title="Copy link (c)" run={() => on.onMenu('copy')} />
+        <RowButton
+          tabIndex={tabIndex}
+          icon="link"
+          label="Copy link"
+          title="Copy link (c)"
+          run={() => on.onMenu('copy')}
+        />
         <RowButton tabIndex={tabIndex} icon="download" label="Export" title="Export" run={() => on.onMenu('export')} />
-        <RowButton tabIndex={tabIndex} icon="delete" label="Delete" title="Delete (Del)" run={() => on.onMenu('delete')} />
+        <RowButton
+          tabIndex={tabIndex}
+          icon="delete"
+          label="Delete"
+          title="Delete (Del)"
+          run={() => on.onMenu('delete')}
+        />
       </div>
     </div>
   );

@@ -1,11 +1,11 @@
 /** The list of sessions: what runs, what it cost, what failed, and which was the one. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAddress } from '../../address.ts';
+import { useKeys } from '../../keys.ts';
 import { Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import type { VirtualListHandle } from '../../parts/virtual-list.tsx';
-import { useKeys } from '../../keys.ts';
 import { onEvent } from '../../store/live.ts';
 import { readList, sessionList, takeEvent } from '../../store/session-list.ts';
 import { FilterBar } from './filter-bar.tsx';
@@ -102,7 +102,14 @@ export function SessionsPage() {
       )}
       {isEmpty && !isFirstUse && <NothingFound query={query} onDrop={(name) => setQuery({ [name]: null })} />}
       {list.items.length > 0 && (
-        <SessionRows handle={handle} isCurrent={isCurrent} focus={focus} actions={actions} selected={selected} onSelect={select} />
+        <SessionRows
+          handle={handle}
+          isCurrent={isCurrent}
+          focus={focus}
+          actions={actions}
+          selected={selected}
+          onSelect={select}
+        />
       )}
       {actions.dialog}
     </Page>

@@ -60,7 +60,11 @@ export function SkillList() {
   );
 }
 
-type ToolsProps = { q: string; sort: string; onChange: (patch: Record<string, string | null>, how?: { replace: boolean }) => void };
+type ToolsProps = {
+  q: string;
+  sort: string;
+  onChange: (patch: Record<string, string | null>, how?: { replace: boolean }) => void;
+};
 
 function Tools({ q, sort, onChange }: ToolsProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>();
@@ -81,7 +85,11 @@ function Tools({ q, sort, onChange }: ToolsProps) {
       />
       <label>
         Sort{' '}
-        <select name="sort" value={sort} onChange={({ currentTarget: { value } }) => onChange({ sort: value === 'updated' ? null : value })}>
+        <select
+          name="sort"
+          value={sort}
+          onChange={({ currentTarget: { value } }) => onChange({ sort: value === 'updated' ? null : value })}
+        >
           <option value="updated">last changed</option>
           <option value="downloads">downloads</option>
         </select>
@@ -100,7 +108,11 @@ const NoSkills = ({ isFiltered }: { isFiltered: boolean }) =>
     </p>
   );
 
-const SkillRow = ({ skill: { id, name, description, version, tags, isAiGenerated, downloadCount, updatedAt } }: { skill: Skill }) => (
+const SkillRow = ({
+  skill: { id, name, description, version, tags, isAiGenerated, downloadCount, updatedAt },
+}: {
+  skill: Skill;
+}) => (
   <li data-skill={id}>
     <a href={hrefOf(`/skills/${id}`)}>
       <Recorded text={name} />

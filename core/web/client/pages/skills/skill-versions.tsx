@@ -19,7 +19,11 @@ export function SkillVersions({ head, versions }: { head: string; versions: read
         {versions.map(({ id, semver, publishedAt, changelog, content }, i) => (
           <li key={id} data-version={semver}>
             <strong>{semver}</strong> <When name="published_at" at={publishedAt} /> <Recorded text={changelog} />
-            <Change title={i + 1 < versions.length ? 'what it changed' : 'its text'} before={versions[i + 1]?.content ?? ''} text={content} />
+            <Change
+              title={i + 1 < versions.length ? 'what it changed' : 'its text'}
+              before={versions[i + 1]?.content ?? ''}
+              text={content}
+            />
           </li>
         ))}
       </ol>

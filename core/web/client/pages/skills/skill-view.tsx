@@ -1,6 +1,13 @@
 /** One skill: its text, the steps that each of its claims rests on, its versions, and the download. */
 import { useState } from 'preact/hooks';
-import { downloadSkill, listVersions, readSkill, type Skill, type SkillClaim, type SkillVersion } from '../../api/skills.ts';
+import {
+  downloadSkill,
+  listVersions,
+  readSkill,
+  type Skill,
+  type SkillClaim,
+  type SkillVersion,
+} from '../../api/skills.ts';
 import { hrefOf } from '../../base.ts';
 import { Count, When } from '../../parts/figure.tsx';
 import { Formatted } from '../../parts/formatted.tsx';
@@ -34,7 +41,8 @@ export function SkillView({ id }: { id: string }) {
 }
 
 function SkillText({ skill, versions }: Whole) {
-  const { name, description, type, version, tags, content, claims, downloadCount, updatedAt, originatingSessionIds } = skill;
+  const { name, description, type, version, tags, content, claims, downloadCount, updatedAt, originatingSessionIds } =
+    skill;
   return (
     <article class="skill">
       <header class="skill-head">
@@ -47,8 +55,8 @@ function SkillText({ skill, versions }: Whole) {
         <Recorded text={description} />
       </p>
       <p class="muted">
-        {version} · {type} · <Count name="downloads" count={downloadCount} /> {downloadCount === 1 ? 'download' : 'downloads'} ·{' '}
-        <When name="updated_at" at={updatedAt} />
+        {version} · {type} · <Count name="downloads" count={downloadCount} />{' '}
+        {downloadCount === 1 ? 'download' : 'downloads'} · <When name="updated_at" at={updatedAt} />
         {tags.map((tag) => (
           <span class="tag" key={tag}>
             <Recorded text={tag} />

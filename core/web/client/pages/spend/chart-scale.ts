@@ -16,7 +16,11 @@ export type Room = { left: number; right: number; top: number; bottom: number };
 const LABEL_PX = 64;
 
 /** @param series keys of `values`, the lowest first */
-export function chartOf(days: readonly ChartDay[], series: readonly string[], { left, right, top, bottom }: Room): Chart {
+export function chartOf(
+  days: readonly ChartDay[],
+  series: readonly string[],
+  { left, right, top, bottom }: Room,
+): Chart {
   const x = scaleBand<string>()
     .domain(days.map(({ day }) => day))
     .range([left, right])

@@ -12,7 +12,15 @@ const HEIGHT = 200;
 const MARGIN = { left: 56, right: 8, top: 10, bottom: 24 };
 const SERIES: Readonly<Record<Measure, readonly string[]>> = { cost: ['cost'], tokens: ['input', 'output'] };
 
-export function DaysChart({ days, measure, filters }: { days: readonly DaySpend[]; measure: Measure; filters: Filters }) {
+export function DaysChart({
+  days,
+  measure,
+  filters,
+}: {
+  days: readonly DaySpend[];
+  measure: Measure;
+  filters: Filters;
+}) {
   const { go } = useAddress();
   const [width, setWidth] = useState(720);
   const root = useRef<HTMLDivElement>(null);

@@ -45,7 +45,11 @@ export function KeysTable({ field, rows, total, window, filters }: KeysTableProp
                 </a>
               </th>
               <td class="number">
-                <Cost name="total_cost" usd={isUnpriced(stats) ? null : stats.total_cost} atLeast={stats.unpriced_models.length > 0} />
+                <Cost
+                  name="total_cost"
+                  usd={isUnpriced(stats) ? null : stats.total_cost}
+                  atLeast={stats.unpriced_models.length > 0}
+                />
               </td>
               <td class="number">{shareText(stats.total_cost, total.total_cost)}</td>
               <td class="number">

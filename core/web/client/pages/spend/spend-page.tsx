@@ -46,7 +46,9 @@ export function SpendPage() {
           name="window"
           aria-label="Window of time, in UTC days"
           value={count ?? 'own'}
-          onChange={({ currentTarget }) => setQuery({ since: lastDays(Number(currentTarget.value), Date.now()).since, until: null })}
+          onChange={({ currentTarget }) =>
+            setQuery({ since: lastDays(Number(currentTarget.value), Date.now()).since, until: null })
+          }
         >
           {WINDOWS.map((each) => (
             <option key={each} value={each}>
@@ -79,7 +81,9 @@ export function SpendPage() {
           />
         ))}
       </div>
-      {error !== null && <Problem error={error} onRetry={() => [totals, days, keys].forEach(({ retry }) => void retry())} />}
+      {error !== null && (
+        <Problem error={error} onRetry={() => [totals, days, keys].forEach(({ retry }) => void retry())} />
+      )}
       {totals.answer && <SpendSums {...totals.answer} />}
       {!hasAll && error === null && (
         <p class="muted" role="status">
@@ -92,7 +96,11 @@ export function SpendPage() {
             <h2 id="spend-days">By day</h2>
             <label>
               show{' '}
-              <select name="measure" value={measure} onChange={({ currentTarget }) => setMeasure(currentTarget.value === 'tokens' ? 'tokens' : 'cost')}>
+              <select
+                name="measure"
+                value={measure}
+                onChange={({ currentTarget }) => setMeasure(currentTarget.value === 'tokens' ? 'tokens' : 'cost')}
+              >
                 <option value="cost">cost</option>
                 <option value="tokens">tokens</option>
               </select>

@@ -21,8 +21,9 @@ export function SpendSums({ now, before }: Pick<SpendTotals, 'now' | 'before'>) 
         )}
       </p>
       <p>
-        <Tokens name="input_tokens" count={now.input_tokens} /> tokens in, <Tokens name="output_tokens" count={now.output_tokens} /> out,
-        in <Count name="session_count" count={now.session_count} /> {now.session_count === 1 ? 'session' : 'sessions'} with{' '}
+        <Tokens name="input_tokens" count={now.input_tokens} /> tokens in,{' '}
+        <Tokens name="output_tokens" count={now.output_tokens} /> out, in{' '}
+        <Count name="session_count" count={now.session_count} /> {now.session_count === 1 ? 'session' : 'sessions'} with{' '}
         <Count name="tool_calls" count={now.tool_calls} /> tool calls
       </p>
       {isPartial && (
