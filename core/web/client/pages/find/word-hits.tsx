@@ -7,6 +7,7 @@ import { Cost, When } from '../../parts/figure.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import { StatusMark } from '../../parts/status-mark.tsx';
+import { now } from '../../store/clock.ts';
 import { statusOf } from '../sessions/row-text.ts';
 import { useReading } from '../use-reading.ts';
 import { wordsIn } from './place-path.ts';
@@ -39,7 +40,7 @@ export function WordHits({ text, onSettled }: { text: string; onSettled: (isDone
               <Recorded text={session.display_title.slice(0, 300)} />
             </a>
             <p class="hit-more">
-              <StatusMark status={statusOf(session)} /> <When at={session.last_seen_at} />{' '}
+              <StatusMark status={statusOf(session, now.value)} /> <When at={session.last_seen_at} />{' '}
               <Cost usd={session.rollup.usage.cost_usd} />
             </p>
           </li>

@@ -17,7 +17,9 @@ export function ExportDialog({ ids, onClose }: { ids: readonly string[]; onClose
   const running = useRef<AbortController | null>(null);
   useEffect(() => () => running.current?.abort(), []);
   const start = async () => {
-    const { signal } = (running.current = new AbortController());
+    const controller = new AbortController();
+    running.current = controller;
+    const { signal } = controller;
     setState('running');
     setError(null);
     setProgress(null);

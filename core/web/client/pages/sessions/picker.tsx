@@ -40,6 +40,7 @@ export function Picker({ label, value, children }: PickerProps) {
     close();
   };
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it takes Escape from what is in it, and is nothing to press
     <div class="picker" ref={root} onKeyDown={closeOnEscape}>
       <button
         type="button"

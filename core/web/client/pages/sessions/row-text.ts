@@ -3,8 +3,14 @@ import type { Session } from '../../../../model/session.ts';
 
 export type RowStatus = Session['rollup']['status'] | 'live';
 
-/** A session that is live has no ending yet, whatever its last call says. */
-export const statusOf = ({ live, rollup }: Session): RowStatus => (live ? 'live' : rollup.status);
+const LIVE_MS = 5 * 60_000;
+
+/**
+ * A session that is live has no ending yet, whatever its last call says. That it no longer is, no event reports.
+ * @param now milliseconds since 1970
+ */
+export const statusOf = ({ live, last_seen_at, rollup }: Session, now: number): RowStatus =>
+  live && now - Date.parse(last_seen_at) <= LIVE_MS ? 'live' : rollup.status;
 
 const count = (number: number, one: string, many = `${one}s`): string =>
   `${number.toLocaleString('en')} ${number === 1 ? one : many}`;

@@ -5,6 +5,7 @@ import { Cost, Duration, Tokens, When } from '../../parts/figure.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import { StatusMark } from '../../parts/status-mark.tsx';
+import { now } from '../../store/clock.ts';
 import { costReason, elapsedUs, marksOf, sizeText, statusOf, whoText } from './row-text.ts';
 import { Sparkline } from './sparkline.tsx';
 import './session-row.css';
@@ -29,16 +30,15 @@ export function SessionRow({ session, isFocused, isSelected, ...on }: SessionRow
   const shape = rollup.shape ?? [];
   const who = whoText(session);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the link in it has the focus; this only notes which row that is
     <div
       class={isSelected ? 'session-row selected' : 'session-row'}
       data-session={id}
-      data-status={statusOf(session)}
+      data-status={statusOf(session, now.value)}
       data-focused={isFocused ? '' : undefined}
       onFocusCapture={on.onFocus}
     >
       <input type="checkbox" tabIndex={tabIndex} checked={isSelected} onChange={on.onSelect} aria-label="Select" />
-      <StatusMark status={statusOf(session)} short />
+      <StatusMark status={statusOf(session, now.value)} short />
       <div class="session-what">
         <a class="session-title" href={hrefOf(`/sessions/${id}`)} tabIndex={tabIndex} onClick={on.onOpen}>
           <Recorded text={title} />
