@@ -25,8 +25,13 @@ export function ServiceFacts({ status, byDay, now }: ServiceFactsProps) {
             status={derive.parked > 0 ? 'warn' : 'ok'}
             word={derive.queued === 0 ? 'nothing waits' : 'catching up'}
           />{' '}
-          <Count name="derive_queued" count={derive.queued} /> {derive.queued === 1 ? 'session waits' : 'sessions wait'}
-          , the longest for <Duration name="derive_lag_us" us={derive.lag_seconds * 1_000_000} />
+          {derive.queued > 0 && (
+            <>
+              <Count name="derive_queued" count={derive.queued} />{' '}
+              {derive.queued === 1 ? 'session waits' : 'sessions wait'}, the longest for{' '}
+              <Duration name="derive_lag_us" us={derive.lag_seconds * 1_000_000} />
+            </>
+          )}
         </Fact>
         {journal && (
           <Fact term="journal">
@@ -89,7 +94,7 @@ const Fact = ({ term, children }: { term: string; children: ComponentChildren })
 function Growth({ status: { database, counts, service }, byDay, now }: ServiceFactsProps) {
   const growth = growthOf(byDay, counts.raw_turns, database.bytes, now);
   if (growth === null) return <>not known before the first call</>;
-  const free = service?.free_bytes;
+  const free = database.kind === 'embedded' ? service?.free_bytes : undefined; // a server's disk is another one
   const left = free === undefined ? null : daysLeft(growth, free);
   return (
     <>
