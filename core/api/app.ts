@@ -76,7 +76,7 @@ export type ReadApi = {
   /** The capture proxy's port, for clients that were pointed here instead. Absent: there is none. */
   proxyPort?: () => number | null;
   /** What this process reports about itself. Absent: nothing. */
-  service?: () => Promise<Status['service']>;
+  service?: () => Status['service'];
   /** Ends streams that have no end of their own. */
   stopping?: AbortSignal;
   /** Absent: there are none, as in the contract that is sealed. */
@@ -133,7 +133,7 @@ export function readApi(options: ReadApi) {
     token,
     now,
     journal = () => undefined,
-    service = async () => undefined,
+    service = () => undefined,
   } = options;
   const { cassettes = NO_CASSETTES, pages } = options;
   const app = routes<HttpEnv>();

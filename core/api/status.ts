@@ -21,7 +21,7 @@ export type StatusDeps = {
   /** The state of this process's journal; undefined where it has none. */
   journal: () => Status['journal'];
   /** What this process reports about itself; undefined: nothing. */
-  service: () => Promise<Status['service']>;
+  service: () => Status['service'];
   /** Milliseconds since 1970, as `now` returns them. */
   startedAt: number;
   now: () => number;
@@ -38,7 +38,7 @@ export const statusApp = ({ execute, version, journal, service, startedAt, now }
       execute('readCoverage', {}),
     ]);
     const journalStatus = journal();
-    const serviceStatus = await service();
+    const serviceStatus = service();
     const outcomes = Object.fromEntries(
       Outcome.options.map((name) => [name, total(ever.filter(({ outcome }) => outcome === name))]),
     ) as Record<Outcome, number>;

@@ -12,7 +12,6 @@ import type { Service } from '../model/status.ts';
 import { builtAssets, openAssets } from '../web/assets.ts';
 import { webApp } from '../web/web-app.ts';
 import type { Cassettes } from './cassettes.ts';
-import { freeBytes } from './free-bytes.ts';
 import { instanceOf } from './instance.ts';
 import { internalOf } from './internal-listen.ts';
 import {
@@ -56,12 +55,6 @@ export const openIngestListener = (parts: Parts): Promise<Listeners> =>
     return { api: [], proxy: [], internal: [], ingest: register(await openIngest(parts, hosts)).addresses };
   });
 
-/** With how much room its disk has left at this moment. */
-async function withRoom(service: Service): Promise<Service> {
-  const free_bytes = await freeBytes(service.folder);
-  return free_bytes === null ? service : { ...service, free_bytes };
-}
-
 async function openApi(parts: AllParts, allowedHosts: string[], service: () => Service): Promise<OpenListener> {
   const { config, database, engine, journal, cassettes, log, version } = parts;
   const at = parseListen(config.api.listen);
@@ -84,7 +77,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     trustCallerHeader: config.api.trust_caller_header,
     now: Date.now,
     journal: () => ({ bytes: journal.bytes(), oldest_seconds: engine.oldestSeconds() }),
-    service: async () => withRoom(service()),
+    service,
     stopping: stopping.signal,
     cassettes: cassettes.host,
     ...(config.api.web_ui && { pages: pagesOf(config, version) }),

@@ -59,7 +59,6 @@ export const statusExample = {
   service: {
     pid: 4711,
     folder: '/home/ada/.svc',
-    free_bytes: 81_604_378_624,
     data: '/home/ada/.svc/data',
     cassette_lists: ['/home/ada/cassette.manifest.json', '/home/ada/.svc/cassette.manifest.json'],
     listeners: {
@@ -96,7 +95,6 @@ const Service = z
   .object({
     pid: z.int(),
     folder: z.string().describe('the `.svc` that it uses'),
-    free_bytes: z.int().optional().describe('on the disk of this folder; absent where the system does not say'),
     data: z.string().describe('where the turns lie, without credentials'),
     cassette_lists: z
       .array(z.string())
