@@ -64,7 +64,8 @@ function callTurn(
     ...{ bytes: unpack(stored.response), slice_id: stored.response_slice ?? '', headers: responseHeaders },
   };
   const isRefusal = answer !== null && status !== null && status >= 400;
-  const reply = format && (readAnswer(format, answer, answers).reply ?? (isRefusal ? refusalIn(answer) : null));
+  const read = format ? readAnswer(format, answer, answers).reply : null;
+  const reply = read ?? (format && isRefusal ? refusalIn(answer) : null);
   const { unreadable, whole, kept } = stored;
   const ending = Ending.parse(stored.ending);
   const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;
