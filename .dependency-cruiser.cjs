@@ -20,6 +20,7 @@ const rooms = [
   '^core/http/',
   '^core/cassette/',
   '^core/api/',
+  '^core/web/',
   '^(proxy|ingest)/',
   '^core/cli/',
   '^core/(build|deploy)/',
@@ -53,14 +54,27 @@ module.exports = {
         pathNot: ['^core/cassette/contract\\.ts$', '^core/parse-json\\.ts$', '^core/http/', '^cassettes/$1/'],
       },
     },
+    {
+      name: 'client-sees-only-types',
+      comment: 'What runs in the browser knows the shapes of the API, and takes no code of the service along',
+      severity: 'error',
+      from: { path: '^core/web/client/' },
+      to: { path: '^(core|proxy|ingest|cassettes)/', pathNot: '^core/web/client/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'client-only-in-browsers',
+      severity: 'error',
+      from: { pathNot: ['^core/web/client/', '^test/'] },
+      to: { path: '^core/web/client/' },
+    },
     { name: 'product-never-sees-tests', severity: 'error', from: { pathNot: '^test/' }, to: { path: '^test/' } },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, dependencyTypesNot: ['type-only'] } },
     {
       name: 'no-dev-packages',
       comment:
-        'What runs in a clone alone may: the bootstrap of worker threads from source, and what packs the tarball',
+        'What runs in a clone alone may: the bootstrap of worker threads from source, what builds and what packs the tarball; and the client, whose packages the bundle contains',
       severity: 'error',
-      from: { pathNot: ['^test/', '^core/worker-bootstrap\\.mjs$', '^core/deploy/'] },
+      from: { pathNot: ['^test/', '^core/worker-bootstrap\\.mjs$', '^core/(build|deploy)/', '^core/web/client/'] },
       to: { dependencyTypes: ['npm-dev'] },
     },
     { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
@@ -73,7 +87,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'types', 'node', 'default'],
-      extensions: ['.ts', '.js', '.mjs', '.json'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.json'],
     },
   },
 };

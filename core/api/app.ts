@@ -1,10 +1,12 @@
 /** The read API: all resources, and the middleware before them. */
+import type { Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { cassetteUnknown } from '../cassette/cassette-unknown.ts';
 import type { CassetteHost } from '../cassette/host.ts';
 import type { Installed } from '../cassette/installed.ts';
 import { joinedDocument } from '../cassette/openapi/joined-document.ts';
 import type { Database } from '../db/database.ts';
+import { pathBelow } from '../http/base-path.ts';
 import { callers } from '../http/caller.ts';
 import { compress } from '../http/compress.ts';
 import { contractOf, type Document } from '../http/contract.ts';
@@ -72,6 +74,19 @@ export type ReadApi = {
   stopping?: AbortSignal;
   /** Absent: there are none, as in the contract that is sealed. */
   cassettes?: Cassettes;
+  /** The browser UI. Absent: there is none. */
+  pages?: Pages;
+  /** The prefix of a reverse proxy, as `/svc`. Absent: none. */
+  basePath?: string;
+};
+
+/** Documents and files that hold no data: they are served without a token. */
+export type Pages = {
+  app: Hono<HttpEnv>;
+  /** Whether a path leads to a document, which a link on another site may open. */
+  isDocument: (path: string) => boolean;
+  /** Whether it leads to a document or a file. */
+  isOpen: (path: string) => boolean;
 };
 
 /** Served without a token: what a probe and a scraper need, and the page on which people enter one. */
@@ -107,8 +122,8 @@ export function readApi(options: ReadApi) {
     journal = () => undefined,
     service = () => undefined,
   } = options;
-  const { cassettes = NO_CASSETTES } = options;
-  const app = routes<HttpEnv>();
+  const { cassettes = NO_CASSETTES, pages, basePath = '' } = options;
+  const app = routes<HttpEnv>(pathBelow(basePath));
   app.use(requestIds());
   app.use(async (c, next) => {
     const began = performance.now();
@@ -122,9 +137,9 @@ export function readApi(options: ReadApi) {
     });
   });
   app.use(compress());
-  app.use(guard(allowedHosts));
+  app.use(guard(allowedHosts, pages?.isDocument));
   app.use(strayCalls({ what: 'read API', proxyPort: options.proxyPort ?? (() => null) }));
-  app.use(bearer(token, WITHOUT_TOKEN));
+  app.use(bearer(token, (path) => WITHOUT_TOKEN.includes(path) || pages?.isOpen(path) === true));
   app.use(callers(options.trustCallerHeader ?? false));
   app.use('/v1/cassettes/*', refuseNul());
   app.use('/v1/*', knownQuery(app, { '/v1/sessions': '/v1/browse/sessions' }));
@@ -153,6 +168,7 @@ export function readApi(options: ReadApi) {
   app.route('/', attributionRepairApp({ execute, log }));
   app.route('/', seedDemoApp({ append, derived: derivedBy(execute), now }));
   app.route('/', swaggerApp());
+  if (pages) app.route('/', pages.app);
   app.route(
     '/',
     documentApp(

@@ -5,8 +5,12 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundleClient } from './bundle.mjs';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
+const ASSETS = join('core', 'web', 'assets'); // bundled, not compiled
+const CLIENT = join('core', 'web', 'client');
+const SCAFFOLD = join('core', 'cassette', 'scaffold');
 const QUIET_MS = 1_000; // a quicker build prints nothing
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const dist = join(root, 'dist');
@@ -22,11 +26,23 @@ const timer = setTimeout(() => {
 
 removeStale();
 const child = spawn(process.execPath, [tsc, '-b', join(root, 'core/build')], { stdio: 'inherit' });
-child.once('close', (code) => {
+child.once('close', async (code) => {
+  process.exitCode = code === 0 ? await bundled() : (code ?? 1);
   clearTimeout(timer);
-  if (code === 0 && announced) process.stderr.write(`Compiled in ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
-  process.exitCode = code ?? 1;
+  if (process.exitCode === 0 && announced)
+    process.stderr.write(`Compiled in ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
 });
+
+/** The browser UI; 1 when its sources cannot be bundled. */
+async function bundled() {
+  try {
+    await bundleClient({ root, assets: join(dist, ASSETS) });
+    return 0;
+  } catch (error) {
+    process.stderr.write(`Cannot bundle the browser UI: ${error.message}\n`);
+    return 1;
+  }
+}
 
 function compiler() {
   try {
@@ -43,7 +59,7 @@ function removeStale() {
   for (const name of readdirSync(dist))
     if (!ROOMS.includes(name) && join(dist, name) !== memory) rmSync(join(dist, name), { recursive: true });
   const sources = new Set(ROOMS.flatMap((room) => filesIn(root, room, /\.(?:ts|mjs)$/).map(outputOf)));
-  const outputs = ROOMS.flatMap((room) => filesIn(dist, room, /(?:)/));
+  const outputs = ROOMS.flatMap((room) => filesIn(dist, room, /(?:)/)).filter((path) => !path.startsWith(ASSETS));
   for (const path of outputs) if (!sources.has(path.replace(/\.map$/, ''))) rmSync(join(dist, path));
   const existing = new Set(outputs);
   if ([...sources].some((path) => !existing.has(path))) rmSync(memory, { force: true });
@@ -53,9 +69,9 @@ function outputOf(path) {
   return path.replace(/\.ts$/, '.js');
 }
 
-/** All paths below a folder, relative to `base`; without the template of `svc cassette new`, which is no part of svc. */
+/** All paths below a folder, relative to `base`; without the template of `svc cassette new`, which is no part of svc, and the client. */
 function filesIn(base, folder, ending) {
-  if (!existsSync(join(base, folder)) || folder === join('core', 'cassette', 'scaffold')) return [];
+  if (!existsSync(join(base, folder)) || SCAFFOLD === folder || (base === root && CLIENT === folder)) return [];
   return readdirSync(join(base, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return filesIn(base, path, ending);

@@ -1,13 +1,16 @@
 /** Opens the listeners of a process: the app, guard and address of each. */
 import { complaint, ingestApi } from '../../ingest/app.ts';
-import { readApi } from '../api/app.ts';
+import { type Pages, readApi } from '../api/app.ts';
 import { internalApi } from '../api/internal.ts';
 import type { Journal } from '../capture/journal.ts';
 import { evidenceOf } from '../cassette/evidence.ts';
 import { parseListen } from '../config/listen.ts';
+import type { Config } from '../config/schema.ts';
 import type { Database } from '../db/database.ts';
 import { serveApp } from '../http/listen.ts';
 import type { Service } from '../model/status.ts';
+import { builtAssets, openAssets } from '../web/assets.ts';
+import { webApp } from '../web/web-app.ts';
 import type { Cassettes } from './cassettes.ts';
 import { instanceOf } from './instance.ts';
 import { internalOf } from './internal-listen.ts';
@@ -76,6 +79,8 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     service,
     stopping: stopping.signal,
     cassettes: cassettes.host,
+    ...(config.api.web_ui && { pages: pagesOf(config, version) }),
+    basePath: config.api.base_path,
     ...(parts.proxyPort && { proxyPort: parts.proxyPort }),
   });
   cassettes.connect((request) => api.fetch(request));
@@ -88,6 +93,9 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     },
   };
 }
+
+const pagesOf = ({ api: { token, base_path: basePath } }: Config, version: string): Pages =>
+  webApp({ assets: openAssets(builtAssets()), basePath, version, wantsToken: token !== '' });
 
 /** Serves the evidence to operators alone; opens nothing where `SVC_INTERNAL_LISTEN` is not set. */
 async function openInternal({ config, cassettes, env, log }: AllParts, register: Keep): Promise<string[]> {

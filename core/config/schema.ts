@@ -27,6 +27,11 @@ const hostProblem = (value: string): string | null =>
     ? null
     : 'must be a list of host names, without scheme, path or wildcard';
 
+const basePathProblem = (value: string): string | null =>
+  value === '' || /^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value)
+    ? null
+    : "must be empty or a path such as '/svc', without a slash at its end";
+
 const address = () => text(addressProblem);
 const addressOrEmpty = () => text((value) => (value === '' ? null : addressProblem(value)));
 
@@ -115,10 +120,15 @@ export const Config = z.strictObject({
   api: z
     .strictObject({
       listen: listen(':8081', 'read API'),
-      web_ui: z.boolean().default(false).describe('serve the browser UI at /'),
+      web_ui: z.boolean().default(true).describe('serve the browser UI at /'),
+      base_path: text(basePathProblem)
+        .default('')
+        .describe('prefix under which a reverse proxy serves read API and UI, such as /svc'),
       token: text((value) => (/^[\x21-\x7e]*$/.test(value) ? null : 'must be printable ASCII without spaces'))
         .default('')
-        .describe('bearer token for everything but /ping, /metrics and /swagger; prefer SVC_API_TOKEN')
+        .describe(
+          'bearer token for everything but /ping, /metrics, /swagger and the empty pages of the UI; prefer SVC_API_TOKEN',
+        )
         .meta(SECRET),
       trust_caller_header: z
         .boolean()

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP, isIPv4 } from 'node:net';
-import type { MiddlewareHandler } from 'hono';
+import type { HonoRequest, MiddlewareHandler } from 'hono';
 import { Refusal } from '../errors.ts';
 
 /** The headers that show whether a web page makes the request. Undefined where one was not sent. */
@@ -53,15 +53,19 @@ export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** For Hono apps. Every response, a refusal too, has the headers of `SHIELD`. */
+/**
+ * For Hono apps. Every response, a refusal too, has the headers of `SECURITY_HEADERS`.
+ * @param isDocument whether a path leads to a document without data, which a link on another site may open. Absent: none does
+ */
 export const guard =
-  (allowedHosts: readonly string[]): MiddlewareHandler =>
+  (allowedHosts: readonly string[], isDocument: (path: string) => boolean = () => false): MiddlewareHandler =>
   async (c, next) => {
+    const isLink = isNavigation(c.req) && isDocument(c.req.path);
     const refused = refusal(
       {
         host: c.req.header('host') ?? new URL(c.req.url).host,
         origin: c.req.header('origin'),
-        secFetchSite: c.req.header('sec-fetch-site'),
+        secFetchSite: isLink ? undefined : c.req.header('sec-fetch-site'),
       },
       allowedHosts,
     );
@@ -69,6 +73,12 @@ export const guard =
     if (refused) throw new Refusal(refused.code, refused.message);
     await next();
   };
+
+/** A person opens an address in a window or tab, of which the page that has the link sees nothing; a frame has another destination. */
+const isNavigation = (request: HonoRequest): boolean =>
+  request.method === 'GET' &&
+  request.header('sec-fetch-mode') === 'navigate' &&
+  request.header('sec-fetch-dest') === 'document';
 
 type Address = { name: string; port: string; scheme: string };
 

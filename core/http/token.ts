@@ -4,11 +4,11 @@ import type { MiddlewareHandler } from 'hono';
 import { Refusal } from '../errors.ts';
 import { isInProcess } from './in-process.ts';
 
-/** Requests of this process itself need no token. @param token empty: none is required @param open paths that are served without it */
+/** Requests of this process itself need no token. @param token empty: none is required @param isOpen whether a path is served without it */
 export const bearer =
-  (token: string, open: readonly string[]): MiddlewareHandler =>
+  (token: string, isOpen: (path: string) => boolean): MiddlewareHandler =>
   async (c, next) => {
-    const admitted = token === '' || open.includes(c.req.path) || isInProcess(c.req.raw);
+    const admitted = token === '' || isOpen(c.req.path) || isInProcess(c.req.raw);
     if (!admitted && !isBearer(c.req.header('authorization'), token))
       throw new Refusal('unauthorized', 'Cannot answer without the bearer token of this service');
     await next();

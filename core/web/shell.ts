@@ -1,0 +1,45 @@
+/** The one document of the browser UI. It holds no data: its script reads that from the API. */
+import type { Manifest } from './assets.ts';
+
+export type Shell = {
+  manifest: Manifest;
+  /** The prefix of a reverse proxy, as `/svc`; '': none. */
+  basePath: string;
+  version: string;
+  /** The session whose outline is loaded ahead of the script; null: none, or a token is required, which only the script has. */
+  session: string | null;
+};
+
+/** All that is put in is our own, or was checked: names of built files, the version, the prefix of the configuration, a UUID. */
+export function shell({ manifest, basePath, version, session }: Shell): string {
+  const { main, style, icon, preload } = manifest;
+  const file = (name: string) => `${basePath}/ui/${name}`;
+  const outline = session === null ? [] : [`${basePath}/v1/sessions/${session}/outline`];
+  return [
+    '<!doctype html>',
+    `<html lang="en" data-base="${basePath}" data-version="${version}">`,
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark">',
+    '<title>svc</title>',
+    `<link rel="icon" type="image/svg+xml" href="${file(icon)}">`,
+    ...(style === null ? [] : [`<link rel="stylesheet" href="${file(style)}">`]),
+    ...preload.map((name) => `<link rel="modulepreload" href="${file(name)}">`),
+    ...outline.map((path) => `<link rel="preload" as="fetch" href="${path}" crossorigin>`),
+    `<script type="module" src="${file(main)}"></script>`,
+    '<body>',
+    '<div id="app"></div>',
+    '<noscript>',
+    '<h1>svc</h1>',
+    '<p>What passed between clients and language models, recorded here. This page needs JavaScript; the same is at</p>',
+    '<ul>',
+    `<li><a href="${basePath}/swagger">${basePath}/swagger</a>: the read API, to look at</li>`,
+    `<li><a href="${basePath}/v1/sessions">${basePath}/v1/sessions</a>: the sessions, as JSON</li>`,
+    '<li><code>svc --help</code>: the command line</li>',
+    '</ul>',
+    '</noscript>',
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n');
+}
