@@ -69,7 +69,8 @@ export function timeScale(busy: Stretches, from: number, to: number, width: numb
     gaps.push({ x: places.at(-1) ?? 0, width: gapPx, from: start, to: stop });
     upTo(stop, gapPx);
   }
-  upTo(end, (end - (moments.at(-1) ?? from)) * perUs);
+  moments.push(end);
+  places.push(width);
   return {
     ...{ from, to: end, width, gaps },
     x: (moment) => between(moments, places, moment),
