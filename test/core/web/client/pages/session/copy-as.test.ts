@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { providers } from '../../../../../core/provider/providers.ts';
+import { providers } from '../../../../../../core/provider/providers.ts';
 import {
   curlCommand,
   type ReplayedTurn,
   resumeCommand,
   verifyCommand,
-} from '../../../../../core/web/client/pages/session/copy-as.ts';
-import { upstreamOf } from '../../../../../core/web/client/pages/session/upstreams.ts';
+} from '../../../../../../core/web/client/pages/session/copy-as.ts';
+import { upstreamOf } from '../../../../../../core/web/client/pages/session/upstreams.ts';
 
 type Arrived = { method: string; url: string; headers: [string, string][]; body: string };
 

@@ -1,8 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { bodyForm } from '../../../../../core/web/client/pages/session/bytes/body-form.ts';
-import { hexRow } from '../../../../../core/web/client/pages/session/bytes/hex-rows.ts';
-import { hitsIn, textRows } from '../../../../../core/web/client/pages/session/bytes/text-rows.ts';
+import { bodyForm } from '../../../../../../../core/web/client/pages/session/bytes/body-form.ts';
+import { hexRow } from '../../../../../../../core/web/client/pages/session/bytes/hex-rows.ts';
+import { hitsIn, textRows } from '../../../../../../../core/web/client/pages/session/bytes/text-rows.ts';
 
 const test = suite('the form of a body');
 const bytes = (text: string) => new TextEncoder().encode(text);

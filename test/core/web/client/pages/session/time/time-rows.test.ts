@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { criticalSpans } from '../../../../../core/web/client/pages/session/time/critical-path.ts';
-import { timeRows } from '../../../../../core/web/client/pages/session/time/time-rows.ts';
-import { layOver, spanIndex } from '../../../../../core/web/client/store/outline-columns.ts';
-import { outlineIndex } from '../../../../../core/web/client/store/outline-index.ts';
-import { outlineAnswer, type Step, uuidOf } from '../../../../support/outline-answer.ts';
+import { criticalSpans } from '../../../../../../../core/web/client/pages/session/time/critical-path.ts';
+import { timeRows } from '../../../../../../../core/web/client/pages/session/time/time-rows.ts';
+import { layOver, spanIndex } from '../../../../../../../core/web/client/store/outline-columns.ts';
+import { outlineIndex } from '../../../../../../../core/web/client/store/outline-index.ts';
+import { outlineAnswer, type Step, uuidOf } from '../../../../../../support/outline-answer.ts';
 
 const test = suite('timeRows');
 

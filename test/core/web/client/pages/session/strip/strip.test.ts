@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { followed, spanLinks } from '../../../../../core/web/client/pages/session/span-panel/span-links.ts';
-import { callAt, middleOf, stripBins } from '../../../../../core/web/client/pages/session/strip/strip-bins.ts';
-import { stripMarks } from '../../../../../core/web/client/pages/session/strip/strip-marks.ts';
-import { layOver, spanIndex } from '../../../../../core/web/client/store/outline-columns.ts';
-import { outlineIndex } from '../../../../../core/web/client/store/outline-index.ts';
-import { outlineAnswer, type Relation, type Step, uuidOf } from '../../../../support/outline-answer.ts';
+import { followed, spanLinks } from '../../../../../../../core/web/client/pages/session/span-panel/span-links.ts';
+import { callAt, middleOf, stripBins } from '../../../../../../../core/web/client/pages/session/strip/strip-bins.ts';
+import { stripMarks } from '../../../../../../../core/web/client/pages/session/strip/strip-marks.ts';
+import { layOver, spanIndex } from '../../../../../../../core/web/client/store/outline-columns.ts';
+import { outlineIndex } from '../../../../../../../core/web/client/store/outline-index.ts';
+import { outlineAnswer, type Relation, type Step, uuidOf } from '../../../../../../support/outline-answer.ts';
 
 const test = suite('the strip');
 
