@@ -8,9 +8,9 @@ const LEAST = 2; // pixels of the lowest cell
 
 /** The custom properties with the colours of its parts. */
 const COLOURS = {
-  read: '--kind-read',
-  written: '--kind-written',
-  fresh: '--kind-fresh',
+  read: '--cache-read',
+  written: '--cache-written',
+  fresh: '--cache-fresh',
   error: '--error',
   cut: '--warn',
   compaction: '--accent',
@@ -31,8 +31,10 @@ export function drawStrip(
   canvas.style.height = `${STRIP_HEIGHT}px`;
   const context = canvas.getContext('2d');
   if (!context) return;
-  const style = getComputedStyle(canvas);
-  const colour = (part: keyof typeof COLOURS) => style.getPropertyValue(COLOURS[part]) || style.color;
+  const colour = (part: keyof typeof COLOURS): string => {
+    canvas.style.color = `var(${COLOURS[part]})`; // so that the browser resolves `light-dark()`, which a canvas cannot
+    return getComputedStyle(canvas).color;
+  };
   context.scale(ratio, ratio);
   context.clearRect(0, 0, width, STRIP_HEIGHT);
   const room = STRIP_HEIGHT - MARK_HEIGHT - 1;

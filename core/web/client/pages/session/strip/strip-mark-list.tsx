@@ -25,7 +25,13 @@ export function StripMarks({ marks, selected, onSelect }: StripMarksProps) {
         const count = marks.filter((mark) => mark.kind === kind).length;
         const word = PLURALS[kind][count === 1 ? 0 : 1];
         return (
-          <button key={kind} type="button" class={`strip-mark mark-${kind}`} title="To the next" onClick={() => next(kind)}>
+          <button
+            key={kind}
+            type="button"
+            class={`strip-mark mark-${kind}`}
+            title="To the next"
+            onClick={() => next(kind)}
+          >
             <span aria-hidden="true">{MARK_SIGNS[kind]}</span> {count} {word}
           </button>
         );

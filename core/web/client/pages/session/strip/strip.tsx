@@ -7,8 +7,8 @@ import type { OutlineIndex } from '../../../store/outline-index.ts';
 import { theme } from '../../../store/preferences.ts';
 import { callAt, middleOf, stripBins } from './strip-bins.ts';
 import { drawStrip, STRIP_HEIGHT } from './strip-drawing.ts';
-import { stripMarks } from './strip-marks.ts';
 import { StripMarks } from './strip-mark-list.tsx';
+import { stripMarks } from './strip-marks.ts';
 import './strip.css';
 
 type StripProps = {
@@ -57,7 +57,12 @@ export function Strip({ columns, index, selected, onSelect }: StripProps) {
         aria-valuemin={1}
         aria-valuemax={calls.length}
         aria-valuenow={current + 1}
-        aria-valuetext={spoken(columns, index, current, marks.filter(({ call }) => call === current))}
+        aria-valuetext={spoken(
+          columns,
+          index,
+          current,
+          marks.filter(({ call }) => call === current),
+        )}
         onKeyDown={onKeyDown}
         onPointerDown={(event) => {
           if (event.button !== 0) return;

@@ -2,7 +2,12 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { activityPath } from '../../../../../../../core/web/client/pages/session/time/activity-path.ts';
-import { merged, ticks, timeScale, totalOf } from '../../../../../../../core/web/client/pages/session/time/time-scale.ts';
+import {
+  merged,
+  ticks,
+  timeScale,
+  totalOf,
+} from '../../../../../../../core/web/client/pages/session/time/time-scale.ts';
 import { activityOf, sharesOf } from '../../../../../../../core/web/client/pages/session/time/time-shares.ts';
 import { moved, parseRange, rangeText, zoomed } from '../../../../../../../core/web/client/pages/session/time/zoom.ts';
 import { layOver } from '../../../../../../../core/web/client/store/outline-columns.ts';
