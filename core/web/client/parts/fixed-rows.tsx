@@ -1,9 +1,13 @@
 /** A list whose rows all have one height, so that any number of them costs no more than those in view. */
-import type { ComponentChildren, MutableRef } from 'preact';
+import type { ComponentChildren, JSX, MutableRef } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import './fixed-rows.css';
 
 export type FixedRowsHandle = { reveal: (index: number, align?: 'nearest' | 'center') => void; focus: () => void };
+
+type RowAttributes = Omit<JSX.HTMLAttributes<HTMLDivElement>, 'ref' | 'style' | 'children' | 'id'> & {
+  [data: `data-${string}`]: string | number | undefined;
+};
 
 type FixedRowsProps = {
   count: number;
@@ -11,16 +15,19 @@ type FixedRowsProps = {
   label: string;
   role: 'tree' | 'listbox' | 'list';
   rowKey: (index: number) => string | number;
-  /** @param id to be set on the element with the role of a row */
-  row: (index: number, id: string) => ComponentChildren;
+  renderRow: (index: number) => ComponentChildren;
+  /** Attributes of the row's own element; what is pressed is handled here, keys on the list, which has the focus. */
+  rowAttributes?: (index: number) => RowAttributes;
   active?: number; // the row on which keys work: it stays in the document; -1: none
   onKeyDown?: (event: KeyboardEvent) => void;
   handle?: MutableRef<FixedRowsHandle | null>;
 };
 
+const ROW_ROLES = { list: 'listitem', tree: 'treeitem', listbox: 'option' } as const;
 const BEYOND = 5; // rows above and below the view
 
-export function FixedRows({ count, height, label, role, rowKey, row, active = -1, onKeyDown, handle }: FixedRowsProps) {
+export function FixedRows(props: FixedRowsProps) {
+  const { count, height, role, rowKey, renderRow, rowAttributes, active = -1, handle } = props;
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
   const [range, setRange] = useState({ first: 0, end: 40 });
@@ -52,28 +59,32 @@ export function FixedRows({ count, height, label, role, rowKey, row, active = -1
   const shown: number[] = [];
   for (let index = range.first; index < Math.min(count, range.end); index++) shown.push(index);
   if (active >= 0 && active < count && !shown.includes(active)) shown.push(active);
+  const list = {
+    role,
+    'aria-label': props.label,
+    'aria-activedescendant': active >= 0 && active < count ? `${id}-${active}` : undefined,
+    tabIndex: 0,
+    onScroll: measure,
+    onKeyDown: props.onKeyDown,
+  };
   return (
-    <div
-      ref={box}
-      class="fixed-rows"
-      role={role}
-      aria-label={label}
-      aria-activedescendant={active >= 0 && active < count ? `${id}-${active}` : undefined}
-      tabIndex={0}
-      onScroll={measure}
-      onKeyDown={onKeyDown}
-    >
+    <div ref={box} class="fixed-rows" {...list}>
       <div class="fixed-rows-sheet" role="presentation" style={{ height: `${count * height}px` }}>
-        {shown.map((index) => (
-          <div
-            key={rowKey(index)}
-            class="fixed-row"
-            role="presentation"
-            style={{ transform: `translateY(${index * height}px)`, height: `${height}px` }}
-          >
-            {row(index, `${id}-${index}`)}
-          </div>
-        ))}
+        {shown.map((index) => {
+          const attributes = { 'aria-setsize': count, 'aria-posinset': index + 1, ...rowAttributes?.(index) };
+          return (
+            <div
+              role={ROW_ROLES[role]}
+              {...attributes}
+              key={rowKey(index)}
+              id={`${id}-${index}`}
+              class={`fixed-row ${attributes.class ?? ''}`}
+              style={{ transform: `translateY(${index * height}px)`, height: `${height}px` }}
+            >
+              {renderRow(index)}
+            </div>
+          );
+        })}
       </div>
     </div>
   );

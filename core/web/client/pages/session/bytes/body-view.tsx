@@ -25,14 +25,14 @@ export function BodyView({ bytes, form }: { bytes: Uint8Array; form: BodyForm })
   if (bytes.length === 0) return <p class="muted">The body is empty.</p>;
   return (
     <div class="body" data-view={view} ref={box}>
-      <div class="body-views" role="group" aria-label="Form of the body">
+      <fieldset class="body-views" aria-label="Form of the body">
         {form.views.map((one) => (
           <button key={one} type="button" aria-pressed={one === view} onClick={() => show(one)}>
             {NAMES[one]}
             {one === 'events' && ` ${form.events.length}`}
           </button>
         ))}
-      </div>
+      </fieldset>
       {view === 'json' && form.json && (
         <div class="body-json">
           <JsonRows value={form.json.value} label="The body as JSON" openTo={3} />
@@ -48,12 +48,13 @@ export function BodyView({ bytes, form }: { bytes: Uint8Array; form: BodyForm })
           count={Math.ceil(bytes.length / BYTES_PER_ROW)}
           height={LINE_PX}
           rowKey={(n) => n}
-          row={(n, id) => {
+          rowAttributes={() => ({ class: 'hex-row mono' })}
+          renderRow={(n) => {
             const { offset, hex, ascii } = hexRow(bytes, n);
             return (
-              <div id={id} role="listitem" class="hex-row mono">
+              <>
                 <span class="muted">{offset}</span> <span>{hex.padEnd(48)}</span> <span>{ascii}</span>
-              </div>
+              </>
             );
           }}
         />

@@ -39,17 +39,14 @@ export function EventRows({ events }: { events: readonly BodyEvent[] }) {
         active={active}
         handle={list}
         onKeyDown={onKeyDown}
-        row={(n, id) => (
-          <div
-            id={id}
-            role="option"
-            aria-selected={n === active}
-            aria-posinset={n + 1}
-            aria-setsize={events.length}
-            class={n === active ? 'event-row active' : 'event-row'}
-            data-event={n}
-            onClick={() => setActive(n)}
-          >
+        rowAttributes={(n) => ({
+          'aria-selected': n === active,
+          class: n === active ? 'event-row active' : 'event-row',
+          'data-event': n,
+          onClick: () => setActive(n),
+        })}
+        renderRow={(n) => (
+          <>
             <span class="muted event-number">{n + 1}</span>
             <b>
               <bdi>
@@ -59,7 +56,7 @@ export function EventRows({ events }: { events: readonly BodyEvent[] }) {
             <bdi class="mono event-data">
               <Visible text={events[n]?.data.slice(0, SHOWN) ?? ''} />
             </bdi>
-          </div>
+          </>
         )}
       />
       {chosen && <EventData key={active} event={chosen} />}

@@ -53,33 +53,25 @@ export function TextView({ text, width }: { text: string; width: number }) {
         rowKey={(n) => n}
         active={active}
         handle={list}
-        row={(n, id) => (
-          <Line
-            id={id}
-            row={rows.row(n)}
-            isFirst={n === 0 || rows.row(n - 1).line !== rows.row(n).line}
-            hit={n === active ? words : ''}
-          />
-        )}
+        rowAttributes={(n) => ({ class: n === active ? 'text-row mono hit' : 'text-row mono' })}
+        renderRow={(n) => <Line row={rows.row(n)} isFirst={n === 0 || rows.row(n - 1).line !== rows.row(n).line} />}
       />
     </div>
   );
 }
 
-function Line({ id, row, isFirst, hit }: { id: string; row: TextRow; isFirst: boolean; hit: string }) {
-  return (
-    <div id={id} role="listitem" class={hit === '' ? 'text-row mono' : 'text-row mono hit'}>
-      <span class="text-line" aria-hidden="true">
-        {isFirst ? row.line : ''}
+const Line = ({ row, isFirst }: { row: TextRow; isFirst: boolean }) => (
+  <>
+    <span class="text-line" aria-hidden="true">
+      {isFirst ? row.line : ''}
+    </span>
+    <bdi>
+      <Visible text={row.text} />
+    </bdi>
+    {row.continues && (
+      <span class="muted" aria-hidden="true">
+        ⟶
       </span>
-      <bdi>
-        <Visible text={row.text} />
-      </bdi>
-      {row.continues && (
-        <span class="muted" aria-hidden="true">
-          ⟶
-        </span>
-      )}
-    </div>
-  );
-}
+    )}
+  </>
+);

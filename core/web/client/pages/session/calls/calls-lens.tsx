@@ -79,49 +79,28 @@ function Calls({ session, columns }: { session: string; columns: OutlineColumns 
         rowKey={(n) => spans.span_id[calls[n] ?? -1] ?? n}
         handle={list}
         onKeyDown={onKeyDown}
-        row={(n, id) => (
-          <CallRow
-            {...{ columns, id, n }}
-            span={calls[n] ?? -1}
-            href={pathOf(n)}
-            count={calls.length}
-            active={n === active}
-            onActive={() => setActive(n)}
-          />
-        )}
+        rowAttributes={(n) => ({
+          class: n === active ? 'call-row active' : 'call-row',
+          'aria-selected': n === active,
+          'data-span': spans.span_id[calls[n] ?? -1],
+          'data-kind': 'llm',
+          'data-status': columns.names[spans.status[calls[n] ?? -1] ?? 0],
+          onMouseDown: () => setActive(n),
+        })}
+        renderRow={(n) => <CallRow columns={columns} n={n} span={calls[n] ?? -1} href={pathOf(n)} />}
       />
     </div>
   );
 }
 
-type CallRowProps = {
-  columns: OutlineColumns;
-  id: string;
-  n: number;
-  span: number;
-  href: string | null;
-  count: number;
-  active: boolean;
-  onActive: () => void;
-};
+type CallRowProps = { columns: OutlineColumns; n: number; span: number; href: string | null };
 
-function CallRow({ columns: { spans, names }, id, n, span, href, count, active, onActive }: CallRowProps) {
+function CallRow({ columns: { spans, names }, n, span, href }: CallRowProps) {
   const name = (column: Int32Array) => names[column[span] ?? 0] ?? '';
   const known = (column: Float64Array) => (Number.isNaN(column[span] ?? Number.NaN) ? null : (column[span] ?? null));
   const kind = name(spans.call_kind).replace(/^offshoot:/, '');
   return (
-    <div
-      id={id}
-      role="option"
-      aria-selected={active}
-      aria-posinset={n + 1}
-      aria-setsize={count}
-      class={active ? 'call-row active' : 'call-row'}
-      data-span={spans.span_id[span]}
-      data-kind="llm"
-      data-status={name(spans.status)}
-      onMouseDown={onActive}
-    >
+    <>
       <span class="call-number muted">{n + 1}</span>
       <StatusMark status={name(spans.status)} short />
       <a class="call-name" tabIndex={-1} href={href === null ? undefined : hrefOf(href)}>
@@ -138,6 +117,6 @@ function CallRow({ columns: { spans, names }, id, n, span, href, count, active, 
         <Duration us={known(spans.duration_us)} />
         <Cost usd={known(spans.cost_usd)} />
       </span>
-    </div>
+    </>
   );
 }

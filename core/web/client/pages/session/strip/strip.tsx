@@ -73,7 +73,7 @@ export function Strip({ columns, index, selected, onSelect }: StripProps) {
           if (event.currentTarget.hasPointerCapture(event.pointerId)) goTo(event);
         }}
       >
-        <canvas ref={canvas} aria-hidden="true" height={STRIP_HEIGHT} />
+        <canvas ref={canvas} height={STRIP_HEIGHT} />
         <div
           class="strip-thumb"
           aria-hidden="true"

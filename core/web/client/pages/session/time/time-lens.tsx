@@ -10,7 +10,7 @@ import { useSession } from '../session-store.ts';
 import { SpanPanel } from '../span-panel/span-panel.tsx';
 import { TimeAxis } from './time-axis.tsx';
 import { treeKey } from './time-keys.ts';
-import { TimeRowView } from './time-row.tsx';
+import { TimeRowView, timeRowAttributes } from './time-row.tsx';
 import { TimeTools } from './time-tools.tsx';
 import { useTimeView } from './time-view.ts';
 import { moved, rangeText, type TimeRange, zoomed } from './zoom.ts';
@@ -106,6 +106,22 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
     }
     treeKey(event, { rows, active, goTo, toggle, open: () => select(rows.row(active).span) });
   };
+  const propsOf = (n: number) => {
+    const row = rows.row(n);
+    return {
+      ...{ columns, index, row, scale },
+      number: numbers.get(row.trace) ?? 0,
+      active: n === active,
+      selected: row.span >= 0 && row.span === selected && row.type !== 'run',
+      critical: row.type !== 'run' && view.critical[row.span] === 1,
+      onFold: () => row.folded !== null && toggle(row.key),
+      onSelect: () => {
+        setActive(n);
+        if (row.type === 'run') toggle(row.key);
+        else select(row.span);
+      },
+    };
+  };
   return (
     <div class={selected >= 0 ? 'time-lens with-panel' : 'time-lens'} data-lens="time">
       <TimeTools
@@ -132,25 +148,8 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
             rowKey={(n) => rows.row(n).key}
             handle={list}
             onKeyDown={onKeyDown}
-            row={(n, rowId) => {
-              const row = rows.row(n);
-              return (
-                <TimeRowView
-                  {...{ columns, index, row, scale }}
-                  id={rowId}
-                  number={numbers.get(row.trace) ?? 0}
-                  active={n === active}
-                  selected={row.span >= 0 && row.span === selected && row.type !== 'run'}
-                  critical={row.type !== 'run' && view.critical[row.span] === 1}
-                  onFold={() => row.folded !== null && toggle(row.key)}
-                  onSelect={() => {
-                    setActive(n);
-                    if (row.type === 'run') toggle(row.key);
-                    else select(row.span);
-                  }}
-                />
-              );
-            }}
+            rowAttributes={(n) => timeRowAttributes(propsOf(n))}
+            renderRow={(n) => <TimeRowView {...propsOf(n)} />}
           />
         )}
       </div>

@@ -12,7 +12,6 @@ type TimeRowProps = {
   index: OutlineIndex;
   row: TimeRow;
   number: number; // of its prompt, 1 first
-  id: string;
   scale: TimeScale;
   active: boolean;
   selected: boolean;
@@ -23,37 +22,45 @@ type TimeRowProps = {
 
 const SHOWN_LEVELS = 8; // deeper ones are not indented further, so that words stay in view
 
-export function TimeRowView(props: TimeRowProps) {
-  const { columns, row, id, active, selected, critical, onFold, onSelect } = props;
+/** The attributes of the row's own element. */
+export function timeRowAttributes({ columns, row, active, selected, critical, onFold, onSelect }: TimeRowProps) {
   const { spans, traces, names } = columns;
   const { span, type } = row;
   const name = (column: Int32Array) => names[column[span] ?? 0] ?? '';
-  const status = type === 'trace' ? (names[traces.status[row.trace] ?? 0] ?? '') : name(spans.status);
   const states = [
     active && 'active',
     selected && 'selected',
     critical && 'critical',
     isBeside(columns, span) && 'beside',
   ];
+  return {
+    class: ['time-row', `type-${type}`, ...states].filter(Boolean).join(' '),
+    'aria-level': row.level,
+    'aria-posinset': row.place,
+    'aria-setsize': row.siblings,
+    'aria-expanded': row.folded === null ? undefined : !row.folded,
+    'aria-selected': selected,
+    'data-row': type,
+    'data-span': type === 'run' ? undefined : spans.span_id[span],
+    'data-trace': traces.trace_id[row.trace],
+    'data-kind': type === 'run' ? 'tool' : name(spans.kind),
+    'data-thread': name(spans.thread),
+    'data-status': statusOf(columns, row),
+    onClick: onSelect,
+    onDblClick: onFold,
+  };
+}
+
+const statusOf = ({ names, spans, traces }: OutlineColumns, { type, trace, span }: TimeRow): string =>
+  names[(type === 'trace' ? traces.status[trace] : spans.status[span]) ?? 0] ?? '';
+
+export function TimeRowView(props: TimeRowProps) {
+  const { columns, row, onFold } = props;
+  const { spans, names } = columns;
+  const isBlocked = (names[spans.verdict[row.span] ?? 0] ?? '').toUpperCase() === 'BLOCK';
+  const isTool = names[spans.kind[row.span] ?? 0] === 'tool';
   return (
-    <div
-      id={id}
-      class={['time-row', `type-${type}`, ...states].filter(Boolean).join(' ')}
-      role="treeitem"
-      aria-level={row.level}
-      aria-posinset={row.place}
-      aria-setsize={row.siblings}
-      aria-expanded={row.folded === null ? undefined : !row.folded}
-      aria-selected={selected}
-      data-row={type}
-      data-span={spans.span_id[span]}
-      data-trace={traces.trace_id[row.trace]}
-      data-kind={type === 'run' ? 'tool' : name(spans.kind)}
-      data-thread={name(spans.thread)}
-      data-status={status}
-      onClick={onSelect}
-      onDblClick={onFold}
-    >
+    <>
       <span class="time-name" style={{ paddingInlineStart: `${(Math.min(row.level, SHOWN_LEVELS) - 1) * 14}px` }}>
         {row.folded === null ? (
           <span class="time-fold" />
@@ -61,15 +68,12 @@ export function TimeRowView(props: TimeRowProps) {
           <span class={row.folded ? 'time-fold closed' : 'time-fold'} aria-hidden="true" onClick={stopped(onFold)} />
         )}
         <RowName {...props} />
-        <RowSign
-          status={status}
-          blocked={name(spans.verdict).toUpperCase() === 'BLOCK' && name(spans.kind) === 'tool'}
-        />
+        <RowSign status={statusOf(columns, row)} blocked={isTool && isBlocked} />
       </span>
       <span class="time-track">
         <RowBar {...props} />
       </span>
-    </div>
+    </>
   );
 }
 

@@ -37,7 +37,7 @@ export function TimeTools({ columns, index, trace, view, beside, onTrace, onBesi
           ))}
         </select>
       </label>
-      <span class="time-zoom" role="group" aria-label="Range of time">
+      <fieldset class="time-zoom" aria-label="Range of time">
         <button
           type="button"
           aria-label="Look closer"
@@ -78,7 +78,7 @@ export function TimeTools({ columns, index, trace, view, beside, onTrace, onBesi
         >
           whole
         </button>
-      </span>
+      </fieldset>
       <label class="time-beside">
         <input
           type="checkbox"
