@@ -6,7 +6,6 @@ import type { CassetteHost } from '../cassette/host.ts';
 import type { Installed } from '../cassette/installed.ts';
 import { joinedDocument } from '../cassette/openapi/joined-document.ts';
 import type { Database } from '../db/database.ts';
-import { pathBelow } from '../http/base-path.ts';
 import { callers } from '../http/caller.ts';
 import { compress } from '../http/compress.ts';
 import { contractOf, type Document } from '../http/contract.ts';
@@ -76,8 +75,6 @@ export type ReadApi = {
   cassettes?: Cassettes;
   /** The browser UI. Absent: there is none. */
   pages?: Pages;
-  /** The prefix of a reverse proxy, as `/svc`. Absent: none. */
-  basePath?: string;
 };
 
 /** Documents and files that hold no data: they are served without a token. */
@@ -122,8 +119,8 @@ export function readApi(options: ReadApi) {
     journal = () => undefined,
     service = () => undefined,
   } = options;
-  const { cassettes = NO_CASSETTES, pages, basePath = '' } = options;
-  const app = routes<HttpEnv>(pathBelow(basePath));
+  const { cassettes = NO_CASSETTES, pages } = options;
+  const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(async (c, next) => {
     const began = performance.now();

@@ -74,6 +74,7 @@ export async function bundleClient({ root, assets }) {
     icon: add('icon.svg', readFileSync(join(root, ICON))),
     worker: workerFile,
     preload: staticImportsOf(page, main),
+    late: lateParts(page, main),
     licenses: add('licenses.txt', licenses(root, Object.keys(inputs))),
     packages: [...packagesOf(Object.keys(inputs)).keys()],
     files: {},
@@ -86,7 +87,9 @@ export async function bundleClient({ root, assets }) {
   manifest.sources[WORKER] ??= null; // once it is there, the bundle is another
   replace(join(assets, MANIFEST), JSON.stringify(manifest, null, 1));
   const current = new Set(Object.keys(manifest.files).flatMap((name) => [name, `${name}.br`, `${name}.gz`]));
-  for (const name of readdirSync(assets)) if (name !== MANIFEST && !current.has(name)) rmSync(join(assets, name));
+  const isPassing = (name) => /\.\d+$/.test(name); // of a build at the same time
+  for (const name of readdirSync(assets))
+    if (name !== MANIFEST && !current.has(name) && !isPassing(name)) rmSync(join(assets, name), { force: true });
   return true;
 }
 
@@ -143,6 +146,18 @@ function staticImportsOf({ metafile }, entry) {
   };
   follow(entry);
   return [...found];
+}
+
+/** What each part that is loaded later consists of, by its source below `client/`; without what the entry has already. */
+function lateParts(page, main) {
+  const early = [main, ...staticImportsOf(page, main)];
+  const parts = Object.entries(page.metafile.outputs).filter(([, { entryPoint }]) => entryPoint && entryPoint !== PAGE);
+  return Object.fromEntries(
+    parts.map(([path, { entryPoint }]) => {
+      const names = [nameOf(path), ...staticImportsOf(page, nameOf(path))];
+      return [relative(CLIENT, entryPoint), names.filter((name) => !early.includes(name))];
+    }),
+  );
 }
 
 /** The folder of each package that has files among the inputs, by its name. */

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleClient } from './bundle.mjs';
 
@@ -59,7 +59,7 @@ function removeStale() {
   for (const name of readdirSync(dist))
     if (!ROOMS.includes(name) && join(dist, name) !== memory) rmSync(join(dist, name), { recursive: true });
   const sources = new Set(ROOMS.flatMap((room) => filesIn(root, room, /\.(?:ts|mjs)$/).map(outputOf)));
-  const outputs = ROOMS.flatMap((room) => filesIn(dist, room, /(?:)/)).filter((path) => !path.startsWith(ASSETS));
+  const outputs = ROOMS.flatMap((room) => filesIn(dist, room, /(?:)/)).filter((path) => !path.startsWith(ASSETS + sep));
   for (const path of outputs) if (!sources.has(path.replace(/\.map$/, ''))) rmSync(join(dist, path));
   const existing = new Set(outputs);
   if ([...sources].some((path) => !existing.has(path))) rmSync(memory, { force: true });

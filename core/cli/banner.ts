@@ -7,6 +7,7 @@ import { providers } from '../provider/providers.ts';
 export type BannerFacts = {
   version: string;
   proxy: string; // http://localhost:8080
+  ui: string | null; // the address to open; null: there is none
   api: string;
   wantsToken: boolean; // of the read API
   ingest: string;
@@ -15,10 +16,21 @@ export type BannerFacts = {
   provider: string; // of the proxy's bare paths
 };
 
-export const banner = ({ version, proxy, api, wantsToken, ingest, internal, data, provider }: BannerFacts): string =>
+export const banner = ({
+  version,
+  proxy,
+  ui,
+  api,
+  wantsToken,
+  ingest,
+  internal,
+  data,
+  provider,
+}: BannerFacts): string =>
   [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',
+    ...(ui === null ? [] : [row('web UI', ui)]),
     passing(proxy, provider),
     row('read API', `${api}   ${pc.dim('contract: /swagger')}`),
     row('ingest API', ingest),
@@ -43,7 +55,7 @@ export const proxyBanner = ({
   internal,
   data,
   provider,
-}: Omit<BannerFacts, 'api' | 'wantsToken' | 'ingest'>): string =>
+}: Omit<BannerFacts, 'ui' | 'api' | 'wantsToken' | 'ingest'>): string =>
   [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',

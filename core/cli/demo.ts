@@ -13,6 +13,8 @@ import { showDemo } from './demo/show.ts';
 import type { Io } from './io.ts';
 import type { Listeners } from './listening.ts';
 import { serve } from './serve.ts';
+import { shownAddress } from './shown-address.ts';
+import { uiAddress } from './ui-address.ts';
 
 /**
  * Serves with the demo's sessions in it, holds a conversation through the proxy, prints where to look, and stays until SIGTERM or SIGINT.
@@ -24,7 +26,14 @@ export async function runDemo(loaded: LoadedConfig, io: Io, version: string): Pr
   try {
     const config = await demoConfig(loaded, provider.addresses[0] ?? '');
     const running = ({ proxy: [proxy = ''], api: [api = ''] }: Listeners) =>
-      showDemo({ version, proxy, api, token: config.api.token, out: io.out });
+      showDemo({
+        version,
+        proxy,
+        api,
+        ui: uiAddress(shownAddress(api), config.api, io.isTerminal === true),
+        token: config.api.token,
+        out: io.out,
+      });
     await serve({ ...loaded, config, folder: join(folder, '.svc') }, io, { role: 'all', version, running });
   } finally {
     await provider.close(0);

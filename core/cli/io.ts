@@ -5,6 +5,8 @@ import type { Environment } from '../config/environment.ts';
 export type Io = {
   out: (text: string) => void;
   err: (text: string) => void;
+  /** Whether a person reads `out`, and nothing stores it. Absent: not so. */
+  isTerminal?: boolean;
   env: Environment;
   cwd: string;
   home: string;

@@ -80,11 +80,10 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     stopping: stopping.signal,
     cassettes: cassettes.host,
     ...(config.api.web_ui && { pages: pagesOf(config, version) }),
-    basePath: config.api.base_path,
     ...(parts.proxyPort && { proxyPort: parts.proxyPort }),
   });
   cassettes.connect((request) => api.fetch(request));
-  const served = await serveApp({ fetch: api.fetch, ...at, what: 'read API' });
+  const served = await serveApp({ fetch: api.fetch, ...at, what: 'read API', basePath: config.api.base_path });
   return {
     ...served,
     close: (graceMs) => {

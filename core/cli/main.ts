@@ -34,6 +34,7 @@ process.exitCode = await runProgram(
     io: {
       out: (text) => process.stdout.write(text),
       err: (text) => process.stderr.write(text),
+      isTerminal: process.stdout.isTTY === true,
       env: readEnvironment(),
       cwd: process.cwd(),
       home: homeOrNone(),
@@ -41,6 +42,7 @@ process.exitCode = await runProgram(
     serve: async (loaded, role, io) => (await import('./serve.ts')).serve(loaded, io, { role, version }),
     status: async (loaded, options, io) => (await import('./status.ts')).printStatus(loaded, options, io, version),
     demo: async (loaded, io) => (await import('./demo.ts')).runDemo(loaded, io, version),
+    open: async (loaded, options, io) => (await import('./open.ts')).openUi(loaded, options, io),
     verify: async (loaded, options, io) => (await import('./verify.ts')).printVerification(loaded, options, io),
     cassette: {
       add: async (what, options, loaded, io) => {

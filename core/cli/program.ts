@@ -14,6 +14,7 @@ export type Commands = {
   serve: (loaded: LoadedConfig, role: ServeRole, io: Io) => Promise<void>; // settles when the service has stopped
   status: (loaded: LoadedConfig, options: { json: boolean }, io: Io) => Promise<0 | 1>;
   demo: (loaded: LoadedConfig, io: Io) => Promise<void>; // settles when it was stopped
+  open: (loaded: LoadedConfig, options: { print: boolean }, io: Io) => Promise<void>;
   contract: (options: { seal: boolean }, io: Io) => Promise<void>;
   verify: (loaded: LoadedConfig, options: VerifyOptions, io: Io) => Promise<0 | 1>;
   cassette: CassetteCommands;
@@ -53,7 +54,7 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
 
 /** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` is called with a command's exit status. */
 export function buildProgram(
-  { version, io, serve, status, demo, contract, verify, cassette, login }: Commands,
+  { version, io, serve, status, demo, open, contract, verify, cassette, login }: Commands,
   exit: (status: 0 | 1) => void = () => {},
 ): Command {
   const program = new Command('svc')
@@ -98,6 +99,16 @@ export function buildProgram(
     .addHelpText('after', SETTINGS)
     .action(async (parsed: Record<string, unknown>) => {
       await demo(loaded(parsed), io);
+    });
+
+  addConfigOptions(program.command('open'))
+    .description(
+      'open the web UI of the running service in a browser; without one, or without a terminal, print its address',
+    )
+    .option('--print', 'print the address only')
+    .addHelpText('after', SETTINGS)
+    .action(async ({ print, ...parsed }: Record<string, unknown>) => {
+      await open(loaded(parsed), { print: print === true }, io);
     });
 
   addConfigOptions(program.command('verify'))

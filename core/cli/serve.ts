@@ -17,6 +17,7 @@ import { refuseTakenPorts } from './ports.ts';
 import type { ServeRole } from './program.ts';
 import { publishAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
+import { uiAddress } from './ui-address.ts';
 import { whereData } from './where-data.ts';
 
 const GRACE_MS = 10_000; // for streams under way at a stop
@@ -87,7 +88,7 @@ export async function serve(loaded: LoadedConfig, io: Io, { role, version, runni
     closing(() => listeners.close(0));
     if (role !== 'ingest') closing(await publishAddresses(folder, listeners)); // ingest alone has no folder of its own
     if (running) await Promise.race([running(listeners), stopped.first]);
-    else io.out(welcome(listeners, loaded, version));
+    else io.out(welcome(listeners, loaded, { version, isTerminal: io.isTerminal === true }));
 
     const signal = await stopped.first;
     log.info({ signal }, 'stopping: nothing new is accepted, what is under way may finish');
@@ -123,7 +124,7 @@ const openJournalIn = (folder: string, maxBytes: number, log: Logger): Promise<J
 function welcome(
   { proxy, api, ingest, internal }: Listeners,
   { config, folder }: LoadedConfig,
-  version: string,
+  { version, isTerminal }: { version: string; isTerminal: boolean },
 ): string {
   const data = whereData(config.storage.postgres_dsn, folder);
   const at = { version, ingest: shown(ingest), data };
@@ -136,7 +137,12 @@ function welcome(
   };
   return api.length === 0
     ? proxyBanner(passing)
-    : banner({ ...passing, api: shown(api), wantsToken: config.api.token !== '' });
+    : banner({
+        ...passing,
+        ui: uiAddress(shown(api), config.api, isTerminal),
+        api: shown(api),
+        wantsToken: config.api.token !== '',
+      });
 }
 
 /** Empties the journal into the database; what is left is still there at the next start. */

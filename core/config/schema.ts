@@ -27,10 +27,18 @@ const hostProblem = (value: string): string | null =>
     ? null
     : 'must be a list of host names, without scheme, path or wildcard';
 
-const basePathProblem = (value: string): string | null =>
-  value === '' || /^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value)
-    ? null
-    : "must be empty or a path such as '/svc', without a slash at its end";
+/** The first segments of the read API's own paths: below one of them it could not tell whether a prefix was passed on. */
+const OWN_SEGMENTS = ['v1', 'ui', 'ping', 'metrics', 'openapi', 'swagger', 'sessions', 'spans', 'skills'];
+
+function basePathProblem(value: string): string | null {
+  if (value === '') return null;
+  if (!/^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value))
+    return "must be empty or a path such as '/svc', without a slash at its end";
+  const first = value.split('/')[1] ?? '';
+  return OWN_SEGMENTS.includes(first)
+    ? `must not begin with '/${first}', where the read API has paths of its own`
+    : null;
+}
 
 const address = () => text(addressProblem);
 const addressOrEmpty = () => text((value) => (value === '' ? null : addressProblem(value)));

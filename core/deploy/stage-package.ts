@@ -12,8 +12,11 @@ const WHOLE = [
   ...['README.md', 'CHANGELOG.md', 'LICENSE', 'cassette.manifest.json', 'migrations'],
   ...['core/cassette/scaffold', 'core/cassette/contract.ts'], // copied by `svc cassette new`
 ];
-/** Not part of the package: compilers, and what starts workers from source. */
-const NOT_RUN = ['core/build', 'core/deploy', 'core/cassette/scaffold', 'core/worker-bootstrap.mjs'];
+/** Not part of the package: compilers, what starts workers from source, and what the bundle of the web UI is made of. */
+const NOT_RUN = [
+  ...['core/build', 'core/deploy', 'core/cassette/scaffold', 'core/worker-bootstrap.mjs'],
+  ...['core/web/client', 'core/web/icon.svg'], // in the bundle
+];
 
 /** Packages of which svc loads nothing, and which fetch or report something at installation: each with the package that depends on it. */
 const LEFT_OUT: Readonly<Record<string, string>> = { sharp: '@xenova/transformers', '@scarf/scarf': 'swagger-ui-dist' };

@@ -29,6 +29,7 @@ export async function thirdParties(to: string, packages: ReadonlyMap<string, Des
     '',
     'Each lies in `node_modules` as its authors published it, with its licence, but for files that svc never loads (types, source',
     'maps, builds for browsers). `sharp` and `@scarf/scarf` are empty packages of ours in the place of those.',
+    'The script of the web UI contains further packages, whose licences are beside it (`dist/core/web/assets/licenses-….txt`).',
     '',
     ...[...packages.values()].map(
       ({ name, version, license }) => `- ${name} ${version}: ${license ?? 'see its files'}`,

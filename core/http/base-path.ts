@@ -1,13 +1,9 @@
-/** The prefix of a reverse proxy in the paths of requests, whether it passes the prefix on or takes it off. */
-import { getPath } from 'hono/utils/url';
+/** The prefix of a reverse proxy in the target of a request. The proxy may pass it on or take it off. */
 
-/** The path of a request without the prefix. @param basePath as `/svc`; '': none */
-export const pathBelow =
-  (basePath: string) =>
-  (request: Request): string => {
-    const path = getPath(request);
-    if (basePath === '' || !path.startsWith(basePath)) return path;
-    const rest = path.slice(basePath.length);
-    if (rest === '') return '/';
-    return rest.startsWith('/') ? rest : path;
-  };
+/** The target of a request without the prefix. @param basePath as `/svc`; '': none @param target as it was sent: `/svc/v1/sessions?limit=2` */
+export function targetBelow(basePath: string, target: string): string {
+  if (basePath === '' || !target.startsWith(basePath)) return target;
+  const rest = target.slice(basePath.length);
+  if (rest === '' || rest.startsWith('?')) return `/${rest}`;
+  return rest.startsWith('/') ? rest : target;
+}

@@ -5,6 +5,7 @@ import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { v7 } from 'uuid';
 import { OperatorError } from '../errors.ts';
 import { answerUnread } from './answer-unread.ts';
+import { targetBelow } from './base-path.ts';
 import { SECURITY_HEADERS } from './guards.ts';
 import { whenSent } from './linger.ts';
 import { PROBLEM_TYPE, problemOf } from './problem.ts';
@@ -26,6 +27,8 @@ type Listener = {
   complaint?: Complaint;
   /** True: the app decides on a body whose sender asks first (`Expect: 100-continue`). Default: every body is accepted. */
   asksForBodies?: boolean;
+  /** The prefix of a reverse proxy, as `/svc`: the app sees paths without it. Absent: none. */
+  basePath?: string;
   /** Overrides of the default limits. */
   limits?: Partial<Limits>;
 };
@@ -75,6 +78,7 @@ export async function serveApp({
   what,
   complaint = asProblem,
   asksForBodies = false,
+  basePath = '',
   limits,
 }: Listener): Promise<Served> {
   const { headMs, requestMs, keepAliveMs, idleMs, checkMs } = { ...LIMITS, ...limits };
@@ -89,6 +93,7 @@ export async function serveApp({
   const exchanges = openExchanges();
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     exchanges.note({ incoming, outgoing });
+    if (basePath !== '') incoming.url = targetBelow(basePath, incoming.url ?? '/');
     if (incoming.rawHeaders.length <= 2 * HEADERS) return listener(incoming, outgoing);
     const { headers, body } = failureResponse(complaint, 431);
     outgoing.writeHead(431, { ...headers, connection: 'close' });

@@ -61,7 +61,6 @@ export const guardedPayloads = {
 
 /**
  * An app whose routes carry their contract. An invalid path segment is 404, anything else that is invalid is 400.
- * @param pathOf the path by which requests are routed; default: that of their address
  * @example
  * const hello = createRoute({
  *   method: 'get',
@@ -73,9 +72,8 @@ export const guardedPayloads = {
  * await (await app.request('/hello/you')).json(); // => { hello: 'you' }
  * app.getOpenAPI31Document({ openapi: '3.1.0', info: {} }).paths['/hello/{name}'].get.responses[200].description; // => 'A greeting'
  */
-export const routes = <E extends Env = HttpEnv>(pathOf?: (request: Request) => string) =>
+export const routes = <E extends Env = HttpEnv>() =>
   new OpenAPIHono<E>({
-    ...(pathOf && { getPath: pathOf }),
     defaultHook: (result) => {
       if (result.success) return;
       if (result.target === 'param')

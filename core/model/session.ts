@@ -111,10 +111,12 @@ export type Session = z.infer<typeof Session>;
 export const SessionPage = z
   .object({ items: z.array(Session), next_cursor: NextCursor })
   .openapi('SessionPage', { examples: [{ items: [sessionExample], next_cursor: cursorExample }] });
+export type SessionPage = z.infer<typeof SessionPage>;
 
 export const SessionAnswer = z
   .object({ session: Session })
   .openapi('SessionAnswer', { examples: [{ session: sessionExample }] });
+export type SessionAnswer = z.infer<typeof SessionAnswer>;
 
 /** A session as it is stored: what depends on the moment of reading is not in it. */
 export type SessionRecord = Omit<Session, 'live' | 'display_title'>;

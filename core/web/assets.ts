@@ -10,6 +10,8 @@ export type Manifest = {
   icon: string;
   /** The chunks that `main` imports. */
   preload: readonly string[];
+  /** The chunks of each part that is loaded later, by its source below `client/`. */
+  late: Readonly<Record<string, readonly string[]>>;
   licenses: string;
   files: Readonly<Record<string, { bytes: number; br: number; gzip: number }>>;
 };

@@ -6,13 +6,16 @@ export type Shell = {
   /** The prefix of a reverse proxy, as `/svc`; '': none. */
   basePath: string;
   version: string;
+  /** The source of the page that the address leads to, below `client/`; it is loaded ahead, if it is a part of its own. */
+  page: string | null;
   /** The session whose outline is loaded ahead of the script; null: none, or a token is required, which only the script has. */
   session: string | null;
 };
 
 /** All that is put in is our own, or was checked: names of built files, the version, the prefix of the configuration, a UUID. */
-export function shell({ manifest, basePath, version, session }: Shell): string {
-  const { main, style, icon, preload } = manifest;
+export function shell({ manifest, basePath, version, page, session }: Shell): string {
+  const { main, style, icon } = manifest;
+  const scripts = [...manifest.preload, ...((page !== null && manifest.late[page]) || [])];
   const file = (name: string) => `${basePath}/ui/${name}`;
   const outline = session === null ? [] : [`${basePath}/v1/sessions/${session}/outline`];
   return [
@@ -24,7 +27,7 @@ export function shell({ manifest, basePath, version, session }: Shell): string {
     '<title>svc</title>',
     `<link rel="icon" type="image/svg+xml" href="${file(icon)}">`,
     ...(style === null ? [] : [`<link rel="stylesheet" href="${file(style)}">`]),
-    ...preload.map((name) => `<link rel="modulepreload" href="${file(name)}">`),
+    ...scripts.map((name) => `<link rel="modulepreload" href="${file(name)}">`),
     ...outline.map((path) => `<link rel="preload" as="fetch" href="${path}" crossorigin>`),
     `<script type="module" src="${file(main)}"></script>`,
     '<body>',

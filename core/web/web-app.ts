@@ -24,6 +24,13 @@ const DOCUMENTS = [
 ];
 const FILES = '/ui/';
 
+/** The pages that are opened most, by the path of their document: they are loaded together with the script that would ask for them. */
+const PAGES: Readonly<Record<string, string>> = {
+  '/': 'pages/sessions/sessions-page.tsx',
+  '/sessions': 'pages/sessions/sessions-page.tsx',
+  '/sessions/*': 'pages/session/session-page.tsx',
+};
+
 const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -38,7 +45,8 @@ export function webApp({ assets, basePath, version, wantsToken }: Deps): Pages {
       const manifest = await assets.manifest();
       if (manifest === null) return problem(c, 503, 'web-ui-not-built', NOT_BUILT);
       const session = wantsToken ? null : sessionIn(c.req.path);
-      return c.body(shell({ manifest, basePath, version, session }), 200, DOCUMENT_HEADERS);
+      const page = PAGES[path] ?? null;
+      return c.body(shell({ manifest, basePath, version, page, session }), 200, DOCUMENT_HEADERS);
     });
   app.get(`${FILES}:name`, async (c) => {
     const { name } = c.req.param();

@@ -43,7 +43,9 @@ test('every provider stands in the table with its prefix, its address and the fo
 
 test('what npm start prints stands there line by line', () => {
   const [proxy, api, ingest] = ['http://localhost:8080', 'http://localhost:8081', 'http://localhost:8082'];
-  const printed = banner({ version, proxy, api, wantsToken: false, ingest, data: '.svc/data', provider: 'ollama' });
+  const ui = `${api}/`;
+  const at = { version, proxy, ui, api, ingest, data: '.svc/data', provider: 'ollama' };
+  const printed = banner({ ...at, wantsToken: false });
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with an escape character
   const plain = printed.replace(/\u001b\[[0-9;]*m/g, '').trimEnd();
   assert.ok(readme.includes(plain), `README.md must show what the service prints at its start:\n${plain}`);
@@ -51,7 +53,7 @@ test('what npm start prints stands there line by line', () => {
 
 test('where the read API wants a token, the line to paste sends it by its name, and it is not shown', () => {
   const at = { version, proxy: 'http://localhost:8080', api: 'http://localhost:8081', ingest: 'http://localhost:8082' };
-  const printed = banner({ ...at, wantsToken: true, data: '.svc/data', provider: 'ollama' });
+  const printed = banner({ ...at, ui: null, wantsToken: true, data: '.svc/data', provider: 'ollama' });
   assert.match(printed, 'curl -H "authorization: Bearer $SVC_API_TOKEN" http://localhost:8081/v1/sessions');
 });
 

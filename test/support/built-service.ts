@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { bundleClient } from '../../core/build/bundle.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
 const ELSEWHERE = ['dist', '.git', '.svc'];
@@ -23,7 +24,7 @@ export async function buildService(folder: string): Promise<string> {
     outDir: join(folder, 'dist'),
   };
   const include = ['core', 'proxy', 'ingest', 'cassettes'].map((room) => join(root, room));
-  const exclude = [join(root, 'core/cassette/scaffold')];
+  const exclude = [join(root, 'core/cassette/scaffold'), join(root, 'core/web/client')];
   const project = join(folder, 'tsconfig.build.json');
   const types = { types: ['node'], typeRoots: [join(root, 'node_modules/@types')] };
   await writeFile(
@@ -36,5 +37,6 @@ export async function buildService(folder: string): Promise<string> {
     }),
   );
   await promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project]);
+  await bundleClient({ root, assets: join(folder, 'dist/core/web/assets') });
   return join(folder, 'dist/core/cli/main.js');
 }

@@ -15,6 +15,7 @@ export const GUIDES: readonly Guide[] = [
       [/^npm start\b/, /Compiling[\s\S]+is recording[\s\S]+\/v1\/sessions\n/],
       [/^npm run demo\b/, /Recorded as a session of 3 model calls[\s\S]+Ctrl-C/],
       [/^alias svc=/, /^$/],
+      [/^svc open\b/, /^http:\/\/localhost:8081\/$/m],
       [/^svc status\b/, /is running\n/],
       [/admin\/seed\/demo/, /"sessions":7,/],
       [/v1\/sessions +#/, /"items":\[\{"id":/],

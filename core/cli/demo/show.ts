@@ -11,12 +11,13 @@ type Shown = {
   version: string;
   proxy: string; // http://127.0.0.1:8080
   api: string;
+  ui: string | null; // the address to open in a browser; null: there is none
   token: string; // of the read API; '' when it needs none
   out: (text: string) => void;
 };
 
 /** @throws {Error} the service does not answer as it should */
-export async function showDemo({ version, proxy, api, token, out }: Shown): Promise<void> {
+export async function showDemo({ version, proxy, api, ui, token, out }: Shown): Promise<void> {
   const line = (name: string, text: string) => out(`  ${pc.cyan(name.padEnd(9))} ${text}\n`);
   const fetchJson = jsonFetcher(api, token);
 
@@ -35,6 +36,7 @@ export async function showDemo({ version, proxy, api, token, out }: Shown): Prom
 
   const curl = (path: string) =>
     `curl ${token === '' ? '' : '-H "authorization: Bearer $SVC_API_TOKEN" '}'${api}${path}'`;
+  if (ui !== null) line('web UI', `${ui} ${pc.dim('in a browser')}`);
   line('sessions', curl('/v1/sessions'));
   line('this one', curl(`/v1/sessions/${id}/traces`));
   line('a bug', curl(`/v1/sessions/${sessionId('claude', 'demo-flaky-midnight-test')}/traces`));

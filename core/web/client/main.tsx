@@ -1,5 +1,13 @@
-/** The page's entry: shows the client in the document's `#app`. */
+/** The page's entry: what must come first, then the client in the document's `#app`. */
+import './start.ts';
+import './style/tokens.css';
+import './style/base.css';
 import { render } from 'preact';
+import { App } from './app.tsx';
+import { listenToKeys } from './keys.ts';
+import { startLive } from './store/live.ts';
 
+startLive();
+listenToKeys();
 const root = document.querySelector('#app');
-if (root) render(<h1>svc</h1>, root);
+if (root) render(<App />, root);

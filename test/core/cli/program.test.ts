@@ -52,6 +52,7 @@ async function svc(
     },
     status: async () => 1,
     demo: async () => {},
+    open: async () => {},
     verify: async () => 1,
     cassette: {
       add: async () => 0,

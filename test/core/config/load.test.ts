@@ -35,6 +35,7 @@ const SAMPLES: Record<string, [string, unknown][]> = {
   'journal.max_bytes': integers(1_048_576, 2_000_000),
   'api.listen': words('localhost:9081', ':0'),
   'api.web_ui': booleans(),
+  'api.base_path': words('/svc', '/tools/svc-1'),
   'cassettes.built_in': booleans(),
   'api.token': words('tok-one', 'tok-two'),
   'api.trust_caller_header': booleans(),
@@ -186,6 +187,14 @@ test('booleans: a flag alone is true; 1, 0, yes and no are understood', () => {
   ] as const) {
     assert.is(load({}, { SVC_API_WEB_UI: text }).config.api.web_ui, value);
   }
+});
+
+test('a prefix is a path of whole segments, and none that the read API has itself', () => {
+  assert.is(load().config.api.base_path, '');
+  for (const value of ['/svc/', 'svc', '/', '/a//b', '/a/../b', '/.well', '/a b', '/a?b', '/a"b', 'http://a/b'])
+    assert.match(refusal({ 'api.base_path': value }), "--api-base-path: must be empty or a path such as '/svc'", value);
+  for (const value of ['/v1', '/ui/x', '/sessions'])
+    assert.match(refusal({ 'api.base_path': value }), "--api-base-path: must not begin with '/", value);
 });
 
 test('an empty list is empty, and so is an empty text', () => {

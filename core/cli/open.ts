@@ -1,0 +1,41 @@
+/** `svc open`: opens the web UI of the running service in a browser, and prints its address. */
+import type { LoadedConfig } from '../config/load.ts';
+import { OperatorError } from '../errors.ts';
+import { openInBrowser } from './browser.ts';
+import { getJson } from './get-json.ts';
+import type { Io } from './io.ts';
+import { addresses, REPLY_TIMEOUT_MS } from './read-api.ts';
+import { uiAddress } from './ui-address.ts';
+
+/**
+ * @param open shows the address to a person; false: it could not
+ * @throws {OperatorError} no service answers, or it serves no UI
+ */
+export async function openUi(
+  loaded: LoadedConfig,
+  { print }: { print: boolean },
+  { out, env, isTerminal = false }: Pick<Io, 'out' | 'env' | 'isTerminal'>,
+  open: typeof openInBrowser = openInBrowser,
+): Promise<void> {
+  const address = addresses(loaded).api;
+  if (address === null)
+    throw new OperatorError(
+      'Cannot open the web UI: api.listen leaves the port to the system; say where it is with --client-api-target',
+    );
+  const [ping, page] = [await get(address, '/ping'), await get(address, '/')];
+  if (ping?.body !== 'pong')
+    // else the token would go to a page of somebody else
+    throw new OperatorError(`Cannot open the web UI: no read API answers at ${address}; 'svc serve' starts it`);
+  if (page?.status === 503)
+    throw new OperatorError(`Cannot open the web UI: the service was started without one; run 'npm run build' there`);
+  if (page?.status !== 200)
+    throw new OperatorError(`Cannot open the web UI: the service at ${address} has api.web_ui switched off`);
+  const shown = uiAddress(address, { ...loaded.config.api, web_ui: true }, isTerminal) ?? '';
+  const isOpen = isTerminal && !print && (await open(shown, env));
+  out(isOpen ? `Opened in your browser: ${shown}\n` : `${shown}\n`);
+}
+
+async function get(address: string, path: string) {
+  const reply = await getJson({ address, path, timeoutMs: REPLY_TIMEOUT_MS });
+  return typeof reply === 'object' ? reply : null;
+}

@@ -1,0 +1,36 @@
+/** Which command a key means: names of keys, and commands of two strokes. */
+import type { KeyCommand, KeyCommands } from './keys.ts';
+
+const SECOND_WITHIN_MS = 1_000;
+
+export type Stroke = {
+  /** The command that the stroke means; null: none, or not yet. */
+  command: KeyCommand | null;
+  /** The key, when it is the first of two; '': it is not. */
+  begins: string;
+  at: number;
+};
+
+type Key = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey'>;
+
+/** As commands are written. What Shift makes of a key is in the key already; the command key of a Mac is its Ctrl. */
+export function keyName({ key, ctrlKey, metaKey, altKey }: Key): string {
+  const name = [...key].length === 1 && (ctrlKey || metaKey) ? key.toLowerCase() : key;
+  return `${ctrlKey || metaKey ? 'Ctrl+' : ''}${altKey ? 'Alt+' : ''}${name}`;
+}
+
+/** @param groups commands that are looked through in this order @param at milliseconds */
+export function strokeOf(before: Stroke | null, name: string, at: number, groups: readonly KeyCommands[]): Stroke {
+  if (before?.begins && at - before.at <= SECOND_WITHIN_MS) {
+    const second = commandOf(`${before.begins} ${name}`, groups);
+    if (second) return { command: second, begins: '', at };
+  }
+  const command = commandOf(name, groups);
+  const begins = !command && groups.some((group) => Object.keys(group).some((key) => key.startsWith(`${name} `)));
+  return { command, begins: begins ? name : '', at };
+}
+
+function commandOf(key: string, groups: readonly KeyCommands[]): KeyCommand | null {
+  const group = groups.find((each) => Object.hasOwn(each, key));
+  return group?.[key] ?? null;
+}

@@ -1,0 +1,69 @@
+/** A recorded text with its format. It is plain until the worker has parsed it, and stays plain where that takes too long. */
+import { useEffect, useState } from 'preact/hooks';
+import { textFormatter } from '../worker/formatter.ts';
+import { startTextWorker } from '../worker/start-text-worker.ts';
+import type { TextKind, Tokens } from '../worker/tokens.ts';
+import { DiffView } from './diff-view.tsx';
+import { MarkdownView } from './markdown-view.tsx';
+import { PlainText } from './plain-text.tsx';
+import { RunsView } from './runs-view.tsx';
+import { tokenCache } from './token-cache.ts';
+import './formatted.css';
+
+type FormattedProps = {
+  kind: TextKind;
+  text: string;
+  /** Of code. */
+  language?: string;
+  /** Of a diff; without it `text` is a unified diff. */
+  before?: string;
+};
+
+/** More is shown plain, with a button. */
+const LONGEST = 100_000;
+
+const formatter = textFormatter(startTextWorker);
+const cache = tokenCache(500);
+
+type State = { of: FormattedProps; tokens: Tokens | null; isParsed: boolean };
+
+export function Formatted({ kind, text, language, before }: FormattedProps) {
+  const [isForced, force] = useState(false);
+  const [state, setState] = useState<State | null>(null);
+  const isLong = text.length + (before?.length ?? 0) > LONGEST;
+  const request = { kind, text, language, before };
+  const stored = cache.get(request);
+  useEffect(() => {
+    if (stored || (isLong && !isForced)) return;
+    return formatter.format(request, (tokens) => {
+      if (tokens) cache.set(request, tokens);
+      setState({ of: props, tokens, isParsed: true });
+    });
+  }, [kind, text, language, before, isForced]);
+  const props: FormattedProps = {
+    kind,
+    text,
+    ...(language !== undefined && { language }),
+    ...(before !== undefined && { before }),
+  };
+  const own = state && state.of.text === text && state.of.kind === kind && state.of.before === before ? state : null;
+  const tokens = stored ?? own?.tokens ?? null;
+  if (tokens) return <View tokens={tokens} />;
+  return (
+    <>
+      <PlainText text={text} isMono={kind !== 'markdown'} />
+      {isLong && !isForced && (
+        <button type="button" onClick={() => force(true)}>
+          Format this text
+        </button>
+      )}
+      {own?.isParsed && <p class="muted">Too complex to format, so it is shown as it is.</p>}
+    </>
+  );
+}
+
+function View({ tokens }: { tokens: Tokens }) {
+  if (tokens.kind === 'markdown') return <MarkdownView blocks={tokens.blocks} />;
+  if (tokens.kind === 'diff') return <DiffView lines={tokens.lines} />;
+  return <RunsView runs={tokens.runs} />;
+}

@@ -1,0 +1,6 @@
+/** What has to happen before any other module of the page runs: the token leaves the address, and the theme is set. */
+import { showPreferences } from './store/preferences.ts';
+import { takeTokenFromAddress } from './store/token.ts';
+
+takeTokenFromAddress();
+showPreferences();
