@@ -96,15 +96,13 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
   };
 }
 
-<<<<<<< HEAD
 const pagesOf = ({ api: { token, base_path: basePath } }: Config, version: string): Pages =>
   webApp({ assets: openAssets(builtAssets()), basePath, version, wantsToken: token !== '' });
-=======
+
 async function freeBytesAt(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
->>>>>>> web-raw
 
 /** Serves the evidence to operators alone; opens nothing where `SVC_INTERNAL_LISTEN` is not set. */
 async function openInternal({ config, cassettes, env, log }: AllParts, register: Keep): Promise<string[]> {
