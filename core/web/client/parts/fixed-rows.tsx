@@ -1,11 +1,11 @@
 /** A list whose rows all have one height, so that any number of them costs no more than those in view. */
-import type { ComponentChildren, JSX, MutableRef } from 'preact';
+import type { ComponentChildren, HTMLAttributes, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import './fixed-rows.css';
 
 export type FixedRowsHandle = { reveal: (index: number, align?: 'nearest' | 'center') => void; focus: () => void };
 
-type RowAttributes = Omit<JSX.HTMLAttributes<HTMLDivElement>, 'ref' | 'style' | 'children' | 'id'> & {
+type RowAttributes = Omit<HTMLAttributes<HTMLDivElement>, 'ref' | 'style' | 'children' | 'id'> & {
   [data: `data-${string}`]: string | number | undefined;
 };
 
@@ -20,7 +20,7 @@ type FixedRowsProps = {
   rowAttributes?: (index: number) => RowAttributes;
   active?: number; // the row on which keys work: it stays in the document; -1: none
   onKeyDown?: (event: KeyboardEvent) => void;
-  handle?: MutableRef<FixedRowsHandle | null>;
+  handle?: RefObject<FixedRowsHandle | null>;
 };
 
 const ROW_ROLES = { list: 'listitem', tree: 'treeitem', listbox: 'option' } as const;
@@ -71,7 +71,7 @@ export function FixedRows(props: FixedRowsProps) {
     <div ref={box} class="fixed-rows" {...list}>
       <div class="fixed-rows-sheet" role="presentation" style={{ height: `${count * height}px` }}>
         {shown.map((index) => {
-          const attributes = { 'aria-setsize': count, 'aria-posinset': index + 1, ...rowAttributes?.(index) };
+          const attributes: RowAttributes = { 'aria-setsize': count, 'aria-posinset': index + 1, ...rowAttributes?.(index) };
           return (
             <div
               role={ROW_ROLES[role]}

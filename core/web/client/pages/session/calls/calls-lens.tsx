@@ -69,7 +69,7 @@ function Calls({ session, columns }: { session: string; columns: OutlineColumns 
   };
   if (calls.length === 0) return <p class="muted">The session has no calls.</p>;
   return (
-    <div class="calls-lens" data-lens="calls">
+    <div class="calls-lens">
       <FixedRows
         role="listbox"
         label="Calls of the session"
@@ -103,7 +103,7 @@ function CallRow({ columns: { spans, names }, n, span, href }: CallRowProps) {
     <>
       <span class="call-number muted">{n + 1}</span>
       <StatusMark status={name(spans.status)} short />
-      <a class="call-name" tabIndex={-1} href={href === null ? undefined : hrefOf(href)}>
+      <a class="call-name" tabIndex={-1} {...(href !== null && { href: hrefOf(href) })}>
         <Recorded text={name(spans.name)} /> <span class="muted">{kind === 'main' ? '' : kind}</span>{' '}
         <Recorded text={spans.label[span] ?? ''} />
       </a>

@@ -123,7 +123,7 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
     };
   };
   return (
-    <div class={selected >= 0 ? 'time-lens with-panel' : 'time-lens'} data-lens="time">
+    <div class={selected >= 0 ? 'time-lens with-panel' : 'time-lens'}>
       <TimeTools
         {...{ columns, index, trace, view, beside }}
         onTrace={(next) => setQuery({ trace: columns.traces.trace_id[next] ?? null, t: null })}
