@@ -35,6 +35,7 @@ import { eventsApp } from './events.ts';
 import { cassetteTools } from './mcp/cassette-tools.ts';
 import { coreTools } from './mcp/core-tools.ts';
 import { mcpApp } from './mcp/mcp.ts';
+import { outlineApp } from './outline.ts';
 import { purgeApp } from './purge.ts';
 import { rawTurnsApp } from './raw-turns.ts';
 import { seedDemoApp } from './seed-demo.ts';
@@ -57,6 +58,8 @@ export type ReadApi = {
   token: string;
   /** Whether the header `x-svc-auth-subject` is believed. Absent: it is not. */
   trustCallerHeader?: boolean;
+  /** How many spans one page of an outline may have. Absent: 20,000. */
+  outlineSpans?: number;
   /** The deadline for the head of a read's response. Absent: 20 s. */
   readMs?: number;
   /** Milliseconds since 1970. */
@@ -146,10 +149,14 @@ export function readApi(options: ReadApi) {
   const limitReaders = payloadReads(takePlace);
   for (const path of PAYLOADS) app.use(path, limitReaders);
   app.use('/v1/sessions/:id/raw_turns', (c, next) => (c.req.query('include') ? limitReaders(c, next) : next()));
+  app.use('/v1/traces/:trace_id/spans', (c, next) =>
+    c.req.query('payload') === 'full' ? limitReaders(c, next) : next(),
+  );
   app.route('/', serviceApp({ metrics: () => metrics.text() }));
   app.route('/', sessionsApp({ execute, now }));
   app.route('/', sessionEditsApp({ execute, now }));
   app.route('/', browseApp({ execute, now }));
+  app.route('/', outlineApp({ execute, pageSpans: options.outlineSpans }));
   app.route('/', tracesApp({ execute, now, log }));
   app.route('/', rawTurnsApp({ execute, log }));
   app.route('/', coverageApp({ execute }));

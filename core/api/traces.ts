@@ -9,7 +9,7 @@ import type { Logger } from '../log.ts';
 import { Cursor, Id, KeyInstant, Limit, Payload } from '../model/page.ts';
 import { shownSession } from '../model/session.ts';
 import { Span } from '../model/span.ts';
-import { SCHEMA, SessionDocument, TraceDocument, TracePage } from '../model/trace.ts';
+import { SCHEMA, SessionDocument, SpanWindow, TraceDocument, TracePage } from '../model/trace.ts';
 import { sessionOf } from './sessions.ts';
 import { PAGE_ROWS, sessionDocument, traceDocument } from './trace-document.ts';
 
@@ -80,6 +80,48 @@ const readSpan = createRoute({
   responses: { 200: json(Span, 'The span'), 404: json(Failure, 'No such span', NO_SPAN), ...guardedPayloads },
 });
 
+const LARGEST_SEQ = 2_147_483_647;
+
+/** Written as a string on the wire, so the number is made here. */
+const FromSeq = z
+  .string()
+  .regex(/^\d{1,10}$/, 'must be a whole number')
+  .transform((digits) => Math.min(Number(digits), LARGEST_SEQ))
+  .optional()
+  .openapi({ type: 'integer', minimum: 0, description: 'the place of the first span; absent: 0, or see `around`' });
+
+const Around = z
+  .uuid()
+  .optional()
+  .openapi({ description: 'a span of the trace: the window begins half of its limit before it; not with `from_seq`' });
+
+const readSpans = createRoute({
+  method: 'get',
+  path: '/v1/traces/{trace_id}/spans',
+  operationId: 'readSpans',
+  tags: ['traces'],
+  summary:
+    'Some spans of a trace, in the order of the walk; their payloads are shortened unless they are requested whole',
+  request: {
+    params: z.object({ trace_id: Id }),
+    query: z.object({
+      from_seq: FromSeq,
+      around: Around,
+      limit: Limit,
+      payload: Payload.unwrap().default('preview').describe('preview: strings are cut, images left out'),
+    }),
+  },
+  responses: {
+    200: json(SpanWindow, 'A window of the trace'),
+    400: json(Failure, 'Bad from_seq, around, limit or payload', [
+      'bad-request',
+      'Cannot read the query: "from_seq" must be a whole number',
+    ]),
+    404: json(Failure, 'No such trace, or no such span in it', NO_TRACE),
+    ...guardedPayloads,
+  },
+});
+
 const Key = z.object({ started_at: KeyInstant, trace_id: z.uuid() });
 
 type Deps = { execute: Database['execute']; now: () => number; log: Logger };
@@ -109,6 +151,19 @@ export const tracesApp = ({ execute, now, log }: Deps) =>
       const start = await execute('traceStart', { ...c.req.valid('param'), payload, limits: PAGE_ROWS });
       if (!start) throw new Refusal(...NO_TRACE);
       return jsonStream<never>(c, traceDocument(execute, start, payload), log);
+    })
+    .openapi(readSpans, async (c) => {
+      const { trace_id } = c.req.valid('param');
+      const { from_seq, around, limit, payload } = c.req.valid('query');
+      if (from_seq !== undefined && around !== undefined)
+        throw new Refusal('bad-request', 'Cannot read the query: "from_seq" and "around" exclude each other');
+      const center = around === undefined ? null : await execute('placeOfSpan', { trace_id, span_id: around });
+      if (around !== undefined && !center) throw new Refusal(...NO_SPAN);
+      const first = center ? Math.max(0, center.seq - Math.floor(limit / 2)) : (from_seq ?? 0);
+      const window = await execute('spanWindow', { trace_id, from_seq: first, limit, payload });
+      if (!window) throw new Refusal(...NO_TRACE);
+      const { spans, next_seq } = window;
+      return c.json({ schema: SCHEMA, items: spans, ...(next_seq === null ? {} : { next_seq }) } as const, 200);
     })
     .openapi(readSpan, async (c) => {
       const span = await execute('readSpan', c.req.valid('param'));

@@ -43,6 +43,7 @@ import { listRawTurns } from './read/list-raw-turns.ts';
 import { listSessions } from './read/list-sessions.ts';
 import { listTraces } from './read/list-traces.ts';
 import { callChain, nodeChain } from './read/node-chain.ts';
+import { outline } from './read/outline.ts';
 import { rawTurnBytes } from './read/raw-turn-bytes.ts';
 import { readCoverage } from './read/read-coverage.ts';
 import { readSession } from './read/read-session.ts';
@@ -53,6 +54,7 @@ import { readTrace } from './read/read-trace.ts';
 import { changedSince, changesNow, sessionChanges } from './read/session-changes.ts';
 import { sessionStart } from './read/session-start.ts';
 import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
+import { placeOfSpan, spanWindow } from './read/span-window.ts';
 import { toolsOfTraces } from './read/tools-of-traces.ts';
 import { traceStart } from './read/trace-start.ts';
 import { chainHead, sessionIds, turnChain } from './read/turn-chain.ts';
@@ -115,8 +117,11 @@ export const operations = {
   changesNow,
   sessionChanges,
   sessionStart,
+  outline,
   sessionTraces,
   spansOf,
+  spanWindow,
+  placeOfSpan,
   toolsOfTraces,
   traceStart,
   chainHead,

@@ -3,7 +3,7 @@
 import { type PriceOf, priceOf as publishedPrice } from '../price/prices.ts';
 import { agentTotalsWith } from './agent-totals.ts';
 import { placeCall } from './call-position.ts';
-import { type CallSteps, callSteps, spanRef } from './call-steps.ts';
+import { type CallSteps, callSteps, errorsIn, spanRef } from './call-steps.ts';
 import type { ProjectionChanges, SpanPatch } from './changes.ts';
 import { noEvidence, type TranscriptEvidence } from './evidence.ts';
 import { later } from './instants.ts';
@@ -86,6 +86,7 @@ function withSteps(
     response_preview: responsePreview || trace.row.response_preview,
     span_count: trace.row.span_count + spans.length,
     tool_calls: trace.row.tool_calls + tool_calls,
+    error_count: trace.row.error_count + errorsIn(llm, requested),
   };
   return {
     ...trace,

@@ -79,6 +79,10 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPositi
   };
 }
 
+/** How many of a call and the tools that ran within it failed. */
+export const errorsIn = (llm: SpanRow, requested: readonly RequestedTool[]): number =>
+  [llm, ...requested.map(({ span }) => span)].filter(({ status }) => status === 'error').length;
+
 /** Sums over spans count each call once, so these are left out; the provider's own usage object stays. */
 const countedElsewhere = { ...noUsage, cost_usd: null, price: null };
 

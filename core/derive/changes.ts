@@ -18,6 +18,7 @@ export type TraceRow = {
   duration_ns: number | null;
   span_count: number;
   tool_calls: number;
+  error_count: number; // calls and tools that failed
   input_tokens: number;
   output_tokens: number;
   main_input_tokens: number;
@@ -150,6 +151,8 @@ export type RollupRow = {
   kind_counts: Record<string, number>;
   tool_result_count: number;
   tool_error_count: number;
+  error_count: number; // calls and tools that failed, but for those that count in another session
+  shape: number[]; // input tokens of the calls of the conversation
   inherited_calls: number;
   inherited_cost_usd: Usd | null;
   tasks: unknown[];

@@ -33,6 +33,7 @@ export const openedTrace = (
     duration_ns: null,
     span_count: 0,
     tool_calls: 0,
+    error_count: 0,
     input_tokens: 0,
     output_tokens: 0,
     main_input_tokens: 0,
@@ -56,8 +57,10 @@ export function withResults(
   trace: LiveTrace,
   delivered: readonly { tool: { n: number }; result: ToolResult }[],
 ): LiveTrace {
-  const ends = delivered.filter(({ tool }) => tool.n === trace.n).map(({ result }) => result.ended_at);
-  const row = lasting(trace.row, ends.reduce(later, null));
+  const own = delivered.filter(({ tool }) => tool.n === trace.n).map(({ result }) => result);
+  const row = lasting(trace.row, own.map(({ ended_at }) => ended_at).reduce(later, null));
+  const failed = own.filter(({ status }) => status === 'error').length;
+  if (failed > 0) return { ...trace, row: { ...row, error_count: row.error_count + failed } };
   return row === trace.row ? trace : { ...trace, row };
 }
 

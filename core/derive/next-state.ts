@@ -7,6 +7,7 @@ import { headsAfter } from './heads.ts';
 import { keyOf } from './order.ts';
 import { cutBytes } from './prompt.ts';
 import { actionOf, servedAfter } from './shadow.ts';
+import { shapeWith } from './shape.ts';
 import { LIMITS, type LiveTrace, newest, type PendingTool, type SessionState } from './state.ts';
 import { storable } from './storable.ts';
 import { tasksWith, taskTools } from './tasks.ts';
@@ -69,6 +70,10 @@ export function nextState(state: SessionState, turn: CallTurn, folded: Folded): 
       ...(turn.inherited_from === undefined
         ? withTools(totalsWith(state.totals, spent), steps.spans, results)
         : totalsWith(state.totals, spent)),
+      shape:
+        leads && turn.inherited_from === undefined && spent.usage
+          ? shapeWith(state.totals.shape, spent.usage.input_tokens)
+          : state.totals.shape,
       trace_count: Math.max(own.n, state.totals.trace_count),
     },
   };

@@ -5,6 +5,7 @@ import { noUsage, type Usage } from '../model/usage.ts';
 import type { Leaf } from './call-status.ts';
 import type { ExactAgentTotals, RollupRow, SpanRow, TraceRow } from './changes.ts';
 import type { CallKey } from './order.ts';
+import { noShape, type Shape } from './shape.ts';
 import { DERIVE_VERSION } from './version.ts';
 
 /**
@@ -106,10 +107,11 @@ export type SessionTotals = Pick<
   | 'kind_counts'
   | 'tool_result_count'
   | 'tool_error_count'
+  | 'error_count'
   | 'has_git_activity'
   | 'inherited_calls'
   | 'inherited_cost_usd'
-> & { usage: Usage; model_calls: Record<string, number> };
+> & { usage: Usage; model_calls: Record<string, number>; shape: Shape };
 
 /** What is known of the session, each value from the latest call that holds it. */
 export type SessionFacts = Pick<
@@ -197,6 +199,8 @@ export const emptyState = (session_id: string): SessionState => ({
     kind_counts: {},
     tool_result_count: 0,
     tool_error_count: 0,
+    error_count: 0,
+    shape: noShape,
     has_git_activity: false,
     inherited_calls: 0,
     inherited_cost_usd: null,

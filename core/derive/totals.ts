@@ -51,17 +51,22 @@ const withInherited = (totals: SessionTotals, { cost_usd }: CallSpend): SessionT
     cost_usd === null ? totals.inherited_cost_usd : addUsd(totals.inherited_cost_usd ?? '0', cost_usd),
 });
 
-/** The session's totals with the tools that a call requested and the results that it delivered. */
-export const withTools = (
+/** The session's totals with a call's outcome, the tools that it requested and the results that it delivered. */
+export function withTools(
   totals: SessionTotals,
   spans: readonly SpanRow[],
   results: readonly ToolResult[],
-): SessionTotals => ({
-  ...totals,
-  tool_result_count: totals.tool_result_count + results.length,
-  tool_error_count: totals.tool_error_count + results.filter(({ status }) => status === 'error').length,
-  has_git_activity: totals.has_git_activity || spans.some(touchesGit),
-});
+): SessionTotals {
+  const toolErrors = results.filter(({ status }) => status === 'error').length;
+  const callErrors = spans.filter(({ kind, status }) => kind === 'llm' && status === 'error').length;
+  return {
+    ...totals,
+    tool_result_count: totals.tool_result_count + results.length,
+    tool_error_count: totals.tool_error_count + toolErrors,
+    error_count: totals.error_count + toolErrors + callErrors,
+    has_git_activity: totals.has_git_activity || spans.some(touchesGit),
+  };
+}
 
 /** What is known of the session after one more call: a value that the call does not hold stays. */
 export const factsFrom = (
@@ -91,7 +96,7 @@ function parentOf({ harness_id, parent_harness_session_id }: Identity, own: stri
 /** The session's row as of its last folded call. Values from the wire take precedence over those from a transcript. */
 export function rollupOf(state: SessionState, evidence: TranscriptEvidence = noEvidence): RollupRow {
   const { version, session_id, totals, told: facts, leaf, preview, title, tasks, fork_of } = state;
-  const { usage, model_usage, model_calls, ...counts } = totals;
+  const { usage, model_usage, model_calls, shape, ...counts } = totals;
   return {
     session_id,
     derive_version: version,
@@ -105,6 +110,7 @@ export function rollupOf(state: SessionState, evidence: TranscriptEvidence = noE
     preview,
     model: mostFrequent(model_calls),
     ...counts,
+    shape: shape.bins,
     input_tokens: usage.input_tokens,
     output_tokens: usage.output_tokens,
     cache_read_tokens: usage.cache_read_tokens,

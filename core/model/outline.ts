@@ -58,8 +58,8 @@ const SpanColumns = z.object({
   label: z
     .array(z.string())
     .describe('what matters of it in at most 120 characters: a command, a path, how a text begins'),
-  input_lines: Counts,
-  input_characters: Counts,
+  input_lines: Counts.describe('of its texts; a line break at the end of a text begins none'),
+  input_characters: Counts.describe('UTF-16 units'),
   output_lines: Counts,
   output_characters: Counts,
   images: Counts,
@@ -140,7 +140,7 @@ export const Outline = z
       .array(z.object({ session_id: z.uuid(), trace_id: z.uuid(), span_id: z.uuid() }))
       .describe('spans that columns refer to and that are not in this answer: unchanged ones, or of another session'),
     links: LinkColumns.describe(
-      'all that touch a span of this answer; a reader replaces those that it has of these spans',
+      'all that touch a span of this answer, and always those to other sessions; a reader replaces those that it has of either',
     ),
     next_cursor: NextCursor.describe('the rest of the same answer; absent on its last page'),
   })

@@ -22,6 +22,12 @@ const Rollup = z.object({
   kind_counts: z.record(z.string(), z.int()).describe('LLM calls by what they were for'),
   tool_result_count: z.int(),
   tool_error_count: z.int(),
+  error_count: z.int().describe('calls and tools that failed, but for those that count in another session'),
+  shape: z
+    .array(z.int())
+    .describe(
+      'input tokens of the main calls of the main thread in their order, in at most 32 numbers: each the largest of equally many calls',
+    ),
   has_git_activity: z.boolean(),
   tasks: z.array(z.unknown()),
   usage: UsageTotals.describe('of the calls that were made in this session: each call counts in one'),
@@ -67,6 +73,8 @@ export const sessionExample = {
     kind_counts: { main: 8 },
     tool_result_count: 7,
     tool_error_count: 0,
+    error_count: 0,
+    shape: [9_200, 12_400, 18_800, 21_300, 24_900, 28_400, 33_000, 36_201],
     has_git_activity: false,
     tasks: [],
     usage: {

@@ -22,6 +22,7 @@ export const traceExample = {
   duration_ns: 671_877_056_000,
   span_count: 17,
   tool_calls: 8,
+  error_count: 0,
   usage: {
     input_tokens: 184_201,
     output_tokens: 3_120,
@@ -48,6 +49,7 @@ export const Trace = z
     duration_ns: z.int().optional(),
     span_count: z.int(),
     tool_calls: z.int(),
+    error_count: z.int().describe('calls and tools that failed'),
     usage: UsageTotals,
     main_usage: z.object({ input_tokens: z.int(), output_tokens: z.int() }).describe('of the conversation itself'),
   })
@@ -68,6 +70,14 @@ export const TraceDocument = z
   .openapi('TraceDocument', {
     examples: [{ schema: SCHEMA, trace: traceExample, spans: [spanExample], links: [linkExample] }],
   });
+
+export const SpanWindow = z
+  .object({
+    schema: Schema,
+    items: z.array(Span).describe('in the order of the walk'),
+    next_seq: z.int().optional().describe('where the next window begins; absent: the trace has ended'),
+  })
+  .openapi('SpanWindow', { examples: [{ schema: SCHEMA, items: [spanExample], next_seq: 2 }] });
 
 export const SessionDocument = z
   .object({

@@ -69,6 +69,8 @@ export const sessionColumns = {
     kind_counts: orElse(derived('kind_counts', 'jsonb'), `'{}'`),
     tool_result_count: orElse(derived('tool_result_count', 'integer'), '0'),
     tool_error_count: orElse(derived('tool_error_count', 'integer'), '0'),
+    error_count: orElse(derived('error_count', 'integer'), '0'),
+    shape: orElse(derived('shape', 'jsonb'), `'[]'`),
     has_git_activity: orElse(derived('has_git_activity', 'boolean'), 'false'),
     tasks: orElse(derived('tasks', 'jsonb'), `'[]'`),
     usage: {

@@ -1,5 +1,6 @@
 /** The columns of spans, in the shape of the model. */
 import type { ExactAgentTotals, SpanRow } from '../../derive/changes.ts';
+import type { SpanOutline } from '../../derive/span-outline.ts';
 import type { Span } from '../../model/span.ts';
 import {
   type Column,
@@ -83,6 +84,16 @@ export const spanTypes: Record<keyof SpanRow, PgType> = {
   plain_text: 'text',
   call_id: 'text',
   ...typesOf(spanColumns, 'p'),
+};
+
+/** What is written of a span besides, for the outline of its session. */
+export const outlineTypes: Record<keyof SpanOutline, PgType> = {
+  label: 'text',
+  input_lines: 'integer',
+  input_characters: 'integer',
+  output_lines: 'integer',
+  output_characters: 'integer',
+  images: 'integer',
 };
 
 export const toSpan = mapping<WholeSpan, SpanColumns>(spanColumns);

@@ -29,6 +29,7 @@ export const traceColumns = {
   duration_ns: optional(derived('duration_ns', 'bigint')),
   span_count: derived('span_count', 'integer'),
   tool_calls: derived('tool_calls', 'integer'),
+  error_count: derived('error_count', 'integer'),
   usage: {
     input_tokens: derived('input_tokens', 'bigint'),
     output_tokens: derived('output_tokens', 'bigint'),

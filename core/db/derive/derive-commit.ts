@@ -7,6 +7,7 @@ import type { SessionState } from '../../derive/state.ts';
 import { pgArray } from '../literals.ts';
 import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
+import { nextRevision, voidBefore, voidFormerOutlines } from './revisions.ts';
 import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
 import { upsertInto } from './upsert.ts';
 import { writeChanges } from './write-changes.ts';
@@ -38,9 +39,14 @@ export async function commitDerive(db: Sql, commit: DeriveCommit): Promise<Deriv
     return await db.transaction(async (tx) => {
       await leaseMark(tx, commit, sql``);
       if (commit.transcripts) await lockNodes(tx, commit.session_id);
+      const { session_id, changes } = commit;
+      const rev = await nextRevision(tx, session_id);
       let written = commit.replace === null ? 0 : await removeOthers(tx, commit);
-      if (commit.changes) written += await writeChanges(tx, commit.changes);
-      else if (commit.replace === 'all') written += await removeRollup(tx, commit.session_id);
+      if (written > 0) await voidBefore(tx, { session_id, rev });
+      if (changes) {
+        await voidFormerOutlines(tx, { session_id, trace_ids: changes.traces.map(({ trace_id }) => trace_id) });
+        written += await writeChanges(tx, changes, rev);
+      } else if (commit.replace === 'all') written += await removeRollup(tx, commit.session_id);
       if (commit.transcripts) await writeTranscripts(tx, commit.session_id, commit.transcripts);
       await writeStates(tx, commit);
       const again = (await leaseMark(tx, commit, sql`for update`)) !== commit.mark;
@@ -168,10 +174,14 @@ type StateRow = {
   state: SessionState;
 };
 
-const upsertStates = upsertInto<StateRow>('svc.derive_states', ['session_id', 'opened_at', 'opened_call_id'], {
-  session_id: 'uuid',
-  opened_at: 'timestamptz',
-  opened_call_id: 'text',
-  folded_turns: 'integer',
-  state: 'jsonb',
-});
+const upsertStates = upsertInto<StateRow, 'session_id' | 'opened_at' | 'opened_call_id'>(
+  'svc.derive_states',
+  ['session_id', 'opened_at', 'opened_call_id'],
+  {
+    session_id: 'uuid',
+    opened_at: 'timestamptz',
+    opened_call_id: 'text',
+    folded_turns: 'integer',
+    state: 'jsonb',
+  },
+);

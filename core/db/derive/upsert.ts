@@ -4,34 +4,39 @@ import type { PgType } from '../columns/column.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
 
-/** Inserts or updates rows; an identical row is not written. Resolves to how many were written. */
-type Upsert<Row> = (tx: Sql, rows: readonly Row[]) => Promise<number>;
+/** Inserts or updates rows; an identical row is not written. Resolves to the keys of those that were written. */
+type Upsert<Row, Key extends keyof Row> = (tx: Sql, rows: readonly Row[]) => Promise<Pick<Row, Key>[]>;
 
-/** The upsert into a table with these columns; `bytea` values are PostgreSQL's text form of them. */
-export function upsertInto<Row extends object>(
+/**
+ * The upsert into a table with these columns; `bytea` values are PostgreSQL's text form of them.
+ * @param ignored columns that are written with the others, and do not make a row different by themselves
+ */
+export function upsertInto<Row extends object, Key extends keyof Row & string>(
   table: string,
-  key: readonly (keyof Row & string)[],
+  key: readonly Key[],
   types: Record<keyof Row & string, PgType>,
-): Upsert<Row> {
+  ignored: readonly (keyof Row & string)[] = [],
+): Upsert<Row, Key> {
   const names = Object.keys(types);
   const others = names.filter((name) => !(key as readonly string[]).includes(name));
+  const compared = others.filter((name) => !(ignored as readonly string[]).includes(name));
   const list = (of: readonly string[], prefix = '') => of.map((name) => `${prefix}${name}`).join(', ');
   const definition = Object.entries(types).map(([name, type]) => `${name} ${type}`);
   const insert = sql.raw(`insert into ${table} as t (${list(names)}) select ${list(names, 'r.')}`);
   const row = sql.raw(`as r (${definition.join(', ')})`);
   const update = sql.raw(others.map((name) => `${name} = excluded.${name}`).join(', '));
   const conflict = sql.raw(list(key));
-  const changed = sql.raw(`(${list(others, 't.')}) is distinct from (${list(others, 'excluded.')})`);
+  const changed = sql.raw(`(${list(compared, 't.')}) is distinct from (${list(compared, 'excluded.')})`);
   return async (tx, rows) => {
-    let written = 0;
+    const written: Pick<Row, Key>[] = [];
     for (const batch of jsonBatches(rows)) {
-      const returned = await tx.rows(sql`
+      const returned = await tx.rows<Pick<Row, Key>>(sql`
         ${insert}
           from json_to_recordset(${batch}::json) ${row}
         on conflict (${conflict}) do update set ${update}
          where ${changed}
-        returning 1`);
-      written += returned.length;
+        returning ${sql.raw(list(key, 't.'))}`);
+      for (const row of returned) written.push(row);
     }
     return written;
   };

@@ -9,45 +9,90 @@ import type {
   SpanRow,
   TraceRow,
 } from '../../derive/changes.ts';
+import { patchedOutline, type SpanOutline, spanOutline } from '../../derive/span-outline.ts';
 import { linkTypes } from '../columns/link.ts';
 import { rollupTypes } from '../columns/session.ts';
-import { spanTypes } from '../columns/span.ts';
+import { outlineTypes, spanTypes } from '../columns/span.ts';
 import { traceTypes } from '../columns/trace.ts';
-import { jsonText } from '../literals.ts';
+import { jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
 import { upsertInto } from './upsert.ts';
 
-const upsertTraces = upsertInto<TraceRow>('svc.traces', ['trace_id'], traceTypes);
-const upsertSpans = upsertInto<SpanRow>('svc.spans', ['trace_id', 'span_id'], spanTypes);
-const upsertLinks = upsertInto<LinkRow>(
+type Revised = { rev: number };
+
+const upsertTraces = upsertInto<TraceRow & Revised, 'trace_id'>(
+  'svc.traces',
+  ['trace_id'],
+  { ...traceTypes, rev: 'bigint' },
+  ['rev'],
+);
+const upsertSpans = upsertInto<SpanRow & SpanOutline & Revised, 'trace_id' | 'span_id'>(
+  'svc.spans',
+  ['trace_id', 'span_id'],
+  { ...spanTypes, ...outlineTypes, rev: 'bigint' },
+  ['rev'],
+);
+const upsertLinks = upsertInto<LinkRow, LinkKey>(
   'svc.span_links',
   ['from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'kind'],
   linkTypes,
 );
-const upsertRollups = upsertInto<RollupRow>('svc.session_rollups', ['session_id'], rollupTypes);
+const upsertRollups = upsertInto<RollupRow, 'session_id'>('svc.session_rollups', ['session_id'], rollupTypes);
 
-/** Writes the changes. @returns how many rows have changed */
+/** Writes the changes. @param rev the revision of the session that they lead to @returns how many rows have changed */
 export async function writeChanges(
   tx: Sql,
   { traces, spans, patches, links, dropped, rollup }: ProjectionChanges,
+  rev: number,
 ): Promise<number> {
-  let written = await upsertTraces(tx, traces);
-  written += await upsertSpans(
+  const writtenTraces = await upsertTraces(
     tx,
-    spans.map((span) => ({ ...span, node_hash: hexBytes(span.node_hash) })),
+    traces.map((trace) => ({ ...trace, rev })),
   );
-  if (patches.length > 0) written += await patchSpans(tx, patches);
-  if (dropped.length > 0) written += await dropLinks(tx, dropped, links);
-  written += await upsertLinks(tx, links);
-  return written + (await upsertRollups(tx, [rollup]));
+  const writtenSpans = await upsertSpans(
+    tx,
+    spans.map((span) => ({ ...span, ...spanOutline(span), rev, node_hash: hexBytes(span.node_hash) })),
+  );
+  const patchedSpans = patches.length > 0 ? await patchSpans(tx, patches, rev) : [];
+  const removedLinks = dropped.length > 0 ? await dropLinks(tx, dropped, links) : [];
+  const writtenLinks = await upsertLinks(tx, links);
+  await reviseEnds(tx, [...removedLinks, ...writtenLinks], { revised: [...writtenSpans, ...patchedSpans], rev });
+  const rollups = await upsertRollups(tx, [rollup]);
+  return [writtenTraces, writtenSpans, patchedSpans, removedLinks, writtenLinks, rollups].flat().length;
+}
+
+type SpanKey = Pick<SpanRow, 'trace_id' | 'span_id'>;
+type LinkKey = 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id';
+
+/** A link has no revision: a reader gets it with the spans that it joins, so that one of these is in the revision too. */
+async function reviseEnds(
+  tx: Sql,
+  links: readonly Pick<LinkRow, LinkKey>[],
+  { revised, rev }: { revised: readonly SpanKey[]; rev: number },
+): Promise<void> {
+  const keyOf = (trace_id: string, span_id: string) => `${trace_id} ${span_id}`;
+  const keys = new Set(revised.map(({ trace_id, span_id }) => keyOf(trace_id, span_id)));
+  const others = links.filter(
+    (link) =>
+      !keys.has(keyOf(link.from_trace_id, link.from_span_id)) && !keys.has(keyOf(link.to_trace_id, link.to_span_id)),
+  );
+  if (others.length === 0) return;
+  await tx.rows(sql`
+    update svc.spans s set rev = ${rev}
+      from unnest(${pgArray(others.map((link) => link.from_trace_id))}::uuid[],
+                  ${pgArray(others.map((link) => link.from_span_id))}::uuid[]) as k (trace_id, span_id)
+     where s.trace_id = k.trace_id and s.span_id = k.span_id`);
 }
 
 /** bytea as a JSON string: PostgreSQL parses this text form. */
 const hexBytes = (hex: string | null) => (hex === null ? null : `\\x${hex}`);
 
-/** Columns that a patch may name; `nullable`: a null that it names is written, else it stands for no change. */
-const PATCHED: Record<Exclude<keyof SpanPatch, 'trace_id' | 'span_id'>, { nullable: boolean }> = {
+/** Columns that a patch may name, and those that follow from them; `nullable`: a null that it names is written, else it stands for no change. */
+const PATCHED: Record<
+  Exclude<keyof SpanPatch | keyof SpanOutline, keyof SpanKey | InputOutline>,
+  { nullable: boolean }
+> = {
   parent_span_id: { nullable: false },
   name: { nullable: false },
   description: { nullable: false },
@@ -58,12 +103,18 @@ const PATCHED: Record<Exclude<keyof SpanPatch, 'trace_id' | 'span_id'>, { nullab
   output: { nullable: false },
   verdict: { nullable: true },
   totals: { nullable: false },
+  label: { nullable: false },
+  output_lines: { nullable: false },
+  output_characters: { nullable: false },
+  images: { nullable: false },
 };
+/** What no patch changes of a span's outline. */
+type InputOutline = 'input_lines' | 'input_characters';
 const patchedNames = Object.keys(PATCHED) as (keyof typeof PATCHED)[];
 
 /** The value of a column of the span `o` after a patch `r.patch`. */
 function patchedValue(name: keyof typeof PATCHED): string {
-  const type = spanTypes[name];
+  const type = { ...spanTypes, ...outlineTypes }[name];
   const value = type === 'jsonb' ? `r.patch -> '${name}'` : `(r.patch ->> '${name}')::${type}`;
   if (!PATCHED[name].nullable) return `coalesce(${value}, o.${name})`;
   const orNull = type === 'jsonb' ? `nullif(${value}, 'null'::jsonb)` : value;
@@ -80,29 +131,34 @@ const PATCH = {
 };
 
 /** A column that a patch does not name stays as it is. */
-async function patchSpans(tx: Sql, patches: readonly SpanPatch[]): Promise<number> {
-  let patched = 0;
-  const rows = patches.map(({ trace_id, span_id, ...patch }) => ({ trace_id, span_id, patch }));
-  for (const batch of jsonBatches(rows)) patched += await patchBatch(tx, batch);
+async function patchSpans(tx: Sql, patches: readonly SpanPatch[], rev: number): Promise<SpanKey[]> {
+  const patched: SpanKey[] = [];
+  const rows = patches.map((whole) => {
+    const { trace_id, span_id, ...patch } = whole;
+    return { trace_id, span_id, patch: { ...patch, ...patchedOutline(whole) } };
+  });
+  for (const batch of jsonBatches(rows)) for (const key of await patchBatch(tx, batch, rev)) patched.push(key);
   return patched;
 }
 
-async function patchBatch(tx: Sql, rows: string): Promise<number> {
-  const patched = await tx.rows(sql`
+const patchBatch = (tx: Sql, rows: string, rev: number): Promise<SpanKey[]> =>
+  tx.rows<SpanKey>(sql`
     update svc.spans s
-       set ${PATCH.set}
+       set ${PATCH.set}, rev = ${rev}
       from json_to_recordset(${rows}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
       join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
      cross join lateral (select ${PATCH.values}) n
      where s.trace_id = o.trace_id and s.span_id = o.span_id
        and (${PATCH.before}) is distinct from (${PATCH.after})
-    returning 1`);
-  return patched.length;
-}
+    returning s.trace_id, s.span_id`);
 
 /** Deletes links, except those that are written again. */
-async function dropLinks(tx: Sql, dropped: readonly DroppedLinks[], links: readonly LinkRow[]): Promise<number> {
-  const removed = await tx.rows(sql`
+const dropLinks = (
+  tx: Sql,
+  dropped: readonly DroppedLinks[],
+  links: readonly LinkRow[],
+): Promise<Pick<LinkRow, LinkKey>[]> =>
+  tx.rows<Pick<LinkRow, LinkKey>>(sql`
     delete from svc.span_links l
      using json_to_recordset(${jsonText(dropped)}::json) as d (kind text, from_trace_id uuid, from_span_id uuid)
      where l.kind = d.kind and l.from_trace_id = d.from_trace_id and l.from_span_id = d.from_span_id
@@ -112,6 +168,4 @@ async function dropLinks(tx: Sql, dropped: readonly DroppedLinks[], links: reado
              as k (kind text, from_trace_id uuid, from_span_id uuid, to_trace_id uuid, to_span_id uuid)
           where (k.kind, k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id)
               = (l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id))
-    returning 1`);
-  return removed.length;
-}
+    returning l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id`);

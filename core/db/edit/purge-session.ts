@@ -2,6 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { batches } from '../batches.ts';
+import { voidOutlines } from '../derive/revisions.ts';
 import { hexArray, pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
@@ -156,6 +157,7 @@ export async function removeProjections(tx: Sql, session_ids: string): Promise<v
   await tx.rows(sql`delete from svc.span_links where ${ofSessions}`);
   await tx.rows(sql`delete from svc.spans where ${ofSessions}`);
   await tx.rows(sql`delete from svc.traces where ${ofSessions}`);
+  await voidOutlines(tx, session_ids);
   await tx.rows(sql`delete from svc.session_rollups where ${ofSessions}`);
   await tx.rows(sql`delete from svc.derive_states where ${ofSessions}`);
   await tx.rows(sql`delete from svc.transcript_readings where ${ofSessions}`);

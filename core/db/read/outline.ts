@@ -1,0 +1,176 @@
+/** The outline of a session: its traces, spans and links without their texts, whole or as they changed since a revision. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { Outline } from '../../model/outline.ts';
+import { instant, pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+import { notDeleted } from './not-deleted.ts';
+import { type LinkRows, packed, type SpanRows, type TraceRows } from './outline-columns.ts';
+import type { TraceKey } from './trace-page.ts';
+
+/** The key of a span in the order of an outline: the newest trace first, in each the order of the walk. */
+export type OutlineKey = TraceKey & { seq: number; span_id: string };
+
+/** The rest of an answer that has begun: after which span, and since which revision (null: it is a whole one) up to which. */
+export type OutlineRest = { key: OutlineKey; since: number | null; rev: number };
+
+/** `next`: the rest of the answer; null: there is none. */
+export type OutlinePage = {
+  rev: number;
+  whole: boolean;
+  outline: Pick<Outline, 'base_at' | 'names' | 'traces' | 'spans' | 'others' | 'links'>;
+  next: OutlineRest | null;
+};
+
+/**
+ * One page. Null when there is no such session, or it is deleted.
+ * @param after the revision that the reader has; 0: nothing
+ */
+export const outline = (
+  db: Sql,
+  { session_id, after, rest, limit }: { session_id: string; after: number; rest: OutlineRest | null; limit: number },
+): Promise<OutlinePage | null> =>
+  db.transaction(async (tx) => {
+    await tx.script('set transaction isolation level repeatable read, read only');
+    const [session] = await tx.rows<{ base_at: string; rev: number; floor: number }>(sql`
+      select ${instant(sql`s.started_at`)} as base_at, coalesce(v.rev, 1) as rev, coalesce(v.floor, 1) as floor
+        from svc.sessions s
+        left join svc.session_revisions v on v.session_id = s.session_id
+       where s.session_id = ${session_id}::uuid and not s.is_empty and ${notDeleted(sql`s.session_id`)}`);
+    if (!session) return null;
+    const known = after >= session.floor && after <= session.rev ? after : null;
+    const since = rest ? rest.since : known;
+    const rev = rest?.rev ?? session.rev;
+    const base = sql`${session.base_at}::timestamptz`;
+    const spans = await spanRows(tx, { session_id, base, since, key: rest?.key ?? null, limit: limit + 1 });
+    const more = spans.span_id.length > limit;
+    if (more) for (const column of Object.values(spans)) column.pop();
+    const changed = since !== null && rest === null ? sql`or t.rev > ${since}` : sql``;
+    const ids = pgArray([...new Set(spans.trace_id)]);
+    const traces = await traceRows(tx, {
+      base,
+      of: sql`t.session_id = ${session_id}::uuid and (t.trace_id = any(${ids}::uuid[]) ${changed})`,
+    });
+    const isAll = since === null && rest === null && !more;
+    const links = await linkRows(tx, { session_id, spans: isAll ? null : spans });
+    const last = spans.span_id.length - 1;
+    const trace_id = spans.trace_id[last] ?? '';
+    return {
+      rev,
+      whole: since === null,
+      outline: { base_at: session.base_at, ...packed({ session_id, traces, spans, links }) },
+      next: more
+        ? {
+            key: {
+              started_at: traces.started_at[traces.trace_id.indexOf(trace_id)] ?? '',
+              ...{ trace_id, seq: spans.seq[last] ?? 0, span_id: spans.span_id[last] ?? '' },
+            },
+            ...{ since, rev },
+          }
+        : null,
+    };
+  });
+
+/** Selects each expression as one array of its values, in the order of the rows. */
+const arrays = (expressions: Record<string, SQL>): SQL =>
+  sql.join(
+    Object.entries(expressions).map(
+      ([name, value]) => sql`coalesce(to_json(array_agg(${value})), '[]') as ${sql.identifier(name)}`,
+    ),
+    sql`, `,
+  );
+
+const plain = (alias: string, names: readonly string[]): Record<string, SQL> =>
+  Object.fromEntries(names.map((name) => [name, sql.raw(`${alias}.${name}`)]));
+
+const microseconds = (at: SQL, base: SQL): SQL => sql`(extract(epoch from ${at} - ${base}) * 1000000)::bigint`;
+
+const SPAN_COLUMNS = [
+  ...['span_id', 'trace_id', 'parent_span_id', 'seq', 'kind', 'call_kind', 'name', 'thread_id', 'status', 'error_type'],
+  ...['model', 'stop_reason', 'input_tokens', 'cache_read_tokens', 'output_tokens', 'cost_usd', 'raw_turn_id', 'label'],
+  ...['input_lines', 'input_characters', 'output_lines', 'output_characters', 'images'],
+];
+
+type SpanScope = { session_id: string; base: SQL; since: number | null; key: OutlineKey | null; limit: number };
+
+/** Of a long session's spans no more are read than the page has; a trace's own come in the order of an index. */
+async function spanRows(tx: Sql, { session_id, base, since, key, limit }: SpanScope): Promise<SpanRows> {
+  const traces = key
+    ? sql`and (t.started_at, t.trace_id) <= (${key.started_at}::timestamptz, ${key.trace_id}::uuid)`
+    : sql``;
+  const spans = key
+    ? sql`and (t.trace_id <> ${key.trace_id}::uuid or (p.seq, p.span_id) > (${key.seq}::integer, ${key.span_id}::uuid))
+          and p.seq >= case when t.trace_id = ${key.trace_id}::uuid then ${key.seq}::integer else 0 end`
+    : sql``;
+  const order = sql`order by t.started_at desc, t.trace_id desc, p.seq, p.span_id limit ${limit}`;
+  const page =
+    since === null
+      ? sql`select p.*
+              from svc.traces t,
+                   lateral (select p.*
+                              from svc.spans p
+                             where p.trace_id = t.trace_id and p.session_id = t.session_id ${spans}
+                             order by p.seq, p.span_id
+                             limit ${limit}) p
+             where t.session_id = ${session_id}::uuid ${traces} ${order}`
+      : sql`select p.*
+              from svc.spans p
+              join svc.traces t on t.trace_id = p.trace_id and t.session_id = p.session_id
+             where p.session_id = ${session_id}::uuid and p.rev > ${since} ${traces} ${spans} ${order}`;
+  const [row] = await tx.rows<SpanRows>(sql`
+    select ${arrays({
+      ...plain('p', SPAN_COLUMNS),
+      verdict: sql`coalesce(p.verdict ->> 'disposition', '')`,
+      inherited: sql`(p.inherited_from is not null)::integer`,
+      cache_write_tokens: sql`p.cache_write_5m_tokens + p.cache_write_1h_tokens`,
+      started_us: microseconds(sql`p.started_at`, base),
+      first_byte_us: microseconds(sql`p.first_byte_at`, base),
+      duration_us: sql`p.duration_ns / 1000`,
+    })}
+      from (${page}) p`);
+  if (!row) throw new Error('Cannot read an outline: an aggregate has no row');
+  return row;
+}
+
+const TRACE_COLUMNS = [
+  ...['trace_id', 'status', 'source', 'synthetic', 'user_prompt', 'span_count', 'tool_calls', 'error_count'],
+  ...['input_tokens', 'output_tokens', 'cost_usd'],
+];
+
+async function traceRows(tx: Sql, { base, of }: { base: SQL; of: SQL }): Promise<TraceRows> {
+  const [row] = await tx.rows<TraceRows>(sql`
+    select ${arrays({
+      ...plain('t', TRACE_COLUMNS),
+      started_at: instant(sql`t.started_at`),
+      started_us: microseconds(sql`t.started_at`, base),
+      duration_us: sql`t.duration_ns / 1000`,
+    })}
+      from (select t.* from svc.traces t where ${of} order by t.started_at desc, t.trace_id desc) t`);
+  if (!row) throw new Error('Cannot read an outline: an aggregate has no row');
+  return row;
+}
+
+/** Links of the session, or of these spans; and always those to another session, which no revision covers. */
+async function linkRows(
+  tx: Sql,
+  { session_id, spans }: { session_id: string; spans: SpanRows | null },
+): Promise<LinkRows> {
+  let ofSpans = sql``;
+  if (spans) {
+    const keys = sql`(select u.trace_id, u.span_id
+                        from unnest(${pgArray(spans.trace_id)}::uuid[], ${pgArray(spans.span_id)}::uuid[]) as u (trace_id, span_id))`;
+    ofSpans = sql`and ((l.from_trace_id, l.from_span_id) in ${keys} or (l.to_trace_id, l.to_span_id) in ${keys})`;
+  }
+  const columns = ['kind', 'from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'to_session_id'];
+  const [row] = await tx.rows<LinkRows>(sql`
+    select ${arrays(plain('l', columns))}
+      from (select l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.session_id as to_session_id
+              from svc.span_links l
+             where l.session_id = ${session_id}::uuid ${ofSpans}
+             union all
+            select f.kind, f.from_trace_id, f.from_span_id, f.to_trace_id, f.to_span_id, f.origin_session_id
+              from svc.fork_links f
+             where f.session_id = ${session_id}::uuid
+             order by 2, 3, 4, 5, 1) l`);
+  if (!row) throw new Error('Cannot read an outline: an aggregate has no row');
+  return row;
+}
