@@ -18,6 +18,7 @@ import { refuseNul } from '../http/nul.ts';
 import { payloadReads, payloadSlots } from '../http/payload-reads.ts';
 import { requestIds } from '../http/request-id.ts';
 import { guardFailures, type HttpEnv, routes } from '../http/routes.ts';
+import { openServerTiming } from '../http/server-timing.ts';
 import { strayCalls } from '../http/stray-calls.ts';
 import { bearer } from '../http/token.ts';
 import { unrouted } from '../http/unrouted.ts';
@@ -37,6 +38,7 @@ import { coreTools } from './mcp/core-tools.ts';
 import { mcpApp } from './mcp/mcp.ts';
 import { outlineApp } from './outline.ts';
 import { purgeApp } from './purge.ts';
+import { decodeHere, rawTurnApp } from './raw-turn.ts';
 import { rawTurnsApp } from './raw-turns.ts';
 import { seedDemoApp } from './seed-demo.ts';
 import { serviceApp } from './service.ts';
@@ -46,6 +48,7 @@ import { statsApp } from './stats.ts';
 import { statusApp } from './status.ts';
 import { SWAGGER_PATHS, swaggerApp } from './swagger.ts';
 import { tracesApp } from './traces.ts';
+import { whereIsApp } from './where-is.ts';
 
 export type ReadApi = {
   execute: Database['execute'];
@@ -66,6 +69,8 @@ export type ReadApi = {
   now: () => number;
   /** Stores a turn as the ingest listener does; takes over the body's memory. */
   append: (body: Uint8Array<ArrayBuffer>) => Promise<IngestVerdict>;
+  /** A body without its content coding, decoded in another thread. Absent: it is decoded in this one. */
+  decode?: (bytes: Uint8Array, contentEncoding: string) => Promise<Uint8Array>;
   /** The state of this process's journal. Absent: it has none. */
   journal?: () => Status['journal'];
   /** The capture proxy's port, for clients that were pointed here instead. Absent: there is none. */
@@ -93,12 +98,18 @@ export type Pages = {
 const WITHOUT_TOKEN = ['/ping', '/metrics', ...SWAGGER_PATHS];
 
 /** Routes whose responses hold whole payloads; the list of raw turns does on request. */
-const PAYLOADS = ['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'];
+const PAYLOADS = [
+  ...['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'],
+  ...['/v1/raw_turns/:raw_turn_id/request', '/v1/raw_turns/:raw_turn_id/response'],
+];
 /** At once: fewer than the connections to a database server, so that other queries find one; some 10 MB each at worst. */
 const PAYLOAD_READS = 8;
 const READ_MS = 20_000;
 /** Operators wait as long as it takes, agents have deadlines of their own, and the mount has one for cassettes. */
 const WITHOUT_DEADLINE = /^\/v1\/(?:admin\/|mcp$|cassettes\/)/;
+
+/** What cassettes answer has the headers that they give it. */
+const OTHERS = /^\/v1\/cassettes\//;
 
 type Cassettes = Pick<CassetteHost, 'installed' | 'version' | 'answer' | 'fetch'>;
 
@@ -110,8 +121,10 @@ const NO_CASSETTES: Cassettes = {
 };
 
 export function readApi(options: ReadApi) {
+  const timing = openServerTiming();
+  const execute: Database['execute'] = (name, args, executeOptions) =>
+    timing.measure(() => options.execute(name, args, executeOptions));
   const {
-    execute,
     append,
     log,
     metrics,
@@ -136,6 +149,7 @@ export function readApi(options: ReadApi) {
       seconds: (performance.now() - began) / 1000,
     });
   });
+  app.use('/v1/*', (c, next) => (OTHERS.test(c.req.path) ? next() : timing.middleware(c, next)));
   app.use(compress());
   app.use(guard(allowedHosts, pages?.isDocument));
   app.use(strayCalls({ what: 'read API', proxyPort: options.proxyPort ?? (() => null) }));
@@ -159,6 +173,8 @@ export function readApi(options: ReadApi) {
   app.route('/', outlineApp({ execute, pageSpans: options.outlineSpans }));
   app.route('/', tracesApp({ execute, now, log }));
   app.route('/', rawTurnsApp({ execute, log }));
+  app.route('/', rawTurnApp({ execute, decode: options.decode ?? decodeHere }));
+  app.route('/', whereIsApp({ execute }));
   app.route('/', coverageApp({ execute }));
   app.route('/', eventsApp({ execute, now, log, stopping: options.stopping }));
   app.route('/', statsApp({ execute }));

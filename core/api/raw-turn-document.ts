@@ -1,7 +1,7 @@
 /** Raw turns as JSON: bytes as text where they are UTF-8, else in base64; in chunks, one record's bytes at a time. */
 import { isUtf8 } from 'node:buffer';
 import type { RawTurnBytes } from '../db/read/raw-turn-bytes.ts';
-import type { HeaderList } from '../model/headers.ts';
+import { contentCoding, type HeaderList } from '../model/headers.ts';
 import type { RawTurnHead } from '../model/raw-turn.ts';
 
 /** `{items: [RawTurn], next_cursor?}` */
@@ -31,14 +31,10 @@ export async function* rawTurnDocument(
 
 /** A content-encoded body is base64 even where it happens to be UTF-8, so that a reader need not guess. */
 function* messageText(bytes: Uint8Array, headers: HeaderList): Generator<string, void> {
-  const content_encoding = headers
-    .filter(([name]) => name.toLowerCase() === 'content-encoding')
-    .map(([, value]) => value)
-    .join(', ');
-  const encoded = content_encoding !== '' && content_encoding.toLowerCase() !== 'identity';
-  const coding = encoded ? `,"content_encoding":${JSON.stringify(content_encoding)}` : '';
-  const text = !encoded && isUtf8(bytes);
-  yield `{"headers":${JSON.stringify(headers)}${coding},"encoding":"${text ? 'utf-8' : 'base64'}","body":"`;
+  const coding = contentCoding(headers);
+  const encoding = coding === null ? '' : `,"content_encoding":${JSON.stringify(coding)}`;
+  const text = coding === null && isUtf8(bytes);
+  yield `{"headers":${JSON.stringify(headers)}${encoding},"encoding":"${text ? 'utf-8' : 'base64'}","body":"`;
   yield* text ? utf8Text(bytes) : base64Text(bytes);
   yield '"}';
 }

@@ -1,4 +1,4 @@
-/** PATCH and DELETE /v1/sessions/{id}: renames or hides a session. */
+/** PATCH and DELETE /v1/sessions/{id}: renames, stars or hides a session. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { storable } from '../derive/storable.ts';
@@ -18,19 +18,19 @@ const renameSession = createRoute({
   path: '/v1/sessions/{id}',
   operationId: 'renameSession',
   tags: ['sessions'],
-  summary: 'Gives a session a name of your own, or takes it away; it outlives whatever is derived',
+  summary: 'Gives a session a name of your own or a star, or takes them away; both outlive whatever is derived',
   middleware: optionalBody(), // the body is required; this makes its errors the same as elsewhere
   request: {
     params: z.object({ id: Id }),
     body: { required: true, content: { 'application/json': { schema: SessionEdit } } },
   },
   responses: {
-    200: json(SessionAnswer, 'The session, as it is called now'),
+    200: json(SessionAnswer, 'The session, as it is shown now'),
     400: json(Failure, 'The body is no such object, or the name is too long', [
       'bad-request',
-      'Cannot read the body: "display_name" Invalid input: expected string, received undefined',
+      'Cannot read the body: must have "display_name", "starred" or both',
     ]),
-    404: json(Failure, 'No such session, or it is deleted', unknown('rename')),
+    404: json(Failure, 'No such session, or it is deleted', unknown('edit')),
     413: json(Failure, 'The body is too large'),
     415: json(Failure, 'The body is not JSON'),
     ...guarded,
@@ -59,9 +59,12 @@ export const sessionEditsApp = ({ execute, now }: { execute: Database['execute']
   routes()
     .openapi(renameSession, async (c) => {
       const session_id = c.req.valid('param').id;
-      const { display_name: requestedName } = c.req.valid('json');
-      const display_name = requestedName === null || requestedName === '' ? null : storable(requestedName);
-      if (!(await execute('renameSession', { session_id, display_name }))) throw new Refusal(...unknown('rename'));
+      const { display_name, starred } = c.req.valid('json');
+      const edits = {
+        ...(display_name === undefined ? {} : { display_name: nameOf(display_name) }),
+        ...(starred === undefined ? {} : { starred }),
+      };
+      if (!(await execute('editSession', { session_id, edits }))) throw new Refusal(...unknown('edit'));
       return c.json({ session: shownSession(await sessionOf(execute, session_id), now()) }, 200);
     })
     .openapi(deleteSession, async (c) => {
@@ -69,3 +72,6 @@ export const sessionEditsApp = ({ execute, now }: { execute: Database['execute']
         throw new Refusal(...unknown('delete'));
       return c.body(null, 204);
     });
+
+/** null: it has none. */
+const nameOf = (requested: string | null): string | null => (requested ? storable(requested) : null);

@@ -68,6 +68,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
   const api = readApi({
     execute: database.execute,
     append: (body) => engine.ingest(body, null),
+    decode: engine.decode,
     log,
     metrics: { apiRequest: parts.metrics.apiRequest, text: () => exposition(parts) },
     version,

@@ -31,13 +31,14 @@ import {
   transcriptUploads,
 } from './derive/transcript-readings.ts';
 import { deleteSession } from './edit/delete-session.ts';
+import { editSession } from './edit/edit-session.ts';
 import { removeEmptied } from './edit/move-turns.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
-import { renameSession } from './edit/rename-session.ts';
 import { repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
 import { installation } from './installation.ts';
 import { ping } from './ping.ts';
+import { browseFacets } from './read/browse-facets.ts';
 import { browseSessions } from './read/browse-sessions.ts';
 import { listRawTurns } from './read/list-raw-turns.ts';
 import { listSessions } from './read/list-sessions.ts';
@@ -46,6 +47,7 @@ import { callChain, nodeChain } from './read/node-chain.ts';
 import { outline } from './read/outline.ts';
 import { rawTurnBytes } from './read/raw-turn-bytes.ts';
 import { readCoverage } from './read/read-coverage.ts';
+import { rawTurnBody, readRawTurn } from './read/read-raw-turn.ts';
 import { readSession } from './read/read-session.ts';
 import { readSpan } from './read/read-span.ts';
 import { readStats } from './read/read-stats.ts';
@@ -59,6 +61,8 @@ import { toolsOfTraces } from './read/tools-of-traces.ts';
 import { traceStart } from './read/trace-start.ts';
 import { chainHead, sessionIds, turnChain } from './read/turn-chain.ts';
 import { slicesUpTo, turnParts } from './read/turn-chain-bytes.ts';
+import { whereIs } from './read/where-is.ts';
+import { recordSize } from './record-size.ts';
 import { appendTranscript } from './store/append-transcript.ts';
 import { appendTurns } from './store/append-turns.ts';
 import { journalPositions } from './store/journal-positions.ts';
@@ -103,11 +107,14 @@ export const operations = {
   appendTranscript,
   appendTurns,
   linksOf,
+  browseFacets,
   browseSessions,
   listRawTurns,
   listSessions,
   listTraces,
   readCoverage,
+  readRawTurn,
+  rawTurnBody,
   readSession,
   readSpan,
   readStats,
@@ -124,6 +131,7 @@ export const operations = {
   placeOfSpan,
   toolsOfTraces,
   traceStart,
+  whereIs,
   chainHead,
   sessionIds,
   turnChain,
@@ -131,7 +139,7 @@ export const operations = {
   slicesUpTo,
   nodeChain,
   callChain,
-  renameSession,
+  editSession,
   deleteSession,
   repairAttribution,
   repairPending,
@@ -153,6 +161,7 @@ export const operations = {
   checkpoint,
   installation,
   ping,
+  recordSize,
   vacuum,
 };
 

@@ -4,6 +4,7 @@ import type { FromEngine, ToEngine } from './messages.ts';
 export type EngineRequest =
   | { kind: 'drain' }
   | { kind: 'metrics' }
+  | { kind: 'decode'; body: Uint8Array; contentEncoding: string }
   | { kind: 'ingest' | 'transcript'; body: Uint8Array; subject: string | null };
 
 export type EngineRequests = {

@@ -1,6 +1,7 @@
 /** The engine's thread, which runs behind the listeners: intake from the journal, what is ingested, and derivation. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { answerCache, builtIn, type Reader } from '../call/reader.ts';
+import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { openJournalReader } from '../capture/journal-reader.ts';
 import { connectDatabase } from '../db/client/connection.ts';
 import { DatabaseError } from '../errors.ts';
@@ -124,6 +125,9 @@ port.on('message', (message: ToEngine) => {
           });
         }
         break;
+      case 'decode':
+        send({ kind: 'decoded', id: message.id, ...decodedBody(message) });
+        break;
       case 'drain':
         await drained();
         send({ kind: 'drained', id: message.id });
@@ -142,6 +146,15 @@ port.on('message', (message: ToEngine) => {
     throw error; // the main thread restarts an engine that failed; the journal's positions make that safe
   });
 });
+
+function decodedBody({ body, contentEncoding }: { body: Uint8Array; contentEncoding: string }) {
+  try {
+    return { body: decodeBodySync(body, contentEncoding).bytes, reason: '' };
+  } catch (error) {
+    if (error instanceof Undecodable) return { body: null, reason: error.message };
+    throw error;
+  }
+}
 
 async function drained(): Promise<void> {
   const { derive, idle } = await opened;

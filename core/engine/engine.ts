@@ -1,5 +1,7 @@
 /** The main thread's side of the engine: starts its thread, and sends it how far the journal is written. */
+import { Undecodable } from '../capture/content-encoding.ts';
 import type { DatabaseConnection } from '../db/client/connection.ts';
+import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
@@ -21,6 +23,8 @@ export type Engine = {
   ingest(body: Uint8Array<ArrayBuffer>, subject: string | null): Promise<IngestVerdict>;
   /** The same for a transcript. */
   transcript(body: Uint8Array<ArrayBuffer>, subject: string | null): Promise<TranscriptVerdict>;
+  /** A stored body without its content coding. @throws {Undecodable | Refusal} decoder-unavailable, while the engine restarts */
+  decode(body: Uint8Array, contentEncoding: string): Promise<Uint8Array>;
   /** Resolves when all that the journal held at this moment is stored and derived; false when that took longer than the deadline. */
   drain(deadlineMs: number): Promise<boolean>;
   /** prom-client's JSON of the engine's own metrics; empty while it restarts. */
@@ -47,6 +51,7 @@ type Deps = {
 };
 
 const NOTIFY_MS = 20;
+const DECODE_MS = 20_000; // as long as a reader waits
 const INGEST_MS = 30_000; // then the sender is told to try again, and the turn is recognised by its request id
 
 /** For an engine that only takes the journal in. The old generation has no bound: a body may be large. */
@@ -126,6 +131,13 @@ export function startEngine({ connection, journal, begun, identified, log, ...de
         return { kind: 'unavailable', error: 'Cannot say whether the transcript is kept: ask again' };
       if (!message.verdict) throw new Error('Cannot keep a transcript: the engine has logged why');
       return message.verdict;
+    },
+    decode: async (body, contentEncoding) => {
+      const message = await requests.request({ kind: 'decode', body, contentEncoding }, DECODE_MS);
+      if (message?.kind !== 'decoded')
+        throw new Refusal('decoder-unavailable', 'Cannot decode the body now: ask again');
+      if (!message.body) throw new Undecodable('undecodable', message.reason);
+      return message.body;
     },
     drain: async (deadlineMs) => {
       sendWritten();

@@ -26,6 +26,7 @@ export type ToEngine =
   | { kind: 'busy'; listeners: boolean } // whether they are busy
   | { kind: 'ingest'; id: number; body: Uint8Array; subject: string | null }
   | { kind: 'transcript'; id: number; body: Uint8Array; subject: string | null }
+  | { kind: 'decode'; id: number; body: Uint8Array; contentEncoding: string } // a body of which a reader wants the text
   | { kind: 'drain'; id: number } // to be answered when all that was written is taken in and derived
   | { kind: 'metrics'; id: number }
   | { kind: 'stop' };
@@ -37,5 +38,6 @@ export type FromEngine =
   | { kind: 'stored'; segment: number; byteOffset: number; waiting: number | null } // of the live journal (journal-age.ts)
   | { kind: 'ingested'; id: number; verdict: IngestVerdict | null } // null: the database refuses the turn
   | { kind: 'taken'; id: number; verdict: TranscriptVerdict | null } // the same of a transcript
+  | { kind: 'decoded'; id: number; body: Uint8Array | null; reason: string } // null: it cannot be decoded
   | { kind: 'drained'; id: number }
   | { kind: 'metrics'; id: number; metrics: unknown };

@@ -31,6 +31,10 @@ const HEADERS = {
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
+  'server-timing': {
+    description: 'Milliseconds until the head was sent: `total`, and `db` for how many of them the database worked',
+    schema: { type: 'string' },
+  },
   'www-authenticate': { description: 'What is asked for', required: true, schema: { type: 'string' } },
   'x-content-type-options': {
     description: 'For browsers: its content type holds',
@@ -62,13 +66,14 @@ const WITHOUT_HANDLER: { [status: string]: string } = {
 
 /** A document's paths with all that holds for each response of the listener, and the components that they refer to. */
 export function answered(declared: Record<string, Methods>, failures: Failures) {
-  const paths = mapped(declared, (methods) =>
+  const paths = mapped(declared, (methods, path) =>
     mapped(methods, (operation, method) => {
+      const timed = method === 'get' && path.startsWith('/v1/') ? Object.fromEntries([reference('server-timing')]) : {};
       const responses = mapped(
         { ...operation.responses, ...responsesWithoutHandler(operation, failures) },
         (response, status) => ({
           ...response,
-          headers: { ...headersOfEvery(status), ...response.headers },
+          headers: { ...headersOfEvery(status), ...timed, ...response.headers },
           ...(response.content ? { content: mapped(response.content, withExample(failures, status, method)) } : {}),
         }),
       );
@@ -78,8 +83,8 @@ export function answered(declared: Record<string, Methods>, failures: Failures) 
   const all = Object.values(paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ responses }) => Object.entries(responses)),
   );
-  const named = new Set(all.flatMap(([status]) => headersOf(status)));
-  const headers = Object.fromEntries(Object.entries(HEADERS).filter(([name]) => named.has(name as Header)));
+  const named = new Set(all.flatMap(([, { headers = {} }]) => Object.keys(headers)));
+  const headers = Object.fromEntries(Object.entries(HEADERS).filter(([name]) => named.has(name)));
   const common = commonFailures(all);
   const referencingPaths = mapped(paths, (methods) =>
     mapped(methods, (operation) => ({

@@ -1,7 +1,7 @@
-/** The query for sessions: by words, attributes and a window of time, in one of six orders. */
+/** The query for sessions: by words, attributes and a window of time, in one of six orders; and for the values of an attribute. */
 import { z } from '@hono/zod-openapi';
 import { Attribute, Bound, boundSchema } from './filter.ts';
-import { Cursor, Limit } from './page.ts';
+import { At, Cursor, Id, Limit } from './page.ts';
 import { Session } from './session.ts';
 
 const MOST_WORDS = 16;
@@ -37,6 +37,18 @@ const Statuses = z
     return z.NEVER;
   });
 
+/** Another session's id; null: any. An empty parameter is an absent one. */
+const Relation = z
+  .union([z.literal(''), Id])
+  .optional()
+  .transform((id) => id?.toLowerCase() || null);
+
+/** Null: either. */
+const Starred = z
+  .enum(['', 'true', 'false'], { error: 'must be true or false' })
+  .optional()
+  .transform((flag) => (flag ? flag === 'true' : null));
+
 const SORTS = ['last_active', 'started_at', 'turn_count', 'total_cost', 'total_tokens', 'duration'] as const;
 export type SessionSort = (typeof SORTS)[number];
 
@@ -64,6 +76,17 @@ const filters = {
     param: { style: 'form', explode: false },
     description: 'any of these, with commas between',
   }),
+  parent_session_id: Relation.openapi({
+    type: 'string',
+    format: 'uuid',
+    description: 'sessions that this one started',
+  }),
+  fork_of_session_id: Relation.openapi({
+    type: 'string',
+    format: 'uuid',
+    description: 'sessions that go on from the history of this one',
+  }),
+  starred: Starred.openapi({ type: 'boolean', description: 'whether a person has starred it' }),
   since: Bound.openapi(boundSchema('seen then or later')),
   until: Bound.openapi(boundSchema('started before')),
 };
@@ -82,3 +105,27 @@ export const BrowseQuery = z.object({
   limit: Limit,
   cursor: Cursor,
 });
+
+const FACET_FIELDS = ['project', 'agent_name', 'model', 'provider', 'harness_id'] as const;
+export type FacetField = (typeof FACET_FIELDS)[number];
+
+export const FacetsQuery = z.object({
+  field: z
+    .enum(FACET_FIELDS, oneOf(FACET_FIELDS))
+    .openapi({ description: 'whose values; a filter by the same field does not count' }),
+  ...filters,
+  limit: Limit,
+});
+
+const Facet = z.object({
+  value: z.string(),
+  sessions: z.int().describe('that match the other filters and have it'),
+  last_seen_at: At.describe('of the one that was seen last'),
+});
+export type Facet = z.infer<typeof Facet>;
+
+export const Facets = z
+  .object({ items: z.array(Facet).describe('the values of most sessions first') })
+  .openapi('Facets', {
+    examples: [{ items: [{ value: 'engine', sessions: 31, last_seen_at: '2026-07-27T09:41:12.000512Z' }] }],
+  });

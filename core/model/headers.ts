@@ -14,6 +14,15 @@ export function headerOf(headers: HeaderList, name: string): string | null {
 /** The value without white space around it; '' when there is none. */
 export const wordOf = (headers: HeaderList, name: string): string => headerOf(headers, name)?.trim() ?? '';
 
+/** The codings under which a body is, as `content-encoding` lists them, however many of it there are; null: none. */
+export function contentCoding(headers: HeaderList): string | null {
+  const listed = headers
+    .filter(([name]) => name.toLowerCase() === 'content-encoding')
+    .map(([, value]) => value)
+    .join(', ');
+  return listed === '' || listed.toLowerCase() === 'identity' ? null : listed;
+}
+
 /** True for a text that no header may carry: a control character is in it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
 export const hasControlCharacter = (text: string): boolean => /[\u0000-\u001f\u007f]/.test(text);

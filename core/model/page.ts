@@ -39,5 +39,12 @@ export const At = z.string().openapi({ format: 'date-time' });
 /** An id in a path or a query. A path with anything else in its place matches no route. */
 export const Id = z.uuid().openapi({ examples: ['7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10'] });
 
+/** A raw turn's number in a path. */
+export const RawTurnId = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/)
+  .transform(Number)
+  .openapi({ type: 'integer', minimum: 1, maximum: 999_999_999_999_999, examples: [12] });
+
 /** An instant out of a cursor. PostgreSQL knows no year 0. */
 export const KeyInstant = z.iso.datetime().regex(/^(?!0000)/);

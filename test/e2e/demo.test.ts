@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyFolder, eventually, removeFolder } from '../support/serve.ts';
+import { bundled } from '../support/web.ts';
 
 const test = suite<{ folder: string; held: Server[] }>('svc demo');
 
@@ -64,6 +65,7 @@ async function held(port: number): Promise<Server> {
 }
 
 test.before(async (context) => {
+  await bundled(); // the page that it names is served from source, too
   context.folder = await emptyFolder();
   context.held = await Promise.all(DEFAULT_PORTS.map(held));
 });
@@ -90,7 +92,7 @@ test('it holds a conversation through the proxy, and the addresses that it print
   );
   assert.equal(
     addresses.map(([name]) => name),
-    ['sessions', 'this one', 'a bug', 'its bytes', 'stats', 'coverage', 'contract'],
+    ['web UI', 'sessions', 'this one', 'a bug', 'its bytes', 'stats', 'coverage', 'contract'],
   );
   const answers = new Map<string, string>();
   for (const [name, address] of addresses) {

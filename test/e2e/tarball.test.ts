@@ -70,6 +70,23 @@ test('it holds what runs, the packages that this needs, and their licences; no t
     'the types of a cassette, which svc cassette new copies',
   );
   assert.ok(ours.length < 800, `${ours.length} files of ours`);
+  for (const pattern of [
+    /\/main-\w+\.js$/,
+    /\/main-\w+\.js\.br$/,
+    /\/main-\w+\.js\.gz$/,
+    /\/licenses-\w+\.txt$/,
+    /\/manifest\.json$/,
+  ])
+    assert.ok(
+      ours.some((path) => path.startsWith('package/dist/core/web/assets/') && pattern.test(path)),
+      `the web UI: ${pattern}`,
+    );
+  assert.not.ok(
+    ours.some(
+      (path) => path.startsWith('package/core/web/client') || /\.(tsx|css|svg)$/.test(path.replace(/.*assets\/.*/, '')),
+    ),
+    'of its sources nothing',
+  );
   for (const tool of [
     'typescript',
     'tsx',

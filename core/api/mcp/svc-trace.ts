@@ -70,7 +70,7 @@ const STEPS = 50;
 
 type Deps = { execute: Database['execute']; takePlace: AcquireSlot };
 
-/** @param takePlace takes a slot for payload reads; throws when too many read at once */
+/** @param takePlace takes a slot for payload reads; throws when too many wait for one */
 export const traceTool = ({ execute, takePlace }: Deps) =>
   coreTool({
     name: 'svc_trace',
@@ -91,7 +91,7 @@ export const traceTool = ({ execute, takePlace }: Deps) =>
         throw new Refusal('trace-unknown', 'Cannot read the trace: there is none with this id; svc_session lists them');
       const facts = factsOf(trace);
       const head = headLines(trace);
-      const release = takePlace();
+      const release = await takePlace(signal);
       try {
         if (span_id !== undefined) {
           const step = stepOf(await spanOf(execute, trace_id, span_id), 'one');

@@ -38,6 +38,24 @@ const modelUses = (uses: ModelUsage[]) =>
         price,
       }));
 
+const IS_SHOWN = `not o.is_empty
+  and not exists (select from svc.session_edits d where d.session_id = o.session_id and d.deleted_at is not null)`;
+
+/** Those that intake found, and those whose transcript brings the history along. */
+const FORKS = `(select count(*)::integer
+  from (select f.session_id from svc.sessions f
+         where f.fork_of_session_id = s.session_id and f.session_id <> s.session_id
+        union
+        select g.session_id from svc.session_rollups g
+         where g.fork_of_session_id = s.session_id and g.session_id <> s.session_id) f
+  join svc.sessions o on o.session_id = f.session_id
+ where coalesce(o.fork_of_session_id, s.session_id) = s.session_id and ${IS_SHOWN})`;
+
+const CHILDREN = `(select count(*)::integer
+  from svc.session_rollups c
+  join svc.sessions o on o.session_id = c.session_id
+ where c.parent_session_id = s.session_id and c.session_id <> s.session_id and ${IS_SHOWN})`;
+
 export const sessionColumns = {
   id: expression('id', 'uuid', 's.session_id'),
   harness_id: fact('harness_id', 'text'),
@@ -55,6 +73,9 @@ export const sessionColumns = {
   git_branch: optional(derived('git_branch', 'text')),
   name: optional(derived('name', 'text')),
   display_name: optional(expression('display_name', 'text', 'e.display_name')), // of `svc.session_edits e`, a left join
+  starred: expression('starred', 'boolean', 'e.starred_at is not null'),
+  forks: nonZero(expression('forks', 'integer', FORKS)),
+  children: nonZero(expression('children', 'integer', CHILDREN)),
   started_at: fact('started_at', 'timestamptz'),
   last_seen_at: fact('last_seen_at', 'timestamptz'),
   ended_at: optional(fact('ended_at', 'timestamptz')),

@@ -1,12 +1,12 @@
 /** The sessions that match a filter, in the requested order. A page is read from the index of its order; deleted sessions are left out. */
 import { type SQL, sql } from 'drizzle-orm';
-import { storable } from '../../derive/storable.ts';
 import type { Direction, SessionFilter, SessionSort } from '../../model/browse.ts';
 import type { SessionRecord } from '../../model/session.ts';
 import { type SessionRow, sessionSelect, toSession } from '../columns/session.ts';
-import { instant, pgArray } from '../literals.ts';
+import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { notDeleted } from './not-deleted.ts';
+import { matching, rollupsFor } from './session-filter.ts';
 
 /** The key of a session in an order: `place` is its sort value as text, never rounded. */
 export type BrowseKey = { place: string; id: string };
@@ -90,54 +90,3 @@ const number = (column: SQL) => ({
   written: sql`(${column})::text`,
   read: (exact: string) => sql`${exact}::numeric`,
 });
-
-const rollupsFor = ({ project, agent_name, status }: SessionFilter): SQL =>
-  project === null && agent_name === null && status === null
-    ? sql``
-    : sql` left join svc.session_rollups f on f.session_id = s.session_id`;
-
-function matching(filter: SessionFilter): SQL {
-  const { text, project, agent_name, model, provider, harness_id, status, since, until } = filter;
-  return sql.join([
-    ...(text ?? []).map(containsWord),
-    equal(sql`f.project`, project),
-    equal(sql`f.agent_name`, agent_name),
-    equal(sql`s.harness_id`, harness_id),
-    usedInCall(sql`p.model`, model),
-    usedInCall(sql`p.provider`, provider),
-    status === null ? sql`` : oneOf(status),
-    since === null ? sql`` : sql` and s.last_seen_at >= ${since}::timestamptz`,
-    until === null ? sql`` : sql` and s.started_at < ${until}::timestamptz`,
-  ]);
-}
-
-/** Text that no column can hold matches nothing; as a parameter PostgreSQL would refuse it. */
-function equal(column: SQL, value: string | null): SQL {
-  if (value === null) return sql``;
-  return storable(value) === value ? sql` and ${column} = ${value}` : sql` and false`;
-}
-
-/** The column is compared without `coalesce`, so that the planner can use its statistics. */
-const oneOf = (status: NonNullable<SessionFilter['status']>): SQL => {
-  const derived = sql`f.status = any(${pgArray(status)}::text[])`;
-  return status.includes('unknown') ? sql` and (${derived} or f.session_id is null)` : sql` and ${derived}`;
-};
-
-const usedInCall = (column: SQL, value: string | null): SQL =>
-  value === null
-    ? sql``
-    : sql` and exists (select from svc.spans p where p.session_id = s.session_id and p.kind = 'llm'${equal(column, value)})`;
-
-const LONGEST_WORD = 100; // where `svc.words` cuts them
-
-/** Each word may occur in another text of the session. The searched expressions are spelled as in the indexes. */
-function containsWord(word: string): SQL {
-  const begins = sql`lower(${`'${[...word].slice(0, LONGEST_WORD).join('')}':*`} collate pg_c_utf8)::tsquery`;
-  return sql` and s.session_id in (
-    select t.session_id from svc.traces t where svc.words(t.user_prompt || ' ' || t.response_preview) @@ ${begins}
-    union all
-    select w.session_id from svc.session_rollups w
-     where svc.words(coalesce(w.name, '') || ' ' || coalesce(w.title, '') || ' ' || coalesce(w.preview, '')) @@ ${begins}
-    union all
-    select d.session_id from svc.session_edits d where svc.words(coalesce(d.display_name, '')) @@ ${begins})`;
-}

@@ -1,9 +1,9 @@
 /** The raw turns of a session: their facts and sizes in the order in which they were stored, without bytes. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { RawTurnHead } from '../../model/raw-turn.ts';
-import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { present } from './present.ts';
+import { type RawTurnColumns, rawTurnHead } from './raw-turn-head.ts';
 
 /** One page. `next` is the raw_turn_id of its last record, null on the last page. A corrected record is listed in the session it was moved to. */
 export async function listRawTurns(
@@ -15,14 +15,7 @@ export async function listRawTurns(
   // Two disjoint lists, each in the order of an index: turns without a correction, and turns whose newest correction leads here.
   // The conditions are subqueries, since a join might read all corrections that there are.
   const rows = await db.rows<RawTurnColumns>(sql`
-    select t.raw_turn_id, t.svc_proxy_request_id, t.request_id, t.source, a.session_id, t.session_seq, t.outcome, t.ending,
-           nullif(t.provider, '') as provider, nullif(t.format, '') as format, nullif(t.method, '') as method,
-           nullif(t.url, '') as url, t.status, t.harness_id, t.harness_session_id, nullif(a.thread_id, '') as thread_id,
-           nullif(t.identity ->> 'agent_name', '') as agent_name, ${instant(sql`t.requested_at`)} as requested_at,
-           ${instant(sql`t.first_byte_at`)} as first_byte_at, ${instant(sql`t.last_byte_at`)} as last_byte_at,
-           ${instant(sql`t.received_at`)} as received_at, t.request_bytes, t.response_bytes,
-           encode(t.turn_hash, 'hex') as turn_hash, encode(t.prev_hash, 'hex') as prev_hash,
-           nullif(t.meta, '{}') as meta
+    select ${rawTurnHead}
       from ((select r.raw_turn_id
                from svc.raw_turns r
               where r.session_id = ${session_id}::uuid ${afterId(sql`r.raw_turn_id`)}
@@ -45,9 +38,3 @@ export async function listRawTurns(
     next: rows.length > limit ? (shown.at(-1)?.raw_turn_id ?? null) : null,
   };
 }
-
-type RawTurnColumns = {
-  [Key in keyof RawTurnHead]-?: object extends Pick<RawTurnHead, Key>
-    ? Exclude<RawTurnHead[Key], undefined> | null
-    : RawTurnHead[Key];
-};

@@ -50,7 +50,7 @@ type TurnColumns = {
 };
 
 /** The bytes of slices, in the order of `ids`; an id may repeat. */
-async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8Array[]> {
+export async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8Array[]> {
   if (ids.length === 0) return [];
   const rows = await db.rows<{ slice_id: string; codec: 0 | 1; bytes: Uint8Array }>(sql`
     select encode(slice_id, 'hex') as slice_id, codec, bytes from svc.slices
@@ -64,7 +64,7 @@ async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8Array[]
 }
 
 /** A plain Uint8Array over memory of its own, so that it passes to another thread unchanged. */
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(pieces.reduce((sum, { byteLength }) => sum + byteLength, 0));
   let at = 0;
   for (const piece of pieces) {

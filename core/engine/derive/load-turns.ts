@@ -4,6 +4,7 @@ import { messageOf } from '../../call/message-slice.ts';
 import { outcomeOfTurn } from '../../call/outcome.ts';
 import { readAnswer } from '../../call/read-answer.ts';
 import type { Reader } from '../../call/reader.ts';
+import { refusalIn } from '../../call/refusal.ts';
 import { headersFrom } from '../../capture/header-template.ts';
 import { unpackSlice } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
@@ -62,7 +63,8 @@ function callTurn(
   const answer = stored.response && {
     ...{ bytes: unpack(stored.response), slice_id: stored.response_slice ?? '', headers: responseHeaders },
   };
-  const reply = format ? readAnswer(format, answer, answers).reply : null;
+  const isRefusal = answer !== null && status !== null && status >= 400;
+  const reply = format && (readAnswer(format, answer, answers).reply ?? (isRefusal ? refusalIn(answer) : null));
   const { unreadable, whole, kept } = stored;
   const ending = Ending.parse(stored.ending);
   const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;

@@ -65,8 +65,33 @@ databaseSuite('editing a session', (test, database) => {
     assert.is((await named('a\u0000b\ud800c')).display_name, 'a\ufffdb\ufffdc');
   });
 
-  test('a body that is not {display_name} is refused', async () => {
-    const bodies = [{}, { display_name: 1 }, { name: 'x' }, { display_name: 'x', starred: true }, [], null, '{"dis'];
+  test('a star is set and taken away, and neither edit touches the other', async () => {
+    const edited = async (body: unknown): Promise<Json> => {
+      const response = await patch(body);
+      assert.is(response.status, 200);
+      return Session.parse(((await response.json()) as Json).session);
+    };
+    const starred = async (): Promise<unknown[]> =>
+      ((await (await ask('GET', '/v1/browse/sessions?starred=true')).json()) as Json).items.map(
+        (item: Json) => item.id,
+      );
+    const facts = ({ display_name, starred }: Session) => [display_name, starred];
+    assert.equal(facts(await edited({ starred: false })), [undefined, false]);
+    assert.equal(facts(await edited({ starred: true })), [undefined, true]);
+    const [since] = await database().sql('select starred_at::text as at from svc.session_edits');
+    assert.equal(facts(await edited({ display_name: 'Mine' })), ['Mine', true]);
+    assert.equal(await starred(), [id]);
+    assert.equal(facts(await edited({ starred: true, display_name: null })), [undefined, true]);
+    assert.equal(await database().sql('select starred_at::text as at from svc.session_edits'), [since]);
+    assert.equal(facts(await edited({ display_name: 'Mine', starred: false })), ['Mine', false]);
+    assert.equal(facts(await edited({ display_name: 'Mine' })), ['Mine', false]);
+    assert.equal(await starred(), []);
+    await ask('DELETE', `/v1/sessions/${id}`);
+    assert.is((await patch({ starred: true })).status, 404);
+  });
+
+  test('a body that is neither a name nor a star is refused', async () => {
+    const bodies = [{}, { display_name: 1 }, { name: 'x' }, { starred: null }, { starred: 'true' }, [], null, '{"dis'];
     for (const body of bodies) {
       const response = await patch(body);
       assert.is(response.status, 400, JSON.stringify(body));

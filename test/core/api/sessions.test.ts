@@ -185,6 +185,7 @@ databaseSuite('sessions of the read API', (test, database) => {
       },
       display_title: 'Fix the carry',
       live: true,
+      starred: false,
     });
     const bare = (await get(`/v1/sessions/${idOf('session', 2)}`)).session;
     Session.parse(bare);

@@ -41,16 +41,27 @@ const BODY: Record<string, string> = {
 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
+/** What stands in a path, where that is no UUID. */
+const SEGMENTS: Record<string, string> = { file: 'none', raw_turn_id: '12' };
+
+/** Without which an operation refuses, or asks less of the database. */
+const QUERIES: Record<string, string> = { listTraces: `?session_id=${ID}`, browseFacets: '?field=model' };
+/** It knows no id that is unknown. */
+const TOO_LONG: Record<string, { segment: string }> = { whereIs: { segment: 'x'.repeat(600) } };
+
 type Asking = { path: string; init: RequestInit };
 
 /** As the contract has it, or with something else in place of that. */
-const asking = (operation: Operation, other: { headers?: Record<string, string>; body?: string } = {}): Asking => {
+const asking = (
+  operation: Operation,
+  other: { headers?: Record<string, string>; body?: string; segment?: string } = {},
+): Asking => {
   const { operationId, method, requestBody } = operation;
-  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => (name === 'file' ? 'none' : ID));
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name) => other.segment ?? SEGMENTS[name] ?? ID);
   const body = requestBody ? { body: other.body ?? BODY[operationId] ?? '{}' } : {};
   const headers = { ...(requestBody ? JSON_TYPE : {}), ...other.headers };
   return {
-    path: operationId === 'listTraces' ? `${path}?session_id=${ID}` : path,
+    path: `${path}${QUERIES[operationId] ?? ''}`,
     init: { method, headers, ...body },
   };
 };
@@ -78,7 +89,10 @@ for (const [status, { given = {}, ...other }] of Object.entries(WAYS))
     const those = readApi.filter((operation) => shown(operation, Number(status)));
     assert.ok(those.length > 0);
     for (const operation of those) {
-      const { path, init } = asking(operation, other);
+      const { path, init } = asking(operation, {
+        ...other,
+        ...(status === '404' ? TOO_LONG[operation.operationId] : {}),
+      });
       const response = await testApi(given).request(path, init);
       const where = `${operation.operationId} ${status}`;
       assert.is(response.status, Number(status), where);
@@ -92,6 +106,9 @@ const BAD: Record<string, { query: string } | { body: string }> = {
   listRawTurns: { query: 'limit=0' },
   listTraces: { query: 'limit=0' },
   browseSessions: { query: 'limit=0' },
+  browseFacets: { query: '' },
+  readRawRequest: { query: 'as=x' },
+  readRawResponse: { query: 'as=x' },
   readTrace: { query: 'payload=x' },
   readSessionTraces: { query: 'payload=x' },
   readStats: { query: 'model=a&model=b' },

@@ -133,9 +133,9 @@ databaseSuite('late answers', (test, database) => {
     await deriveAll(database());
     assert.is((await told(database())).sessions?.n, 2);
     const [opened] = await database().sql("select session_id from svc.sessions where harness_session_id like '%3'");
-    await database().execute('renameSession', {
+    await database().execute('editSession', {
       session_id: String(opened?.session_id),
-      display_name: 'what I called it',
+      edits: { display_name: 'what I called it' },
     });
     if (second) await takeIn(database(), [second]);
     await deriveAll(database());

@@ -24,7 +24,7 @@ const reading = ({ deadlineMs = 60_000 } = {}) => {
   const app = routes();
   app.onError(onError(log));
   app.use(deadline(deadlineMs));
-  app.use(payloadReads(payloadSlots(1)));
+  app.use(payloadReads(payloadSlots(1, { waitMs: 0 })));
   app.get('/small', (c) => c.json({}));
   app.get('/throws', () => {
     throw new Error('no');
@@ -75,7 +75,7 @@ test('the place comes back with the last byte, and not before', async () => {
   await reader?.read();
   assert.is(await status(), 503);
   told.finish = true;
-  while (!(await reader?.read())?.done) assert.is(await status('/small'), await status('/throws'));
+  while (!(await reader?.read())?.done);
   await becomesFree(status);
 });
 
@@ -121,6 +121,49 @@ test('past the deadline the place is held until the database has answered', asyn
   await becomesFree(status);
 });
 
+const order: string[] = [];
+const reader = async (name: string, taken: Promise<() => void>) => {
+  const release = await taken.catch((error: Error) => error);
+  order.push(release instanceof Error ? `${name} refused` : name);
+  return release instanceof Error ? () => {} : release;
+};
+
+test('readers wait for a slot in the order in which they came', async () => {
+  const acquire = payloadSlots(1, { waitMs: 10_000 });
+  order.length = 0;
+  const first = await acquire();
+  const [second, third] = [reader('second', acquire()), reader('third', acquire())];
+  await sleep(5);
+  assert.equal(order, []);
+  first();
+  const fourth = reader('fourth', acquire()); // one that comes as a slot is freed is behind those that wait
+  (await second)();
+  (await third)();
+  (await fourth)();
+  assert.equal(order, ['second', 'third', 'fourth']);
+  (await acquire())();
+});
+
+test('a wait ends at its limit, when the reader leaves, and at once when too many wait', async () => {
+  const acquire = payloadSlots(1, { waitMs: 60, mostWaiting: 2 });
+  order.length = 0;
+  const first = await acquire();
+  const leaving = new AbortController();
+  const late = reader('late', acquire());
+  const left = reader('left', acquire(leaving.signal));
+  await reader('too many', acquire());
+  leaving.abort();
+  await left;
+  await reader('gone', acquire(leaving.signal));
+  const after = reader('after', acquire());
+  await late;
+  assert.equal(order, ['too many refused', 'left refused', 'gone refused', 'late refused']);
+  first();
+  (await after)();
+  assert.is(order.at(-1), 'after');
+  (await acquire())();
+});
+
 const served = async (
   run: (ask: (path: string) => Promise<IncomingMessage>, status: () => Promise<number>) => Promise<void>,
 ) => {
@@ -157,6 +200,25 @@ test('on a socket, a reader that leaves gives its place back', () =>
       await becomesFree(status);
     }
   }));
+
+test('on a socket, a reader that leaves while it waits takes no slot', async () => {
+  const acquire = payloadSlots(1, { waitMs: 10_000 });
+  const app = routes();
+  app.onError(onError(log));
+  app.use(payloadReads(acquire));
+  app.get('/small', (c) => c.json({}));
+  const server = await serveApp({ fetch: app.fetch, hosts: ['127.0.0.1'], port: 0, what: 'test' });
+  const release = await acquire();
+  const outgoing = request(`${server.addresses[0]}/small`, { agent: false });
+  outgoing.on('error', () => {});
+  outgoing.end();
+  await sleep(50);
+  outgoing.destroy();
+  await sleep(50);
+  release();
+  (await acquire())(); // one that had got the slot would not give it back before its response
+  await server.close(0);
+});
 
 test('on a socket, a reader that stops taking keeps its place until the idle timeout', () =>
   served(async (ask, status) => {

@@ -20,7 +20,7 @@ databaseSuite('places of MCP readers', (test, database) => {
 
   test('a turn is read in a place, which is given back however the reading ends', async () => {
     const seen: string[] = [];
-    const takePlace = () => {
+    const takePlace = async () => {
       seen.push('taken');
       return () => void seen.push('left');
     };
@@ -47,13 +47,13 @@ databaseSuite('places of MCP readers', (test, database) => {
   });
 
   test('without a place the tool says so, and to ask again', async () => {
-    const takePlace = payloadSlots(1);
+    const takePlace = payloadSlots(1, { waitMs: 20 });
     const tool = coreTools({ execute: database().execute, now: () => 0, takePlace }).find(
       ({ name }) => name === 'svc_trace',
     );
     assert.ok(tool);
     const caller = { signal: new AbortController().signal };
-    const leave = takePlace();
+    const leave = await takePlace();
     const refused = await tool.call({ trace_id }, caller).catch((thrown: Error) => thrown.message);
     assert.is(refused, REFUSED);
     leave();

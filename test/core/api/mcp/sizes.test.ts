@@ -54,7 +54,7 @@ databaseSuite('sizes of MCP answers', (test, database) => {
   });
 
   const call = async (name: string, args: Record<string, unknown>): Promise<{ text: string; structured: Json }> => {
-    const tool = coreTools({ execute: database().execute, now: () => 0, takePlace: () => () => {} }).find(
+    const tool = coreTools({ execute: database().execute, now: () => 0, takePlace: async () => () => {} }).find(
       (one) => one.name === name,
     );
     assert.ok(tool);

@@ -63,7 +63,9 @@ databaseSuite('MCP tools', (test, database) => {
         names,
       );
       assert.equal(
-        coreTools({ execute: database().execute, now: () => 0, takePlace: () => () => {} }).map(({ name }) => name),
+        coreTools({ execute: database().execute, now: () => 0, takePlace: async () => () => {} }).map(
+          ({ name }) => name,
+        ),
         names,
       );
       const ajv = addFormats.default(new Ajv({ strict: true, allowUnionTypes: true }));

@@ -17,6 +17,8 @@ type Rollup = {
   turns: number;
   tokens: [input: number, output: number];
   cost: string | null;
+  parent: number | null;
+  forkOf: number | null; // as a transcript has it
 };
 type Stored = {
   harness: string;
@@ -24,6 +26,8 @@ type Stored = {
   lasted: number;
   rollup: Rollup | null;
   display_name: string | null;
+  starred: boolean;
+  forkOf: number | null; // as intake has it
   deleted: boolean;
   traces: Trace[];
 };
@@ -64,9 +68,13 @@ const stored: fc.Arbitrary<Stored> = fc.record({
       turns: fc.nat(3),
       tokens: fc.constantFrom<[number, number][]>([0, 0], [1, 2], [2, 1], [5_000_000_000, 7]),
       cost: fc.option(one('0', '0.5', '0.50', '0.000000001', '12')),
+      parent: fc.option(fc.nat(3)),
+      forkOf: fc.option(fc.nat(3)),
     }),
   ),
   display_name: name,
+  starred: fc.boolean(),
+  forkOf: fc.option(fc.nat(3)),
   deleted: fc.integer({ min: 0, max: 9 }).map((dice) => dice === 0),
   traces: fc.array(
     fc.record({
@@ -88,6 +96,9 @@ const every: SessionFilter = {
   provider: null,
   harness_id: null,
   status: null,
+  parent_session_id: null,
+  fork_of_session_id: null,
+  starred: null,
   since: null,
   until: null,
 };
@@ -104,6 +115,9 @@ const filters: { [Name in keyof SessionFilter]: fc.Arbitrary<NonNullable<Session
   status: fc
     .subarray(['completed', 'failed', 'abandoned', 'interrupted', 'unknown'] as const, { minLength: 1 })
     .map((some) => [...some]),
+  parent_session_id: fc.nat(3).map((n) => idOf('session', n)),
+  fork_of_session_id: fc.nat(3).map((n) => idOf('session', n)),
+  starred: fc.boolean(),
   since: fc.nat(24).map(instantAt),
   until: fc.nat(24).map(instantAt),
 };
@@ -173,6 +187,52 @@ databaseSuite('browseSessions', (test, database) => {
         );
   });
 
+  test('facets count the sessions that each value would find, whatever the field itself is filtered by', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(stored, { maxLength: 12 }),
+        fc.array(fc.oneof(alone, combined, fc.constant(every)), { minLength: 4, maxLength: 6 }),
+        async (sessions, questions) => {
+          await put(database(), sessions);
+          for (const filter of questions)
+            for (const field of ['project', 'agent_name', 'model', 'provider', 'harness_id'] as const) {
+              const values = [...new Set(sessions.flatMap((session) => valuesOf(session, field)))].filter((one) => one);
+              const expected = values.flatMap((value) => {
+                const found = sessions.filter((session) => matches(session, { ...filter, [field]: value }));
+                const last = Math.max(...found.map(({ started, lasted }) => started + lasted));
+                return found.length > 0 ? [{ value, sessions: found.length, last_seen_at: instantAt(last) }] : [];
+              });
+              expected.sort((a, b) => b.sessions - a.sessions || (a.value < b.value ? -1 : 1));
+              const asked = { field, filter, limit: 200 };
+              assert.equal(await database().execute('browseFacets', asked), expected, JSON.stringify(asked));
+              const [first] = expected;
+              assert.equal(await database().execute('browseFacets', { ...asked, limit: 1 }), first ? [first] : []);
+            }
+        },
+      ),
+      { numRuns: 12 },
+    );
+  });
+
+  test('a session counts its forks and those that it started, without deleted ones and itself', async () => {
+    const sessions = fc.sample(fc.array(stored, { minLength: 40, maxLength: 40 }), { numRuns: 1, seed: 9 })[0] ?? [];
+    await put(database(), sessions);
+    for (const [n, { deleted }] of sessions.slice(0, 5).entries()) {
+      const session_id = idOf('session', n);
+      const session = await database().execute('readSession', { session_id });
+      if (deleted) continue;
+      const others = sessions.filter((one, other) => !one.deleted && other !== n);
+      assert.equal(
+        [session?.forks ?? 0, session?.children ?? 0],
+        [
+          others.filter((one) => originOf(one) === session_id).length,
+          others.filter(({ rollup }) => sessionOf(rollup?.parent ?? null) === session_id).length,
+        ],
+        `session ${n}`,
+      );
+    }
+  });
+
   test('a session has its place as soon as it is stored, and follows its rollup', async () => {
     await database().reset();
     await insertSessions(database(), [{ n: 1 }, { n: 2 }]);
@@ -224,13 +284,16 @@ databaseSuite('browseSessions', (test, database) => {
 });
 
 /** In place of all that was there. */
+const sessionOf = (n: number | null): string | null => (n === null ? null : idOf('session', n));
+
 async function put(database: TestDatabase, sessions: readonly Stored[]): Promise<void> {
   await database.reset();
   await insertSessions(
     database,
-    sessions.map(({ harness, started, lasted }, n) => ({
+    sessions.map(({ harness, started, lasted, forkOf }, n) => ({
       n,
       harness_id: harness,
+      fork_of_session_id: sessionOf(forkOf),
       started_at: instantAt(started),
       last_seen_at: instantAt(started + lasted),
     })),
@@ -239,11 +302,15 @@ async function put(database: TestDatabase, sessions: readonly Stored[]): Promise
     database,
     sessions.flatMap(({ rollup }, n) => {
       if (!rollup) return [];
-      const { turns, tokens, cost, ...told } = rollup;
+      const { turns, tokens, cost, parent, forkOf, ...told } = rollup;
+      const related = { parent_session_id: sessionOf(parent), fork_of_session_id: sessionOf(forkOf) };
       const [input_tokens, output_tokens] = tokens;
       const use = { model: 'opus', price: null, calls: 1, input_tokens, output_tokens, cost_usd: cost };
       return [
-        { n, ...told, trace_count: turns, input_tokens, output_tokens, cost_usd: cost ?? '0', model_usage: [use] },
+        {
+          ...{ n, ...told, ...related, trace_count: turns, input_tokens, output_tokens },
+          ...{ cost_usd: cost ?? '0', model_usage: [use] },
+        },
       ];
     }),
   );
@@ -266,18 +333,29 @@ async function put(database: TestDatabase, sessions: readonly Stored[]): Promise
     ],
   );
   await database.sql(
-    `insert into svc.session_edits (session_id, display_name, deleted_at)
-     select session_id, display_name, case when deleted then now() end
-       from jsonb_to_recordset($1::jsonb) as r (session_id uuid, display_name text, deleted boolean)`,
+    `insert into svc.session_edits (session_id, display_name, starred_at, deleted_at)
+     select session_id, display_name, case when starred then now() end, case when deleted then now() end
+       from jsonb_to_recordset($1::jsonb) as r (session_id uuid, display_name text, starred boolean, deleted boolean)`,
     [
       JSON.stringify(
-        sessions.flatMap(({ display_name, deleted }, n) =>
-          display_name === null && !deleted ? [] : [{ session_id: idOf('session', n), display_name, deleted }],
+        sessions.flatMap(({ display_name, starred, deleted }, n) =>
+          display_name === null && !starred && !deleted
+            ? []
+            : [{ session_id: idOf('session', n), display_name, starred, deleted }],
         ),
       ),
     ],
   );
 }
+
+type Field = 'project' | 'agent_name' | 'model' | 'provider' | 'harness_id';
+
+const valuesOf = ({ harness, rollup, traces }: Stored, field: Field): string[] => {
+  if (field === 'harness_id') return [harness];
+  if (field === 'model' || field === 'provider')
+    return traces.filter(({ kind }) => kind === 'llm').map((trace) => trace[field]);
+  return rollup ? [rollup[field]] : [];
+};
 
 /** A number for each order; null comes last. */
 const PLACES: Record<Browse['sort'], (session: Stored) => number | null> = {
@@ -306,7 +384,9 @@ function slowly(
     .map(({ n }) => idOf('session', n));
 }
 
-function matches(session: Stored, { text, since, until, status, ...equal }: SessionFilter): boolean {
+const originOf = ({ forkOf, rollup }: Stored): string | null => sessionOf(forkOf ?? rollup?.forkOf ?? null);
+
+function matches(session: Stored, { text, since, until, status, starred, ...equal }: SessionFilter): boolean {
   const { rollup, traces, display_name, harness, started, lasted } = session;
   const said = [
     rollup?.name,
@@ -326,6 +406,9 @@ function matches(session: Stored, { text, since, until, status, ...equal }: Sess
     (since === null || instantAt(started + lasted) >= since) &&
     (until === null || instantAt(started) < until) &&
     (status ?? [rollup?.status ?? 'unknown']).includes((rollup?.status ?? 'unknown') as 'unknown') &&
+    (starred === null || session.starred === starred) &&
+    (equal.parent_session_id === null || sessionOf(rollup?.parent ?? null) === equal.parent_session_id) &&
+    (equal.fork_of_session_id === null || originOf(session) === equal.fork_of_session_id) &&
     (equal.project === null || rollup?.project === equal.project) &&
     (equal.agent_name === null || rollup?.agent_name === equal.agent_name) &&
     (equal.harness_id === null || harness === equal.harness_id) &&

@@ -39,6 +39,9 @@ const every: SessionFilter = {
   provider: null,
   harness_id: null,
   status: null,
+  parent_session_id: null,
+  fork_of_session_id: null,
+  starred: null,
   since: null,
   until: null,
 };

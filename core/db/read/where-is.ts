@@ -1,0 +1,74 @@
+/** What an id belongs to: a session, trace, span or raw turn, by any id that is stored of it. Each lookup is by an index. */
+import { type SQL, sql } from 'drizzle-orm';
+import { storable } from '../../derive/storable.ts';
+import type { Place } from '../../model/place.ts';
+import type { Sql } from '../sql.ts';
+import { notDeleted } from './not-deleted.ts';
+import { present, type Sparse } from './present.ts';
+
+const MOST = 50;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** A raw turn's number. */
+const NUMBER = /^[1-9]\d{0,14}$/;
+
+/** At most 50 places, none of deleted sessions. What a session has of its own comes first, then its traces, spans and raw turns. */
+export async function whereIs(db: Sql, { id }: { id: string }): Promise<Place[]> {
+  if (storable(id) !== id || id === '') return []; // no column can hold it
+  const lookups = [...(UUID.test(id) ? byUuid(id) : []), ...(NUMBER.test(id) ? [byNumber(id)] : []), ...byText(id)];
+  const rows = await db.rows<Sparse<Place>>(sql`
+    select l.kind, l.session_id, l.trace_id, l.span_id, l.raw_turn_id
+      from (${sql.join(lookups, sql` union all `)}) l
+     where ${notDeleted(sql`l.session_id`)}
+     limit ${MOST}`);
+  return rows.map((row) => present<Place>(row));
+}
+
+const columns = (kind: Place['kind'], trace: string, span: string, turn: string): SQL =>
+  sql.raw(`'${kind}'::text as kind, session_id, ${trace} as trace_id, ${span} as span_id, ${turn} as raw_turn_id`);
+const [NO_ID, NO_NUMBER] = ['null::uuid', 'null::bigint'];
+
+const byUuid = (id: string): SQL[] => [
+  sql`(select ${columns('session', NO_ID, NO_ID, NO_NUMBER)} from svc.sessions where session_id = ${id}::uuid and not is_empty)`,
+  sql`(select ${columns('trace', 'trace_id', NO_ID, NO_NUMBER)} from svc.traces where trace_id = ${id}::uuid)`,
+  sql`(select ${columns('span', 'trace_id', 'span_id', 'raw_turn_id')} from svc.spans where span_id = ${id}::uuid limit ${MOST})`,
+];
+
+/** With the call that was derived of it, where it is one. */
+const turns = (kind: Place['kind'], condition: SQL): SQL => sql`
+  (select ${columns(kind, 'trace_id', 'span_id', 'raw_turn_id')}
+     from (select a.session_id, p.trace_id, p.span_id, t.raw_turn_id
+             from svc.raw_turns t
+             join svc.effective_turns a on a.raw_turn_id = t.raw_turn_id
+             left join svc.spans p on p.raw_turn_id = t.raw_turn_id and p.kind = 'llm' and t.source = 'wire'
+            where ${condition}) n)`;
+
+const byNumber = (id: string): SQL => turns('raw_turn', sql`t.raw_turn_id = ${id}::bigint`);
+
+const spans = (kind: Place['kind'], span: 'llm' | 'tool', id: string): SQL => sql`
+  (select ${columns(kind, 'trace_id', 'span_id', 'raw_turn_id')}
+     from svc.spans
+    where external_id <> '' and hashtextextended(external_id, 0) = hashtextextended(${id}::text, 0)
+      and external_id = ${id}::text and kind = ${span}
+    limit ${MOST})`;
+
+/** The harnesses are few: each is found by skipping those before it, and asked for that session. */
+const ofHarness = (id: string): SQL => sql`
+  (with recursive harnesses as (
+     (select harness_id from svc.sessions order by harness_id limit 1)
+     union all
+     select (select n.harness_id from svc.sessions n where n.harness_id > h.harness_id order by n.harness_id limit 1)
+       from harnesses h where h.harness_id is not null)
+   select ${columns('harness_session', NO_ID, NO_ID, NO_NUMBER)}
+     from harnesses
+     join lateral (select s.session_id from svc.sessions s
+                    where s.harness_id = harnesses.harness_id and s.harness_session_id = ${id}::text and not s.is_empty) s on true
+    limit ${MOST})`;
+
+const byText = (id: string): SQL[] => [
+  ofHarness(id),
+  spans('response', 'llm', id),
+  spans('tool_call', 'tool', id),
+  turns('svc_proxy_request', sql`t.svc_proxy_request_id = ${id}::text`),
+  turns('request', sql`t.request_id = ${id}::text`),
+];

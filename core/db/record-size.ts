@@ -1,0 +1,12 @@
+/** Records how large the database is, at most once an hour, and forgets what is older than a month. */
+import { sql } from 'drizzle-orm';
+import type { Sql } from './sql.ts';
+
+export async function recordSize(db: Sql, _: Record<string, never>): Promise<void> {
+  await db.rows(sql`
+    with expired as (delete from svc.database_sizes where measured_at < now() - interval '31 days')
+    insert into svc.database_sizes (bytes)
+    select pg_database_size(current_database())
+     where not exists (select from svc.database_sizes where measured_at > now() - interval '1 hour')
+    on conflict do nothing`);
+}
