@@ -1,8 +1,8 @@
 /** Anthropic Messages as they look on the wire: requests as Claude Code sends them, answers as Anthropic streams them. */
 import { type Answered, type DemoLine, type DemoUsage, pieces, toolCallId, type Wire } from './script.ts';
 
-type Block = { type: string } & Record<string, unknown>;
-type Message = { role: 'user' | 'assistant'; content: Block[] };
+export type Block = { type: string } & Record<string, unknown>;
+export type Message = { role: 'user' | 'assistant'; content: Block[] };
 
 export const anthropicWire: Wire = {
   provider: 'anthropic',
@@ -19,33 +19,39 @@ export const anthropicWire: Wire = {
     metadata: { user_id: JSON.stringify({ session_id: `demo-${script.slug}` }) },
   }),
   answer(answer, { slug, model, n, spent }) {
-    const blocks = blocksOf(slug, answer);
-    const message = { id: `msg_demo_${slug}_${n}`, type: 'message', role: 'assistant', model };
-    const stop_reason = answer.uses.length > 0 ? 'tool_use' : 'end_turn';
-    return [
-      {
-        type: 'message_start',
-        message: { ...message, content: [], stop_reason: null, stop_sequence: null, usage: inputUsage(spent) },
-      },
-      ...blocks.flatMap(streamed),
-      {
-        type: 'message_delta',
-        delta: { stop_reason, stop_sequence: null },
-        usage: { output_tokens: spent.output },
-      },
-      { type: 'message_stop' },
-    ]
-      .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
-      .join('');
+    return messageStream({ id: `${slug}_${n}`, model, spent }, blocksOf(slug, answer));
   },
-  refusal: ({ type, message }, { slug, n }) =>
-    JSON.stringify({ type: 'error', error: { type, message }, request_id: `req_demo_${slug}_${n}` }),
+  refusal: ({ type, message }, { slug, n }) => errorBody(`${slug}_${n}`, type, message),
 };
 
-const CACHED = { type: 'ephemeral' };
+export const errorBody = (id: string, type: string, message: string): string =>
+  JSON.stringify({ type: 'error', error: { type, message }, request_id: `req_demo_${id}` });
+
+/** An answer as it streams. @param id the part of its id after `msg_demo_` */
+export function messageStream({ id, model, spent }: { id: string; model: string; spent: DemoUsage }, blocks: Block[]) {
+  const message = { id: `msg_demo_${id}`, type: 'message', role: 'assistant', model };
+  const stop_reason = blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn';
+  return [
+    {
+      type: 'message_start',
+      message: { ...message, content: [], stop_reason: null, stop_sequence: null, usage: inputUsage(spent) },
+    },
+    ...blocks.flatMap(streamed),
+    {
+      type: 'message_delta',
+      delta: { stop_reason, stop_sequence: null },
+      usage: { output_tokens: spent.output },
+    },
+    { type: 'message_stop' },
+  ]
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('');
+}
+
+export const CACHED = { type: 'ephemeral' };
 
 /** The mark that says how far the provider may cache is on the last block, and moves with each call. */
-function cachedUpTo(messages: Message[]): Message[] {
+export function cachedUpTo(messages: Message[]): Message[] {
   return messages.map((message, i) => {
     if (i < messages.length - 1) return message;
     const content = message.content.map((block, j) =>
@@ -80,7 +86,7 @@ const blocksOf = (slug: string, { thinking, text, uses, n }: Answered): Block[] 
   })),
 ];
 
-const signature = (slug: string, n: number) => Buffer.from(`demo ${slug} ${n}`).toString('base64');
+export const signature = (slug: string, n: number) => Buffer.from(`demo ${slug} ${n}`).toString('base64');
 
 /** What the provider has cached costs less to read, what it caches now costs more; a few tokens are neither. */
 const inputUsage = ({ input, cached }: DemoUsage) => {

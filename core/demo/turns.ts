@@ -1,10 +1,15 @@
-/** The turns of the demo: its scripts as the bodies that a sender of captures would post, timed back from now. */
+/** The turns of the demo: its scripts and runs as the bodies that a sender of captures would post, timed back from now. */
 import type { z } from '@hono/zod-openapi';
 import type { IngestTurn } from '../engine/ingest/ingest-turn.ts';
+import type { AgentRun, RunCall } from './agent-run.ts';
 import { anthropicWire } from './anthropic-wire.ts';
 import { chatWire } from './chat-wire.ts';
 import { ollamaWire } from './ollama-wire.ts';
 import { responsesWire } from './responses-wire.ts';
+import { fareReport } from './runs/fare-report.ts';
+import { nightRuns } from './runs/night-run.ts';
+import { strangePage } from './runs/strange-page.ts';
+import { summerTimetable } from './runs/summer-timetable.ts';
 import type { Answered, DemoCall, DemoLine, DemoUsage, Script, Wire } from './script.ts';
 import { cardLayout } from './sessions/card-layout.ts';
 import { flakyMidnightTest } from './sessions/flaky-midnight-test.ts';
@@ -39,7 +44,48 @@ const wires: Record<Script['wire'], Wire> = {
  * Every turn of every session, each after the one that it continues. Ids are fixed and only times depend on `now`, so turns that were
  * stored once are recognised.
  */
-export const demoTurns = (now: Date): DemoTurn[] => scripts.flatMap((script) => turnsOf(script, now));
+export const demoTurns = (now: Date): DemoTurn[] => [
+  ...scripts.flatMap((script) => turnsOf(script, now)),
+  ...[summerTimetable(), ...nightRuns(), fareReport(), strangePage()].flatMap((run) => runTurns(run, now)),
+];
+
+function runTurns({ slug, minutes_ago, cwd, calls }: AgentRun, now: Date): DemoTurn[] {
+  const began = now.getTime() - minutes_ago * 60_000;
+  const inTime = [...calls].sort((one, other) => one.at - other.at);
+  return inTime.map((call, i) => runTurn({ slug, cwd, n: i + 1, began }, call));
+}
+
+function runTurn(
+  { slug, cwd, n, began }: { slug: string; cwd: string; n: number; began: number },
+  { thread_id, at, seconds, status, request, body }: RunCall,
+): DemoTurn {
+  const sent = began + Math.round(at * 1000);
+  return {
+    provider: 'anthropic',
+    agent_name: 'claude',
+    request,
+    raw_response: Buffer.from(body(`${slug}_${n}`)).toString('base64'),
+    meta: {
+      request_id: `demo-${slug}-${n}`,
+      ...(thread_id && { thread_id }),
+      method: 'POST',
+      path: anthropicWire.path,
+      content_type: status === 200 ? anthropicWire.contentType : 'application/json',
+      upstream_status: status,
+      ts_request: new Date(sent).toISOString(),
+      captured_at: new Date(sent + Math.round(seconds * 1000)).toISOString(),
+      elapsed_seconds: seconds,
+    },
+    session: {
+      harness_id: 'claude',
+      harness_session_id: `demo-${slug}`,
+      harness_version: '2.1.197',
+      cwd,
+      name: slug,
+      harness_metadata: { demo: true },
+    },
+  };
+}
 
 function turnsOf(script: Script, now: Date): DemoTurn[] {
   const wire = wires[script.wire];

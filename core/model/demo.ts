@@ -18,6 +18,6 @@ export const Seeded = z
     raw_turns_deduped: z.int().describe('which were there before'),
   })
   .openapi('Seeded', {
-    examples: [{ sessions: 7, raw_turns: 50, raw_turns_inserted: 50, raw_turns_deduped: 0 }],
+    examples: [{ sessions: 12, raw_turns: 98, raw_turns_inserted: 98, raw_turns_deduped: 0 }],
   });
 export type Seeded = z.infer<typeof Seeded>;

@@ -1,5 +1,5 @@
 /** Whether the page follows the service: a mark and a word. */
-import { liveState } from './store/live.ts';
+import { eventCount, liveState } from './store/live.ts';
 
 const WORDS = {
   live: ['●', 'live', 'What happens shows here by itself'],
@@ -10,7 +10,7 @@ const WORDS = {
 export function LiveDot() {
   const [mark, word, means] = WORDS[liveState.value];
   return (
-    <span class="live-dot" role="status" data-live={liveState.value} title={means}>
+    <span class="live-dot" role="status" data-live={liveState.value} data-events={eventCount.value} title={means}>
       <span aria-hidden="true">{mark}</span> <span class="live-word">{word}</span>
     </span>
   );

@@ -373,6 +373,7 @@ const plain = (text: string) =>
   text
     .replace(/(?:\\[nt]|\s)+/g, ' ')
     .replaceAll('\\', '')
+    .replaceAll('< ', '<') // the records that a model is shown have no tags
     .toLowerCase();
 
 const firstWords = ({ text }: Shown): string => text.split('\n')[0]?.slice(0, 60).trim() ?? '';

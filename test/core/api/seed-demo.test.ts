@@ -13,7 +13,9 @@ import { type Json, testApi } from '../../support/read-api.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const PATH = '/v1/admin/seed/demo';
-const ALL = { sessions: 7, raw_turns: 50, raw_turns_inserted: 50, raw_turns_deduped: 0 };
+/** The sessions that are runs of an agent; the others are scripted. */
+const RUNS = ['summer-timetable', 'night-run', 'night-run-fares-only', 'fare-report', 'strange-page'];
+const ALL = { sessions: 12, raw_turns: 98, raw_turns_inserted: 98, raw_turns_deduped: 0 };
 
 /** What stands in every table of `svc`, row by row. */
 async function dump(database: TestDatabase): Promise<Record<string, unknown[]>> {
@@ -67,7 +69,8 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
 
   test('the sessions can be read as soon as it has answered', async () => {
     assert.equal(await seed(), ALL);
-    const { items } = await get('/v1/sessions');
+    const { items: all } = await get('/v1/sessions');
+    const items = all.filter(({ name }: Json) => !RUNS.includes(name));
     assert.equal(
       items.map(({ display_title, rollup, harness_id, name, harness_metadata, raw_turn_count, live }: Json) => [
         display_title,
@@ -141,7 +144,7 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
   test('a second call, whenever it comes, changes nothing in any table', async () => {
     await seed();
     const before = await dump(database());
-    assert.equal(await seed(NOW + 5 * 3_600_000), { ...ALL, raw_turns_inserted: 0, raw_turns_deduped: 50 });
+    assert.equal(await seed(NOW + 5 * 3_600_000), { ...ALL, raw_turns_inserted: 0, raw_turns_deduped: 98 });
     assert.equal(await dump(database()), before);
   });
 
@@ -181,13 +184,50 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
     assert.match(last.error_message, /\w+ \w+ \w+/, 'what the provider said');
   });
 
+  test('the runs show sub-agents, permission checks, a compaction, a fork and what an agent did with hostile text', async () => {
+    await seed();
+    const { items } = await get('/v1/sessions');
+    const runs = items.filter(({ name }: Json) => RUNS.includes(name));
+    assert.equal(
+      Object.fromEntries(
+        runs.map(({ name, rollup, raw_turn_count }: Json) => [
+          name,
+          [rollup.status, rollup.turn_count, raw_turn_count, rollup.tool_result_count, rollup.tool_error_count],
+        ]),
+      ),
+      {
+        'summer-timetable': ['completed', 4, 16, 14, 0],
+        'night-run': ['completed', 1, 19, 10, 1],
+        'night-run-fares-only': ['completed', 1, 3, 2, 0],
+        'fare-report': ['completed', 4, 8, 4, 0],
+        'strange-page': ['completed', 1, 2, 2, 0],
+      },
+    );
+    const named = (name: string) => runs.find((run: Json) => run.name === name);
+    assert.is(named('night-run-fares-only').fork_of_session_id, named('night-run').id);
+    assert.is(named('night-run').rollup.title, 'Booking page and fares before the release');
+    const kinds = async (name: string) => {
+      const { links } = await get(`/v1/sessions/${named(name).id}/traces?payload=preview`);
+      return links.map(({ kind }: Json) => kind).filter((kind: string) => kind !== 'emits' && kind !== 'feeds');
+    };
+    assert.equal((await kinds('night-run')).sort(), [
+      ...Array(3).fill('rejoin'),
+      ...Array(3).fill('retry-of'),
+      'verdict',
+      'verdict',
+    ]);
+    assert.equal(await kinds('summer-timetable'), ['compaction-seam']);
+    assert.equal(await kinds('night-run-fares-only'), ['fork-of']);
+  });
+
   test('every trace ends with what its model said last, and no tool is left without a result', async () => {
     await seed();
     const { items } = await get('/v1/sessions');
     for (const { id, display_title } of items) {
       const { traces } = await get(`/v1/sessions/${id}/traces?payload=full`);
       for (const { trace, spans } of traces) {
-        assert.ok(trace.user_prompt.length > 10 && trace.response_preview.length > 10, display_title);
+        const isOpened = trace.user_prompt.length > 10 || trace.synthetic === 'post-compaction';
+        assert.ok(isOpened && trace.response_preview.length > 10, display_title);
         for (const span of spans)
           if (span.kind === 'tool')
             assert.ok(span.ended_at && span.output.length === 1, `${display_title}: ${span.name}`);
@@ -199,8 +239,10 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
     await seed();
     const stats = await get('/v1/stats');
     assert.equal(stats.unpriced_models, ['qwen2.5-coder:14b']);
-    assert.is(stats.session_count, 7);
-    assert.is(stats.total_cost, 0.34846515);
+    assert.is(stats.session_count, 12);
+    const { items } = await get('/v1/sessions');
+    const sum = items.reduce((usd: number, { rollup }: Json) => usd + (rollup.usage.cost_usd ?? 0), 0);
+    assert.ok(sum > 0.348 && Math.abs(stats.total_cost - sum) < 1e-9, `${stats.total_cost} and ${sum}`);
   });
 
   test('where nothing can be stored now it says so, with when to ask again', async () => {
@@ -224,7 +266,7 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
       });
     assert.is((await app(60_000, 3).request(PATH, { method: 'POST' })).status, 200);
     assert.is(asked.length, 3);
-    assert.is(new Set(asked[0]).size, 7);
+    assert.is(new Set(asked[0]).size, 12);
     assert.is((await app(120, Number.POSITIVE_INFINITY).request(PATH, { method: 'POST' })).status, 200);
   });
 
@@ -243,9 +285,9 @@ databaseSuite('POST /v1/admin/seed/demo', (test, database) => {
     };
     const verdict = await append(body(own));
     assert.is(verdict.kind, 'accepted');
-    assert.equal(await seed(), { ...ALL, raw_turns_inserted: 49, raw_turns_deduped: 1 });
+    assert.equal(await seed(), { ...ALL, raw_turns_inserted: 97, raw_turns_deduped: 1 });
     const { items } = await get('/v1/sessions');
-    assert.is(items.length, 8);
+    assert.is(items.length, 13);
     const mine = items.find(({ harness_id }: Json) => harness_id === 'mine');
     assert.equal([mine.display_title, mine.raw_turn_count], ['Is anybody there?', 1]);
   });

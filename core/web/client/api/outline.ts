@@ -8,5 +8,6 @@ export function readOutline(
   { after, cursor, signal }: { after?: string; cursor?: string; signal?: AbortSignal } = {},
 ): Promise<Outline> {
   const query = new URLSearchParams({ ...(after && { after }), ...(cursor && { cursor }) });
-  return request(`/v1/sessions/${encodeURIComponent(id)}/outline?${query}`, { signal });
+  // without parameters it is the address that the document has loaded ahead
+  return request(`/v1/sessions/${encodeURIComponent(id)}/outline${query.size > 0 ? `?${query}` : ''}`, { signal });
 }

@@ -1,8 +1,8 @@
 /** The frame that every page puts its contents in: the landmark, its state for readers from outside, and the title of the document. */
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { visibleText } from '../worker/invisible.ts';
 import { Boundary } from './boundary.tsx';
+import { documentTitleText } from './document-title.ts';
 import './page.css';
 
 export type PageState = 'loading' | 'ready' | 'empty' | 'error';
@@ -16,11 +16,9 @@ type PageProps = {
   children?: ComponentChildren;
 };
 
-const LONGEST_TITLE = 200;
-
 export function Page({ name, title, state, children }: PageProps) {
   useEffect(() => {
-    document.title = documentTitle(title);
+    document.title = documentTitleText(title);
   }, [title]);
   return (
     <main id="main" class="page" tabIndex={-1} data-page={name} data-state={state} aria-busy={state === 'loading'}>
@@ -28,11 +26,4 @@ export function Page({ name, title, state, children }: PageProps) {
       <Boundary key={name}>{children}</Boundary>
     </main>
   );
-}
-
-/** On one line, with nothing hidden in it, and not too long. */
-export function documentTitle(title: string): string {
-  const line = visibleText(title.slice(0, 2_000).replace(/\s+/g, ' ').trim());
-  const short = line.length > LONGEST_TITLE ? `${line.slice(0, LONGEST_TITLE)}…` : line;
-  return short === '' || short === 'svc' ? 'svc' : `${short} · svc`;
 }

@@ -10,6 +10,10 @@ import { checkVersion } from './version.ts';
 const state = signal<LiveState>('connecting');
 export const liveState: ReadonlySignal<LiveState> = state;
 
+const count = signal(0);
+/** How many events this tab got. */
+export const eventCount: ReadonlySignal<number> = count;
+
 /** Those that came before anything could: what they read meanwhile may be older than the stream. */
 const early = new Set<(event: Event) => void>();
 const listeners = new Set<(event: Event) => void>();
@@ -68,6 +72,7 @@ async function openTab(bearer: string | null): Promise<LiveTab> {
       if (openings > 1) void checkVersion();
     },
     onEvent: (event) => {
+      count.value += 1;
       for (const listener of listeners) notify(listener, event);
     },
   });

@@ -1,9 +1,121 @@
-/** The page of what was spent. */
+/** What was spent: the sum of a window, its days, what it went to, and the dearest sessions. */
+import { useState } from 'preact/hooks';
+import { useAddress } from '../../address.ts';
 import { Page } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { FacetPicker } from '../sessions/facet-picker.tsx';
+import { pageState, useReading } from '../use-reading.ts';
+import { DaysChart, type Measure } from './days-chart.tsx';
+import { DaysTable } from './days-table.tsx';
+import { DearestSessions } from './dearest-sessions.tsx';
+import { KeysTable } from './keys-table.tsx';
+import { type DaySpend, readDays, readKeys, readTotals, type SpendTotals } from './read-spend.ts';
+import { FIELDS, fieldIn, filtersIn, lastDays, type SpendField, type SpendRow, windowIn } from './spend-days.ts';
+import { SpendSums } from './spend-sums.tsx';
+import '../../parts/data-table.css';
+import './spend-page.css';
 
-export const SpendPage = () => (
-  <Page name="spend" title="Spend" state="empty">
-    <h1>Spend</h1>
-    <p>Totals are at /v1/stats of the read API.</p>
-  </Page>
-);
+const WINDOWS = [7, 30, 90] as const;
+export const FIELD_WORDS: Readonly<Record<SpendField, string>> = {
+  model: 'model',
+  project: 'project',
+  agent_name: 'agent',
+  provider: 'provider',
+};
+
+export function SpendPage() {
+  const { query, setQuery } = useAddress();
+  const [measure, setMeasure] = useState<Measure>('cost');
+  const [daysDone, setDaysDone] = useState(0);
+  const window = windowIn(query, Date.now());
+  const filters = filtersIn(query);
+  const field = fieldIn(query);
+  const key = new URLSearchParams({ ...filters, ...window }).toString();
+  const totals = useReading<SpendTotals>(key, (signal) => readTotals(window, filters, signal));
+  const days = useReading<DaySpend[]>(key, (signal) => readDays(window, filters, signal, setDaysDone));
+  const keys = useReading<SpendRow[]>(`${field} ${key}`, (signal) => readKeys(field, window, filters, signal));
+  const count = WINDOWS.find((each) => lastDays(each, Date.now()).since === window.since);
+  const hasAll = [totals, days].every((reading) => reading.key === key) && keys.key === `${field} ${key}`;
+  const error = [totals, days, keys].map((reading) => reading.error).find((each) => each !== null) ?? null;
+  const state = pageState(totals, ({ now }) => now.turn_count === 0);
+  return (
+    <Page name="spend" title="Spend" state={error === null && !hasAll ? 'loading' : state}>
+      <h1>Spend</h1>
+      <div class="spend-tools">
+        <select
+          name="window"
+          aria-label="Window of time, in UTC days"
+          value={count ?? 'own'}
+          onChange={({ currentTarget }) =>
+            setQuery({ since: lastDays(Number(currentTarget.value), Date.now()).since, until: null })
+          }
+        >
+          {WINDOWS.map((each) => (
+            <option key={each} value={each}>
+              last {each} days (UTC)
+            </option>
+          ))}
+          {count === undefined && (
+            <option value="own">
+              {window.since} to before {window.until}
+            </option>
+          )}
+        </select>
+        <label>
+          by{' '}
+          <select name="by" value={field} onChange={({ currentTarget }) => setQuery({ by: currentTarget.value })}>
+            {FIELDS.map((each) => (
+              <option key={each} value={each}>
+                {FIELD_WORDS[each]}
+              </option>
+            ))}
+          </select>
+        </label>
+        {FIELDS.map((each) => (
+          <FacetPicker
+            key={each}
+            field={each}
+            label={FIELD_WORDS[each].replace(/^./, (letter) => letter.toUpperCase())}
+            query={new URLSearchParams({ ...filters, ...window })}
+            onPick={(value) => setQuery({ [each]: value })}
+          />
+        ))}
+      </div>
+      {error !== null && (
+        <Problem error={error} onRetry={() => [totals, days, keys].forEach(({ retry }) => void retry())} />
+      )}
+      {totals.answer && <SpendSums {...totals.answer} />}
+      {!hasAll && error === null && (
+        <p class="muted" role="status">
+          reading {daysDone} days …
+        </p>
+      )}
+      {days.answer && (
+        <section aria-labelledby="spend-days">
+          <div class="spend-days-head">
+            <h2 id="spend-days">By day</h2>
+            <label>
+              show{' '}
+              <select
+                name="measure"
+                value={measure}
+                onChange={({ currentTarget }) => setMeasure(currentTarget.value === 'tokens' ? 'tokens' : 'cost')}
+              >
+                <option value="cost">cost</option>
+                <option value="tokens">tokens</option>
+              </select>
+            </label>
+          </div>
+          <DaysChart days={days.answer} measure={measure} filters={filters} />
+          <DaysTable days={days.answer} filters={filters} />
+        </section>
+      )}
+      <div class="spend-columns">
+        {keys.answer && totals.answer && (
+          <KeysTable field={field} rows={keys.answer} total={totals.answer.now} window={window} filters={filters} />
+        )}
+        {totals.answer && <DearestSessions sessions={totals.answer.dearest} />}
+      </div>
+    </Page>
+  );
+}

@@ -1,5 +1,5 @@
 /** Talk: the session as a conversation, its tools folded and joined to their results. */
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { useAddress } from '../../../address.ts';
 import { VirtualList } from '../../../parts/virtual-list.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
@@ -20,6 +20,8 @@ import { useTalkPosition } from './use-talk-position.ts';
 import { useTalkTexts } from './use-talk-texts.ts';
 import { wantedSpan } from './wanted-texts.ts';
 import './talk.css';
+import './talk-agent.css';
+import './talk-tool.css';
 
 const foldsOf = new WeakMap<SessionStore, Folds>(); // they outlive a look at another lens
 

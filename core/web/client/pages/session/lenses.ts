@@ -1,0 +1,16 @@
+/** The lenses of a session, in the order of their tabs. Each is loaded when it is first looked through. */
+import type { ComponentType } from 'preact';
+import { TalkLens } from './talk/talk-lens.tsx';
+
+/** `name` is its part of the address, `word` its tab. */
+export type Lens = { name: string; word: string; component: ComponentType };
+
+const TALK: Lens = { name: 'talk', word: 'Talk', component: TalkLens };
+
+export const LENSES: readonly Lens[] = [TALK];
+
+/** Talk, where the address names none. */
+export const lensNamed = (name: string): Lens => LENSES.find((lens) => lens.name === name) ?? TALK;
+
+/** The path of a session seen through a lens. */
+export const lensPath = (id: string, lens: string): string => `/sessions/${id}${lens === 'talk' ? '' : `/${lens}`}`;

@@ -1,0 +1,43 @@
+/** A read for a page: its answer, its failure, and another attempt. A read that is no longer wanted is given up. */
+import { useEffect, useState } from 'preact/hooks';
+import { isAbort } from '../api/request.ts';
+import type { PageState } from '../parts/page.tsx';
+
+export type Reading<T> = {
+  /** The last answer, which stays while the next one comes; null: none came yet. */
+  answer: T | null;
+  /** null: the last attempt did not fail. */
+  error: unknown;
+  /** What the answer that is shown belongs to; null: none is. */
+  key: string | null;
+  retry: () => void;
+};
+
+/** @param key what is read: another key reads again */
+export function useReading<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Reading<T> {
+  const [state, setState] = useState<Omit<Reading<T>, 'retry'>>({ answer: null, error: null, key: null });
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    const reading = new AbortController();
+    read(reading.signal).then(
+      (answer) => setState({ answer, error: null, key }),
+      (error) => {
+        if (!isAbort(error)) setState((before) => ({ ...before, error }));
+      },
+    );
+    return () => reading.abort();
+  }, [key, attempt]); // `read` is another function at each render, and means the same for the same key
+  return {
+    ...state,
+    retry: () => {
+      setState((before) => ({ ...before, error: null }));
+      setAttempt(attempt + 1);
+    },
+  };
+}
+
+/** @param isEmpty of the answer */
+export function pageState<T>({ answer, error }: Reading<T>, isEmpty: (answer: T) => boolean = () => false): PageState {
+  if (answer === null) return error === null ? 'loading' : 'error';
+  return isEmpty(answer) ? 'empty' : 'ready';
+}

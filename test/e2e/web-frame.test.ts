@@ -1,0 +1,149 @@
+/** The frame of the web UI in a real browser: its keys, its themes and widths, and what a reader without eyes or mouse gets of it. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { inBrowser } from '../support/web.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PAGES = ['sessions', 'spend', 'find', 'skills', 'cassettes', 'health', 'help'];
+
+inBrowser('the frame of the web UI', (test) => {
+  test('has landmarks, one heading of the first level, and a link that skips to the page', async ({ open }) => {
+    for (const name of PAGES) {
+      const page = await open(`/${name}`);
+      assert.is(await page.locator('h1').count(), 1, name);
+      for (const landmark of ['header', 'nav', 'main', 'search']) assert.is(await page.locator(landmark).count(), 1);
+      assert.is(await page.locator('main').getAttribute('data-page'), name);
+      await page.keyboard.press('Tab');
+      assert.is(await page.evaluate('document.activeElement.textContent.trim()'), 'Skip to the page');
+      await page.keyboard.press('Enter');
+      assert.is(await page.evaluate('document.activeElement.id'), 'main');
+      await page.close();
+    }
+  });
+
+  test('is led by keys: two strokes go to a page, one finds, and the sheet shows what works', async ({ open }) => {
+    const page = await open('/help');
+    for (const [keys, name] of [
+      ['gp', 'spend'],
+      ['gh', 'health'],
+      ['gs', 'sessions'],
+    ] as const) {
+      await page.keyboard.type(keys);
+      await page.waitForSelector(`main[data-page=${name}]`);
+      assert.is(new URL(page.url()).pathname, `/${name}`);
+    }
+    await page.keyboard.press('/');
+    assert.is(await focusedName(page), 'q');
+    await page.keyboard.type('gp');
+    assert.is(await page.inputValue('input[name=q]'), 'gp', 'who types gives no command');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    const sheet = page.locator('dialog[open]');
+    await sheet.waitFor();
+    for (const does of ['show these keys', 'change the theme', 'go to Sessions', 'find'])
+      assert.is(await sheet.getByText(does, { exact: true }).count(), 1, does);
+    await page.keyboard.type('gp');
+    assert.is(new URL(page.url()).pathname, '/sessions', 'a dialog is above the page and its keys');
+    await page.keyboard.press('Escape');
+    await sheet.waitFor({ state: 'detached' });
+    await page.goBack();
+    await page.waitForSelector('main[data-page=health]');
+  });
+
+  test('takes single letters for commands only as long as that is wanted', async ({ open }) => {
+    const page = await open('/help');
+    await page.keyboard.press('?');
+    await page.getByLabel('Single letters and signs are commands').uncheck();
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('gp?');
+    assert.is(await page.locator('main').getAttribute('data-page'), 'help');
+    assert.is(await page.locator('dialog').count(), 0);
+    await page.reload();
+    await page.waitForSelector('main');
+    await page.keyboard.type('?');
+    assert.is(await page.locator('dialog').count(), 0, 'it is remembered');
+    await page.getByRole('button', { name: 'Keys' }).click();
+    await page.getByLabel('Single letters and signs are commands').check();
+    assert.is(await page.evaluate(`localStorage.getItem('svc-letter-keys')`), 'on');
+  });
+
+  test('gives the focus back to where it was', async ({ open }) => {
+    const page = await open('/help');
+    const keys = page.getByRole('button', { name: 'Keys' });
+    await keys.focus();
+    await page.keyboard.press('Enter');
+    await page.locator('dialog[open]').waitFor();
+    for (let i = 0; i < 6; i += 1) await page.keyboard.press('Tab');
+    const where = await page.evaluate(
+      `document.activeElement === document.body || document.activeElement.closest('dialog') !== null`,
+    );
+    assert.is(where, true, 'what is below a dialog cannot be reached');
+    await page.keyboard.press('Escape');
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    assert.is(await page.evaluate(`document.activeElement.getAttribute('aria-label')`), 'Keys');
+  });
+
+  test('changes its theme and remembers it; the document never shows the other first', async ({ open }) => {
+    const page = await open('/help');
+    const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+    for (const [theme, color] of [
+      ['light', 'rgb(255, 255, 255)'],
+      ['dark', 'rgb(15, 18, 22)'],
+    ] as const) {
+      await page.keyboard.press('T');
+      await page.waitForSelector(`html[data-theme=${theme}]`);
+      assert.is(await ground(), color);
+    }
+    await page.reload();
+    await page.waitForSelector('main');
+    assert.is(await ground(), 'rgb(15, 18, 22)');
+    await page.keyboard.press('T');
+    await page.waitForSelector('html[data-theme=auto]');
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1280, 400])
+      test(`has nothing that axe finds, and nothing to scroll sideways: ${colorScheme}, ${width} px`, async ({
+        open,
+      }) => {
+        for (const name of PAGES) {
+          const page = await open(`/${name}`);
+          await page.setViewportSize({ width, height: 800 });
+          await page.emulateMedia({ colorScheme });
+          assert.equal(await violations(page), [], name);
+          assert.is(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, name);
+          assert.equal(await smallTargets(page), [], name);
+          await page.keyboard.press('?');
+          await page.locator('dialog[open]').waitFor();
+          assert.equal(await violations(page), [], `keys above ${name}`);
+          await page.close();
+        }
+      });
+
+  test('an address that names nothing shows a page that says so', async ({ open }) => {
+    for (const path of ['/skills/a/b/c', '/sessions/%E0%A4%A']) {
+      const page = await open(path, { tolerated: [/404|400/] });
+      assert.is(await page.locator('h1').count(), 1, path);
+    }
+  });
+
+  test.run();
+});
+
+const focusedName = (page: Page) => page.evaluate(`document.activeElement.getAttribute('name')`);
+
+/** The rules that are broken, and where. The page's policy allows no script element, so axe comes by the debugger. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return (await page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`)) as string[];
+}
+
+const smallTargets = (page: Page) =>
+  page.evaluate(`[...document.querySelectorAll('a, button, input, select, [role=tab]')]
+    .filter((element) => element.checkVisibility() && !element.matches('p a, .skip'))
+    .map((element) => [element.getBoundingClientRect(), element.outerHTML.slice(0, 80)])
+    .filter(([{ width, height }]) => width < 24 || height < 24)
+    .map(([, html]) => html)`);
