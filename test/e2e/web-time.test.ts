@@ -172,10 +172,14 @@ inBrowser('the Time lens', (test) => {
       .evaluateAll((all) =>
         all.map((one) => [one.getAttribute('data-link'), one.querySelector('[data-to]')?.getAttribute('data-to')]),
       );
-    assert.equal(links, [
+    for (const [words, to] of [
       ['asked by', by],
       ['fed', fed],
-    ]);
+    ])
+      assert.ok(
+        links.some(([own, leads]) => own === words && leads === to),
+        `${words} ${to}: ${links}`,
+      );
     await page.keyboard.press(',');
     await panel(fed);
     await page.keyboard.press(',');
@@ -186,12 +190,10 @@ inBrowser('the Time lens', (test) => {
 
     await page.focus('[role=tree]');
     await page.keyboard.press('Home');
-    const count = () => page.locator('[role=treeitem]').count();
-    const before = await count();
     await page.keyboard.press('ArrowLeft');
-    await page.waitForFunction(`document.querySelectorAll('[role=treeitem]').length < ${before}`);
+    await page.waitForSelector('[data-row=trace][aria-posinset="1"][aria-expanded=false]');
     await page.keyboard.press('ArrowRight');
-    await page.waitForFunction(`document.querySelectorAll('[role=treeitem]').length === ${before}`);
+    await page.waitForSelector('[data-row=trace][aria-posinset="1"][aria-expanded=true]');
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
     await page.waitForSelector('[data-panel]');
