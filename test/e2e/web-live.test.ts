@@ -1,5 +1,5 @@
 /** The events of the web UI in a real browser: one stream for all tabs, none for those that are hidden, and nothing missed by any. */
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { inBrowser, type WebStand } from '../support/web.ts';
 
@@ -50,10 +50,11 @@ inBrowser('the live web UI', (test) => {
       page.on('request', (request) => {
         if (request.url().endsWith('/v1/events')) streams += 1;
       });
-      for (const event of ['requestfailed', 'requestfinished'] as const)
-        page.on(event, (request) => {
-          if (request.url().endsWith('/v1/events')) streams -= 1;
-        });
+      const ended = (request: Request) => {
+        if (request.url().endsWith('/v1/events')) streams -= 1;
+      };
+      page.on('requestfailed', ended);
+      page.on('requestfinished', ended);
       await setVisibility(page, 'hidden');
       await page.waitForSelector('[data-live=paused]', { state: 'attached' });
       await eventually(async () => streams === 0);
@@ -63,11 +64,7 @@ inBrowser('the live web UI', (test) => {
       assert.is(streams, 0);
       const shown = performance.now();
       await setVisibility(page, 'visible');
-      await page.waitForFunction(
-        `Number(document.querySelector('[data-events]').dataset.events) >= ${before + 3}`,
-        undefined,
-        { timeout: SOON_MS },
-      );
+      await eventually(async () => (await count(page)) >= before + 3);
       console.log(
         `caught up ${isAlone ? 'alone' : 'beside another tab'} after ${(performance.now() - shown).toFixed(0)} ms`,
       );
