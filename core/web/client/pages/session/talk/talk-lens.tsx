@@ -12,7 +12,8 @@ import { textOfRow } from './row-text.ts';
 import { type Talk, TalkContext } from './talk-context.ts';
 import { rowAttributes, rowKey, TalkRow } from './talk-row.tsx';
 import { type TalkRows, talkRows } from './talk-rows.ts';
-import { useNewRows } from './use-new-rows.ts';
+import { useFollowing } from './use-following.ts';
+import { useNewSteps } from './use-new-steps.ts';
 import { useSpanReady } from './use-span-ready.ts';
 import { useTalkFind } from './use-talk-find.ts';
 import { useTalkKeys } from './use-talk-keys.ts';
@@ -45,7 +46,8 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
   useSpanReady({ columns, rows, folds, texts, sought: position.sought, range });
   const list = () => handle.current?.element() ?? null;
   const find = useTalkFind({ columns, rows, folds, texts, list, goTo });
-  const fresh = useNewRows(rows.count, () => handle.current?.isAtEnd() ?? true);
+  const isFollowing = useFollowing(handle, store.session.value?.live ?? false);
+  const fresh = useNewSteps(columns.spans.count, () => isFollowing && (handle.current?.isAtEnd() ?? true));
   const width = useRef(0);
   width.current = list()?.clientWidth ?? width.current;
   const talk = useMemo<Talk>(
@@ -90,14 +92,14 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
           onFocusCapture: () => noteFocus(row),
         })}
         onRange={(first, last) => setRange({ first, last })}
-        followEnd
+        followEnd={isFollowing}
         focusedIndex={focusedRow < 0 ? undefined : focusedRow}
         handle={handle}
         setSize={isComplete ? rows.count : -1}
       />
       {fresh.count > 0 && (
         <button type="button" class="new-steps" onClick={showEnd}>
-          {fresh.count} new {fresh.count === 1 ? 'row' : 'rows'} ↓ <kbd>G</kbd>
+          {fresh.count} new {fresh.count === 1 ? 'step' : 'steps'} ↓ <kbd>G</kbd>
         </button>
       )}
     </TalkContext.Provider>
