@@ -77,7 +77,7 @@ inBrowser('Talk', (test) => {
       const cost = own.reduce((sum, { usage }) => sum + (usage.cost_usd ?? 0), 0);
       assert.ok(Math.abs(Number(await number('cost_usd')) - cost) < 1e-9, agent.name);
       const before = await card.evaluate((row) => {
-        const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')].sort(
+        const rows = [...window.document.querySelectorAll<HTMLElement>('[data-row]')].sort(
           (a, b) => Number(a.dataset.index) - Number(b.dataset.index),
         );
         return rows[rows.indexOf(row as HTMLElement) - 1]?.dataset.span;
@@ -114,8 +114,9 @@ inBrowser('Talk', (test) => {
       await seen(page, 'beside', '[data-row=beside]');
       await page.keyboard.press('f');
       for (let step = 0; step < 60; step++) {
-        for (const fold of await page.locator('[data-row=agent] .agent-name[aria-expanded=false]').all())
-          await fold.click();
+        await page.evaluate(
+          "for (const fold of document.querySelectorAll('[data-row=agent] .agent-name[aria-expanded=false]')) fold.click()",
+        );
         await seen(page, 'retry', '[data-tries]');
         await seen(page, 'blocked', '[data-verdict=BLOCK]');
         await seen(page, 'compaction', '[data-row=compaction]');
@@ -168,7 +169,7 @@ inBrowser('Talk', (test) => {
     const page = await open(`/spans/${last?.trace_id}/${last?.span_id}`);
     await page.waitForSelector(`[data-span="${last?.span_id}"]`);
     assert.is(new URL(page.url()).pathname, `/sessions/${session.id}`);
-    await page.waitForFunction('performance.getEntriesByName("svc:span-ready").length > 0 || true');
+    await page.waitForFunction(() => performance.getEntriesByName('svc:span-ready').length > 0);
     assert.ok(await inView(page, last?.span_id ?? ''));
     const nested = spans.find(({ kind, thread_id }) => kind === 'llm' && thread_id !== '');
     await page.goto(`${base}/spans/${nested?.trace_id}/${nested?.span_id}`);
@@ -183,7 +184,7 @@ inBrowser('Talk', (test) => {
     const page = await open(`/sessions/${session.id}`);
     await page.waitForSelector('[data-row=step]');
     await page.keyboard.press('e');
-    await page.waitForFunction('document.activeElement?.dataset.status === "error"');
+    await page.waitForFunction(() => (window.document.activeElement as HTMLElement).dataset.status === 'error');
     await page.keyboard.press('Enter');
     await page.locator('[data-status=error] .tool-result').first().waitFor();
     await page.keyboard.press('Enter');
@@ -212,7 +213,9 @@ inBrowser('Talk', (test) => {
     await page.waitForSelector('[data-row=step]');
     await page.keyboard.press('/');
     await page.keyboard.type('faketime');
-    await page.waitForFunction('Number(document.querySelector("[data-hits]")?.dataset.hits) >= 2');
+    await page.waitForFunction(
+      () => Number(window.document.querySelector<HTMLElement>('[data-hits]')?.dataset.hits) >= 2,
+    );
     await page.keyboard.press('Enter');
     await page.locator('[data-row=tool] [aria-expanded=true]').first().waitFor();
     assert.match((await page.locator('[data-hits]').textContent()) ?? '', /^1 of \d+ steps/);

@@ -20,7 +20,7 @@ export async function walkTalk(page: Page): Promise<Map<string, WalkedRow>> {
 /** Opens what is folded among the rows in the document, and waits for their texts. */
 async function unfolded(page: Page): Promise<void> {
   for (let round = 0; round < 40; round++) {
-    await page.waitForFunction(IS_READ, undefined, { timeout: 30_000 });
+    await page.waitForFunction(isRead, undefined, { timeout: 30_000 });
     if (!(await page.evaluate(OPEN_FOLDS))) return;
   }
   throw new Error('Cannot unfold the rows: there is always one more');
@@ -28,11 +28,12 @@ async function unfolded(page: Page): Promise<void> {
 
 const FRAMES = 'await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));';
 
-const IS_READ = `(() => {
+/** A function, since the policy of the page lets no text become a script. */
+const isRead = () => {
   const list = document.querySelector('.talk-list');
   if (!list || list.querySelector('.waiting-words')) return false;
-  return ![...list.querySelectorAll('.muted')].some((one) => /on its way|being decoded/i.test(one.textContent));
-})()`;
+  return ![...list.querySelectorAll('.muted')].some((one) => /on its way|being decoded/i.test(one.textContent ?? ''));
+};
 
 const OPEN_FOLDS = `(async () => {
   const folds = [...document.querySelectorAll('.talk-list [aria-expanded=false], .talk-list [data-more]')];
