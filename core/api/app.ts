@@ -73,6 +73,8 @@ export type ReadApi = {
   decode?: (bytes: Uint8Array, contentEncoding: string) => Promise<Uint8Array>;
   /** The state of this process's journal. Absent: it has none. */
   journal?: () => Status['journal'];
+  /** Left on the disk of the database. Absent: it is another machine's. */
+  freeBytes?: () => Promise<number>;
   /** The capture proxy's port, for clients that were pointed here instead. Absent: there is none. */
   proxyPort?: () => number | null;
   /** What this process reports about itself. Absent: nothing. */
@@ -134,6 +136,7 @@ export function readApi(options: ReadApi) {
     now,
     journal = () => undefined,
     service = () => undefined,
+    freeBytes = () => Promise.resolve(undefined),
   } = options;
   const { cassettes = NO_CASSETTES, pages } = options;
   const app = routes<HttpEnv>();
@@ -182,7 +185,7 @@ export function readApi(options: ReadApi) {
   app.route('/', cassetteMountApp({ cassettes, log }));
   const joined = () => cassetteTools(cassettes.installed(), cassettes.fetch);
   app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, version, log }));
-  app.route('/', statusApp({ execute, version, journal, service, startedAt: now(), now }));
+  app.route('/', statusApp({ execute, version, journal, freeBytes, service, startedAt: now(), now }));
   app.route('/', deriveRunApp({ execute }));
   app.route('/', purgeApp({ execute }));
   app.route('/', attributionRepairApp({ execute, log }));

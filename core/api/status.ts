@@ -5,6 +5,7 @@ import { DERIVE_VERSION } from '../derive/version.ts';
 import { guarded, json, routes } from '../http/routes.ts';
 import { Outcome } from '../model/coverage.ts';
 import { Status } from '../model/status.ts';
+import { diskStatus } from './disk-status.ts';
 
 const readStatus = createRoute({
   method: 'get',
@@ -20,6 +21,8 @@ export type StatusDeps = {
   version: string;
   /** The state of this process's journal; undefined where it has none. */
   journal: () => Status['journal'];
+  /** Left on the disk of the database; undefined: it is another machine's. */
+  freeBytes: () => Promise<number | undefined>;
   /** What this process reports about itself; undefined: nothing. */
   service: () => Status['service'];
   /** Milliseconds since 1970, as `now` returns them. */
@@ -30,13 +33,16 @@ export type StatusDeps = {
 /** A larger table is estimated: at 64 MB a count takes some tens of milliseconds. */
 const COUNTED_BYTES = 67_108_864;
 
-export const statusApp = ({ execute, version, journal, service, startedAt, now }: StatusDeps) =>
+export const statusApp = ({ execute, version, journal, freeBytes, service, startedAt, now }: StatusDeps) =>
   routes().openapi(readStatus, async (c) => {
-    const [{ last_turn_at, ...stored }, { queued, parked, oldest_seconds }, { ever }] = await Promise.all([
-      execute('readStatus', { counted_bytes: COUNTED_BYTES }),
-      execute('derivePending', {}),
-      execute('readCoverage', {}),
-    ]);
+    const [{ last_turn_at, ...stored }, { queued, parked, oldest_seconds }, { ever }, { sizes, walBytes }, free] =
+      await Promise.all([
+        execute('readStatus', { counted_bytes: COUNTED_BYTES }),
+        execute('derivePending', {}),
+        execute('readCoverage', {}),
+        execute('databaseSizes', {}),
+        freeBytes(),
+      ]);
     const journalStatus = journal();
     const serviceStatus = service();
     const outcomes = Object.fromEntries(
@@ -48,6 +54,10 @@ export const statusApp = ({ execute, version, journal, service, startedAt, now }
         uptime_seconds: (now() - startedAt) / 1000,
         ...stored,
         derive: { queued, parked, lag_seconds: oldest_seconds, derive_version: DERIVE_VERSION },
+        disk: diskStatus({
+          ...{ now: now(), databaseBytes: stored.database.bytes, logBytes: walBytes + (journalStatus?.bytes ?? 0) },
+          ...{ freeBytes: free, sizes },
+        }),
         ...(journalStatus === undefined ? {} : { journal: journalStatus }),
         coverage: { requests: total(ever), outcomes },
         ...(last_turn_at === null ? {} : { last_turn_at }),

@@ -1,4 +1,5 @@
 /** Opens the listeners of a process: the app, guard and address of each. */
+import { statfs } from 'node:fs/promises';
 import { complaint, ingestApi } from '../../ingest/app.ts';
 import { type Pages, readApi } from '../api/app.ts';
 import { internalApi } from '../api/internal.ts';
@@ -78,6 +79,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     now: Date.now,
     journal: () => ({ bytes: journal.bytes(), oldest_seconds: engine.oldestSeconds() }),
     service,
+    ...(database.kind === 'embedded' && { freeBytes: () => freeBytesAt(parts.about.folder) }),
     stopping: stopping.signal,
     cassettes: cassettes.host,
     ...(config.api.web_ui && { pages: pagesOf(config, version) }),
@@ -96,6 +98,11 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
 
 const pagesOf = ({ api: { token, base_path: basePath } }: Config, version: string): Pages =>
   webApp({ assets: openAssets(builtAssets()), basePath, version, wantsToken: token !== '' });
+
+async function freeBytesAt(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
 
 /** Serves the evidence to operators alone; opens nothing where `SVC_INTERNAL_LISTEN` is not set. */
 async function openInternal({ config, cassettes, env, log }: AllParts, register: Keep): Promise<string[]> {

@@ -99,10 +99,27 @@ function figures(status: Status, now: number): string[] {
     row('derivation', derivation(derive)),
     row('slices', `${about('slices', 'distinct piece')} of bodies in ${sized(counts.slice_bytes)}`),
     row('database', `PostgreSQL ${plain(database.server_version)}, ${database.kind}, ${sized(database.bytes)} on disk`),
+    ...(status.disk === undefined ? [] : [row('disk', disk(status.disk))]), // an older service does not have it
     row('extensions', extensions(database.extensions)),
     ...parkedSessions(parked_sessions, derive.parked, now),
     ...parkedTurns(parked_turns, now),
   ];
+}
+
+/** Fewer days are shown as a problem. */
+const FEW_DAYS = 14;
+
+function disk({ bytes, growth_bytes_per_day: growth, free_bytes, days_left }: Status['disk']): string {
+  const growing =
+    growth === undefined
+      ? 'growth not known until a day was measured'
+      : growth > 0
+        ? `${sized(growth)} more each day`
+        : 'not growing';
+  const left = days_left === undefined ? '' : `, enough for ${several(Math.floor(days_left), 'day')}`;
+  const free = free_bytes === undefined ? '' : `; ${sized(free_bytes)} free${left}`;
+  const text = `${sized(bytes)} with all logs, ${growing}${free}`;
+  return days_left !== undefined && days_left < FEW_DAYS ? pc.yellow(text) : text;
 }
 
 /** Outcomes that are shown as problems; the others are as they should be. */

@@ -40,6 +40,7 @@ import { installation } from './installation.ts';
 import { ping } from './ping.ts';
 import { browseFacets } from './read/browse-facets.ts';
 import { browseSessions } from './read/browse-sessions.ts';
+import { databaseSizes } from './read/database-sizes.ts';
 import { listRawTurns } from './read/list-raw-turns.ts';
 import { listSessions } from './read/list-sessions.ts';
 import { listTraces } from './read/list-traces.ts';
@@ -109,6 +110,7 @@ export const operations = {
   linksOf,
   browseFacets,
   browseSessions,
+  databaseSizes,
   listRawTurns,
   listSessions,
   listTraces,

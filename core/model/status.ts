@@ -53,6 +53,16 @@ export const statusExample = {
       },
     ],
   },
+  disk: {
+    bytes: 476_764_114,
+    growth_bytes_per_day: 12_582_912,
+    free_bytes: 210_453_397_504,
+    days_left: 16_725.3,
+    by_day: [
+      { day: '2026-07-27', bytes: 470_316_723 },
+      { day: '2026-07-26', bytes: 457_733_811 },
+    ],
+  },
   journal: { bytes: 1_204_511, oldest_seconds: 0.04 },
   coverage: { requests: 9_900, outcomes: { ...NONE, captured: 9_790, partial: 13, not_a_turn: 96, poison: 1 } },
   last_turn_at: '2026-07-27T09:59:57.310221Z',
@@ -143,6 +153,18 @@ export const Status = z
     parked_turns: z.object({
       count: z.int(),
       newest: z.array(ParkedTurn).describe('at most 20, the newest first'),
+    }),
+    disk: z.object({
+      bytes: z.int().describe('what database and journal take, with the write-ahead log of an embedded one'),
+      growth_bytes_per_day: z
+        .int()
+        .optional()
+        .describe('of the database, over the last seven days at most; absent until it was measured for a day'),
+      free_bytes: z.int().optional().describe('left on the disk of the database; absent where a server has it'),
+      days_left: z.number().optional().describe('until that is full, at this growth; absent while nothing grows'),
+      by_day: z
+        .array(z.object({ day: z.iso.date(), bytes: z.int() }))
+        .describe("the database's size at the beginning of each of thirty days, UTC, the newest first"),
     }),
     journal: z
       .object({

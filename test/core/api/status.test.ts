@@ -57,6 +57,36 @@ databaseSuite('status of the read API', (test, database) => {
     assert.equal(status.journal, { bytes: 4_711, oldest_seconds: 12.5 });
   });
 
+  test('the size is that of database and journal, and its growth what the measurements of days show', async () => {
+    const fresh = await get();
+    const wal = fresh.disk.bytes - fresh.database.bytes;
+    assert.ok(database().kind === 'server' ? wal === 0 : wal >= 1_048_576, `${wal} bytes of write-ahead log`);
+    assert.equal(fresh.disk, { bytes: fresh.disk.bytes, by_day: [] });
+    await database().execute('recordSize', {});
+    await database().execute('recordSize', {}); // within the hour
+    const [measured, ...others] = await database().sql('select bytes from svc.database_sizes');
+    assert.ok(Number(measured?.bytes) > 1_000_000);
+    assert.equal(others, []);
+    await database().sql(`insert into svc.database_sizes (measured_at, bytes) values
+      (now() - interval '40 days', 1), (now() - interval '4 days', 1000), (now() - interval '90 minutes', 2000)`);
+    await database().sql(
+      "update svc.database_sizes set measured_at = now() - interval '61 minutes' where bytes > 2000",
+    );
+    await database().execute('recordSize', {}); // an hour later, and the oldest is forgotten
+    const all = await database().sql('select bytes from svc.database_sizes order by measured_at');
+    assert.equal([all.length, Number(all[0]?.bytes)], [4, 1000]);
+    const { disk, database: itself } = await get({
+      journal: () => ({ bytes: 7, oldest_seconds: 0 }),
+      freeBytes: async () => 1_000_000_000,
+      now: Date.now,
+    });
+    assert.ok(disk.bytes >= itself.bytes + 7);
+    assert.ok(Math.abs(disk.growth_bytes_per_day / ((itself.bytes - 1000) / 4) - 1) < 0.01);
+    assert.ok(Math.abs(disk.days_left / (1_000_000_000 / disk.growth_bytes_per_day) - 1) < 0.01);
+    assert.is(disk.by_day.at(-1).bytes, 1000);
+    strict(await get());
+  });
+
   test('coverage adds up over days and providers', async () => {
     await database().sql(`insert into svc.coverage (day, provider, outcome, requests) values
       ('2026-07-26', 'anthropic', 'captured', 5000000000), ('2026-07-27', 'openai', 'captured', 2),

@@ -68,6 +68,7 @@ test('what is up is told with its address, the figures with their units', async 
   assert.match(out, /journal +[\d.]+ (bytes|kB) on disk, of at most 1\.1 GB\n/);
   assert.match(out, /turns +0 turns in 0 sessions\n/);
   assert.match(out, /derivation +nothing waits; rules of version \d+\n/);
+  assert.match(out, /disk +[\d.]+ MB with all logs, growth not known until a day was measured; [\d.]+ [GT]B free\n/);
   assert.match(out, /database +PostgreSQL 18\.\d+, embedded, [\d.]+ MB on disk\n/);
   assert.not.match(out, 'cannot be worked out');
 });
@@ -297,6 +298,23 @@ test('cassettes: how far their background work is, why a run failed, and why one
     const json: Json = JSON.parse((await status({ flags: { 'api.listen': address }, json: true })).out);
     assert.equal(json.cassettes.cassettes[1].progress, { done: 1204, pending: 35, failed: 2 });
   });
+});
+
+test('growth and what is left of the disk are told, and an older service without them is read too', async () => {
+  const { disk, ...older } = statusExample;
+  for (const [answer, line] of [
+    [statusExample, /disk +477 MB with all logs, 12\.6 MB more each day; 210 GB free, enough for 16,725 days\n/],
+    [
+      { ...older, disk: { ...disk, growth_bytes_per_day: -1, days_left: undefined } },
+      /logs, not growing; 210 GB free\n/,
+    ],
+    [older, /database +PostgreSQL/],
+  ] as const)
+    await listening(standIn(answer), async (address) => {
+      const { code, out } = await status({ flags: { 'api.listen': address } });
+      assert.is(code, 0, out);
+      assert.match(out, line);
+    });
 });
 
 test('what clients have named cannot write on the terminal', async () => {

@@ -16,6 +16,7 @@ export type Furniture = {
   /** Ids of skills, as above. */
   skills: { spare: string[]; kept: string[] };
   traces: { trace_id: string; span_id: string }[];
+  rawTurns: { raw_turn_id: string }[];
   cursors: Record<string, string[]>; // by path of the list
 };
 
@@ -43,9 +44,14 @@ export async function furnish(service: Service, { spare }: { spare: number }): P
     const { spans } = await read<{ spans: { span_id: string }[] }>(`${api}/v1/traces/${trace_id}?payload=preview`);
     traces.push(...spans.slice(0, 3).map(({ span_id }) => ({ trace_id, span_id })));
   }
+  const rawTurns = [];
+  for (const id of sessions.slice(0, 8)) {
+    const page = await read<{ items: { raw_turn_id: number }[] }>(`${api}/v1/sessions/${id}/raw_turns?limit=3`);
+    rawTurns.push(...page.items.map(({ raw_turn_id }) => ({ raw_turn_id: `${raw_turn_id}` })));
+  }
   await eventually('the cassette is in', async () => (await fetch(`${api}/v1/cassettes/${CASSETTE}/hello`)).ok);
   const skills = { spare: await madeSkills(api, 6), kept: await madeSkills(api, 4) };
-  return { spare: accepted.map(({ session_id }) => session_id), sessions, skills, traces, cursors: {} };
+  return { spare: accepted.map(({ session_id }) => session_id), sessions, skills, traces, rawTurns, cursors: {} };
 }
 
 const BUILT_IN = ['export', 'search', 'skills'];
@@ -78,13 +84,13 @@ export const isDestructive = ({ method, path }: Operation): boolean => method ==
 
 /** The ids that requests to an operation can name; a cursor is one that its own list returned. */
 export function knownTo(operation: Operation, furniture: Furniture): Known {
-  const { spare, sessions, skills, traces, cursors } = furniture;
+  const { spare, sessions, skills, traces, rawTurns, cursors } = furniture;
   const [deletable, stable] = operation.path.startsWith('/v1/cassettes/skills/')
     ? [skills.spare, skills.kept]
     : [spare, sessions];
   const ids = (isDestructive(operation) ? deletable : stable).map((id) => ({ id }));
   return {
-    paths: pathsOf(operation, { traces, ids }),
+    paths: pathsOf(operation, { traces, rawTurns, ids }),
     query: {
       session_id: sessions,
       sessionIds: sessions,
@@ -105,9 +111,10 @@ const withoutLines = (document: Record<string, unknown>) => {
 
 const pathsOf = (
   { path }: Operation,
-  { traces, ids }: { traces: Furniture['traces']; ids: { id: string }[] },
+  { traces, rawTurns, ids }: Pick<Furniture, 'traces' | 'rawTurns'> & { ids: { id: string }[] },
 ): Known['paths'] => {
   if (path.includes('{trace_id}')) return traces;
+  if (path.includes('{raw_turn_id}')) return rawTurns;
   if (path.includes('{name}')) return [{ name: CASSETTE }];
   return path.includes('{id}') ? ids : [];
 };

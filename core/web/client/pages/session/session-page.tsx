@@ -9,6 +9,7 @@ import { LensTabs } from './lens-tabs.tsx';
 import { LENSES, lensNamed, lensPath } from './lenses.ts';
 import { SessionHead } from './session-head.tsx';
 import { SessionContext, type SessionStore } from './session-store.ts';
+import { SessionStrip } from './strip/session-strip.tsx';
 import { useSessionStore } from './use-session-store.ts';
 import './session-page.css';
 
@@ -45,6 +46,7 @@ function OneSession({ id, lens }: { id: string; lens: string }) {
       <Page name="session" title={session?.display_title ?? 'Session'} state={stateOf(store)}>
         <SessionHead />
         <Gone store={store} />
+        <SessionStrip />
         <LensTabs id={id} lens={lens} />
         <Lens name={lens} />
       </Page>
