@@ -236,7 +236,7 @@ inBrowser('Talk', (test) => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'The worker <b>that</b> grows' }).waitFor();
     await page.keyboard.press('s');
-    await page.locator('.session-actions [aria-pressed=true]').waitFor();
+    await page.locator('.head-actions [aria-pressed=true]').waitFor();
     assert.is((await read<{ session: Session }>(base, `/v1/sessions/${session.id}`)).session.starred, true);
     await page.keyboard.press('Delete');
     await page.locator('dialog .danger').click();

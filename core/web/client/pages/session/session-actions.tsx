@@ -35,7 +35,7 @@ export function SessionActions({ session }: { session: Session }) {
     { scope: 'Session' },
   );
   return (
-    <span class="session-actions">
+    <span class="head-actions">
       <Action icon="edit" label="Rename" shortcut="r" onClick={() => setOpened('rename')} />
       <Action
         icon="star"
