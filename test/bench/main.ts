@@ -11,12 +11,14 @@ import { benchIntake } from './intake.ts';
 import { benchProxy } from './proxy.ts';
 import { benchRead } from './read.ts';
 import { benchSearch } from './search.ts';
+import { benchWeb } from './web.ts';
 
 const parts = {
   proxy: benchProxy,
   intake: benchIntake,
   derive: benchDerive,
   read: benchRead,
+  web: benchWeb,
   search: benchSearch,
   cassette: benchCassette,
   export: benchExport,

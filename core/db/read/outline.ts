@@ -92,7 +92,10 @@ const SPAN_COLUMNS = [
 
 type SpanScope = { session_id: string; base: SQL; since: number | null; key: OutlineKey | null; limit: number };
 
-/** Of a long session's spans no more are read than the page has; a trace's own come in the order of an index. */
+/**
+ * Of a long session's spans no more are read than the page has; a trace's own come in the order of an index. The session is compared so
+ * that no index of it is chosen, which would be read whole for each trace.
+ */
 async function spanRows(tx: Sql, { session_id, base, since, key, limit }: SpanScope): Promise<SpanRows> {
   const traces = key
     ? sql`and (t.started_at, t.trace_id) <= (${key.started_at}::timestamptz, ${key.trace_id}::uuid)`
@@ -108,7 +111,7 @@ async function spanRows(tx: Sql, { session_id, base, since, key, limit }: SpanSc
               from svc.traces t,
                    lateral (select p.*
                               from svc.spans p
-                             where p.trace_id = t.trace_id and p.session_id = t.session_id ${spans}
+                             where p.trace_id = t.trace_id and p.session_id is not distinct from t.session_id ${spans}
                              order by p.seq, p.span_id
                              limit ${limit}) p
              where t.session_id = ${session_id}::uuid ${traces} ${order}`

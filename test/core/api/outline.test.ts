@@ -130,6 +130,46 @@ databaseSuite('the outline of a session', (test, database) => {
     assert.equal(await fails(path), [404, 'session-unknown']);
   });
 
+  test('turns that move to another session, and turns that are purged, leave no reader with what is gone', async () => {
+    const session_id = await store('s', ...conversation);
+    const other_id = await store('other', { at: 3, call_id: 'z', says: [user('Hello')], answers: answer('Hi') });
+    await deriveAll(database());
+    const readers = [outlineReader(api(), session_id), outlineReader(api(), other_id)];
+    const agree = async () => {
+      for (const [i, id] of [session_id, other_id].entries()) {
+        const fresh = outlineReader(api(), id);
+        await fresh.follow();
+        await readers[i]?.follow();
+        assert.equal(readers[i]?.read(), fresh.read());
+      }
+    };
+    await agree();
+    const target = { harness_id: 'test', thread_id: '', parent_harness_session_id: null, reason: 'a test' };
+    for (const [call, harness_session_id] of [
+      ['a', 'other'],
+      ['c', 'other'],
+      ['a', 's'],
+    ] as const) {
+      const own = { ...target, harness_session_id, raw_turn_id: null, svc_proxy_request_id: call };
+      assert.ok((await database().execute('repairAttribution', own))?.recorded);
+      await agree();
+      await deriveAll(database());
+      await agree();
+    }
+    const before = Object.keys(readers[1]?.read().spans ?? {}).length;
+    assert.is(before, 4, 'the call that moved, and the one that was there');
+    const opened = await database().execute('openPurge', { session_id });
+    await database().execute('purgeSession', { session_id, up_to: opened?.up_to ?? 0, made: [], reason: 'a test' });
+    assert.equal(await fails(`/v1/sessions/${session_id}/outline`), [404, 'session-unknown']);
+    await readers[1]?.follow();
+    await deriveAll(database());
+    const [last] = (await readers[1]?.follow()) ?? [];
+    const fresh = outlineReader(api(), other_id);
+    await fresh.follow();
+    assert.equal(readers[1]?.read(), fresh.read());
+    assert.is(last?.whole, false, 'it has what was derived anew');
+  });
+
   test('whatever comes in whatever order: changes laid over each other are what is there', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -171,6 +171,8 @@ databaseSuite('sessions of the read API', (test, database) => {
         kind_counts: { main: 4 },
         tool_result_count: 0,
         tool_error_count: 0,
+        error_count: 0,
+        shape: [],
         has_git_activity: false,
         tasks: [{ id: '1', subject: 'look' }],
         usage: {

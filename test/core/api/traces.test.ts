@@ -3,7 +3,7 @@ import type { OperationArgs, OperationResult } from '../../../core/db/database.t
 import { PAGE_BYTES } from '../../../core/db/read/session-traces.ts';
 import { Problem } from '../../../core/model/problem.ts';
 import { Span } from '../../../core/model/span.ts';
-import { SessionDocument, TraceDocument, TracePage } from '../../../core/model/trace.ts';
+import { SessionDocument, SpanWindow, TraceDocument, TracePage } from '../../../core/model/trace.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import {
   idOf,
@@ -94,6 +94,7 @@ databaseSuite('traces of the read API', (test, database) => {
       duration_ns: 2_000_000_000,
       span_count: 3,
       tool_calls: 2,
+      error_count: 0,
       usage: {
         input_tokens: 100,
         output_tokens: 0,
@@ -331,6 +332,57 @@ databaseSuite('traces of the read API', (test, database) => {
     );
   });
 
+  test('a window of a trace: some of its spans, from a place or around one of them', async () => {
+    await insertSessions(database(), [{ n: 1 }]);
+    await insertTraces(database(), [
+      { n: 1, session: 1 },
+      { n: 2, session: 1 },
+    ]);
+    const long = [{ type: 'text', text: 'x'.repeat(600) }];
+    await insertSpans(
+      database(),
+      Array.from({ length: 9 }, (_, n) => ({ n, trace: 1, session: 1, input: long })),
+    );
+    const path = `/v1/traces/${idOf('trace', 1)}/spans`;
+    const window = async (query: string) => {
+      const found = SpanWindow.parse(await get(`${path}?${query}`));
+      return [found.items.map(({ seq }) => seq), found.next_seq];
+    };
+    assert.equal(await window(''), [[0, 1, 2, 3, 4, 5, 6, 7, 8], undefined]);
+    assert.equal(await window('limit=4'), [[0, 1, 2, 3], 4]);
+    assert.equal(await window('from_seq=4&limit=5'), [[4, 5, 6, 7, 8], undefined]);
+    assert.equal(await window('from_seq=9'), [[], undefined]);
+    assert.equal(await window('from_seq=9999999999'), [[], undefined]);
+    assert.equal(await window(`around=${idOf('span', 6)}&limit=4`), [[4, 5, 6, 7], 8]);
+    assert.equal(await window(`around=${idOf('span', 1)}&limit=4`), [[0, 1, 2, 3], 4]);
+    const [preview, full] = [await get(`${path}?limit=1`), await get(`${path}?limit=1&payload=full`)];
+    assert.equal([preview.items[0].payload, preview.items[0].input[0].text.length], ['preview', 513]);
+    assert.equal([full.items[0].payload, full.items[0].input], [undefined, long]);
+    assert.equal(await get(`/v1/traces/${idOf('trace', 2)}/spans`), { schema: 'svc.projection/v1', items: [] });
+    assert.equal(await fails(`/v1/traces/${idOf('trace', 3)}/spans`), [404, 'trace-unknown']);
+    assert.equal(await fails(`${path}?around=${idOf('span', 10)}`), [404, 'span-unknown']);
+    for (const query of ['from_seq=-1', 'from_seq=x', 'limit=0', 'around=1', `from_seq=1&around=${idOf('span', 1)}`])
+      assert.equal(await fails(`${path}?${query}`), [400, 'bad-request'], query);
+  });
+
+  test('a window holds no more than fits in memory', async () => {
+    await insertSessions(database(), [{ n: 1 }]);
+    await insertTraces(database(), [{ n: 1, session: 1 }]);
+    const large = [{ type: 'text', text: 'all the same '.repeat(200_000) }];
+    await insertSpans(
+      database(),
+      Array.from({ length: 5 }, (_, n) => ({ n, trace: 1, session: 1, input: large })),
+    );
+    const seen: number[] = [];
+    for (let from: number | undefined = 0; from !== undefined; ) {
+      const { items, next_seq } = await get(`/v1/traces/${idOf('trace', 1)}/spans?from_seq=${from}`);
+      assert.ok(items.length <= 2, `${items.length} spans of 2.6 MB`);
+      seen.push(...items.map((span: Json) => span.seq));
+      from = next_seq;
+    }
+    assert.equal(seen, [0, 1, 2, 3, 4]);
+  });
+
   test('nothing of a deleted session is shown', async () => {
     await insertSessions(database(), [{ n: 1 }]);
     await insertTraces(database(), [{ n: 1, session: 1 }]);
@@ -342,6 +394,8 @@ databaseSuite('traces of the read API', (test, database) => {
     for (const path of [
       `/v1/traces?session_id=${idOf('session', 1)}`,
       `/v1/traces/${idOf('trace', 1)}`,
+      `/v1/traces/${idOf('trace', 1)}/spans`,
+      `/v1/traces/${idOf('trace', 1)}/spans?around=${idOf('span', 1)}`,
       `/v1/traces/${idOf('trace', 1)}/spans/${idOf('span', 1)}`,
       `/v1/sessions/${idOf('session', 1)}/traces`,
     ])

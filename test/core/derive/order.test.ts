@@ -59,6 +59,7 @@ test('parents stand in the same trace, numbers have no gap, and a tool has at mo
           own.map((_, i) => i),
         );
         assert.is(own.length, trace.span_count);
+        assert.is(own.filter(hasFailed).length, trace.error_count);
         assert.is(own.filter(({ parent_span_id }) => parent_span_id === null).length, 1);
       }
       const verdicts = new Map<string, number>();
@@ -72,10 +73,14 @@ test('parents stand in the same trace, numbers have no gap, and a tool has at mo
       const counted = Object.values(rollup?.kind_counts ?? {}).reduce((all, count) => all + count, 0);
       assert.is(counted, [...spans.values()].filter(({ kind }) => kind === 'llm').length);
       assert.is(counted, calls.length);
+      assert.is([...spans.values()].filter(hasFailed).length, rollup?.error_count);
     }),
     { numRuns: 100 },
   );
 });
+
+/** An agent's span only repeats the outcome of its calls. */
+const hasFailed = ({ kind, status }: SpanRow) => kind !== 'agent' && status === 'error';
 
 const rootOf = (span: SpanRow, spans: ReadonlyMap<string, SpanRow>): boolean => {
   let at: SpanRow | undefined = span;

@@ -56,8 +56,10 @@ const overhearing = (database: Database, heard: (name: string, args: unknown) =>
 async function dump(database: TestDatabase): Promise<Record<string, unknown[]>> {
   const call = `(select coalesce(t.svc_proxy_request_id, '') from svc.raw_turns t where t.raw_turn_id = x.raw_turn_id) as call_id`;
   const [traces, spans, links, rollups] = await Promise.all([
-    database.sql('select to_jsonb(x) as row from svc.traces x order by trace_id'),
-    database.sql(`select to_jsonb(x) - 'raw_turn_id' as row, ${call} from svc.spans x order by trace_id, span_id`),
+    database.sql(`select to_jsonb(x) - 'rev' as row from svc.traces x order by trace_id`),
+    database.sql(
+      `select to_jsonb(x) - 'raw_turn_id' - 'rev' as row, ${call} from svc.spans x order by trace_id, span_id`,
+    ),
     database.sql('select to_jsonb(x) as row from svc.span_links x order by from_span_id, to_span_id, kind'),
     database.sql('select to_jsonb(x) as row from svc.session_rollups x order by session_id'),
   ]);

@@ -45,7 +45,9 @@ databaseSuite('transcript projection', (test, database) => {
   const rows = async (columns = '') => {
     const found: string[] = [];
     for (const table of TABLES) {
-      const lines = await database().sql(`select to_jsonb(x)::text${columns} as row from svc.${table} x order by 1`);
+      const lines = await database().sql(
+        `select (to_jsonb(x) - 'rev')::text${columns} as row from svc.${table} x order by 1`,
+      );
       found.push(...lines.map(({ row }) => `${table} ${row}`));
     }
     return found;
