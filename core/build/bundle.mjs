@@ -14,7 +14,7 @@ const WORKER = `${CLIENT}/worker/text-worker.ts`;
 const ICON = 'core/web/icon.svg';
 const MANIFEST = 'manifest.json';
 /** What decides the bundle besides the files in it. */
-const CAUSES = ['core/build/bundle.mjs', 'core/build/preact-without-html.mjs', 'package-lock.json', ICON];
+const CAUSES = ['core/build/bundle.mjs', 'core/build/cut-packages.mjs', 'package-lock.json', ICON];
 
 /**
  * Brings the folder `assets` up to date with the client's sources.
@@ -24,7 +24,7 @@ const CAUSES = ['core/build/bundle.mjs', 'core/build/preact-without-html.mjs', '
 export async function bundleClient({ root, assets }) {
   if (isCurrent(root, assets)) return false;
   const { build } = await import('esbuild');
-  const { preactWithoutHtml } = await import('./preact-without-html.mjs');
+  const { cutPackages } = await import('./cut-packages.mjs');
   const styles = new Set();
   const options = {
     ...{ absWorkingDir: root, outdir: assets, write: false, metafile: true, logLevel: 'silent' },
@@ -37,7 +37,7 @@ export async function bundleClient({ root, assets }) {
       chunkNames: '[name]-[hash]',
     },
     tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact', verbatimModuleSyntax: true } },
-    plugins: [collectStyles(root, styles), preactWithoutHtml],
+    plugins: [collectStyles(root, styles), cutPackages],
   };
   const isThere = (path) => existsSync(join(root, path));
   const worker = isThere(WORKER) ? await build({ ...options, entryPoints: [WORKER] }) : null;

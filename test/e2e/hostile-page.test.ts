@@ -14,9 +14,12 @@ import type { Database } from '../../core/db/database.ts';
 import { refuseForeign } from '../../core/http/guards.ts';
 import { serveApp } from '../../core/http/listen.ts';
 import { openLog } from '../../core/log.ts';
+import { builtAssets, openAssets } from '../../core/web/assets.ts';
+import { webApp } from '../../core/web/web-app.ts';
 import { serveIngest } from '../ingest/stand.ts';
 import { openStand } from '../proxy/stand.ts';
 import { type Json, testApi } from '../support/read-api.ts';
+import { bundled } from '../support/web.ts';
 
 const CHROMIUM = process.env.SVC_TEST_CHROMIUM ?? '/usr/bin/chromium';
 const ARGS = [
@@ -109,6 +112,9 @@ const PATHS = {
     '/v1/events',
     '/v1/cassettes',
     '/v1/cassettes/notes/all',
+    '/',
+    '/sessions',
+    '/ui/manifest.json',
   ],
   ingest: ['/ping', '/metrics', '/v1/ingest'],
   proxy: ['/v1/messages', '/openai/v1/responses'],
@@ -138,7 +144,9 @@ async function openAll() {
     seen.appended++;
     return Promise.reject(new Error('no engine'));
   };
-  const app = testApi({ execute, append });
+  await bundled();
+  const ui = webApp({ assets: openAssets(builtAssets()), basePath: '', version: '0', wantsToken: false });
+  const app = testApi({ execute, append, pages: ui });
   const api = await serveApp({ fetch: app.fetch, hosts: ['127.0.0.1'], port: 0, what: 'read API' });
   const ingest = await serveIngest({ append });
   const proxy = await openStand(

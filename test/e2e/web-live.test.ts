@@ -63,11 +63,7 @@ inBrowser('the live web UI', (test) => {
       assert.is(streams, 0);
       const shown = performance.now();
       await setVisibility(page, 'visible');
-      await page.waitForFunction(
-        `Number(document.querySelector('[data-events]').dataset.events) >= ${before + 3}`,
-        undefined,
-        { timeout: SOON_MS },
-      );
+      await eventually(async () => (await count(page)) >= before + 3);
       console.log(
         `caught up ${isAlone ? 'alone' : 'beside another tab'} after ${(performance.now() - shown).toFixed(0)} ms`,
       );

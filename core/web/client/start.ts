@@ -3,4 +3,5 @@ import { showPreferences } from './store/preferences.ts';
 import { takeTokenFromAddress } from './store/token.ts';
 
 takeTokenFromAddress();
+addEventListener('hashchange', takeTokenFromAddress); // such a link may be opened in a tab that shows us already
 showPreferences();

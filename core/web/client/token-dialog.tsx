@@ -1,7 +1,7 @@
 /** Asks for the bearer token when the service does not answer without one. */
 import { useState } from 'preact/hooks';
 import { Dialog } from './parts/dialog.tsx';
-import { closeTokenDialog, saveToken, tokenWanted } from './store/token.ts';
+import { closeTokenDialog, saveToken, tokenRefused, tokenWanted } from './store/token.ts';
 
 export const TokenDialog = () => (tokenWanted.value ? <Open /> : null);
 
@@ -18,6 +18,7 @@ function Open() {
           It is <code>api.token</code> of the service's configuration; <code>svc open</code> opens this page with it. It
           stays in this tab until the tab is closed.
         </p>
+        {tokenRefused.value && <p role="alert">The service refused the token that it was sent.</p>}
         <label>
           Token
           <input

@@ -25,28 +25,23 @@ const LONGEST = 100_000;
 const formatter = textFormatter(startTextWorker);
 const cache = tokenCache(500);
 
-type State = { of: FormattedProps; tokens: Tokens | null; isParsed: boolean };
+type Parsed = { of: string; tokens: Tokens | null };
 
 export function Formatted({ kind, text, language, before }: FormattedProps) {
   const [isForced, force] = useState(false);
-  const [state, setState] = useState<State | null>(null);
+  const [parsed, setParsed] = useState<Parsed | null>(null);
   const isLong = text.length + (before?.length ?? 0) > LONGEST;
   const request = { kind, text, language, before };
   const stored = cache.get(request);
   useEffect(() => {
+    setParsed(null);
     if (stored || (isLong && !isForced)) return;
     return formatter.format(request, (tokens) => {
       if (tokens) cache.set(request, tokens);
-      setState({ of: props, tokens, isParsed: true });
+      setParsed({ of: text, tokens });
     });
   }, [kind, text, language, before, isForced]);
-  const props: FormattedProps = {
-    kind,
-    text,
-    ...(language !== undefined && { language }),
-    ...(before !== undefined && { before }),
-  };
-  const own = state && state.of.text === text && state.of.kind === kind && state.of.before === before ? state : null;
+  const own = parsed?.of === text ? parsed : null; // not of the text before, while the new one is parsed
   const tokens = stored ?? own?.tokens ?? null;
   if (tokens) return <View tokens={tokens} />;
   return (
@@ -57,7 +52,7 @@ export function Formatted({ kind, text, language, before }: FormattedProps) {
           Format this text
         </button>
       )}
-      {own?.isParsed && <p class="muted">Too complex to format, so it is shown as it is.</p>}
+      {own && kind !== 'json' && <p class="muted">Too complex to format, so it is shown as it is.</p>}
     </>
   );
 }

@@ -99,22 +99,25 @@ export function VirtualList(props: VirtualListProps) {
     >
       {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: each of the roles supports it */}
       <div role={role} aria-label={label} class="virtual-rows" style={{ height: `${virtualizer.getTotalSize()}px` }}>
-        {virtualizer.getVirtualItems().map(({ index, key, start }) => (
-          // biome-ignore lint/a11y/useAriaPropsSupportedByRole: each of the roles supports them
-          <div
-            {...rowAttributes?.(index)}
-            key={key}
-            ref={virtualizer.measureElement}
-            data-index={index}
-            role={ROW_ROLES[role]}
-            aria-setsize={setSize}
-            aria-posinset={index + 1}
-            class={`virtual-row ${rowAttributes?.(index).class ?? ''}`}
-            style={{ transform: `translateY(${start}px)` }}
-          >
-            {renderRow(index)}
-          </div>
-        ))}
+        {virtualizer.getVirtualItems().map(({ index, key, start }) => {
+          const attributes = rowAttributes?.(index);
+          return (
+            // biome-ignore lint/a11y/useAriaPropsSupportedByRole: each of the roles supports them
+            <div
+              {...attributes}
+              key={key}
+              ref={virtualizer.measureElement}
+              data-index={index}
+              role={ROW_ROLES[role]}
+              aria-setsize={setSize}
+              aria-posinset={index + 1}
+              class={`virtual-row ${attributes?.class ?? ''}`}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {renderRow(index)}
+            </div>
+          );
+        })}
       </div>
     </div>
   );

@@ -4,7 +4,7 @@ import type { Event } from '../../../model/event.ts';
 import { basePath, hrefOf } from '../base.ts';
 import { readStream } from './live-stream.ts';
 import { type LiveState, type LiveTab, liveTab } from './live-tab.ts';
-import { token } from './token.ts';
+import { anotherToken, token } from './token.ts';
 import { checkVersion } from './version.ts';
 
 const state = signal<LiveState>('connecting');
@@ -88,8 +88,8 @@ function notify(listener: (event: Event) => void, event: Event): void {
   }
 }
 
-const connect = (bearer: string | null, lastId: string | null, signal: AbortSignal): Promise<Response> =>
-  fetch(hrefOf('/v1/events'), {
+async function connect(bearer: string | null, lastId: string | null, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(hrefOf('/v1/events'), {
     headers: {
       accept: 'text/event-stream',
       ...(bearer !== null && { authorization: `Bearer ${bearer}` }),
@@ -98,6 +98,9 @@ const connect = (bearer: string | null, lastId: string | null, signal: AbortSign
     cache: 'no-store',
     signal,
   });
+  if (response.status === 401) void anotherToken(bearer); // which makes a stream of its own
+  return response;
+}
 
 /** Tabs share a stream when they have the same token; who has none gets no events of who has. */
 async function sharing(bearer: string | null) {

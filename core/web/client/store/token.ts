@@ -17,6 +17,9 @@ export const token = signal<string | null>(stored());
 /** Whether a request waits for the token, so that the dialog is open. */
 export const tokenWanted = signal(false);
 
+/** Whether the service refused the token that it had. */
+export const tokenRefused = signal(false);
+
 let waiting: { promise: Promise<boolean>; resolve: (entered: boolean) => void } | null = null;
 
 /** Takes the token out of the address, so that neither the history nor a copied link has it. */
@@ -43,7 +46,8 @@ export function saveToken(value: string): void {
  * @returns false: the dialog was closed without one
  */
 export function anotherToken(refused: string | null): Promise<boolean> {
-  if (token.value !== refused) return Promise.resolve(true);
+  if (token.peek() !== refused) return Promise.resolve(true);
+  if (refused !== null) tokenRefused.value = true;
   token.value = null;
   try {
     sessionStorage.removeItem(PLACE);

@@ -1,0 +1,39 @@
+/** What the bundle leaves out of packages: every place that makes HTML of a string, and what only a server needs. */
+import { readFile } from 'node:fs/promises';
+
+/** By the end of a file's path. Each pattern matches once; where one does not, the package has changed, and has to be looked at again. */
+const CUTS = {
+  'preact/dist/preact.mjs': [
+    [/\b\w+\.__html==\w+\.innerHTML\b/, '!0'], // is it the same as before?
+    [/\(\w+\.innerHTML=\w+\.__html\)/, '(0)'], // `dangerouslySetInnerHTML` has no effect
+  ],
+  'highlight.js/lib/core.js': [
+    [/^ *element\.innerHTML$/m, '""'], // in the text of a warning
+    [/^ *element\.innerHTML = result\.value;$/m, ''], // only tokens are taken from it
+  ],
+  'preact-iso/src/index.js': [
+    [/^export function prerender\(\w+, \w+\) \{\s*return import\('\.\/prerender\.js'\).*\s*\}$/m, ''], // a renderer for servers
+  ],
+};
+
+const filter = new RegExp(`[\\\\/]node_modules[\\\\/](?:${Object.keys(CUTS).map(patternOf).join('|')})$`);
+
+export const cutPackages = {
+  name: 'cut-packages',
+  setup(build) {
+    build.onLoad({ filter }, async ({ path }) => {
+      const [name, cuts] = Object.entries(CUTS).find(([end]) => new RegExp(`${patternOf(end)}$`).test(path));
+      let contents = await readFile(path, 'utf8');
+      for (const [pattern, instead] of cuts) {
+        if (contents.match(new RegExp(pattern, `${pattern.flags}g`))?.length !== 1)
+          throw new Error(`Cannot bundle ${name}: ${pattern} is not in it exactly once, so it cannot be cut out`);
+        contents = contents.replace(pattern, instead);
+      }
+      return { contents, loader: 'js' };
+    });
+  },
+};
+
+function patternOf(path) {
+  return path.replaceAll('.', '\\.').replaceAll('/', '[\\\\/]');
+}
