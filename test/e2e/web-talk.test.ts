@@ -124,7 +124,7 @@ inBrowser('Talk', (test) => {
         await seen(page, 'edit', '[data-part=edit]');
         await seen(page, 'image', '[data-image]');
         await seen(page, 'context', '[data-row=context], .put-in');
-        await seen(page, 'error', '[data-row=tool][data-status=error] .status-mark');
+        await seen(page, 'error', '[data-row=tool][data-status=error] .status-mark[data-status=error]');
         const further = await page.evaluate(
           '(() => { const l = document.querySelector(".talk-list"); const b = l.scrollTop; l.scrollTop += 600; return l.scrollTop > b + 1; })()',
         );

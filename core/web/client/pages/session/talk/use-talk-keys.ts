@@ -64,7 +64,7 @@ export function useTalkKeys(commands: Commands): void {
     y: {
       does: 'copy the text of the row',
       run: () => {
-        void rowText().then((text) => text !== null && copyText(text, 'Copied'));
+        void rowText().then((text) => (text === null ? undefined : copyText(text, 'Copied')));
       },
     },
     '/': { does: 'find in this session', run: openFind },
