@@ -16,8 +16,8 @@ export function resultKind(text: string): ResultKind {
 const isJson = (text: string): boolean =>
   /^\s*(\{\s*["}]|\[\s*[[\]{"\d-])/.test(text) && /[\]}]\s*$/.test(text.slice(-64));
 
-/** As `cat -n` writes: each line has its number, then a tab or an arrow. */
-const NUMBERED = /^ {0,8}(\d{1,7})(?:\t|→)/;
+/** As `cat -n` writes: each line has its number, then a tab or an arrow; an empty line may have the number alone. */
+const NUMBERED = /^(?: {0,8}(\d{1,7})(?:\t|→)| {2,8}(\d{1,7})$)/;
 
 const isNumbered = (text: string): boolean => {
   const lines = firstLines(text).filter((line) => line !== '');
@@ -31,8 +31,8 @@ const firstLines = (text: string): string[] => text.slice(0, 8_192).split('\n', 
 export function numberedLines(text: string): { numbers: string[]; lines: string[] } {
   const numbers: string[] = [];
   const lines = text.split('\n').map((line) => {
-    const [start = '', number = ''] = NUMBERED.exec(line) ?? [];
-    numbers.push(number);
+    const [start = '', number, alone] = NUMBERED.exec(line) ?? [];
+    numbers.push(number ?? alone ?? '');
     return line.slice(start.length);
   });
   return { numbers, lines };

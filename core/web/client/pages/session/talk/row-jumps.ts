@@ -1,5 +1,6 @@
 /** Jumps between rows of Talk: to the next error, compaction, sub-agent, call or prompt. */
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
+import { agentSums } from './agent-sums.ts';
 import type { TalkRows } from './talk-rows.ts';
 
 export type JumpTarget = 'error' | 'compaction' | 'agent' | 'call' | 'prompt' | 'any';
@@ -17,12 +18,14 @@ export function jumpFrom(
   return -1;
 }
 
-function isTarget({ spans, names }: OutlineColumns, rows: TalkRows, row: number, target: JumpTarget): boolean {
+function isTarget(columns: OutlineColumns, rows: TalkRows, row: number, target: JumpTarget): boolean {
+  const { spans, names } = columns;
   const kind = rows.kind[row];
   switch (target) {
     case 'any':
       return true;
     case 'error':
+      if (kind === 'agent' && agentSums(columns, rows.of[row] ?? -1).errors > 0) return true;
       return (
         (kind === 'step' || kind === 'tool' || kind === 'agent') &&
         names[spans.status[rows.of[row] ?? -1] ?? -1] === 'error'

@@ -6,6 +6,7 @@ import { StatusMark } from '../../../parts/status-mark.tsx';
 import { BlockView } from './block-view.tsx';
 import { answerBlocks } from './blocks.ts';
 import { besideWords, cutWords } from './call-words.ts';
+import { DetailsButton } from './details-button.tsx';
 import { answerBlockId, answerIsCut } from './needs-whole.ts';
 import { type StepFacts, stepFacts } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
@@ -68,6 +69,7 @@ function CallLine({ facts, span }: { facts: StepFacts; span: number }) {
         />
         {facts.isHistory && <span>history</span>}
       </span>
+      <DetailsButton span={span} />
     </p>
   );
 }

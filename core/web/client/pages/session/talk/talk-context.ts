@@ -11,6 +11,8 @@ export type Talk = {
   folds: Folds;
   /** Shows the thread of a sub-agent instead of the one on screen. */
   openThread: (thread: string, from: number) => void;
+  /** Shows all that is known of a span beside the conversation. */
+  openPanel: (span: number) => void;
   /** Goes to the row that shows a span, wherever it is. */
   goTo: (span: number) => void;
 };

@@ -12,8 +12,10 @@ import { textOfRow } from './row-text.ts';
 import { type Talk, TalkContext } from './talk-context.ts';
 import { rowAttributes, rowKey, TalkRow } from './talk-row.tsx';
 import { type TalkRows, talkRows } from './talk-rows.ts';
-import { useNewRows } from './use-new-rows.ts';
+import { useFollowing } from './use-following.ts';
+import { useNewSteps } from './use-new-steps.ts';
 import { useSpanReady } from './use-span-ready.ts';
+import { useStepPanel } from './use-step-panel.tsx';
 import { useTalkFind } from './use-talk-find.ts';
 import { useTalkKeys } from './use-talk-keys.ts';
 import { useTalkPosition } from './use-talk-position.ts';
@@ -45,13 +47,17 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
   useSpanReady({ columns, rows, folds, texts, sought: position.sought, range });
   const list = () => handle.current?.element() ?? null;
   const find = useTalkFind({ columns, rows, folds, texts, list, goTo });
-  const fresh = useNewRows(rows.count, () => handle.current?.isAtEnd() ?? true);
+  const isFollowing = useFollowing(handle, store.session.value?.live ?? false);
+  const fresh = useNewSteps(columns.spans.count, () => isFollowing && (handle.current?.isAtEnd() ?? true));
+  const beside = useStepPanel({ columns, texts, goTo });
   const width = useRef(0);
   width.current = list()?.clientWidth ?? width.current;
   const talk = useMemo<Talk>(
-    () => ({ columns, rows, folds, goTo: (span) => void goTo(span), openThread }),
+    () => ({ columns, rows, folds, goTo: (span) => void goTo(span), openThread, openPanel: beside.open }),
     [columns, rows, folds],
   );
+  const focusedSpan =
+    rows.kind[focusedRow] === 'trace' || rows.kind[focusedRow] === 'beside' ? undefined : rows.of[focusedRow];
   const showEnd = () => {
     fresh.clear();
     handle.current?.scrollToEnd();
@@ -59,12 +65,13 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
   useTalkKeys({
     ...{ folds, jump, showEnd, openFind: find.show, nextHit: find.next, isFinding: () => find.open },
     showStart: () => show(0),
+    showDetails: () => focusedSpan !== undefined && beside.open(focusedSpan),
+    copyAs: () => focusedSpan !== undefined && beside.copy(focusedSpan),
     toggleRow: () => toggle(rows, columns, folds, focusedRow),
     rowText: async () => {
       const kind = rows.kind[focusedRow];
-      const span = rows.of[focusedRow];
-      if (kind === undefined || span === undefined || kind === 'trace' || kind === 'beside') return null;
-      return textOfRow(kind, await texts.readWhole(wantedSpan(columns, span)));
+      if (kind === undefined || focusedSpan === undefined) return null;
+      return textOfRow(kind, await texts.readWhole(wantedSpan(columns, focusedSpan)));
     },
   });
   const height = rowHeight(columns, rows, folds, width.current || innerWidth);
@@ -77,27 +84,30 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
         />
       )}
       {thread !== '' && <Breadcrumb columns={columns} thread={thread} />}
-      <VirtualList
-        class="talk-list"
-        label="Conversation"
-        count={rows.count}
-        rowKey={(row) => rowKey(talk, row)}
-        estimate={height}
-        renderRow={(row) => <TalkRow row={row} />}
-        rowAttributes={(row) => ({
-          ...rowAttributes(talk, row),
-          tabIndex: row === focusedRow ? 0 : -1,
-          onFocusCapture: () => noteFocus(row),
-        })}
-        onRange={(first, last) => setRange({ first, last })}
-        followEnd
-        focusedIndex={focusedRow < 0 ? undefined : focusedRow}
-        handle={handle}
-        setSize={isComplete ? rows.count : -1}
-      />
+      <div class="talk-body">
+        <VirtualList
+          class="talk-list"
+          label="Conversation"
+          count={rows.count}
+          rowKey={(row) => rowKey(talk, row)}
+          estimate={height}
+          renderRow={(row) => <TalkRow row={row} />}
+          rowAttributes={(row) => ({
+            ...rowAttributes(talk, row),
+            tabIndex: row === focusedRow ? 0 : -1,
+            onFocusCapture: () => noteFocus(row),
+          })}
+          onRange={(first, last) => setRange({ first, last })}
+          followEnd={isFollowing}
+          focusedIndex={focusedRow < 0 ? undefined : focusedRow}
+          handle={handle}
+          setSize={isComplete ? rows.count : -1}
+        />
+        {beside.view}
+      </div>
       {fresh.count > 0 && (
         <button type="button" class="new-steps" onClick={showEnd}>
-          {fresh.count} new {fresh.count === 1 ? 'row' : 'rows'} ↓ <kbd>G</kbd>
+          {fresh.count} new {fresh.count === 1 ? 'step' : 'steps'} ↓ <kbd>G</kbd>
         </button>
       )}
     </TalkContext.Provider>

@@ -3,6 +3,7 @@ import { Duration } from '../../../parts/figure.tsx';
 import { Icon } from '../../../parts/icon.tsx';
 import { Recorded } from '../../../parts/recorded.tsx';
 import { StatusMark } from '../../../parts/status-mark.tsx';
+import { DetailsButton } from './details-button.tsx';
 import { type StepFacts, stepFacts } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
 import { ToolBody } from './tool-body.tsx';
@@ -37,7 +38,12 @@ export function ToolRow({ span }: { span: number }) {
           <span aria-hidden="true">{open ? '▾' : '▸'}</span>
         </span>
       </button>
-      {open && <ToolBody facts={facts} />}
+      {open && (
+        <>
+          <DetailsButton span={span} />
+          <ToolBody facts={facts} />
+        </>
+      )}
     </div>
   );
 }

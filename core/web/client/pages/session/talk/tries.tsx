@@ -3,7 +3,8 @@ import { Duration } from '../../../parts/figure.tsx';
 import { Recorded } from '../../../parts/recorded.tsx';
 import { StatusMark } from '../../../parts/status-mark.tsx';
 import { useSession } from '../session-store.ts';
-import { stepFacts } from './step-facts.ts';
+import { cutWords } from './call-words.ts';
+import { type StepFacts, stepFacts } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
 
 export function Tries({ span }: { span: number }) {
@@ -14,7 +15,7 @@ export function Tries({ span }: { span: number }) {
   const open = folds.isOpen('tries', span_id);
   const { started_us } = columns.spans;
   const lost = (started_us[span] ?? 0) - (started_us[tries[0] ?? span] ?? 0);
-  const reasons = tries.map((one) => stepFacts(columns, one).error_type || 'failed');
+  const reasons = tries.map((one) => tryWords(stepFacts(columns, one)));
   return (
     <div class="tries" data-tries={tries.length + 1}>
       <button type="button" class="fold" aria-expanded={open} onClick={() => folds.toggle('tries', span_id)}>
@@ -39,12 +40,14 @@ export function Tries({ span }: { span: number }) {
   );
 }
 
+const tryWords = (facts: StepFacts): string => facts.error_type || (cutWords(facts) === null ? 'failed' : 'cut off');
+
 function Try({ span }: { span: number }) {
   const facts = stepFacts(useTalk().columns, span);
   const text = useSession().texts.text(facts).value;
   return (
     <li data-span={facts.span_id} data-status={facts.status}>
-      <StatusMark status={facts.status} word={facts.error_type || facts.status} /> <Duration us={facts.duration_us} />{' '}
+      <StatusMark status={facts.status} word={tryWords(facts)} /> <Duration us={facts.duration_us} />{' '}
       <Recorded text={text?.span.error_message ?? facts.label} />
     </li>
   );

@@ -15,7 +15,7 @@ type Input = {
   folds: Folds;
   texts: SpanWindow;
   list: () => Element | null;
-  goTo: (span: number) => boolean;
+  goTo: (span: number, moveFocus: boolean) => boolean;
 };
 
 export function useTalkFind({ columns, rows, folds, texts, list, goTo }: Input) {
@@ -43,7 +43,7 @@ export function useTalkFind({ columns, rows, folds, texts, list, goTo }: Input) 
     setAt(to);
     const span = hits[to] ?? -1;
     openFold(folds, columns, rows, span);
-    goTo(span);
+    goTo(span, false); // who types into the bar stays there
     return true;
   };
   return {

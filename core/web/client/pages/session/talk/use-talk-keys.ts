@@ -12,13 +12,16 @@ type Commands = {
   showEnd: () => void;
   showStart: () => void;
   rowText: () => Promise<string | null>;
+  showDetails: () => boolean;
+  copyAs: () => boolean;
   openFind: () => void;
   nextHit: (step: 1 | -1) => boolean;
   isFinding: () => boolean;
 };
 
 export function useTalkKeys(commands: Commands): void {
-  const { folds, jump, toggleRow, showEnd, showStart, rowText, openFind, nextHit, isFinding } = commands;
+  const { folds, jump, toggleRow, showEnd, showStart, rowText, openFind, nextHit, isFinding, showDetails, copyAs } =
+    commands;
   const to = (does: string, target: JumpTarget, step: 1 | -1, none: string) => ({
     does,
     run: () => {
@@ -56,10 +59,12 @@ export function useTalkKeys(commands: Commands): void {
         folds.beside.value = !folds.beside.value;
       },
     },
+    i: { does: 'details of the step: links, usage, its call', run: showDetails },
+    Y: { does: 'copy as …', run: copyAs },
     y: {
       does: 'copy the text of the row',
       run: () => {
-        void rowText().then((text) => text !== null && copyText(text, 'Copied'));
+        void rowText().then((text) => (text === null ? undefined : copyText(text, 'Copied')));
       },
     },
     '/': { does: 'find in this session', run: openFind },

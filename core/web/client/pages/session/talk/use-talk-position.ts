@@ -36,13 +36,13 @@ export function useTalkPosition({ columns, rows, folds, thread, isComplete }: In
     own.current = span;
     setQuery({ span }, { replace: true });
   };
-  const goTo = (span: number) => {
+  const goTo = (span: number, moveFocus = true) => {
     const name = columns.names[columns.spans.thread[span] ?? -1] ?? '';
     const call = columns.names[columns.spans.call_kind[span] ?? -1] ?? '';
     if (call.startsWith('offshoot:') && call !== 'offshoot:compaction') folds.beside.value = true;
     const row = rows.rowOf[span] ?? -1;
     const isHere = row >= 0 && (rows.kind[row] !== 'agent' || rows.of[row] === span);
-    if (isHere && rows.kind[row] !== 'beside') return show(row, 'center');
+    if (isHere && rows.kind[row] !== 'beside') return show(row, 'center', moveFocus);
     own.current = null;
     setQuery({ span: columns.spans.span_id[span] ?? null, thread: name === thread ? null : name });
     return true;

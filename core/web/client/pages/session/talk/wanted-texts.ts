@@ -5,6 +5,8 @@ import type { WantedSpan } from '../../../store/span-window.ts';
 import type { Folds } from './folds.ts';
 import type { TalkRows } from './talk-rows.ts';
 
+const DRAWN_AHEAD = 8; // rows that a list draws beyond its view
+
 /** @param first and `last`: the rows in view; as many before and behind them are wanted too */
 export function wantedTexts(
   columns: OutlineColumns,
@@ -12,7 +14,7 @@ export function wantedTexts(
   folds: Folds,
   { first, last }: { first: number; last: number },
 ): WantedSpan[] {
-  const screen = last - first + 1;
+  const screen = Math.max(last - first + 1, DRAWN_AHEAD);
   const near = [
     ...range(first, last),
     ...range(last + 1, Math.min(rows.count - 1, last + screen)),

@@ -61,6 +61,10 @@ test('results are known by how they look', () => {
   assert.is(resultKind('12 passed'), 'plain');
 });
 
+test('an empty line may have its number alone', () => {
+  assert.equal(numberedLines('     1\ta\n     2\n     3\tb').numbers, ['1', '2', '3']);
+});
+
 test('numbers of lines are cut off, and lines without one stay whole', () => {
   assert.equal(numberedLines('     1\ta\n     2→\tb\nend'), { numbers: ['1', '2', ''], lines: ['a', '\tb', 'end'] });
 });

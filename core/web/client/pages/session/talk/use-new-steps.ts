@@ -1,8 +1,8 @@
-/** How many rows came at the end while the reader was elsewhere. */
+/** How many steps came while the reader was elsewhere. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** @param isAtEnd whether the reader sees the end, so that new rows are seen as they come */
-export function useNewRows(count: number, isAtEnd: () => boolean): { count: number; clear: () => void } {
+/** @param isAtEnd whether the reader sees the end, so that new steps are seen as they come */
+export function useNewSteps(count: number, isAtEnd: () => boolean): { count: number; clear: () => void } {
   const [fresh, setFresh] = useState(0);
   const before = useRef(0);
   useEffect(() => {
