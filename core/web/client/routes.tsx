@@ -9,6 +9,7 @@ import { Boundary } from './parts/boundary.tsx';
 
 const SessionsPage = lazy(() => import('./pages/sessions/sessions-page.tsx').then((part) => part.SessionsPage));
 const SessionPage = lazy(() => import('./pages/session/session-page.tsx').then((part) => part.SessionPage));
+const BytesPage = lazy(() => import('./pages/session/bytes/bytes-page.tsx').then((part) => part.BytesPage));
 const SpanPage = lazy(() => import('./pages/span/span-page.tsx').then((part) => part.SpanPage));
 const SpendPage = lazy(() => import('./pages/spend/spend-page.tsx').then((part) => part.SpendPage));
 const FindPage = lazy(() => import('./pages/find/find-page.tsx').then((part) => part.FindPage));
@@ -21,6 +22,7 @@ const HelpPage = lazy(() => import('./pages/help/help-page.tsx').then((part) => 
 const PAGES: readonly [path: string, page: ComponentType][] = [
   ['/', SessionsPage],
   ['/sessions', SessionsPage],
+  ['/sessions/:session/calls/:rest+', BytesPage],
   ['/sessions/:rest+', SessionPage],
   ['/spans/:rest+', SpanPage],
   ['/spend', SpendPage],

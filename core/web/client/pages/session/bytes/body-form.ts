@@ -1,0 +1,63 @@
+/** The form of a body: which of the ways to show it fit, by its bytes and what its headers say. */
+import { createParser } from 'eventsource-parser';
+
+export type BodyView = 'text' | 'json' | 'events' | 'hex';
+
+/** `name` is the event's own, or its type where the data has one; `data` as it was sent. */
+export type BodyEvent = { name: string; id: string; data: string };
+
+export type BodyForm = { views: BodyView[]; text: string | null; json: { value: unknown } | null; events: BodyEvent[] };
+
+const MOST_JSON_CHARACTERS = 32_000_000;
+
+/** @param bytes decoded @param contentType as its header says it, '' for none */
+export function bodyForm(bytes: Uint8Array, contentType: string): BodyForm {
+  const text = textOf(bytes);
+  if (text === null) return { views: ['hex'], text: null, json: null, events: [] };
+  const json = jsonOf(text);
+  const events = json ? [] : eventsOf(text, contentType);
+  const views: BodyView[] = [];
+  if (json) views.push('json');
+  if (events.length > 0) views.push('events');
+  return { views: [...views, 'text', 'hex'], text, json, events };
+}
+
+/** null: not UTF-8, or with NUL in it, which no text has. */
+function textOf(bytes: Uint8Array): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+function jsonOf(text: string): { value: unknown } | null {
+  if (text.length > MOST_JSON_CHARACTERS || !/^\s*[[{"]/.test(text)) return null;
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return null;
+  }
+}
+
+/** Of an event stream, or of JSON lines. */
+function eventsOf(text: string, contentType: string): BodyEvent[] {
+  if (/ndjson|jsonl/i.test(contentType)) return jsonLines(text);
+  if (!/event-stream/i.test(contentType) && !/^(?:event|data|id|retry|):/.test(text)) return [];
+  const events: BodyEvent[] = [];
+  const parser = createParser({
+    onEvent: ({ event, id, data }) => events.push({ name: event ?? typeIn(data), id: id ?? '', data }),
+  });
+  parser.feed(text.endsWith('\n\n') ? text : `${text}\n\n`); // one that was cut off has no end, and is shown
+  return events;
+}
+
+const jsonLines = (text: string): BodyEvent[] =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => ({ name: typeIn(line), id: '', data: line }));
+
+/** The `type` of a JSON object, by its beginning, so that a long one is not parsed for its row. */
+const typeIn = (data: string): string => /^\s*\{\s*"type"\s*:\s*"([\w.:-]{1,80})"/.exec(data.slice(0, 200))?.[1] ?? '';

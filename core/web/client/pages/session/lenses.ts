@@ -1,0 +1,25 @@
+/** The lenses of a session, in the order of their tabs. Each is loaded when it is first looked through. */
+import type { ComponentType } from 'preact';
+import { lazy } from 'preact-iso';
+import { TalkLens } from './talk/talk-lens.tsx';
+
+/** `name` is its part of the address, `word` its tab. */
+export type Lens = { name: string; word: string; component: ComponentType };
+
+const TALK: Lens = { name: 'talk', word: 'Talk', component: TalkLens };
+
+export const LENSES: readonly Lens[] = [
+  TALK,
+  { name: 'time', word: 'Time', component: lazy(() => import('./time/time-lens.tsx').then((part) => part.TimeLens)) },
+  {
+    name: 'calls',
+    word: 'Calls',
+    component: lazy(() => import('./calls/calls-lens.tsx').then((part) => part.CallsLens)),
+  },
+];
+
+/** Talk, where the address names none. */
+export const lensNamed = (name: string): Lens => LENSES.find((lens) => lens.name === name) ?? TALK;
+
+/** The path of a session seen through a lens. */
+export const lensPath = (id: string, lens: string): string => `/sessions/${id}${lens === 'talk' ? '' : `/${lens}`}`;

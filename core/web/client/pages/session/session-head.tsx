@@ -1,0 +1,121 @@
+/** The head of a session: what it is called, who made it, what it cost, and what can be done with it. */
+
+import type { Session } from '../../../../model/session.ts';
+import { hrefOf } from '../../base.ts';
+import { Cost, Count, Duration, Tokens } from '../../parts/figure.tsx';
+import { Recorded } from '../../parts/recorded.tsx';
+import { StatusMark } from '../../parts/status-mark.tsx';
+import { outlineIndex } from '../../store/outline-index.ts';
+import { SessionActions } from './session-actions.tsx';
+import { useSession } from './session-store.ts';
+import { TaskList } from './task-list.tsx';
+import './session-head.css';
+
+const LONGEST_TITLE = 2_000;
+
+export function SessionHead() {
+  const session = useSession().session.value;
+  return (
+    <header class="session-head">
+      <div class="session-title">
+        <a
+          class="back"
+          href={hrefOf('/sessions')}
+          title="Back to the sessions (u)"
+          aria-label="Back to the sessions"
+          aria-keyshortcuts="u"
+        >
+          ‹
+        </a>
+        <h1>
+          <Recorded text={(session?.display_title ?? 'Session').slice(0, LONGEST_TITLE)} />
+        </h1>
+        {session && <SessionActions session={session} />}
+      </div>
+      {session && (
+        <>
+          <p class="session-source">
+            {session.live ? <StatusMark status="live" /> : <StatusMark status={session.rollup.status} />}
+            <Source session={session} />
+          </p>
+          <Figures session={session} />
+          <Notes session={session} />
+          <TaskList tasks={session.rollup.tasks} />
+        </>
+      )}
+    </header>
+  );
+}
+
+function Source({ session }: { session: Session }) {
+  const words = [
+    [session.agent_name ?? session.harness_id, session.harness_version ?? ''].filter(Boolean).join(' '),
+    session.cwd ?? session.project ?? '',
+    session.git_branch ?? '',
+    session.auth_subject ?? '',
+  ];
+  return words
+    .filter((word) => word !== '')
+    .map((word) => (
+      <span key={word}>
+        <Recorded text={word.slice(0, 300)} />
+      </span>
+    ));
+}
+
+function Figures({ session }: { session: Session }) {
+  const columns = useSession().outline.columns.value;
+  const { usage, turn_count, kind_counts, tool_error_count } = session.rollup;
+  const calls = columns
+    ? outlineIndex(columns).calls.length
+    : Object.values(kind_counts).reduce((sum, count) => sum + count, 0);
+  const share = usage.input_tokens > 0 ? Math.round((usage.cache_read_tokens / usage.input_tokens) * 100) : 0;
+  const lasted = (Date.parse(session.ended_at ?? session.last_seen_at) - Date.parse(session.started_at)) * 1_000;
+  return (
+    <p class="session-figures">
+      <strong>
+        <Cost usd={usage.cost_usd} atLeast={usage.unpriced_models.length > 0 && usage.cost_usd !== null} />
+      </strong>
+      <span>
+        in <Tokens count={usage.input_tokens} name="input_tokens" />
+        {share > 0 && <span class="muted"> ({share} % cache read)</span>}
+      </span>
+      <span>
+        out <Tokens count={usage.output_tokens} name="output_tokens" />
+      </span>
+      <span>
+        <Count count={turn_count} name="turn_count" /> {turn_count === 1 ? 'prompt' : 'prompts'} ·{' '}
+        <Count count={calls} name="calls" /> {calls === 1 ? 'call' : 'calls'}
+      </span>
+      <Duration us={lasted} />
+      {tool_error_count > 0 && (
+        <StatusMark status="error" word={`${tool_error_count} ${tool_error_count === 1 ? 'tool' : 'tools'} failed`} />
+      )}
+    </p>
+  );
+}
+
+/** What a reader has to know before the numbers mean what they seem to. */
+function Notes({ session }: { session: Session }) {
+  const { fork_of_session_id, parent_session_id, rollup } = session;
+  const columns = useSession().outline.columns.value;
+  const { traces, names } = columns ?? {};
+  const isTranscript =
+    traces && names && traces.count > 0 && traces.source.every((source) => names[source] === 'transcript');
+  return (
+    <>
+      {fork_of_session_id !== undefined && (
+        <p class="session-note">
+          ⑂ goes on from <a href={hrefOf(`/sessions/${fork_of_session_id}`)}>another session</a>
+          {rollup.inherited_calls !== undefined && `: ${rollup.inherited_calls} calls of its history count there`}
+        </p>
+      )}
+      {parent_session_id !== undefined && (
+        <p class="session-note">
+          started by <a href={hrefOf(`/sessions/${parent_session_id}`)}>another session</a>
+        </p>
+      )}
+      {isTranscript && <p class="session-note">from a transcript: no prompts of the system, no exact tokens</p>}
+    </>
+  );
+}

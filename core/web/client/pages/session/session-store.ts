@@ -1,0 +1,89 @@
+/** What the page of a session has read: its facts, its outline and the texts of its spans. Every lens reads from here. */
+import { type ReadonlySignal, signal } from '@preact/signals';
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Event } from '../../../../model/event.ts';
+import type { Outline } from '../../../../model/outline.ts';
+import type { Session } from '../../../../model/session.ts';
+import type { Span } from '../../../../model/span.ts';
+import { type SessionOutline, sessionOutline } from '../../store/outline.ts';
+import { type SpanWindow, spanWindow } from '../../store/span-window.ts';
+
+export type SessionStore = {
+  id: string;
+  session: ReadonlySignal<Session | null>; // null: it has not come yet
+  deleted: ReadonlySignal<boolean>; // it went while it was on screen
+  failure: ReadonlySignal<unknown>; // why the session could not be read; null: it could
+  outline: SessionOutline;
+  texts: SpanWindow;
+  /** Shows a session that was edited, as the service answered. */
+  put: (session: Session) => void;
+  /** Reads everything again that changed. */
+  refresh: () => void;
+  close: () => void;
+};
+
+/** The reads and the stream that a store is made of. */
+export type SessionReads = {
+  session: (id: string, signal: AbortSignal) => Promise<Session>;
+  outline: (id: string, page: { after?: string; cursor?: string; signal: AbortSignal }) => Promise<Outline>;
+  window: (trace_id: string, from_seq: number, limit: number, signal: AbortSignal) => Promise<{ items: Span[] }>;
+  whole: (trace_id: string, span_id: string) => Promise<Span>;
+  onEvent: (listener: (event: Event) => void) => () => void;
+};
+
+export function sessionStore(id: string, reads: SessionReads): SessionStore {
+  const session = signal<Session | null>(null);
+  const deleted = signal(false);
+  const failure = signal<unknown>(null);
+  const controller = new AbortController();
+  const outline = sessionOutline(({ after, cursor }, signal) =>
+    reads.outline(id, { ...(after === null ? {} : { after }), ...(cursor === null ? {} : { cursor }), signal }),
+  );
+  const texts = spanWindow(
+    (trace_id, { from_seq, limit }, signal) => reads.window(trace_id, from_seq, limit, signal),
+    reads.whole,
+  );
+  const readSession = async (): Promise<void> => {
+    try {
+      session.value = await reads.session(id, controller.signal);
+      failure.value = null;
+    } catch (error) {
+      if (!controller.signal.aborted) failure.value = error;
+    }
+  };
+  const refresh = () => {
+    void readSession();
+    outline.refresh();
+  };
+  const stop = reads.onEvent((event) => {
+    if (event.event === 'reset') refresh();
+    else if (event.event === 'session_deleted') deleted.value ||= event.data.session_id === id;
+    else if (event.event === 'session' && event.data.session.id === id) {
+      session.value = event.data.session;
+      outline.refresh();
+    }
+  });
+  refresh();
+  return {
+    ...{ id, session, deleted, failure, outline, texts, refresh },
+    put: (edited) => {
+      session.value = edited;
+    },
+    close: () => {
+      stop();
+      controller.abort();
+      outline.close();
+      texts.close();
+    },
+  };
+}
+
+export const SessionContext = createContext<SessionStore | null>(null);
+
+/** The store of the session on screen. */
+export function useSession(): SessionStore {
+  const store = useContext(SessionContext);
+  if (!store) throw new Error('Cannot show a part of a session: it is not on the page of one');
+  return store;
+}

@@ -1,0 +1,143 @@
+/** Talk: the session as a conversation, its tools folded and joined to their results. */
+import { useMemo, useRef } from 'preact/hooks';
+import { useAddress } from '../../../address.ts';
+import { VirtualList } from '../../../parts/virtual-list.tsx';
+import type { OutlineColumns } from '../../../store/outline-columns.ts';
+import { type SessionStore, useSession } from '../session-store.ts';
+import { Breadcrumb } from './breadcrumb.tsx';
+import { FindBar } from './find-bar.tsx';
+import { type Folds, folds } from './folds.ts';
+import { rowHeight } from './row-height.ts';
+import { textOfRow } from './row-text.ts';
+import { type Talk, TalkContext } from './talk-context.ts';
+import { rowAttributes, rowKey, TalkRow } from './talk-row.tsx';
+import { type TalkRows, talkRows } from './talk-rows.ts';
+import { useFollowing } from './use-following.ts';
+import { useNewSteps } from './use-new-steps.ts';
+import { useSpanReady } from './use-span-ready.ts';
+import { useStepPanel } from './use-step-panel.tsx';
+import { useTalkFind } from './use-talk-find.ts';
+import { useTalkKeys } from './use-talk-keys.ts';
+import { useTalkPosition } from './use-talk-position.ts';
+import { useTalkTexts } from './use-talk-texts.ts';
+import { wantedSpan } from './wanted-texts.ts';
+import './talk.css';
+import './talk-agent.css';
+import './talk-tool.css';
+
+const foldsOf = new WeakMap<SessionStore, Folds>(); // they outlive a look at another lens
+
+export function TalkLens() {
+  const store = useSession();
+  const columns = store.outline.columns.value;
+  const own = foldsOf.get(store) ?? folds();
+  foldsOf.set(store, own);
+  return columns && <TalkList store={store} columns={columns} folds={own} />;
+}
+
+function TalkList({ store, columns, folds }: { store: SessionStore; columns: OutlineColumns; folds: Folds }) {
+  const { query, setQuery } = useAddress();
+  const thread = query.get('thread') ?? '';
+  const { texts, outline } = store;
+  const isComplete = outline.complete.value;
+  const rows = useRows(columns, folds, thread);
+  const position = useTalkPosition({ columns, rows, folds, thread, isComplete });
+  const { handle, focusedRow, show, noteFocus, goTo, jump } = position;
+  const { range, setRange } = useTalkTexts(columns, rows, folds, texts);
+  useSpanReady({ columns, rows, folds, texts, sought: position.sought, range });
+  const list = () => handle.current?.element() ?? null;
+  const find = useTalkFind({ columns, rows, folds, texts, list, goTo });
+  const isFollowing = useFollowing(handle, store.session.value?.live ?? false);
+  const fresh = useNewSteps(columns.spans.count, () => isFollowing && (handle.current?.isAtEnd() ?? true));
+  const beside = useStepPanel({ columns, texts, goTo });
+  const width = useRef(0);
+  width.current = list()?.clientWidth ?? width.current;
+  const talk = useMemo<Talk>(
+    () => ({ columns, rows, folds, goTo: (span) => void goTo(span), openThread, openPanel: beside.open }),
+    [columns, rows, folds],
+  );
+  const focusedSpan =
+    rows.kind[focusedRow] === 'trace' || rows.kind[focusedRow] === 'beside' ? undefined : rows.of[focusedRow];
+  const showEnd = () => {
+    fresh.clear();
+    handle.current?.scrollToEnd();
+  };
+  useTalkKeys({
+    ...{ folds, jump, showEnd, openFind: find.show, nextHit: find.next, isFinding: () => find.open },
+    showStart: () => show(0),
+    showDetails: () => focusedSpan !== undefined && beside.open(focusedSpan),
+    copyAs: () => focusedSpan !== undefined && beside.copy(focusedSpan),
+    toggleRow: () => toggle(rows, columns, folds, focusedRow),
+    rowText: async () => {
+      const kind = rows.kind[focusedRow];
+      if (kind === undefined || focusedSpan === undefined) return null;
+      return textOfRow(kind, await texts.readWhole(wantedSpan(columns, focusedSpan)));
+    },
+  });
+  const height = rowHeight(columns, rows, folds, width.current || innerWidth);
+  return (
+    <TalkContext.Provider value={talk}>
+      {find.open && (
+        <FindBar
+          {...{ sought: find.sought, hits: find.hits.length, at: find.at, read: find.read, of: columns.spans.count }}
+          {...{ onInput: find.seek, onNext: find.next, onClose: find.close }}
+        />
+      )}
+      {thread !== '' && <Breadcrumb columns={columns} thread={thread} />}
+      <div class="talk-body">
+        <VirtualList
+          class="talk-list"
+          label="Conversation"
+          count={rows.count}
+          rowKey={(row) => rowKey(talk, row)}
+          estimate={height}
+          renderRow={(row) => <TalkRow row={row} />}
+          rowAttributes={(row) => ({
+            ...rowAttributes(talk, row),
+            tabIndex: row === focusedRow ? 0 : -1,
+            onFocusCapture: () => noteFocus(row),
+          })}
+          onRange={(first, last) => setRange({ first, last })}
+          followEnd={isFollowing}
+          focusedIndex={focusedRow < 0 ? undefined : focusedRow}
+          handle={handle}
+          setSize={isComplete ? rows.count : -1}
+        />
+        {beside.view}
+      </div>
+      {fresh.count > 0 && (
+        <button type="button" class="new-steps" onClick={showEnd}>
+          {fresh.count} new {fresh.count === 1 ? 'step' : 'steps'} ↓ <kbd>G</kbd>
+        </button>
+      )}
+    </TalkContext.Provider>
+  );
+
+  function openThread(name: string, from: number): void {
+    setQuery({ span: columns.spans.span_id[from] ?? null }, { replace: true }); // Back leads to the card
+    setQuery({ thread: name, span: null });
+  }
+}
+
+/** The rows of what is on screen now. */
+function useRows(columns: OutlineColumns, folds: Folds, thread: string): TalkRows {
+  const beside = folds.beside.value;
+  const { span_id } = columns.spans;
+  const isOpen = (agent: number) => folds.isOpen('agent', span_id[agent] ?? '');
+  const agents = folds.openOf('agent');
+  return useMemo(() => talkRows(columns, { thread, beside, isOpen }), [columns, thread, beside, agents]);
+}
+
+function toggle(rows: TalkRows, { spans }: OutlineColumns, folds: Folds, row: number): boolean {
+  const kind = rows.kind[row];
+  const id = spans.span_id[rows.of[row] ?? -1] ?? '';
+  if (kind === 'beside') folds.beside.value = true;
+  else if (kind === 'tool' || kind === 'context' || kind === 'agent' || kind === 'compaction') folds.toggle(kind, id);
+  else if (kind === 'step')
+    folds.toggle(
+      rows.tries.has(rows.of[row] ?? -1) ? 'tries' : 'thinking',
+      rows.tries.has(rows.of[row] ?? -1) ? id : `${id} out 0`,
+    );
+  else return false;
+  return true;
+}

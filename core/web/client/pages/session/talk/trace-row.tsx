@@ -1,0 +1,48 @@
+/** The head of a prompt: its number, when it was, how long it took and what it cost. */
+import { hrefOf } from '../../../base.ts';
+import { Cost, Count, Duration } from '../../../parts/figure.tsx';
+import { Icon } from '../../../parts/icon.tsx';
+import { StatusMark } from '../../../parts/status-mark.tsx';
+import { known } from './step-facts.ts';
+import { useTalk } from './talk-context.ts';
+
+export function TraceRow({ trace, number }: { trace: number; number: number }) {
+  const { columns } = useTalk();
+  const { traces, names } = columns;
+  const at = new Date((columns.base_us + (traces.started_us[trace] ?? 0)) / 1_000);
+  const status = names[traces.status[trace] ?? -1] ?? '';
+  const errors = traces.error_count[trace] ?? 0;
+  return (
+    <h2 class="talk-trace">
+      <span class="trace-number">{number}</span>
+      {names[traces.synthetic[trace] ?? -1] === 'post-compaction' && <span>goes on from the summary</span>}
+      <span class="rule" aria-hidden="true" />
+      <span class="trace-facts">
+        <time dateTime={at.toISOString()} title={at.toLocaleString()}>
+          {at.toLocaleTimeString()}
+        </time>
+        <Duration us={known(traces.duration_us[trace])} />
+        <Cost usd={known(traces.cost_usd[trace])} />
+        {errors > 0 && <StatusMark status="error" word={`${errors} ${errors === 1 ? 'error' : 'errors'}`} />}
+        {status === 'partial' && <StatusMark status="partial" word="cut off" />}
+        <span>
+          <Count count={traces.span_count[trace] ?? 0} name="span_count" /> steps
+        </span>
+        <a
+          class="trace-link"
+          href={hrefOf(traceAddress())}
+          title="Link to this prompt"
+          aria-label={`Link to prompt ${number}`}
+        >
+          <Icon name="link" />
+        </a>
+      </span>
+    </h2>
+  );
+
+  function traceAddress(): string {
+    const { spans } = columns;
+    const first = spans.trace.indexOf(trace);
+    return `/spans/${traces.trace_id[trace]}/${spans.span_id[first]}`;
+  }
+}

@@ -1,0 +1,52 @@
+/** What stands beside the conversation: the panel of a step, or the ways to copy it. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { lazy } from 'preact-iso';
+import type { Span } from '../../../../../model/span.ts';
+import { Boundary } from '../../../parts/boundary.tsx';
+import { showToast } from '../../../parts/toast.tsx';
+import type { OutlineColumns } from '../../../store/outline-columns.ts';
+import { outlineIndex } from '../../../store/outline-index.ts';
+import type { SpanWindow } from '../../../store/span-window.ts';
+import { useSession } from '../session-store.ts';
+import { wantedSpan } from './wanted-texts.ts';
+
+const SpanPanel = lazy(() => import('../span-panel/span-panel.tsx').then((part) => part.SpanPanel));
+const CopyDialog = lazy(() => import('../span-panel/copy-dialog.tsx').then((part) => part.CopyDialog));
+
+type Input = { columns: OutlineColumns; texts: SpanWindow; goTo: (span: number) => boolean };
+
+export function useStepPanel({ columns, texts, goTo }: Input) {
+  const { id } = useSession();
+  const [shown, setShown] = useState(-1);
+  const [copied, setCopied] = useState<Span | null>(null);
+  const select = (span: number) => {
+    setShown(span);
+    goTo(span);
+  };
+  const view: ComponentChildren = (
+    <Boundary>
+      {shown >= 0 && shown < columns.spans.count && (
+        <SpanPanel
+          {...{ columns, index: outlineIndex(columns), span: shown, onSelect: select, onClose: () => setShown(-1) }}
+        />
+      )}
+      {copied && <CopyDialog sessionId={id} span={copied} ids={copied} onClose={() => setCopied(null)} />}
+    </Boundary>
+  );
+  return {
+    view,
+    open: (span: number): boolean => {
+      setShown(span);
+      return true;
+    },
+    copy: (span: number): boolean => {
+      texts
+        .readWhole(wantedSpan(columns, span))
+        .then(setCopied, (error: unknown) =>
+          showToast(error instanceof Error ? error.message : 'The step could not be read'),
+        );
+      return true;
+    },
+  };
+}

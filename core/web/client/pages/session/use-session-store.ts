@@ -1,0 +1,43 @@
+/** The store of the session on screen: opened when its page is, closed when the page is left for another. */
+import { useEffect, useMemo } from 'preact/hooks';
+import { readOutline } from '../../api/outline.ts';
+import { readSession } from '../../api/sessions.ts';
+import { readSpan, readSpans } from '../../api/spans.ts';
+import { onEvent } from '../../store/live.ts';
+import { type SessionStore, sessionStore } from './session-store.ts';
+
+let open: { store: SessionStore; users: number } | null = null;
+
+export function useSessionStore(id: string): SessionStore {
+  const store = useMemo(() => storeOf(id), [id]);
+  useEffect(() => {
+    const own = open?.store === store ? open : null;
+    if (own) own.users++;
+    return () => {
+      if (own) own.users--;
+      setTimeout(() => {
+        if (own && own.users === 0 && open === own) closeOpen(); // another lens may have taken it over meanwhile
+      });
+    };
+  }, [store]);
+  return store;
+}
+
+function storeOf(id: string): SessionStore {
+  if (open?.store.id === id) return open.store;
+  closeOpen();
+  const store = sessionStore(id, {
+    session: readSession,
+    outline: readOutline,
+    window: (trace_id, from_seq, limit, signal) => readSpans(trace_id, { from_seq, limit, signal }),
+    whole: readSpan,
+    onEvent,
+  });
+  open = { store, users: 0 };
+  return store;
+}
+
+function closeOpen(): void {
+  open?.store.close();
+  open = null;
+}

@@ -1,0 +1,65 @@
+/** References of an outline: spans that parents and links name, some of which are in another session or in a page that comes later. */
+import type { Outline } from '../../../model/outline.ts';
+
+/** `kind` is an index of names, `from` and `to` are references. */
+export type LinkTable = { count: number; kind: Int32Array; from: Int32Array; to: Int32Array };
+
+type Other = Outline['others'][number];
+
+export type References = {
+  others: Other[];
+  own: (reference: number) => number; // of a reference as the answer has it
+  settled: (reference: number) => number; // of one from before, whose span may have come
+};
+
+/**
+ * @param indexOf the index of a span, the answer's own included; undefined: it is not here
+ * @param at the indexes of the answer's spans, in its order
+ */
+export function references(
+  before: readonly Other[],
+  answer: Pick<Outline, 'others'>,
+  indexOf: (other: Other) => number | undefined,
+  at: readonly number[],
+): References {
+  const others = [...before];
+  const known = new Map(before.map(({ trace_id, span_id }, n) => [trace_id + span_id, n]));
+  const arrived = before.map((other) => indexOf(other));
+  const foreign = answer.others.map((other) => {
+    const index = indexOf(other);
+    if (index !== undefined) return index;
+    const key = other.trace_id + other.span_id;
+    const n = known.get(key) ?? others.push(other) - 1;
+    known.set(key, n);
+    return -2 - n;
+  });
+  return {
+    others,
+    own: (reference) =>
+      reference < 0 ? -1 : ((reference < at.length ? at[reference] : foreign[reference - at.length]) ?? -1),
+    settled: (reference) => (reference < -1 ? (arrived[-2 - reference] ?? reference) : reference),
+  };
+}
+
+/** The links after an answer, which has all those that touch its spans. @param touched the indexes of its spans */
+export function linksAfter(
+  before: LinkTable | undefined,
+  answer: Outline['links'],
+  { own, settled }: References,
+  renamed: readonly number[],
+  touched: ReadonlySet<number>,
+): LinkTable {
+  const rows: (readonly [kind: number, from: number, to: number])[] = [];
+  for (let i = 0; i < (before?.count ?? 0); i++) {
+    const [from, to] = [settled(before?.from[i] ?? -1), settled(before?.to[i] ?? -1)];
+    if (!touched.has(from) && !touched.has(to)) rows.push([before?.kind[i] ?? 0, from, to]);
+  }
+  for (const [i, kind] of answer.kind.entries())
+    rows.push([renamed[kind] ?? 0, own(answer.from[i] ?? -1), own(answer.to[i] ?? -1)]);
+  return {
+    count: rows.length,
+    kind: Int32Array.from(rows, ([kind]) => kind),
+    from: Int32Array.from(rows, ([, from]) => from),
+    to: Int32Array.from(rows, ([, , to]) => to),
+  };
+}

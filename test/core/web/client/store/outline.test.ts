@@ -1,0 +1,84 @@
+import { setTimeout } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type ReadOutline, sessionOutline } from '../../../../../core/web/client/store/outline.ts';
+import { eventually } from '../../../../support/eventually.ts';
+import { outlineAnswer, type Step } from '../../../../support/outline-answer.ts';
+
+const test = suite('sessionOutline');
+
+const step = (id: string, trace = 't'): Step => ({ id, trace });
+const answer = (rev: string, whole: boolean, steps: Step[], next_cursor?: string) => ({
+  ...outlineAnswer({ traces: [...new Set(steps.map(({ trace }) => trace))].map((id) => ({ id })), steps, rev, whole }),
+  ...(next_cursor === undefined ? {} : { next_cursor }),
+});
+
+/** A session whose answers are given one by one. */
+function served(...answers: (ReturnType<typeof answer> | Error)[]) {
+  const pages: { after: string | null; cursor: string | null }[] = [];
+  const read: ReadOutline = async (page) => {
+    pages.push(page);
+    const next = answers.shift();
+    if (next === undefined || next instanceof Error) throw next ?? new Error('nothing more was expected');
+    return next;
+  };
+  return { pages, outline: sessionOutline(read) };
+}
+
+test('the whole is read page by page, later only what changed', async () => {
+  const { pages, outline } = served(
+    answer('7', true, [step('b', 'later')], 'more'),
+    answer('7', true, [step('a')]),
+    answer('8', false, [step('c', 'later')]),
+  );
+  outline.refresh();
+  await eventually(() => outline.complete.value);
+  assert.is(outline.columns.value?.spans.count, 2);
+  outline.refresh();
+  await eventually(() => outline.columns.value?.spans.count === 3);
+  assert.equal(pages, [
+    { after: null, cursor: null },
+    { after: null, cursor: 'more' },
+    { after: '7', cursor: null },
+  ]);
+  outline.close();
+});
+
+test('a whole answer replaces what was there, at once', async () => {
+  const { outline } = served(
+    answer('7', true, [step('a'), step('b')]),
+    answer('9', true, [step('x', 'new')], 'more'),
+    answer('9', true, [step('y')]),
+  );
+  const counts: (number | undefined)[] = [];
+  outline.columns.subscribe((columns) => counts.push(columns?.spans.count));
+  outline.refresh();
+  await eventually(() => outline.complete.value);
+  outline.refresh();
+  await eventually(() => outline.columns.value?.rev === '9');
+  assert.equal(counts, [undefined, 2, 2]);
+  outline.close();
+});
+
+test('what is said while a read is under way leads to one more', async () => {
+  const { pages, outline } = served(answer('1', true, [step('a')]), answer('2', false, [step('b')]));
+  for (let i = 0; i < 10; i++) outline.refresh();
+  await setTimeout(300);
+  assert.is(pages.length, 2);
+  outline.close();
+});
+
+test('a failure is shown, and what was read stays', async () => {
+  const { outline } = served(answer('1', true, [step('a')]), new Error('away'), answer('2', false, [step('b')]));
+  outline.refresh();
+  await eventually(() => outline.complete.value);
+  outline.refresh();
+  await eventually(() => /away/.test(String(outline.failure.value)));
+  assert.is(outline.columns.value?.spans.count, 1);
+  outline.refresh();
+  await eventually(() => outline.columns.value?.spans.count === 2);
+  assert.is(outline.failure.value, null);
+  outline.close();
+});
+
+test.run();

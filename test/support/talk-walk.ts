@@ -1,0 +1,68 @@
+/** A walk through Talk in a browser: unfolds everything from the first row to the last, and gathers what each row shows. */
+import type { Page } from 'playwright-core';
+
+export type WalkedRow = { kind: string; span: string; trace: string; text: string };
+
+/** Rows by what they are known by; a row that is seen twice has the text that it had last. */
+export async function walkTalk(page: Page): Promise<Map<string, WalkedRow>> {
+  const rows = new Map<string, WalkedRow>();
+  await page.evaluate('document.querySelector(".talk-list").scrollTop = 0');
+  for (let step = 0; step < 2_000; step++) {
+    await unfolded(page);
+    for (const [key, row] of (await page.evaluate(ROWS)) as [string, WalkedRow][]) rows.set(key, row);
+    if (await page.evaluate(FURTHER)) continue;
+    await unfolded(page);
+    if (!(await page.evaluate(FURTHER))) return rows;
+  }
+  throw new Error('Cannot walk to the end: it was never reached');
+}
+
+/** Opens what is folded among the rows in the document, and waits for their texts. */
+async function unfolded(page: Page): Promise<void> {
+  for (let round = 0; round < 40; round++) {
+    await page.waitForFunction(isRead, undefined, { timeout: 30_000 });
+    if (!(await page.evaluate(OPEN_FOLDS))) return;
+  }
+  throw new Error('Cannot unfold the rows: there is always one more');
+}
+
+const FRAMES = 'await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));';
+
+/** A function, since the policy of the page lets no text become a script. */
+const isRead = () => {
+  const list = document.querySelector('.talk-list');
+  if (!list || list.querySelector('.waiting-words')) return false;
+  return ![...list.querySelectorAll('.muted')].some((one) => /on its way|being decoded/i.test(one.textContent ?? ''));
+};
+
+const OPEN_FOLDS = `(async () => {
+  const folds = [...document.querySelectorAll('.talk-list [aria-expanded=false], .talk-list [data-more]')];
+  for (const fold of folds) fold.click();
+  ${FRAMES}
+  return folds.length > 0;
+})()`;
+
+const ROWS = `[...document.querySelectorAll('.talk-list [data-row]')].map((row) => {
+  const { row: kind, span, of, trace } = row.dataset;
+  const id = span ?? of ?? '';
+  return [kind + ' ' + trace + ' ' + id, { kind, span: id, trace, text: row.textContent }];
+})`;
+
+/** Scrolls on by half a screen; false: it was at the end. */
+const FURTHER = `(async () => {
+  const list = document.querySelector('.talk-list');
+  const before = list.scrollTop;
+  list.scrollTop += list.clientHeight / 2;
+  ${FRAMES}
+  return list.scrollTop > before + 1;
+})()`;
+
+/**
+ * A text as letters and digits alone, so that the same words are found whatever a format made of what stands between them. What hides in
+ * a text is left out on both sides: pages write it out, in signs of their own.
+ */
+export const lettersOf = (text: string): string =>
+  text
+    .replace(/⟦[^⟧]*⟧/g, '')
+    .replace(/[\u{E0000}-\u{E01EF}]/gu, '')
+    .replace(/[^\p{L}\p{N}]+/gu, '');
