@@ -48,7 +48,8 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter({ name, help, labelNames: [...labelNames], registers });
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge({ name, help, labelNames: [...labelNames], registers });
   const histogram = <Label extends string>(
     name: string,
     help: string,
@@ -57,12 +58,7 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   ) => new Histogram({ name, help, buckets, labelNames: [...labelNames], registers });
 
   if (role !== 'engine')
-    new Gauge({
-      name: 'svc_build_info',
-      help: 'Always 1; the labels tell what runs',
-      labelNames: ['version', 'role'],
-      registers,
-    }).set({ version, role }, 1);
+    gauge('svc_build_info', 'Always 1; the labels tell what runs', ['version', 'role']).set({ version, role }, 1);
 
   // What happens in every call is buffered here and counted at the scrape: prom-client's own counting costs a call microseconds.
   const requestCounts = new Map<string, number>(); // by `<provider> <outcome>`
@@ -102,24 +98,21 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const deriveLag = gauge('svc_derive_lag_seconds', 'How long the longest waiting session has waited');
   const deriveQueue = gauge('svc_derive_queue', 'Sessions whose projection is behind');
   const deriveParked = gauge('svc_derive_parked', 'Sessions that failed too often to be tried again');
-  const cassetteAdmitted = new Gauge({
-    name: 'svc_cassette_admitted',
-    help: '1 while the cassette is in and its last look was good, else 0',
-    labelNames: ['name'],
-    registers,
-  });
-  const cassetteRestarts = new Gauge({
-    name: 'svc_cassette_restarts',
-    help: 'How often the process of the cassette was started again since it came in',
-    labelNames: ['name'],
-    registers,
-  });
-  const cassetteItems = new Gauge({
-    name: 'svc_cassette_background_items',
-    help: 'How far the background work of the cassette is, as it tells it',
-    labelNames: ['name', 'state'],
-    registers,
-  });
+  const cassetteAdmitted = gauge(
+    'svc_cassette_admitted',
+    '1 while the cassette is in and its last look was good, else 0',
+    ['name'],
+  );
+  const cassetteRestarts = gauge(
+    'svc_cassette_restarts',
+    'How often the process of the cassette was started again since it came in',
+    ['name'],
+  );
+  const cassetteItems = gauge(
+    'svc_cassette_background_items',
+    'How far the background work of the cassette is, as it tells it',
+    ['name', 'state'],
+  );
   const apiRequests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
   const apiSeconds = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
   const ingestWrites = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);

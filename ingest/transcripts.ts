@@ -90,18 +90,18 @@ function answer(c: Context<HttpEnv>, verdict: TranscriptVerdict, bytes: number, 
   const { metrics } = deps;
   switch (verdict.kind) {
     case 'accepted': {
-      const { raw_turn_id, session_id, deduped, told: upload } = verdict;
+      const { raw_turn_id, session_id, deduped, summary } = verdict;
       metrics.ingestWrite(PROVIDER, deduped ? 'duplicate' : 'accepted');
       if (!deduped) metrics.ingestBody(PROVIDER, bytes);
       return c.json(
         {
           status: 'accepted',
           deduped,
-          records: upload.records,
+          records: summary.records,
           session_id,
           raw_turn_id,
-          ...(!upload.main && { agent_id: upload.agent_id }),
-          ...(upload.part && { part: upload.part }),
+          ...(!summary.main && { agent_id: summary.agent_id }),
+          ...(summary.part && { part: summary.part }),
         },
         202,
       );

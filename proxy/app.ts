@@ -218,9 +218,9 @@ type KnownClient = Client & { identityKey: Uint8Array; key: string };
 /** A cache of the client that last called on each connection, since nearly always the same one calls again. It ends with the connection. */
 const clients = new WeakMap<Duplex, KnownClient>();
 
-function clientKeyOf({ socket, headers }: IncomingMessage, identityKey: Uint8Array, project: string): string {
+function clientKeyOf({ socket, headers, url }: IncomingMessage, identityKey: Uint8Array, project: string): string {
   const client = {
-    credential: credentialOf(headers),
+    credential: credentialOf(headers, url),
     userAgent: headers['user-agent'] ?? '',
     project: String(headers['x-svc-project'] ?? project),
   };

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { decodeBody, Undecodable } from '../capture/content-encoding.ts';
+import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import type { Database, OperationResult } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
 import { byteResponse } from '../http/byte-response.ts';
@@ -112,7 +112,7 @@ const readResponse = bodyRoute(
 type Decode = (bytes: Uint8Array, contentEncoding: string) => Promise<Uint8Array>;
 
 /** In the thread that calls it. */
-export const decodeHere: Decode = async (bytes, contentEncoding) => (await decodeBody(bytes, contentEncoding)).bytes;
+export const decodeHere: Decode = async (bytes, contentEncoding) => decodeBodySync(bytes, contentEncoding).bytes;
 
 type Deps = { execute: Database['execute']; decode: Decode };
 

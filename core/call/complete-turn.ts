@@ -4,9 +4,10 @@ import { makeRecipe } from '../capture/recipe.ts';
 import { sliceId } from '../capture/slice-codec.ts';
 import { headersDigest } from '../merkle/turn-chain.ts';
 import type { Outcome } from '../model/coverage.ts';
-import { type HeaderList, headerOf } from '../model/headers.ts';
+import type { HeaderList } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
 import { messageArrays } from '../provider/formats.ts';
+import { retryCount } from '../provider/retry-count.ts';
 import { callIdOf, type Exchange } from './exchange.ts';
 import type { CallMemory } from './memory.ts';
 import type { OpenedExchange } from './open-exchange.ts';
@@ -72,7 +73,7 @@ function turnOf(
     call_id: callIdOf(exchange),
     client_key: exchange.client_key,
     identity,
-    retry: Number(headerOf(exchange.request_headers, 'x-stainless-retry-count')) > 0,
+    retry: retryCount(exchange.request_headers) > 0,
     requested_at: exchange.requested_at,
     nodes,
     outcome: outcomeOfTurn({ ...exchange, ...read, streamed: read.call.stream }),

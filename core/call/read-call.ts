@@ -7,6 +7,7 @@ import { headerOf } from '../model/headers.ts';
 import type { CallNodes } from '../model/node.ts';
 import type { Reply } from '../model/reply.ts';
 import { noUsage } from '../model/usage.ts';
+import type { WireFormat } from '../provider/format.ts';
 import type { FormatId } from '../provider/formats.ts';
 import { providerKey } from './call-key.ts';
 import { boundedId } from './identity.ts';
@@ -69,7 +70,8 @@ export function readCall(
       stream: head?.stream ?? false,
       max_tokens: head?.max_tokens ?? null,
       tool_count: head?.tool_count ?? 0,
-      call_key: reply && facts.format && providerKey(facts.format, { ...reply, request_id: requestIdOf(answer) }),
+      call_key:
+        reply && facts.format && providerKey(facts.format, { ...reply, request_id: requestIdOf(format, answer) }),
       response_id: boundedId(reply?.response_id ?? ''),
       previous_response_id: boundedId(head?.previous_response_id ?? ''),
       conversation_id: boundedId(head?.conversation_id ?? ''),
@@ -102,8 +104,9 @@ export function readCall(
   };
 }
 
-/** Anthropic's own id of the request; ids that a proxy in between gives are not in it. */
-const requestIdOf = (answer: AnswerBytes | null): string => (answer && headerOf(answer.headers, 'request-id')) ?? '';
+/** '' where the provider gives none. */
+const requestIdOf = (format: WireFormat | null, answer: AnswerBytes | null): string =>
+  (format?.requestIdHeader && answer && headerOf(answer.headers, format.requestIdHeader)) || '';
 
 const noPurpose = { kind: 'main', judged: '' } as const;
 const unknownFormat = { reply: null, unreadable: 'Cannot read the call: it is in no format that is known here' };

@@ -14,11 +14,15 @@ export function clientKey(key: Uint8Array, { credential, userAgent, project }: C
   return hmac.digest('hex');
 }
 
-/** The client's credential for the provider: the value of the first header that has one; '' without any. */
-export function credentialOf(headers: IncomingHttpHeaders): string {
+/**
+ * The client's credential for the provider: the value of the first header that has one, else `key` of the query, where Gemini takes
+ * it; '' without any.
+ * @param url path and query as sent
+ */
+export function credentialOf(headers: IncomingHttpHeaders, url = ''): string {
   for (const name of ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key']) {
     const value = headers[name];
     if (value) return String(value);
   }
-  return '';
+  return /[?&]key=([^&#]*)/.exec(url)?.[1] ?? '';
 }

@@ -24,13 +24,6 @@ export class Undecodable extends Error {
   }
 }
 
-/** As `decodeBodySync`. It blocks its thread while it inflates, so it belongs in a worker. */
-export const decodeBody = async (
-  bytes: Uint8Array,
-  contentEncoding: string | null,
-  capBytes = maxDecodedBytes,
-): Promise<DecodedBody> => decodeBodySync(bytes, contentEncoding, capBytes);
-
 /**
  * Decodes `gzip`, `x-gzip`, `deflate` (with zlib's frame or raw), `br` and `zstd`, stacked codings from right to left. The cap
  * holds for each of them and is enforced while it inflates. Without a coding the bytes are returned as they are, whatever their size.

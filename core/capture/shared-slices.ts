@@ -1,4 +1,5 @@
 /** Reuses the pieces of the body before: only what lies between the common beginning and the common end of both is scanned. */
+import { bufferOf } from './json-scan.ts';
 import { type Cut, cutOf, type Piece, type Section } from './slices.ts';
 
 export type KnownCut = Cut & { body: Uint8Array };
@@ -95,5 +96,3 @@ function commonSuffix(a: Uint8Array, b: Uint8Array): number {
   while (found < length && left[left.length - found - 1] === right[right.length - found - 1]) found++;
   return found;
 }
-
-const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

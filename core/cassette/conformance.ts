@@ -62,7 +62,7 @@ async function tryAdmission(
   }
 }
 
-const STEP_FINDINGS: Record<(typeof STEPS)[number], string> = {
+export const STEP_FINDINGS: Record<(typeof STEPS)[number], string> = {
   resolve: 'its source is there',
   digest: 'it is what was pinned',
   start: 'it loads, in a process of its own',
@@ -94,10 +94,7 @@ type Parameter = { required?: boolean; $ref?: string };
 type Declared = { parameters?: Parameter[]; responses?: Record<string, unknown> };
 
 async function declared(running: RunningCassette, { path, statuses }: Operation): Promise<string[]> {
-  const status = await statusOf(
-    running,
-    new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(REQUEST_MS) }),
-  );
+  const status = await statusOf(running, path);
   if (typeof status === 'string') return [status];
   const isDeclared = statuses.some(
     (one) => one === 'default' || one === String(status) || one.toUpperCase() === `${String(status)[0]}XX`,
@@ -107,27 +104,20 @@ async function declared(running: RunningCassette, { path, statuses }: Operation)
 
 async function unknownPath(running: RunningCassette, prefix: string): Promise<string[]> {
   const path = `${prefix}/there-is-no-such-path-here`;
-  const status = await statusOf(
-    running,
-    new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(REQUEST_MS) }),
-  );
+  const status = await statusOf(running, path);
   return status === 404 ? [] : [typeof status === 'string' ? status : `it answers ${status} to ${path}`];
 }
 
 async function toolCall(running: RunningCassette, path: string): Promise<string[]> {
-  const request = new Request(`http://cassette${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-    signal: AbortSignal.timeout(REQUEST_MS),
-  });
-  const status = await statusOf(running, request);
+  const headers = { 'content-type': 'application/json' };
+  const status = await statusOf(running, path, { method: 'POST', headers, body: '{}' });
   if (typeof status === 'string') return [status];
   return status === 500 || status === 404 || status === 405 ? [`it answers ${status} to POST ${path}`] : [];
 }
 
 /** The status of the response, or why there is none. */
-async function statusOf(running: RunningCassette, request: Request): Promise<number | string> {
+async function statusOf(running: RunningCassette, path: string, init: RequestInit = {}): Promise<number | string> {
+  const request = new Request(`http://cassette${path}`, { ...init, signal: AbortSignal.timeout(REQUEST_MS) });
   try {
     const { status, body } = await running.fetch(request);
     let bytes = 0;

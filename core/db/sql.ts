@@ -14,3 +14,20 @@ export type Sql = {
   /** Runs the statements of a file: several, without parameters. @throws {DatabaseError} */
   script(text: string): Promise<void>;
 };
+
+/** A transaction that is under way, as `Sql`: transactions inside it are savepoints. */
+export const withSavepoints = (statements: Omit<Sql, 'transaction'>, depth = 1): Sql => ({
+  ...statements,
+  async transaction(work) {
+    const savepoint = `sp${depth}`;
+    await statements.script(`savepoint ${savepoint}`);
+    try {
+      const result = await work(withSavepoints(statements, depth + 1));
+      await statements.script(`release savepoint ${savepoint}`);
+      return result;
+    } catch (error) {
+      await statements.script(`rollback to savepoint ${savepoint}`);
+      throw error;
+    }
+  },
+});

@@ -35,7 +35,7 @@ export type CallTurn = {
   requested_at: string;
   first_byte_at: string | null;
   last_byte_at: string | null;
-  retry_count: number; // x-stainless-retry-count; 0 when absent
+  retry_count: number; // attempts before this one; 0 where the client does not say
   fresh: FreshMessage[]; // in chain order
   tip_hash: string | null; // last conversation message of the request; null when the request cannot be read
   leaf_hash: string | null; // the answer; null when none can be read

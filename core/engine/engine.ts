@@ -58,8 +58,7 @@ const INGEST_MS = 30_000; // then the sender is told to try again, and the turn 
 const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journal, begun, identified, log, ...deps }: Deps): Engine {
-  const { reach, ingest, derive, prices, logLevel } = deps;
+export function startEngine({ connection, journal, begun, identified, log, ...settings }: Deps): Engine {
   let lastWritten: JournalToRead['written'] = null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
@@ -82,21 +81,12 @@ export function startEngine({ connection, journal, begun, identified, log, ...de
   const start = () => {
     const ownConnection = connection();
     const toRead = journal && { folder: journal.folder, runId: journal.runId, written: lastWritten };
-    const data: EngineData = {
-      connection: ownConnection,
-      journal: toRead,
-      busy,
-      reach,
-      ingest,
-      derive,
-      prices,
-      logLevel,
-    };
+    const data: EngineData = { connection: ownConnection, journal: toRead, busy, ...settings };
     const started = startWorker(
       'engine/engine-worker',
       data,
       ownConnection.kind === 'embedded' ? [ownConnection.control] : [],
-      ingest || derive ? {} : INTAKE_LIMITS,
+      settings.ingest || settings.derive ? {} : INTAKE_LIMITS,
     );
     started.on('online', () => begun?.());
     return started;

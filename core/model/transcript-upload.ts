@@ -91,7 +91,7 @@ export type AcceptedTranscript = {
   raw_turn_id: number;
   session_id: string;
   deduped: boolean;
-  told: TranscriptSummary;
+  summary: TranscriptSummary;
 };
 
 /** `malformed`: not stored. `unstorable`: not stored either, since the database refused it. `unavailable`: try again. */

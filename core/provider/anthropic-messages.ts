@@ -46,6 +46,7 @@ export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   stopReasons: { ended: ['end_turn', 'stop_sequence'], cut: ['max_tokens', 'refusal'], tools: ['tool_use'] },
   // test servers and gateways give all messages one id (https://docs.claude.com/en/api/errors#request-id)
   callKey: ({ response_id, request_id }) => (request_id === '' ? null : ['anthropic', response_id, request_id]),
+  requestIdHeader: 'request-id', // ids that a proxy in between gives have other names
   terms,
 };
 

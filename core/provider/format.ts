@@ -63,6 +63,8 @@ export type WireFormat<Id extends string = string> = {
   stopReasons: { ended: readonly string[]; cut: readonly string[]; tools: readonly string[] };
   /** What names a call wherever it is recorded, as parts of a key; null: the ids do not. `response_id` is not ''. */
   callKey(ids: ProviderIds): string[] | null;
+  /** The header of a response with the provider's id of the request, where `callKey` reads it. Absent: none. */
+  requestIdHeader?: string;
   /** The terms on which an answer was billed. */
   terms(reply: Reply): Terms;
 };

@@ -84,7 +84,7 @@ test('it holds a conversation through the proxy, and the addresses that it print
     said.out,
     /Recorded as a session of 3 model calls and 2 tool calls: 194 tokens in, 78 out, \$0\.0002024\./,
   );
-  assert.match(said.out, 'Beside it are 7 sessions of 50 model calls');
+  assert.match(said.out, 'Beside it are 12 sessions of 98 model calls');
   assert.is((await left(folder)).length, 1);
 
   const addresses = [...said.out.matchAll(/^ {2}(.{9}) (?:curl '([^']+)'|(http\S+) in a browser)$/gm)].map(
@@ -102,7 +102,7 @@ test('it holds a conversation through the proxy, and the addresses that it print
     assert.not.ok(DEFAULT_PORTS.includes(Number(new URL(address).port)), 'a port that is taken is not insisted on');
   }
   const json = (name: string) => JSON.parse(answers.get(name) ?? '');
-  assert.is(json('sessions').items.length, 8);
+  assert.is(json('sessions').items.length, 13);
   const [turn] = json('this one').traces;
   assert.equal(
     turn.spans.map(({ kind, name }: { kind: string; name: string }) => [kind, name]),

@@ -1,11 +1,9 @@
 /** The frame of the web UI in a real browser: its keys, its themes and widths, and what a reader without eyes or mouse gets of it. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import { smallTargets, violations } from '../support/axe.ts';
 import { inBrowser } from '../support/web.ts';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PAGES = ['sessions', 'spend', 'find', 'skills', 'cassettes', 'health', 'help'];
 
 inBrowser('the frame of the web UI', (test) => {
@@ -133,17 +131,3 @@ inBrowser('the frame of the web UI', (test) => {
 });
 
 const focusedName = (page: Page) => page.evaluate(`document.activeElement.getAttribute('name')`);
-
-/** The rules that are broken, and where. The page's policy allows no script element, so axe comes by the debugger. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return (await page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`)) as string[];
-}
-
-const smallTargets = (page: Page) =>
-  page.evaluate(`[...document.querySelectorAll('a, button, input, select, [role=tab]')]
-    .filter((element) => element.checkVisibility() && !element.matches('p a, .skip'))
-    .map((element) => [element.getBoundingClientRect(), element.outerHTML.slice(0, 80)])
-    .filter(([{ width, height }]) => width < 24 || height < 24)
-    .map(([, html]) => html)`);

@@ -1,5 +1,5 @@
 /** The events of the web UI in a real browser: one stream for all tabs, none for those that are hidden, and nothing missed by any. */
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { inBrowser, type WebStand } from '../support/web.ts';
 
@@ -50,10 +50,11 @@ inBrowser('the live web UI', (test) => {
       page.on('request', (request) => {
         if (request.url().endsWith('/v1/events')) streams += 1;
       });
-      for (const event of ['requestfailed', 'requestfinished'] as const)
-        page.on(event, (request) => {
-          if (request.url().endsWith('/v1/events')) streams -= 1;
-        });
+      const ended = (request: Request) => {
+        if (request.url().endsWith('/v1/events')) streams -= 1;
+      };
+      page.on('requestfailed', ended);
+      page.on('requestfinished', ended);
       await setVisibility(page, 'hidden');
       await page.waitForSelector('[data-live=paused]', { state: 'attached' });
       await eventually(async () => streams === 0);

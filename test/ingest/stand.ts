@@ -23,7 +23,7 @@ export const KEPT_TRANSCRIPT = {
   raw_turn_id: 13,
   session_id: KEPT.session_id,
   deduped: false,
-  told: {
+  summary: {
     ...{ main: false, agent_id: 'a9b2a396fff8564e8', agent_type: 'general-purpose', description: 'Echo check' },
     ...{ tool_use_id: 'toolu_1', kind: '', records: 5, first_at: null, last_at: null },
   },

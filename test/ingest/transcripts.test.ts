@@ -20,7 +20,7 @@ const post = ({ app }: Stand, headers: Record<string, string> = {}, body = `{"re
 
 const says = (verdict: TranscriptVerdict) => standIngest({ appendTranscript: async () => verdict });
 const fails = (thrown: unknown) => standIngest({ appendTranscript: () => Promise.reject(thrown) });
-const { told, session_id } = KEPT_TRANSCRIPT;
+const { summary, session_id } = KEPT_TRANSCRIPT;
 
 test('an upload that is kept is answered 202 with how many records came and where it stands', async () => {
   const stand = standIngest();
@@ -43,7 +43,7 @@ test('an upload that is kept is answered 202 with how many records came and wher
 
 test('the main file names no agent; a part is named again', async () => {
   const part = { index: 1, count: 3, file_sha256: 'ab'.repeat(32), from_line: 100 };
-  const main = { ...KEPT_TRANSCRIPT, told: { ...told, main: true, agent_id: '', part } };
+  const main = { ...KEPT_TRANSCRIPT, summary: { ...summary, main: true, agent_id: '', part } };
   assert.equal(await (await post(says(main))).json(), {
     ...{ status: 'accepted', deduped: false, records: 5, session_id, raw_turn_id: 13 },
     part,

@@ -67,7 +67,11 @@ export function openParser(
   };
   const sendRequest = async <T>(request: ParserRequest): Promise<T> => {
     try {
-      const reply = await replyOf(await started(), request, LIMITS[request.kind].ms);
+      const worker = await started();
+      const replied = nextMessage<ParserReply>(worker, LIMITS[request.kind].ms);
+      worker.ref();
+      worker.postMessage(request);
+      const reply = await replied;
       if (!reply) {
         await end();
         throw refused(UNPARSABLE);
@@ -121,40 +125,23 @@ function refuseLong(text: string, most: number): void {
   if (bytes > most) throw refused(`its text has ${bytes} bytes, at most ${most} are read: pass values as parameters`);
 }
 
-function ready(worker: Worker): Promise<Worker> {
+async function ready(worker: Worker): Promise<Worker> {
   worker.on('error', () => {}); // 'exit' follows
-  return new Promise((resolve, reject) => {
-    const onFailure = () => {
-      settle();
-      void worker.terminate();
-      reject(new Error('Cannot start the parser: its thread ended'));
-    };
-    const onReady = () => {
-      settle();
-      worker.unref();
-      resolve(worker);
-    };
-    const timer = setTimeout(onFailure, START_MS);
-    const settle = () => {
-      clearTimeout(timer);
-      worker.off('message', onReady).off('exit', onFailure);
-    };
-    worker.once('message', onReady).once('exit', onFailure);
-  });
+  if (await nextMessage(worker, START_MS)) return worker;
+  void worker.terminate();
+  throw new Error('Cannot start the parser: its thread ended');
 }
 
 /** Undefined: the thread ended or took too long. */
-const replyOf = (worker: Worker, request: ParserRequest, ms: number): Promise<ParserReply | undefined> =>
+const nextMessage = <T>(worker: Worker, ms: number): Promise<T | undefined> =>
   new Promise((resolve) => {
-    const settle = (reply?: ParserReply) => {
+    const settle = (message?: T) => {
       clearTimeout(timer);
       worker.off('message', settle).off('exit', giveUp);
       worker.unref();
-      resolve(reply);
+      resolve(message);
     };
     const giveUp = () => settle();
     const timer = setTimeout(giveUp, ms);
     worker.once('message', settle).once('exit', giveUp);
-    worker.ref();
-    worker.postMessage(request);
   });

@@ -13,6 +13,7 @@ import {
 } from '../running.ts';
 import { progressOf } from './child/progress.mjs';
 import { responseHead, UnusableHead } from './response-head.ts';
+import { openUnderWay } from './under-way.ts';
 
 const TRUSTED: Confinement = {
   level: 'none',
@@ -33,13 +34,7 @@ export async function startInline({ name, entry, bindingsFor, unchanged, log }: 
   const { DB, CORE, CONFIG, LOG } = await bindingsFor(loaded);
   const env: Env = { ...(DB ? { DB } : {}), ...(CORE ? { CORE } : {}), CONFIG, LOG };
 
-  const underWay = new Set<Promise<unknown>>();
-  const track = <T>(work: Promise<T>): Promise<T> => {
-    underWay.add(work);
-    const done = () => underWay.delete(work);
-    work.then(done, done);
-    return work;
-  };
+  const { track, drain } = openUnderWay();
   const context: Context = {
     waitUntil(work) {
       track(Promise.resolve(work)).catch((error) => log.error(traceOf(error), 'what the cassette waits for failed'));
@@ -95,7 +90,7 @@ export async function startInline({ name, entry, bindingsFor, unchanged, log }: 
       await track(run);
     },
     close(graceMs) {
-      closed ??= drained(underWay, graceMs);
+      closed ??= drain(graceMs);
       return closed;
     },
   };
@@ -110,17 +105,4 @@ async function importCassette(name: string, entry: string): Promise<Cassette> {
     throw new Rejection('start', `Cannot start "${name}": it throws when it is loaded: ${why}`);
   }
   throw new Rejection('start', `Cannot start "${name}": its default export has no function fetch`);
-}
-
-/** Settles when nothing is under way, or after `graceMs`. */
-async function drained(underWay: ReadonlySet<Promise<unknown>>, graceMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timedOut = new Promise<'late'>((resolve) => {
-    timer = setTimeout(resolve, graceMs, 'late');
-  });
-  const drain = async () => {
-    while (underWay.size > 0) await Promise.allSettled(underWay);
-  };
-  await Promise.race([drain(), timedOut]);
-  clearTimeout(timer);
 }

@@ -67,7 +67,7 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
   let why: string | undefined;
   const end = (reason: string) => {
     why ??= reason;
-    endGroup(child);
+    endGroup(child, 'SIGKILL');
   };
   const [, stdout, stderr, requests, bindings] = child.stdio;
   if (
@@ -125,10 +125,11 @@ const LAST_OUTPUT_MS = 50;
 /** How long a process that ends by itself may take to exit after its channel closed. */
 export const CLOSED_MS = 300;
 
-function endGroup({ pid, exitCode, signalCode }: ChildProcess): void {
+/** Signals a process that leads a group of its own, and what it has started. */
+export function endGroup({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined || exitCode !== null || signalCode !== null) return;
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(-pid, signal);
   } catch {} // it has ended meanwhile
 }
 

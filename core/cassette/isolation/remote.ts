@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { CassetteDown, type Confinement, type Liveness, type RunningCassette } from '../running.ts';
 import { bodyOf } from './child/bodies.mjs';
 import { responseHead, UnusableHead } from './response-head.ts';
+import { openUnderWay } from './under-way.ts';
 
 const ELSEWHERE: Confinement = {
   level: 'none',
@@ -32,7 +33,7 @@ export function startRemote({ address, name }: { address: URL; name: string }): 
   const agent = new (secure ? HttpsAgent : HttpAgent)({ keepAlive: true, timeout: CONNECT_MS });
   const send = secure ? overHttps : overHttp;
   let liveness: Liveness = { state: 'up', reason: null, restarts: 0 };
-  const underWay = new Set<Promise<unknown>>();
+  const { track, drain } = openUnderWay();
   const down = (kind: 'unavailable' | 'broken', why: string) =>
     new CassetteDown(kind, `Cannot ask "${name}" at ${address.origin}: ${why}`);
 
@@ -92,23 +93,14 @@ export function startRemote({ address, name }: { address: URL; name: string }): 
     async fetch(request) {
       if (liveness.state === 'closed') throw down('unavailable', 'it was closed');
       request.signal.throwIfAborted();
-      const answer = exchange(request);
-      underWay.add(answer);
-      const done = () => underWay.delete(answer);
-      answer.then(done, done);
-      return answer;
+      return track(exchange(request));
     },
     async scheduled() {
       throw new Error(`Cannot run the background work of "${name}": whoever runs it does that`);
     },
     async close(graceMs) {
       liveness = { ...liveness, state: 'closed' };
-      let timer: NodeJS.Timeout | undefined;
-      const timedOut = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, graceMs);
-      });
-      await Promise.race([Promise.allSettled(underWay), timedOut]);
-      clearTimeout(timer);
+      await drain(graceMs);
       agent.destroy();
     },
   };

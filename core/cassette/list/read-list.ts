@@ -70,24 +70,16 @@ async function textOf(file: string): Promise<string | null> {
 
 /** @throws {BadList} */
 export function readLists({ ours, users }: ListTexts): ReadLists {
+  const { file, text } = users;
   const builtInEntries = ours.text === null ? [] : entriesOf(ours.text, ours.file, []);
-  if (users.file === null || users.text === null)
-    return {
-      list: merged(
-        builtInEntries.map(({ entry }) => entry),
-        [],
-      ),
-      file: null,
-      folderOf: () => dirname(ours.file),
-    };
-  const userEntries = entriesOf(users.text, users.file, builtInEntries);
+  const userEntries = file === null || text === null ? [] : entriesOf(text, file, builtInEntries);
   const list = merged(
     builtInEntries.map(({ entry }) => entry),
     userEntries.map(({ entry }) => entry),
   );
   const ownNames = new Set(userEntries.filter(({ inherits }) => !inherits).map(({ entry }) => entry.name));
-  const folder = dirname(users.file);
-  return { list, file: users.file, folderOf: ({ name }) => (ownNames.has(name) ? folder : dirname(ours.file)) };
+  const folderOf = ({ name }: ListEntry) => dirname(file !== null && ownNames.has(name) ? file : ours.file);
+  return { list, file, folderOf };
 }
 
 type ReadEntry = { entry: ListEntry; written: Record<string, unknown>; inherits: boolean };

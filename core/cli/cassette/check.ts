@@ -6,7 +6,7 @@ import pc from 'picocolors';
 import { readApi } from '../../api/app.ts';
 import { grantsFor } from '../../cassette/admission/grants.ts';
 import { resolveSource } from '../../cassette/admission/source.ts';
-import { conform, type Finding } from '../../cassette/conformance.ts';
+import { conform, type Finding, STEP_FINDINGS } from '../../cassette/conformance.ts';
 import { coreBinding } from '../../cassette/core-binding.ts';
 import { openCassetteDatabases } from '../../cassette/database/cassette-databases.ts';
 import { ListEntry } from '../../cassette/list/list.ts';
@@ -58,20 +58,17 @@ export async function checkCassette(
     }
   } catch (error) {
     if (!(error instanceof Rejection)) throw error;
-    report({ what: FINDING_AT[error.step] ?? 'it can be looked at', problems: [error.message, ...error.problems] });
+    const { step, message, problems } = error;
+    const what = DESCRIBING.includes(step) ? STEP_FINDINGS[step] : 'it can be looked at';
+    report({ what, problems: [message, ...problems] });
     return 1;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-const FINDING_AT: Partial<Record<Rejection['step'], string>> = {
-  resolve: 'its source is there',
-  start: 'it loads, in a process of its own',
-  manifest: 'its manifest is valid',
-  openapi: 'its OpenAPI document is valid',
-  tools: 'its tools can be offered',
-};
+/** The steps that already fail where it only describes itself. */
+const DESCRIBING: readonly Rejection['step'][] = ['resolve', 'start', 'manifest', 'openapi', 'tools'];
 
 /** A list entry that grants everything that the cassette asks for: what to grant is the operator's decision. */
 async function entryOf(

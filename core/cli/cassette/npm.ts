@@ -1,5 +1,6 @@
 /** Runs the user's own npm so that nothing of what it installs can run: no script, no git, and no .npmrc but the user's. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { endGroup } from '../../cassette/isolation/life.ts';
 import type { Environment } from '../../config/environment.ts';
 import { OperatorError } from '../../errors.ts';
 import { plain } from '../units.ts';
@@ -44,8 +45,8 @@ export function runNpm(args: readonly string[], { folder, env, signal }: NpmPart
       detached: true,
     });
     const end = () => {
-      killGroup(child, 'SIGTERM');
-      setTimeout(killGroup, KILL_MS, child, 'SIGKILL').unref();
+      endGroup(child, 'SIGTERM');
+      setTimeout(endGroup, KILL_MS, child, 'SIGKILL').unref();
     };
     const tooLong = setTimeout(end, NPM_MS);
     signal.addEventListener('abort', end, { once: true });
@@ -96,14 +97,6 @@ export async function registriesOf(parts: NpmParts): Promise<string[]> {
       ? [value.endsWith('/') ? value : `${value}/`]
       : [],
   );
-}
-
-/** Kills npm and what it has started: it leads a process group of its own. */
-function killGroup({ pid, exitCode, signalCode }: ChildProcess, how: NodeJS.Signals): void {
-  if (pid === undefined || exitCode !== null || signalCode !== null) return;
-  try {
-    process.kill(-pid, how);
-  } catch {} // it has just ended
 }
 
 /** npm's first lines have the reason; stacks and the path of its log come after. */

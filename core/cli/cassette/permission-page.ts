@@ -115,15 +115,11 @@ function requests({ document, isolation, before }: Permission): string[] {
   const tables = manifest.tables.map(({ name }) => name).join(', ');
   const local = isolation !== 'remote';
   const bindingRows: Partial<Record<string, string[]>> = {
-    db: local
-      ? row('stores', `in a schema of its own${tables === '' ? '' : `: ${tables}`}${newMark('bindings', 'db')}`)
-      : [],
-    core: local
-      ? row('asks', `the read API, for anything that it answers: all conversations${newMark('bindings', 'core')}`)
-      : [],
-    network: local
-      ? row('connects', `to other machines, with all that it has read${newMark('bindings', 'network')}`)
-      : [],
+    ...(local && {
+      db: row('stores', `in a schema of its own${tables === '' ? '' : `: ${tables}`}${newMark('bindings', 'db')}`),
+      core: row('asks', `the read API, for anything that it answers: all conversations${newMark('bindings', 'core')}`),
+      network: row('connects', `to other machines, with all that it has read${newMark('bindings', 'network')}`),
+    }),
     forward_auth: row(
       'is given',
       `the credentials of who calls it (authorization, cookies, keys), and their name${newMark('bindings', 'forward_auth')}`,

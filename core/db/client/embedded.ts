@@ -2,9 +2,9 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { PGlite, type Transaction } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
-import { type SQL, sql as statement } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { openFairQueue } from '../fair-queue.ts';
-import type { Sql } from '../sql.ts';
+import { type Sql, withSavepoints } from '../sql.ts';
 import { dataFolder, isMade } from './data-folder.ts';
 import { databaseError } from './failure.ts';
 import type { Gauge } from './gauge.ts';
@@ -91,7 +91,7 @@ async function transaction<T>(pglite: PGlite, work: (tx: Sql) => Promise<T>): Pr
   let broken: unknown;
   try {
     return await pglite.transaction((tx) =>
-      work(transactionSql(tx, 1)).catch((error: unknown) => {
+      work(transactionSql(tx)).catch((error: unknown) => {
         if (error instanceof WebAssembly.RuntimeError) broken = error;
         throw error;
       }),
@@ -112,26 +112,14 @@ async function rows<Row extends Record<string, unknown>>(client: PGlite | Transa
   return (await client.query<Row>(text, parameters)).rows;
 }
 
-function transactionSql(tx: Transaction, depth: number): Sql {
+function transactionSql(tx: Transaction): Sql {
   const translated = <T>(work: Promise<T>) =>
     work.catch((error: unknown) => {
       throw databaseError(error);
     });
-  const savepoint = statement.raw(`sp${depth}`);
-  return {
+  return withSavepoints({
     kind: 'embedded',
     rows: (sql) => translated(rows(tx, sql)),
     script: (text) => translated(tx.exec(text).then(() => undefined)),
-    async transaction(work) {
-      await translated(rows(tx, statement`savepoint ${savepoint}`));
-      try {
-        const result = await work(transactionSql(tx, depth + 1));
-        await translated(rows(tx, statement`release savepoint ${savepoint}`));
-        return result;
-      } catch (error) {
-        await translated(rows(tx, statement`rollback to savepoint ${savepoint}`));
-        throw error;
-      }
-    },
-  };
+  });
 }

@@ -4,7 +4,7 @@ import type postgres from 'postgres';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
 import { operations, statementLimitsMs } from '../operations.ts';
-import type { Sql } from '../sql.ts';
+import { type Sql, withSavepoints } from '../sql.ts';
 import { connectionIsLost, databaseError, lostConnection } from './failure.ts';
 import { client } from './server-client.ts';
 import { listenOnServer } from './server-listen.ts';
@@ -79,23 +79,24 @@ export function openPool({ dsn, pooled, size, login = {} }: PoolOptions): Pool {
     else if (connection.lost) connectionCount -= 1;
     else idle.push(connection);
   };
-  const withConnection = async <T>(limitMs: number, work: (connection: Connection) => Promise<T>): Promise<T> => {
+  const withConnection = async <T>(limitMs: number, work: (statements: Statements) => Promise<T>): Promise<T> => {
     const connection = await acquire();
+    const statements = statementsOn(connection, pooled, limitMs);
     try {
       if (!pooled && connection.limitMs !== limitMs) {
-        await script(connection, `set statement_timeout = ${Math.min(limitMs, LONGEST_MS)}`, limitMs);
+        await statements.script(`set statement_timeout = ${Math.min(limitMs, LONGEST_MS)}`);
         connection.limitMs = limitMs;
       }
-      return await work(connection);
+      return await work(statements);
     } finally {
       release(connection);
     }
   };
   const sqlFor = (limitMs: number): Sql => ({
     kind: 'server',
-    rows: (sql) => withConnection(limitMs, (connection) => rows(connection, sql, pooled, limitMs)),
-    script: (text) => withConnection(limitMs, (connection) => script(connection, text, limitMs)),
-    transaction: (work) => withConnection(limitMs, (connection) => inTransaction(connection, pooled, limitMs, work)),
+    rows: (sql) => withConnection(limitMs, ({ rows }) => rows(sql)),
+    script: (text) => withConnection(limitMs, ({ script }) => script(text)),
+    transaction: (work) => withConnection(limitMs, (statements) => inTransaction(statements, work)),
   });
   return {
     sqlFor,
@@ -130,59 +131,32 @@ async function onConnection<T>(connection: Connection, limitMs: number, query: (
   }
 }
 
-const rows = <Row extends Record<string, unknown>>(
-  connection: Connection,
-  sql: SQL,
-  pooled: boolean,
-  limitMs: number,
-) => {
-  const { text, parameters } = compiled(sql);
-  const options = { prepare: !pooled, simple: false };
-  return onConnection(
-    connection,
-    limitMs,
-    async () => Array.from(await connection.client.unsafe<Row[]>(text, parameters, options)) as Row[],
-  );
-};
+type Statements = Omit<Sql, 'transaction'> & { discard(): void };
 
-const script = (connection: Connection, text: string, limitMs: number) =>
-  onConnection(connection, limitMs, async () => void (await connection.client.unsafe(text)));
+/** The statements of one connection; `discard`: it is not used again. */
+const statementsOn = (connection: Connection, pooled: boolean, limitMs: number): Statements => ({
+  kind: 'server',
+  async rows<Row extends Record<string, unknown>>(sql: SQL) {
+    const { text, parameters } = compiled(sql);
+    const options = { prepare: !pooled, simple: false };
+    const query = () => connection.client.unsafe<Row[]>(text, parameters, options);
+    return Array.from(await onConnection(connection, limitMs, query)) as Row[];
+  },
+  script: (text) => onConnection(connection, limitMs, async () => void (await connection.client.unsafe(text))),
+  discard: () => {
+    connection.lost = true;
+  },
+});
 
-async function inTransaction<T>(
-  connection: Connection,
-  pooled: boolean,
-  limitMs: number,
-  work: (tx: Sql) => Promise<T>,
-): Promise<T> {
-  await script(connection, 'begin', limitMs);
+async function inTransaction<T>(statements: Statements, work: (tx: Sql) => Promise<T>): Promise<T> {
+  const { script, discard } = statements;
+  await script('begin');
   try {
-    const result = await work(transactionSql(connection, 1, pooled, limitMs));
-    await script(connection, 'commit', limitMs);
+    const result = await work(withSavepoints(statements));
+    await script('commit');
     return result;
   } catch (error) {
-    await script(connection, 'rollback', limitMs).catch(() => {
-      connection.lost = true;
-    });
+    await script('rollback').catch(discard);
     throw error;
   }
-}
-
-function transactionSql(connection: Connection, depth: number, pooled: boolean, limitMs: number): Sql {
-  const savepoint = `sp${depth}`;
-  return {
-    kind: 'server',
-    rows: (sql) => rows(connection, sql, pooled, limitMs),
-    script: (text) => script(connection, text, limitMs),
-    async transaction(work) {
-      await script(connection, `savepoint ${savepoint}`, limitMs);
-      try {
-        const result = await work(transactionSql(connection, depth + 1, pooled, limitMs));
-        await script(connection, `release savepoint ${savepoint}`, limitMs);
-        return result;
-      } catch (error) {
-        await script(connection, `rollback to savepoint ${savepoint}`, limitMs);
-        throw error;
-      }
-    },
-  };
 }

@@ -17,7 +17,7 @@ export async function deriveReport(db: Sql, { session_id }: { session_id: string
   const scope: SQL = session_id === null ? sql`true` : sql`x.session_id = ${session_id}::uuid`;
   const [counts] = await db.rows<Rows>(sql`
     with turns as (
-           select count(*) as n, count(*) filter (where r.source = 'transcript') as told
+           select count(*) as n, count(*) filter (where r.source = 'transcript') as transcripts
              from svc.effective_turns x join svc.raw_turns r on r.raw_turn_id = x.raw_turn_id
             where ${scope}),
          calls as (select count(*) filter (where x.unreadable = '' and x.leaf_hash is not null) as parsed from svc.calls x where ${scope}),
@@ -27,7 +27,7 @@ export async function deriveReport(db: Sql, { session_id }: { session_id: string
             where ${scope} group by k.key),
          node_kinds as (
            select coalesce(nullif(x.injected, ''), x.role) as key, count(*) as n from svc.nodes x where ${scope} group by 1)
-    select t.n as raw_turns, c.parsed as parsed_turns, t.n - t.told - c.parsed as raw_only_turns,
+    select t.n as raw_turns, c.parsed as parsed_turns, t.n - t.transcripts - c.parsed as raw_only_turns,
            (select coalesce(sum(k.n), 0)::bigint from node_kinds k) as nodes,
            (select count(*) from svc.traces x where ${scope}) as traces,
            (select count(*) from svc.spans x where ${scope}) as spans,

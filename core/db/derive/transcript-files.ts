@@ -5,11 +5,11 @@ import { instant } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /**
- * One complete upload, or one file of which all parts have come. Its facts (`told`) are those of the part that came last.
+ * One complete upload, or one file of which all parts have come. Its facts (`summary`) are those of the part that came last.
  * `raw_turn_ids` are in the order of the parts, so the highest of them, by which versions are ordered, need not be the last.
  */
 export type TranscriptVersion = {
-  told: TranscriptSummary;
+  summary: TranscriptSummary;
   harness_id: string; // with the next: the session for which it counts, perhaps another than it names
   harness_session_id: string;
   raw_turn_ids: number[];
@@ -33,14 +33,14 @@ export async function transcriptVersions(
 ): Promise<TranscriptVersions[]> {
   const rows = await db.rows<TranscriptVersion & Omit<TranscriptVersions, 'versions'>>(sql`
     with own as (
-      select t.raw_turn_id, t.received_at, t.meta -> 'transcript' as told
+      select t.raw_turn_id, t.received_at, t.meta -> 'transcript' as summary
         from ${effective(session_id)} c
         join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
     ), parts as (
-      select o.raw_turn_id, (o.told ->> 'main')::boolean as main, o.told ->> 'agent_id' as agent_id,
-             case o.told ->> 'kind' when 'started' then '' else o.told ->> 'kind' end as lifecycle,
-             case when o.told -> 'part' is null then o.raw_turn_id::text else o.told #>> '{part,file_sha256}' end as file,
-             coalesce((o.told #>> '{part,count}')::bigint, 1) as count, coalesce((o.told #>> '{part,index}')::bigint, 0) as index
+      select o.raw_turn_id, (o.summary ->> 'main')::boolean as main, o.summary ->> 'agent_id' as agent_id,
+             case o.summary ->> 'kind' when 'started' then '' else o.summary ->> 'kind' end as lifecycle,
+             case when o.summary -> 'part' is null then o.raw_turn_id::text else o.summary #>> '{part,file_sha256}' end as file,
+             coalesce((o.summary #>> '{part,count}')::bigint, 1) as count, coalesce((o.summary #>> '{part,index}')::bigint, 0) as index
         from own o
     ), latest as (
       select distinct on (p.main, p.agent_id, p.lifecycle, p.file, p.count, p.index) p.*
@@ -56,7 +56,7 @@ export async function transcriptVersions(
       select w.*, row_number() over (partition by w.main, w.agent_id, w.lifecycle order by w.newest_id desc) as place
         from whole w
     )
-    select r.main, r.agent_id, r.lifecycle, r.raw_turn_ids, r.newest_id, o.told, s.harness_id, s.harness_session_id,
+    select r.main, r.agent_id, r.lifecycle, r.raw_turn_ids, r.newest_id, o.summary, s.harness_id, s.harness_session_id,
            ${instant(sql`o.received_at`)} as received_at
       from ranked r
       join own o on o.raw_turn_id = r.newest_id

@@ -33,11 +33,11 @@ export type TranscriptState = {
 
 /** The facts that decide whether transcripts have to be read. Reads a few index entries, whatever the session's size; most have no transcript. */
 export async function transcriptState(db: Sql, { session_id }: { session_id: string }): Promise<TranscriptState> {
-  const [present] = await db.rows<{ is_told: boolean }>(sql`
+  const [present] = await db.rows<{ has_any: boolean }>(sql`
     select exists (select from svc.raw_turns t where t.session_id = ${session_id}::uuid and t.source = 'transcript')
            or exists (select from svc.transcript_readings x where x.session_id = ${session_id}::uuid)
-           or exists (select from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as is_told`);
-  if (!present?.is_told) return noTranscripts;
+           or exists (select from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) as has_any`);
+  if (!present?.has_any) return noTranscripts;
   const newest = await newestTranscript(db, { session_id });
   const [reading] = await db.rows<StoredReading>(sql`
     select read_up_to, read_version, projected, claim_mark, evidence from svc.transcript_readings where session_id = ${session_id}`);

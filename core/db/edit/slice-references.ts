@@ -13,8 +13,8 @@ type References = {
   raw_turn_id: number;
   pages: Uint8Array;
   depth: number;
-  asked: string | null; // the templates of headers
-  answered: string | null;
+  request_template: string | null; // of headers
+  response_template: string | null;
   answer: string | null;
 };
 
@@ -32,14 +32,16 @@ export async function* sliceReferences(
   for (let after = 0; ; ) {
     const turns = await db.rows<References>(sql`
       select t.raw_turn_id, t.request_pages as pages, t.request_page_depth as depth,
-             encode(t.request_header_template, 'hex') as asked, encode(t.response_header_template, 'hex') as answered,
+             encode(t.request_header_template, 'hex') as request_template, encode(t.response_header_template, 'hex') as response_template,
              encode(t.response_slice, 'hex') as answer
         from svc.raw_turns t
        where t.raw_turn_id > ${after} and ${matching}
        order by t.raw_turn_id
        limit ${BATCH.turns}`);
     const selected = turns.filter(({ raw_turn_id }) => !except.has(raw_turn_id));
-    yield selected.flatMap(({ asked, answered, answer }) => [asked, answered, answer].filter((id) => id !== null));
+    yield selected.flatMap(({ request_template, response_template, answer }) =>
+      [request_template, response_template, answer].filter((id) => id !== null),
+    );
     let listed: string[] = []; // by the pages of the level above
     for (let level = Math.max(0, ...selected.map(({ depth }) => depth)); level >= 0; level--) {
       const ids = [...listed, ...selected.flatMap(({ pages, depth }) => (depth === level ? idsIn(pages) : []))];

@@ -25,9 +25,9 @@ export const turnParts = (db: Sql, { raw_turn_ids }: { raw_turn_ids: number[] })
 
 /**
  * The slices of distinct ids from the first on, as many as `max_bytes` allow, but at least one if it is stored.
- * `asked`: how many of the ids this page covers; those of them that are not among the slices are not stored.
+ * `covered`: how many of the ids this page covers; those of them that are not among the slices are not stored.
  */
-export type SlicesPage = { asked: number; slices: PackedSlice[] };
+export type SlicesPage = { covered: number; slices: PackedSlice[] };
 
 export async function slicesUpTo(
   db: Sql,
@@ -39,9 +39,9 @@ export async function slicesUpTo(
       join svc.slices s on s.slice_id = w.slice_id
      order by w.place`);
   const beyond = sized.find(({ bytes_before }, i) => i > 0 && bytes_before >= max_bytes);
-  const asked = beyond ? beyond.place - 1 : ids.length;
+  const covered = beyond ? beyond.place - 1 : ids.length;
   const slices = await db.rows<PackedSlice>(sql`
     select encode(slice_id, 'hex') as slice_id, codec, size_bytes, bytes from svc.slices
-     where slice_id = any(${hexArray(ids.slice(0, asked))}::bytea[])`);
-  return { asked, slices };
+     where slice_id = any(${hexArray(ids.slice(0, covered))}::bytea[])`);
+  return { covered, slices };
 }

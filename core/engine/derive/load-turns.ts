@@ -12,8 +12,9 @@ import type { PackedBytes, TurnToDerive } from '../../db/derive/derive-turns.ts'
 import type { CallKey } from '../../derive/order.ts';
 import type { CallTurn } from '../../derive/turn.ts';
 import { Ending } from '../../model/coverage.ts';
-import { type HeaderList, headerOf } from '../../model/headers.ts';
+import type { HeaderList } from '../../model/headers.ts';
 import { FormatId } from '../../provider/formats.ts';
+import { retryCount } from '../../provider/retry-count.ts';
 import { openYielder } from '../yielder.ts';
 
 const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
@@ -64,7 +65,8 @@ function callTurn(
     ...{ bytes: unpack(stored.response), slice_id: stored.response_slice ?? '', headers: responseHeaders },
   };
   const isRefusal = answer !== null && status !== null && status >= 400;
-  const reply = format && (readAnswer(format, answer, answers).reply ?? (isRefusal ? refusalIn(answer) : null));
+  const read = format ? readAnswer(format, answer, answers).reply : null;
+  const reply = read ?? (format && isRefusal ? refusalIn(answer) : null);
   const { unreadable, whole, kept } = stored;
   const ending = Ending.parse(stored.ending);
   const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;
@@ -94,7 +96,7 @@ function callTurn(
       unreadable: unreadable === '' ? null : unreadable,
     }),
     ending,
-    retry_count: retries(headerOf(requestHeaders, 'x-stainless-retry-count')),
+    retry_count: retryCount(requestHeaders),
     fresh: format
       ? stored.fresh.map(({ node_hash, parent_hash, injected, ...packed }) => ({
           ...messageOf(format, unpack(packed)),
@@ -104,5 +106,3 @@ function callTurn(
     reply,
   };
 }
-
-const retries = (value: string | null) => (value !== null && /^\d{1,6}$/.test(value) ? Number(value) : 0);

@@ -33,7 +33,7 @@ export async function transcriptCandidates(
   }));
 }
 
-const headOf = ({ told: summary, harness_id, harness_session_id, newest_id, received_at }: TranscriptVersion) => ({
+const headOf = ({ summary, harness_id, harness_session_id, newest_id, received_at }: TranscriptVersion) => ({
   harness_id,
   harness_session_id,
   main: summary.main,

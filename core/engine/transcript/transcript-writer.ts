@@ -45,7 +45,7 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
       );
       if (!deduped) newSlices.stored(slices); // where nothing was new, no slice was stored
       committed?.();
-      return { kind: 'accepted', raw_turn_id, session_id, deduped, told: read.summary };
+      return { kind: 'accepted', raw_turn_id, session_id, deduped, summary: read.summary };
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error;
       if (error.transient)

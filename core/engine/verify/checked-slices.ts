@@ -35,13 +35,13 @@ export function openCheckedSlices({ execute }: Pick<Database, 'execute'>): Check
     }
     for (let from = 0; from < missing.length; ) {
       const wanted = missing.slice(from, from + QUERY_LIMIT.ids);
-      const { asked: lookedUp, slices } = await execute('slicesUpTo', { ids: wanted, max_bytes: QUERY_LIMIT.bytes });
+      const { covered, slices } = await execute('slicesUpTo', { ids: wanted, max_bytes: QUERY_LIMIT.bytes });
       for (const slice of slices) {
         const bytes = checked(slice);
         found.set(slice.slice_id, bytes);
         cache.set(slice.slice_id, bytes);
       }
-      from += lookedUp;
+      from += covered;
     }
     return ids.map((id) => {
       const bytes = found.get(id);

@@ -1,5 +1,14 @@
 /** Which command a key means: names of keys, and commands of two strokes. */
-import type { KeyCommand, KeyCommands } from './keys.ts';
+
+export type KeyCommand = {
+  /** What it does, in a few words, for the sheet of keys. */
+  does: string;
+  /** @returns false: not now, so the browser does what it does with the key */
+  run: (event: KeyboardEvent) => unknown;
+};
+
+/** Commands by key, as `j`, `Escape`, `Ctrl+f`, or two strokes as `g s`. */
+export type KeyCommands = Readonly<Record<string, KeyCommand>>;
 
 const SECOND_WITHIN_MS = 1_000;
 

@@ -1,18 +1,8 @@
 /** The commands of the keyboard: what is on the page registers them, one listener runs them. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { keyName, type Stroke, strokeOf } from './key-strokes.ts';
+import { type KeyCommands, keyName, type Stroke, strokeOf } from './key-strokes.ts';
 import { letterKeys } from './store/preferences.ts';
-
-export type KeyCommand = {
-  /** What it does, in a few words, for the sheet of keys. */
-  does: string;
-  /** @returns false: not now, so the browser does what it does with the key */
-  run: (event: KeyboardEvent) => unknown;
-};
-
-/** Commands by key, as `j`, `Escape`, `Ctrl+f`, or two strokes as `g s`. */
-export type KeyCommands = Readonly<Record<string, KeyCommand>>;
 
 type Registration = { scope: string; commands: () => KeyCommands };
 

@@ -147,7 +147,7 @@ const PROMISES: Record<string, Change> = {
     at: 'parameters',
     make: (node) => Object.assign(node, { required: !node.required }),
   },
-  'the type of a parameter': { at: 'parameters', make: (node) => Object.assign(node, { schema: { type: 'boolean' } }) },
+  'the type of a parameter': { at: 'parameters', make: (node) => Object.assign(node, { schema: { type: 'number' } }) },
   'a limit of a parameter': { at: 'parameters', make: (node) => Object.assign(node.schema, { maxLength: 7 }) },
   'a default': { at: 'parameters', make: (node, text) => Object.assign(node.schema, { default: text }) },
   'a new status': {

@@ -34,6 +34,9 @@ test('the credential is whatever header carries it', () => {
   assert.is(credentialOf({ 'x-goog-api-key': 'c' }), 'c');
   assert.is(credentialOf({ authorization: '', 'api-key': 'd' }), 'd');
   assert.is(credentialOf({}), '');
+  assert.is(credentialOf({}, '/v1beta/models/m:generateContent?alt=sse&key=e'), 'e');
+  assert.is(credentialOf({ 'x-goog-api-key': 'c' }, '/v1beta/models/m:generateContent?key=e'), 'c');
+  assert.is(credentialOf({}, '/v1beta/models/m:generateContent?monkey=e'), '');
 });
 
 test.run();

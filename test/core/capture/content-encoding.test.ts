@@ -2,11 +2,14 @@ import zlib from 'node:zlib';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { decodeBody, decodeBodySync, Undecodable } from '../../../core/capture/content-encoding.ts';
+import { decodeBodySync, Undecodable } from '../../../core/capture/content-encoding.ts';
 import { fixtureCases, fixtureFolder } from '../../support/fixtures.ts';
 import { blockHeader, zstdStored } from '../../support/zstd-store.ts';
 
 const test = suite('decodeBody');
+
+/** A refusal as a rejection. */
+const decodeBody = async (...body: Parameters<typeof decodeBodySync>) => decodeBodySync(...body);
 
 type Recipe = {
   plaintext: {

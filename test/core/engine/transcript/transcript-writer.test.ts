@@ -203,7 +203,7 @@ databaseSuite('transcript writer', (test, database) => {
     const said = { records: records(2) };
     const [main, agent] = await upload(writer, said, { ...said, agent_id: 'main' });
     assert.equal([main?.deduped, agent?.deduped], [false, false]);
-    assert.equal([main?.told.main, agent?.told.main, agent?.told.agent_id], [true, false, 'main']);
+    assert.equal([main?.summary.main, agent?.summary.main, agent?.summary.agent_id], [true, false, 'main']);
     const versions = await database().execute('transcriptVersions', { session_id: main?.session_id ?? '' });
     assert.equal(
       versions.map(({ main: isMain, agent_id, versions: [newest] }) => [isMain, agent_id, newest?.newest_id]),
@@ -306,9 +306,9 @@ databaseSuite('transcript writer', (test, database) => {
     for (const agent_id of ['\\ud800', 'a\\u0000b']) strange.push(`{"agentId":"${agent_id}","timestamp":"\\u0000"}`);
     const text = JSON.stringify({ session: SESSION, agent_id: 'a\u0000b', description: '\ud800', kind: 'x\u0000' });
     const body = new Uint8Array(Buffer.from(`\ufeff${text.slice(0, -1)}, "records" :\n[ ${strange.join(' ,\t')} ]\n}`));
-    const { raw_turn_id, told } = keptOf(await writer.append(body, null));
+    const { raw_turn_id, summary } = keptOf(await writer.append(body, null));
     assert.equal(
-      [told.records, told.agent_id, told.description, told.kind],
+      [summary.records, summary.agent_id, summary.description, summary.kind],
       [strange.length, 'a\uFFFDb', '\uFFFD', 'x\uFFFD'],
     );
     const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
@@ -400,10 +400,10 @@ databaseSuite('transcript writer', (test, database) => {
     for (const file of (['claude', 'codex'] as const).flatMap(harnessFiles)) {
       for (const said of [file, ...inParts(file, 4)]) {
         const body = uploadBody(said);
-        const { raw_turn_id, deduped, told } = keptOf(await writer.append(body, null));
+        const { raw_turn_id, deduped, summary } = keptOf(await writer.append(body, null));
         const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
         assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(body));
-        assert.equal([deduped, told.records], [false, (said.records as unknown[]).length]);
+        assert.equal([deduped, summary.records], [false, (said.records as unknown[]).length]);
       }
     }
   });

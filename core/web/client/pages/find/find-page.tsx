@@ -12,26 +12,27 @@ import { mayBeId, PLACE_WORDS, placePath } from './place-path.ts';
 import { WordHits } from './word-hits.tsx';
 import './find-page.css';
 
+const PARTS = ['id', 'words', 'meaning'] as const;
+type Part = (typeof PARTS)[number];
+/** The text whose answer each part shows; null: it waits for one. */
+type Settled = Readonly<Record<Part, string | null>>;
+
 export function FindPage() {
   const { query, setQuery, go } = useAddress();
   const text = (query.get('q') ?? '').trim();
   const [typed, setTyped] = useState(text);
-  const [pending, setPending] = useState<ReadonlySet<string>>(new Set());
+  const [settled, setSettled] = useState<Settled>({ id: null, words: null, meaning: null });
   useEffect(() => setTyped(text), [text]);
-  const settled = (part: string) => (isDone: boolean) =>
-    setPending((before) => {
-      if (before.has(part) !== isDone) return before;
-      const next = new Set(before);
-      if (isDone) next.delete(part);
-      else next.add(part);
-      return next;
-    });
+  const settle = (part: Part) => (isDone: boolean) =>
+    setSettled((before) =>
+      before[part] === (isDone ? text : null) ? before : { ...before, [part]: isDone ? text : null },
+    );
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     setQuery({ q: typed.trim() || null });
   };
   const toPlace = (path: string) => go(path, { replace: true }); // Back leads to where the id was typed, not here again
-  const state = text === '' ? 'empty' : pending.size > 0 ? 'loading' : 'ready';
+  const state = text === '' ? 'empty' : PARTS.every((part) => settled[part] === text) ? 'ready' : 'loading';
   return (
     <Page name="find" title={text === '' ? 'Find' : `Find: ${text}`} state={state}>
       <h1>Find</h1>
@@ -52,10 +53,10 @@ export function FindPage() {
       {text === '' && <p class="muted">Ids of any kind lead to their place: of svc, of a harness, of a provider.</p>}
       {text !== '' && (
         <>
-          <IdHits text={text} onOnly={toPlace} onSettled={settled('id')} />
+          <IdHits text={text} onOnly={toPlace} onSettled={settle('id')} />
           <div class="find-columns">
-            <WordHits text={text} onSettled={settled('words')} />
-            <MeaningHits text={text} onSettled={settled('meaning')} />
+            <WordHits text={text} onSettled={settle('words')} />
+            <MeaningHits text={text} onSettled={settle('meaning')} />
           </div>
         </>
       )}
@@ -71,7 +72,7 @@ function IdHits({ text, onOnly, onSettled }: IdHitsProps) {
     isId ? whereIs(text, signal) : Promise.resolve([]),
   );
   const isDone = key === text || error !== null;
-  useEffect(() => onSettled(isDone), [isDone]);
+  useEffect(() => onSettled(isDone), [isDone, text]);
   const only = key === text && answer?.length === 1 ? answer[0] : undefined;
   useEffect(() => {
     if (only) onOnly(placePath(only));

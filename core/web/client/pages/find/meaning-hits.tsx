@@ -14,7 +14,7 @@ const OFF = ['cassette-unknown', 'cassette-unavailable', 'search-unconfigured', 
 export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isDone: boolean) => void }) {
   const { answer, error, key, retry } = useReading<SpanHits>(text, (signal) => findSpans(text, signal));
   const isDone = key === text || error !== null;
-  useEffect(() => onSettled(isDone), [isDone]);
+  useEffect(() => onSettled(isDone), [isDone, text]);
   const isOff = error instanceof ProblemError && OFF.includes(error.code);
   const coverage = answer?.coverage;
   return (
@@ -27,6 +27,7 @@ export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isD
         </p>
       )}
       {error !== null && !isOff && <Problem error={error} onRetry={retry} />}
+      {!isDone && <p class="muted">comparing …</p>}
       {coverage && coverage.pending > 0 && (
         <p class="muted">
           <Count name="embedded" count={coverage.embedded} /> of{' '}

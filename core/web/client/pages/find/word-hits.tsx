@@ -26,7 +26,7 @@ export function WordHits({ text, onSettled }: { text: string; onSettled: (isDone
   const words = wordsIn(text);
   const { answer, error, key, retry } = useReading<Found>(words, (signal) => readWords(words, signal));
   const isDone = key === words || error !== null;
-  useEffect(() => onSettled(isDone), [isDone]);
+  useEffect(() => onSettled(isDone), [isDone, text]);
   return (
     <section aria-labelledby="find-words" data-hits="words">
       <h2 id="find-words">Words{answer && ` (${answer.items.length}${answer.hasMore ? ' or more' : ''})`}</h2>

@@ -1,11 +1,8 @@
 /** The coverage of each day, as a table. */
 import { Count } from '../../parts/figure.tsx';
-import type { CoverageDay } from './growth.ts';
-import { recordedShare } from './outcome-sentences.ts';
+import { type CoverageDay, recordedShare } from './outcome-sentences.ts';
 
-type Day = CoverageDay & { requests: number };
-
-export function CoverageDays({ byDay }: { byDay: readonly Day[] }) {
+export function CoverageDays({ byDay }: { byDay: readonly CoverageDay[] }) {
   if (byDay.length === 0) return null;
   return (
     <section aria-labelledby="days">

@@ -27,7 +27,7 @@ export function HealthPage() {
       {health && (
         <>
           <Recorded coverage={health.coverage} />
-          <ServiceFacts status={health.status} byDay={health.coverage.by_day} now={Date.now()} />
+          <ServiceFacts status={health.status} />
           <Parked status={health.status} />
           <CoverageDays byDay={health.coverage.by_day} />
         </>

@@ -73,7 +73,9 @@ export const OUTCOME_ORDER: readonly Outcome[] = [
   ...(['partial', 'disabled', 'not_a_turn', 'captured'] as const),
 ];
 
-export type Counts = Readonly<Record<Outcome, number>>;
+export type CoverageDay = { day: string; requests: number; outcomes: Counts };
+
+type Counts = Readonly<Record<Outcome, number>>;
 
 /** Requests that were turns, and how many of them are recorded. */
 export function recordedShare(outcomes: Counts): { recorded: number; turns: number } {

@@ -4,11 +4,8 @@ import type { Status } from '../../../../model/status.ts';
 import { Bytes, Count, Duration, When } from '../../parts/figure.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import { StatusMark } from '../../parts/status-mark.tsx';
-import { type CoverageDay, daysLeft, growthOf } from './growth.ts';
 
-type ServiceFactsProps = { status: Status; byDay: readonly CoverageDay[]; now: number };
-
-export function ServiceFacts({ status, byDay, now }: ServiceFactsProps) {
+export function ServiceFacts({ status }: { status: Status }) {
   const { version, uptime_seconds, database, counts, derive, journal, last_turn_at, service, estimated } = status;
   return (
     <section aria-labelledby="service">
@@ -25,8 +22,13 @@ export function ServiceFacts({ status, byDay, now }: ServiceFactsProps) {
             status={derive.parked > 0 ? 'warn' : 'ok'}
             word={derive.queued === 0 ? 'nothing waits' : 'catching up'}
           />{' '}
-          <Count name="derive_queued" count={derive.queued} /> {derive.queued === 1 ? 'session waits' : 'sessions wait'}
-          , the longest for <Duration name="derive_lag_us" us={derive.lag_seconds * 1_000_000} />
+          {derive.queued > 0 && (
+            <>
+              <Count name="derive_queued" count={derive.queued} />{' '}
+              {derive.queued === 1 ? 'session waits' : 'sessions wait'}, the longest for{' '}
+              <Duration name="derive_lag_us" us={derive.lag_seconds * 1_000_000} />
+            </>
+          )}
         </Fact>
         {journal && (
           <Fact term="journal">
@@ -43,8 +45,8 @@ export function ServiceFacts({ status, byDay, now }: ServiceFactsProps) {
           {database.kind}, PostgreSQL {database.server_version}, <Bytes name="database_bytes" count={database.bytes} />{' '}
           on disk
         </Fact>
-        <Fact term="growth">
-          <Growth status={status} byDay={byDay} now={now} />
+        <Fact term="disk">
+          <Growth disk={status.disk} />
         </Fact>
         <Fact term="stored">
           {(['sessions', 'raw_turns', 'traces', 'spans'] as const).map((name, i) => (
@@ -85,35 +87,40 @@ const Fact = ({ term, children }: { term: string; children: ComponentChildren })
   </div>
 );
 
-/** The database has what the record takes; the journal is emptied, so it does not grow. */
-function Growth({ status: { database, counts, service }, byDay, now }: ServiceFactsProps) {
-  const growth = growthOf(byDay, counts.raw_turns, database.bytes, now);
-  if (growth === null) return <>not known before the first call</>;
-  const free = service?.free_bytes;
-  const left = free === undefined ? null : daysLeft(growth, free);
+function Growth({ disk: { bytes, growth_bytes_per_day, free_bytes, days_left } }: Pick<Status, 'disk'>) {
   return (
     <>
-      about <Bytes name="growth_bytes_per_day" count={Math.round(growth.bytesPerDay)} /> a day, by the last{' '}
-      {growth.days === 1 ? 'day' : `${growth.days} days`}
-      {free !== undefined && (
+      <Bytes name="disk_bytes" count={bytes} /> with the journal
+      {growth_bytes_per_day === undefined ? (
+        '; how it grows is known once a day was measured'
+      ) : (
         <>
-          ; <Bytes name="free_bytes" count={free} /> free
-          {left !== null && (
-            <>
-              , which lasts{' '}
-              <span data-number="days_left" data-value={left}>
-                {left > 3_650
-                  ? 'for more than ten years'
-                  : left === 1
-                    ? 'one day'
-                    : `${left.toLocaleString('en')} days`}
-              </span>
-            </>
-          )}
+          , growing by <Bytes name="growth_bytes_per_day" count={growth_bytes_per_day} /> a day
+        </>
+      )}
+      {free_bytes !== undefined && (
+        <>
+          ; <Bytes name="free_bytes" count={free_bytes} /> free
+        </>
+      )}
+      {days_left !== undefined && (
+        <>
+          , which lasts{' '}
+          <span data-number="days_left" data-value={days_left}>
+            {daysText(days_left)}
+          </span>
         </>
       )}
     </>
   );
+}
+
+const MOST_DAYS = 3_650;
+
+function daysText(days: number): string {
+  if (days > MOST_DAYS) return 'for more than ten years';
+  if (days < 1) return 'less than a day';
+  return days < 2 ? 'one day' : `${Math.floor(days).toLocaleString('en')} days`;
 }
 
 const Settings = ({ settings }: Pick<NonNullable<Status['service']>, 'settings'>) => (

@@ -95,7 +95,7 @@ const PAUSE_MS = 250;
 /** Writes the address once typing has paused. */
 function TextFilter({ text, onChange }: { text: string; onChange: (text: string | null) => void }) {
   const [typed, setTyped] = useState(text);
-  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => setTyped(text), [text]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const change = (next: string) => {

@@ -23,13 +23,14 @@ export const callsOf = ({ rollup }: Session): number =>
 export const sizeText = (session: Session): string =>
   `${count(session.rollup.turn_count, 'prompt')} · ${count(callsOf(session), 'call')}`;
 
-export type Mark = { name: 'errors' | 'children' | 'forks' | 'inherited' | 'compactions'; text: string };
+export type Mark = { name: 'starred' | 'errors' | 'children' | 'forks' | 'inherited' | 'compactions'; text: string };
 
 /** What a reader looks for at a glance, worst first. */
-export function marksOf({ rollup, children, forks }: Session): Mark[] {
+export function marksOf({ rollup, starred, children, forks }: Session): Mark[] {
   const compactions = rollup.kind_counts['offshoot:compaction'] ?? 0;
-  const errors = Math.max(rollup.error_count ?? 0, rollup.tool_error_count);
+  const errors = Math.max(rollup.error_count, rollup.tool_error_count);
   const marks: [Mark['name'], number | undefined, string][] = [
+    ['starred', starred ? 1 : 0, '★ starred'],
     ['errors', errors, count(errors, 'error')],
     ['compactions', compactions, count(compactions, 'compaction')],
     ['children', children, `started ${count(children ?? 0, 'session')}`],

@@ -12,7 +12,7 @@ const ROW_PX = 56;
 const AHEAD = 15;
 
 type SessionRowsProps = {
-  handle: RefObject<VirtualListHandle>;
+  handle: RefObject<VirtualListHandle | null>;
   /** False while rows of other filters are still shown. */
   isCurrent: boolean;
   focus: RowFocus;

@@ -72,7 +72,8 @@ export function SessionsPage() {
 
   const isEmpty = isCurrent && list.items.length === 0 && list.loading !== 'more';
   const isFirstUse = isEmpty && activeFilters(query).length === 0;
-  const state = list.error && list.items.length === 0 ? 'error' : !isCurrent ? 'loading' : isEmpty ? 'empty' : 'ready';
+  const isShown = isCurrent && !(list.error !== null && list.items.length === 0);
+  const state = isShown ? (isEmpty ? 'empty' : 'ready') : list.error === null ? 'loading' : 'error';
   const again = () => void readList(key);
   const picked = [...selected].filter((id) => list.items.some((session) => session.id === id));
   return (

@@ -16,7 +16,7 @@ export type RowFocus = {
   leave: (id: string) => void;
 };
 
-export function useRowFocus(items: readonly Session[], list: RefObject<VirtualListHandle>): RowFocus {
+export function useRowFocus(items: readonly Session[], list: RefObject<VirtualListHandle | null>): RowFocus {
   const [id, setId] = useState<string | null>(null);
   const wanted = useRef<{ id: string; align: 'auto' | 'center' } | null>(null);
   const index = id === null ? -1 : items.findIndex((session) => session.id === id);

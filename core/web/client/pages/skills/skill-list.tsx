@@ -67,7 +67,7 @@ type ToolsProps = {
 };
 
 function Tools({ q, sort, onChange }: ToolsProps) {
-  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
     <search class="skill-tools">

@@ -4,7 +4,6 @@ import * as assert from 'uvu/assert';
 import { Outcome } from '../../../../../core/model/coverage.ts';
 import type { Stats } from '../../../../../core/model/stats.ts';
 import { mayBeId, placePath, wordsIn } from '../../../../../core/web/client/pages/find/place-path.ts';
-import { daysLeft, growthOf } from '../../../../../core/web/client/pages/health/growth.ts';
 import {
   OUTCOME_ORDER,
   OUTCOME_SENTENCES,
@@ -41,16 +40,6 @@ test('every outcome has its sentence, and one that loses turns says what to do',
     recorded: 1_204,
     turns: 1_210,
   });
-});
-
-test('growth is what a call took so far times the calls of a day', () => {
-  const day = (name: string, captured: number) => ({ day: name, outcomes: { ...NONE, captured } });
-  assert.is(growthOf([], 0, 1_000, NOON), null);
-  assert.equal(growthOf([day('2026-11-23', 10)], 10, 5_000, NOON), { bytesPerDay: 5_000, days: 1 });
-  const byDay = [day('2026-11-22', 7), day('2026-11-17', 7), day('2026-11-16', 1_000), day('2026-10-01', 1)];
-  assert.equal(growthOf(byDay, 1_015, 1_015_000, NOON), { bytesPerDay: 2_000, days: 7 });
-  assert.is(daysLeft({ bytesPerDay: 2_000, days: 7 }, 9_999), 4);
-  assert.is(daysLeft({ bytesPerDay: 0, days: 7 }, 9_999), null);
 });
 
 test('windows are whole UTC days; an address that names none is the last thirty', () => {

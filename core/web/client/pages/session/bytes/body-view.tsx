@@ -8,6 +8,7 @@ import type { BodyForm, BodyView as View } from './body-form.ts';
 import { EventRows } from './event-rows.tsx';
 import { BYTES_PER_ROW, hexRow } from './hex-rows.ts';
 import { TextView } from './text-view.tsx';
+import './body.css';
 
 const NAMES: Readonly<Record<View, string>> = { json: 'JSON', events: 'Events', text: 'Text', hex: 'Hex' };
 const LINE_PX = 20;

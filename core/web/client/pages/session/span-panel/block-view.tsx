@@ -2,11 +2,11 @@
 import { useState } from 'preact/hooks';
 import type { ContentBlock } from '../../../../../model/content-block.ts';
 import { Formatted } from '../../../parts/formatted.tsx';
-import { JsonRows } from '../../../parts/json-rows.tsx';
-import { countText } from '../../../parts/number-text.ts';
 import { PlainText } from '../../../parts/plain-text.tsx';
 import { Recorded } from '../../../parts/recorded.tsx';
-import { blockText } from './span-text.ts';
+import { type ShownBlock, shownBlocks } from '../talk/blocks.ts';
+import { ImageBlock } from '../talk/image-block.tsx';
+import { RecordedValue } from '../talk/recorded-value.tsx';
 
 const SHOWN_BLOCKS = 50;
 
@@ -30,43 +30,45 @@ export function Blocks({ title, blocks }: { title: string; blocks: readonly Cont
 }
 
 function BlockView({ block }: { block: ContentBlock }) {
-  const text = blockText(block);
-  if (block.image_base64 !== undefined || block.image_url !== undefined) return <Image block={block} />;
-  if (block.tool_input !== undefined && typeof block.tool_input === 'object')
+  if (block.tool_input !== undefined)
     return (
       <div data-block={block.type}>
         {block.tool_name && <Recorded text={block.tool_name} />}
-        <JsonRows value={block.tool_input} />
+        <RecordedValue value={block.tool_input} />
       </div>
     );
-  if (block.content !== undefined && block.text === undefined && block.tool_output === undefined)
-    return (
-      <div data-block={block.type}>
-        <span class="muted">
-          <Recorded text={block.type} />
-        </span>
-        <JsonRows value={block.content} />
-      </div>
-    );
-  if (text === '') return <p class="muted">{emptyWord(block)}</p>;
-  const kind = block.tool_output === undefined ? 'markdown' : 'ansi';
+  const shown = shownBlocks(block);
+  if (shown.length === 0) return <p class="muted">empty</p>;
   return (
-    <div class={block.thinking === undefined ? 'span-block' : 'span-block thinking'} data-block={block.type} dir="auto">
-      {block.thinking === undefined ? <Formatted kind={kind} text={text} /> : <PlainText text={text} />}
+    <div class="span-block" data-block={block.type}>
+      {shown.map((part, n) => (
+        <Shown key={n} part={part} isResult={block.tool_output !== undefined || block.content !== undefined} />
+      ))}
     </div>
   );
 }
 
-/** In words: a thumbnail is in Talk, and an address is never fetched. */
-function Image({ block: { image_url, image_base64, media_type } }: { block: ContentBlock }) {
-  const size = image_base64 === undefined ? '' : `, ${countText(Math.floor(image_base64.length * 0.75))} bytes`;
-  return (
-    <p data-block="image">
-      image <Recorded text={media_type ?? ''} />
-      {size} {image_url !== undefined && <Recorded text={image_url.slice(0, 2000)} />}
-    </p>
-  );
+function Shown({ part, isResult }: { part: ShownBlock; isResult: boolean }) {
+  switch (part.kind) {
+    case 'text':
+      return <Formatted kind={isResult ? 'ansi' : 'markdown'} text={part.text} />;
+    case 'thinking':
+      if (part.hidden > 0) return <p class="muted">thinking, which the provider sent encrypted</p>;
+      return (
+        <div class="thinking">
+          <PlainText text={part.text} />
+        </div>
+      );
+    case 'image':
+      return <ImageBlock block={part} whole />;
+    case 'unknown':
+      return (
+        <>
+          <p class="muted">
+            <Recorded text={part.type} />
+          </p>
+          <RecordedValue value={part.value} />
+        </>
+      );
+  }
 }
-
-const emptyWord = ({ thinking_signature, type }: ContentBlock): string =>
-  thinking_signature === undefined ? `${type}: empty` : `thinking, which the provider sent encrypted`;

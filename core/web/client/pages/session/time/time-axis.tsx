@@ -4,11 +4,11 @@ import { durationText } from '../../../parts/number-text.ts';
 import { type TimeScale, ticks } from './time-scale.ts';
 import type { TimeRange } from './zoom.ts';
 
-type TimeAxisProps = { scale: TimeScale; onRange: (range: TimeRange) => void };
+type TimeAxisProps = { scale: TimeScale; origin: number; onRange: (range: TimeRange) => void };
 
 const LEAST_DRAG_PX = 5;
 
-export function TimeAxis({ scale, onRange }: TimeAxisProps) {
+export function TimeAxis({ scale, origin, onRange }: TimeAxisProps) {
   const box = useRef<HTMLDivElement>(null);
   const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
   const placeOf = (event: PointerEvent) =>
@@ -36,7 +36,7 @@ export function TimeAxis({ scale, onRange }: TimeAxisProps) {
       onPointerUp={end}
       onPointerCancel={() => setDrag(null)}
     >
-      {ticks(scale).map(({ x, us }) => (
+      {ticks(scale, origin).map(({ x, us }) => (
         <span key={us} class="time-tick" style={{ transform: `translateX(${x}px)` }}>
           {us === 0 ? '0' : durationText(us)}
         </span>

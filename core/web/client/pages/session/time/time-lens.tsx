@@ -135,7 +135,7 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
         <div class="time-head">
           <span class="time-name">step</span>
           <div class="time-track" ref={chart}>
-            {width > 0 && <TimeAxis scale={scale} onRange={zoom} />}
+            {width > 0 && <TimeAxis scale={scale} origin={whole.from} onRange={zoom} />}
           </div>
         </div>
         {width > 0 && (

@@ -108,8 +108,8 @@ const STEPS_S = [
 const LONG_STEPS_S = [3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800, 2_592_000, 31_536_000];
 const TICK_PX = 84;
 
-/** Round moments after `from`, at least so far apart that a label fits; none within a gap. */
-export function ticks(scale: TimeScale): { x: number; us: number }[] {
+/** Round moments after an origin, at least so far apart that a label fits; none within a gap. */
+export function ticks(scale: TimeScale, origin = scale.from): { x: number; us: number }[] {
   const active = scale.to - scale.from - scale.gaps.reduce((sum, { from, to }) => sum + to - from, 0);
   const least = (active / Math.max(scale.width, 1)) * TICK_PX;
   const step = ([...STEPS_S, ...LONG_STEPS_S].find((seconds) => seconds * 1e6 >= least) ?? 31_536_000) * 1e6;
@@ -117,8 +117,8 @@ export function ticks(scale: TimeScale): { x: number; us: number }[] {
   const ends = [...scale.gaps.map(({ from }) => from), scale.to];
   const starts = [scale.from, ...scale.gaps.map(({ to }) => to)];
   for (const [n, start] of starts.entries())
-    for (let us = Math.ceil((start - scale.from) / step) * step; us + scale.from <= (ends[n] ?? 0); us += step) {
-      const x = scale.x(us + scale.from);
+    for (let us = Math.ceil((start - origin) / step) * step; us + origin <= (ends[n] ?? 0); us += step) {
+      const x = scale.x(us + origin);
       const last = result.at(-1);
       if (x > scale.width - TICK_PX / 2) break;
       if (!last || x - last.x >= TICK_PX * 0.75) result.push({ x, us });

@@ -1,0 +1,217 @@
+/** The pages beside the list of sessions, in a real browser with the cassettes: each shows what the API answers. */
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import { fitsSideways, smallTargets, violations } from '../support/axe.ts';
+import { eventually } from '../support/eventually.ts';
+import { inBrowser } from '../support/web.ts';
+
+type Stats = { total_cost: number; input_tokens: number; output_tokens: number; session_count: number };
+type Listed = { items: { id: string; rollup: { usage: { cost_usd: number | null } } }[] };
+
+/** One of the demo's. */
+const MIDNIGHT = '16dd8bce-b2a0-59a6-9baa-d811643b8fe4';
+const READY = 'main[data-state=ready]';
+
+inBrowser(
+  'the pages',
+  (test) => {
+    test('Health has the counts of coverage, a sentence for what is not recorded, and the room on disk', async ({
+      open,
+      base,
+      service,
+    }) => {
+      const refused = await fetch(`${service.proxy}/openai/v1/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"model":"m","prompt":"an older format"}',
+      });
+      await refused.text();
+      type Coverage = {
+        requests: number;
+        outcomes: Record<string, number>;
+        by_day: { day: string; requests: number }[];
+      };
+      await eventually(
+        async () => ((await answer<Coverage>(base, '/v1/coverage')).outcomes.unsupported_format ?? 0) > 0,
+      );
+      const coverage = await answer<Coverage>(base, '/v1/coverage');
+      const page = await open('/health');
+      for (const [outcome, count] of Object.entries(coverage.outcomes)) {
+        const row = page.locator(`[data-outcome=${outcome}]`);
+        assert.is(await row.count(), count > 0 ? 1 : 0, outcome);
+        if (count > 0) assert.is(await numberOf(row.locator(`[data-number=${outcome}]`)), count);
+      }
+      assert.match(await page.locator('[data-outcome=unsupported_format]').innerText(), 'Use a format that is read');
+      assert.equal(
+        await page.$$eval('[data-day]', (rows) => rows.map((row) => row.getAttribute('data-day'))),
+        coverage.by_day.map(({ day }) => day),
+      );
+      type Status = { disk: { bytes: number; free_bytes: number }; counts: { spans: number } };
+      const status = await answer<Status>(base, '/v1/admin/status');
+      assert.is(await numberOf(page.locator('[data-number=spans]')), status.counts.spans);
+      assert.ok((await numberOf(page.locator('[data-number=disk_bytes]'))) > 0);
+      assert.ok((await numberOf(page.locator('[data-number=free_bytes]'))) > 0);
+    });
+
+    test('Cassettes names each with its state, what it may use and its tools', async ({ open, base }) => {
+      type List = { cassettes: { name: string; state: string; tools: { name: string }[]; source_digest?: string }[] };
+      await eventually(async () =>
+        (await answer<List>(base, '/v1/cassettes')).cassettes.every(({ state }) => state === 'admitted'),
+      );
+      const { cassettes } = await answer<List>(base, '/v1/cassettes');
+      assert.is(cassettes.length, 3);
+      const page = await open('/cassettes');
+      for (const { name, state, tools } of cassettes) {
+        const card = page.locator(`[data-cassette=${name}]`);
+        assert.is(await card.getAttribute('data-state'), state);
+        await card.locator('summary').click();
+        for (const tool of tools) assert.match(await card.innerText(), tool.name);
+      }
+    });
+
+    test('Spend adds up to the stats: the sum, its days, its models, and the dearest sessions', async ({
+      open,
+      base,
+    }) => {
+      const page = await open('/spend');
+      await page.waitForSelector(READY);
+      const since = new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
+      const stats = await answer<Stats>(base, `/v1/stats?since=${since}`);
+      assert.is(await numberOf(page.locator('.spend-sum [data-number=total_cost]')), stats.total_cost);
+      assert.is(await numberOf(page.locator('[data-number=input_tokens]').first()), stats.input_tokens);
+      await page.locator('.days-table summary').click();
+      const days = await numbersOf(page, '.days-table [data-number=total_cost]');
+      assert.ok(days.length > 1);
+      assert.ok(Math.abs(sum(days) - stats.total_cost) < 1e-9);
+      assert.is(sum(await numbersOf(page, '.days-table [data-number=input_tokens]')), stats.input_tokens);
+      assert.is(await page.locator('[data-bar]').count(), days.filter((cost) => cost > 0).length);
+      const models = await numbersOf(page, '[data-by=model] [data-number=total_cost]');
+      assert.ok(Math.abs(sum(models) - stats.total_cost) < 1e-9);
+      const dearest = (await answer<Listed>(base, '/v1/browse/sessions?sort=total_cost')).items
+        .filter(({ rollup }) => rollup.usage.cost_usd !== null)
+        .slice(0, 8);
+      assert.equal(
+        await page.$$eval('[data-session]', (rows) => rows.map((row) => row.getAttribute('data-session'))),
+        dearest.map(({ id }) => id),
+      );
+      await page.selectOption('select[name=by]', 'provider');
+      await page.waitForSelector(`${READY} [data-by=provider]`);
+      assert.ok(
+        Math.abs(sum(await numbersOf(page, '[data-by=provider] [data-number=total_cost]')) - stats.total_cost) < 1e-9,
+      );
+      await page.locator('.days-table tbody a').first().click();
+      await page.waitForSelector('main[data-page=sessions][data-state=ready]');
+      assert.match(page.url(), /since=.*until=.*sort=total_cost/);
+    });
+
+    test('Find leads an id to its place, words to their sessions, and meaning to steps', async ({ open, base }) => {
+      const page = await open('/find?q=midnight');
+      await page.waitForSelector(READY, { timeout: 120_000 }); // the first question loads the model
+      const { items } = await answer<Listed>(base, '/v1/browse/sessions?text=midnight');
+      assert.equal(
+        await page.$$eval('[data-hits=words] [data-session]', (rows) =>
+          rows.map((row) => row.getAttribute('data-session')),
+        ),
+        items.map(({ id }) => id),
+      );
+      assert.is(await page.locator('[data-hits=meaning]').getAttribute('data-off'), null);
+      await page.fill('input[name=find]', MIDNIGHT);
+      await page.keyboard.press('Enter');
+      await page.waitForURL(`${base}/sessions/${MIDNIGHT}`);
+      await page.goBack();
+      await page.waitForURL(`${base}/find?q=midnight`);
+    });
+
+    test('a skill is read with the steps that say so, compared with its versions, and downloaded', async ({
+      open,
+      base,
+    }) => {
+      const write = async <T>(path: string, body: object): Promise<T> => {
+        const headers = { 'content-type': 'application/json' };
+        const response = await fetch(`${base}/v1/cassettes/skills${path}`, {
+          method: 'POST',
+          headers,
+          body: JSON.stringify(body),
+        });
+        assert.is(response.status, 201);
+        return (await response.json()) as T;
+      };
+      const content = '# At the harbour\n\n1. Compare dates in its time zone\n\n<img src=x onerror=alert(1)>\n';
+      const { id } = await write<{ id: string }>('', {
+        name: 'Test <b>dates</b>',
+        description: 'When tests fail',
+        tags: ['time'],
+        content,
+      });
+      await write(`/${id}/versions`, { changelog: 'First of all' });
+      await write(`/${id}/versions`, { changelog: 'One more', content: `${content}2. Look twice\n` });
+      const page = await open('/skills');
+      await page.locator(`[data-skill="${id}"] a`, { hasText: 'Test <b>dates</b>' }).click();
+      await page.waitForSelector('main[data-page=skill][data-state=ready]');
+      await page.locator('.skill-content', { hasText: 'Compare dates in its time zone' }).waitFor();
+      assert.is(await page.locator('main img').count(), 0, 'HTML stays text');
+      const { versions } = await answer<{ versions: { semver: string }[] }>(
+        base,
+        `/v1/cassettes/skills/${id}/versions`,
+      );
+      assert.ok(versions.length >= 2);
+      assert.equal(
+        await page.$$eval('[data-version]', (rows) => rows.map((row) => row.getAttribute('data-version'))),
+        versions.map(({ semver }) => semver),
+      );
+      await page.locator('[data-version] summary').first().click();
+      await page.locator('[data-version]', { hasText: '2. Look twice' }).first().waitFor();
+      const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-action=download]')]);
+      assert.match(await readFile(await download.path(), 'utf8'), 'Compare dates in its time zone');
+      for (const colorScheme of ['light', 'dark'] as const)
+        for (const width of [1280, 400]) {
+          await page.setViewportSize({ width, height: 800 });
+          await page.emulateMedia({ colorScheme });
+          assert.equal(await violations(page), [], `${colorScheme} ${width}`);
+          assert.equal(await smallTargets(page), []);
+          assert.ok(await fitsSideways(page), `${width}`);
+        }
+    });
+
+    test('sessions that are selected are exported whole, and so are all of the last days', async ({ open, base }) => {
+      const page = await open('/sessions');
+      await page.keyboard.press('j');
+      await page.keyboard.press('x');
+      await page.keyboard.press('j');
+      await page.keyboard.press('x');
+      await page.click('[data-action=export]');
+      const exported = async () => {
+        const [download] = await Promise.all([page.waitForEvent('download'), page.locator('dialog .primary').click()]);
+        await page.waitForSelector('[data-export=done]');
+        const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\n');
+        return lines.map((line) => JSON.parse(line) as { session: { id: string }; links?: unknown[] });
+      };
+      const { items } = await answer<Listed>(base, '/v1/browse/sessions');
+      const two = await exported();
+      assert.equal(
+        two.map(({ session }) => session.id),
+        items.slice(0, 2).map(({ id }) => id),
+      );
+      assert.ok(two.every(({ links }) => Array.isArray(links)));
+      assert.match(await page.locator('[data-export]').innerText(), /^2 of 2 sessions/);
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: '2 selected' }).click();
+      await page.click('[data-action=export]');
+      assert.equal(await violations(page), []);
+      const all = await exported();
+      assert.equal(all.map(({ session }) => session.id).sort(), items.map(({ id }) => id).sort());
+    });
+
+    test.run();
+  },
+  { env: { SVC_CASSETTES_BUILT_IN: 'true' } },
+);
+
+const answer = async <T>(base: string, path: string): Promise<T> => (await (await fetch(`${base}${path}`)).json()) as T;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
+const numberOf = async (locator: ReturnType<Page['locator']>): Promise<number> =>
+  Number(await locator.getAttribute('data-value'));
+const numbersOf = (page: Page, selector: string): Promise<number[]> =>
+  page.$$eval(selector, (found) => found.map((element) => Number(element.getAttribute('data-value'))));

@@ -1,0 +1,24 @@
+/** What axe finds on a page, and targets that are too small to hit, which it does not look for. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The rules that are broken, and where. The page's policy allows no script element, so axe comes by the debugger. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return (await page.evaluate(`axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`)) as string[];
+}
+
+/** Links within a sentence may be as high as its line. */
+export const smallTargets = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('a, button, input, select, [role=tab]')]
+    .filter((element) => element.checkVisibility() && !element.matches('p a, .skip'))
+    .map((element) => [element.getBoundingClientRect(), element.outerHTML.slice(0, 80)])
+    .filter(([{ width, height }]) => width < 24 || height < 24)
+    .map(([, html]) => html)`);
+
+export const fitsSideways = (page: Page): Promise<boolean> =>
+  page.evaluate('document.documentElement.scrollWidth <= innerWidth');
