@@ -157,11 +157,11 @@ inBrowser(
       );
       assert.ok(versions.length >= 2);
       assert.equal(
-        await page.$$eval('[data-version]', (rows) => rows.map((row) => row.getAttribute('data-version'))),
+        await page.$$eval('[data-skill-version]', (rows) => rows.map((row) => row.getAttribute('data-skill-version'))),
         versions.map(({ semver }) => semver),
       );
-      await page.locator('[data-version] summary').first().click();
-      await page.locator('[data-version]', { hasText: '2. Look twice' }).first().waitFor();
+      await page.locator('[data-skill-version] summary').first().click();
+      await page.locator('[data-skill-version]', { hasText: '2. Look twice' }).first().waitFor();
       const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-action=download]')]);
       assert.match(await readFile(await download.path(), 'utf8'), 'Compare dates in its time zone');
       for (const colorScheme of ['light', 'dark'] as const)

@@ -40,7 +40,7 @@ inBrowser('the list of sessions', (test) => {
   });
 
   test('each filter changes address and rows; reload and Back bring them again', async ({ open, base, service }) => {
-    await ask(service.proxy, { 'x-svc-project': 'a & b' }, 'a question in a project');
+    await converse(service.proxy, { 'x-svc-project': 'a & b' }, 'a question in a project');
     await hasSession(base, 'a question in a project');
     const page = await open('/sessions');
     const all = await rowsOf(page);
@@ -88,7 +88,7 @@ inBrowser('the list of sessions', (test) => {
     await page.waitForSelector('main[data-state=empty]');
     await page.locator('[data-filter=until] button').click();
     await settled(page, '?since=2001-01-01&text=midnight');
-    assert.is((await rowsOf(page)).length, 1, 'the filter that kept it out is dropped');
+    assert.is((await rowsOf(page)).length, 1, 'the filter that excluded it is dropped');
   });
 
   test('by keys: moves, opens, comes back to its place, selects, stars, renames, deletes', async ({ open, base }) => {
@@ -146,14 +146,14 @@ inBrowser('the list of sessions', (test) => {
     const page = await open('/sessions');
     await page.waitForSelector('[data-live=live]');
     const before = await rowsOf(page);
-    await ask(service.proxy, {}, 'a new question of the list');
+    await converse(service.proxy, {}, 'a new question of the list');
     await page.waitForSelector('[data-new="1"]');
     assert.equal(await rowsOf(page), before, 'nothing moves by itself');
     await page.keyboard.press('n');
     await page.locator('.session-title', { hasText: 'a new question of the list' }).waitFor();
     const [newest] = await rowsOf(page);
     assert.is(newest?.title, 'a new question of the list');
-    await ask(service.proxy, {}, 'a new question of the list', 'and one more');
+    await converse(service.proxy, {}, 'a new question of the list', 'and one more');
     await page.waitForSelector(`[data-session="${newest?.id}"] [data-number=turn_count][data-value="2"]`);
     assert.is(await page.locator('[data-new]').count(), 0);
   });
@@ -204,7 +204,7 @@ inBrowser(
       await page.waitForSelector('[data-waiting=yes]');
       await page.waitForSelector('[data-live=live]');
       await page.evaluate('window.sameDocument = true');
-      await ask(service.proxy, {}, 'the very first question');
+      await converse(service.proxy, {}, 'the very first question');
       await page.locator('[data-session] .session-title', { hasText: 'the very first question' }).waitFor();
       assert.is(await page.evaluate('window.sameDocument'), true, 'without a reload');
       assert.is(await page.getAttribute('main', 'data-state'), 'ready');
@@ -253,7 +253,7 @@ const rowsOf = (page: Page): Promise<Row[]> =>
       turns: row.querySelector('[data-number=turn_count]').dataset.value,
     }))`);
 
-/** The page's policy lets no string be evaluated in it, so the browser is asked again and again. */
+/** The page's policy lets no string be evaluated in it, so its debugger evaluates it again and again. */
 const until = (page: Page, condition: string): Promise<void> =>
   eventually(async () => Boolean(await page.evaluate(condition)), 30_000);
 
@@ -273,7 +273,7 @@ const hasSession = (base: string, text: string): Promise<void> =>
   });
 
 /** A conversation through the proxy, one prompt after the other. */
-async function ask(proxy: string, headers: Record<string, string>, ...prompts: string[]): Promise<void> {
+async function converse(proxy: string, headers: Record<string, string>, ...prompts: string[]): Promise<void> {
   const messages = prompts.flatMap((content, i) => [
     ...(i > 0 ? [{ role: 'assistant', content: `You said: ${prompts[i - 1]}` }] : []),
     { role: 'user', content },

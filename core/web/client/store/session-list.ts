@@ -13,7 +13,7 @@ const MOST_PAGES_BACK = 20;
 type ListState = SessionRows & {
   /** The filters and the order that these rows have; null: nothing was read yet. */
   key: string | null;
-  /** What was asked for and has not come. */
+  /** What was requested and has not come. */
   loading: 'list' | 'more' | null;
   error: unknown;
 };

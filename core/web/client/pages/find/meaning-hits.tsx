@@ -46,7 +46,7 @@ export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isD
               <span data-number="score" data-value={score}>
                 {score.toFixed(2)}
               </span>{' '}
-              <Recorded text={user_prompt.slice(0, 160)} /> · <Recorded text={model} /> · <When at={started_at} />
+              <Recorded text={user_prompt.slice(0, 160)} /> <Recorded text={model} /> <When at={started_at} />
             </p>
           </li>
         ))}

@@ -92,9 +92,9 @@ function Recorded({ coverage: { requests, outcomes } }: { coverage: Coverage }) 
           </thead>
           <tbody>
             {OUTCOME_ORDER.filter((name) => outcomes[name] > 0).map((name) => {
-              const { title, standing, meaning, advice } = OUTCOME_SENTENCES[name];
+              const { title, category, meaning, advice } = OUTCOME_SENTENCES[name];
               return (
-                <tr key={name} data-outcome={name} class={`outcome-${standing}`}>
+                <tr key={name} data-outcome={name} class={`outcome-${category}`}>
                   <th scope="row">
                     {title}
                     <span

@@ -109,7 +109,7 @@ function TextFilter({ text, onChange }: { text: string; onChange: (text: string 
       name="text"
       maxLength={500}
       aria-label="Words in titles, prompts and answers"
-      placeholder="words in titles, prompts, answers"
+      placeholder="words …"
       value={typed}
       onInput={({ currentTarget }) => change(currentTarget.value)}
     />

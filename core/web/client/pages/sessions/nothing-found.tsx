@@ -1,4 +1,4 @@
-/** What stands where no session matches: how many each filter keeps out, and a button that drops it. */
+/** What stands where no session matches: how many each filter excludes, and a button that drops it. */
 import { useEffect, useState } from 'preact/hooks';
 import { browseSessions } from '../../api/sessions.ts';
 import { Recorded } from '../../parts/recorded.tsx';
@@ -6,23 +6,23 @@ import { type ActiveFilter, activeFilters, listQuery } from './filters.ts';
 
 const COUNTED = 50;
 
-type Kept = { filter: ActiveFilter; found: number | null };
+type Excluded = { filter: ActiveFilter; found: number | null };
 
 export function NothingFound({ query, onDrop }: { query: URLSearchParams; onDrop: (name: string) => void }) {
   const key = listQuery(query).toString();
-  const [kept, setKept] = useState<Kept[]>([]);
+  const [excluded, setExcluded] = useState<Excluded[]>([]);
   useEffect(() => {
     const reading = new AbortController();
     const list = new URLSearchParams(key);
     const filters = activeFilters(list);
-    setKept(filters.map((filter) => ({ filter, found: null })));
+    setExcluded(filters.map((filter) => ({ filter, found: null })));
     for (const filter of filters) {
       const others = new URLSearchParams(list);
       others.delete(filter.name);
       others.set('limit', String(COUNTED));
       browseSessions(others, reading.signal).then(
         ({ items }) =>
-          setKept((rows) =>
+          setExcluded((rows) =>
             rows.map((row) => (row.filter.name === filter.name ? { ...row, found: items.length } : row)),
           ),
         () => {}, // a count that cannot be had is left out; the button works without it
@@ -30,7 +30,7 @@ export function NothingFound({ query, onDrop }: { query: URLSearchParams; onDrop
     }
     return () => reading.abort();
   }, [key]);
-  const rows = [...kept].sort((one, other) => (other.found ?? 0) - (one.found ?? 0));
+  const rows = [...excluded].sort((one, other) => (other.found ?? 0) - (one.found ?? 0));
   return (
     <section class="nothing-found">
       <h2>No session matches</h2>

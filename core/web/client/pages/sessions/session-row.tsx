@@ -47,7 +47,7 @@ export function SessionRow({ session, isFocused, isSelected, ...on }: SessionRow
           {rollup.model !== undefined && <Recorded text={rollup.model} />}
           {shape.length > 1 && <Sparkline values={shape} />}
           {shape.length > 0 && (
-            <span title="tokens of the last prompt">
+            <span class="session-context" title="tokens of the last prompt">
               <Tokens name="last_context" count={shape.at(-1) ?? 0} />
             </span>
           )}

@@ -8,7 +8,7 @@ import type { RowActions } from './use-row-actions.tsx';
 import type { RowFocus } from './use-row-focus.ts';
 
 const ROW_PX = 56;
-/** How many rows before the end the next page is asked for. */
+/** How many rows before the end the next page is requested. */
 const AHEAD = 15;
 
 type SessionRowsProps = {

@@ -17,7 +17,7 @@ export function SkillVersions({ head, versions }: { head: string; versions: read
       )}
       <ol class="versions">
         {versions.map(({ id, semver, publishedAt, changelog, content }, i) => (
-          <li key={id} data-version={semver}>
+          <li key={id} data-skill-version={semver}>
             <strong>{semver}</strong> <When name="published_at" at={publishedAt} /> <Recorded text={changelog} />
             <Change
               title={i + 1 < versions.length ? 'what it changed' : 'its text'}

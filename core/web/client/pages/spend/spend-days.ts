@@ -17,7 +17,7 @@ export const lastDays = (days: number, now: number): DayWindow => ({
   until: dayOf(now + DAY_MS),
 });
 
-/** More days are asked for in fewer requests elsewhere; this page reads each day by itself. */
+/** Each day is a request, so there is an end to them. */
 export const MOST_DAYS = 92;
 
 /** The window that an address sets; without one, or with one that is none, the last 30 days. */

@@ -32,9 +32,9 @@ const NONE = Object.fromEntries(Outcome.options.map((name) => [name, 0])) as Rec
 test('every outcome has its sentence, and one that loses turns says what to do', () => {
   assert.equal([...OUTCOME_ORDER].sort(), [...Outcome.options].sort());
   for (const name of Outcome.options) {
-    const { standing, meaning, advice } = OUTCOME_SENTENCES[name];
+    const { category, meaning, advice } = OUTCOME_SENTENCES[name];
     assert.ok(meaning.endsWith('.'), name);
-    if (standing === 'lost') assert.ok(advice !== null && advice.length > 20, name);
+    if (category === 'lost') assert.ok(advice !== null && advice.length > 20, name);
   }
   assert.equal(recordedShare({ ...NONE, captured: 1_200, partial: 4, over_limit: 2, poison: 4, not_a_turn: 311 }), {
     recorded: 1_204,
