@@ -32,7 +32,7 @@ const ADDED_BY_CURL = ['accept', 'user-agent', 'content-type'];
  */
 export function curlCommand(turn: ReplayedTurn, source: ReplaySource): string | null {
   const upstream = upstreamOf(turn.provider);
-  const target = originForm(turn.url ?? '');
+  const target = upstreamTarget(turn.url ?? '', turn.provider ?? '');
   const { method = '' } = turn;
   const isSocket = turn.headers.some(([name]) => name.toLowerCase() === 'sec-websocket-key');
   if (!upstream || target === null || !TOKEN.test(method) || isSocket) return null;
@@ -55,6 +55,15 @@ function bodyCommand(raw_turn_id: number, { api, needsToken }: ReplaySource): st
 
 const isInline = (body: string | null | undefined): body is string =>
   typeof body === 'string' && SHOWN.test(body) && new TextEncoder().encode(body).length < MAX_INLINE_BYTES;
+
+/** What the proxy sent on: the target without the prefix by which a client names its provider. null: there is none. */
+function upstreamTarget(url: string, provider: string): string | null {
+  const target = originForm(url);
+  const prefix = `/${provider}`;
+  if (!target?.startsWith(prefix) || !/^(?:[/?]|$)/.test(target.slice(prefix.length))) return target;
+  const rest = target.slice(prefix.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
 
 /** Path and query. An absolute address came from whoever sent the turn: its host must never receive a credential. */
 function originForm(url: string): string | null {

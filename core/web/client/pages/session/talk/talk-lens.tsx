@@ -1,4 +1,5 @@
 /** Talk: the session as a conversation, its tools folded and joined to their results. */
+import type { VNode } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import { useAddress } from '../../../address.ts';
 import { VirtualList } from '../../../parts/virtual-list.tsx';
@@ -56,6 +57,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
     () => ({ columns, rows, folds, goTo: (span) => void goTo(span), openThread, openPanel: beside.open }),
     [columns, rows, folds],
   );
+  const drawn = useDrawnRows(talk);
   const focusedSpan =
     rows.kind[focusedRow] === 'trace' || rows.kind[focusedRow] === 'beside' ? undefined : rows.of[focusedRow];
   const showEnd = () => {
@@ -91,7 +93,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
           count={rows.count}
           rowKey={(row) => rowKey(talk, row)}
           estimate={height}
-          renderRow={(row) => <TalkRow row={row} />}
+          renderRow={drawn}
           rowAttributes={(row) => ({
             ...rowAttributes(talk, row),
             tabIndex: row === focusedRow ? 0 : -1,
@@ -140,4 +142,17 @@ function toggle(rows: TalkRows, { spans }: OutlineColumns, folds: Folds, row: nu
     );
   else return false;
   return true;
+}
+
+const MOST_DRAWN = 400;
+
+/** Draws a row once for as long as nothing of Talk changes: what is scrolled has nothing to be compared then. */
+function useDrawnRows(talk: Talk): (row: number) => VNode {
+  const drawn = useMemo(() => new Map<number, VNode>(), [talk]);
+  return (row) => {
+    const known = drawn.get(row) ?? <TalkRow row={row} />;
+    if (drawn.size > MOST_DRAWN) drawn.clear();
+    drawn.set(row, known);
+    return known;
+  };
 }

@@ -1,0 +1,99 @@
+/** Talk of a session that grows while it is on screen: its rows come by themselves, and nobody who reads further up is moved. */
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import type { Session } from '../../core/model/session.ts';
+import { eventually, read, type Service } from '../support/serve.ts';
+import { inBrowser } from '../support/web.ts';
+
+const SOON_MS = 4_000; // a second, and CI's four times
+
+inBrowser(
+  'Talk, live',
+  (test) => {
+    test('a call through the proxy is on screen soon after its last byte', async ({ service, open }) => {
+      const session = await started(service, 'growing', 'What is the first thing?');
+      const page = await open(`/sessions/${session.id}`);
+      await page.getByText('You said: What is the first thing?').waitFor();
+      await say(service, 'growing', ['What is the first thing?', 'And the second?']);
+      const ended = performance.now();
+      await page.getByText(/You said: .*And the second\?/).waitFor({ timeout: SOON_MS });
+      console.log(`on screen after ${(performance.now() - ended).toFixed(0)} ms`);
+      assert.is(await page.locator('[data-row=step]').count(), 2);
+      assert.is(await page.locator('[data-row=trace]').count(), 2);
+    });
+
+    test('who reads further up stays there, and is told how much came', async ({ service, open }) => {
+      const questions = Array.from({ length: 14 }, (_, i) => `Question ${i}, ${'with many words '.repeat(40)}`);
+      const session = await started(service, 'long', questions[0] ?? '');
+      for (let i = 2; i <= questions.length; i++) await say(service, 'long', questions.slice(0, i));
+      await eventually(
+        'all turns',
+        async () => ((await sessionNamed(service, 'long'))?.raw_turn_count ?? 0) >= questions.length,
+      );
+      const page = await open(`/sessions/${session.id}`);
+      await page.waitForSelector('[data-row=step]');
+      await page.evaluate('document.querySelector(".talk-list").scrollTop = 400');
+      await page.waitForTimeout(500);
+      const before = await topRow(page);
+      await say(service, 'long', [...questions, 'One more?']);
+      await page.locator('.new-steps').waitFor({ timeout: SOON_MS });
+      assert.equal(await topRow(page), before);
+      await page.keyboard.press('G');
+      await page.getByText(/You said: .*One more\?/).waitFor();
+      await page.locator('.new-steps').waitFor({ state: 'detached' });
+      await say(service, 'long', [...questions, 'One more?', 'And the last?']);
+      await page.getByText(/You said: .*And the last\?/).waitFor({ timeout: SOON_MS });
+    });
+
+    test('a session that is deleted elsewhere says so, and what was read stays', async ({ service, open }) => {
+      const session = await started(service, 'deleted', 'Who deletes this?');
+      const page = await open(`/sessions/${session.id}`);
+      await page.getByText('You said: Who deletes this?').waitFor();
+      await fetch(`${service.api}/v1/sessions/${session.id}`, { method: 'DELETE' });
+      await page.getByText('This session was deleted.').waitFor();
+      assert.is(await page.getByText('You said: Who deletes this?').count(), 1);
+    });
+
+    test.run();
+  },
+  { demo: false },
+);
+
+/** One turn of a conversation that the client names; the provider echoes. */
+async function say({ proxy }: Service, conversation: string, questions: readonly string[]): Promise<void> {
+  const messages = questions.flatMap((question, i) => [
+    { role: 'user', content: question },
+    ...(i < questions.length - 1 ? [{ role: 'assistant', content: `You said: ${question}` }] : []),
+  ]);
+  const response = await fetch(`${proxy}/anthropic/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-svc-harness-session-id': conversation },
+    body: JSON.stringify({ model: 'claude-sonnet-4-5', max_tokens: 9, stream: true, messages }),
+  });
+  assert.is(response.status, 200);
+  await response.text();
+}
+
+async function started(service: Service, conversation: string, question: string): Promise<Session> {
+  await say(service, conversation, [question]);
+  return eventually('the session', async () => {
+    const session = await sessionNamed(service, conversation);
+    return session && session.rollup.turn_count > 0 ? session : null;
+  });
+}
+
+const sessionNamed = async ({ api }: Service, conversation: string): Promise<Session | undefined> =>
+  (await read<{ items: Session[] }>(`${api}/v1/sessions`)).items.find(
+    ({ harness_session_id }) => harness_session_id === conversation,
+  );
+
+/** The first row in view, and how far it is from the top. */
+const topRow = (page: Page): Promise<{ row: string; top: number } | null> =>
+  page.evaluate(() => {
+    const list = document.querySelector('.talk-list')?.getBoundingClientRect();
+    for (const row of document.querySelectorAll<HTMLElement>('[data-row]')) {
+      const { top, bottom } = row.getBoundingClientRect();
+      if (list && bottom > list.top + 1) return { row: row.textContent ?? '', top: Math.round(top) };
+    }
+    return null;
+  });
