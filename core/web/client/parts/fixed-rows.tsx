@@ -71,7 +71,11 @@ export function FixedRows(props: FixedRowsProps) {
     <div ref={box} class="fixed-rows" {...list}>
       <div class="fixed-rows-sheet" role="presentation" style={{ height: `${count * height}px` }}>
         {shown.map((index) => {
-          const attributes: RowAttributes = { 'aria-setsize': count, 'aria-posinset': index + 1, ...rowAttributes?.(index) };
+          const attributes: RowAttributes = {
+            'aria-setsize': count,
+            'aria-posinset': index + 1,
+            ...rowAttributes?.(index),
+          };
           return (
             <div
               role={ROW_ROLES[role]}
