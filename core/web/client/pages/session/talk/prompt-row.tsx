@@ -15,7 +15,7 @@ export function PromptRow({ span }: { span: number }) {
   const blocks = text?.span.input.flatMap(shownBlocks) ?? [];
   const isOwn = ownWords(blocks, prompt);
   return (
-    <section class="talk-message" aria-label="Prompt">
+    <div class="talk-message">
       <p class="talk-who who-you">
         {who(facts.thread, columns.names[columns.traces.synthetic[columns.spans.trace[span] ?? -1] ?? -1])}
       </p>
@@ -31,7 +31,7 @@ export function PromptRow({ span }: { span: number }) {
           />
         ))}
       </div>
-    </section>
+    </div>
   );
 }
 

@@ -23,7 +23,8 @@ export function ResultText({ id, text }: { id: string; text: string }) {
 function Numbered({ text }: { text: string }) {
   const { numbers, lines } = numberedLines(text);
   return (
-    <div class="numbered">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls sideways, which keys have to reach
+    <div class="numbered" tabIndex={0}>
       <pre class="gutter" aria-hidden="true">
         {numbers.join('\n')}
       </pre>

@@ -19,10 +19,7 @@ export function StepRow({ span }: { span: number }) {
   const text = useText(facts, (loaded) => answerIsCut(loaded, folds));
   const { span: loaded, whole = false } = text ?? {};
   return (
-    <section
-      class={`talk-message ${facts.isHistory ? 'history' : ''}`}
-      aria-label={`Answer of ${facts.model || 'the model'}`}
-    >
+    <div class={`talk-message ${facts.isHistory ? 'history' : ''}`}>
       <CallLine facts={facts} span={span} />
       <Tries span={span} />
       <div class="talk-words">
@@ -33,7 +30,7 @@ export function StepRow({ span }: { span: number }) {
           ))}
         {loaded && <Ending span={loaded} facts={facts} />}
       </div>
-    </section>
+    </div>
   );
 }
 
