@@ -15,6 +15,7 @@ const EXCEPT = [
   'core/demo/', // recordings of sessions, as harnesses send them
   'core/cli/demo/', // what to type to see one of those
   'core/model/',
+  'core/web/client/pages/session/resume-commands.ts', // what to type to go on with a session
   'core/engine/ingest/ingest-turn.ts', // examples in the contract
 ];
 
