@@ -20,9 +20,7 @@ const PACKAGES = [
     'eventsource-parser',
   ],
   ...['marked', 'lowlight', 'highlight.js', 'diff', 'devlop'], // what the worker parses with
-  ...[
-    'd3-array',
-  ],
+  ...['d3-array'],
   'internmap',
 ];
 
