@@ -1,4 +1,5 @@
 /** Commands to copy: a call again as curl, a conversation resumed in its harness, a session checked. */
+import { RESUME_COMMANDS } from './resume-commands.ts';
 import { quotedText, shellWord, type Variable } from './shell-word.ts';
 import { type Upstream, upstreamOf } from './upstreams.ts';
 
@@ -120,14 +121,9 @@ const ownVariable = (name: string): string =>
     .replace(/[^A-Z\d]+/g, '_')
     .slice(0, 60)}`;
 
-const RESUME: Readonly<Record<string, readonly string[]>> = {
-  claude: ['claude', '--resume'],
-  codex: ['codex', 'resume'],
-};
-
 /** Continues the conversation in its harness; null: it has no such command, or the id is not one. */
 export function resumeCommand(harness_id: string, harness_session_id: string): string | null {
-  const words = Object.hasOwn(RESUME, harness_id) ? RESUME[harness_id] : undefined;
+  const words = Object.hasOwn(RESUME_COMMANDS, harness_id) ? RESUME_COMMANDS[harness_id] : undefined;
   if (!words || !/^[\da-z][\w-]{7,63}$/i.test(harness_session_id)) return null;
   return [...words, harness_session_id].join(' ');
 }
