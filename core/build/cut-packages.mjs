@@ -12,7 +12,7 @@ const CUTS = {
     [/^ *element\.innerHTML = result\.value;$/m, ''], // only tokens are taken from it
   ],
   'preact-iso/src/index.js': [
-    [/^export function prerender\(\w+, \w+\) \{\s*return import\('\.\/prerender\.js'\).*\s*\}$/m, ''], // a renderer for servers
+    [/^export function prerender\(\w+, \w+\) \{\n\treturn import\('\.\/prerender\.js'\)[^\n]*\n\}$/m, ''], // a renderer for servers
   ],
 };
 

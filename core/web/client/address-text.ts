@@ -12,7 +12,14 @@ export type QueryPatch = Readonly<Record<string, string | null>>;
 export function addressOf(url: string, base: string): Address {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
   const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
-  return { path: path.replace(/(.)\/+$/, '$1'), query: searchParams };
+  return { path: withoutEnd(path), query: searchParams };
+}
+
+/** Without slashes at its end; `/` stays. */
+function withoutEnd(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end--;
+  return path.slice(0, end);
 }
 
 /** @returns '' or the query with its question mark; parameters keep their order */

@@ -46,7 +46,7 @@ export const whoText = ({ agent_name, harness_id, project, cwd }: Session): stri
     .filter((word) => word !== '')
     .join(' · ');
 
-const lastFolder = (cwd: string | undefined): string => cwd?.replace(/[\\/]+$/, '').replace(/^.*[\\/]/, '') ?? '';
+const lastFolder = (cwd = ''): string => cwd.split(/[\\/]/).findLast((folder) => folder !== '') ?? '';
 
 /** Why the cost is not known, or is only a part; null: it is whole. */
 export function costReason({ rollup: { usage, kind_counts } }: Session): string | null {

@@ -29,15 +29,15 @@ export function chartOf(
   const most = Math.max(...days.map(({ values }) => series.reduce((sum, name) => sum + (values[name] ?? 0), 0)), 0);
   const [, highest] = nice(0, most === 0 ? 1 : most, TICKS);
   const yOf = (value: number) => bottom - (value / highest) * (bottom - top);
-  const bars = days.flatMap(({ day, values }, i) => {
-    let low = 0;
-    return series.map((name): Bar => {
+  const tops = days.map(() => 0); // of what stands in each band so far
+  const bars = series.flatMap((name) =>
+    days.map(({ day, values }, i): Bar => {
+      const low = tops[i] ?? 0;
       const high = low + (values[name] ?? 0);
-      const bar = { day, series: name, x: xOf(i), y: yOf(high), width, height: yOf(low) - yOf(high) };
-      low = high;
-      return bar;
-    });
-  });
+      tops[i] = high;
+      return { day, series: name, x: xOf(i), y: yOf(high), width, height: yOf(low) - yOf(high) };
+    }),
+  );
   const every = Math.max(1, Math.ceil((days.length * LABEL_PX) / Math.max(1, right - left)));
   return {
     bars: bars.filter(({ height }) => height > 0),
