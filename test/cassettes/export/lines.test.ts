@@ -26,11 +26,12 @@ const { $schema: _, ...schema } = published;
 
 /** What the views do not have of a document of the read API is taken out of it. */
 function asLine({ session, traces, links }: Json): Json {
-  const { live, project, agent_name, fork_of_session_id, raw_turn_count, ...told } = session;
+  const { live, project, agent_name, fork_of_session_id, raw_turn_count, starred, forks, children, ...rest } = session;
+  const { error_count, shape, ...rollup } = rest.rollup;
   return {
     schema: 'svc.export/v1',
-    session: told,
-    traces: traces.map(({ trace, spans }: Json) => ({
+    session: { ...rest, rollup },
+    traces: traces.map(({ trace: { error_count: _, ...trace }, spans }: Json) => ({
       trace,
       spans: spans.map(({ first_byte_at, price, ...span }: Json) => span),
     })),

@@ -60,10 +60,11 @@ async function working<T>(
 
 const DERIVED = ['calls', 'nodes', 'session_rollups', 'traces', 'spans', 'span_links', 'derive_states'];
 
+/** Without revisions, which count the commits. */
 async function dump(database: TestDatabase): Promise<string[]> {
   const rows: string[] = [];
   for (const table of DERIVED) {
-    const found = await database.sql(`select to_jsonb(x)::text as row from svc.${table} x order by 1`);
+    const found = await database.sql(`select (to_jsonb(x) - 'rev')::text as row from svc.${table} x order by 1`);
     rows.push(...found.map(({ row }) => `${table} ${row}`));
   }
   return rows;
