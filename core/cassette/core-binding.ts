@@ -6,9 +6,11 @@ import type { Env } from './contract.ts';
 
 /** The routes that can be read, matched by the same router that the read API uses. */
 export const CORE_READS = [
-  ...['/ping', '/openapi', '/v1/stats', '/v1/coverage', '/v1/events', '/v1/browse/sessions'],
-  ...['/v1/sessions', '/v1/sessions/:id', '/v1/sessions/:id/traces', '/v1/sessions/:id/raw_turns'],
-  ...['/v1/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'],
+  ...['/ping', '/openapi', '/v1/stats', '/v1/coverage', '/v1/events', '/v1/browse/sessions', '/v1/browse/facets'],
+  ...['/v1/sessions', '/v1/sessions/:id', '/v1/sessions/:id/outline', '/v1/sessions/:id/traces'],
+  ...['/v1/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans', '/v1/traces/:trace_id/spans/:span_id'],
+  ...['/v1/sessions/:id/raw_turns', '/v1/raw_turns/:raw_turn_id'],
+  ...['/v1/raw_turns/:raw_turn_id/request', '/v1/raw_turns/:raw_turn_id/response', '/v1/whereis/:id'],
   ...['/v1/cassettes', '/v1/cassettes/:name/openapi.json'],
 ];
 
@@ -37,7 +39,7 @@ export function coreBinding(fetch: (request: Request) => Response | Promise<Resp
 const HERE = 'http://localhost';
 /** None of these routes needs an escape, and a path without escapes can be read in one way only. */
 const PLAIN = /^(?:\/[A-Za-z0-9._~-]+)+$/;
-const PASSED_ON = ['accept', 'accept-encoding', 'if-none-match', 'last-event-id', 'x-request-id'];
+const PASSED_ON = ['accept', 'accept-encoding', 'range', 'if-none-match', 'last-event-id', 'x-request-id'];
 
 function inProcessRequest({ url, method, headers, signal }: Request): Request {
   const { pathname, search } = new URL(url);
