@@ -107,6 +107,8 @@ const BAD: Record<string, { query: string } | { body: string }> = {
   listTraces: { query: 'limit=0' },
   browseSessions: { query: 'limit=0' },
   browseFacets: { query: '' },
+  readOutline: { query: 'after=x' },
+  readSpans: { query: 'from_seq=x' },
   readRawRequest: { query: 'as=x' },
   readRawResponse: { query: 'as=x' },
   readTrace: { query: 'payload=x' },
