@@ -1,5 +1,6 @@
 /** The keys of Talk. */
-import { type KeyCommands, useKeys } from '../../../keys.ts';
+import type { KeyCommands } from '../../../key-strokes.ts';
+import { useKeys } from '../../../keys.ts';
 import { copyText } from '../../../parts/copy-text.ts';
 import { showToast } from '../../../parts/toast.tsx';
 import type { FoldKind, Folds } from './folds.ts';
