@@ -14,6 +14,7 @@ const EXCEPT = [
   'core/harness/', // where they belong
   'core/demo/', // recordings of sessions, as harnesses send them
   'core/cli/demo/', // what to type to see one of those
+  'core/web/client/pages/sessions/setup-lines.ts', // the lines to paste, which a test compares with those of the harnesses
   'core/model/',
   'core/engine/ingest/ingest-turn.ts', // examples in the contract
 ];

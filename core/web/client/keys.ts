@@ -31,7 +31,7 @@ export function registeredKeys(): Map<string, [key: string, does: string][]> {
   const scopes = new Map<string, [string, string][]>();
   for (const { scope, commands } of registrations) {
     const rows = scopes.get(scope) ?? [];
-    for (const [key, { does }] of Object.entries(commands))
+    for (const [key, { does }] of Object.entries(commands()))
       if (!rows.some(([other]) => other === key)) rows.push([key, does]);
     scopes.set(scope, rows);
   }

@@ -1,6 +1,7 @@
 /** Reads of the page of Find: where an id belongs, and the spans that mean what is looked for. */
 import type { Place } from '../../../model/place.ts';
 import { request } from './request.ts';
+import { requireCassette } from './service.ts';
 
 export const whereIs = async (id: string, signal?: AbortSignal): Promise<Place[]> =>
   (await request<{ items: Place[] }>(`/v1/whereis/${encodeURIComponent(id)}`, { signal })).items;
@@ -26,5 +27,7 @@ export type SpanHits = {
 
 const MOST = '10';
 
-export const findSpans = (query: string, signal?: AbortSignal): Promise<SpanHits> =>
-  request(`/v1/cassettes/search/spans?${new URLSearchParams({ query, top_k: MOST })}`, { signal });
+export async function findSpans(query: string, signal?: AbortSignal): Promise<SpanHits> {
+  await requireCassette('search', signal);
+  return request(`/v1/cassettes/search/spans?${new URLSearchParams({ query, top_k: MOST })}`, { signal });
+}

@@ -2,6 +2,7 @@
 import type { CassetteList } from '../../../model/cassette.ts';
 import type { Outcome } from '../../../model/coverage.ts';
 import type { Status } from '../../../model/status.ts';
+import { ProblemError } from './problem-error.ts';
 import { request } from './request.ts';
 
 type Ledger = { requests: number; outcomes: Record<Outcome, number> };
@@ -16,3 +17,10 @@ export const readStatus = (signal?: AbortSignal): Promise<Status> => request('/v
 export const readCoverage = (signal?: AbortSignal): Promise<Coverage> => request('/v1/coverage', { signal });
 
 export const listCassettes = (signal?: AbortSignal): Promise<CassetteList> => request('/v1/cassettes', { signal });
+
+/** Refused without a request that would fail: a browser reports each of those. @throws {ProblemError} cassette-unknown */
+export async function requireCassette(name: string, signal?: AbortSignal): Promise<void> {
+  const { cassettes } = await listCassettes(signal);
+  if (cassettes.some((cassette) => cassette.name === name)) return;
+  throw new ProblemError(404, 'cassette-unknown', `The cassette "${name}" is not installed`, '');
+}

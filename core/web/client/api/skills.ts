@@ -1,6 +1,7 @@
 /** Reads of the skills cassette, whose JSON is in camelCase. */
 import { download } from './download.ts';
 import { request } from './request.ts';
+import { requireCassette } from './service.ts';
 
 export type SkillClaim = { text: string; spans: { sessionId: string; traceId: string; spanId: string }[] };
 
@@ -35,10 +36,13 @@ export type SkillVersion = {
 const PATH = '/v1/cassettes/skills';
 
 /** @param query `q`, `sort` and `cursor`, named as the API names them */
-export const listSkills = (
+export async function listSkills(
   query: URLSearchParams,
   signal?: AbortSignal,
-): Promise<{ items: Skill[]; next_cursor?: string }> => request(`${PATH}?${query}`, { signal });
+): Promise<{ items: Skill[]; next_cursor?: string }> {
+  await requireCassette('skills', signal);
+  return request(`${PATH}?${query}`, { signal });
+}
 
 export const readSkill = (id: string, signal?: AbortSignal): Promise<Skill> =>
   request(`${PATH}/${encodeURIComponent(id)}`, { signal });

@@ -36,7 +36,7 @@ export function FindPage() {
   return (
     <Page name="find" title={text === '' ? 'Find' : `Find: ${text}`} state={state}>
       <h1>Find</h1>
-      <search>
+      <div>
         <form class="find-form" onSubmit={submit}>
           <input
             type="search"
@@ -49,7 +49,7 @@ export function FindPage() {
           />
           <button type="submit">Find</button>
         </form>
-      </search>
+      </div>
       {text === '' && <p class="muted">Ids of any kind lead to their place: of svc, of a harness, of a provider.</p>}
       {text !== '' && (
         <>

@@ -33,7 +33,7 @@ export function FilterBar({ query, setQuery }: FilterBarProps) {
   const direction = directionOf(query);
   const clear = () => setQuery(Object.fromEntries(activeFilters(query).map(({ name }) => [name, null])));
   return (
-    <search class="filter-bar">
+    <div class="filter-bar">
       <TextFilter text={query.get('text') ?? ''} onChange={(text) => setQuery({ text }, { replace: true })} />
       {FACETS.map(([field, label]) => (
         <FacetPicker
@@ -86,7 +86,7 @@ export function FilterBar({ query, setQuery }: FilterBarProps) {
           {direction === 'desc' ? '↓' : '↑'}
         </button>
       </span>
-    </search>
+    </div>
   );
 }
 

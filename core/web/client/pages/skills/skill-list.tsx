@@ -70,7 +70,7 @@ function Tools({ q, sort, onChange }: ToolsProps) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
-    <search class="skill-tools">
+    <div class="skill-tools">
       <input
         type="search"
         name="skill-words"
@@ -94,7 +94,7 @@ function Tools({ q, sort, onChange }: ToolsProps) {
           <option value="downloads">downloads</option>
         </select>
       </label>
-    </search>
+    </div>
   );
 }
 
