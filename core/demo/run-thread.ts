@@ -1,10 +1,30 @@
 /** A thread of a run: one line of conversation, written down step by step as Claude Code sends it. Time goes on by what each step takes. */
 
-import type { RunCall, RunOptions } from './agent-run.ts';
 import { type Block, CACHED, cachedUpTo, errorBody, type Message, messageStream, signature } from './anthropic-wire.ts';
 import type { PromptCache } from './prompt-cache.ts';
 import type { DemoTool, DemoUsage, ToolUse } from './script.ts';
 import { tokensIn } from './tokens.ts';
+
+export type RunOptions = {
+  slug: string; // part of every id
+  minutes_ago: number;
+  cwd: string;
+  model: string;
+  system: string;
+  tools: readonly DemoTool[];
+  /** The history of another run from which this one goes on. */
+  from?: readonly Message[];
+};
+
+/** `at`, `seconds`: since the run's first call, and how long it took. */
+export type RunCall = {
+  thread_id: string;
+  at: number;
+  seconds: number;
+  status: number;
+  request: Record<string, unknown>;
+  body: (id: string) => string;
+};
 
 /** `check`: a permission check judges it before it runs; `yes` blocks it, and its result says why. */
 export type RunTool = ToolUse & { check?: 'yes' | 'no'; image?: string };

@@ -1,11 +1,12 @@
 /** The turns of the demo: its scripts and runs as the bodies that a sender of captures would post, timed back from now. */
 import type { z } from '@hono/zod-openapi';
 import type { IngestTurn } from '../engine/ingest/ingest-turn.ts';
-import type { AgentRun, RunCall } from './agent-run.ts';
+import type { AgentRun } from './agent-run.ts';
 import { anthropicWire } from './anthropic-wire.ts';
 import { chatWire } from './chat-wire.ts';
 import { ollamaWire } from './ollama-wire.ts';
 import { responsesWire } from './responses-wire.ts';
+import type { RunCall } from './run-thread.ts';
 import { fareReport } from './runs/fare-report.ts';
 import { nightRuns } from './runs/night-run.ts';
 import { strangePage } from './runs/strange-page.ts';

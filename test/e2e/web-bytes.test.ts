@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import { fitsSideways, smallTargets, violations } from '../support/axe.ts';
 import { eventually, read } from '../support/serve.ts';
 import { inBrowser, type WebStand } from '../support/web.ts';
 
@@ -171,9 +172,10 @@ inBrowser('the bytes of a call', (test) => {
     const long = items.find(({ rollup }) => rollup.turn_count > 1);
     assert.ok(long);
     const calls = await open(`/sessions/${long?.id}/calls`);
-    await calls.waitForSelector('[role=option]');
-    await calls.focus('[role=listbox]');
+    await calls.waitForSelector('.call-row');
+    await calls.focus('[role=list][aria-label="Calls of the session"]');
     await calls.keyboard.press('ArrowDown');
+    await calls.waitForFunction(`document.activeElement?.closest('[aria-posinset="2"]') !== null`);
     await calls.keyboard.press('Enter');
     await calls.waitForSelector('main[data-page=bytes] .side[data-state=ready]');
     const at = () => new URL(calls.url()).pathname;
@@ -194,5 +196,20 @@ inBrowser('the bytes of a call', (test) => {
     await page.waitForSelector('.text-row.hit');
     assert.match(await page.locator('.text-find [role=status]').innerText(), '1 of 1');
   });
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1280, 400])
+      test(`has nothing that axe finds, nor too small, nor sideways: ${colorScheme}, ${width} px`, async (stand) => {
+        const { turn } = await sentCall(stand, `Seen at ${width} in ${colorScheme}`);
+        for (const path of [pathOf(turn, '?view=text'), pathOf(turn, '?side=response&view=events'), pathOf(turn)]) {
+          const page = await opened(stand, path);
+          await page.setViewportSize({ width, height: 800 });
+          await page.emulateMedia({ colorScheme });
+          assert.equal(await violations(page), [], path);
+          assert.equal(await smallTargets(page), [], path);
+          assert.ok(await fitsSideways(page), path);
+          await page.close();
+        }
+      });
+
   test.run();
 });

@@ -41,7 +41,11 @@ inBrowser('the frame of the web UI', (test) => {
     const sheet = page.locator('dialog[open]');
     await sheet.waitFor();
     for (const does of ['show these keys', 'change the theme', 'go to Sessions', 'find'])
-      assert.is(await sheet.getByText(does, { exact: true }).count(), 1, `${does} is not in ${await sheet.innerHTML()}`);
+      assert.is(
+        await sheet.getByText(does, { exact: true }).count(),
+        1,
+        `${does} is not in ${await sheet.innerHTML()}`,
+      );
     await page.keyboard.type('gp');
     assert.is(new URL(page.url()).pathname, '/sessions', 'a dialog is above the page and its keys');
     await page.keyboard.press('Escape');

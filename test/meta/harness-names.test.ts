@@ -16,6 +16,7 @@ const EXCEPT = [
   'core/cli/demo/', // what to type to see one of those
   'core/web/client/pages/sessions/setup-lines.ts', // the lines to paste, which a test compares with those of the harnesses
   'core/model/',
+  'core/web/client/pages/session/resume-commands.ts', // what to type to go on with a session
   'core/engine/ingest/ingest-turn.ts', // examples in the contract
 ];
 

@@ -20,17 +20,7 @@ const PACKAGES = [
     'eventsource-parser',
   ],
   ...['marked', 'lowlight', 'highlight.js', 'diff', 'devlop'], // what the worker parses with
-  ...[
-    'd3-scale',
-    'd3-shape',
-    'd3-array',
-    'd3-color',
-    'd3-format',
-    'd3-interpolate',
-    'd3-path',
-    'd3-time',
-    'd3-time-format',
-  ],
+  ...['d3-array'],
   'internmap',
 ];
 

@@ -3,7 +3,11 @@ import type { ComponentChildren, HTMLAttributes, RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import './fixed-rows.css';
 
-export type FixedRowsHandle = { reveal: (index: number, align?: 'nearest' | 'center') => void; focus: () => void };
+export type FixedRowsHandle = {
+  reveal: (index: number, align?: 'nearest' | 'center') => void;
+  /** Puts the focus on the link of a row, once it is there. */
+  focusLink: (index: number) => void;
+};
 
 type RowAttributes = Omit<HTMLAttributes<HTMLDivElement>, 'ref' | 'style' | 'children' | 'id'> & {
   [data: `data-${string}`]: string | number | undefined;
@@ -45,7 +49,12 @@ export function FixedRows(props: FixedRowsProps) {
   }, []);
   if (handle)
     handle.current = {
-      focus: () => box.current?.focus({ preventScroll: true }),
+      focusLink: (index) => {
+        requestAnimationFrame(() => {
+          const link = document.getElementById(`${id}-${index}`)?.querySelector('a');
+          link?.focus({ preventScroll: true });
+        });
+      },
       reveal: (index, align = 'nearest') => {
         const element = box.current;
         if (!element || index < 0) return;
@@ -62,7 +71,8 @@ export function FixedRows(props: FixedRowsProps) {
   const list = {
     role,
     'aria-label': props.label,
-    'aria-activedescendant': active >= 0 && active < count ? `${id}-${active}` : undefined,
+    // in a list the focus is on what a row holds, or on the list itself, which scrolls
+    'aria-activedescendant': role !== 'list' && active >= 0 && active < count ? `${id}-${active}` : undefined,
     tabIndex: 0,
     onScroll: measure,
     onKeyDown: props.onKeyDown,
@@ -71,7 +81,11 @@ export function FixedRows(props: FixedRowsProps) {
     <div ref={box} class="fixed-rows" {...list}>
       <div class="fixed-rows-sheet" role="presentation" style={{ height: `${count * height}px` }}>
         {shown.map((index) => {
-          const attributes: RowAttributes = { 'aria-setsize': count, 'aria-posinset': index + 1, ...rowAttributes?.(index) };
+          const attributes: RowAttributes = {
+            'aria-setsize': count,
+            'aria-posinset': index + 1,
+            ...rowAttributes?.(index),
+          };
           return (
             <div
               role={ROW_ROLES[role]}

@@ -19,16 +19,13 @@ addEventListener('message', ({ data: { id, request } }: MessageEvent<{ id: numbe
 async function parserOf({ kind, text, language = '', before }: TextRequest): Promise<() => Tokens | null> {
   switch (kind) {
     case 'markdown': {
-      const [{ markdownBlocks }, { loadGrammars }] = await Promise.all([
-        import('./markdown-tokens.ts'),
-        import('./code-tokens.ts'),
-      ]);
-      const highlight = text.includes('```') || text.includes('~~~') ? await loadGrammars(text) : null;
+      const { markdownBlocks } = await import('./markdown-tokens.ts');
+      const hasCode = text.includes('```') || text.includes('~~~');
+      const { highlight } = hasCode ? await import('./code-tokens.ts') : { highlight: null };
       return () => ({ kind, blocks: markdownBlocks(text, highlight) });
     }
     case 'code': {
-      const { loadGrammar } = await import('./code-tokens.ts');
-      const highlight = await loadGrammar(language);
+      const { highlight } = await import('./code-tokens.ts');
       return () => ({ kind, runs: highlight(language, text) });
     }
     case 'json': {

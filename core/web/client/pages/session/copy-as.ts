@@ -1,4 +1,5 @@
 /** Commands to copy: a call again as curl, a conversation resumed in its harness, a session checked. */
+import { RESUME_COMMANDS } from './resume-commands.ts';
 import { quotedText, shellWord, type Variable } from './shell-word.ts';
 import { type Upstream, upstreamOf } from './upstreams.ts';
 
@@ -32,7 +33,7 @@ const ADDED_BY_CURL = ['accept', 'user-agent', 'content-type'];
  */
 export function curlCommand(turn: ReplayedTurn, source: ReplaySource): string | null {
   const upstream = upstreamOf(turn.provider);
-  const target = originForm(turn.url ?? '');
+  const target = upstreamTarget(turn.url ?? '', turn.provider ?? '');
   const { method = '' } = turn;
   const isSocket = turn.headers.some(([name]) => name.toLowerCase() === 'sec-websocket-key');
   if (!upstream || target === null || !TOKEN.test(method) || isSocket) return null;
@@ -55,6 +56,15 @@ function bodyCommand(raw_turn_id: number, { api, needsToken }: ReplaySource): st
 
 const isInline = (body: string | null | undefined): body is string =>
   typeof body === 'string' && SHOWN.test(body) && new TextEncoder().encode(body).length < MAX_INLINE_BYTES;
+
+/** What the proxy sent on: the target without the prefix by which a client names its provider. null: there is none. */
+function upstreamTarget(url: string, provider: string): string | null {
+  const target = originForm(url);
+  const prefix = `/${provider}`;
+  if (!target?.startsWith(prefix) || !/^(?:[/?]|$)/.test(target.slice(prefix.length))) return target;
+  const rest = target.slice(prefix.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
 
 /** Path and query. An absolute address came from whoever sent the turn: its host must never receive a credential. */
 function originForm(url: string): string | null {
@@ -111,14 +121,9 @@ const ownVariable = (name: string): string =>
     .replace(/[^A-Z\d]+/g, '_')
     .slice(0, 60)}`;
 
-const RESUME: Readonly<Record<string, readonly string[]>> = {
-  claude: ['claude', '--resume'],
-  codex: ['codex', 'resume'],
-};
-
 /** Continues the conversation in its harness; null: it has no such command, or the id is not one. */
 export function resumeCommand(harness_id: string, harness_session_id: string): string | null {
-  const words = Object.hasOwn(RESUME, harness_id) ? RESUME[harness_id] : undefined;
+  const words = Object.hasOwn(RESUME_COMMANDS, harness_id) ? RESUME_COMMANDS[harness_id] : undefined;
   if (!words || !/^[\da-z][\w-]{7,63}$/i.test(harness_session_id)) return null;
   return [...words, harness_session_id].join(' ');
 }

@@ -1,5 +1,5 @@
 /** The keys of the list of sessions. */
-import type { KeyCommands } from '../../keys.ts';
+import type { KeyCommands } from '../../key-strokes.ts';
 
 type Moves = {
   count: number;

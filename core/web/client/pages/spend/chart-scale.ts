@@ -1,6 +1,5 @@
 /** The geometry of the chart of days: a band for each day, stacked bars, ticks. */
-import { scaleBand, scaleLinear } from 'd3-scale';
-import { stack } from 'd3-shape';
+import { nice, ticks } from 'd3-array';
 
 export type ChartDay = { day: string; values: Readonly<Record<string, number>> };
 export type Bar = { day: string; series: string; x: number; y: number; width: number; height: number };
@@ -15,38 +14,34 @@ export type Room = { left: number; right: number; top: number; bottom: number };
 
 const LABEL_PX = 64;
 
+const TICKS = 4;
+const PADDING = 0.2; // of a band, between two of them and at both ends
+
 /** @param series keys of `values`, the lowest first */
 export function chartOf(
   days: readonly ChartDay[],
   series: readonly string[],
   { left, right, top, bottom }: Room,
 ): Chart {
-  const x = scaleBand<string>()
-    .domain(days.map(({ day }) => day))
-    .range([left, right])
-    .padding(0.2);
+  const step = (right - left) / (days.length + PADDING);
+  const xOf = (i: number) => left + (i + PADDING) * step;
+  const width = step * (1 - PADDING);
   const most = Math.max(...days.map(({ values }) => series.reduce((sum, name) => sum + (values[name] ?? 0), 0)), 0);
-  const y = scaleLinear()
-    .domain([0, most === 0 ? 1 : most])
-    .nice(4)
-    .range([bottom, top]);
-  const layers = stack<ChartDay>()
-    .keys([...series])
-    .value(({ values }, name) => values[name] ?? 0)([...days]);
-  const bars = layers.flatMap((layer) =>
-    layer.map(([low, high], i) => ({
-      day: days[i]?.day ?? '',
-      series: layer.key,
-      x: x(days[i]?.day ?? '') ?? left,
-      y: y(high),
-      width: x.bandwidth(),
-      height: y(low) - y(high),
-    })),
-  );
+  const [, highest] = nice(0, most === 0 ? 1 : most, TICKS);
+  const yOf = (value: number) => bottom - (value / highest) * (bottom - top);
+  const bars = days.flatMap(({ day, values }, i) => {
+    let low = 0;
+    return series.map((name): Bar => {
+      const high = low + (values[name] ?? 0);
+      const bar = { day, series: name, x: xOf(i), y: yOf(high), width, height: yOf(low) - yOf(high) };
+      low = high;
+      return bar;
+    });
+  });
   const every = Math.max(1, Math.ceil((days.length * LABEL_PX) / Math.max(1, right - left)));
   return {
     bars: bars.filter(({ height }) => height > 0),
-    ticks: y.ticks(4).map((value) => ({ value, y: y(value) })),
-    labels: days.flatMap(({ day }, i) => (i % every === 0 ? [{ day, x: (x(day) ?? left) + x.bandwidth() / 2 }] : [])),
+    ticks: ticks(0, highest, TICKS).map((value) => ({ value, y: yOf(value) })),
+    labels: days.flatMap(({ day }, i) => (i % every === 0 ? [{ day, x: xOf(i) + width / 2 }] : [])),
   };
 }

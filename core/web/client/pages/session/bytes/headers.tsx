@@ -7,7 +7,7 @@ export function Headers({ headers }: { headers: readonly (readonly [string, stri
   const replaced = headers.filter(([, value]) => value.includes(REDACTED)).length;
   if (headers.length === 0) return <p class="muted">No headers were recorded.</p>;
   return (
-    <details class="headers" open={headers.length <= 40}>
+    <details class="headers" open={headers.length <= 12}>
       <summary>
         {headers.length} headers{replaced > 0 && `, in ${replaced} a credential was replaced before writing`}
       </summary>

@@ -35,6 +35,7 @@ function Calls({ session, columns }: { session: string; columns: OutlineColumns 
     const next = Math.max(0, Math.min(calls.length - 1, n));
     setActive(next);
     list.current?.reveal(next);
+    list.current?.focusLink(next);
   };
   const open = () => {
     const path = pathOf(active);
@@ -63,7 +64,7 @@ function Calls({ session, columns }: { session: string; columns: OutlineColumns 
       Enter: open,
     };
     const step = event.ctrlKey || event.metaKey || !Object.hasOwn(steps, event.key) ? undefined : steps[event.key];
-    if (!step || (event.key === 'Enter' && event.target !== event.currentTarget)) return;
+    if (!step || (event.key === 'Enter' && event.target !== event.currentTarget)) return; // a link opens itself
     event.preventDefault();
     step();
   };
@@ -71,7 +72,7 @@ function Calls({ session, columns }: { session: string; columns: OutlineColumns 
   return (
     <div class="calls-lens">
       <FixedRows
-        role="listbox"
+        role="list"
         label="Calls of the session"
         count={calls.length}
         height={ROW_PX}
@@ -81,11 +82,10 @@ function Calls({ session, columns }: { session: string; columns: OutlineColumns 
         onKeyDown={onKeyDown}
         rowAttributes={(n) => ({
           class: n === active ? 'call-row active' : 'call-row',
-          'aria-selected': n === active,
           'data-span': spans.span_id[calls[n] ?? -1],
           'data-kind': 'llm',
           'data-status': columns.names[spans.status[calls[n] ?? -1] ?? 0],
-          onMouseDown: () => setActive(n),
+          onFocusIn: () => setActive(n),
         })}
         renderRow={(n) => <CallRow columns={columns} n={n} span={calls[n] ?? -1} href={pathOf(n)} />}
       />
@@ -103,7 +103,7 @@ function CallRow({ columns: { spans, names }, n, span, href }: CallRowProps) {
     <>
       <span class="call-number muted">{n + 1}</span>
       <StatusMark status={name(spans.status)} short />
-      <a class="call-name" tabIndex={-1} {...(href !== null && { href: hrefOf(href) })}>
+      <a class="call-name" {...(href !== null && { href: hrefOf(href) })}>
         <Recorded text={name(spans.name)} /> <span class="muted">{kind === 'main' ? '' : kind}</span>{' '}
         <Recorded text={spans.label[span] ?? ''} />
       </a>

@@ -67,7 +67,7 @@ export function SpanPanel({ columns, index, span, onSelect, onClose }: SpanPanel
   const kind = names[spans.kind[span] ?? 0] ?? '';
   const status = names[spans.status[span] ?? 0] ?? '';
   return (
-    <aside class="span-panel" aria-label="The step" data-panel={span_id} data-kind={kind} data-status={status}>
+    <section class="span-panel" aria-label="The step" data-panel={span_id} data-kind={kind} data-status={status}>
       <header>
         <h2>
           <Recorded text={names[spans.name[span] ?? 0] ?? ''} />
@@ -96,6 +96,6 @@ export function SpanPanel({ columns, index, span, onSelect, onClose }: SpanPanel
       {copying && (
         <CopyDialog sessionId={session_id} span={whole ?? null} ids={wanted} onClose={() => setCopying(false)} />
       )}
-    </aside>
+    </section>
   );
 }

@@ -79,6 +79,14 @@ function Waterfall({ session, columns }: { session: string; columns: OutlineColu
     setActive(row);
     performance.mark('svc:span-ready');
   }, [selected, rows, width]);
+  const thread = query.get('thread') ?? '';
+  useEffect(() => {
+    const lane = index.threads.find(({ name }) => thread !== '' && columns.names[name] === thread)?.spans[0];
+    const row = lane === undefined || width === 0 ? -1 : rows.rowOf(lane);
+    if (row < 0) return;
+    setActive(row);
+    list.current?.reveal(row, 'center');
+  }, [thread, width > 0]);
   useEffect(() => {
     if (width > 0) performance.mark('svc:time-ready');
   }, [width > 0]);

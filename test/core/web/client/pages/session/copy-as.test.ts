@@ -169,6 +169,18 @@ test('a bearer keeps its scheme; a credential of an unknown name gets a variable
   assert.match(command, `-H 'x-mixed: a '"$REPLAY_X_MIXED"' b'`);
 });
 
+test("the prefix by which a client names its provider to the proxy is not part of the provider's path", () => {
+  const addressOf = (url: string) =>
+    /https:\/\/[^' ]+/.exec(curlCommand(turn({ url }), { api: 'http://h', needsToken: false }) ?? '')?.[0];
+  for (const [url, path] of [
+    ['/anthropic/v1/messages', '/v1/messages'],
+    ['/anthropic?beta=true', '/?beta=true'],
+    ['/anthropics/v1', '/anthropics/v1'],
+    ['/openai/v1', '/openai/v1'],
+  ] as const)
+    assert.is(addressOf(url), `https://api.anthropic.com${path}`);
+});
+
 test('the address of whoever ingested a turn never receives a credential', () => {
   for (const url of ['https://evil.example/v1/messages', '//evil.example/v1', 'http:evil.example', '/@evil.example/']) {
     const command = curlCommand(turn({ url }), { api: 'http://h', needsToken: false }) ?? '';
