@@ -4,6 +4,7 @@ import { Recorded } from '../../../parts/recorded.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
 import { stepFacts } from './step-facts.ts';
+import './breadcrumb.css';
 
 type Crumb = { thread: string; name: string; card: number };
 

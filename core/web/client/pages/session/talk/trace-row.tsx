@@ -5,6 +5,7 @@ import { Icon } from '../../../parts/icon.tsx';
 import { StatusMark } from '../../../parts/status-mark.tsx';
 import { known } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
+import './trace-row.css';
 
 export function TraceRow({ trace, number }: { trace: number; number: number }) {
   const { columns } = useTalk();
