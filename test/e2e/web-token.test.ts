@@ -24,7 +24,7 @@ inBrowser(
     test('is asked for in a new tab, which the shell reaches without it; a wrong one is asked for again', async ({
       open,
     }) => {
-      const page = await open('/help', { tolerated: REFUSED });
+      const page = await open('/help', { ready: false, tolerated: REFUSED });
       const dialog = page.locator('dialog[open]');
       await dialog.waitFor();
       assert.is(await page.locator('[data-live]').getAttribute('data-live'), 'connecting');
@@ -36,7 +36,7 @@ inBrowser(
     });
 
     test('a link with it may be opened in a tab that shows the UI already', async ({ open }) => {
-      const page = await open('/help', { tolerated: REFUSED });
+      const page = await open('/help', { ready: false, tolerated: REFUSED });
       await page.locator('dialog[open]').waitFor();
       await page.evaluate(`location.hash = '#token=' + encodeURIComponent(${JSON.stringify(TOKEN)})`);
       await page.locator('dialog[open]').waitFor({ state: 'detached' });
@@ -45,7 +45,7 @@ inBrowser(
     });
 
     test('no request has it in its address', async ({ open }) => {
-      const page = await open('/help', { tolerated: REFUSED });
+      const page = await open('/help', { ready: false, tolerated: REFUSED });
       const addresses: string[] = [];
       page.on('request', (request) => addresses.push(request.url()));
       await page.goto(`${new URL(page.url()).origin}/sessions#token=${encodeURIComponent(TOKEN)}`);

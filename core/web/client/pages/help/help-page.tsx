@@ -41,13 +41,15 @@ export function HelpPage() {
         <h2 id="elsewhere">The same record elsewhere</h2>
         <ul>
           <li>
-            <a href={hrefOf('/swagger')} target="_blank" rel="noreferrer">
-              the read API
-            </a>
-            , to look at and try; its contract is at{' '}
-            <a href={hrefOf('/openapi')} target="_blank" rel="noreferrer">
-              /openapi
-            </a>
+            <p>
+              <a href={hrefOf('/swagger')} target="_blank" rel="noreferrer">
+                the read API
+              </a>
+              , to look at and try; its contract is at{' '}
+              <a href={hrefOf('/openapi')} target="_blank" rel="noreferrer">
+                /openapi
+              </a>
+            </p>
           </li>
           <li>
             MCP, for agents that read their own past:{' '}
