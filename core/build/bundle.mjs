@@ -34,7 +34,7 @@ export async function bundleClient({ root, assets }) {
       legalComments: 'none',
       sourcemap: false,
       entryNames: '[name]-[hash]',
-      chunkNames: '[name]-[hash]',
+      chunkNames: '[hash]', // a document names two dozen of them
     },
     tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact', verbatimModuleSyntax: true } },
     plugins: [collectStyles(root, styles), cutPackages],

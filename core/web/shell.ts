@@ -21,7 +21,6 @@ export function shell({ manifest, basePath, version, page, session }: Shell): st
   return [
     '<!doctype html>',
     `<html lang="en" data-base="${basePath}" data-version="${version}">`,
-    '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     '<title>svc</title>',
@@ -34,15 +33,12 @@ export function shell({ manifest, basePath, version, page, session }: Shell): st
     '<div id="app"></div>',
     '<noscript>',
     '<h1>svc</h1>',
-    '<p>What passed between clients and language models, recorded here. This page needs JavaScript; the same is at</p>',
+    '<p>This page needs JavaScript. The same is at</p>',
     '<ul>',
-    `<li><a href="${basePath}/swagger">${basePath}/swagger</a>: the read API, to look at</li>`,
-    `<li><a href="${basePath}/v1/sessions">${basePath}/v1/sessions</a>: the sessions, as JSON</li>`,
-    '<li><code>svc --help</code>: the command line</li>',
+    `<li><a href="${basePath}/swagger">/swagger</a>: the read API</li>`,
+    `<li><a href="${basePath}/v1/sessions">/v1/sessions</a>: the sessions, as JSON</li>`,
     '</ul>',
     '</noscript>',
-    '</body>',
-    '</html>',
     '',
   ].join('\n');
 }

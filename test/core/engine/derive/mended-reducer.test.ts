@@ -163,7 +163,7 @@ databaseSuite('a mended reducer', (test, database) => {
       ],
     );
     await derive(database(), reading(FAULTS.answer));
-    assert.equal(await statuses(database()), ['partial ', 'partial ', 'error http_529']);
+    assert.equal(await statuses(database()), ['partial ', 'partial ', 'error overloaded_error']);
     const stats = await database().execute('readStats', noFilter);
     const { session_count, completed_count, input_tokens, output_tokens, total_cost } = stats;
     assert.equal([session_count, completed_count, input_tokens, output_tokens, total_cost], [1, 0, 0, 0, 0]);
