@@ -39,7 +39,7 @@ onEachDatabase('MCP', (test) => {
     const { turns } = await call('svc_session', `session_id=${session.id}`);
     const { steps } = await call('svc_trace', `trace_id=${turns[0].trace_id}`);
     assert.match(steps.at(-1).output, 'Found and fixed.');
-    assert.is((await call('svc_stats')).session_count, 7);
+    assert.is((await call('svc_stats')).session_count, 12);
   });
 
   test("the SDK's client, in its newest version, finds it as well", async ({ service }) => {
