@@ -53,7 +53,6 @@ export type RunThread = {
   declares(tools: readonly DemoTool[]): RunThread;
   /** From now on the client uses this model. */
   uses(model: string): RunThread;
-  waits(seconds: number): RunThread;
   /** Of this moment, for a run that goes on from here. */
   history(): Message[];
   /** Seconds since the first call of the run. */
@@ -229,10 +228,6 @@ export function openThread(
     },
     uses(other) {
       model = other;
-      return thread;
-    },
-    waits(seconds) {
-      at += seconds;
       return thread;
     },
     history: () => structuredClone(messages),

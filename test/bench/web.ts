@@ -49,9 +49,9 @@ async function benchSession(heads: string, name: keyof typeof LARGE_SESSIONS, da
     const samples: number[] = [];
     let bytes = 0;
     for (let n = -2; n < READS; n++) {
-      const asked = performance.now();
+      const requested = performance.now();
       bytes = (await text(address)).length;
-      if (n >= 0) samples.push(performance.now() - asked); // the first ones plan and fill caches
+      if (n >= 0) samples.push(performance.now() - requested); // the first ones plan and fill caches
     }
     const { p50, p99 } = percentiles(samples);
     row(what, ms(p50), ms(p99), String(Math.round(bytes / 1024)));
