@@ -175,7 +175,7 @@ inBrowser('the bytes of a call', (test) => {
     await calls.waitForSelector('.call-row');
     await calls.focus('[role=list][aria-label="Calls of the session"]');
     await calls.keyboard.press('ArrowDown');
-    await calls.waitForFunction(`document.activeElement?.closest('[aria-posinset="2"]') !== null`);
+    await calls.waitForFunction(() => document.activeElement?.closest('[aria-posinset="2"]') !== null);
     await calls.keyboard.press('Enter');
     await calls.waitForSelector('main[data-page=bytes] .side[data-state=ready]');
     const at = () => new URL(calls.url()).pathname;
@@ -183,9 +183,9 @@ inBrowser('the bytes of a call', (test) => {
     await calls.waitForSelector('button[aria-keyshortcuts="["]:not([disabled])');
     assert.match(await calls.locator('.bytes-place').innerText(), /call 2 of \d+/);
     await calls.keyboard.press('[');
-    await calls.waitForFunction(`location.pathname !== '${second}'`);
+    await calls.waitForFunction((path) => location.pathname !== path, second);
     await calls.keyboard.press(']');
-    await calls.waitForFunction(`location.pathname === '${second}'`);
+    await calls.waitForFunction((path) => location.pathname === path, second);
     await calls.keyboard.press('s');
     await calls.waitForSelector('.side[data-side=response]');
     await calls.keyboard.press('u');

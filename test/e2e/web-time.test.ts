@@ -200,12 +200,12 @@ inBrowser('the Time lens', (test) => {
     await page.waitForSelector('[data-panel]');
     assert.ok(query(page).get('span'));
     await page.keyboard.press('z');
-    await page.waitForFunction(`/^\\d+-\\d+$/.test(new URL(location.href).searchParams.get('t') ?? '')`);
+    await page.waitForFunction(() => /^\d+-\d+$/.test(new URL(location.href).searchParams.get('t') ?? ''));
     const bar = await page.locator('[aria-selected=true] [data-bar]').boundingBox();
     const track = await page.locator('[aria-selected=true] .time-track').boundingBox();
     assert.ok((bar?.width ?? 0) > 0.8 * (track?.width ?? 1), 'the step fills the view');
     await page.keyboard.press('0');
-    await page.waitForFunction(`!location.search.includes('t=')`);
+    await page.waitForFunction(() => !location.search.includes('t='));
   });
 
   test('the strip: a slider with a value in words, whose marks lead to what failed', async ({ open, base }) => {
@@ -230,7 +230,8 @@ inBrowser('the Time lens', (test) => {
     await page.click('.mark-error');
     const failed = spans.span_id.filter((_, i) => names[spans.status[i] ?? -1] === 'error');
     await page.waitForFunction(
-      `${JSON.stringify(failed)}.includes(document.querySelector('[data-panel]')?.dataset.panel)`,
+      (ids) => ids.includes(document.querySelector<HTMLElement>('[data-panel]')?.dataset.panel ?? ''),
+      failed,
     );
     const painted = await page.evaluate(`(() => {
       const canvas = document.querySelector('.strip canvas');
@@ -243,7 +244,7 @@ inBrowser('the Time lens', (test) => {
   test('few elements whatever the length, and a link opens a step in its place', async ({ open, base }) => {
     const { id, span } = await failingTool(base);
     const page = await openTime(open, id, `?span=${span}`);
-    await page.waitForFunction(`performance.getEntriesByName('svc:span-ready').length > 0`);
+    await page.waitForFunction(() => performance.getEntriesByName('svc:span-ready').length > 0);
     const row = await page.locator(`[data-row][data-span="${span}"]`).boundingBox();
     const list = await page.locator('.fixed-rows').first().boundingBox();
     assert.ok(row && list && row.y >= list.y && row.y + row.height <= list.y + list.height + 1, 'in view');

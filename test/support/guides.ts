@@ -17,7 +17,7 @@ export const GUIDES: readonly Guide[] = [
       [/^alias svc=/, /^$/],
       [/^svc open\b/, /^http:\/\/localhost:8081\/$/m],
       [/^svc status\b/, /is running\n/],
-      [/admin\/seed\/demo/, /"sessions":7,/],
+      [/admin\/seed\/demo/, /"sessions":12,/],
       [/v1\/sessions +#/, /"items":\[\{"id":/],
       [/sessions\/\S+\/traces/, /"traces":\[\{/],
       [/v1\/coverage/, /"requests":\d+/],

@@ -82,15 +82,35 @@ export function inBrowser(
       };
       Object.assign(context, { base, browser: opened.browser, open, complaints });
     });
-    test.after.each(async ({ complaints }) => {
-      const found = complaints.splice(0);
+    test.after.each(async () => {
       for (const page of pages.splice(0)) await page.close();
-      assert.equal(found, []);
     });
     test.after(() => close());
-    define(test);
+    define(watched(test));
   };
   onEmbeddedDatabase(name, declare, prepared);
+}
+
+/**
+ * The suite, each test of which fails by a complaint of its pages too. (Not in `after.each`: what throws there after a test that failed
+ * ends the suite, and nobody reads which test it was.)
+ */
+function watched(test: Test<WebStand>): Test<WebStand> {
+  const declare: Test<WebStand> = Object.assign(
+    (name: string, run: Parameters<Test<WebStand>>[1]) =>
+      test(name, async (stand) => {
+        try {
+          await run(stand);
+        } catch (thrown) {
+          const found = stand.complaints.splice(0);
+          if (found.length > 0) console.log(`complaints of the pages:\n${found.join('\n')}`);
+          throw thrown;
+        }
+        assert.equal(stand.complaints.splice(0), []);
+      }),
+    test,
+  );
+  return declare;
 }
 
 /** Brings the bundle of the sources up to date; a service that was built has its own. */
