@@ -158,14 +158,18 @@ function testDatabase(
   };
 }
 
+/** A table that nothing was written to since it was last emptied has no pages: to truncate all of them takes some 100 ms. */
 const EMPTY = `do $body$
 declare
   tables text;
 begin
   perform set_config('svc.purge', 'on', true);
-  select string_agg(format('%I.%I', schemaname, tablename), ', ') into tables
-    from pg_tables where schemaname = 'svc' and tablename <> 'installation';
-  execute 'truncate ' || tables || ' restart identity cascade';
+  select string_agg(format('svc.%I', relname), ', ') into tables
+    from pg_class
+   where relnamespace = 'svc'::regnamespace and relkind in ('r', 'p') and relname <> 'installation' and pg_relation_size(oid) > 0;
+  if tables is not null then
+    execute 'truncate ' || tables || ' restart identity cascade';
+  end if;
 end $body$`;
 
 /**
