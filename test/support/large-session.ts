@@ -19,16 +19,17 @@ const PART_RECORDS = 10_000;
 /** The uploads of a session, to be stored in their order. Each tool fails once in fifty times. */
 export function largeSession(size: Size, harness_session_id: string): UploadedMessage[] {
   const session = { harness_id: 'claude', harness_session_id };
-  const records = [...recordsOf(size)];
+  const records = [...recordsOf(size, harness_session_id)];
   return records.length <= PART_RECORDS ? [{ session, records }] : inParts({ session, records }, PART_RECORDS);
 }
 
-function* recordsOf({ traces, calls }: Size): Generator<object> {
+/** @param name begins the ids, since a message that two sessions hold is one call, which the other inherits */
+function* recordsOf({ traces, calls }: Size, name: string): Generator<object> {
   let last = '';
   let second = 0;
   const edge = (): [string, string] => {
     const parent = last;
-    last = `r${second}`;
+    last = `${name}-r${second}`;
     return [parent, last];
   };
   for (let trace = 0; trace < traces; trace++) {
@@ -37,7 +38,7 @@ function* recordsOf({ traces, calls }: Size): Generator<object> {
       const n = trace * calls + call;
       const ends = call === calls - 1;
       const content = [said(`Step ${n}. ${words(n, 10 + (n % 60))}`), ...(ends ? [] : [toolOf(n)])];
-      yield answeredBy(edge(), second++, `msg_${n}`, content, {
+      yield answeredBy(edge(), second++, `msg_${name}_${n}`, content, {
         stop_reason: ends ? 'end_turn' : 'tool_use',
         usage: { input_tokens: 1_000 + n, output_tokens: 40 + (n % 400), cache_read_input_tokens: 10 * n },
       });

@@ -154,3 +154,9 @@ export function watch(page: Page, base: string, report: (complaint: string) => v
   });
   page.on('pageerror', (thrown) => report(`thrown: ${thrown.message}`));
 }
+
+/** When the page set this mark, in milliseconds since it was opened. */
+export async function marked(page: Page, name: string): Promise<number> {
+  const mark = await page.waitForFunction((wanted) => performance.getEntriesByName(wanted)[0]?.startTime, name);
+  return (await mark.jsonValue()) ?? Number.NaN;
+}

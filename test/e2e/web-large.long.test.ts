@@ -1,0 +1,35 @@
+/** The longest sessions in a real browser: a hundred thousand spans are on screen soon, and long ways through them scroll smoothly. */
+import * as assert from 'uvu/assert';
+import { assertSmoothScroll, LONG_LISTS } from '../support/smooth-scroll.ts';
+import { storedLargeSession } from '../support/stored-large-session.ts';
+import { inBrowser, marked } from '../support/web.ts';
+
+/** Four times the bar. */
+const READY_MS = 10_000;
+const SCROLLED_SECONDS = 10;
+
+inBrowser(
+  'a session of a hundred thousand spans',
+  (test) => {
+    const ids = new Map<string, string>();
+
+    test.before(async ({ service }) => {
+      for (const name of ['L10', 'L100'] as const) ids.set(name, await storedLargeSession(service, name));
+    });
+
+    for (const name of ['L10', 'L100'] as const)
+      for (const { path, ready, scroller } of LONG_LISTS)
+        test(`${name}${path} is soon there, and scrolls without a late frame or a blank row, in little memory`, async ({
+          open,
+        }) => {
+          const page = await open(`/sessions/${ids.get(name)}${path}`);
+          const ms = await marked(page, ready);
+          console.log(`${name}${path}: readable after ${ms.toFixed(0)} ms`);
+          assert.ok(ms <= READY_MS, `${ms} ms`);
+          await assertSmoothScroll(page, scroller, SCROLLED_SECONDS);
+        });
+
+    test.run();
+  },
+  { demo: false },
+);
