@@ -28,7 +28,7 @@ type RowAttributes = Omit<HTMLAttributes<HTMLDivElement>, 'ref' | 'style' | 'chi
 
 type VirtualListProps = {
   count: number;
-  /** What a row is known by when others come before it: an id, never its place. */
+  /** What a row is known by when others come before it: an id, never its place. Another function: all places are worked out anew. */
   rowKey: (index: number) => string | number;
   /** Its height in pixels until it is measured. */
   estimate: (index: number) => number;

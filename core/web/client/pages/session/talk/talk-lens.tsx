@@ -1,6 +1,6 @@
 /** Talk: the session as a conversation, its tools folded and joined to their results. */
 import type { VNode } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
+import { useCallback, useMemo, useRef } from 'preact/hooks';
 import { useAddress } from '../../../address.ts';
 import { VirtualList } from '../../../parts/virtual-list.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
@@ -57,6 +57,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
     () => ({ columns, rows, folds, goTo: (span) => void goTo(span), openThread, openPanel: beside.open }),
     [columns, rows, folds],
   );
+  const keyOf = useCallback((row: number) => rowKey(talk, row), [talk]);
   const drawn = useDrawnRows(talk);
   const focusedSpan =
     rows.kind[focusedRow] === 'trace' || rows.kind[focusedRow] === 'beside' ? undefined : rows.of[focusedRow];
@@ -91,7 +92,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
           class="talk-list"
           label="Conversation"
           count={rows.count}
-          rowKey={(row) => rowKey(talk, row)}
+          rowKey={keyOf}
           estimate={height}
           renderRow={drawn}
           rowAttributes={(row) => ({

@@ -18,6 +18,7 @@ type TimeToolsProps = {
 };
 
 const LONGEST_PROMPT = 60;
+const MOST_LISTED = 200; // of more prompts one is chosen by its number, which rows show
 
 export function TimeTools({ columns, index, trace, view, beside, onTrace, onBeside, onZoom, onMove }: TimeToolsProps) {
   const { range, whole, shares } = view;
@@ -26,17 +27,30 @@ export function TimeTools({ columns, index, trace, view, beside, onTrace, onBesi
   const percent = (part: number) => `${Math.round(part * 100)} %`;
   return (
     <div class="time-tools">
-      <label>
-        <span class="spoken">Prompt</span>
-        <select value={trace} onChange={(event) => onTrace(Number(event.currentTarget.value))}>
+      {index.traces.length > MOST_LISTED ? (
+        <input
+          type="number"
+          aria-label="Prompt, by its number"
+          min={1}
+          max={index.traces.length}
+          placeholder="all prompts"
+          value={index.traces.indexOf(trace) + 1 || ''}
+          onChange={({ currentTarget }) => onTrace(index.traces[Number(currentTarget.value) - 1] ?? -1)}
+        />
+      ) : (
+        <select
+          aria-label="Prompt"
+          value={trace}
+          onChange={({ currentTarget }) => onTrace(Number(currentTarget.value))}
+        >
           <option value={-1}>all prompts</option>
           {[...index.traces].map((one, n) => (
             <option key={traces.trace_id[one]} value={one}>
-              {n + 1} · {visibleText((traces.user_prompt[one] ?? '').slice(0, LONGEST_PROMPT))}
+              {`${n + 1} · ${visibleText((traces.user_prompt[one] ?? '').slice(0, LONGEST_PROMPT))}`}
             </option>
           ))}
         </select>
-      </label>
+      )}
       <fieldset class="time-zoom" aria-label="Range of time">
         <button
           type="button"
