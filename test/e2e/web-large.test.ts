@@ -47,6 +47,7 @@ inBrowser(
       test(`L10${path} scrolls without a late frame or a blank row, in little memory`, async ({ open }) => {
         const page = await open(`/sessions/${ids.get('L10')}${path}`);
         await marked(page, ready);
+        await marked(page, 'svc:outline-complete');
         await assertSmoothScroll(page, scroller, SCROLLED_SECONDS);
       });
 

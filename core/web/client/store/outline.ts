@@ -40,6 +40,7 @@ export function sessionOutline(read: ReadOutline): SessionOutline {
       if (after === null || cursor === null) columns.value = laid;
     } while (cursor !== null);
     complete.value = true;
+    performance.mark('svc:outline-complete');
   };
 
   const refresh = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /** Talk: the session as a conversation, its tools folded and joined to their results. */
 import type { VNode } from 'preact';
-import { useCallback, useMemo, useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { useAddress } from '../../../address.ts';
 import { VirtualList } from '../../../parts/virtual-list.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
@@ -57,7 +57,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
     () => ({ columns, rows, folds, goTo: (span) => void goTo(span), openThread, openPanel: beside.open }),
     [columns, rows, folds],
   );
-  const keyOf = useCallback((row: number) => rowKey(talk, row), [talk]);
+  const keyOf = useMemo(() => once((row) => rowKey(talk, row)), [talk]);
   const drawn = useDrawnRows(talk);
   const focusedSpan =
     rows.kind[focusedRow] === 'trace' || rows.kind[focusedRow] === 'beside' ? undefined : rows.of[focusedRow];
@@ -77,7 +77,11 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
       return textOfRow(kind, await texts.readWhole(wantedSpan(columns, focusedSpan)));
     },
   });
-  const height = rowHeight(columns, rows, folds, width.current || innerWidth);
+  const open = `${folds.openOf('tool')} ${folds.openOf('context')} ${folds.openOf('compaction')}`;
+  const height = useMemo(
+    () => once(rowHeight(columns, rows, folds, width.current || innerWidth)),
+    [columns, rows, width.current, open],
+  );
   return (
     <TalkContext.Provider value={talk}>
       {find.open && (
@@ -143,6 +147,15 @@ function toggle(rows: TalkRows, { spans }: OutlineColumns, folds: Folds, row: nu
     );
   else return false;
   return true;
+}
+
+/** Keeps what it returned: where one row of a hundred thousand is measured, the list wants it of all rows below. */
+function once<Made>(make: (row: number) => Made): (row: number) => Made {
+  const made: Made[] = [];
+  return (row) => {
+    made[row] ??= make(row);
+    return made[row];
+  };
 }
 
 const MOST_DRAWN = 400;
