@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: what the proxy adds, what intake manages, what one more turn costs to derive, how long reads take and what a bad
  * cassette costs, as ratios within one run.
- * `npm run bench -- proxy` for one part.
+ * `npm run bench -- proxy` for one part, `npm run bench -- web:load` for one group of a part that has groups.
  * Load, upstream and service share the machine's cores, so absolute figures are only worth something beside their neighbours.
  */
 import { benchCassette } from './cassette.ts';
@@ -23,5 +23,9 @@ const parts = {
   cassette: benchCassette,
   export: benchExport,
 };
-const asked = process.argv.slice(2);
-for (const [name, run] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await run();
+const wanted = process.argv.slice(2).map((name) => name.split(':'));
+for (const [name, run] of Object.entries(parts)) {
+  const own = wanted.filter(([part]) => part === name);
+  const groups = own.flatMap(([, group]) => group ?? []);
+  if (wanted.length === 0 || own.length > 0) await run(groups); // none: all of them
+}

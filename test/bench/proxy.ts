@@ -116,7 +116,7 @@ async function streams(routes: readonly Measured[], note: Note): Promise<void> {
 /** What came on top of the direct way; of that itself, in brackets, what it took. */
 const added = (i: number, { p50, p99 }: Percentiles, direct: Percentiles) =>
   i === 0 ? `(${ms(p50)} / ${ms(p99)})` : `${ms(p50 - direct.p50)} / ${ms(p99 - direct.p99)}`;
-type Percentiles = ReturnType<typeof percentiles>;
+type Percentiles = Pick<ReturnType<typeof percentiles>, 'p50' | 'p99'>;
 
 async function throughput(routes: readonly Route[], ours: Route, api: string, note: Note): Promise<void> {
   heading(`Throughput, 8 connections, small requests, ${FULL_SECONDS} s each`);

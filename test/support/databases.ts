@@ -26,7 +26,12 @@ export type TestDatabase = OpenDatabase & {
   dsn?: string;
 };
 
-type Options = { statementTimeoutMs?: number; log?: Logger };
+type Options = {
+  statementTimeoutMs?: number;
+  log?: Logger;
+  /** Where the embedded database is made, as `data`; it stays when the database is closed. */
+  folder?: string;
+};
 
 /**
  * Runs a uvu suite twice: `<name> (embedded)` and `<name> (server)`, each with a database for all of its tests. Without
@@ -71,8 +76,9 @@ export const startTestThread: StartThread = (data, transfer) =>
 export async function embeddedDatabase({
   statementTimeoutMs = 60_000,
   log = openLog('silent'),
+  folder: own,
 }: Options = {}): Promise<TestDatabase> {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-test-'));
+  const folder = own ?? (await mkdtemp(join(tmpdir(), 'svc-test-')));
   await cp(join(await templateFolder(), 'data'), join(folder, 'data'), { recursive: true });
   const database = await openDatabase({
     dsn: '',
@@ -85,7 +91,7 @@ export async function embeddedDatabase({
   const execute = database.execute as unknown as (name: string, args: unknown) => Promise<Record<string, unknown>[]>;
   return testDatabase(database, (text, params) => execute('rawSql', { text, params }), {
     folder,
-    remove: () => rm(folder, { recursive: true, force: true }),
+    remove: own === undefined ? () => rm(folder, { recursive: true, force: true }) : async () => {},
   });
 }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { bundleClient } from '../../core/build/bundle.mjs';
@@ -142,6 +142,9 @@ export async function openChromium(
     },
   };
 }
+
+/** Chromium, each of whose contexts is a profile that nothing was loaded into. */
+export const startChromium = (): Promise<Browser> => chromium.launch({ executablePath: CHROMIUM, args: [...ARGS] });
 
 /** Reports whatever a page of ours never does. A report of the policy comes as an error on the console. */
 export function watch(page: Page, base: string, report: (complaint: string) => void): void {
