@@ -12,7 +12,7 @@ export const row = (...cells: string[]) =>
   console.log(`  ${cells.map((cell, i) => (i === 0 ? cell.padEnd(46) : cell.padStart(14))).join('')}`);
 /** A figure beside the most that it may be. */
 export const bounded = (name: string, figure: number, most: number, put: (value: number) => string = wholeMs) =>
-  row(name, put(figure), `at most ${put(most)}`, figure <= most ? '' : 'missed');
+  row(name, put(figure), `  at most ${put(most)}`, figure <= most ? '' : 'missed');
 export const wholeMs = (value: number) => `${Math.round(value)} ms`;
 export const kilobytes = (bytes: number) => `${(bytes / 1024).toFixed(1)} KB`;
 export const median = (samples: readonly number[]): number => percentiles(samples).p50;

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Manifest } from '../../core/web/assets.ts';
-import { bounded, heading, kilobytes, median } from './figures.ts';
+import { bounded, heading, kilobytes, median, row } from './figures.ts';
 import { putNodes } from './put-nodes.ts';
 import { blankPage, type Noted, notedOn } from './web-page.ts';
 import type { Ground } from './web-stand.ts';
@@ -15,9 +15,9 @@ export async function benchLoad(ground: Ground): Promise<void> {
   const { base } = await ground.start('sessions', (database) => putNodes(database, 100_000, 10));
   heading('Script and style, compressed');
   await benchSizes(ground, base);
-  for (const { name, slower, paint, row } of [
-    { name: 'B3', slower: 1, paint: 250, row: 450 },
-    { name: 'B4', slower: 4, paint: 600, row: 1_200 },
+  for (const { name, slower, paint, first } of [
+    { name: 'B3', slower: 1, paint: 250, first: 450 },
+    { name: 'B4', slower: 4, paint: 600, first: 1_200 },
   ]) {
     heading(`The list of 100,000 sessions in a new profile${slower > 1 ? `, processor ${slower} times slower` : ''}`);
     const loads: Noted[] = [];
@@ -26,7 +26,7 @@ export async function benchLoad(ground: Ground): Promise<void> {
       if (n >= 0) loads.push(load); // the service's first answer plans and fills caches
     }
     bounded(`${name} first paint, median of ${LOADS}`, median(loads.map(({ firstPaint }) => firstPaint)), paint);
-    bounded(`${name} first row, median of ${LOADS}`, median(loads.map(({ shown }) => shown)), row);
+    bounded(`${name} first row, median of ${LOADS}`, median(loads.map(({ shown }) => shown)), first);
   }
 }
 
@@ -40,7 +40,9 @@ async function loaded(ground: Ground, base: string, slower: number): Promise<Not
 }
 
 async function benchSizes(ground: Ground, base: string): Promise<void> {
-  bounded('B1 script before the first row, on the wire', await scriptOnTheWire(ground, base), 45 * KB, kilobytes);
+  const { bodies, heads } = await scriptOnTheWire(ground, base);
+  bounded('B1 script before the first row, on the wire', bodies, 45 * KB, kilobytes);
+  row('the heads of these responses', kilobytes(heads));
   const manifest = join((await ground.built()).folder, 'dist/core/web/assets/manifest.json');
   const { files } = JSON.parse(await readFile(manifest, 'utf8')) as Manifest;
   const sum = (ending: string) =>
@@ -49,20 +51,24 @@ async function benchSizes(ground: Ground, base: string): Promise<void> {
   bounded('B2 style', sum('.css'), 14 * KB, kilobytes);
 }
 
-/** With the heads of the responses. */
-async function scriptOnTheWire(ground: Ground, base: string): Promise<number> {
+/** As they are compressed; the heads of the responses are apart. */
+async function scriptOnTheWire(ground: Ground, base: string): Promise<{ bodies: number; heads: number }> {
   const { context, page, cdp } = await blankPage(await ground.browser(), ROWS);
-  const scripts = new Set<string>();
-  let bytes = 0;
-  cdp.on('Network.requestWillBeSent', ({ requestId, request }) => {
-    if (new URL(request.url).pathname.endsWith('.js')) scripts.add(requestId);
+  const bodyOf = new Map<string, number>();
+  let [bodies, heads] = [0, 0];
+  cdp.on('Network.responseReceived', ({ requestId, response }) => {
+    const { pathname } = new URL(response.url);
+    if (pathname.endsWith('.js')) bodyOf.set(requestId, Number(response.headers['content-length']));
   });
   cdp.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-    if (scripts.has(requestId)) bytes += encodedDataLength;
+    const body = bodyOf.get(requestId);
+    if (body === undefined) return;
+    bodies += body;
+    heads += encodedDataLength - body;
   });
   await cdp.send('Network.enable');
   await page.goto(`${base}/`);
   await notedOn(page);
   await context.close();
-  return bytes;
+  return { bodies, heads };
 }
