@@ -70,9 +70,9 @@ async function benchLeak(ground: Ground): Promise<void> {
 
 async function look(page: Page, id: string): Promise<void> {
   await page.locator(`[data-session="${id}"] a`).first().click();
-  await page.waitForSelector('.talk-list [data-row]');
+  await page.locator('.talk-list [data-row]').first().waitFor(); // a handle of an element would keep its page
   await page.goBack();
-  await page.waitForSelector('[data-session]');
+  await page.locator('[data-session]').first().waitFor();
 }
 
 async function held(cdp: CDPSession) {
