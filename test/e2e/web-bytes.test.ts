@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { fitsSideways, smallTargets, violations } from '../support/axe.ts';
 import { eventually, read } from '../support/serve.ts';
 import { inBrowser, type WebStand } from '../support/web.ts';
 
@@ -196,20 +195,6 @@ inBrowser('the bytes of a call', (test) => {
     await page.waitForSelector('.text-row.hit');
     assert.match(await page.locator('.text-find [role=status]').innerText(), '1 of 1');
   });
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1280, 400])
-      test(`has nothing that axe finds, nor too small, nor sideways: ${colorScheme}, ${width} px`, async (stand) => {
-        const { turn } = await sentCall(stand, `Seen at ${width} in ${colorScheme}`);
-        for (const path of [pathOf(turn, '?view=text'), pathOf(turn, '?side=response&view=events'), pathOf(turn)]) {
-          const page = await opened(stand, path);
-          await page.setViewportSize({ width, height: 800 });
-          await page.emulateMedia({ colorScheme });
-          assert.equal(await violations(page), [], path);
-          assert.equal(await smallTargets(page), [], path);
-          assert.ok(await fitsSideways(page), path);
-          await page.close();
-        }
-      });
 
   test.run();
 });

@@ -1,7 +1,6 @@
 /** The frame of the web UI in a real browser: its keys, its themes and widths, and what a reader without eyes or mouse gets of it. */
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { smallTargets, violations } from '../support/axe.ts';
 import { inBrowser } from '../support/web.ts';
 
 const PAGES = ['sessions', 'spend', 'find', 'skills', 'cassettes', 'health', 'help'];
@@ -104,25 +103,6 @@ inBrowser('the frame of the web UI', (test) => {
     await page.keyboard.press('T');
     await page.waitForSelector('html[data-theme=auto]');
   });
-
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1280, 400])
-      test(`has nothing that axe finds, and nothing to scroll sideways: ${colorScheme}, ${width} px`, async ({
-        open,
-      }) => {
-        for (const name of PAGES) {
-          const page = await open(`/${name}`);
-          await page.setViewportSize({ width, height: 800 });
-          await page.emulateMedia({ colorScheme });
-          assert.equal(await violations(page), [], name);
-          assert.is(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, name);
-          assert.equal(await smallTargets(page), [], name);
-          await page.keyboard.press('?');
-          await page.locator('dialog[open]').waitFor();
-          assert.equal(await violations(page), [], `keys above ${name}`);
-          await page.close();
-        }
-      });
 
   test('an address that names nothing shows a page that says so', async ({ open }) => {
     for (const path of ['/skills/a/b/c', '/sessions/%E0%A4%A']) {

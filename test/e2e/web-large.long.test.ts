@@ -1,5 +1,7 @@
 /** The longest sessions in a real browser: a hundred thousand spans are on screen soon, and long ways through them scroll smoothly. */
 import * as assert from 'uvu/assert';
+import type { Outline } from '../../core/model/outline.ts';
+import { read } from '../support/serve.ts';
 import { assertSmoothScroll, LONG_LISTS } from '../support/smooth-scroll.ts';
 import { storedLargeSession } from '../support/stored-large-session.ts';
 import { inBrowser, marked } from '../support/web.ts';
@@ -31,6 +33,22 @@ inBrowser(
           await marked(page, 'svc:outline-complete');
           await assertSmoothScroll(page, scroller, SCROLLED_SECONDS, HEAP_MB[name]);
         });
+
+    test('a link to a span that comes with a later page of the outline opens there', async ({ open, service }) => {
+      const id = ids.get('L100') ?? '';
+      let [span, cursor]: [string, string | undefined] = ['', undefined];
+      do {
+        const path = `/v1/sessions/${id}/outline${cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`}`;
+        const answer: Outline = await read(`${service.api}${path}`);
+        span = answer.spans.span_id.at(-1) ?? '';
+        cursor = answer.next_cursor;
+      } while (cursor !== undefined);
+      const page = await open(`/sessions/${id}?span=${span}`);
+      console.log(`L100: the oldest span after ${(await marked(page, 'svc:span-ready')).toFixed(0)} ms`);
+      await page.locator(`[data-span="${span}"]:focus, [data-span="${span}"] :focus`).first().waitFor();
+      const box = await page.locator(`[data-span="${span}"]`).first().boundingBox();
+      assert.ok(box && box.y >= 0 && box.y < (page.viewportSize()?.height ?? 0), `in view: ${JSON.stringify(box)}`);
+    });
 
     test.run();
   },

@@ -1,7 +1,7 @@
 /** The list of sessions in a real browser: it shows what the API answers, keeps its place, and edits by keys; and its first use. */
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import { smallTargets, violations } from '../support/axe.ts';
+import { violations } from '../support/axe.ts';
 import { eventually } from '../support/eventually.ts';
 import { inBrowser } from '../support/web.ts';
 
@@ -158,31 +158,6 @@ inBrowser('the list of sessions', (test) => {
     await page.waitForSelector(`[data-session="${newest?.id}"] [data-number=turn_count][data-value="2"]`);
     assert.is(await page.locator('[data-new]').count(), 0);
   });
-
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1280, 400])
-      test(`has nothing that axe finds while it is used: ${colorScheme}, ${width} px`, async ({ open }) => {
-        const page = await open('/sessions');
-        await page.setViewportSize({ width, height: 800 });
-        await page.emulateMedia({ colorScheme });
-        await page.keyboard.press('j');
-        await page.keyboard.press('x');
-        await page.getByRole('button', { name: /^Model/ }).click();
-        await page.locator('[data-facet]').first().waitFor();
-        assert.equal(await violations(page), [], 'with a picker open');
-        assert.equal(await smallTargets(page), []);
-        await page.keyboard.press('Escape');
-        for (const [key, what] of [
-          ['r', 'rename'],
-          ['Delete', 'delete'],
-        ] as const) {
-          await page.locator('.session-title').first().focus();
-          await page.keyboard.press(key);
-          await page.locator('dialog[open]').waitFor();
-          assert.equal(await violations(page), [], what);
-          await page.keyboard.press('Escape');
-        }
-      });
 
   test.run();
 });

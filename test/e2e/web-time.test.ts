@@ -2,7 +2,6 @@
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import type { Outline } from '../../core/model/outline.ts';
-import { fitsSideways, smallTargets, violations } from '../support/axe.ts';
 import { read } from '../support/serve.ts';
 import { inBrowser, type WebStand } from '../support/web.ts';
 
@@ -250,23 +249,6 @@ inBrowser('the Time lens', (test) => {
     assert.ok(row && list && row.y >= list.y && row.y + row.height <= list.y + list.height + 1, 'in view');
     assert.ok((await page.locator('[role=treeitem]').count()) <= 60);
   });
-
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1280, 400])
-      test(`has nothing that axe finds, nor too small, nor sideways: ${colorScheme}, ${width} px`, async (stand) => {
-        const { id, span } = await failingTool(stand.base);
-        for (const path of [`time?span=${span}`, 'time', 'calls']) {
-          const page = await stand.open(`/sessions/${id}/${path}`);
-          await page.setViewportSize({ width, height: 800 });
-          await page.emulateMedia({ colorScheme });
-          await page.waitForSelector(path === 'calls' ? '.call-row' : '[data-row]');
-          if (path.includes('span=')) await page.waitForSelector('[data-blocks=result]');
-          assert.equal(await violations(page), [], path);
-          assert.equal(await smallTargets(page), [], path);
-          assert.ok(await fitsSideways(page), path);
-          await page.close();
-        }
-      });
 
   test.run();
 });

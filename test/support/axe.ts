@@ -9,11 +9,11 @@ export async function violations(page: Page): Promise<string[]> {
     nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`)) as string[];
 }
 
-/** Links within a sentence may be as high as its line. */
+/** Links within a sentence may be as high as its line; who presses a label presses its field. */
 export const smallTargets = (page: Page): Promise<string[]> =>
-  page.evaluate(`[...document.querySelectorAll('a, button, input, select, [role=tab]')]
+  page.evaluate(`[...document.querySelectorAll('a, button, input, select, textarea, summary, [role=tab]')]
     .filter((element) => element.checkVisibility() && !element.matches('p a, .skip'))
-    .map((element) => [element.getBoundingClientRect(), element.outerHTML.slice(0, 80)])
+    .map((element) => [(element.closest('label') ?? element).getBoundingClientRect(), element.outerHTML.slice(0, 80)])
     .filter(([{ width, height }]) => width < 24 || height < 24)
     .map(([, html]) => html)`);
 

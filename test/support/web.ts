@@ -117,7 +117,7 @@ function watched(test: Test<WebStand>): Test<WebStand> {
 export const bundled = (): Promise<boolean> =>
   bundleClient({ root: join(builtAssets(), '../../../..'), assets: builtAssets() });
 
-async function seedDemo(base: string, token = ''): Promise<void> {
+export async function seedDemo(base: string, token = ''): Promise<void> {
   const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
   const response = await fetch(`${base}/v1/admin/seed/demo`, { method: 'POST', headers });
   assert.is(response.status, 200, await response.text());
