@@ -26,8 +26,9 @@ export function shell({ manifest, basePath, version, page, session }: Shell): st
     '<title>svc</title>',
     `<link rel="icon" type="image/svg+xml" href="${file(icon)}">`,
     ...(style === null ? [] : [`<link rel="stylesheet" href="${file(style)}">`]),
-    ...scripts.map((name) => `<link rel="modulepreload" href="${file(name)}">`),
+    // before the scripts, which would take all connections that the browser opens: it takes longest to be answered
     ...outline.map((path) => `<link rel="preload" as="fetch" href="${path}" crossorigin>`),
+    ...scripts.map((name) => `<link rel="modulepreload" href="${file(name)}">`),
     `<script type="module" src="${file(main)}"></script>`,
     '<body>',
     '<div id="app"></div>',

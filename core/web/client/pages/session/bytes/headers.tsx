@@ -9,7 +9,8 @@ export function Headers({ headers }: { headers: readonly (readonly [string, stri
   return (
     <details class="headers" open={headers.length <= 12}>
       <summary>
-        {headers.length} headers{replaced > 0 && `, in ${replaced} a credential was replaced before writing`}
+        {headers.length} {headers.length === 1 ? 'header' : 'headers'}
+        {replaced > 0 && `, in ${replaced} a credential was replaced before writing`}
       </summary>
       <table>
         <thead class="spoken">
