@@ -1,6 +1,7 @@
 /** The frame that every page puts its contents in: the landmark, its state for readers from outside, and the title of the document. */
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
 import { Boundary } from './boundary.tsx';
 import { documentTitleText } from './document-title.ts';
 import './page.css';
@@ -20,8 +21,22 @@ export function Page({ name, title, state, children }: PageProps) {
   useEffect(() => {
     document.title = documentTitleText(title);
   }, [title]);
+  const main = useRef<HTMLElement>(null);
+  const { wasPush } = useLocation() as { wasPush?: boolean }; // which its types leave out
+  useEffect(() => {
+    // what had the focus went with the page before
+    if (wasPush && document.activeElement === document.body) main.current?.focus({ preventScroll: true });
+  }, [name]);
   return (
-    <main id="main" class="page" tabIndex={-1} data-page={name} data-state={state} aria-busy={state === 'loading'}>
+    <main
+      ref={main}
+      id="main"
+      class="page"
+      tabIndex={-1}
+      data-page={name}
+      data-state={state}
+      aria-busy={state === 'loading'}
+    >
       <div class={state === 'loading' ? 'page-bar waiting' : 'page-bar'} aria-hidden="true" />
       <Boundary key={name}>{children}</Boundary>
     </main>

@@ -25,7 +25,7 @@ export function CopyDialog({ sessionId, span, ids, onClose }: CopyDialogProps) {
   const { session } = useSession();
   const { harness_id = '', harness_session_id = '' } = session.value ?? {};
   const resume = resumeCommand(harness_id, harness_session_id);
-  const raw = span?.kind === 'llm' ? span.raw_turn_id : undefined;
+  const raw = span?.raw_turn_id;
   const [turn, setTurn] = useState<RawTurnSides | null>(null);
   useEffect(() => {
     if (raw !== undefined) readRawTurn(raw).then(setTurn, (error: unknown) => showToast(String(error)));

@@ -1,5 +1,5 @@
 /** The bar that finds words in the session, with how many steps hold them. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../../../parts/icon.tsx';
 import './find-bar.css';
 
@@ -16,7 +16,14 @@ type FindBarProps = {
 
 export function FindBar({ sought, hits, at, read, of, onInput, onNext, onClose }: FindBarProps) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => {
+    const { current } = input;
+    const before = document.activeElement;
+    current?.focus();
+    return () => {
+      if (document.activeElement === current && before instanceof HTMLElement) before.focus();
+    };
+  }, []);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Enter') onNext(event.shiftKey ? -1 : 1);
     else if (event.key === 'Escape') onClose();
