@@ -11,7 +11,7 @@ export type Noted = {
   firstPaint: number;
 };
 
-export type Seen = { long: number[]; shifts: { at: number; value: number }[]; noted: Noted | null };
+type Seen = { long: number[]; shifts: { at: number; value: number }[]; noted: Noted | null };
 declare global {
   var seen: Seen; // in the page
 }
