@@ -1,9 +1,9 @@
 /** The proxy's listeners: a server per host on one port, without a time limit that an upstream could run into. */
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { OperatorError } from '../core/errors.ts';
 import { answerUnread } from '../core/http/answer-unread.ts';
+import { bindServers, type ListenAt } from '../core/http/bind.ts';
 import { type ProxyDeps, proxyHandler, proxyUpgrade } from './app.ts';
 import { MAX_HEADER_BYTES } from './upstream.ts';
 
@@ -15,60 +15,35 @@ export type RunningProxy = {
 };
 
 /**
- * Listens on each of `hosts`; port 0 is one free port for all of them. A loopback family that this machine lacks is left out.
+ * Listens on each host; port 0 is one free port for all of them. A loopback family that this machine lacks is left out.
  * @throws {OperatorError} a port is taken or may not be used, or there is no way to an upstream
  */
-export async function startProxy(
-  deps: ProxyDeps,
-  { hosts, port }: { hosts: string[]; port: number },
-): Promise<RunningProxy> {
+export async function startProxy(deps: ProxyDeps, at: ListenAt): Promise<RunningProxy> {
   const { upstream, upstreams } = deps.config.proxy;
   for (const address of [upstream, ...Object.values(upstreams)]) if (address !== '') deps.upstreams.at(address);
   const tunnels = new Set<Duplex>();
   const sockets = new Set<Socket>();
-  const servers: Server[] = [];
-  for (let attempt = 1; ; attempt++) {
-    try {
-      let requestedPort = port;
-      for (const host of hosts) {
-        const server = proxyServer(deps, tunnels);
-        server.on('connection', (socket) => {
-          sockets.add(socket);
-          socket.on('close', () => sockets.delete(socket));
-        });
-        if (!(await listen(server, host, requestedPort, servers.length > 0))) continue;
-        servers.push(server);
-        requestedPort = (server.address() as AddressInfo).port;
-      }
-      break;
-    } catch (error) {
-      await Promise.all(servers.splice(0).map((server) => closeServer(server, 0)));
-      const code = (error as NodeJS.ErrnoException).code ?? '';
-      if (port === 0 && code === 'EADDRINUSE' && attempt < 10) continue; // free for one family, taken in the other
-      throw new OperatorError(`Cannot start the proxy on port ${port}: ${LISTEN_REASONS[code] ?? code}`, 1, {
-        cause: error,
-      });
-    }
-  }
+  const open = () => {
+    const server = proxyServer(deps, tunnels);
+    server.on('connection', (socket) => {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+    });
+    return server;
+  };
+  const bound = await bindServers(open, at, 'capture proxy');
   return {
-    addresses: servers.map(addressOf),
+    addresses: bound.map(({ url }) => url),
     async close(graceMs) {
       const cutTunnels = setTimeout(() => {
         for (const socket of tunnels) socket.destroy();
       }, graceMs);
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy(); // for Node these are not idle
-      await Promise.all(servers.map((server) => closeServer(server, graceMs)));
+      await Promise.all(bound.map(({ server }) => closeServer(server, graceMs)));
       clearTimeout(cutTunnels);
     },
   };
 }
-
-const LISTEN_REASONS: Record<string, string> = {
-  EADDRINUSE: 'it is in use; choose another with proxy.listen',
-  EACCES: 'this user may not use it',
-  EADDRNOTAVAIL: 'the host is not an address of this machine',
-  ENOTFOUND: 'the host is unknown',
-};
 
 /** `shouldUpgradeCallback` exists in Node from 24.9, which reads a body beside an upgrade offer itself, before 'upgrade'; so it decides first. */
 const SERVER_OPTIONS: ServerOptions & { shouldUpgradeCallback(incoming: IncomingMessage): boolean } = {
@@ -131,23 +106,6 @@ function serveWithoutUpgrade(server: Server, incoming: IncomingMessage, socket: 
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
   server.emit('connection', socket);
-}
-
-/** False when the machine has no such loopback family and another host is served already, or may still be. */
-function listen(server: Server, host: string, port: number, optional: boolean): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const absent = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
-      if (absent && optional && host === '::1') resolve(false);
-      else reject(error);
-    });
-    server.listen({ host, port, ipv6Only: host.includes(':') && host !== '::' }, () => resolve(true));
-  });
-}
-
-function addressOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
 function closeServer(server: Server, graceMs: number): Promise<void> {

@@ -1,11 +1,11 @@
 /** Serves a fetch handler on the network: a server for each host on one port, with limits on what a caller may hold open. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { v7 } from 'uuid';
-import { OperatorError } from '../errors.ts';
 import { answerUnread } from './answer-unread.ts';
 import { targetBelow } from './base-path.ts';
+import { bindServers, type ListenAt } from './bind.ts';
 import { SECURITY_HEADERS } from './guards.ts';
 import { whenSent } from './linger.ts';
 import { PROBLEM_TYPE, problemOf } from './problem.ts';
@@ -18,10 +18,8 @@ export type Served = {
   close(graceMs: number): Promise<void>;
 };
 
-type Listener = {
+type Listener = ListenAt & {
   fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>;
-  hosts: readonly string[];
-  port: number; // 0: a free one, the same for every host
   what: string; // 'read API'; for the error when the port is taken
   /** The response to a request that reaches no handler. Default: a problem. */
   complaint?: Complaint;
@@ -73,13 +71,12 @@ const CONNECTIONS = 2_048;
 /** @throws {OperatorError} when an address is in use or not this machine's */
 export async function serveApp({
   fetch,
-  hosts,
-  port,
   what,
   complaint = asProblem,
   asksForBodies = false,
   basePath = '',
   limits,
+  ...at
 }: Listener): Promise<Served> {
   const { headMs, requestMs, keepAliveMs, idleMs, checkMs } = { ...LIMITS, ...limits };
   const listener = getRequestListener((request, env) => fetch(request, env as HttpBindings), {
@@ -124,12 +121,10 @@ export async function serveApp({
     return server;
   };
 
-  const bound = await bindAll(open, hosts, port, what);
-  const first = bound[0];
-  if (!first) throw new OperatorError(`Cannot listen for the ${what}: none of its hosts is an address of this machine`);
+  const bound = await bindServers(open, at, what);
   return {
-    addresses: bound.map(({ host, server }) => `http://${host.includes(':') ? `[${host}]` : host}:${portOf(server)}`),
-    port: portOf(first.server),
+    addresses: bound.map(({ url }) => url),
+    port: bound[0]?.port ?? 0,
     close: async (graceMs) => {
       await Promise.all(bound.map(({ server }) => closed(server, graceMs)));
     },
@@ -167,54 +162,6 @@ function openExchanges() {
       [...(open.get(socket) ?? [])].some(({ incoming, outgoing }) => incoming.complete || outgoing.headersSent),
   };
 }
-
-type Bound = { host: string; server: Server };
-
-/** Binds every host to one port. A port that is free on the first host may be in use on the second: then another is tried. */
-async function bindAll(open: () => Server, hosts: readonly string[], port: number, what: string): Promise<Bound[]> {
-  for (let attempt = 1; ; attempt++) {
-    const bound: Bound[] = [];
-    try {
-      for (const host of hosts) {
-        const server = open();
-        const chosenPort = bound[0] ? portOf(bound[0].server) : port;
-        if (await bind(server, host, chosenPort, hosts.length > 1)) bound.push({ host, server });
-      }
-      return bound;
-    } catch (thrown) {
-      await Promise.all(bound.map(({ server }) => closed(server, 0)));
-      const { code } = thrown as NodeJS.ErrnoException;
-      if (code === 'EADDRINUSE' && port === 0 && attempt < 20) continue;
-      throw new OperatorError(
-        `Cannot listen for the ${what} on port ${port}: ${REASONS[code ?? ''] ?? code ?? 'unknown'}`,
-        1,
-        {
-          cause: thrown,
-        },
-      );
-    }
-  }
-}
-
-const REASONS: Record<string, string> = {
-  EADDRINUSE: 'it is taken by another process',
-  EACCES: 'this user may not listen there',
-  EADDRNOTAVAIL: 'the host is no address of this machine',
-  ENOTFOUND: 'the host is unknown',
-};
-
-/** False when the machine lacks the address family, as containers without IPv6 do. */
-const bind = (server: Server, host: string, port: number, hasOtherHosts: boolean): Promise<boolean> =>
-  new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const absent = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
-      if (absent && hasOtherHosts && host === '::1') resolve(false);
-      else reject(error);
-    });
-    server.listen({ host, port, exclusive: true, ipv6Only: hasOtherHosts && host.includes(':') }, () => resolve(true));
-  });
-
-const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
 const closed = (server: Server, graceMs: number): Promise<void> =>
   new Promise((resolve) => {

@@ -29,7 +29,10 @@ test('a port that is taken is told as what it is', async () => {
     assert.unreachable();
   } catch (error) {
     assert.instance(error, OperatorError);
-    assert.match((error as Error).message, new RegExp(`^Cannot start the proxy on port ${port}: it is in use`));
+    assert.match(
+      (error as Error).message,
+      new RegExp(`^Cannot listen for the capture proxy on port ${port}: it is taken by another process$`),
+    );
   }
   holder.close();
 });
