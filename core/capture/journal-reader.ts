@@ -1,7 +1,8 @@
 /**
  * Reads what the journal holds and the database does not have yet: calls, reassembled in the order in which they ended.
  *
- * Runs are read one after the other: those of dead processes first, oldest first, then the live one. While a call is open only the
+ * Runs are read one after the other: those of dead processes first, oldest first, then the live one. When the writer of the live one
+ * has ended and another one writes, that run is read to its end like any other of a dead process. While a call is open only the
  * spans of its bodies are kept, so a body of any size costs no memory before its call has ended.
  *
  * **Exactly once.** Each entry carries the position behind it; the caller stores that of the last entry in the same transaction as
@@ -25,6 +26,8 @@ import { openScan } from './journal-scan.ts';
 export type JournalReader = {
   /** Sets how far the live run is written. Nothing behind that is read. */
   written(segment: number, byteOffset: number): void;
+  /** Another process writes from now on, in a run of its own; that of the last live run has ended. */
+  nextRun(runId: string): void;
   /**
    * The next entries, at most so many, and at most so many bytes of bodies unless the first alone has more. Empty: no more for now.
    * One read at a time. Never throws because of a file's content.
@@ -60,6 +63,13 @@ export function openJournalReader(options: Options): JournalReader {
   let current = 0; // index of the run that is being read; those before it have been
   return {
     written: (segment, byteOffset) => runs.all.find((run) => run.live)?.scan.written(segment, byteOffset),
+    nextRun: (runId) => {
+      for (const run of runs.all.filter(({ live }) => live)) {
+        run.live = false;
+        run.scan.ended();
+      }
+      runs.all.push(openRun({ ...options, liveRunId: runId }, runId, undefined));
+    },
     read: async (limit) => {
       const delivery: Delivery = { entries: [], room: limit.bytes, log: options.log };
       current = await deliverFrom(runs, current, delivery, limit.entries);

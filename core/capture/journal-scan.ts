@@ -15,6 +15,7 @@ import {
 } from './journal-record.ts';
 import {
   continuesOf,
+  endLive,
   extendWritten,
   finalEnd,
   type RunSegments,
@@ -40,6 +41,8 @@ export type Scan = {
   advance(): void;
   /** Sets how far a live run is written. */
   written(segment: number, byteOffset: number): void;
+  /** The process that wrote the run has ended: its files are read to their end, whatever was reported as written. */
+  ended(): void;
   /** Copies the payloads of the spans' records into `target`, beginning at `from`, until `pieceBytes` are copied; null when they are gone. */
   load(spans: Spans, from: SpanPlace, target: Uint8Array, pieceBytes: number): SpanPlace | null;
   /** Segments before this one have been read to their end. */
@@ -97,6 +100,7 @@ export function openScan({ folder, runId, live, onDamage, log }: Options): Scan 
       scan.peeked = null;
     },
     written: (segment, byteOffset) => extendWritten(run, segment, byteOffset),
+    ended: () => endLive(run),
     load: (spans, from, target, pieceBytes) => loadSpans({ reads, scanning, loading }, spans, from, target, pieceBytes),
     segment: () => scan.current?.segment ?? 0,
     before: () => (scan.current ? (continuesOf(run, scan.current.segment)?.segment ?? 0) : 0),
@@ -151,7 +155,8 @@ const reportLoss = ({ run, onDamage, log }: ScanState, reason: string, position:
 function hasGrown(scan: ScanState): boolean {
   const { current, run } = scan;
   if (!current || current.final) return false;
-  if (run.writtenUpTo.segment === current.segment) scan.end = Math.max(scan.end, run.writtenUpTo.byte_offset);
+  if (run.live && run.writtenUpTo.segment === current.segment)
+    scan.end = Math.max(scan.end, run.writtenUpTo.byte_offset);
   else {
     current.final = true;
     scan.end = Math.max(scan.cursor, endOfFinal(scan, current.segment));

@@ -31,6 +31,12 @@ export function extendWritten(run: RunSegments, segment: number, byteOffset: num
   if (later) run.writtenUpTo = { segment, byte_offset: byteOffset };
 }
 
+/** The process that wrote a live run has ended: the files hold all that there will be. */
+export function endLive(run: RunSegments): void {
+  run.live = false;
+  run.listed = null; // it was listed while it could grow
+}
+
 /** In order. */
 export function validSegments(run: RunSegments): SegmentFile[] {
   if (!run.live && run.listed) return run.listed;

@@ -40,8 +40,8 @@ export type Journal = {
    * current end. Returns the function that removes the listener.
    */
   onWritten(listener: WrittenListener): () => void;
-  /** Reports that the reader has deleted segments of that many bytes. */
-  freed(bytes: number): void;
+  /** Measures anew what is on disk: the reader, which may be another process, has deleted segments. */
+  recount(): void;
   /** Writes and syncs what is left. Afterwards nothing is recorded any more. */
   close(): Promise<void>;
 };
@@ -69,12 +69,12 @@ export async function openJournal({
 }: JournalOptions): Promise<Journal> {
   const runId = v7();
   const tail = openTail({ folder, runId, segmentBytes, write });
-  let earlierRunsBytes = bytesOfRuns(folder);
+  let othersBytes = bytesOfRuns(folder); // of earlier runs, less what was deleted of this one
   await makeFolders(folder, runId);
   await beginTail(tail, log);
 
   const blocks = emptyBlocks();
-  const onDisk = () => earlierRunsBytes + tail.bytes();
+  const onDisk = () => othersBytes + tail.bytes();
   const reportError = openErrorReport(log, () => ({ on_disk_bytes: onDisk(), pending_bytes: blocks.pending }));
   const writer = openJournalWriter({ blocks, tail, log, reportError });
   const { added } = writer;
@@ -93,8 +93,8 @@ export async function openJournal({
     calls: () => journal.lastCall,
     flush: writer.flush,
     onWritten: writer.onWritten,
-    freed: (bytes) => {
-      earlierRunsBytes -= bytes;
+    recount: () => {
+      othersBytes = bytesOfRuns(folder) - tail.bytes();
     },
     close: async () => {
       if (journal.closed) return;
@@ -105,7 +105,8 @@ export async function openJournal({
   };
 }
 
-const bytesOfRuns = (folder: string): number =>
+/** The bytes on disk of all runs below a journal's folder. */
+export const bytesOfRuns = (folder: string): number =>
   runsIn(folder)
     .flatMap((run) => segmentsIn(folder, run))
     .reduce((sum, file) => sum + file.bytes, 0);

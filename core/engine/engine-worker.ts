@@ -11,7 +11,7 @@ import { pricesWith } from '../price/price-file.ts';
 import { yieldToListeners } from '../yield-to-listeners.ts';
 import { runIntake } from './intake/intake.ts';
 import { reportingReader } from './intake/journal-age.ts';
-import type { EngineData, FromEngine, JournalToRead, ToEngine } from './messages.ts';
+import type { EngineData, FromEngine, ToEngine } from './messages.ts';
 import { openPace } from './pace.ts';
 import { openPrecedence } from './precedence.ts';
 import { reachDatabase } from './reach-database.ts';
@@ -38,7 +38,7 @@ const { busy, pause } = openPace(signal);
 const precedence = openPrecedence(database);
 busy(data.busy);
 
-let writtenUpTo = data.journal?.written ?? null;
+let live = data.journal?.live ?? null;
 let journalIntake: Awaited<ReturnType<typeof openIntake>> | null = null;
 
 /** Loads only what the process runs: a proxy by itself is to be small. */
@@ -60,21 +60,22 @@ async function open() {
       })
     : null;
   const stored = () => derive?.poke();
-  journalIntake = data.journal && (await openIntake(data.journal, stored));
+  if (data.journal) journalIntake = await openIntake(data.journal.folder, stored);
   const writers = data.ingest ? await openWriters(Buffer.from(identity_key, 'hex'), stored) : null;
   runUpkeep({ database, log, signal });
   send({ kind: 'ready' });
   return { derive, writers, idle: () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]) };
 }
 
-async function openIntake({ folder, runId }: JournalToRead, stored: () => void) {
+async function openIntake(folder: string, stored: () => void) {
   const positions = await database.execute('journalPositions', {});
+  const { runId = '', written } = live ?? {}; // as of now: another run may have begun meanwhile
   const journal = reportingReader(
     openJournalReader({ folder, liveRunId: runId, positions, log }),
     runId,
     ({ segment, byteOffset }, waiting) => send({ kind: 'stored', segment, byteOffset, waiting }),
   );
-  if (writtenUpTo) journal.written(writtenUpTo.segment, writtenUpTo.byteOffset);
+  if (written) journal.written(written.segment, written.byteOffset);
   const freed = (bytes: number) => send({ kind: 'freed', bytes });
   const intake = runIntake({ database, journal, reader, log, metrics, signal, stored, freed, pause, precedence });
   return { journal, intake };
@@ -100,8 +101,13 @@ opened.catch((error: unknown) => {
 port.on('message', (message: ToEngine) => {
   void (async () => {
     switch (message.kind) {
+      case 'run':
+        live = { runId: message.runId, written: null };
+        journalIntake?.journal.nextRun(message.runId);
+        journalIntake?.intake.poke();
+        break;
       case 'written':
-        writtenUpTo = { segment: message.segment, byteOffset: message.byteOffset };
+        if (live) live = { ...live, written: { segment: message.segment, byteOffset: message.byteOffset } };
         journalIntake?.journal.written(message.segment, message.byteOffset);
         journalIntake?.intake.poke();
         break;
@@ -157,10 +163,9 @@ function decodedBody({ body, contentEncoding }: { body: Uint8Array; contentEncod
 }
 
 async function drained(): Promise<void> {
-  const { derive, idle } = await opened;
+  const { idle } = await opened;
   await journalIntake?.intake.drained();
-  await idle();
-  await derive?.drained();
+  await idle(); // what is not derived yet waits in its queue
 }
 
 async function stopped(): Promise<void> {

@@ -1,4 +1,4 @@
-/** The main thread's side of the engine: starts its thread, and sends it how far the journal is written. */
+/** The main thread's side of the engine: starts its thread, and sends it which journal is written, and how far. */
 import { Undecodable } from '../capture/content-encoding.ts';
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import { Refusal } from '../errors.ts';
@@ -10,9 +10,11 @@ import { startWorker } from '../start-worker.ts';
 import { openEngineRequests } from './engine-requests.ts';
 import { openEngineThread } from './engine-thread.ts';
 import { openJournalAge } from './intake/journal-age.ts';
-import type { EngineData, FromEngine, JournalToRead } from './messages.ts';
+import type { EngineData, FromEngine, LiveRun } from './messages.ts';
 
 export type Engine = {
+  /** A process has begun this run of the journal; that of the run before has ended. */
+  run(runId: string): void;
   /** The live journal is written up to here; `ended`: what was written now holds the end of a call. */
   written(segment: number, byteOffset: number, ended: boolean): void;
   /** The age in seconds of the oldest call that has ended, is in the journal and is not in the database; 0 when none waits. */
@@ -25,7 +27,7 @@ export type Engine = {
   transcript(body: Uint8Array<ArrayBuffer>, subject: string | null): Promise<TranscriptVerdict>;
   /** A stored body without its content coding. @throws {Undecodable | Refusal} decoder-unavailable, while the engine restarts */
   decode(body: Uint8Array, contentEncoding: string): Promise<Uint8Array>;
-  /** Resolves when all that the journal held at this moment is stored and derived; false when that took longer than the deadline. */
+  /** Resolves when all that the journal held at this moment is stored; false when that took longer than the deadline. */
   drain(deadlineMs: number): Promise<boolean>;
   /** prom-client's JSON of the engine's own metrics; empty while it restarts. */
   metrics(): Promise<unknown[]>;
@@ -35,8 +37,8 @@ export type Engine = {
 type Deps = {
   /** A new connection for each start: ports cannot be transferred twice. */
   connection(): DatabaseConnection;
-  /** null: this process has no journal. */
-  journal: { folder: string; runId: string; freed(bytes: number): void } | null;
+  /** The journal to be read, with the run that is written now; `freed` is called after segments were deleted. null: none is read. */
+  journal: { folder: string; live: LiveRun; freed(): void } | null;
   /** Whether the database may be unreachable when the engine starts, or of an older version: then it is waited for, and migrated. */
   reach: boolean;
   /** Called each time that the thread has begun. */
@@ -59,7 +61,7 @@ const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
 export function startEngine({ connection, journal, begun, identified, log, ...settings }: Deps): Engine {
-  let lastWritten: JournalToRead['written'] = null;
+  let live = journal?.live ?? null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
   const age = openJournalAge();
@@ -68,11 +70,11 @@ export function startEngine({ connection, journal, begun, identified, log, ...se
   const sendWritten = () => {
     if (notifyTimer) clearTimeout(notifyTimer);
     notifyTimer = null;
-    if (lastWritten) thread.send({ kind: 'written', ...lastWritten });
+    if (live?.written) thread.send({ kind: 'written', ...live.written });
   };
 
   const received = (message: FromEngine) => {
-    if (message.kind === 'freed') journal?.freed(message.bytes);
+    if (message.kind === 'freed') journal?.freed();
     else if (message.kind === 'identity') identified?.(message.identity_key);
     else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
     else if (message.kind !== 'ready') requests.settle(message.id, message);
@@ -80,7 +82,7 @@ export function startEngine({ connection, journal, begun, identified, log, ...se
 
   const start = () => {
     const ownConnection = connection();
-    const toRead = journal && { folder: journal.folder, runId: journal.runId, written: lastWritten };
+    const toRead = journal && live && { folder: journal.folder, live };
     const data: EngineData = { connection: ownConnection, journal: toRead, busy, ...settings };
     const started = startWorker(
       'engine/engine-worker',
@@ -95,8 +97,13 @@ export function startEngine({ connection, journal, begun, identified, log, ...se
   const requests = openEngineRequests((message, transfer) => thread.send(message, transfer));
   const thread = openEngineThread({ start, received, died: requests.abandon, log });
   return {
+    run: (runId) => {
+      live = { runId, written: null };
+      age.nextRun();
+      thread.send({ kind: 'run', runId });
+    },
     written: (segment, byteOffset, ended) => {
-      lastWritten = { segment, byteOffset };
+      if (live) live = { ...live, written: { segment, byteOffset } };
       age.written(segment, byteOffset, ended, Date.now());
       notifyTimer ??= setTimeout(sendWritten, NOTIFY_MS);
     },

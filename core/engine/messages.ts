@@ -7,7 +7,7 @@ import type { PriceTable } from '../price/price-file.ts';
 export type EngineData = {
   connection: DatabaseConnection;
   reach: boolean; // whether the database may be unreachable, or of an older version, when the engine starts
-  journal: JournalToRead | null; // null: this process has none
+  journal: JournalToRead | null; // null: none is read here
   busy: boolean; // whether the listeners are busy when the engine starts
   ingest: boolean; // whether bodies are stored here
   derive: boolean; // whether sessions are derived here
@@ -17,17 +17,20 @@ export type EngineData = {
 
 export type JournalToRead = {
   folder: string;
-  runId: string;
-  written: { segment: number; byteOffset: number } | null; // how far the live journal is, when the engine starts later
+  live: LiveRun;
 };
 
+/** The run of the journal that a process is writing, and how far; null: nothing of it yet. */
+export type LiveRun = { runId: string; written: { segment: number; byteOffset: number } | null };
+
 export type ToEngine =
+  | { kind: 'run'; runId: string } // is written from now on; the process that wrote the last one has ended
   | { kind: 'written'; segment: number; byteOffset: number }
   | { kind: 'busy'; listeners: boolean } // whether they are busy
   | { kind: 'ingest'; id: number; body: Uint8Array; subject: string | null }
   | { kind: 'transcript'; id: number; body: Uint8Array; subject: string | null }
   | { kind: 'decode'; id: number; body: Uint8Array; contentEncoding: string } // a body of which a reader wants the text
-  | { kind: 'drain'; id: number } // to be answered when all that was written is taken in and derived
+  | { kind: 'drain'; id: number } // to be answered when all that was written is stored
   | { kind: 'metrics'; id: number }
   | { kind: 'stop' };
 

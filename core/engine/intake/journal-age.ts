@@ -4,6 +4,8 @@ import type { JournalReader } from '../../capture/journal-reader.ts';
 export type JournalAge = {
   /** The live journal is written up to here; `ended`: what was written now holds the end of a call. `at`: milliseconds since 1970. */
   written(segment: number, byteOffset: number, ended: boolean, at: number): void;
+  /** Another run is live from now on: calls of the last one count once the engine has read them. */
+  nextRun(): void;
   /** Everything before this position is in the database. `waiting`: since when the oldest call waits that the engine has read; null: none. */
   stored(segment: number, byteOffset: number, waiting: number | null): void;
   /** Since when the oldest call waits, in milliseconds since 1970; null: none waits, or none whose time is known. */
@@ -39,6 +41,10 @@ export function openJournalAge(): JournalAge {
       marks = [];
       crowded.forEach(add);
     },
+    nextRun: () => {
+      marks = [];
+      minGapMs = 0;
+    },
     stored: (segment, byteOffset, waiting) => {
       const first = marks.findIndex((mark) => isBehind(mark, segment, byteOffset));
       marks.splice(0, first < 0 ? marks.length : first);
@@ -57,6 +63,7 @@ const isBehind = (mark: Mark, segment: number, byteOffset: number) =>
   mark.segment > segment || (mark.segment === segment && mark.byteOffset > byteOffset);
 
 export type JournalOffset = { segment: number; byteOffset: number };
+const BEGINNING: JournalOffset = { segment: 0, byteOffset: 0 };
 
 /**
  * The engine's side: a reader that reports how far its live run is stored, and since when the oldest call waits that it has delivered.
@@ -64,10 +71,11 @@ export type JournalOffset = { segment: number; byteOffset: number };
  */
 export function reportingReader(
   reader: JournalReader,
-  liveRunId: string,
+  firstRunId: string,
   report: (stored: JournalOffset, waiting: number | null) => void,
 ): JournalReader {
-  let written: JournalOffset = { segment: 0, byteOffset: 0 };
+  let liveRunId = firstRunId;
+  let written: JournalOffset = BEGINNING;
   let stored = written;
   let reported = '';
   const reportChange = () => {
@@ -83,10 +91,16 @@ export function reportingReader(
       written = { segment, byteOffset };
       reader.written(segment, byteOffset);
     },
+    nextRun: (runId) => {
+      liveRunId = runId;
+      written = BEGINNING;
+      stored = BEGINNING;
+      reader.nextRun(runId);
+    },
     read: async (limit) => {
-      const before = written;
+      const [run, before] = [liveRunId, written];
       const entries = await reader.read(limit);
-      if (entries.length === 0) stored = before;
+      if (entries.length === 0 && run === liveRunId) stored = before;
       reportChange();
       return entries;
     },

@@ -51,7 +51,7 @@ async function intakeOf(database: Database, folder: string, journal: Journal | n
     stored: () => seen.poked++,
     freed: (bytes) => {
       seen.freed += bytes;
-      journal?.freed(bytes);
+      journal?.recount();
     },
   });
   const deaf = journal?.onWritten((segment, byteOffset) => {
