@@ -9,3 +9,11 @@ export async function installation(sql: Sql, _args: Record<string, never>): Prom
   if (!row) throw new Error('Cannot read the installation: its row is missing');
   return row;
 }
+
+/** Takes another key into a database that holds no turn yet. @param identity_key 64 hex digits */
+export async function adoptIdentityKey(sql: Sql, { identity_key }: { identity_key: string }): Promise<void> {
+  await sql.rows(statement`
+    update svc.installation set identity_key = decode(${identity_key}, 'hex')
+    where not exists (select from svc.raw_turns)
+  `);
+}

@@ -21,6 +21,8 @@ type Options = {
   /** `.svc`: the embedded database is in its subfolder `data`. */
   folder: string;
   log: Logger;
+  /** Whether the caller holds the folder's lock already. */
+  isLocked?: boolean;
   /** The limit of a statement; a few operations have a longer one (operations.ts). */
   statementTimeoutMs?: number;
   startThread?: StartThread;
@@ -58,7 +60,7 @@ async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
   const startThread =
     options.startThread ??
     ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer, THREAD_LIMITS));
-  const unlock = await lockFolder(folder);
+  const unlock = options.isLocked ? async () => {} : await lockFolder(folder);
   try {
     const host = await hostEmbedded({ folder, log, statementTimeoutMs, startThread });
     const ownConnection = connectDatabase(host.connection());

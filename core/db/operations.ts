@@ -36,7 +36,7 @@ import { removeEmptied } from './edit/move-turns.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
 import { repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
-import { installation } from './installation.ts';
+import { adoptIdentityKey, installation } from './installation.ts';
 import { ping } from './ping.ts';
 import { browseFacets } from './read/browse-facets.ts';
 import { browseSessions } from './read/browse-sessions.ts';
@@ -162,6 +162,7 @@ export const operations = {
   cassetteLogin,
   checkpoint,
   installation,
+  adoptIdentityKey,
   ping,
   recordSize,
   vacuum,

@@ -6,37 +6,59 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../errors.ts';
 
-type Claim = { pid: number; started: string; boot: string; since: string };
+/** A process of a group names the group's leader: those of one group share the folder. */
+type Claim = { pid: number; started: string; boot: string; since: string; leader?: ProcessId };
+type ProcessId = { pid: number; started: string };
 
 const CLAIM = /^lock\.[0-9a-f-]{36}$/;
 const ATTEMPTS = 8;
+const ORPHAN_POLL_MS = 25;
+const ORPHANS_MS = 10_000; // for the processes of a leader that was killed, which end by themselves
+
+/**
+ * Locks a folder for a process that its leader has started: beside the leader's lock, and so that it stays locked while this process
+ * lives, even when the leader is killed.
+ * @param leader the pid of the process that holds the lock
+ */
+export const joinLock = (folder: string, leader: number): Promise<() => Promise<void>> =>
+  claimFolder(folder, { pid: leader, started: startOf(leader) });
 
 /**
  * Creates the folder (0700) and locks it. Each process writes a claim under a name of its own and then looks for others: of two at
  * once, at least one sees the other's, so never both get it, and removing a dead process's claim cannot remove a living one's.
+ * What is left of a group whose leader was killed is waited for.
  * @returns releases the lock @throws {OperatorError} a living process holds it
  */
-export async function lockFolder(folder: string): Promise<() => Promise<void>> {
+export const lockFolder = (folder: string): Promise<() => Promise<void>> => claimFolder(folder, null);
+
+async function claimFolder(folder: string, leader: ProcessId | null): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
   const ownName = `lock.${randomUUID()}`;
-  for (let attempt = 0; ; attempt += 1) {
-    await writeClaim(folder, ownName);
-    const other = await otherClaim(folder, ownName);
+  const orphansUntil = performance.now() + ORPHANS_MS;
+  for (let attempt = 0; ; ) {
+    await writeClaim(folder, ownName, leader);
+    const other = await otherClaim(folder, ownName, leader);
     if (!other) return () => rm(join(folder, ownName), { force: true });
     await rm(join(folder, ownName), { force: true });
-    if (attempt === ATTEMPTS) throw new OperatorError(inUseMessage(folder, other));
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 2 ** attempt)); // two may have withdrawn at once
+    if (isOrphan(other) && performance.now() < orphansUntil) {
+      await sleep(ORPHAN_POLL_MS);
+      continue;
+    }
+    if (attempt++ === ATTEMPTS) throw new OperatorError(inUseMessage(folder, other));
+    await sleep(Math.random() * 2 ** attempt); // two may have withdrawn at once
   }
 }
 
-/** The process that holds the lock, without taking it. Null: none of this machine, or the folder is not readable. */
+/** The process that holds the lock, of a group its leader, without taking it. Null: none of this machine, or the folder is not readable. */
 export function holderOf(folder: string): number | null {
   try {
     const claims = readdirSync(folder).filter((name) => CLAIM.test(name));
-    return claims.map((name) => parsed(readFileSync(join(folder, name), 'utf8'))).find(isHeld)?.pid ?? null;
+    const held = claims.map((name) => parsed(readFileSync(join(folder, name), 'utf8'))).filter(isHeld);
+    return (held.find(({ leader }) => leader === undefined) ?? held[0])?.pid ?? null;
   } catch {
     return null;
   }
@@ -44,16 +66,24 @@ export function holderOf(folder: string): number | null {
 
 const isHeld = (claim: Claim | undefined): claim is Claim => claim !== undefined && isAlive(claim);
 
-const inUseMessage = (folder: string, { pid, since }: Claim) =>
-  `Cannot use '${folder}': process ${pid} has used it since ${since}; stop that process, or start in another directory`;
+/** Whether a claim is of the group of this process, which `leader` leads; null: this process does. */
+const isOfGroup = (claim: Claim, leader: ProcessId | null) =>
+  claim.leader?.pid === (leader?.pid ?? process.pid) || claim.pid === leader?.pid;
+
+/** Whether the leader of the process's group is gone, so that it is about to end. */
+const isOrphan = ({ leader, boot }: Claim) => leader !== undefined && !isAlive({ ...leader, boot });
+
+const inUseMessage = (folder: string, { pid, leader, since }: Claim) =>
+  `Cannot use '${folder}': process ${leader?.pid ?? pid} has used it since ${since}; stop that process, or start in another directory`;
 
 /** Atomically: a reader sees all of it or nothing. @throws {OperatorError} it cannot be written */
-async function writeClaim(folder: string, name: string): Promise<void> {
+async function writeClaim(folder: string, name: string, leader: ProcessId | null): Promise<void> {
   const claim: Claim = {
     pid: process.pid,
     started: startOf(process.pid),
     boot: bootId(),
     since: new Date().toISOString(),
+    ...(leader && { leader }),
   };
   try {
     await writeFile(join(folder, `${name}.new`), JSON.stringify(claim), { mode: 0o600 });
@@ -65,13 +95,14 @@ async function writeClaim(folder: string, name: string): Promise<void> {
   }
 }
 
-/** Another living process's claim; those of dead processes are removed. */
-async function otherClaim(folder: string, ownName: string): Promise<Claim | undefined> {
+/** A living process's claim of another group; those of dead processes are removed. */
+async function otherClaim(folder: string, ownName: string, leader: ProcessId | null): Promise<Claim | undefined> {
   for (const name of await readdir(folder)) {
     if (!CLAIM.test(name) || name === ownName) continue;
     const claim = await readClaim(join(folder, name));
-    if (claim && isAlive(claim)) return claim;
-    await rm(join(folder, name), { force: true });
+    if (claim && isAlive(claim)) {
+      if (!isOfGroup(claim, leader)) return claim;
+    } else await rm(join(folder, name), { force: true });
   }
   return undefined;
 }
@@ -88,7 +119,7 @@ function parsed(text: string): Claim | undefined {
   }
 }
 
-function isAlive({ pid, started, boot }: Claim): boolean {
+function isAlive({ pid, started, boot }: Pick<Claim, 'pid' | 'started' | 'boot'>): boolean {
   if (boot !== bootId()) return false;
   try {
     process.kill(pid, 0);
