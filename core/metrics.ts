@@ -2,8 +2,8 @@
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { ProviderId } from './provider/providers.ts';
 
-/** The owner of a registry. `engine`, a thread, is merged into its process's own and therefore names no build. */
-export type ProcessRole = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine';
+/** The owner of a registry. `engine`, a thread, and `forwarding`, a process, are merged into that of the service and name no build. */
+export type ProcessRole = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine' | 'forwarding';
 
 /** The result of `registry.getMetricsAsJSON()`: plain values that pass between threads. */
 export type MetricsSnapshot = readonly unknown[];
@@ -28,6 +28,8 @@ export type Metrics = {
   intakeBatch(seconds: number): void;
   derived(seconds: number): void;
   derivePending(state: { lagSeconds: number; queue: number; parked: number }): void;
+  /** The processes of the service as they are now. */
+  processes(all: readonly { name: string; state: string; restarts: number }[]): void;
   /** All cassettes of the list as they are now. Names come from the operator, so they are few. */
   cassettes(all: readonly CassetteMetrics[]): void;
   apiRequest(request: { route: string; method: string; status: number; seconds: number }): void;
@@ -57,7 +59,7 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
     labelNames: readonly Label[] = [],
   ) => new Histogram({ name, help, buckets, labelNames: [...labelNames], registers });
 
-  if (role !== 'engine')
+  if (role !== 'engine' && role !== 'forwarding')
     gauge('svc_build_info', 'Always 1; the labels tell what runs', ['version', 'role']).set({ version, role }, 1);
 
   // What happens in every call is buffered here and counted at the scrape: prom-client's own counting costs a call microseconds.
@@ -113,6 +115,8 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
     'How far the background work of the cassette is, as it tells it',
     ['name', 'state'],
   );
+  const processUp = gauge('svc_process_up', '1 while the process serves, else 0', ['process']);
+  const processRestarts = counter('svc_process_restarts_total', 'How often the process was started again', ['process']);
   const apiRequests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
   const apiSeconds = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
   const ingestWrites = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);
@@ -147,6 +151,13 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       deriveLag.set(lagSeconds);
       deriveQueue.set(queue);
       deriveParked.set(parked);
+    },
+    processes: (all) => {
+      processRestarts.reset(); // the parent counts
+      for (const { name, state, restarts } of all) {
+        processUp.set({ process: name }, state === 'up' ? 1 : 0);
+        processRestarts.inc({ process: name }, restarts);
+      }
     },
     cassettes: (all) => {
       cassetteAdmitted.reset(); // a cassette that left the list is no longer reported

@@ -1,4 +1,5 @@
 /** The evidence: which cassettes are in, since when and why, and how far each is confined. Read by operators and by controllers of a cluster. */
+import type { ProcessState } from '../model/status.ts';
 import type { Installed } from './installed.ts';
 import { shownSource } from './shown-source.ts';
 
@@ -16,6 +17,8 @@ export type Instance = {
 
 type Parts = {
   instance: Instance;
+  /** The processes of the service: how often each was started again, and why last. */
+  processes: readonly ProcessState[];
   list: { digest: string; count: number; loaded_at: string; problem: string | null };
   installed: readonly Installed[];
   now: number;
@@ -25,9 +28,10 @@ type Parts = {
  * `cassettes` were examined: admitted, stale or rejected; `unresolved_sources` could not be fetched, or not yet. Both together are
  * `source_count`. `ready`: every required one is in. Times are RFC 3339 in UTC, in seconds.
  */
-export const evidenceOf = ({ instance, list, installed, now }: Parts) => ({
+export const evidenceOf = ({ instance, processes, list, installed, now }: Parts) => ({
   schema: 'svc.evidence/v1' as const,
   instance,
+  processes,
   configuration: {
     source_list_digest: list.digest,
     source_count: list.count,

@@ -11,8 +11,7 @@ import { forEachProvider } from '../provider/providers.ts';
 import { scriptedProvider } from './demo/scripted-provider.ts';
 import { showDemo } from './demo/show.ts';
 import type { Io } from './io.ts';
-import type { Listeners } from './listening.ts';
-import { serve } from './serve.ts';
+import { type Addresses, serve } from './serve/serve.ts';
 import { shownAddress } from './shown-address.ts';
 import { uiAddress } from './ui-address.ts';
 
@@ -25,7 +24,7 @@ export async function runDemo(loaded: LoadedConfig, io: Io, version: string): Pr
   const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
   try {
     const config = await demoConfig(loaded, provider.addresses[0] ?? '');
-    const running = ({ proxy: [proxy = ''], api: [api = ''] }: Listeners) =>
+    const running = ({ proxy: [proxy = ''], api: [api = ''] }: Addresses) =>
       showDemo({
         version,
         proxy,

@@ -39,7 +39,7 @@ process.exitCode = await runProgram(
       cwd: process.cwd(),
       home: homeOrNone(),
     },
-    serve: async (loaded, role, io) => (await import('./serve.ts')).serve(loaded, io, { role, version }),
+    serve: async (loaded, role, io) => (await import('./serve/serve.ts')).serve(loaded, io, { role, version }),
     status: async (loaded, options, io) => (await import('./status.ts')).printStatus(loaded, options, io, version),
     demo: async (loaded, io) => (await import('./demo.ts')).runDemo(loaded, io, version),
     open: async (loaded, options, io) => (await import('./open.ts')).openUi(loaded, options, io),

@@ -2,7 +2,7 @@
 import { parseListen } from '../config/listen.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
-import { publishedAddresses, type ServiceAddresses } from './running-service.ts';
+import { publishedService, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import type { ListenerState, ListenerStatus } from './status-page.ts';
 
@@ -64,7 +64,7 @@ function whyNot(reply: JsonResponse | NoReply, token: string, what: string): str
  * the service that runs in this folder; the address at which a service with this configuration would listen.
  */
 export function addresses({ config, source, folder }: LoadedConfig): ServiceAddresses {
-  const running = publishedAddresses(folder);
+  const running = publishedService(folder)?.addresses ?? null;
   const isConfigured = (key: string) => (source[key] ?? 'default') !== 'default';
   const at = (name: 'proxy' | 'api' | 'ingest') =>
     running === null || ['flag', 'environment'].includes(source[`${name}.listen`] ?? '')

@@ -1,34 +1,45 @@
-/** The addresses of the service of a folder, in a file in its `.svc`, for the commands beside it. */
-import { readFileSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+/** What the service of a folder publishes for the commands beside it, in a file in its `.svc`: its addresses and processes. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { holderOf } from '../db/client/folder-lock.ts';
-import type { Service } from '../model/status.ts';
-import type { Listeners } from './listening.ts';
+import type { ProcessState, Service } from '../model/status.ts';
+import { isObject } from '../parse-json.ts';
 
 const fileIn = (folder: string) => join(folder, 'service.json');
 
 /** Addresses as `http://127.0.0.1:8080`; null: that one does not run. */
 export type ServiceAddresses = { proxy: string | null; api: string | null; ingest: string | null };
 
-/** Publishes the addresses of the process that has the folder. @returns a function that withdraws them */
-export async function publishAddresses(
-  folder: string,
-  { proxy, api, ingest }: Pick<Listeners, 'proxy' | 'api' | 'ingest'>,
-): Promise<() => Promise<void>> {
+export type PublishedService = { addresses: ServiceAddresses; processes: ProcessState[] };
+
+type Bound = Record<'proxy' | 'api' | 'ingest', readonly string[]>;
+
+export type Publication = { update(processes: ProcessState[]): void; withdraw(): void };
+
+/** Publishes the addresses of this process's service, and from then on the state of its processes. */
+export function publishService(folder: string, { proxy, api, ingest }: Bound): Publication {
   const first = (addresses: readonly string[]) => addresses[0] ?? null;
-  const published = { pid: process.pid, proxy: first(proxy), api: first(api), ingest: first(ingest) };
-  await writeFile(fileIn(folder), `${JSON.stringify(published)}\n`, { mode: 0o600 });
-  return () => rm(fileIn(folder), { force: true });
+  const addresses: ServiceAddresses = { proxy: first(proxy), api: first(api), ingest: first(ingest) };
+  const update = (processes: ProcessState[]) => {
+    try {
+      const published = { pid: process.pid, ...addresses, processes };
+      writeFileSync(fileIn(folder), `${JSON.stringify(published)}\n`, { mode: 0o600 });
+    } catch {} // the disk is full: commands then look at the configured addresses
+  };
+  update([]);
+  return { update, withdraw: () => rmSync(fileIn(folder), { force: true }) };
 }
 
 /** Null: no living process of this machine has the folder and has published its addresses. */
-export function publishedAddresses(folder: string): ServiceAddresses | null {
+export function publishedService(folder: string): PublishedService | null {
   try {
-    const { pid, proxy, api, ingest } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as Record<string, unknown>;
-    const address = (value: unknown) => (typeof value === 'string' && URL.canParse(value) ? value : null);
+    const { pid, processes, ...at } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as Record<string, unknown>;
     if (pid !== holderOf(folder)) return null; // that process was killed, or runs in a container
-    return { proxy: address(proxy), api: address(api), ingest: address(ingest) };
+    const address = (value: unknown) => (typeof value === 'string' && URL.canParse(value) ? value : null);
+    return {
+      addresses: { proxy: address(at.proxy), api: address(at.api), ingest: address(at.ingest) },
+      processes: Array.isArray(processes) ? (processes.filter(isObject) as ProcessState[]) : [],
+    };
   } catch {
     return null;
   }

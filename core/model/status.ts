@@ -68,6 +68,17 @@ export const statusExample = {
   last_turn_at: '2026-07-27T09:59:57.310221Z',
   service: {
     pid: 4711,
+    processes: [
+      { name: 'proxy', state: 'up', pid: 4712, since: '2026-07-27T06:48:00Z', restarts: 0 },
+      {
+        name: 'service',
+        state: 'up',
+        pid: 4890,
+        since: '2026-07-27T09:12:31Z',
+        restarts: 1,
+        last_end: { at: '2026-07-27T09:12:30Z', reason: 'ended by SIGKILL' },
+      },
+    ],
     folder: '/home/ada/.svc',
     data: '/home/ada/.svc/data',
     cassette_lists: ['/home/ada/cassette.manifest.json', '/home/ada/.svc/cassette.manifest.json'],
@@ -98,12 +109,24 @@ export const ParkedTurn = z.object({
 });
 export type ParkedTurn = z.infer<typeof ParkedTurn>;
 
+/** A process of the service; a proxy goes on while the service behind it is started again. */
+const ProcessState = z.object({
+  name: z.enum(['proxy', 'service']),
+  state: z.enum(['starting', 'up', 'down']).describe('down: it has ended too often, and is tried again each minute'),
+  pid: z.int().optional().describe('absent while there is none'),
+  since: At.describe('since when it is in that state'),
+  restarts: z.int().describe('since the service was started'),
+  last_end: z.object({ at: At, reason: z.string() }).optional().describe('absent while it has never ended by itself'),
+});
+export type ProcessState = z.infer<typeof ProcessState>;
+
 const Addresses = z.array(z.string());
 
 /** What a command that runs beside the service has to know. */
 const Service = z
   .object({
-    pid: z.int(),
+    pid: z.int().describe('of its parent, which stops all of it'),
+    processes: z.array(ProcessState).describe('those that its parent keeps running; none where it is one process'),
     folder: z.string().describe('the `.svc` that it uses'),
     data: z.string().describe('where the turns lie, without credentials'),
     cassette_lists: z
@@ -114,7 +137,7 @@ const Service = z
       .array(z.object({ key: z.string(), value: z.unknown(), from: z.string() }))
       .describe('those that are not at their defaults, secrets as [redacted]'),
   })
-  .describe('the process that answers');
+  .describe('the service that answers');
 export type Service = z.infer<typeof Service>;
 
 export const Status = z

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { banner } from '../../core/cli/banner.ts';
+import { type BannerFacts, bannerEnd, bannerStart } from '../../core/cli/serve/banner.ts';
 import { type ConfigKey, keys } from '../../core/config/keys.ts';
+import { Config } from '../../core/config/schema.ts';
 import { providers } from '../../core/provider/providers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -41,19 +42,29 @@ test('every provider stands in the table with its prefix, its address and the fo
   assert.equal(table, expected, `proxy/README.md must hold this table of providers:\n${expected.join('\n')}`);
 });
 
+const facts: BannerFacts = {
+  role: 'all',
+  version,
+  loaded: { config: Config.parse({}), folder: '.svc' },
+  isTerminal: false,
+  proxy: ['http://127.0.0.1:8080'],
+  api: ['http://127.0.0.1:8081'],
+  ingest: ['http://127.0.0.1:8082'],
+  internal: [],
+};
+
 test('what npm start prints stands there line by line', () => {
-  const [proxy, api, ingest] = ['http://localhost:8080', 'http://localhost:8081', 'http://localhost:8082'];
-  const ui = `${api}/`;
-  const at = { version, proxy, ui, api, ingest, data: '.svc/data', provider: 'ollama' };
-  const printed = banner({ ...at, wantsToken: false });
+  const printed = bannerStart(facts) + bannerEnd(facts);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with an escape character
   const plain = printed.replace(/\u001b\[[0-9;]*m/g, '').trimEnd();
   assert.ok(readme.includes(plain), `README.md must show what the service prints at its start:\n${plain}`);
 });
 
 test('where the read API wants a token, the line to paste sends it by its name, and it is not shown', () => {
-  const at = { version, proxy: 'http://localhost:8080', api: 'http://localhost:8081', ingest: 'http://localhost:8082' };
-  const printed = banner({ ...at, ui: null, wantsToken: true, data: '.svc/data', provider: 'ollama' });
+  const token = 'planted-token';
+  const withToken = { ...facts, loaded: { ...facts.loaded, config: Config.parse({ version: 0, api: { token } }) } };
+  const printed = bannerStart(withToken) + bannerEnd(withToken);
+  assert.not.match(printed, token);
   assert.match(printed, 'curl -H "authorization: Bearer $SVC_API_TOKEN" http://localhost:8081/v1/sessions');
 });
 

@@ -1,19 +1,19 @@
 /** Starts the cassettes of a process: the host with the bindings that it gives out, and the lists as they are edited. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { coreSettings } from '../cassette/admission/core-settings.ts';
-import type { Env } from '../cassette/contract.ts';
-import { coreBinding } from '../cassette/core-binding.ts';
-import { openCassetteDatabases } from '../cassette/database/cassette-databases.ts';
-import { type CassetteHost, openHost } from '../cassette/host.ts';
-import { openSharedProcess } from '../cassette/isolation/shared.ts';
-import { listFiles } from '../cassette/list/read-list.ts';
-import { watchLists } from '../cassette/list/watch-lists.ts';
-import { readCredentials } from '../config/credentials.ts';
-import type { Config } from '../config/schema.ts';
-import type { OpenDatabase } from '../db/open.ts';
-import type { Logger } from '../log.ts';
-import type { Io } from './io.ts';
+import { coreSettings } from '../../cassette/admission/core-settings.ts';
+import type { Env } from '../../cassette/contract.ts';
+import { coreBinding } from '../../cassette/core-binding.ts';
+import { openCassetteDatabases } from '../../cassette/database/cassette-databases.ts';
+import { type CassetteHost, openHost } from '../../cassette/host.ts';
+import { openSharedProcess } from '../../cassette/isolation/shared.ts';
+import { listFiles } from '../../cassette/list/read-list.ts';
+import { watchLists } from '../../cassette/list/watch-lists.ts';
+import { readCredentials } from '../../config/credentials.ts';
+import type { Config } from '../../config/schema.ts';
+import type { OpenDatabase } from '../../db/open.ts';
+import type { Logger } from '../../log.ts';
+import type { Io } from '../io.ts';
 
 type Parts = { config: Config; database: OpenDatabase; folder: string; io: Io; log: Logger };
 

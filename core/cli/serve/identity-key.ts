@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../../log.ts';
 
 export type IdentityKey = {
   current: () => Uint8Array;
@@ -12,15 +12,23 @@ export type IdentityKey = {
   known: Promise<void>;
 };
 
+const FILE = 'identity-key';
 const FORM = /^[0-9a-f]{64}$/;
 const FIRST_MS = 5_000; // how long a start may wait for the key, where none is stored
+
+/** The key that was stored last, in hex; null: there is none. */
+export async function storedIdentityKey(folder: string): Promise<string | null> {
+  const stored = (await readFile(join(folder, FILE), 'utf8').catch(() => '')).trim();
+  return FORM.test(stored) ? stored : null;
+}
 
 /**
  * The key is stored in the folder, readable by its owner only. Until a database has given one, a random key of this process is used: a
  * conversation that is recognised only by its messages and its client does not continue when the key changes.
+ * @param isNew no database has a key yet: this one is stored, and the database that is made beside will take it
  */
-export async function openIdentityKey(folder: string, log: Logger): Promise<IdentityKey> {
-  const path = join(folder, 'identity-key');
+export async function openIdentityKey(folder: string, log: Logger, isNew = false): Promise<IdentityKey> {
+  const path = join(folder, FILE);
   const store = async (hex: string) => {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -30,9 +38,12 @@ export async function openIdentityKey(folder: string, log: Logger): Promise<Iden
       log.warn({ code: (error as NodeJS.ErrnoException).code }, 'Cannot keep the identity key: the disk refuses');
     }
   };
-  const stored = (await readFile(path, 'utf8').catch(() => '')).trim();
-  let hex = FORM.test(stored) ? stored : '';
+  let hex = (await storedIdentityKey(folder)) ?? '';
   let key = hex === '' ? randomBytes(32) : Buffer.from(hex, 'hex');
+  if (hex === '' && isNew) {
+    hex = key.toString('hex');
+    await store(hex);
+  }
   let settle = () => {};
   const known = new Promise<void>((done) => {
     settle = done;

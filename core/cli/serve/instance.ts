@@ -1,7 +1,7 @@
 /** The identity of this process: what it knows by itself, and what the cluster that runs it has put into the environment. */
 import { randomUUID } from 'node:crypto';
-import type { Instance } from '../cassette/evidence.ts';
-import type { Environment } from '../config/environment.ts';
+import type { Instance } from '../../cassette/evidence.ts';
+import type { Environment } from '../../config/environment.ts';
 
 /** @param startedAt milliseconds since 1970 */
 export const instanceOf = (env: Environment, startedAt: number): Instance => ({

@@ -1,52 +1,32 @@
-/** The backing of `svc serve proxy`: forwards calls and writes them to the journal. Nothing in it waits for the database, which may be away. */
-import { setFlagsFromString } from 'node:v8';
-import type { LoadedConfig } from '../config/load.ts';
-import type { Logger } from '../log.ts';
-import { openIdentityKey } from './identity-key.ts';
+/** The backing of `svc serve proxy`: takes the journal into a database that others read. It does not wait for that, which may be away. */
+import type { LoadedConfig } from '../../config/load.ts';
 import { internalOf } from './internal-listen.ts';
-import { type Backing, exposition, hostsOf, type Keep, type Process, together } from './listening.ts';
-import { openProxy } from './proxy-listener.ts';
+import { type Backing, exposition, type Keep, type Process, together } from './listening.ts';
 
 const QUERY_TIMEOUT_MS = 60_000;
 
 /** Needs `storage.postgres_dsn` to be set, but not the database to be up. */
-export async function proxyAlone({ config, folder }: LoadedConfig, log: Logger): Promise<Backing> {
+export function intakeAlone({ config }: LoadedConfig): Backing {
   const { postgres_dsn: dsn, pooled } = config.storage;
-  limitYoungGeneration();
-  const identity = await openIdentityKey(folder, log);
   return {
     connection: () => ({ kind: 'server', dsn, pooled, statementTimeoutMs: QUERY_TIMEOUT_MS }),
     reach: true,
-    begun: limitYoungGeneration,
-    identified: identity.learn,
     listen: (parts) =>
-      together(async (register) => {
-        const { journal } = parts;
-        if (!journal) throw new Error('Cannot pass calls: this process keeps no journal');
-        await identity.known;
-        const internal = await openInternal(parts, register);
-        const proxy = await openProxy({ ...parts, journal, identityKey: identity.current }, hostsOf(config, ['proxy']));
-        return { proxy: register(proxy).addresses, internal, api: [], ingest: [] };
-      }),
+      together(async (register) => ({ proxy: [], api: [], ingest: [], internal: await openInternal(parts, register) })),
   };
 }
 
-/**
- * Keeps V8's young generation at the few megabytes that it has by now; it would grow to 32, without a benefit for a proxy. A thread that
- * starts resets this flag, so it is set again whenever the engine's thread has started.
- */
-const limitYoungGeneration = () => setFlagsFromString('--semi-space-growth-factor=1');
-
-/** Health and metrics of the process: the proxy's own listener has no path to spare, since any may be an upstream's. Loaded only if configured. */
+/** Health and metrics: the proxy's own listener has no path to spare, since any may be an upstream's. Loaded only if configured. */
 async function openInternal(parts: Process, register: Keep): Promise<string[]> {
-  const { config, env, log } = parts;
+  const { config, env, log, addresses } = parts;
   const internal = internalOf(env);
   if (!internal) return [];
   const [{ internalApi }, { serveApp }] = await Promise.all([
-    import('../api/internal.ts'),
-    import('../http/listen.ts'),
+    import('../../api/internal.ts'),
+    import('../../http/listen.ts'),
   ]);
   const allowedHosts = [...config.allowed_hosts, ...internal.at.hosts];
   const { fetch } = internalApi({ metrics: () => exposition(parts), token: internal.token, allowedHosts, log });
-  return register(await serveApp({ fetch, ...internal.at, what: 'internal listener' })).addresses;
+  const at = addresses.internal?.at ?? internal.at;
+  return register(await serveApp({ fetch, ...at, what: 'internal listener' })).addresses;
 }

@@ -1,7 +1,7 @@
 /** The internal listener's address and token. Only the environment sets them; without a token there is no such listener. */
-import type { Environment } from '../config/environment.ts';
-import { type ListenAddress, listenProblem, parseListen } from '../config/listen.ts';
-import { OperatorError } from '../errors.ts';
+import type { Environment } from '../../config/environment.ts';
+import { type ListenAddress, listenProblem, parseListen } from '../../config/listen.ts';
+import { OperatorError } from '../../errors.ts';
 
 /** null: it is not configured. @throws {OperatorError} it has no token, or its address is invalid */
 export function internalOf(env: Environment): { at: ListenAddress; token: string } | null {

@@ -1,17 +1,16 @@
 /** Opens the listeners of a process: the app, guard and address of each. */
 import { statfs } from 'node:fs/promises';
-import { complaint, ingestApi } from '../../ingest/app.ts';
-import { type Pages, readApi } from '../api/app.ts';
-import { internalApi } from '../api/internal.ts';
-import type { Journal } from '../capture/journal.ts';
-import { evidenceOf } from '../cassette/evidence.ts';
-import { parseListen } from '../config/listen.ts';
-import type { Config } from '../config/schema.ts';
-import type { Database } from '../db/database.ts';
-import { serveApp } from '../http/listen.ts';
-import type { Service } from '../model/status.ts';
-import { builtAssets, openAssets } from '../web/assets.ts';
-import { webApp } from '../web/web-app.ts';
+import { complaint, ingestApi } from '../../../ingest/app.ts';
+import { type Pages, readApi } from '../../api/app.ts';
+import { internalApi } from '../../api/internal.ts';
+import { evidenceOf } from '../../cassette/evidence.ts';
+import { parseListen } from '../../config/listen.ts';
+import type { Config } from '../../config/schema.ts';
+import type { Database } from '../../db/database.ts';
+import { serveApp } from '../../http/listen.ts';
+import type { Service } from '../../model/status.ts';
+import { builtAssets, openAssets } from '../../web/assets.ts';
+import { webApp } from '../../web/web-app.ts';
 import type { Cassettes } from './cassettes.ts';
 import { instanceOf } from './instance.ts';
 import { internalOf } from './internal-listen.ts';
@@ -20,30 +19,30 @@ import {
   hostsOf,
   type Keep,
   type Listeners,
+  listenAt,
   type OpenListener,
   type Process,
   together,
 } from './listening.ts';
-import { openProxy } from './proxy-listener.ts';
 
 type Parts = Process & { database: Database; proxyPort?: () => number | null };
 /** A process with all listeners has a journal, and serves cassettes. */
-type AllParts = Parts & { journal: Journal; cassettes: Cassettes; about: Omit<Service, 'listeners'> };
+type AllParts = Parts & { journalBytes: () => number; cassettes: Cassettes; about: About };
+type About = Omit<Service, 'listeners' | 'processes'>;
 
 /**
- * Opens capture proxy, read API and ingest API, and the internal listener where it is configured.
+ * Opens read API and ingest API, and the internal listener where it is configured.
  * @throws {OperatorError} an address is taken or is not this machine's; then none of them listens
  */
 export const openListeners = (all: AllParts): Promise<Listeners> =>
   together(async (register) => {
     const hosts = hostsOf(all.config, ['proxy', 'api', 'ingest']);
-    const bound: Service['listeners'] = { proxy: [], api: [], ingest: [] }; // filled in as each listener is opened
+    const bound: Service['listeners'] = { proxy: all.addresses.proxy?.urls ?? [], api: [], ingest: [] }; // filled in below
     const parts = { ...all, proxyPort: () => portOf(bound.proxy[0]) };
-    const service = () => ({ ...all.about, listeners: bound });
+    const service = () => ({ ...all.about, listeners: bound, processes: all.processes() });
     bound.api = register(await openApi(parts, hosts, service)).addresses;
     bound.ingest = register(await openIngest(parts, hosts)).addresses;
     const internal = await openInternal(parts, register);
-    bound.proxy = register(await openProxy({ ...parts, identityKey: await identityKeyOf(parts) }, hosts)).addresses;
     return { ...bound, internal };
   });
 
@@ -57,10 +56,9 @@ export const openIngestListener = (parts: Parts): Promise<Listeners> =>
   });
 
 async function openApi(parts: AllParts, allowedHosts: string[], service: () => Service): Promise<OpenListener> {
-  const { config, database, engine, journal, cassettes, log, version } = parts;
-  const at = parseListen(config.api.listen);
+  const { config, database, engine, journalBytes, cassettes, log, version } = parts;
   const { token } = config.api;
-  if (!at.loopback && token === '')
+  if (!parseListen(config.api.listen).loopback && token === '')
     log.warn(
       { listen: config.api.listen },
       'the read API is open to other machines and asks for no token: set SVC_API_TOKEN',
@@ -77,7 +75,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     token,
     trustCallerHeader: config.api.trust_caller_header,
     now: Date.now,
-    journal: () => ({ bytes: journal.bytes(), oldest_seconds: engine.oldestSeconds() }),
+    journal: () => ({ bytes: journalBytes(), oldest_seconds: engine.oldestSeconds() }),
     service,
     ...(database.kind === 'embedded' && { freeBytes: () => freeBytesAt(parts.about.folder) }),
     stopping: stopping.signal,
@@ -86,7 +84,12 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     ...(parts.proxyPort && { proxyPort: parts.proxyPort }),
   });
   cassettes.connect((request) => api.fetch(request));
-  const served = await serveApp({ fetch: api.fetch, ...at, what: 'read API', basePath: config.api.base_path });
+  const served = await serveApp({
+    fetch: api.fetch,
+    ...listenAt(parts, 'api'),
+    what: 'read API',
+    basePath: config.api.base_path,
+  });
   return {
     ...served,
     close: (graceMs) => {
@@ -105,15 +108,23 @@ async function freeBytesAt(folder: string): Promise<number> {
 }
 
 /** Serves the evidence to operators alone; opens nothing where `SVC_INTERNAL_LISTEN` is not set. */
-async function openInternal({ config, cassettes, env, log }: AllParts, register: Keep): Promise<string[]> {
+async function openInternal(parts: AllParts, register: Keep): Promise<string[]> {
+  const { config, cassettes, env, log, addresses, processes } = parts;
   const internal = internalOf(env);
   if (!internal) return [];
   const instance = instanceOf(env, Date.now());
   const evidence = () =>
-    evidenceOf({ instance, list: cassettes.host.list(), installed: cassettes.host.installed(), now: Date.now() });
+    evidenceOf({
+      instance,
+      processes: processes(),
+      list: cassettes.host.list(),
+      installed: cassettes.host.installed(),
+      now: Date.now(),
+    });
   const allowedHosts = [...config.allowed_hosts, ...internal.at.hosts];
   const { fetch } = internalApi({ evidence, token: internal.token, allowedHosts, log });
-  return register(await serveApp({ fetch, ...internal.at, what: 'internal listener' })).addresses;
+  const at = addresses.internal?.at ?? internal.at;
+  return register(await serveApp({ fetch, ...at, what: 'internal listener' })).addresses;
 }
 
 function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener> {
@@ -128,13 +139,11 @@ function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener>
     trustCallerHeader: config.api.trust_caller_header,
     ...(parts.proxyPort && { proxyPort: parts.proxyPort }),
   });
-  const at = parseListen(config.ingest.listen);
-  return serveApp({ fetch: ingest.fetch, ...at, what: 'ingest API', complaint, asksForBodies: true });
-}
-
-/** The database's key, read once. */
-async function identityKeyOf({ database }: Parts): Promise<() => Uint8Array> {
-  const { identity_key } = await database.execute('installation', {});
-  const key = Buffer.from(identity_key, 'hex');
-  return () => key;
+  return serveApp({
+    fetch: ingest.fetch,
+    ...listenAt(parts, 'ingest'),
+    what: 'ingest API',
+    complaint,
+    asksForBodies: true,
+  });
 }

@@ -1,13 +1,16 @@
 /** What the listeners of a process share: they are opened and closed together, and their metrics are shown as one. */
-import type { Journal } from '../capture/journal.ts';
-import type { Environment } from '../config/environment.ts';
-import { parseListen } from '../config/listen.ts';
-import type { Config } from '../config/schema.ts';
-import type { DatabaseConnection } from '../db/client/connection.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Logger } from '../log.ts';
-import type { Metrics, MetricsSnapshot } from '../metrics.ts';
+import type { Environment } from '../../config/environment.ts';
+import { parseListen } from '../../config/listen.ts';
+import type { Config } from '../../config/schema.ts';
+import type { DatabaseConnection } from '../../db/client/connection.ts';
+import type { Engine } from '../../engine/engine.ts';
+import type { ListenAt } from '../../http/bind.ts';
+import type { Logger } from '../../log.ts';
+import type { Metrics, MetricsSnapshot } from '../../metrics.ts';
+import type { ProcessState } from '../../model/status.ts';
 import type { Cassettes } from './cassettes.ts';
+import type { Start } from './messages.ts';
+import type { SharedCounters } from './shared-counters.ts';
 
 /** The parts that every role has. */
 export type Process = {
@@ -17,9 +20,19 @@ export type Process = {
   log: Logger;
   version: string;
   env: Environment;
-  journal: Journal | null; // null: it has none
+  /** Sockets that the parent has bound; a listener without one binds its configured address. */
+  addresses: Start['addresses'];
+  /** Bytes of the journal on disk; null: this service has none. */
+  journalBytes: (() => number) | null;
+  /** The processes of this service, as the parent reports them; none where it is a process by itself. */
+  processes: () => ProcessState[];
+  counters: SharedCounters;
   cassettes?: Cassettes;
 };
+
+/** Where a listener of this process listens. */
+export const listenAt = ({ addresses, config }: Process, name: 'api' | 'ingest'): ListenAt =>
+  addresses[name]?.at ?? parseListen(config[name].listen);
 
 /** The parts of a role behind its listeners. */
 export type Backing = {
@@ -27,10 +40,6 @@ export type Backing = {
   connection(): DatabaseConnection;
   /** Whether the database may be away, or behind this version. (core/engine/engine.ts) */
   reach: boolean;
-  /** Called each time that the engine's thread has started. */
-  begun?: () => void;
-  /** Called with the installation's identity key, in hex; null: the database cannot be reached now. */
-  identified?: (identity_key: string | null) => void;
   /** @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
   listen(parts: Process): Promise<Listeners>;
 };
@@ -71,9 +80,11 @@ export const hostsOf = (config: Config, sections: ('proxy' | 'api' | 'ingest')[]
   ...sections.flatMap((section) => parseListen(config[section].listen).hosts),
 ];
 
-/** The whole process's metrics: this thread's, and the engine's. */
-export async function exposition({ metrics, journal, engine, cassettes }: Process): Promise<string> {
-  if (journal) metrics.journal({ bytes: journal.bytes(), oldestSeconds: engine.oldestSeconds() });
+/** The metrics of all processes of this service as one text. What is shown was reported to the parent before, so that none of it falls. */
+export async function exposition(parts: Process): Promise<string> {
+  const { metrics, journalBytes, engine, cassettes, counters, processes } = parts;
+  if (journalBytes) metrics.journal({ bytes: journalBytes(), oldestSeconds: engine.oldestSeconds() });
+  metrics.processes(processes());
   if (cassettes)
     metrics.cassettes(
       cassettes.host.installed().map(({ entry: { name }, state, liveness, progress }) => ({
@@ -83,5 +94,14 @@ export async function exposition({ metrics, journal, engine, cassettes }: Proces
         progress,
       })),
     );
-  return metrics.text([(await engine.metrics()) as MetricsSnapshot]);
+  const [others, ofEngine] = await Promise.all([counters.others(), engine.metrics()]);
+  const own = await ownCounters(parts, ofEngine as MetricsSnapshot);
+  await counters.shown(own);
+  return metrics.text([ofEngine as MetricsSnapshot, ...others]);
 }
+
+/** What this process and its engine have counted. */
+const ownCounters = async ({ metrics }: Process, ofEngine: MetricsSnapshot): Promise<MetricsSnapshot[]> => [
+  (await metrics.registry.getMetricsAsJSON()) as unknown as MetricsSnapshot,
+  ofEngine,
+];

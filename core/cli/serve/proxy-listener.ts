@@ -1,28 +1,41 @@
 /** Opens the capture proxy's listener: it needs upstreams, the journal and a key, and no database, which may be away. */
-import type { Egress } from '../../proxy/egress.ts';
-import { startProxy } from '../../proxy/listen.ts';
-import { requestId } from '../../proxy/request-id.ts';
-import { openUpstreams } from '../../proxy/upstream.ts';
-import { instantNow } from '../capture/clock.ts';
-import type { Journal } from '../capture/journal.ts';
-import type { Environment } from '../config/environment.ts';
-import { parseListen } from '../config/listen.ts';
-import { refuseForeign } from '../http/guards.ts';
-import type { Outcome } from '../model/coverage.ts';
-import { formatOf } from '../provider/formats.ts';
-import type { ProviderId } from '../provider/providers.ts';
-import type { OpenListener, Process } from './listening.ts';
+import type { Egress } from '../../../proxy/egress.ts';
+import { startProxy } from '../../../proxy/listen.ts';
+import { requestId } from '../../../proxy/request-id.ts';
+import { openUpstreams } from '../../../proxy/upstream.ts';
+import { instantNow } from '../../capture/clock.ts';
+import type { Journal } from '../../capture/journal.ts';
+import type { Environment } from '../../config/environment.ts';
+import { parseListen } from '../../config/listen.ts';
+import type { Config } from '../../config/schema.ts';
+import type { ListenAt } from '../../http/bind.ts';
+import { refuseForeign } from '../../http/guards.ts';
+import type { Logger } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { Outcome } from '../../model/coverage.ts';
+import { formatOf } from '../../provider/formats.ts';
+import type { ProviderId } from '../../provider/providers.ts';
+import type { OpenListener } from './listening.ts';
 
-/** `identityKey` returns the current key, which may change while the proxy runs. */
-export type ProxyParts = Process & { journal: Journal; identityKey: () => Uint8Array };
+export type ProxyParts = {
+  config: Config;
+  journal: Journal;
+  metrics: Metrics;
+  log: Logger;
+  env: Environment;
+  /** The current key, which may change while the proxy runs. */
+  identityKey: () => Uint8Array;
+  allowedHosts: string[];
+  /** Absent: the configured address. */
+  at?: ListenAt;
+};
 
 /** Reasons why a request is not captured that only the proxy knows; intake counts the others. */
 const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
 
-export async function openProxy(parts: ProxyParts, allowedHosts: string[]): Promise<OpenListener> {
-  const { config, journal, log, metrics, identityKey } = parts;
+export async function openProxy(parts: ProxyParts): Promise<OpenListener> {
+  const { config, journal, log, metrics, identityKey, allowedHosts, at = parseListen(config.proxy.listen) } = parts;
   const upstreams = openUpstreams(egressOf(parts.env));
-  const at = parseListen(config.proxy.listen);
   const deps = {
     config,
     upstreams,

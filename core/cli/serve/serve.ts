@@ -1,174 +1,118 @@
-/** `svc serve`: starts and stops the service. All parts are wired here, and nowhere else. */
-import { dirname, join } from 'node:path';
-import { type Journal, openJournal } from '../capture/journal.ts';
-import type { LoadedConfig } from '../config/load.ts';
-import { lockFolder } from '../db/client/folder-lock.ts';
-import { type Engine, startEngine } from '../engine/engine.ts';
-import { watchListeners } from '../engine/pace.ts';
-import { OperatorError } from '../errors.ts';
-import { type Logger, openLog } from '../log.ts';
-import { openMetrics } from '../metrics.ts';
-import type { PriceTable } from '../price/price-file.ts';
-import { banner, ingestBanner, proxyBanner } from './banner.ts';
+/** `svc serve`: holds the addresses and keeps two processes running, the capture proxy and the service behind it, until a signal. */
+import type { LoadedConfig } from '../../config/load.ts';
+import { holderOf, lockFolder } from '../../db/client/folder-lock.ts';
+import { OperatorError } from '../../errors.ts';
+import { openLog } from '../../log.ts';
+import type { Io } from '../io.ts';
+import type { ServeRole } from '../program.ts';
+import { publishService } from '../running-service.ts';
+import { bannerEnd, bannerStart } from './banner.ts';
+import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';
 import { internalOf } from './internal-listen.ts';
-import type { Io } from './io.ts';
 import type { Listeners } from './listening.ts';
-import { refuseTakenPorts } from './ports.ts';
-import type { ServeRole } from './program.ts';
-import { publishAddresses } from './running-service.ts';
-import { shownAddress } from './shown-address.ts';
-import { uiAddress } from './ui-address.ts';
-import { whereData } from './where-data.ts';
-
-const GRACE_MS = 10_000; // for streams under way at a stop
-/** How far the journal may fill while calls have precedence: half, less what may come before the next check; for a small one nothing. */
-const waitingBytes = (maxBytes: number) => maxBytes / 2 - 67_108_864;
-const DRAIN_MS = 10_000; // for the journal to reach the database; the rest is taken in at the next start
+import { type Held, startProcesses } from './processes.ts';
+import { type StopSignals, stopSignals } from './stop-signals.ts';
 
 export type Serving = {
   role: ServeRole;
   version: string;
   /** Runs once everything listens, until a signal to stop; default: the banner is printed. */
-  running?: (listeners: Listeners) => Promise<void>;
+  running?: (listeners: Addresses) => Promise<void>;
 };
+export type Addresses = Omit<Listeners, 'close'>;
 
-type Closer = () => Promise<unknown>;
+const GRACE_MS = 10_000; // for streams under way at a stop
 
 /**
- * Runs a role with its engine until SIGTERM or SIGINT; settles when all of it has stopped.
- * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached (a proxy alone starts without it),
- *   pricing.file is no price list
+ * Settles when all of it has stopped.
+ * @throws {OperatorError} an address is taken, the folder is in use, the capture proxy does not start; or at the first start the
+ *   database cannot be used (a proxy alone starts without it), or pricing.file is no price list
  */
-export async function serve(loaded: LoadedConfig, io: Io, { role, version, running }: Serving): Promise<void> {
+export async function serve(loaded: LoadedConfig, io: Io, serving: Serving): Promise<void> {
   const { config, folder } = loaded;
-  const { postgres_dsn: dsn } = config.storage;
-  const log = openLog(config.log.level);
-  const metrics = openMetrics(role, version);
-  if (role === 'proxy' && dsn === '') throw new OperatorError(NOWHERE_TO_STORE, 2);
-  if (role !== 'ingest') internalOf(io.env); // refused before anything is opened
-  const closers: Closer[] = []; // called in reverse, also when a later part cannot start
-  const closing = (close: Closer) => void closers.push(close);
-  const stopped = signalled();
+  const { role } = serving;
+  if (role === 'ingest') return (await import('./ingest-alone.ts')).serveIngest(loaded, io, serving);
+  if (role === 'proxy' && config.storage.postgres_dsn === '') throw new OperatorError(NOWHERE_TO_STORE, 2);
+  internalOf(io.env); // refused before anything is opened
+  const signals = stopSignals();
+  const undo: (() => unknown)[] = [() => signals.close()];
   try {
-    await refuseTakenPorts(loaded, role);
-    // The embedded database locks the folder itself; with a server the journal in the folder needs the lock as well.
-    if (dsn !== '' && role !== 'ingest') closing(await lockFolder(folder));
-    const prices = await pricesOf(loaded, io);
-    const backing = await (role === 'proxy'
-      ? (await import('./proxy-alone.ts')).proxyAlone(loaded, log)
-      : (await import('./with-database.ts')).withDatabase(loaded, io, log, closing));
-    const journal = role === 'ingest' ? null : await openJournalIn(folder, config.journal.max_bytes, log);
-    if (journal) closing(() => journal.close());
-    const { connection, reach, begun, identified } = backing;
-    const engine = startEngine({
-      connection,
-      journal: journal && {
-        folder: join(folder, 'journal'),
-        runId: journal.runId,
-        freed: (bytes) => journal.freed(bytes),
-      },
-      reach,
-      ...(begun && { begun }),
-      ...(identified && { identified }),
-      ingest: role !== 'proxy',
-      derive: role === 'all',
-      prices,
-      logLevel: config.log.level,
-      log,
-    });
-    closing(() => engine.stop());
-    if (journal) {
-      journal.onWritten(engine.written);
-      const hasRoom = () => journal.bytes() < waitingBytes(config.journal.max_bytes);
-      const unwatch = watchListeners({ calls: journal.calls, hasRoom }, engine.busy);
-      closing(async () => unwatch());
-    }
-
-    const listeners = await backing.listen({ config, engine, metrics, log, version, env: io.env, journal });
-    closing(() => listeners.close(0));
-    if (role !== 'ingest') closing(await publishAddresses(folder, listeners)); // ingest alone has no folder of its own
-    if (running) await Promise.race([running(listeners), stopped.first]);
-    else io.out(welcome(listeners, loaded, { version, isTerminal: io.isTerminal === true }));
-
-    const signal = await stopped.first;
-    log.info({ signal }, 'stopping: nothing new is accepted, what is under way may finish');
-    await Promise.race([listeners.close(GRACE_MS), stopped.second]);
-    await journal?.flush();
-    await drain(engine, log);
+    const hold = () => holdAddresses(loaded, io, role);
+    const early = holderOf(folder) === null ? await hold() : null; // of a folder in use, the lock gives the better reason
+    undo.push(() => release(early ?? {}));
+    undo.push(await lockFolder(folder));
+    const held = early ?? (await hold());
+    undo.push(() => release(held));
+    await superviseUntilStopped(loaded, io, { ...serving, role, held, signals });
   } finally {
-    stopped.stopListening();
-    for (const close of closers.reverse())
-      await close().catch((error: Error) => log.warn({ reason: error.message }, 'while stopping'));
+    for (const step of undo.reverse()) await step();
   }
 }
 
 const NOWHERE_TO_STORE =
   'Cannot serve the proxy alone: its turns go into a PostgreSQL database that others read, and storage.postgres_dsn is not set';
 
-/** Loaded only where a file is configured, since it loads a parser. */
-async function pricesOf(loaded: LoadedConfig, io: Io): Promise<PriceTable | null> {
-  const { file } = loaded.config.pricing;
-  if (file === '') return null;
-  const { readPriceTable } = await import('./price-file.ts');
-  return readPriceTable(file, baseOf('pricing.file', loaded, io));
+type Supervision = Serving & { role: 'all' | 'proxy'; held: Held; signals: StopSignals };
+
+async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supervision): Promise<void> {
+  const { role, version, held, signals, running } = options;
+  const log = openLog(loaded.config.log.level);
+  if (!canHoldAddresses)
+    log.warn('sockets cannot be passed on here: while a process is started again, its address refuses connections');
+  const published = publishService(loaded.folder, addressesOf(held));
+  let giveUp = (_error: OperatorError) => {};
+  const failed = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  const processes = startProcesses({
+    ...{ held, log, out: io.out, changed: published.update },
+    start: { loaded, role, version, io: { env: io.env, cwd: io.cwd, home: io.home } },
+    hopeless: (reason) => giveUp(new OperatorError(`Cannot serve: the capture proxy does not start: ${reason}`)),
+  });
+  try {
+    const stopped = signals.first.then(() => null);
+    const addresses = addressesOf(held);
+    const proxyUp = await Promise.race([processes.proxy.ready, stopped, failed]);
+    const facts = { role, loaded, version, isTerminal: io.isTerminal === true, ...addresses, ...proxyUp };
+    if (proxyUp && !running) io.out(bannerStart(facts));
+    const allUp = proxyUp && (await Promise.race([processes.service.ready, stopped, failed]));
+    if (allUp && running) await Promise.race([running({ ...facts, ...allUp }), stopped, failed]);
+    else if (allUp) io.out(bannerEnd({ ...facts, ...allUp }));
+
+    const signal = await Promise.race([signals.first, failed]);
+    log.info({ signal }, 'stopping: nothing new is accepted, what is under way may finish');
+    release(held);
+    await Promise.race([processes.stop(GRACE_MS), signals.second.then(() => processes.stop(0))]);
+  } finally {
+    await processes.stop(0);
+    published.withdraw();
+  }
 }
 
-/** The folder of a relative path in a setting: that of the file that sets it, else where the command was called. */
-const baseOf = (path: string, { source, file }: LoadedConfig, { cwd }: Io): string =>
-  source[path] === 'file' && file !== null ? dirname(file) : cwd;
-
-const openJournalIn = (folder: string, maxBytes: number, log: Logger): Promise<Journal> =>
-  openJournal({ folder: join(folder, 'journal'), maxBytes, log });
-
-/** The banner, printed when everything listens. */
-function welcome(
-  { proxy, api, ingest, internal }: Listeners,
-  { config, folder }: LoadedConfig,
-  { version, isTerminal }: { version: string; isTerminal: boolean },
-): string {
-  const data = whereData(config.storage.postgres_dsn, folder);
-  const at = { version, ingest: shown(ingest), data };
-  if (proxy.length === 0) return ingestBanner(at);
-  const passing = {
-    ...at,
-    proxy: shown(proxy),
-    internal: internal.length > 0 ? shown(internal) : undefined,
-    provider: config.proxy.provider,
-  };
-  return api.length === 0
-    ? proxyBanner(passing)
-    : banner({
-        ...passing,
-        ui: uiAddress(shown(api), config.api, isTerminal),
-        api: shown(api),
-        wantsToken: config.api.token !== '',
-      });
+async function holdAddresses({ config }: LoadedConfig, { env }: Io, role: 'all' | 'proxy'): Promise<Held> {
+  const internal = env.SVC_INTERNAL_LISTEN ?? '';
+  const held: Held = {};
+  try {
+    held.proxy = await holdAddress(config.proxy.listen, 'capture proxy', '--proxy-listen');
+    if (role === 'all') {
+      held.api = await holdAddress(config.api.listen, 'read API', '--api-listen');
+      held.ingest = await holdAddress(config.ingest.listen, 'ingest API', '--ingest-listen');
+    }
+    if (internal !== '') held.internal = await holdAddress(internal, 'internal listener');
+    return held;
+  } catch (error) {
+    release(held);
+    throw error;
+  }
 }
 
-/** Empties the journal into the database; what is left is still there at the next start. */
-async function drain(engine: Engine, log: Logger): Promise<void> {
-  if (!(await engine.drain(DRAIN_MS))) log.warn('the journal is not empty: the rest is taken in at the next start');
-}
+const release = (held: Held): void => {
+  for (const address of Object.values(held)) (address as HeldAddress).release();
+};
 
-/** The first signal asks to stop, a second one to stop without waiting for streams. */
-function signalled(): { first: Promise<string>; second: Promise<void>; stopListening(): void } {
-  let count = 0;
-  let first = (_signal: string) => {};
-  let second = () => {};
-  const onSignal = (signal: string) => (count++ === 0 ? first(signal) : second());
-  const signals = ['SIGTERM', 'SIGINT'];
-  for (const signal of signals) process.on(signal, onSignal);
-  return {
-    first: new Promise((resolve) => {
-      first = resolve;
-    }),
-    second: new Promise((resolve) => {
-      second = resolve;
-    }),
-    stopListening: () => {
-      for (const signal of signals) process.off(signal, onSignal);
-    },
-  };
-}
-
-const shown = (addresses: readonly string[]) => shownAddress(addresses[0] ?? '');
+const addressesOf = (held: Held): Addresses => ({
+  proxy: held.proxy?.urls ?? [],
+  api: held.api?.urls ?? [],
+  ingest: held.ingest?.urls ?? [],
+  internal: held.internal?.urls ?? [],
+});

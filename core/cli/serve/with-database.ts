@@ -1,25 +1,25 @@
 /** The backing of a role that needs the database for each response: the database, opened first, and the cassettes where there is a journal. */
-import type { LoadedConfig } from '../config/load.ts';
-import { isMade } from '../db/client/data-folder.ts';
-import { openDatabase } from '../db/open.ts';
-import type { Logger } from '../log.ts';
+import { isMade } from '../../db/client/data-folder.ts';
+import { type OpenDatabase, openDatabase } from '../../db/open.ts';
+import { whereData } from '../where-data.ts';
 import { aboutService } from './about-service.ts';
-import type { Io } from './io.ts';
+import { storedIdentityKey } from './identity-key.ts';
 import type { Backing } from './listening.ts';
-import { whereData } from './where-data.ts';
+import type { Closing, ServiceParts } from './open-service.ts';
 
 const CASSETTES_MS = 2_000; // for their background work, after the listeners are closed
 
-type Closing = (close: () => Promise<unknown>) => void;
+type Parts = Pick<ServiceParts, 'loaded' | 'io' | 'log' | 'pid'> & { journal: unknown };
 
 /** @param closing registers what is to be closed @throws {OperatorError} the folder is in use, or the database cannot be reached */
-export async function withDatabase(loaded: LoadedConfig, io: Io, log: Logger, closing: Closing): Promise<Backing> {
+export async function withDatabase({ loaded, io, log, pid, journal }: Parts, closing: Closing): Promise<Backing> {
   const { config, folder } = loaded;
   const { postgres_dsn: dsn, pooled } = config.storage;
-  if (dsn === '' && !isMade(folder)) io.out(`Making a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
+  if (dsn === '' && !isMade(folder)) io.out(`\nMaking a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
   const [database, { openListeners, openIngestListener }, { openCassettes }] = await Promise.all([
-    openDatabase({ dsn, pooled, folder, log }).then((opened) => {
+    openDatabase({ dsn, pooled, folder, log, isLocked: journal !== null }).then(async (opened) => {
       closing(() => opened.close());
+      if (dsn === '' && journal !== null) await takeIdentityKey(folder, opened);
       return opened;
     }),
     import('./listeners.ts'), // loaded while the database opens, since both take long
@@ -29,13 +29,13 @@ export async function withDatabase(loaded: LoadedConfig, io: Io, log: Logger, cl
     connection: () => database.connection(),
     reach: false,
     listen: async (parts) => {
-      const { journal } = parts;
-      if (!journal) return openIngestListener({ ...parts, database });
+      const { journalBytes } = parts;
+      if (!journalBytes) return openIngestListener({ ...parts, database });
       const cassettes = openCassettes({ config, database, folder, io, log });
       closing(() => cassettes.close(CASSETTES_MS));
       const listeners = await openListeners({
-        ...{ ...parts, database, journal, cassettes },
-        about: aboutService(loaded, io),
+        ...{ ...parts, database, journalBytes, cassettes },
+        about: aboutService(loaded, { cwd: io.cwd, pid }),
       });
       await cassettes.start().catch(async (error: unknown) => {
         await listeners.close(0);
@@ -44,4 +44,10 @@ export async function withDatabase(loaded: LoadedConfig, io: Io, log: Logger, cl
       return listeners;
     },
   };
+}
+
+/** A database without a turn takes the key under which the proxy of its folder has begun to hash clients. */
+async function takeIdentityKey(folder: string, database: OpenDatabase): Promise<void> {
+  const identity_key = await storedIdentityKey(folder);
+  if (identity_key !== null) await database.execute('adoptIdentityKey', { identity_key });
 }

@@ -10,6 +10,7 @@ const TOKEN = 'a-token-of-the-operator';
 const app = internalApi({
   evidence: () =>
     evidenceOf({
+      processes: [],
       instance: { instance_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10', started_at: '2026-11-21T08:59:00Z' },
       list: { digest: `sha256:${'b'.repeat(64)}`, count: 0, loaded_at: '', problem: null },
       installed: [],

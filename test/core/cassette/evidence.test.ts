@@ -41,6 +41,7 @@ const instance = {
 const evidence = (...all: Installed[]) =>
   evidenceOf({
     instance,
+    processes: [],
     list: { ...list, count: all.length },
     installed: all,
     now: Date.UTC(2026, 10, 21, 9, 2, 3, 456),

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { internalOf } from '../../../core/cli/internal-listen.ts';
-import { OperatorError } from '../../../core/errors.ts';
+import { internalOf } from '../../../../core/cli/serve/internal-listen.ts';
+import { OperatorError } from '../../../../core/errors.ts';
 
 const test = suite('SVC_INTERNAL_LISTEN');
 

@@ -1,0 +1,53 @@
+/** What the processes have counted, as the parent keeps it: the last that each has reported, and the sum of all that have ended. */
+import type { MetricsSnapshot } from '../../metrics.ts';
+import { counterSum } from './counter-sums.ts';
+
+export type Counters = {
+  /** What the running proxy has counted, asked for now, and what all processes that have ended have. */
+  others(): Promise<MetricsSnapshot[]>;
+  fromProxy(id: number, snapshot: MetricsSnapshot): void;
+  fromService(snapshots: readonly MetricsSnapshot[]): void;
+  proxyDied(): void;
+  serviceDied(): void;
+};
+
+const REPLY_MS = 500;
+
+/** @param request asks the proxy for its counters, under a number */
+export function openCounters(request: (id: number) => void): Counters {
+  let ended: MetricsSnapshot = [];
+  let ofProxy: MetricsSnapshot = [];
+  let ofService: MetricsSnapshot = [];
+  let lastId = 0;
+  const waiting = new Map<number, () => void>();
+  return {
+    others: async () => {
+      const id = ++lastId;
+      await new Promise<void>((done) => {
+        const timer = setTimeout(done, REPLY_MS); // then what it reported last
+        waiting.set(id, () => {
+          clearTimeout(timer);
+          done();
+        });
+        request(id);
+      });
+      waiting.delete(id);
+      return [ofProxy, ended];
+    },
+    fromProxy: (id, snapshot) => {
+      ofProxy = snapshot;
+      waiting.get(id)?.();
+    },
+    fromService: (snapshots) => {
+      ofService = snapshots.reduce(counterSum, []);
+    },
+    proxyDied: () => {
+      ended = counterSum(ended, ofProxy);
+      ofProxy = [];
+    },
+    serviceDied: () => {
+      ended = counterSum(ended, ofService);
+      ofService = [];
+    },
+  };
+}

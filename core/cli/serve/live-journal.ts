@@ -1,0 +1,42 @@
+/** The journal as the service sees it: which run the proxy is writing and how far, from the messages that the parent passes on. */
+import type { Engine } from '../../engine/engine.ts';
+import type { LiveRun } from '../../engine/messages.ts';
+import type { Link } from './parent-link.ts';
+
+export type LiveJournal = {
+  /** Resolves with the run that is written now, once a proxy writes one: until then it is unknown which files are still written. */
+  begun: Promise<void>;
+  current(): LiveRun;
+  /** From now on the engine hears what comes. */
+  attach(engine: Engine): void;
+};
+
+export function openLiveJournal(link: Link): LiveJournal {
+  let live: LiveRun | null = null;
+  let engine: Engine | null = null;
+  let begin = () => {};
+  const begun = new Promise<void>((done) => {
+    begin = done;
+  });
+  link.receive((message) => {
+    if (message.kind === 'run') {
+      live = { runId: message.runId, written: null };
+      engine?.run(message.runId);
+      begin();
+    } else if (message.kind === 'written') {
+      const { segment, byteOffset, ended } = message;
+      if (live) live = { ...live, written: { segment, byteOffset } };
+      engine?.written(segment, byteOffset, ended);
+    } else if (message.kind === 'busy') engine?.busy(message.listeners);
+  });
+  return {
+    begun,
+    current: () => {
+      if (!live) throw new Error('Cannot read the journal: no process writes it yet');
+      return live;
+    },
+    attach: (reader) => {
+      engine = reader;
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** Opens what runs behind the proxy, or as the ingest API alone: database, engine, listeners, cassettes; and closes it again. */
+import { dirname, join } from 'node:path';
+import { bytesOfRuns } from '../../capture/journal.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { type Engine, startEngine } from '../../engine/engine.ts';
+import type { Logger } from '../../log.ts';
+import { openMetrics } from '../../metrics.ts';
+import type { ProcessState } from '../../model/status.ts';
+import type { PriceTable } from '../../price/price-file.ts';
+import type { Io } from '../io.ts';
+import type { ServeRole } from '../program.ts';
+import type { Listeners, Process } from './listening.ts';
+import type { LiveJournal } from './live-journal.ts';
+import type { Start } from './messages.ts';
+import type { SharedCounters } from './shared-counters.ts';
+
+export type ServiceParts = {
+  loaded: LoadedConfig;
+  io: Io;
+  role: ServeRole;
+  version: string;
+  log: Logger;
+  /** The pid to signal for a stop. */
+  pid: number;
+  addresses: Start['addresses'];
+  counters: SharedCounters;
+  processes: () => ProcessState[];
+  /** The journal that a proxy writes; `deleted` is called after segments were. null: there is none. */
+  journal: { live: LiveJournal; deleted(): void } | null;
+  /** Called with the installation's identity key, in hex, each time that the engine starts; null: the database cannot be reached now. */
+  identified?(identity_key: string | null): void;
+};
+
+export type OpenService = {
+  listeners: Listeners;
+  engine: Engine;
+  /** Closes all of it in order, the database last. */
+  close(): Promise<void>;
+};
+
+export type Closing = (close: () => Promise<unknown>) => void;
+
+/**
+ * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached (an intake starts without it),
+ *   pricing.file is no price list
+ */
+export async function openService(parts: ServiceParts): Promise<OpenService> {
+  const { loaded, io, role, version, log, journal } = parts;
+  const { config, folder } = loaded;
+  const closers: (() => Promise<unknown>)[] = []; // called in reverse, also when a later part cannot start
+  const closing: Closing = (close) => void closers.push(close);
+  const close = async () => {
+    for (const step of closers.splice(0).reverse())
+      await step().catch((error: Error) => log.warn({ reason: error.message }, 'while stopping'));
+  };
+  try {
+    const prices = await pricesOf(loaded, io);
+    const backing = await (role === 'proxy'
+      ? (await import('./intake-alone.ts')).intakeAlone(loaded)
+      : (await import('./with-database.ts')).withDatabase(parts, closing));
+    await journal?.live.begun;
+    const { connection, reach } = backing;
+    const engine = startEngine({
+      connection,
+      journal: journal && {
+        folder: join(folder, 'journal'),
+        live: journal.live.current(),
+        freed: journal.deleted,
+      },
+      reach,
+      ...(parts.identified && { identified: parts.identified }),
+      ingest: role !== 'proxy',
+      derive: role === 'all',
+      prices,
+      logLevel: config.log.level,
+      log,
+    });
+    closing(() => engine.stop());
+    journal?.live.attach(engine);
+    const { addresses, counters, processes } = parts;
+    const shared: Process = {
+      ...{ config, engine, log, version, addresses, counters, processes, env: io.env },
+      metrics: openMetrics(role, version),
+      journalBytes: journal && (() => bytesOfRuns(join(folder, 'journal'))),
+    };
+    const listeners = await backing.listen(shared);
+    closing(() => listeners.close(0));
+    return { listeners, engine, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Loaded only where a file is configured, since it loads a parser. */
+async function pricesOf(loaded: LoadedConfig, io: Io): Promise<PriceTable | null> {
+  const { file } = loaded.config.pricing;
+  if (file === '') return null;
+  const { readPriceTable } = await import('../price-file.ts');
+  return readPriceTable(file, baseOf('pricing.file', loaded, io));
+}
+
+/** The folder of a relative path in a setting: that of the file that sets it, else where the command was called. */
+const baseOf = (path: string, { source, file }: LoadedConfig, { cwd }: Io): string =>
+  source[path] === 'file' && file !== null ? dirname(file) : cwd;

@@ -1,0 +1,144 @@
+/** The two processes of `svc serve` together: what they tell each other passes here, and what outlives either of them is remembered here. */
+import type { Logger } from '../../log.ts';
+import type { MetricsSnapshot } from '../../metrics.ts';
+import type { ProcessState } from '../../model/status.ts';
+import { FIRST_FD, type Supervised, superviseProcess } from './child-process.ts';
+import { openCounters } from './counters.ts';
+import type { HeldAddress } from './held-addresses.ts';
+import type { FromChild, GivenAddress, ListenerName, Start, ToChild } from './messages.ts';
+
+export type Processes = {
+  proxy: Supervised;
+  service: Supervised;
+  states(): ProcessState[];
+  /** Stops both, the proxy first; what is under way may finish for so long. May be called again, for less. */
+  stop(graceMs: number): Promise<void>;
+};
+
+export type Held = Partial<Record<ListenerName, HeldAddress>>;
+
+type Options = {
+  start: Omit<Start, 'addresses'>;
+  held: Held;
+  log: Logger;
+  /** Prints on stdout. */
+  out(text: string): void;
+  /** The state of a process has changed. */
+  changed(states: ProcessState[]): void;
+  /** The proxy does not start: it has ended again and again before it listened. */
+  hopeless(reason: string): void;
+};
+
+/** V8's flags of each process. None is changed while it runs, which V8 does not support beside worker threads. */
+const FLAGS = {
+  proxy: ['--expose-gc', '--max-semi-space-size=4'], // a young generation beyond some megabytes gains a proxy nothing
+  service: ['--expose-gc'],
+};
+const LISTENERS = { proxy: ['proxy'], service: ['api', 'ingest', 'internal'] } as const;
+const DOWN_MS = { proxy: 1_000, service: 60_000 };
+const END_MS = 15_000; // after the grace, for a process to end by itself
+const REMEMBER_MS = 10_000; // what a process counts in less is lost with it, unless somebody has seen it
+
+const descriptors = (held: Held, names: readonly ListenerName[]): number[] =>
+  names.flatMap((name) => held[name]?.fds ?? []);
+
+/** The sockets of these listeners under the numbers that they have in their process; of the others only where they are. */
+function addressesFor(held: Held, names: readonly ListenerName[]): Start['addresses'] {
+  let next = FIRST_FD;
+  const numbered = names.map((name) => [name, (held[name]?.fds ?? []).map(() => next++)] as const);
+  const fdsOf = new Map(numbered);
+  return Object.fromEntries(
+    Object.entries(held).map(([name, { urls }]): [string, GivenAddress] => {
+      const fds = fdsOf.get(name as ListenerName) ?? [];
+      return [name, { urls, ...(fds.length > 0 && { at: { fds } }) }];
+    }),
+  );
+}
+
+export function startProcesses({ start, held, log, out, changed, hopeless }: Options): Processes {
+  const counters = openCounters((id) => proxy.send({ kind: 'count', id }));
+  let run: ToChild | null = null;
+  let written: ToChild | null = null;
+  let identity: ToChild | null = null;
+
+  const states = () => [proxy.state(), service.state()];
+  const stateChanged = () => {
+    changed(states());
+    service.send({ kind: 'processes', processes: states() });
+  };
+
+  const fromProxy = (message: FromChild) => {
+    if (message.kind === 'run') {
+      run = message;
+      written = null;
+      service.send(message);
+    } else if (message.kind === 'written') {
+      written = message;
+      service.send(message);
+    } else if (message.kind === 'busy') service.send(message);
+    else if (message.kind === 'counters') counters.fromProxy(message.id, message.snapshot);
+  };
+  const fromService = (message: FromChild) => {
+    if (message.kind === 'identity') {
+      identity = message;
+      proxy.send(message);
+    } else if (message.kind === 'deleted') proxy.send(message);
+    else if (message.kind === 'count')
+      void counters.others().then((snapshots) => service.send({ kind: 'counted', id: message.id, snapshots }));
+    else if (message.kind === 'shown') counters.fromService(message.snapshots);
+    else if (message.kind === 'print') out(message.text);
+  };
+
+  const proxy: Supervised = superviseProcess({
+    name: 'proxy',
+    flags: FLAGS.proxy,
+    fds: descriptors(held, LISTENERS.proxy),
+    downMs: DOWN_MS.proxy,
+    log,
+    begin: () => [
+      { kind: 'start', start: { ...start, addresses: addressesFor(held, LISTENERS.proxy) } },
+      ...(identity ? [identity] : []),
+    ],
+    received: fromProxy,
+    died: () => {
+      counters.proxyDied();
+      service.send({ kind: 'busy', listeners: false });
+    },
+    changed: stateChanged,
+    hopeless,
+  });
+  const service: Supervised = superviseProcess({
+    name: 'service',
+    flags: FLAGS.service,
+    fds: descriptors(held, LISTENERS.service),
+    downMs: DOWN_MS.service,
+    log,
+    begin: () => [
+      { kind: 'start', start: { ...start, addresses: addressesFor(held, LISTENERS.service) } },
+      ...[run, written].filter((message) => message !== null),
+      { kind: 'processes', processes: states() },
+    ],
+    received: fromService,
+    died: counters.serviceDied,
+    changed: stateChanged,
+  });
+  proxy.run(); // first: it is to take calls as soon as may be
+  service.run();
+  const remembering = setInterval(() => void counters.others(), REMEMBER_MS).unref();
+
+  return {
+    proxy,
+    service,
+    states,
+    stop: async (graceMs) => {
+      clearInterval(remembering);
+      const late = [setTimeout(proxy.kill, graceMs + END_MS), setTimeout(service.kill, graceMs + 2 * END_MS)];
+      proxy.stop(graceMs);
+      service.stop(graceMs);
+      await proxy.ended;
+      service.send({ kind: 'finish' });
+      await service.ended;
+      for (const timer of late) clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** Runs the capture proxy: its listener, the journal, and what it reports to the service about both. */
+import { join } from 'node:path';
+import { openJournal } from '../../capture/journal.ts';
+import { isMade } from '../../db/client/data-folder.ts';
+import { joinLock } from '../../db/client/folder-lock.ts';
+import { watchListeners } from '../../engine/pace.ts';
+import { openLog } from '../../log.ts';
+import { openMetrics } from '../../metrics.ts';
+import { openIdentityKey } from './identity-key.ts';
+import { hostsOf } from './listening.ts';
+import type { Start } from './messages.ts';
+import type { Link, Role } from './parent-link.ts';
+import { openProxy } from './proxy-listener.ts';
+import { reportWritten } from './report-written.ts';
+
+/** How far the journal may fill while calls have precedence: half, less what may come before the next check; for a small one nothing. */
+const waitingBytes = (maxBytes: number) => maxBytes / 2 - 67_108_864;
+
+/** @throws {OperatorError} the address is taken, or the journal cannot be made */
+export async function runProxy({ loaded, io, role, addresses }: Start, link: Link): Promise<Role> {
+  const { config, folder } = loaded;
+  const unlock = await joinLock(folder, process.ppid);
+  const log = openLog(config.log.level);
+  const metrics = openMetrics('forwarding');
+  const isNew = config.storage.postgres_dsn === '' && !isMade(folder);
+  const [identity, journal] = await Promise.all([
+    openIdentityKey(folder, log, isNew),
+    openJournal({ folder: join(folder, 'journal'), maxBytes: config.journal.max_bytes, log }),
+  ]);
+  await link.send({ kind: 'run', runId: journal.runId });
+  const written = reportWritten(link.send);
+  journal.onWritten(written.note);
+  link.receive((message) => {
+    if (message.kind === 'identity') identity.learn(message.identity_key);
+    else if (message.kind === 'deleted') journal.recount();
+    else if (message.kind === 'count')
+      void metrics.registry
+        .getMetricsAsJSON()
+        .then((snapshot) => link.send({ kind: 'counters', id: message.id, snapshot }));
+  });
+  const hasRoom = () => journal.bytes() < waitingBytes(config.journal.max_bytes);
+  const unwatch = watchListeners({ calls: journal.calls, hasRoom }, (listeners) => {
+    void link.send({ kind: 'busy', listeners });
+  });
+  await identity.known;
+  const hosts = hostsOf(config, role === 'all' ? ['proxy', 'api', 'ingest'] : ['proxy']);
+  const proxy = await openProxy({
+    ...{ config, journal, log, metrics, env: io.env, identityKey: identity.current, allowedHosts: hosts },
+    ...(addresses.proxy?.at && { at: addresses.proxy.at }),
+  });
+  await link.send({ kind: 'ready', urls: { proxy: proxy.addresses } });
+  return {
+    stop: proxy.close,
+    finish: async () => {
+      unwatch();
+      await journal.close();
+      await written.flush();
+      await unlock();
+    },
+  };
+}
