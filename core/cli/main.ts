@@ -16,10 +16,11 @@ if (!isNewEnough) {
 // Without a handler this signal opens Node's inspector, which gives access to every byte that passes, to whoever may signal us.
 process.on('SIGUSR1', () => {});
 
-// A reader that closes the pipe early (`svc contract | head`) is no failure.
+// A reader that closes the pipe early (`svc contract | head`) is no failure, and a service does not end with the reader of its banner.
+const isService = ['serve', 'demo'].includes(process.argv[2] ?? '');
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (!isService) process.exit(0);
 });
 
 const { readEnvironment } = await import('../config/environment.ts');

@@ -1,5 +1,5 @@
 /** What the service of a folder publishes for the commands beside it, in a file in its `.svc`: its addresses and processes. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { holderOf } from '../db/client/folder-lock.ts';
 import type { ProcessState, Service } from '../model/status.ts';
@@ -23,7 +23,9 @@ export function publishService(folder: string, { proxy, api, ingest }: Bound): P
   const update = (processes: ProcessState[]) => {
     try {
       const published = { pid: process.pid, ...addresses, processes };
-      writeFileSync(fileIn(folder), `${JSON.stringify(published)}\n`, { mode: 0o600 });
+      const path = fileIn(folder);
+      writeFileSync(`${path}.new`, `${JSON.stringify(published)}\n`, { mode: 0o600 });
+      renameSync(`${path}.new`, path); // a reader sees all of it
     } catch {} // the disk is full: commands then look at the configured addresses
   };
   update([]);

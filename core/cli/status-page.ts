@@ -2,7 +2,7 @@
 import pc from 'picocolors';
 import type { CassetteList } from '../model/cassette.ts';
 import { Outcome } from '../model/coverage.ts';
-import type { ParkedSession, Status } from '../model/status.ts';
+import type { ParkedSession, ProcessState, Status } from '../model/status.ts';
 import type { ChangedSetting } from './changed-settings.ts';
 import { counted, lasting, plain, several, sized } from './units.ts';
 
@@ -19,6 +19,7 @@ export type StatusReport = {
   journal_max_bytes: number;
   status: Status | null; // null: the read API is down, or refuses
   cassettes: CassetteList | null; // null: as above
+  processes: readonly ProcessState[]; // those that the service consists of; none: an older one, or none runs here
   remarks: string[]; // further remarks for an operator
   settings: ChangedSetting[]; // of the service where it shows them, else of this command
 };
@@ -36,6 +37,7 @@ export function statusPage(report: StatusReport, now: number): string {
     ...(folder ? [row('folder', `${plain(folder.service)}, not ${plain(folder.own)}`)] : []),
     row('data', plain(data)),
     row('journal', journal(report)),
+    ...processLines(report.processes, now),
     ...remarks.flatMap((remark) => ['', pc.yellow(plain(remark))]),
     ...(status ? figures(status, now) : []),
     ...(cassettes ? cassetteLines(cassettes, now) : []),
@@ -66,6 +68,19 @@ const STATE: Record<ListenerState, string> = {
 
 const listener = ({ address, state }: ListenerStatus, up: string | null) =>
   `${(address ?? '').padEnd(address === null ? 0 : 23)}${address === null ? '' : ' '}${state === 'up' && up ? pc.green(up) : STATE[state]}`;
+
+/** A line for each process that has ended by itself, or does not serve. */
+function processLines(processes: readonly ProcessState[], now: number): string[] {
+  return processes.flatMap(({ name, state, restarts, last_end }) => {
+    if (restarts === 0 && state !== 'down') return [];
+    const ended = last_end ? `, the last time ${ago(last_end.at, now)}: ${plain(last_end.reason)}` : '';
+    const text = `${state}, started again ${several(restarts, 'time')}${ended}`;
+    const lines = [row(name, state === 'up' ? pc.yellow(text) : pc.red(text))];
+    return state === 'down' && name === 'service' ? [...lines, row('', pc.red(WHILE_DOWN))] : lines;
+  });
+}
+
+const WHILE_DOWN = 'calls pass meanwhile and wait in the journal; it is tried again each minute, and the log has more';
 
 /** Waiting longer than this is shown; usually a call is in the database within about a second. */
 const LATE_SECONDS = 10;

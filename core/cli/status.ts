@@ -11,7 +11,7 @@ import { getJson, type JsonResponse, takesConnections } from './get-json.ts';
 import type { Io } from './io.ts';
 import { isStatus } from './is-status.ts';
 import { addresses, fetchReadApi, REPLY_TIMEOUT_MS, stateOf } from './read-api.ts';
-import { runsHere, type ServiceAddresses } from './running-service.ts';
+import { publishedService, runsHere, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import { type ListenerState, type ListenerStatus, type StatusReport, statusPage } from './status-page.ts';
 import { whereData } from './where-data.ts';
@@ -50,6 +50,7 @@ async function statusReport(loaded: LoadedConfig, version: string): Promise<Stat
     journal_max_bytes: service ? limitOf(service) : config.journal.max_bytes,
     status,
     cassettes: status && (await cassettesAt(api.address, config.api.token)),
+    processes: service?.processes ?? publishedService(folder)?.processes ?? [],
     remarks: [...remarks, ...(status ? mismatches(status, config.storage.postgres_dsn, version) : [])],
     settings: service?.settings ?? changedSettings(loaded),
   };

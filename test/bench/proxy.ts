@@ -31,7 +31,7 @@ export async function benchProxy(): Promise<void> {
     const neighbours = await startNeighbours(upstream.url);
     for (const { stop } of neighbours) undo.unshift(stop);
     const service = await startOurs(startService, { SVC_PROXY_UPSTREAMS_OPENAI: upstream.url }, undo);
-    const ours = { name: 'svc, capture on', url: `${service.proxy}/openai${path}`, pid: service.pid };
+    const ours = { name: 'svc, capture on', url: `${service.proxy}/openai${path}`, pid: service.processes().proxy };
     const routes = [...[upstream, ...neighbours].map((peer) => ({ ...peer, url: `${peer.url}${path}` })), ours];
     const busy = loadavg()[0] ?? 0;
 
@@ -68,8 +68,8 @@ async function oursOnServer(upstream: string, undo: (() => Promise<unknown>)[]):
   const { dsn, drop } = await emptyServerDatabase(cluster);
   undo.unshift(drop);
   const env = { SVC_PROXY_UPSTREAMS_OPENAI: upstream, SVC_STORAGE_POSTGRES_DSN: dsn };
-  const { proxy, pid } = await startOurs(startProxyAlone, env, undo);
-  return [{ name: 'svc serve proxy, PostgreSQL', url: `${proxy}/openai${path}`, pid }];
+  const { proxy, processes } = await startOurs(startProxyAlone, env, undo);
+  return [{ name: 'svc serve proxy, PostgreSQL', url: `${proxy}/openai${path}`, pid: processes().proxy }];
 }
 
 async function firstBytes(

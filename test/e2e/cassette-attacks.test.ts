@@ -76,8 +76,10 @@ onEmbeddedDatabase(
     test('SIGUSR1 opens no debugger in the service, whoever sends it', async ({ service }) => {
       for (const name of NAMES) {
         await attempt(service, name, 'signal-parent', { signal: 'SIGUSR1' });
-        const told = await attempt(service, name, 'signal', { pid: `${service.pid}`, signal: 'SIGUSR1' });
-        assert.is('refused' in told, stops(name, 'signals to other processes'), name);
+        for (const pid of [service.pid, ...Object.values(service.processes())]) {
+          const told = await attempt(service, name, 'signal', { pid: `${pid}`, signal: 'SIGUSR1' });
+          assert.is('refused' in told, stops(name, 'signals to other processes'), name);
+        }
       }
       assert.is((await fetch(`${service.api}/v1/sessions`)).status, 200);
       assert.not.match(service.log(), /Debugger listening/);
@@ -88,7 +90,8 @@ onEmbeddedDatabase(
     }) => {
       for (const name of NAMES.filter((one) => stops(one, 'signals to other processes')))
         for (const signal of ['SIGTERM', 'SIGKILL']) {
-          assert.ok('refused' in (await attempt(service, name, 'signal', { pid: `${service.pid}`, signal })), signal);
+          for (const pid of [service.pid, ...Object.values(service.processes())])
+            assert.ok('refused' in (await attempt(service, name, 'signal', { pid: `${pid}`, signal })), signal);
           await attempt(service, name, 'signal-parent', { signal }).catch(() => {}); // it may end itself
           assert.is((await fetch(`${service.api}/v1/sessions`)).status, 200, `${name} ${signal}`);
         }

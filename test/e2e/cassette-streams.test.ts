@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { cassetteFolder } from '../support/cassette-folder.ts';
+import { residentBytes } from '../support/resident.ts';
 import { eventually, read } from '../support/serve.ts';
 import { onEmbeddedDatabase } from '../support/whole-service.ts';
 
@@ -37,7 +38,7 @@ onEmbeddedDatabase('the mount', (test) => {
 
   test('100 MB of NDJSON pass as they are made, in memory that does not grow with them', async ({ service }) => {
     for await (const _ of (await fetch(`${at}/lines?count=20000`)).body ?? []); // what grows once has grown
-    const before = await residentBytes(service.pid);
+    const before = residentBytes(service.processes().service);
     let most = 0;
     let bytes = 0;
     let chunks = 0;
@@ -46,7 +47,7 @@ onEmbeddedDatabase('the mount', (test) => {
     assert.is(response.headers.get('content-length'), null);
     for await (const chunk of response.body ?? []) {
       bytes += chunk.byteLength;
-      if (++chunks % 200 === 0) most = Math.max(most, await residentBytes(service.pid));
+      if (++chunks % 200 === 0) most = Math.max(most, residentBytes(service.processes().service));
     }
     assert.is(bytes, LINES * 1012);
     assert.ok(chunks > 200, `${chunks} chunks`);
@@ -54,11 +55,11 @@ onEmbeddedDatabase('the mount', (test) => {
   });
 
   test('a reader that takes nothing is waited for; nothing is made ahead of him', async ({ service }) => {
-    const before = await residentBytes(service.pid);
+    const before = residentBytes(service.processes().service);
     const reader = (await fetch(`${at}/endless`)).body?.getReader();
     assert.ok(((await reader?.read())?.value?.byteLength ?? 0) > 0);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    const grown = (await residentBytes(service.pid)) - before;
+    const grown = residentBytes(service.processes().service) - before;
     assert.ok(grown < 64 * MB, `grew by ${Math.round(grown / MB)} MiB`);
     await reader?.cancel();
     await eventually(
@@ -86,7 +87,3 @@ onEmbeddedDatabase('the mount', (test) => {
 
   test.run();
 });
-
-/** Of the service, as Linux counts it. */
-const residentBytes = async (pid: number): Promise<number> =>
-  Number(/VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;

@@ -1,9 +1,9 @@
 /** The service as its operator meets it: it starts, refuses what cannot be, survives large bodies, and stops without a loss. */
-import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { residentBytes } from '../support/resident.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
 
@@ -93,7 +93,7 @@ test('a wrong setting is one clear error, and nothing is started', async () => {
   }
 });
 
-test('200 MB up and 200 MB down pass whole, and each makes the process grow by less than 64 MB', async () => {
+test('200 MB up and 200 MB down pass whole, and each makes the service grow by less than 64 MB', async () => {
   const size = 200 * MIB;
   const folder = await emptyFolder();
   const paths: string[] = [];
@@ -121,10 +121,11 @@ test('200 MB up and 200 MB down pass whole, and each makes the process grow by l
       });
     await ledger(3);
     const grownBy = async (work: () => Promise<void>): Promise<number> => {
-      const before = rss(service.pid);
+      const pids = Object.values(service.processes());
+      const before = residentBytes(...pids);
       let peak = before;
       const watch = setInterval(() => {
-        peak = Math.max(peak, rss(service.pid));
+        peak = Math.max(peak, residentBytes(...pids));
       }, 20);
       await work();
       clearInterval(watch);
@@ -190,8 +191,5 @@ function pour(
   };
   more();
 }
-
-/** Bytes of memory that a process holds. */
-const rss = (pid: number) => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 
 test.run();

@@ -1,5 +1,6 @@
 /** Runs the real `svc serve` as a child process in a folder of its own, on free ports. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,7 +13,10 @@ export type Service = {
   /** null: none was requested. */
   internal: string | null;
   folder: string;
+  /** Of the parent, which keeps the other two running. */
   pid: number;
+  /** Of the processes that run now. */
+  processes(): { proxy: number; service: number };
   log(): string; // stderr so far
   banner: string;
   /** SIGTERM, and its exit status. */
@@ -30,7 +34,7 @@ const SVC = process.env.SVC_TEST_PROGRAM
   ? [process.env.SVC_TEST_PROGRAM]
   : ['--import', pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href, join(root, 'core/cli/main.ts')];
 
-type Ended = Pick<Service, 'folder' | 'pid' | 'log' | 'banner' | 'stop' | 'kill'>;
+type Ended = Pick<Service, 'folder' | 'pid' | 'processes' | 'log' | 'banner' | 'stop' | 'kill'>;
 type Started = Ended & { address(listener: string): string };
 type Role = {
   args: readonly string[];
@@ -126,6 +130,7 @@ async function started(folder: string, { args, env, program, last }: Role): Prom
     },
     folder,
     pid: pidOf(child),
+    processes: () => processesIn(folder),
     log: () => log,
     banner: out,
     stop: async () => {
@@ -158,6 +163,15 @@ export const svc = (
     );
     child.stdin?.end();
   });
+
+/** As the parent publishes them for the commands beside it. */
+function processesIn(folder: string): { proxy: number; service: number } {
+  const { processes } = JSON.parse(readFileSync(join(folder, '.svc', 'service.json'), 'utf8')) as {
+    processes: { name: 'proxy' | 'service'; pid?: number }[];
+  };
+  const pidOf = (which: string) => processes.find(({ name }) => name === which)?.pid ?? 0;
+  return { proxy: pidOf('proxy'), service: pidOf('service') };
+}
 
 function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error('the child did not start');

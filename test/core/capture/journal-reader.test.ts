@@ -377,6 +377,39 @@ test('a live run read again by a second reader goes on where the first one commi
   assert.equal((await readDead(folder, [rest.at(-1)?.position as JournalPosition])).map(nameOf), ['finished']);
 });
 
+test('when another process writes, the run of the last one is read to its end, then that of the next', async () => {
+  const folder = newFolder();
+  const last = await openJournal({ folder, maxBytes: MIB, segmentBytes: 500, log: silent });
+  const reader = openJournalReader({ folder, liveRunId: last.runId, positions: [], log: silent });
+  const stop = last.onWritten(reader.written);
+  writeCall(last, 'a', bytesOf(100, 1), bytesOf(400, 2));
+  await last.flush();
+  assert.equal((await reader.read(all)).map(nameOf), ['a']);
+  stop(); // its process is killed: what it has written since is in the files, and nobody reports it
+  writeCall(last, 'b', bytesOf(400, 1), bytesOf(400, 2));
+  last.open(opened('cut off'))?.requestBytes(bytesOf(10, 1));
+  await last.flush();
+  assert.equal(await reader.read(all), []);
+
+  const next = await openJournal({ folder, maxBytes: MIB, log: silent });
+  reader.nextRun(next.runId);
+  next.onWritten(reader.written);
+  writeCall(next, 'c', bytesOf(10, 1), bytesOf(10, 2));
+  await next.flush();
+  const rest = await reader.read(all);
+  assert.equal(rest.map(nameOf), ['b', 'cut off!', 'finished', 'c']);
+  assert.equal(
+    rest.map(({ position }) => position.run_id),
+    [last.runId, last.runId, last.runId, next.runId],
+  );
+  for (const { position } of rest) reader.committed(position);
+  await reader.remove(reader.removable());
+  assert.equal(segmentsIn(folder, last.runId), [], 'nothing of the last run is needed any more');
+  reader.close();
+  await next.close();
+  await last.close();
+});
+
 test('dead runs come first and the oldest of them before the others; finished ones are only deleted', async () => {
   const folder = newFolder();
   const ids: string[] = [];

@@ -1,6 +1,7 @@
 /** How long a service keeps its callers waiting, and what it holds in memory, while something else goes on. */
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { residentBytes } from '../resident.ts';
 import type { Service } from '../serve.ts';
 
 export type Observed = { stallMs: number; failures: number; peakMib: number };
@@ -13,17 +14,19 @@ export type Probe = {
 
 const EVERY_MS = 10;
 const SAMPLE_MS = 50;
-const KIB_PER_MIB = 1024;
+const MIB = 1_048_576;
 
 /** @param url a path that the watched event loop answers at once */
-export function openProbe({ pid }: Service, url: string): Probe {
+export function openProbe(service: Service, url: string): Probe {
   const thread = new Worker(new URL('./stall-probe.mjs', import.meta.url), {
     workerData: { url, everyMs: EVERY_MS },
     execArgv: [],
   });
-  let peakMib = residentMib(pid);
+  const pids = Object.values(service.processes());
+  const residentMib = () => Math.round(residentBytes(...pids) / MIB);
+  let peakMib = residentMib();
   const sampling = setInterval(() => {
-    peakMib = Math.max(peakMib, residentMib(pid));
+    peakMib = Math.max(peakMib, residentMib());
   }, SAMPLE_MS);
   return {
     async take() {
@@ -31,7 +34,7 @@ export function openProbe({ pid }: Service, url: string): Probe {
       thread.postMessage('take');
       const { worstMs, failures } = await reply;
       const observed = { stallMs: Math.round(worstMs), failures, peakMib };
-      peakMib = residentMib(pid);
+      peakMib = residentMib();
       return observed;
     },
     async stop() {
@@ -41,14 +44,4 @@ export function openProbe({ pid }: Service, url: string): Probe {
       await ended;
     },
   };
-}
-
-/** The resident memory of a process; 0: it has ended. */
-export function residentMib(pid: number): number {
-  try {
-    const [, kib = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-    return Math.round(Number(kib) / KIB_PER_MIB);
-  } catch {
-    return 0;
-  }
 }

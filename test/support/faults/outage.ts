@@ -1,6 +1,7 @@
 /** The database goes away for a while: no client notices, nothing is lost or doubled, and the memory that waiting takes is measured. */
 import { readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
+import { residentBytes } from '../resident.ts';
 import { eventually, type Service } from '../serve.ts';
 import { type Relay, startRelay } from '../tcp-relay.ts';
 import { compare, type Figures, ledger, settled, storedTurns } from './kept.ts';
@@ -27,14 +28,15 @@ export async function databaseAway(
     service = await stand.start();
     load = startRate(service, 'stream', perSecond, 0);
     await pause(warmMs);
-    const before = residentBytes(service);
+    const pids = Object.values(service.processes());
+    const before = residentBytes(...pids);
     await relay.cut();
     let most = 0;
     const end = Date.now() + awayMs;
     const probe = pause(awayMs / 2).then(() => service && whileAway(service));
     while (Date.now() < end) {
       await pause(Math.min(SAMPLE_MS, end - Date.now()));
-      most = Math.max(most, residentBytes(service));
+      most = Math.max(most, residentBytes(...pids));
     }
     await probe;
     await relay.mend();
@@ -68,12 +70,6 @@ export async function assertLedger(service: Service, expected: Record<string, nu
   const some = Object.entries(found.outcomes).filter(([name, count]) => count > 0 || name in expected);
   assert.equal(Object.fromEntries(some), expected);
   assert.is(found.requests, requests);
-}
-
-/** The resident memory of the process. */
-export function residentBytes({ pid }: Service): number {
-  const [, kib = ''] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kib) * 1024;
 }
 
 export const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { lockFolder } from '../../../../core/db/client/folder-lock.ts';
+import { holderOf, lockFolder } from '../../../../core/db/client/folder-lock.ts';
 import { OperatorError } from '../../../../core/errors.ts';
 
 const test = suite('folder-lock');
@@ -14,11 +14,11 @@ test.before.each(async () => {
 });
 test.after.each(() => rm(join(folder, '..'), { recursive: true, force: true }));
 
-/** A process that locks the folder, says how that went, and ends when its stdin does. */
-const locker = () => {
+/** A process that locks the folder, beside the leader if it has one, says how that went, and ends when its stdin does. */
+const locker = (leader = '') => {
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', new URL('../../../support/lock-and-wait.ts', import.meta.url).pathname, folder],
+    ['--import', 'tsx', new URL('../../../support/lock-and-wait.ts', import.meta.url).pathname, folder, leader],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -53,6 +53,29 @@ test('what a killed process held is taken over at once', async () => {
   const unlock = await lockFolder(folder);
   assert.is((await readdir(folder)).length, 1, 'the dead claim is removed');
   await unlock();
+});
+
+test('a process beside its leader holds the folder after the leader was killed, and is waited for', async () => {
+  const leader = locker();
+  assert.is(await leader.said, 'locked');
+  const member = locker(String(leader.child.pid));
+  assert.is(await member.said, 'locked');
+  assert.is(holderOf(folder), leader.child.pid, 'the group is known by its leader');
+  const refusal = await lockFolder(folder).catch((thrown: Error) => thrown);
+  assert.match(String(refusal), new RegExp(`process ${leader.child.pid} has used it`));
+
+  leader.child.kill('SIGKILL');
+  await leader.ended;
+  let locked = false;
+  const next = lockFolder(folder).then((unlock) => {
+    locked = true;
+    return unlock;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.not(locked, 'what the leader has started still uses it');
+  member.child.stdin.end();
+  await member.ended;
+  await (await next)();
 });
 
 test('a pid in use again, an earlier boot and a torn claim hold nothing', async () => {

@@ -1,0 +1,42 @@
+/** Declares the suites that kill the processes of a service so often, on both databases. */
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { buildService } from '../built-service.ts';
+import { emptyFolder, removeFolder } from '../serve.ts';
+import { proxyKills, serviceKills } from './process-kills.ts';
+
+type Context = { built: string; program: string };
+
+export function declareProcessKills(kills: number): void {
+  declare('embedded', '', kills);
+  if (process.env.SVC_TEST_DSN) declare('server', process.env.SVC_TEST_DSN, kills);
+  else console.log('skip: killed processes (server): SVC_TEST_DSN is not set');
+}
+
+/** The service as it is installed starts in a fraction of the time that its sources take. */
+function declare(name: string, cluster: string, kills: number): void {
+  const test = suite<Context>(`killed processes (${name})`);
+  test.before(async (context) => {
+    context.built = await emptyFolder();
+    context.program = await buildService(join(context.built, 'package'));
+  });
+  test.after(({ built }) => removeFolder(built));
+
+  test(`the service is killed ${kills} times: no client notices, and every call is captured once`, async ({
+    program,
+  }) => {
+    const figures = await serviceKills({ cluster, program }, { kills, aliveMs: [50, 800] });
+    assert.ok(figures.captured > 10 * kills, `load was real: ${JSON.stringify(figures)}`);
+    console.log(JSON.stringify(figures));
+  });
+
+  test(`the proxy is killed ${kills} times: the next one answers soon, and the ledger is exact`, async ({
+    program,
+  }) => {
+    const figures = await proxyKills({ cluster, program }, { kills, aliveMs: [50, 800] });
+    assert.ok(figures.captured > kills, `load was real: ${JSON.stringify(figures)}`);
+    console.log(JSON.stringify(figures));
+  });
+  test.run();
+}
