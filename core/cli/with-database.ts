@@ -1,6 +1,7 @@
 /** The backing of a role that needs the database for each response: the database, opened first, and the cassettes where there is a journal. */
 import type { LoadedConfig } from '../config/load.ts';
 import { isMade } from '../db/client/data-folder.ts';
+import { findTemplate } from '../db/client/template.ts';
 import { openDatabase } from '../db/open.ts';
 import type { Logger } from '../log.ts';
 import { aboutService } from './about-service.ts';
@@ -16,9 +17,10 @@ type Closing = (close: () => Promise<unknown>) => void;
 export async function withDatabase(loaded: LoadedConfig, io: Io, log: Logger, closing: Closing): Promise<Backing> {
   const { config, folder } = loaded;
   const { postgres_dsn: dsn, pooled } = config.storage;
-  if (dsn === '' && !isMade(folder)) io.out(`Making a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
+  const template = dsn === '' && !isMade(folder) ? await findTemplate() : undefined;
+  if (template === null) io.out(`Making a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
   const [database, { openListeners, openIngestListener }, { openCassettes }] = await Promise.all([
-    openDatabase({ dsn, pooled, folder, log }).then((opened) => {
+    openDatabase({ dsn, pooled, folder, log, ...(template !== undefined && { template }) }).then((opened) => {
       closing(() => opened.close());
       return opened;
     }),

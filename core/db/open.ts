@@ -3,11 +3,14 @@ import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { startWorker } from '../start-worker.ts';
 import { connectDatabase, type DatabaseConnection } from './client/connection.ts';
+import { isMade } from './client/data-folder.ts';
 import { hostEmbedded, type StartThread, THREAD_LIMITS } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
 import { connectServer, openPool } from './client/server.ts';
+import { findTemplate } from './client/template.ts';
 import type { Database } from './database.ts';
-import { migrate, readMigrations } from './migrate.ts';
+import { migrate } from './migrate.ts';
+import { readMigrations } from './migrations.ts';
 
 export type OpenDatabase = Database & {
   /** For another thread, once each: `startWorker(name, { connection }, transferables(connection))`. (connection.ts) */
@@ -24,6 +27,8 @@ type Options = {
   /** The limit of a statement; a few operations have a longer one (operations.ts). */
   statementTimeoutMs?: number;
   startThread?: StartThread;
+  /** What a new embedded database is copied from; null: it is created. Default: the template of this build, where there is one. */
+  template?: string | null;
 };
 
 const STATEMENT_TIMEOUT_MS = 60_000;
@@ -60,7 +65,9 @@ async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
     ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer, THREAD_LIMITS));
   const unlock = await lockFolder(folder);
   try {
-    const host = await hostEmbedded({ folder, log, statementTimeoutMs, startThread });
+    const template =
+      options.template !== undefined || isMade(folder) ? (options.template ?? null) : await findTemplate();
+    const host = await hostEmbedded({ folder, log, statementTimeoutMs, startThread, template });
     const ownConnection = connectDatabase(host.connection());
     const end = async () => {
       await ownConnection.close();

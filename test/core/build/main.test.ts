@@ -57,6 +57,27 @@ test('the first time it says what takes so long, and compiles the service withou
   ]);
 });
 
+const templates = () => readdirSync(join(clone, 'dist/core/db/template')).map((name) => ({ name, at: timeOf(name) }));
+const timeOf = (name: string) => statSync(join(clone, 'dist/core/db/template', name)).mtimeMs;
+
+test('it makes one template of the database, which stays until a migration is added, and comes again when it is gone', async () => {
+  const made = templates();
+  assert.is(made.length, 1);
+  assert.is(build().status, 0);
+  assert.equal(templates(), made);
+  await writeFile(join(clone, 'migrations/9999_one_more.sql'), 'create table svc.one_more (n integer);\n');
+  assert.is(build().status, 0);
+  const [other] = templates();
+  assert.is(templates().length, 1);
+  assert.is.not(other?.name, made[0]?.name);
+  await rm(join(clone, 'migrations/9999_one_more.sql'));
+  assert.is(build().status, 0);
+  assert.equal(
+    templates().map(({ name }) => name),
+    made.map(({ name }) => name),
+  );
+});
+
 test('when nothing has changed nothing is written', () => {
   const before = outputs();
   assert.is(build().status, 0);
