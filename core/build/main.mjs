@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundleClient } from './bundle.mjs';
+import { bundleThread, THREAD_BUNDLE } from './bundle-thread.mjs';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
 const ASSETS = join('core', 'web', 'assets'); // bundled, not compiled
@@ -45,9 +46,10 @@ async function bundled() {
   }
 }
 
-/** A migrated database, for a quick first start; 1 when it cannot be made. */
+/** What makes a start quick: the database's thread in one file, and a migrated database; 1 when they cannot be made. */
 async function prepared() {
   try {
+    await bundleThread(dist);
     const { bringTemplate } = await import(pathToFileURL(join(dist, 'core/build/make-template.js')).href);
     await bringTemplate(join(dist, TEMPLATE));
     return 0;
@@ -73,7 +75,10 @@ function removeStale() {
     if (!ROOMS.includes(name) && join(dist, name) !== memory) rmSync(join(dist, name), { recursive: true });
   const sources = new Set(ROOMS.flatMap((room) => filesIn(root, room, /\.(?:ts|mjs)$/).map(outputOf)));
   const outputs = ROOMS.flatMap((room) => filesIn(dist, room, /(?:)/)).filter(
-    (path) => !path.startsWith(ASSETS + sep) && !path.startsWith(TEMPLATE + sep),
+    (path) =>
+      !path.startsWith(ASSETS + sep) &&
+      !path.startsWith(TEMPLATE + sep) &&
+      !THREAD_BUNDLE.map((each) => join(each)).includes(path),
   );
   for (const path of outputs) if (!sources.has(path.replace(/\.map$/, ''))) rmSync(join(dist, path));
   const existing = new Set(outputs);

@@ -1,6 +1,6 @@
 /** `npm start` compiles what is new and says so; what is there already costs nothing, and what has no source any more goes. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { appendFile, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { suite } from 'uvu';
@@ -89,6 +89,14 @@ test('one changed source is one new output', async () => {
   await appendFile(join(clone, 'core/cli/units.ts'), '\nexport const added = 1;\n');
   assert.is(build().status, 0);
   assert.equal(written(before), ['core/cli/units.js']);
+});
+
+test('a changed source of the database thread is in its one file', async () => {
+  const bundle = () => readFileSync(join(clone, 'dist/core/db/client/embedded-bundle.js'), 'utf8');
+  assert.not.match(bundle(), 'once_more_here');
+  await appendFile(join(clone, 'core/db/ping.ts'), '\nPromise.resolve("once_more_here").catch(() => {});\n');
+  assert.is(build().status, 0);
+  assert.match(bundle(), 'once_more_here');
 });
 
 test('an output whose source is gone or was renamed goes, and so do those of another build', async () => {
