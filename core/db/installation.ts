@@ -1,5 +1,6 @@
-/** The key of this installation, which hashes client credentials: sessions can be distinguished by them, and no credential is stored. */
+/** What a database has of its own: the key of this installation, which hashes client credentials, so that none is stored; and its times. */
 import { sql as statement } from 'drizzle-orm';
+import { checkpoint } from './checkpoint.ts';
 import type { Sql } from './sql.ts';
 
 export async function installation(sql: Sql, _args: Record<string, never>): Promise<{ identity_key: string }> {
@@ -17,3 +18,19 @@ export async function adoptIdentityKey(sql: Sql, { identity_key }: { identity_ke
     where not exists (select from svc.raw_turns)
   `);
 }
+
+/** Makes a copy of the template (client/template.ts) an installation: its key and its times, before its first use, and on the disk. */
+export async function ensureInstallation(sql: Sql): Promise<void> {
+  const made = await sql.rows(statement`
+    with made as (
+      insert into svc.installation (identity_key)
+      select sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))
+       where not exists (select from svc.installation)
+      returning created_at
+    )
+    update svc_meta.migrations set applied_at = made.created_at from made returning name`);
+  if (made.length > 0) await checkpoint(sql, {});
+}
+
+/** Takes away what is an installation's own, for a template. */
+export const removeInstallation = (sql: Sql): Promise<unknown> => sql.rows(statement`delete from svc.installation`);

@@ -1,27 +1,11 @@
-/** Migrates the database to this version: files of `migrations/`, forward only, each in a transaction, compared with those that ran. */
-import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+/** Migrates the database to this version: the files (migrations.ts), forward only, each in a transaction, compared with those that ran. */
 import { sql as statement } from 'drizzle-orm';
 import { DatabaseError, OperatorError } from '../errors.ts';
-import { packageRoot } from '../package-root.ts';
+import type { SchemaMigration } from './migrations.ts';
 import type { Sql } from './sql.ts';
-
-export type SchemaMigration = { name: string; text: string; sha256: string };
 
 const OLDEST_SERVER = 170000;
 const LOCK = statement`select pg_advisory_xact_lock(8201447304118392)`; // a number of our own, since applications of one database share these locks
-
-/** The files of a folder, in order. */
-export async function readMigrations(folder = join(packageRoot(), 'migrations')): Promise<SchemaMigration[]> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
-  return Promise.all(
-    names.map(async (name) => {
-      const text = await readFile(join(folder, name), 'utf8');
-      return { name, text, sha256: createHash('sha256').update(text).digest('hex') };
-    }),
-  );
-}
 
 /**
  * Applies missing migrations; any number of processes may do so at once, since each transaction takes the lock (which also works

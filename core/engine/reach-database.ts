@@ -1,7 +1,8 @@
 /** Connects a process that serves without its database: retries until the database answers and is of this version, and logs why it waits. */
 import { aborted } from '../aborted.ts';
 import { openPool, type Server } from '../db/client/server.ts';
-import { migrate, readMigrations } from '../db/migrate.ts';
+import { migrate } from '../db/migrate.ts';
+import { readMigrations } from '../db/migrations.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { retry } from '../retry.ts';

@@ -81,6 +81,8 @@ test('it holds what runs, the packages that this needs, and their licences; no t
       ours.some((path) => path.startsWith('package/dist/core/web/assets/') && pattern.test(path)),
       `the web UI: ${pattern}`,
     );
+  const templates = ours.filter((path) => path.startsWith('package/dist/core/db/template/'));
+  assert.is(templates.length, 1, 'the template of the database');
   const clientSources = ours.filter((path) => /^package\/(?:dist\/)?core\/web\/client|\.tsx$/.test(path));
   assert.equal(clientSources, [], 'of its sources nothing');
   for (const tool of [

@@ -1,9 +1,11 @@
 /** The service as it is installed, compiled and without tsx: built within seconds in a folder of its own. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { copyFile, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { bundleClient } from '../../core/build/bundle.mjs';
+import { bundleThread } from '../../core/build/bundle-thread.mjs';
+import { templateFile } from './databases.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const ELSEWHERE = ['dist', '.git', '.svc'];
@@ -38,5 +40,9 @@ export async function buildService(folder: string): Promise<string> {
   );
   await promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project]);
   await bundleClient({ root, assets: join(folder, 'dist/core/web/assets') });
+  await bundleThread(join(folder, 'dist'));
+  const template = await templateFile();
+  await mkdir(join(folder, 'dist/core/db/template'));
+  await copyFile(template, join(folder, 'dist/core/db/template', basename(template)));
   return join(folder, 'dist/core/cli/main.js');
 }

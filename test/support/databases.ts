@@ -1,17 +1,19 @@
 /** Databases for tests: each has its own, freshly migrated, of both kinds: the embedded one in its thread, and a server. */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql as statement } from 'drizzle-orm';
 import { suite, type Test } from 'uvu';
+import { bringTemplate } from '../../core/build/make-template.ts';
 import { type StartThread, THREAD_LIMITS } from '../../core/db/client/embedded-host.ts';
 import { openPool } from '../../core/db/client/server.ts';
-import { migrate, readMigrations } from '../../core/db/migrate.ts';
+import { templateKey } from '../../core/db/client/template.ts';
+import { migrate } from '../../core/db/migrate.ts';
+import { readMigrations } from '../../core/db/migrations.ts';
 import { type OpenDatabase, openDatabase } from '../../core/db/open.ts';
 import { type Logger, openLog } from '../../core/log.ts';
-import { packageRoot } from '../../core/package-root.ts';
 import { startWorker } from '../../core/start-worker.ts';
 import { rawSql } from './raw-sql.ts';
 
@@ -72,7 +74,7 @@ function runSuite(
 export const startTestThread: StartThread = (data, transfer) =>
   startWorker('../test/support/database-worker', data, transfer, THREAD_LIMITS);
 
-/** A copy of the template's folder, removed when it is closed. */
+/** A copy of the template, removed when it is closed. */
 export async function embeddedDatabase({
   statementTimeoutMs = 60_000,
   log = openLog('silent'),
@@ -178,6 +180,11 @@ begin
   end if;
 end $body$`;
 
+/** The template of the embedded database, of which new ones are copies, as a build makes it: once, and shared by all test processes. */
+export async function templateFile(): Promise<string> {
+  return bringTemplate(join(tmpdir(), `svc-test-packed-${await templateKey()}`));
+}
+
 /**
  * A folder that holds in `data` an embedded database of this version, to be copied, since making one takes seconds. It is made once per
  * set of migrations and shared by all test processes; the first to finish puts it in place.
@@ -186,7 +193,8 @@ export async function templateFolder(): Promise<string> {
   const shared = join(tmpdir(), `svc-test-template-${await templateKey()}`);
   if (existsSync(shared)) return shared;
   const folder = await mkdtemp(join(tmpdir(), 'svc-test-making-'));
-  const database = await openDatabase({ dsn: '', pooled: false, folder, log: openLog('silent') });
+  const template = await templateFile();
+  const database = await openDatabase({ dsn: '', pooled: false, folder, log: openLog('silent'), template });
   await database.close();
   await rename(folder, shared).catch(() => rm(folder, { recursive: true, force: true })); // another was first
   return shared;
@@ -208,13 +216,6 @@ async function templateDatabase(dsn: string): Promise<string> {
   } finally {
     await pool.close();
   }
-}
-
-async function templateKey(): Promise<string> {
-  const hash = createHash('sha256');
-  for (const { name, sha256 } of await readMigrations()) hash.update(`${name} ${sha256}\n`);
-  hash.update(await readFile(join(packageRoot(), 'node_modules/@electric-sql/pglite/package.json')));
-  return hash.digest('hex').slice(0, 16);
 }
 
 async function maintain(dsn: string, text: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** The backing of a role that needs the database for each response: the database, opened first, and the cassettes where there is a journal. */
 import { isMade } from '../../db/client/data-folder.ts';
+import { findTemplate } from '../../db/client/template.ts';
 import { type OpenDatabase, openDatabase } from '../../db/open.ts';
 import { whereData } from '../where-data.ts';
 import { aboutService } from './about-service.ts';
@@ -15,9 +16,13 @@ type Parts = Pick<ServiceParts, 'loaded' | 'io' | 'log' | 'pid'> & { journal: un
 export async function withDatabase({ loaded, io, log, pid, journal }: Parts, closing: Closing): Promise<Backing> {
   const { config, folder } = loaded;
   const { postgres_dsn: dsn, pooled } = config.storage;
-  if (dsn === '' && !isMade(folder)) io.out(`\nMaking a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
+  const template = dsn === '' && !isMade(folder) ? await findTemplate() : undefined;
+  if (template === null) io.out(`\nMaking a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
   const [database, { openListeners, openIngestListener }, { openCassettes }] = await Promise.all([
-    openDatabase({ dsn, pooled, folder, log, isLocked: journal !== null }).then(async (opened) => {
+    openDatabase({
+      ...{ dsn, pooled, folder, log, isLocked: journal !== null },
+      ...(template !== undefined && { template }),
+    }).then(async (opened) => {
       closing(() => opened.close());
       if (dsn === '' && journal !== null) await takeIdentityKey(folder, opened);
       return opened;

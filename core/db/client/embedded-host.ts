@@ -18,14 +18,22 @@ export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) =
  */
 export const THREAD_LIMITS = { stackSizeMb: 64 };
 
-type Deps = { folder: string; log: Logger; statementTimeoutMs: number; startThread: StartThread };
+type Deps = {
+  folder: string;
+  log: Logger;
+  statementTimeoutMs: number;
+  startThread: StartThread;
+  /** What a new database is copied from; null: it is created. */
+  template: string | null;
+};
 
 export type EmbeddedHost = { connection(): DatabaseConnection; close(): Promise<void> };
 
 /** Between failed attempts to start the thread. */
 const RETRY_MS = 1000;
 
-export async function hostEmbedded({ folder, log, statementTimeoutMs, startThread }: Deps): Promise<EmbeddedHost> {
+export async function hostEmbedded(deps: Deps): Promise<EmbeddedHost> {
+  const { folder, log, statementTimeoutMs, startThread, template } = deps;
   const memory = gaugeMemory();
   const gauge = openGauge(memory, Date.now);
   const holders = openHolders();
@@ -36,7 +44,7 @@ export async function hostEmbedded({ folder, log, statementTimeoutMs, startThrea
 
   const openThread = async () => {
     gauge.end();
-    const started = startThread({ folder, gauge: memory }, []);
+    const started = startThread({ folder, gauge: memory, template }, []);
     await untilReady(started);
     return started;
   };
@@ -75,7 +83,7 @@ export async function hostEmbedded({ folder, log, statementTimeoutMs, startThrea
   };
 
   // Creating a database takes 500 MB that a thread releases only when it ends.
-  if (!isMade(folder)) await closed(await openThread());
+  if (template === null && !isMade(folder)) await closed(await openThread());
   await start();
   const watchdog = setInterval(watch, Math.min(1000, statementTimeoutMs / 4)).unref();
 

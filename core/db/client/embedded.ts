@@ -7,8 +7,10 @@ import { openFairQueue } from '../fair-queue.ts';
 import { type Sql, withSavepoints } from '../sql.ts';
 import { dataFolder, isMade } from './data-folder.ts';
 import { databaseError } from './failure.ts';
+import { flushTree } from './flush.ts';
 import type { Gauge } from './gauge.ts';
-import { durableFiles, flushTree } from './power-cut.ts';
+import { durableFiles } from './power-cut.ts';
+import { copyTemplate } from './template.ts';
 import { columnReaders, compiled } from './wire-text.ts';
 
 export type Embedded = {
@@ -24,18 +26,21 @@ export type Embedded = {
 /**
  * @param folder holds the database in `data`, created on first use. One process only: the caller holds the folder's lock
  * @param prepare runs at each opening; a new database counts as complete after it, and one whose creation was interrupted is created anew
+ * @param template what a new database is copied from; null: it is created
  */
 export async function openEmbedded(
   folder: string,
   gauge: Gauge,
   prepare: (sql: Sql) => Promise<void>,
+  template: string | null = null,
 ): Promise<Embedded> {
-  const { data, making } = dataFolder(folder);
-  const isNew = !isMade(folder);
+  const { data, making, copying } = dataFolder(folder);
+  let isNew = !isMade(folder);
   if (isNew) {
-    rmSync(data, { recursive: true, force: true });
-    writeFileSync(making, '');
+    for (const interrupted of [data, copying]) rmSync(interrupted, { recursive: true, force: true });
+    isNew = template === null || !(await copyTemplate(template, folder));
   }
+  if (isNew) writeFileSync(making, '');
   mkdirSync(data, { recursive: true, mode: 0o700 });
 
   const { files, stop } = durableFiles(data);

@@ -4,8 +4,6 @@
  * most the last second of commits and never the database; after a checkpoint it loses nothing.
  */
 import { fsyncSync } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
 const WAL_DELAY_MS = 1000;
@@ -33,19 +31,6 @@ export function durableFiles(folder: string): { files: NodeFS; stop(): void } {
     }
   })(folder);
   return { files, stop: () => clearInterval(timer) };
-}
-
-/** Flushes a folder with all files and folders below it: for files that were written without fsync, those of a new database. */
-export async function flushTree(folder: string): Promise<void> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = [folder, ...entries.map((entry) => join(entry.parentPath, entry.name))];
-  const flushNext = async (): Promise<void> => {
-    for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
-      const handle = await open(path, 'r');
-      await handle.sync().finally(() => handle.close());
-    }
-  };
-  await Promise.all(Array.from({ length: 8 }, flushNext));
 }
 
 /** Replaces the file operations in place. @param fsync flushes a file descriptor @returns flushes the log now */

@@ -1,13 +1,15 @@
 /** The database thread: runs PGlite, and the operations that holders of its ports request; statements stay in this thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { migrate, readMigrations } from '../migrate.ts';
+import { ensureInstallation } from '../installation.ts';
+import { migrate } from '../migrate.ts';
+import { readMigrations } from '../migrations.ts';
 import type { Sql } from '../sql.ts';
 import { type Embedded, openEmbedded } from './embedded.ts';
 import { lostConnection, plainFailure } from './failure.ts';
 import { openGauge } from './gauge.ts';
 import type { HostCommand, PortReply, PortRequest, ThreadReport } from './ports.ts';
 
-export type DatabaseThread = { folder: string; gauge: SharedArrayBuffer };
+export type DatabaseThread = { folder: string; gauge: SharedArrayBuffer; template: string | null };
 
 type Operation = (sql: Sql, args: never) => Promise<unknown>;
 
@@ -15,12 +17,14 @@ export async function serveOperations(operations: Readonly<Record<string, Operat
   if (!parentPort) throw new Error('Cannot serve questions: this is no worker thread');
   const host = parentPort;
   const report = (message: ThreadReport) => host.postMessage(message);
-  const { folder, gauge } = workerData as DatabaseThread;
+  const { folder, gauge, template } = workerData as DatabaseThread;
   let embedded: Embedded;
   try {
-    embedded = await openEmbedded(folder, openGauge(gauge, Date.now), async (sql) => {
+    const prepare = async (sql: Sql) => {
       await migrate(sql, await readMigrations());
-    });
+      await ensureInstallation(sql);
+    };
+    embedded = await openEmbedded(folder, openGauge(gauge, Date.now), prepare, template);
   } catch (error) {
     report({ failed: plainFailure(error) });
     host.close();

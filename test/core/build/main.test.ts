@@ -1,6 +1,6 @@
 /** `npm start` compiles what is new and says so; what is there already costs nothing, and what has no source any more goes. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { appendFile, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { suite } from 'uvu';
@@ -57,6 +57,27 @@ test('the first time it says what takes so long, and compiles the service withou
   ]);
 });
 
+const templates = () => readdirSync(join(clone, 'dist/core/db/template')).map((name) => ({ name, at: timeOf(name) }));
+const timeOf = (name: string) => statSync(join(clone, 'dist/core/db/template', name)).mtimeMs;
+
+test('it makes one template of the database, which stays until a migration is added, and comes again when it is gone', async () => {
+  const made = templates();
+  assert.is(made.length, 1);
+  assert.is(build().status, 0);
+  assert.equal(templates(), made);
+  await writeFile(join(clone, 'migrations/9999_one_more.sql'), 'create table svc.one_more (n integer);\n');
+  assert.is(build().status, 0);
+  const [other] = templates();
+  assert.is(templates().length, 1);
+  assert.is.not(other?.name, made[0]?.name);
+  await rm(join(clone, 'migrations/9999_one_more.sql'));
+  assert.is(build().status, 0);
+  assert.equal(
+    templates().map(({ name }) => name),
+    made.map(({ name }) => name),
+  );
+});
+
 test('when nothing has changed nothing is written', () => {
   const before = outputs();
   assert.is(build().status, 0);
@@ -68,6 +89,14 @@ test('one changed source is one new output', async () => {
   await appendFile(join(clone, 'core/cli/units.ts'), '\nexport const added = 1;\n');
   assert.is(build().status, 0);
   assert.equal(written(before), ['core/cli/units.js']);
+});
+
+test('a changed source of the database thread is in its one file', async () => {
+  const bundle = () => readFileSync(join(clone, 'dist/core/db/client/embedded-bundle.js'), 'utf8');
+  assert.not.match(bundle(), 'once_more_here');
+  await appendFile(join(clone, 'core/db/ping.ts'), '\nPromise.resolve("once_more_here").catch(() => {});\n');
+  assert.is(build().status, 0);
+  assert.match(bundle(), 'once_more_here');
 });
 
 test('an output whose source is gone or was renamed goes, and so do those of another build', async () => {

@@ -5,7 +5,8 @@ import { sql as statement } from 'drizzle-orm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openPool } from '../../../core/db/client/server.ts';
-import { migrate, readMigrations, refuseOldVersion, type SchemaMigration } from '../../../core/db/migrate.ts';
+import { migrate, refuseOldVersion } from '../../../core/db/migrate.ts';
+import { readMigrations, type SchemaMigration } from '../../../core/db/migrations.ts';
 import { OperatorError } from '../../../core/errors.ts';
 import { databaseSuite, emptyServerDatabase } from '../../support/databases.ts';
 
