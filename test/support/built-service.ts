@@ -6,6 +6,10 @@ import { promisify } from 'node:util';
 import { bundleClient } from '../../core/build/bundle.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
+/** `svc` as it is built: that of the whole run (run.ts), else one that is built in `folder`. */
+export const builtProgram = async (folder: string): Promise<string> =>
+  process.env.SVC_TEST_PROGRAM ?? (await buildService(folder));
+
 const ELSEWHERE = ['dist', '.git', '.svc'];
 
 /**
