@@ -16,6 +16,15 @@ const PIPES_MS = 5_000; // between a file's end and that of its output
 const AT_ONCE = 2;
 const BUILD_FOR = 8; // files with whole services: with more, compiling `svc` once is less than what each start saves
 
+/** Whole services in which nothing is timed or weighed, seen to hold on a machine with twenty times its load. The others run alone. */
+const BESIDE_OTHERS = `
+  agents-with-transcripts attribution-repair built-in built-in-apart cassette-target fuzz-checker purge raw-turn-bodies recordings
+  serve-ingest serve-metrics twenty-conversations
+`
+  .trim()
+  .split(/\s+/)
+  .map((name) => `test/e2e/${name}.test.ts`);
+
 type Ended = { output: string; stdout: string; code: number | null; late: boolean };
 type Outcome = { report: Report; failed: number };
 
@@ -35,11 +44,12 @@ const files = testFiles(process.argv.slice(2));
 const outcomes: Outcome[] = [];
 const wholeService = files.filter((file) => file.startsWith('test/e2e/'));
 const built = wholeService.length > BUILD_FOR ? await builtProgram() : null;
+const alone = wholeService.filter((file) => !BESIDE_OTHERS.includes(file));
 await runAll(
-  files.filter((file) => !wholeService.includes(file)),
+  files.filter((file) => !alone.includes(file)),
   AT_ONCE,
 );
-await runAll(wholeService, 1); // a service, its clients and its upstream have the machine to themselves
+await runAll(alone, 1); // a service, its clients and its upstream have the machine to themselves
 built?.remove();
 if (files.length === 0) console.log(`No test file has ${process.argv.slice(2).join(' or ')} in its path`);
 const before = {
