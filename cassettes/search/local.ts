@@ -1,12 +1,10 @@
 /** The embedder that stays on this machine: a model in a thread, or in this thread where threads are refused. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { type EmbedQueue, openEmbedQueue } from './embed-queue.ts';
 import { checkedVectors, type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import type { ModelFolder } from './local-model.ts';
-import type { EmbedRequest, EmbedResponse } from './local-thread.ts';
-import { nativeLibrary } from './onnx-runtime.ts';
+import { embedInThread, failedOver, forgetInThread } from './model-thread.ts';
 
 const BUILT = 'all-MiniLM-L6-v2';
 const ABSENT_MS = 60_000; // between two attempts to load a model
@@ -55,7 +53,7 @@ function folderOf({ model, models }: Pick<LocalOptions, 'model' | 'models'>): st
   return model.includes('/') && existsSync(own) ? own : resolve(models, model || BUILT);
 }
 
-/** The queues by the model's folder. One that ends is removed, and the next text starts another. */
+/** The queues by the model's folder. */
 const queues = new Map<string, EmbedQueue>();
 
 function queueOf(source: ModelFolder): EmbedQueue {
@@ -71,7 +69,7 @@ function startHere(source: ModelFolder): EmbedQueue {
   const loaded = import('./local-model.ts')
     .then(({ openLocalModel }) => openLocalModel(source))
     .catch((error: Error) => {
-      throw absent(source, error.message);
+      throw absent(source, new NoEmbedder(`the local model cannot be loaded: ${error.message}`));
     });
   loaded.catch(() => {}); // each text gets the error
   return openEmbedQueue({
@@ -85,57 +83,24 @@ function startHere(source: ModelFolder): EmbedQueue {
 }
 
 function startThread(source: ModelFolder): EmbedQueue {
-  nativeLibrary(); // it loads in one thread only, unless the main thread has loaded it first
-  const worker = startWorker(source);
-  worker.unref();
-  let pending: { done(vector: Float32Array): void; failed(error: Error): void } | undefined;
   let idle: NodeJS.Timeout | undefined;
   const queue = openEmbedQueue({
     work: (text) =>
-      new Promise((done, failed) => {
-        pending = { done, failed };
-        worker.postMessage({ text } satisfies EmbedRequest);
+      embedInThread(source, text).catch((error: Error) => {
+        if (error instanceof NoEmbedder) queue.end(absent(source, error));
+        throw error;
       }),
-    onBusy() {
-      clearTimeout(idle);
-      worker.ref(); // a text waits
-    },
+    onBusy: () => clearTimeout(idle),
     onIdle() {
-      worker.unref();
-      idle = setTimeout(() => end(away('the thread was at rest')), IDLE_MS).unref();
+      idle = setTimeout(() => forgetInThread(source), IDLE_MS).unref();
     },
   });
-  const end = (error: Error) => {
-    clearTimeout(idle);
-    if (queues.get(source.folder) === queue) queues.delete(source.folder);
-    void worker.terminate();
-    queue.end(error);
-  };
-  worker.on('message', (response: EmbedResponse) => {
-    if ('absent' in response) end(absent(source, response.absent));
-    else if ('vector' in response) pending?.done(response.vector);
-    else if ('failed' in response) pending?.failed(failedOver(response.failed));
-  });
-  worker.on('error', (error) => end(away(`the thread failed (${error.name})`)));
-  worker.on('exit', () => end(away('the thread ended')));
   return queue;
 }
 
-/** From source the thread starts through the bootstrap file, since a thread does not inherit the TypeScript compiler. */
-function startWorker(source: ModelFolder): Worker {
-  const fromSource = import.meta.url.endsWith('.ts');
-  const entry = new URL(`./local-thread${fromSource ? '.ts' : '.js'}`, import.meta.url);
-  const start = fromSource ? new URL('../../core/worker-bootstrap.mjs', import.meta.url) : entry;
-  return new Worker(start, { name: 'search embedder', workerData: source, argv: [entry.href], execArgv: [] });
-}
-
 /** For a while all texts get the same error: trying to load again for each would cost more. */
-function absent({ folder }: ModelFolder, why: string): NoEmbedder {
-  const error = new NoEmbedder(`the local model cannot be loaded: ${why}`);
+function absent({ folder }: ModelFolder, error: NoEmbedder): NoEmbedder {
   queues.set(folder, { embed: () => Promise.reject(error), end: () => {} });
   setTimeout(() => queues.delete(folder), ABSENT_MS).unref();
   return error;
 }
-
-const away = (why: string) => new EmbeddingFailed('away', `Cannot embed: ${why}`);
-const failedOver = (name: string) => new EmbeddingFailed('text', `Cannot embed: the local model failed (${name})`);

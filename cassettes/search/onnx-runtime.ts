@@ -29,8 +29,8 @@ const load = (name: string): Library => {
   return createRequire(require.resolve('@xenova/transformers'))(name) as Library;
 };
 
-/** null: the library does not exist for this machine, or native addons are refused, as in a cassette's own process. */
-export function nativeLibrary(): Library | null {
+/** null: the library does not exist for this machine, another thread of the process has loaded it, or native addons are refused, as in a cassette's own process. */
+function nativeLibrary(): Library | null {
   try {
     return load('onnxruntime-node');
   } catch {

@@ -1,6 +1,6 @@
 /** Does real Claude Code complete a prompt with a tool call through the proxy, and is all of it recorded? Run by `npm run test:clients`. */
 import * as assert from 'uvu/assert';
-import { read, type Service } from '../support/serve.ts';
+import { eventually, read, type Service } from '../support/serve.ts';
 import { callsOf, onEachDatabase, recorded } from '../support/whole-service.ts';
 import { booked, coverage } from './ledger.ts';
 import { type Ran, runClient, withHome } from './run-client.ts';
@@ -121,13 +121,16 @@ onEachDatabase(
         const fork = JSON.parse(second.out).session_id as string;
         assert.is.not(fork, origin);
 
-        const { items } = await read<{ items: Listed[] }>(`${service.api}/v1/sessions`);
-        const named = (id: string) => items.find(({ harness_session_id }) => harness_session_id === id);
-        assert.is(named(fork)?.fork_of_session_id, named(origin)?.id);
-        const { links } = await read<{ links: { kind: string }[] }>(
-          `${service.api}/v1/sessions/${named(fork)?.id}/traces`,
-        );
-        assert.is(links.filter(({ kind }) => kind === 'fork-of').length, 1);
+        const [from, to] = await eventually('where the fork comes from', async () => {
+          const { items } = await read<{ items: Listed[] }>(`${service.api}/v1/sessions`);
+          const both = [origin, fork].map((id) => items.find(({ harness_session_id }) => harness_session_id === id));
+          return both[1]?.fork_of_session_id && both;
+        });
+        assert.is(to?.fork_of_session_id, from?.id);
+        await eventually('the link to the call that it goes on from', async () => {
+          const { links } = await read<{ links: { kind: string }[] }>(`${service.api}/v1/sessions/${to?.id}/traces`);
+          return links.filter(({ kind }) => kind === 'fork-of').length === 1;
+        });
       });
     });
 

@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyServerDatabase } from '../support/databases.ts';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import type { Json } from '../support/read-api.ts';
 import { type Capture, capturedCalls, replayInTurn, startCaptureProvider } from '../support/replay-captures.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
@@ -21,7 +22,7 @@ function declare(kind: string, captures: readonly Capture[], makeDatabase: MakeD
   test('one session for calls and files, with or without the files', async () => {
     const { dsn, drop } = await makeDatabase();
     const provider = await startCaptureProvider(captures);
-    const folder = await emptyFolder();
+    const folder = await (dsn === '' ? folderWithDatabase() : emptyFolder());
     const service = await startService(folder, {
       SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url,
       SVC_PROXY_UPSTREAMS_OPENAI: provider.url,

@@ -8,9 +8,10 @@ import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findSystemSupport } from '../../core/cassette/isolation/confinement.ts';
 import { skillTextProblems } from '../support/agent-skills.ts';
-import { buildService } from '../support/built-service.ts';
+import { builtProgram } from '../support/built-service.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { startEmbedder } from '../support/embedding-server.ts';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import type { Json } from '../support/read-api.ts';
 import { type LlmAsked, recordsIn, startScriptedLlm } from '../support/scripted-llm.ts';
 import { emptyFolder, eventually, read, type Service, startService } from '../support/serve.ts';
@@ -24,13 +25,13 @@ const GRANTS = {
 
 let built: Promise<string> | undefined;
 const folders: string[] = [];
-const made = async () => {
-  const folder = await emptyFolder();
+const made = async (withDatabase = false) => {
+  const folder = await (withDatabase ? folderWithDatabase() : emptyFolder());
   folders.push(folder);
   return folder;
 };
 const program = () => {
-  built ??= made().then((folder) => buildService(join(folder, 'svc')));
+  built ??= made().then((folder) => builtProgram(join(folder, 'svc')));
   return built;
 };
 
@@ -62,7 +63,7 @@ function inProcesses(name: string, open: () => Promise<{ dsn: string; drop(): Pr
     undo.unshift(embedder.close);
     const llm = await startScriptedLlm(claimsOf);
     undo.unshift(llm.close);
-    const folder = await made();
+    const folder = await made(dsn === '');
     const cassettes = Object.entries(GRANTS).map(([name, grants]) => ({
       ...{ name, source: 'built-in', isolation: 'process', grants },
       ...(name === 'skills' ? { config: { 'llm.base_url': llm.url } } : {}),

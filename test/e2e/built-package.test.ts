@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findSystemSupport } from '../../core/cassette/isolation/confinement.ts';
 import { parseJson } from '../../core/parse-json.ts';
-import { buildService } from '../support/built-service.ts';
+import { builtProgram } from '../support/built-service.ts';
 import { cassetteFolder, removeCassetteFolder } from '../support/cassette-folder.ts';
 import type { Json } from '../support/read-api.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
@@ -29,7 +29,7 @@ const answer = JSON.stringify({
 
 test.before(async (context) => {
   const folder = await emptyFolder();
-  const program = await buildService(join(folder, 'svc'));
+  const program = await builtProgram(join(folder, 'svc'));
   const cassette = await cassetteFolder({ name: 'notes' });
   const cassettes = [{ name: 'notes', source: cassette, isolation: 'process' }];
   await writeFile(join(folder, 'cassette.manifest.json'), JSON.stringify({ cassettes }));

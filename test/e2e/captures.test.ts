@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { derivedRows } from '../support/derived-rows.ts';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import {
   type Answered,
   type Capture,
@@ -155,7 +156,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
   test.before(async (context) => {
     Object.assign(context, await makeDatabase());
     context.provider = await startCaptureProvider(captures);
-    context.folder = await emptyFolder();
+    context.folder = await (context.dsn === '' ? folderWithDatabase() : emptyFolder());
     context.service = await startService(context.folder, settings(context));
     context.answers = await replayInTurn(context.service.proxy, captures);
     context.told = await toldSessions(context.service.api, captures, TURNS);
@@ -358,7 +359,7 @@ function declare(kind: 'embedded' | 'server', captures: readonly Capture[], make
 
   test('another order of arrival gives the same sessions', async ({ told, provider }) => {
     const other = await makeDatabase();
-    const folder = await emptyFolder();
+    const folder = await (other.dsn === '' ? folderWithDatabase() : emptyFolder());
     const service = await startService(folder, settings({ dsn: other.dsn, provider }));
     try {
       await replayInterleaved(service.proxy, captures);

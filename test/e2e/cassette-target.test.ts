@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import { emptyFolder, eventually, read, removeFolder, type Service, startService, svc } from '../support/serve.ts';
 
 type List = { cassettes: { name: string; state: string }[] };
@@ -13,7 +14,7 @@ const test = suite<{ folder: string; elsewhere: string; service: Service; env: R
 );
 
 test.before(async (context) => {
-  context.folder = await emptyFolder();
+  context.folder = await folderWithDatabase();
   context.elsewhere = await emptyFolder();
   context.service = await startService(context.folder);
   context.env = { SVC_CLIENT_API_TARGET: context.service.api };

@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import { MODELS } from '../support/search.ts';
-import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
+import { eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
 import { startUpstream } from '../support/upstream.ts';
 
 // a word of its own, so that an index of words holds it as it stands
@@ -33,7 +34,7 @@ function contentOf(file: string): Buffer {
 const test = suite('purge of the whole service');
 
 test('no file of the embedded database holds a purged secret, and the journal loses it with the next start', async () => {
-  const folder = await emptyFolder();
+  const folder = await folderWithDatabase();
   const answer = JSON.stringify({
     model: 'llama3.2',
     message: { role: 'assistant', content: `I keep ${SECRET}` },

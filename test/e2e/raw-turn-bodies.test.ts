@@ -3,7 +3,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chat, chatAnswer } from '../support/captured-calls.ts';
-import { emptyFolder, eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
+import { eventually, read, removeFolder, type Service, startService } from '../support/serve.ts';
 import { type ScriptedUpstream, startUpstream } from '../support/upstream.ts';
 import { zstdStored } from '../support/zstd-store.ts';
 
@@ -21,7 +22,7 @@ const BODIES: [coding: string, body: Buffer][] = [
 const test = suite<Context>('bodies of raw turns from a running service');
 
 test.before(async (context) => {
-  context.folder = await emptyFolder();
+  context.folder = await folderWithDatabase();
   context.upstream = await startUpstream(
     BODIES.map(([coding, body]) => ({
       rawHeaders: ['content-type', 'application/json', 'content-encoding', coding],

@@ -1,8 +1,9 @@
 /** The recorded calls of one real coding-agent session replay through the real service. */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import { type RecordedCall, recordedCalls, replay, startRecordedProvider } from '../support/replay-recordings.ts';
-import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
+import { eventually, read, removeFolder, startService } from '../support/serve.ts';
 
 type Span = { kind: string; output: unknown[]; call_kind: string };
 type Composite = { traces: { trace: { trace_id: string; user_prompt: string }; spans: Span[] }[] };
@@ -21,7 +22,7 @@ const test = suite('the recordings through svc serve');
 if (!calls) console.log('skip: the recordings through svc serve: no fixtures');
 else
   test('nine calls are one session and one trace: a title, and eight llm spans whose tools are joined but the last', async () => {
-    const folder = await emptyFolder();
+    const folder = await folderWithDatabase();
     const provider = await startRecordedProvider(calls);
     const service = await startService(folder, { SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url });
     try {

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyServerDatabase } from '../support/databases.ts';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import {
   acceptance,
   acceptedTurn,
@@ -181,7 +182,7 @@ const failure = (started: Promise<unknown>): Promise<string> =>
 const embedded = suite('svc serve ingest (embedded)');
 
 embedded('alone it takes turns in, holds its folder, and a later svc serve derives them', async () => {
-  const folder = await emptyFolder();
+  const folder = await folderWithDatabase();
   const alone = await startIngest(folder);
   try {
     assert.match(alone.banner, `data            ${folder}`);

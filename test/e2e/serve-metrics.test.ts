@@ -6,6 +6,7 @@ import { Outcome } from '../../core/model/coverage.ts';
 import type { Status } from '../../core/model/status.ts';
 import { ProviderId } from '../../core/provider/providers.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
 
@@ -51,7 +52,7 @@ for (const kind of ['embedded', 'server'] as const) {
   test('every label is there with 0, and then the sum over outcomes is what came in', async () => {
     const own = kind === 'server' ? await emptyServerDatabase(process.env.SVC_TEST_DSN ?? '') : null;
     const provider = await startScriptedProvider({ delayMs: 20 });
-    const folder = await emptyFolder();
+    const folder = await (own ? emptyFolder() : folderWithDatabase());
     const service = await startService(folder, {
       SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url,
       SVC_PROXY_UPSTREAMS_OPENAI: provider.url,

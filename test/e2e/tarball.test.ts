@@ -10,7 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTarball } from '../../core/deploy/write-tarball.ts';
 import { packageRoot } from '../../core/package-root.ts';
-import { buildService } from '../support/built-service.ts';
+import { builtProgram } from '../support/built-service.ts';
 import type { Json } from '../support/read-api.ts';
 import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
 
@@ -30,7 +30,7 @@ test.before(async (context) => {
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
   });
   await new Promise<void>((listening) => web.listen(0, '127.0.0.1', listening));
-  const program = process.env.SVC_TEST_PROGRAM ?? (await buildService(join(folder, 'svc'))); // a whole run has built one
+  const program = await builtProgram(join(folder, 'svc'));
   const tarball = join(folder, 'svc.tgz');
   await writeTarball({ root: packageRoot(), dist: resolve(program, '../../..') }, tarball, 1);
   const files: string[] = [];

@@ -2,13 +2,14 @@
 import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { folderWithDatabase } from '../support/folder-with-database.ts';
 import { echoOf, startScriptedProvider } from '../support/scripted-provider.ts';
-import { emptyFolder, eventually, read, removeFolder, startService } from '../support/serve.ts';
+import { eventually, read, removeFolder, startService } from '../support/serve.ts';
 
 const test = suite('conversations without a name');
 
 test('twenty interleaved ones that open with the same words and the same answers stay twenty', async () => {
-  const folder = await emptyFolder();
+  const folder = await folderWithDatabase();
   const provider = await startScriptedProvider();
   const service = await startService(folder, { SVC_PROXY_UPSTREAMS_OPENAI: provider.url });
   try {

@@ -25,8 +25,9 @@ const script = (path: string, text: string) => {
   chmodSync(path, 0o755);
 };
 
-/** Notes its arguments and CI, and ends as the real one does when all is well. */
-const NPM = `echo "$* CI=\${CI:-}" >>"$CALLS"; case $* in *test*) echo "3 passed, 0 failed" ;; esac`;
+/** Notes its arguments and CI, and ends as the real one does when all is well but what FAILS names. */
+const NPM = `echo "$* CI=\${CI:-}" >>"$CALLS"; case $* in \${FAILS:-none}) echo "$* fails"; exit 1 ;; esac
+case $* in *test*) echo "3 passed, \${SVC_TEST_FAILED_BEFORE:-0} failed" ;; esac`;
 const DSN = 'postgres://svc@127.0.0.1:1/svc';
 
 test.before.each((context) => {
@@ -37,7 +38,8 @@ test.before.each((context) => {
   script(join(folder, 'bin/npm'), NPM);
   script(join(folder, 'bin/chromium'), 'exit 0');
   script(join(folder, 'bin/apt-get'), 'exit 1');
-  for (const tool of ['bash', 'dirname']) symlinkSync(join('/usr/bin', tool), join(folder, 'bin', tool));
+  for (const tool of ['bash', 'cat', 'dirname', 'mktemp', 'rm'])
+    symlinkSync(join('/usr/bin', tool), join(folder, 'bin', tool));
   context.folder = folder;
 });
 test.after.each(({ folder }) => rmSync(folder, { recursive: true, force: true }));
@@ -52,6 +54,7 @@ function ciRun(folder: string, env: Record<string, string> = {}) {
   return {
     status,
     last: lines.at(-1),
+    lines,
     skips: lines.filter((line) => line.startsWith('skip: ')),
     calls: existsSync(calls) ? readFileSync(calls, 'utf8').trimEnd().split('\n') : [],
   };
@@ -97,6 +100,15 @@ test('where nothing is absent, a test that skips has failed, whoever calls', ({ 
     assert.equal([status, last, skips], [0, '3 passed, 0 failed', []]);
     assert.is(calls.at(-1), 'test --silent CI=true');
   }
+});
+
+test('a check and clients that fail are counted, and what they print is printed', ({ folder }) => {
+  makeShared(folder);
+  const check = ciRun(folder, { FAILS: '*check' });
+  assert.is(check.last, '3 passed, 1 failed');
+  assert.ok(check.lines.includes('run --silent check fails'));
+  assert.is(ciRun(folder, { FAILS: '*clients*' }).last, '3 passed, 1 failed');
+  assert.is(ciRun(folder, { FAILS: 'run*' }).last, '3 passed, 3 failed');
 });
 
 test('without a browser that can be installed the rest is run; in CI it has failed', ({ folder }) => {

@@ -8,6 +8,10 @@ import { bundleThread } from '../../core/build/bundle-thread.mjs';
 import { templateFile } from './databases.ts';
 
 const root = resolve(import.meta.dirname, '../..');
+/** `svc` as it is built: that of the whole run (run.ts), else one that is built in `folder`. */
+export const builtProgram = async (folder: string): Promise<string> =>
+  process.env.SVC_TEST_PROGRAM ?? (await buildService(folder));
+
 const ELSEWHERE = ['dist', '.git', '.svc'];
 
 /**

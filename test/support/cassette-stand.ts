@@ -86,6 +86,8 @@ export async function standCassette(database: TestDatabase, options: CassetteSta
         ),
       ),
     shown: () => host.installed()[0],
+    /** Of its cassette; null: the service has no database. */
+    databases,
     /** Of the shared process; null: none runs. */
     pid: () => shared?.pid() ?? null,
     async close() {

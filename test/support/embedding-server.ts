@@ -16,7 +16,7 @@ type EmbedderOptions = {
   dimensions?: number;
   vectorOf?(text: string, dimensions: number): number[];
   /** Returns the status for a call with these texts; other than 200 it is refused. */
-  refuse?(input: readonly string[]): number;
+  refuse?(input: readonly string[]): number | Promise<number>;
 };
 
 export async function startEmbedder({
@@ -30,7 +30,7 @@ export async function startEmbedder({
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Omit<EmbeddingRequest, 'path' | 'authorization'>;
     asked.push({ ...body, path: incoming.url ?? '', authorization: incoming.headers.authorization });
-    const status = refuse(body.input);
+    const status = await refuse(body.input);
     const vectors = body.input.map((text) => vectorOf(text, body.dimensions ?? own));
     const answers: Record<string, unknown> = {
       '/api/embed': { model: body.model, embeddings: vectors },

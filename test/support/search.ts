@@ -7,7 +7,6 @@ import { manifest, type SearchConfig } from '../../cassettes/search/manifest.ts'
 import { parseManifest } from '../../core/cassette/admission/manifest.ts';
 import { readSettings } from '../../core/cassette/admission/settings.ts';
 import type { Env, Progress } from '../../core/cassette/contract.ts';
-import { openCassetteDatabases } from '../../core/cassette/database/cassette-databases.ts';
 import { openLog } from '../../core/log.ts';
 import { standCassette } from './cassette-stand.ts';
 import type { TestDatabase } from './databases.ts';
@@ -47,17 +46,11 @@ export async function standSearch(database: TestDatabase, { config = {}, ...opti
     },
     /** One run of the background work, at once. @throws what it throws */
     pass: async (other: Record<string, unknown> = {}): Promise<void> => {
-      const log = openLog('silent');
-      const databases = openCassetteDatabases({ database, dsn: database.dsn ?? '', pooled: false, log });
       const settings = { models_folder: MODELS, ...config, ...other };
       const CONFIG = readSettings(parseManifest(manifest), settings) as SearchConfig;
-      const DB = databases.db(options.name ?? 'search') as NonNullable<Env['DB']>;
-      try {
-        const env = { DB, CONFIG, LOG: log as unknown as Env['LOG'] };
-        await embedSpans(env, { signal: new AbortController().signal }, { progress: (items) => progress.push(items) });
-      } finally {
-        await databases.close();
-      }
+      const DB = stand.databases?.db(options.name ?? 'search') as NonNullable<Env['DB']>;
+      const env = { DB, CONFIG, LOG: openLog('silent') as unknown as Env['LOG'] };
+      await embedSpans(env, { signal: new AbortController().signal }, { progress: (items) => progress.push(items) });
     },
     async find(query: string, top_k = 5): Promise<Json> {
       const answer = await stand.ask(`/spans?${new URLSearchParams({ query, top_k: String(top_k) })}`);

@@ -28,6 +28,8 @@ export type Service = {
 export const emptyFolder = () => mkdtemp(join(tmpdir(), 'svc-serve-'));
 export const removeFolder = (folder: string) => rm(folder, { recursive: true, force: true });
 
+const START_MS = 180_000; // it takes seconds, but a busy machine may be slow
+
 const root = resolve(import.meta.dirname, '../..');
 /** `svc`, from the sources; a run of all tests has it built once, which starts in a third of the time. (run.ts) */
 const SVC = process.env.SVC_TEST_PROGRAM
@@ -115,12 +117,17 @@ async function started(folder: string, { args, env, program, last }: Role): Prom
   });
   const exited = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
   await new Promise<void>((ready, fail) => {
+    const late = setTimeout(() => {
+      child.kill('SIGKILL'); // else the test's process would wait for its end
+      fail(new Error(`${name} did not start within ${START_MS / 1000} s:\n${out}\n${log}`));
+    }, START_MS).unref();
     child.stdout.on('data', (chunk: Buffer) => {
       out += chunk.toString();
-      if (last.test(out)) ready();
+      if (!last.test(out)) return;
+      clearTimeout(late);
+      ready();
     });
     void exited.then((code) => fail(new Error(`${name} ended with ${code}:\n${out}\n${log}`)));
-    setTimeout(() => fail(new Error(`${name} did not start within 60 s:\n${out}\n${log}`)), 60_000).unref();
   });
   return {
     address: (listener) => {
@@ -157,7 +164,7 @@ export const svc = (
       {
         cwd: folder,
         env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', SVC_CASSETTES_BUILT_IN: 'false', ...env },
-        timeout: 60_000,
+        timeout: START_MS,
       },
       (_error, out, err) => ended({ status: child.exitCode ?? -1, out, err }),
     );
@@ -182,7 +189,7 @@ function pidOf(child: ChildProcess): number {
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false>,
-  deadlineMs = 30_000,
+  deadlineMs = 120_000,
 ): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (;;) {

@@ -71,7 +71,10 @@ function declare(
       return context.service;
     };
     Object.assign(context, { dsn, provider, folder, start });
-    await start();
+    await start().catch((error: unknown) => {
+      console.error(error); // uvu passes over what a hook throws
+      throw error;
+    });
     undo.unshift(async () => assert.is(await context.service.stop(), 0, 'svc serve ends with status 0 on SIGTERM'));
   });
   test.after(async () => {

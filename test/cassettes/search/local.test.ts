@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { localDimensions, localEmbedder } from '../../../cassettes/search/local.ts';
+import { embedInThread, forgetInThread } from '../../../cassettes/search/model-thread.ts';
 import { MODELS } from '../../support/search.ts';
 
 const test = suite('search: the local model');
@@ -108,6 +109,27 @@ test('a folder of ones own is a model as well, and one that holds none is no emb
 test('a models folder that cannot be written is no embedder', async () => {
   const error = await failure(localEmbedder({ ...given, models: '/dev/null/models' }).embed(['text']));
   assert.is(error.name, 'NoEmbedder');
+});
+
+test('one thread serves all models, and goes on after those that cannot be loaded', async () => {
+  const expected = await local().embed(['text']);
+  let started = 0;
+  const count = () => {
+    started += 1;
+  };
+  process.on('worker', count);
+  for (let i = 0; i < 5; i++)
+    await failure(localEmbedder({ ...given, models: `/dev/null/models-${i}` }).embed(['text']));
+  assert.equal(await local().embed(['text']), expected);
+  process.off('worker', count);
+  assert.is(started, 0, 'a thread that ends takes the native library of the others with it');
+});
+
+test('a model that was forgotten is loaded again', async () => {
+  const source = { folder: join(MODELS, 'all-MiniLM-L6-v2'), build: false };
+  const before = await embedInThread(source, 'text');
+  forgetInThread(source);
+  assert.equal(await embedInThread(source, 'text'), before);
 });
 
 test('dimensions that are not the model’s are told before anything is embedded', () => {

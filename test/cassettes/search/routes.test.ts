@@ -40,13 +40,24 @@ databaseSuite('search: routes', (test, database) => {
       await search.close();
     }
   };
+  /** For tests that change nothing of it: one with the settings that most have. */
+  let usual: Search | undefined;
+  const onUsual = async (work: (search: Search) => Promise<void>) => {
+    usual ??= await standSearch(database(), {
+      config: { 'embedding.provider': 'ollama', 'embedding.target': server.url },
+    });
+    await work(usual);
+  };
   const bothAsked = (search: Search, query = 'apples'): Promise<Response[]> =>
     Promise.all([search.ask(`/spans?query=${query}`), search.ask('/spans', posted({ query }))]);
 
   test.before(async () => {
     server = await startEmbedder();
   });
-  test.after(() => server.close());
+  test.after(async () => {
+    await usual?.close();
+    await server.close();
+  });
 
   test('200: before any embedding exists there are none, and that is no failure', () =>
     stood({}, async (search) => {
@@ -184,11 +195,11 @@ databaseSuite('search: routes', (test, database) => {
     'nothing at all': '',
   };
   test('400: GET refuses a missing query and top_k outside 1 to 100', () =>
-    stood({}, async (search) => {
+    onUsual(async (search) => {
       for (const [what, query] of Object.entries(BAD_QUERIES)) await refused(await search.ask(`/spans?${query}`), what);
     }));
   test('400: POST refuses the same, and a body that is not what the contract says', () =>
-    stood({}, async (search) => {
+    onUsual(async (search) => {
       for (const [what, body] of Object.entries(BAD_BODIES))
         await refused(await search.ask('/spans', posted(body)), what);
       await refused(await search.ask('/spans', posted({ query: 'a' }, 'text/plain')), 'another content type');
@@ -237,7 +248,7 @@ databaseSuite('search: routes', (test, database) => {
 
   for (const view of ['spans', 'span_turns'])
     test(`503: the view svc_v1.${view} is missing`, () =>
-      stood({}, async (search) => {
+      onUsual(async (search) => {
         await search.embedded();
         await database().sql(`alter view svc_v1.${view} rename to gone`);
         try {
@@ -250,7 +261,7 @@ databaseSuite('search: routes', (test, database) => {
       }));
 
   test('503: its own table of embeddings is missing', () =>
-    stood({}, async (search) => {
+    onUsual(async (search) => {
       await search.embedded();
       await database().sql('alter table cassette_search.span_embeddings rename to gone');
       try {
@@ -275,7 +286,7 @@ databaseSuite('search: routes', (test, database) => {
   });
 
   test('HEAD is like GET, another method is 405 with Allow, another path 404', () =>
-    stood({}, async (search) => {
+    onUsual(async (search) => {
       assert.is((await search.ask('/spans?query=a', { method: 'HEAD' })).status, 200);
       const other = await search.ask('/spans', { method: 'DELETE' });
       assert.is(other.status, 405);
@@ -308,7 +319,7 @@ databaseSuite('search: routes', (test, database) => {
     ));
 
   test('the contract tells each status of each operation, with an example of each failure', () =>
-    stood({}, async (search) => {
+    onUsual(async (search) => {
       const document: Json = await (await search.ask('/v1/cassettes/search/openapi.json')).json();
       const told = Object.entries(document.paths as Json).flatMap(([path, methods]: [string, Json]) =>
         Object.entries(methods).map(([method, { operationId, responses }]: [string, Json]) => [
