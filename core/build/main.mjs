@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundleClient } from './bundle.mjs';
-import { bundleThread, THREAD_BUNDLE } from './bundle-thread.mjs';
+import { BUNDLES, bundleEntries } from './bundle-entries.mjs';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
 const ASSETS = join('core', 'web', 'assets'); // bundled, not compiled
@@ -46,15 +46,15 @@ async function bundled() {
   }
 }
 
-/** What makes a start quick: the database's thread in one file, and a migrated database; 1 when they cannot be made. */
+/** What makes a start quick: its threads and the proxy in one file each, and a migrated database; 1 when they cannot be made. */
 async function prepared() {
   try {
-    await bundleThread(dist);
+    await bundleEntries(dist);
     const { bringTemplate } = await import(pathToFileURL(join(dist, 'core/build/make-template.js')).href);
     await bringTemplate(join(dist, TEMPLATE));
     return 0;
   } catch (error) {
-    process.stderr.write(`Cannot prepare the embedded database: ${error.message}\n`);
+    process.stderr.write(`Cannot prepare a quick start: ${error.message}\n`);
     return 1;
   }
 }
@@ -78,7 +78,7 @@ function removeStale() {
     (path) =>
       !path.startsWith(ASSETS + sep) &&
       !path.startsWith(TEMPLATE + sep) &&
-      !THREAD_BUNDLE.map((each) => join(each)).includes(path),
+      !BUNDLES.map((each) => join(each)).includes(path),
   );
   for (const path of outputs) if (!sources.has(path.replace(/\.map$/, ''))) rmSync(join(dist, path));
   const existing = new Set(outputs);

@@ -11,7 +11,8 @@ import { forEachProvider } from '../provider/providers.ts';
 import { scriptedProvider } from './demo/scripted-provider.ts';
 import { showDemo } from './demo/show.ts';
 import type { Io } from './io.ts';
-import { type Addresses, serve } from './serve/serve.ts';
+import { serve } from './serve/serve.ts';
+import type { Addresses } from './serve/serving.ts';
 import { shownAddress } from './shown-address.ts';
 import { uiAddress } from './ui-address.ts';
 

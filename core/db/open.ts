@@ -1,5 +1,4 @@
 /** Opens the database of this process: the embedded one in its folder, or a server. It is migrated before its first use. */
-import { existsSync } from 'node:fs';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { startWorker } from '../start-worker.ts';
@@ -61,16 +60,11 @@ async function openServerDatabase({
   };
 }
 
-/** In a build it is one file as well, which loads half a second sooner (core/build/bundle-thread.mjs). */
-const databaseThread = () =>
-  existsSync(new URL('client/embedded-bundle.js', import.meta.url))
-    ? 'db/client/embedded-bundle'
-    : 'db/client/embedded-worker';
-
 async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
   const { folder, log, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
   const startThread =
-    options.startThread ?? ((data, transfer) => startWorker(databaseThread(), data, transfer, THREAD_LIMITS));
+    options.startThread ??
+    ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer, THREAD_LIMITS));
   const unlock = options.isLocked ? async () => {} : await lockFolder(folder);
   try {
     const template =

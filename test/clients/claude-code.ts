@@ -124,7 +124,7 @@ onEachDatabase(
         const [from, to] = await eventually('where the fork comes from', async () => {
           const { items } = await read<{ items: Listed[] }>(`${service.api}/v1/sessions`);
           const both = [origin, fork].map((id) => items.find(({ harness_session_id }) => harness_session_id === id));
-          return both[1]?.fork_of_session_id && both;
+          return both[1]?.fork_of_session_id ? both : null;
         });
         assert.is(to?.fork_of_session_id, from?.id);
         await eventually('the link to the call that it goes on from', async () => {

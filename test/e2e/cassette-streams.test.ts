@@ -1,5 +1,5 @@
 /** Does the mount stream, both ways? A real service before a cassette in a process of its own: large answers, endless ones, large bodies. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { cassetteFolder } from '../support/cassette-folder.ts';

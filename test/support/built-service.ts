@@ -4,7 +4,7 @@ import { copyFile, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { bundleClient } from '../../core/build/bundle.mjs';
-import { bundleThread } from '../../core/build/bundle-thread.mjs';
+import { bundleEntries } from '../../core/build/bundle-entries.mjs';
 import { templateFile } from './databases.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -44,7 +44,7 @@ export async function buildService(folder: string): Promise<string> {
   );
   await promisify(execFile)(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project]);
   await bundleClient({ root, assets: join(folder, 'dist/core/web/assets') });
-  await bundleThread(join(folder, 'dist'));
+  await bundleEntries(join(folder, 'dist'));
   const template = await templateFile();
   await mkdir(join(folder, 'dist/core/db/template'));
   await copyFile(template, join(folder, 'dist/core/db/template', basename(template)));

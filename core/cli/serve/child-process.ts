@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
+import { builtEntry } from '../../start-worker.ts';
 import type { FromChild, ListenerName, ProcessName, ToChild } from './messages.ts';
 import { restartPolicy } from './restart-policy.ts';
 
@@ -150,8 +151,9 @@ function deferred<T>(): Deferred<T> {
 const now = () => `${new Date().toISOString().slice(0, 19)}Z`;
 
 function started({ name, flags, fds }: Options): ChildProcess {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return fork(fileURLToPath(new URL(`./${name}-process.${extension}`, import.meta.url)), [], {
+  const entry = new URL(`./${name}-process`, import.meta.url);
+  const file = import.meta.url.endsWith('.ts') ? new URL(`${entry.href}.ts`) : builtEntry(entry);
+  return fork(fileURLToPath(file), [], {
     execArgv: [...process.execArgv, ...flags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...fds],
   });

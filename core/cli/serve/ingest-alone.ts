@@ -8,7 +8,7 @@ import { whereData } from '../where-data.ts';
 import { ingestBanner } from './banner.ts';
 import { holdAddress } from './held-addresses.ts';
 import { openService } from './open-service.ts';
-import type { Serving } from './serve.ts';
+import type { Serving } from './serving.ts';
 import { noOthers } from './shared-counters.ts';
 import { stopSignals } from './stop-signals.ts';
 

@@ -3,33 +3,11 @@ import { dirname, join } from 'node:path';
 import { bytesOfRuns } from '../../capture/journal.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
-import type { Logger } from '../../log.ts';
 import { openMetrics } from '../../metrics.ts';
-import type { ProcessState } from '../../model/status.ts';
 import type { PriceTable } from '../../price/price-file.ts';
 import type { Io } from '../io.ts';
-import type { ServeRole } from '../program.ts';
 import type { Listeners, Process } from './listening.ts';
-import type { LiveJournal } from './live-journal.ts';
-import type { Start } from './messages.ts';
-import type { SharedCounters } from './shared-counters.ts';
-
-export type ServiceParts = {
-  loaded: LoadedConfig;
-  io: Io;
-  role: ServeRole;
-  version: string;
-  log: Logger;
-  /** The pid to signal for a stop. */
-  pid: number;
-  addresses: Start['addresses'];
-  counters: SharedCounters;
-  processes: () => ProcessState[];
-  /** The journal that a proxy writes; `deleted` is called after segments were. null: there is none. */
-  journal: { live: LiveJournal; deleted(): void } | null;
-  /** Called with the installation's identity key, in hex, each time that the engine starts; null: the database cannot be reached now. */
-  identified?(identity_key: string | null): void;
-};
+import type { Closing, ServiceParts } from './service-parts.ts';
 
 export type OpenService = {
   listeners: Listeners;
@@ -37,8 +15,6 @@ export type OpenService = {
   /** Closes all of it in order, the database last. */
   close(): Promise<void>;
 };
-
-export type Closing = (close: () => Promise<unknown>) => void;
 
 /**
  * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached (an intake starts without it),

@@ -1,6 +1,5 @@
 /** The two processes of `svc serve` together: what they tell each other passes here, and what outlives either of them is remembered here. */
 import type { Logger } from '../../log.ts';
-import type { MetricsSnapshot } from '../../metrics.ts';
 import type { ProcessState } from '../../model/status.ts';
 import { FIRST_FD, type Supervised, superviseProcess } from './child-process.ts';
 import { openCounters } from './counters.ts';

@@ -9,17 +9,9 @@ import { publishService } from '../running-service.ts';
 import { bannerEnd, bannerStart } from './banner.ts';
 import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';
 import { internalOf } from './internal-listen.ts';
-import type { Listeners } from './listening.ts';
 import { type Held, startProcesses } from './processes.ts';
+import type { Addresses, Serving } from './serving.ts';
 import { type StopSignals, stopSignals } from './stop-signals.ts';
-
-export type Serving = {
-  role: ServeRole;
-  version: string;
-  /** Runs once everything listens, until a signal to stop; default: the banner is printed. */
-  running?: (listeners: Addresses) => Promise<void>;
-};
-export type Addresses = Omit<Listeners, 'close'>;
 
 const GRACE_MS = 10_000; // for streams under way at a stop
 

@@ -6,7 +6,7 @@ import { whereData } from '../where-data.ts';
 import { aboutService } from './about-service.ts';
 import { storedIdentityKey } from './identity-key.ts';
 import type { Backing } from './listening.ts';
-import type { Closing, ServiceParts } from './open-service.ts';
+import type { Closing, ServiceParts } from './service-parts.ts';
 
 const CASSETTES_MS = 2_000; // for their background work, after the listeners are closed
 

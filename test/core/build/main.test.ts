@@ -92,7 +92,7 @@ test('one changed source is one new output', async () => {
 });
 
 test('a changed source of the database thread is in its one file', async () => {
-  const bundle = () => readFileSync(join(clone, 'dist/core/db/client/embedded-bundle.js'), 'utf8');
+  const bundle = () => readFileSync(join(clone, 'dist/core/db/client/embedded-worker.bundle.js'), 'utf8');
   assert.not.match(bundle(), 'once_more_here');
   await appendFile(join(clone, 'core/db/ping.ts'), '\nPromise.resolve("once_more_here").catch(() => {});\n');
   assert.is(build().status, 0);

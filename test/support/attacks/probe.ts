@@ -1,5 +1,3 @@
-/** How long a service keeps its callers waiting, and what it holds in memory, while something else goes on. */
-import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { residentBytes } from '../resident.ts';
 import type { Service } from '../serve.ts';

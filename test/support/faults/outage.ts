@@ -1,5 +1,3 @@
-/** The database goes away for a while: no client notices, nothing is lost or doubled, and the memory that waiting takes is measured. */
-import { readFileSync } from 'node:fs';
 import * as assert from 'uvu/assert';
 import { residentBytes } from '../resident.ts';
 import { eventually, type Service } from '../serve.ts';

@@ -1,0 +1,29 @@
+/** What a service is opened with, behind a proxy or as the ingest API alone. */
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Logger } from '../../log.ts';
+import type { ProcessState } from '../../model/status.ts';
+import type { Io } from '../io.ts';
+import type { ServeRole } from '../program.ts';
+import type { LiveJournal } from './live-journal.ts';
+import type { Start } from './messages.ts';
+import type { SharedCounters } from './shared-counters.ts';
+
+export type ServiceParts = {
+  loaded: LoadedConfig;
+  io: Io;
+  role: ServeRole;
+  version: string;
+  log: Logger;
+  /** The pid to signal for a stop. */
+  pid: number;
+  addresses: Start['addresses'];
+  counters: SharedCounters;
+  processes: () => ProcessState[];
+  /** The journal that a proxy writes; `deleted` is called after segments were. null: there is none. */
+  journal: { live: LiveJournal; deleted(): void } | null;
+  /** Called with the installation's identity key, in hex, each time that the engine starts; null: the database cannot be reached now. */
+  identified?(identity_key: string | null): void;
+};
+
+/** Registers what is to be closed. */
+export type Closing = (close: () => Promise<unknown>) => void;

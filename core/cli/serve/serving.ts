@@ -1,0 +1,11 @@
+/** What `svc serve` is called with. */
+import type { ServeRole } from '../program.ts';
+import type { Listeners } from './listening.ts';
+
+export type Serving = {
+  role: ServeRole;
+  version: string;
+  /** Runs once everything listens, until a signal to stop; default: the banner is printed. */
+  running?: (listeners: Addresses) => Promise<void>;
+};
+export type Addresses = Omit<Listeners, 'close'>;
