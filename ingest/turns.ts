@@ -50,7 +50,10 @@ const appendTurn = createRoute({
     403: json(Rejection, 'Asked for under a foreign host name, or by a foreign web page'),
     413: json(Rejection, 'The body exceeds the size limit; it was not read'),
     415: json(Rejection, 'The body is no JSON by its content type, or has a content coding'),
-    422: json(Rejection, 'It is stored, but cannot be read as a turn: it has no answer, say'),
+    422: json(
+      Rejection,
+      'It is stored, but cannot be read as a turn: its provider is unknown, or it has no answer, say',
+    ),
     500: json(Rejection, 'Internal error'),
     503: json(Rejection, 'Nothing can be accepted now; ask again'),
   },

@@ -212,7 +212,7 @@ export type SkillCreation = z.infer<typeof SkillCreation>;
 
 export const SkillUpdate = z
   .object({
-    name: Name.refine((name) => name.trim() !== '', 'must not be blank').optional(),
+    name: Name.regex(/\S/, 'must not be blank').optional(),
     description: Description.optional(),
     type: Type.optional(),
     visibility: Visibility.optional(),

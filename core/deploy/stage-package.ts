@@ -1,11 +1,12 @@
 /**
  * The contents of svc's tarball: what runs, and every package that it needs, as they were tested. npm applies the `overrides` and the lock
  * of the folder that it installs for and of no other, so whoever installs a tarball would get other packages, and what those fetch.
+ * `files` of package.json lists svc's own files for npm, which cannot bundle those packages: a test compares it with what is laid out.
  */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { type Described, thirdParties } from './third-parties.ts';
+import { addLicences, type Described } from './third-parties.ts';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
 const WHOLE = [
@@ -42,7 +43,7 @@ export async function stagePackage({ root, dist, to }: { root: string; dist: str
     });
   for (const [name, dependent] of Object.entries(LEFT_OUT))
     await writeStandIn(to, name, packages.get(pathOf(dependent)));
-  await writeFile(join(to, 'THIRD-PARTY.md'), await thirdParties(to, packages));
+  await writeFile(join(to, 'THIRD-PARTY.md'), await addLicences(to, packages));
   await writeFile(join(to, 'package.json'), JSON.stringify(await manifestOf(root, packages), null, 2));
 }
 

@@ -1,5 +1,5 @@
-/** The licences of the third-party packages in the tarball. Where a package carries no text of its licence, SPDX's is added. */
-import { readdir } from 'node:fs/promises';
+/** The licences of the third-party packages in the tarball. Where a package carries no text of its licence, SPDX's is put beside it. */
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import licences from 'spdx-license-list/full.js';
 
@@ -13,16 +13,26 @@ export type Described = {
   dependencies?: Record<string, string>;
 };
 
+/** Whose work it is, as the licence in the repository has it, where the package names nobody or one of its developers. */
+const HOLDERS: Readonly<Record<string, string>> = {
+  'onnxruntime-common': 'Microsoft Corporation',
+  'onnxruntime-node': 'Microsoft Corporation',
+  'onnxruntime-web': 'Microsoft Corporation',
+};
+
 /**
- * The text of THIRD-PARTY.md for the folder `to`.
+ * Writes a LICENSE into each package that was published without one.
  * @param packages by their paths in `to`
+ * @returns the text of THIRD-PARTY.md for the folder `to`
  * @throws {Error} a package has neither a text of its licence nor a licence that SPDX knows
  */
-export async function thirdParties(to: string, packages: ReadonlyMap<string, Described>): Promise<string> {
-  const without: Described[] = [];
+export async function addLicences(to: string, packages: ReadonlyMap<string, Described>): Promise<string> {
+  const added: string[] = [];
   for (const [path, described] of packages) {
     const files = await readdir(join(to, path));
-    if (!files.some((name) => /^(un)?licen[cs]e|^copying/i.test(name))) without.push(described);
+    if (files.some((name) => /^(un)?licen[cs]e|^copying/i.test(name))) continue;
+    await writeFile(join(to, path, 'LICENSE'), `${licenceOf(described)}\n`);
+    added.push(described.name);
   }
   return [
     '# Packages of others that come with svc',
@@ -35,31 +45,26 @@ export async function thirdParties(to: string, packages: ReadonlyMap<string, Des
       ({ name, version, license }) => `- ${name} ${version}: ${license ?? 'see its files'}`,
     ),
     '',
-    '## Packages without the text of their licence',
-    '',
-    'Their authors published these without it; it follows as SPDX has it.',
-    '',
-    ...without.map((each) => `- ${each.name} ${each.version}: ${each.license}, by ${authorOf(each)}`),
-    ...[...new Set(without.map(({ license }) => license))].flatMap((id) => [
-      '',
-      `### ${id}`,
-      '',
-      '```',
-      textOf(id),
-      '```',
-    ]),
+    'Some were published without the text of their licence. It is put beside them as SPDX has it, with their author or, where they name',
+    `none, their repository: ${added.join(', ')}.`,
     '',
   ].join('\n');
 }
 
-function authorOf({ author, repository }: Described): string {
-  const name = typeof author === 'string' ? author : author?.name;
-  const at = typeof repository === 'string' ? repository : repository?.url;
-  return [name, at].filter(Boolean).join(', ');
+/** The copyright lines of SPDX's texts are those of a template, or of whom the licence is named after. */
+function licenceOf(described: Described): string {
+  const text = licences[described.license ?? '']?.licenseText.trim();
+  if (text === undefined) throw new Error(`Cannot pack: there is no text of the licence '${described.license}'`);
+  if (described.license === 'Unlicense') return text; // it disclaims copyright
+  const line = `Copyright (c) ${holderOf(described)}`;
+  const template = /^(?:Copyright \(c\) .*\n)+/im;
+  return template.test(text) ? text.replace(template, () => `${line}\n`) : `${line}\n\n${text}`;
 }
 
-function textOf(id: string | undefined): string {
-  const text = licences[id ?? '']?.licenseText;
-  if (text === undefined) throw new Error(`Cannot pack: there is no text of the licence '${id}'`);
-  return text.trim();
+function holderOf({ name, author, repository }: Described): string {
+  const at = typeof repository === 'string' ? repository : repository?.url;
+  const holder =
+    HOLDERS[name] ?? (typeof author === 'string' ? author : author?.name) ?? (at && `the authors of ${at}`);
+  if (!holder) throw new Error(`Cannot pack: ${name} names neither an author nor a repository`);
+  return holder;
 }

@@ -4,6 +4,7 @@ import type { Reply } from '../model/reply.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
 import { anthropicMessages } from '../provider/anthropic-messages.ts';
 import { assertShallow, type Fields, fields, isFields, text } from '../provider/json.ts';
+import { ANSWER_INTERRUPTED } from './claude-interruption.ts';
 import {
   activePath,
   type ClaudeRecord,
@@ -15,7 +16,7 @@ import {
 import type { TranscriptReading } from './harness.ts';
 import { noTally, omit, type Tally } from './omitted.ts';
 import { recordTime } from './record-time.ts';
-import { readable } from './transcript-answer.ts';
+import { brokenOff, readable } from './transcript-answer.ts';
 import { earlier, latest, openTranscriptBuilder, type TranscriptBuilder } from './transcript-builder.ts';
 
 /** The types of the records in the tree of the conversation. */
@@ -98,7 +99,7 @@ function addPath(path: readonly ClaudeRecord[], builder: TranscriptBuilder, { at
         pieces.push(next);
         i++;
       }
-      addAnswer(pieces, builder, { at, made, tally });
+      addAnswer({ pieces, next: path[i + 1] }, builder, { at, made, tally });
     } else if (CONVERSATION_TYPES.has(record.type)) {
       const added = addedMessage(record);
       if (record.raw.subtype === 'compact_boundary') builder.truncate(0);
@@ -112,8 +113,9 @@ function addPath(path: readonly ClaudeRecord[], builder: TranscriptBuilder, { at
   return firstWords;
 }
 
+/** @param next the record after the answer */
 function addAnswer(
-  pieces: readonly ClaudeRecord[],
+  { pieces, next }: { pieces: readonly ClaudeRecord[]; next: ClaudeRecord | undefined },
   builder: TranscriptBuilder,
   { at, made, tally }: PathContext,
 ): void {
@@ -125,15 +127,23 @@ function addAnswer(
     return;
   }
   tally.projected += pieces.length;
+  const isBrokenOff = reply.stop_reason === '' && next !== undefined && saysInterrupted(next);
   const times = pieces.map(at).filter((time) => time !== null);
   builder.addAnswer({
     local_id: first.answer || first.uuid,
     request_id: text(first.raw.requestId),
     ...made(first),
-    reply,
+    reply: isBrokenOff ? brokenOff(reply) : reply,
+    ending: isBrokenOff ? 'client_closed' : 'complete',
     from: times[0] ?? null,
     until: times.reduce<string | null>((one, other) => latest(other, one), null),
   });
+}
+
+/** An answer that had ended has a reason: the hooks after it were interrupted. */
+function saysInterrupted({ type, raw }: ClaudeRecord): boolean {
+  const { content } = fields(raw.message);
+  return type === 'user' && linesOf(content).trim() === ANSWER_INTERRUPTED;
 }
 
 /** The document that the provider would have sent in one piece, read as such; else the reason why it is omitted. */

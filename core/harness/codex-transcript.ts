@@ -1,5 +1,6 @@
 /** Reads a Codex rollout: its conversation, and how its thread and those that it spawned were started. */
 import type { Message } from '../model/bucket.ts';
+import type { Ending } from '../model/coverage.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
 import { type Fields, fields, isFields, text } from '../provider/json.ts';
 import { openaiResponses } from '../provider/openai-responses.ts';
@@ -8,7 +9,7 @@ import { type CodexUsage, codexReply, sameTotal, withUsage } from './codex-usage
 import type { TranscriptCall, TranscriptReading } from './harness.ts';
 import { noTally, omit, type Tally } from './omitted.ts';
 import { recordTime } from './record-time.ts';
-import { readable } from './transcript-answer.ts';
+import { brokenOff, readable } from './transcript-answer.ts';
 import { earlier, latest, openTranscriptBuilder, type TranscriptBuilder } from './transcript-builder.ts';
 
 export function readCodexTranscript(file: TranscriptFile): TranscriptReading {
@@ -136,12 +137,15 @@ function addItem(reading: Reading, item: unknown, { line, at }: RecordPosition):
     if (at !== null) reading.open.until = latest(at, reading.open.until);
     return;
   }
-  close(reading, null);
+  close(reading, null, isAbort(message) ? 'client_closed' : 'complete');
   const words = message.role === 'user' ? wordsOf(message) : '';
   if (words !== '') reading.prompts.push(builder.length());
   if (reading.firstWords === '') reading.firstWords = words;
   builder.addMessage({ message, injected: '', at });
 }
+
+/** Codex tells the model that the turn was aborted, and then notes the event. */
+const isAbort = ({ content: [block] }: Message): boolean => block?.text?.startsWith('<turn_aborted>') === true;
 
 const readItem = (item: unknown): Message | null => readable(() => openaiResponses.message(item));
 
@@ -154,12 +158,23 @@ function wordsOf({ content }: Message): string {
   return /^(?:<(?:environment_context|user_instructions|subagent_notification)>|# AGENTS\.md)/.test(words) ? '' : words;
 }
 
-/** Ends the answer that is open. @param used the usage that the provider billed for it, and the response's id */
-function close(reading: Reading, used: (CodexUsage & { thread: string }) | null): void {
+/**
+ * Ends the answer that is open.
+ * @param used the usage that the provider billed for it, and the response's id
+ * @param ending `client_closed`: the turn was aborted while it was open. A call is run once its item is whole, so an answer that ends with
+ *   one counts as whole.
+ */
+function close(
+  reading: Reading,
+  used: (CodexUsage & { thread: string }) | null,
+  ending: Extract<Ending, 'complete' | 'client_closed'> = 'complete',
+): void {
   const { open, builder, model, thread, origin, main, isOwnFile } = reading;
   if (!open) return;
   reading.open = null;
-  const reply = readable(() => codexReply(open.items, model, used));
+  const whole = readable(() => codexReply(open.items, model, used));
+  const isBrokenOff = ending !== 'complete' && !text(open.items.at(-1)?.type).endsWith('_call');
+  const reply = whole && isBrokenOff ? brokenOff(whole) : whole;
   if (reply === null || reply.content.length === 0) {
     for (const _ of open.items) omit(reading.tally, reply === null ? 'malformed:response_item' : 'message:empty');
     reading.tally.projected -= open.items.length;
@@ -174,6 +189,7 @@ function close(reading: Reading, used: (CodexUsage & { thread: string }) | null)
   const { items: _, ...times } = open;
   builder.addAnswer({
     ...{ ...times, local_id: used?.response_id || open.local_id, reply, request_id: '' },
+    ending: isBrokenOff ? 'client_closed' : 'complete',
     // An answer that does not name its thread may be one of the file's origin: it is named as it was there.
     ...{ thread: used?.thread || origin || thread, is_own: !isElsewhere && isOwnFile },
   });
@@ -222,7 +238,7 @@ function addEvent(reading: Reading, payload: Fields): void {
       case 'task_started':
       case 'task_complete':
       case 'turn_aborted':
-        close(reading, null);
+        close(reading, null, type === 'turn_aborted' ? 'client_closed' : 'complete');
         if (type === 'task_started' && text(payload.turn_id) !== '') builder.setTurn(text(payload.turn_id));
         return true;
       case 'thread_rolled_back':

@@ -2,6 +2,7 @@
 import type { Message } from '../model/bucket.ts';
 import type { CallKind } from '../model/call-kind.ts';
 import type { ContentBlock } from '../model/content-block.ts';
+import type { Ending } from '../model/coverage.ts';
 import type { HeaderList } from '../model/headers.ts';
 import type { Reply } from '../model/reply.ts';
 import type { TranscriptFile } from '../model/transcript.ts';
@@ -109,6 +110,7 @@ export type TranscriptCall = {
   turn_id: string; // of the harness's own turn; '' when unknown
   requested_at: string; // of the earliest fresh record; UTC with microseconds
   ended_at: string; // of the answer's last record
+  ending: Ending; // `client_closed`: the file shows that a person broke the answer off
   /** How many messages of the history before this call it continues: fewer than there are after a compaction or on another branch. */
   keeps: number;
   added: { message: Message; injected: string }[]; // to that history, before the answer

@@ -1,5 +1,6 @@
 /** Builds the calls of a transcript from its messages and answers, added in order, whatever harness wrote them. */
 import type { Message } from '../model/bucket.ts';
+import type { Ending } from '../model/coverage.ts';
 import type { Reply } from '../model/reply.ts';
 import type { TranscriptCall } from './harness.ts';
 import { justAfter } from './record-time.ts';
@@ -12,6 +13,7 @@ export type TranscriptAnswer = {
   thread: string;
   is_own: boolean;
   reply: Reply;
+  ending: Ending;
   from: string | null;
   until: string | null;
 };
@@ -60,7 +62,7 @@ export function openTranscriptBuilder(fallback: string, { joined }: { joined: bo
     setTurn: (id) => {
       turn_id = id;
     },
-    addAnswer({ local_id, request_id, thread, is_own, reply, from, until }) {
+    addAnswer({ local_id, request_id, thread, is_own, reply, ending, from, until }) {
       const earliest = added.reduce<string | null>((at, entry) => earlier(at, entry.at), null) ?? from;
       const floor: string | null = last && justAfter(last.requested_at);
       const requested_at = latest(earliest ?? floor ?? fallback, floor);
@@ -73,6 +75,7 @@ export function openTranscriptBuilder(fallback: string, { joined }: { joined: bo
         turn_id,
         requested_at,
         ended_at: latest(until ?? requested_at, requested_at),
+        ending,
         keeps,
         added: added.map(({ message, injected }) => ({ message, injected })),
         request_id,

@@ -3,8 +3,11 @@ import { z } from '@hono/zod-openapi';
 import { Ending, Outcome } from './coverage.ts';
 import { At, cursorExample, NextCursor } from './page.ts';
 
+/** Both members are strings: said without `prefixItems`, which many readers of contracts do not know. */
+const PAIR = { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 } as const;
+
 const Headers = z
-  .array(z.tuple([z.string(), z.string()]).openapi({ minItems: 2, maxItems: 2 }))
+  .array(z.tuple([z.string(), z.string()]).openapi(PAIR))
   .describe('in the order of the wire, credentials replaced');
 
 /** One side of an exchange, as it passed. */

@@ -271,7 +271,7 @@ test('the contract of /v1/ingest names its body and all its answers', () => {
   assert.equal(Object.keys(components.schemas.Rejection.properties), ['error']);
 });
 
-test('the contract says that a turn has an answer, and that a part stands within its file', () => {
+test('the contract says that a turn has an answer, of which provider it may be, and that a part stands within its file', () => {
   const contract = ingestContract('0') as Json;
   const check = schemaCheck(contract);
   const { IngestTurn, TranscriptPart } = contract.components.schemas;
@@ -283,10 +283,14 @@ test('the contract says that a turn has an answer, and that a part stands within
     [{ raw_response: null, response: null }, false],
     [{ raw_response_withheld: true }, false],
     [{ raw_response: 'e30=' }, true],
+    [{ raw_response: 'e30' }, false], // no base64
+    [{ raw_response: 'e3-=' }, false],
     [{ raw_response: null, response: { stop_reason: 'stop' } }, true],
   ] as const)
     assert.is(check(IngestTurn, { ...turn, ...answer }) === null, isOne, JSON.stringify(answer));
   assert.match(TranscriptPart.properties.index.description, /below count/);
+  const turns = operationsOf(contract).find(({ path }) => path === '/v1/ingest') as Json;
+  assert.match(turns.responses[422].description, 'its provider is unknown, or it has no answer');
   const { responses } = operationsOf(contract).find(({ path }) => path === '/v1/ingest/transcript') as Json;
   assert.match(responses[400].description, 'part.index is not below part.count');
 });

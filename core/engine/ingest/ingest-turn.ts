@@ -5,6 +5,9 @@ import { PROVIDER_NAMES } from '../../provider/providers.ts';
 
 const text = z.string();
 
+/** With its padding. For the contract: the schema checks by itself. */
+const BASE64 = '^(?:[0-9A-Za-z+/]{4})*(?:[0-9A-Za-z+/]{2}==|[0-9A-Za-z+/]{3}=)?$';
+
 /** Senders may put anything here. A member that is read and is not as described counts as absent, except the id of the turn. */
 const IngestMeta = z
   .looseObject({
@@ -29,6 +32,7 @@ export const IngestTurn = z
     raw_response: z
       .base64()
       .nullish()
+      .openapi({ pattern: BASE64 })
       .describe("the provider's bytes, still encoded; where given, the answer is read from them"),
     raw_response_encoding: text.nullish().describe('content coding of raw_response; absent: meta.content_encoding'),
     raw_response_withheld: z.boolean().nullish().describe('the sender had the bytes and chose not to send them'),

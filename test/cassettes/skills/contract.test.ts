@@ -49,6 +49,15 @@ test('all that is served is declared: the ten routes, and the two tools', async 
   assert.equal(served.sort(), [...routes, 'post /api/skills/list', 'post /api/skills/get'].sort());
 });
 
+test('a new name must not be blank, which the schema says too', async () => {
+  const { components } = await document();
+  const { pattern } = components.schemas.SkillUpdate.properties.name;
+  assert.equal(
+    ['Release', ' x', '', ' \t'].map((name) => new RegExp(pattern).test(name)),
+    [true, true, false, false],
+  );
+});
+
 test('every failure is a problem with an example that has the member error', async () => {
   const { paths, components } = await document();
   let failures = 0;

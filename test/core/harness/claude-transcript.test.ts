@@ -221,6 +221,35 @@ test('unknown types, other roles and malformed records are counted and cost the 
   assert.is(reading.projected_records, 3);
 });
 
+test('an answer that a person broke off ends where the client closed it; a tool that they stopped was a whole answer', () => {
+  const interrupted = (for_what = '') => [said(`[Request interrupted by user${for_what}]`)];
+  const { calls } = read([
+    asked(['', 'u1'], 0, 'Tell me all'),
+    answeredBy(['u1', 'p1'], 1, 'msg_1', [said('First')]),
+    answeredBy(['p1', 'p2'], 2, 'msg_1', [said('Second, which never')]),
+    asked(['p2', 'i1'], 3, interrupted()),
+    asked(['i1', 'u2'], 4, 'Run it instead'),
+    answeredBy(['u2', 'a2'], 5, 'msg_2', [uses('t1')]),
+    asked(['a2', 'r2'], 6, [resulted('t1', "The user doesn't want to proceed with this tool use.")]),
+    asked(['r2', 'i2'], 7, interrupted(' for tool use')),
+    asked(['i2', 'u3'], 8, 'Then stop'),
+    answeredBy(['u3', 'a3'], 9, 'msg_3', [said('Stopped')], { stop_reason: 'end_turn' }),
+    asked(['a3', 'i3'], 10, interrupted()), // by a hook that ran after the answer
+    asked(['i3', 'u4'], 11, 'And after that?'),
+    answeredBy(['u4', 'a4'], 12, 'msg_4', [said('Not broken off')]),
+    asked(['a4', 'u5'], 13, 'Never answered'),
+  ]);
+  assert.equal(
+    calls.map(({ local_id, ending, reply }) => [local_id.slice(0, 5), ending, reply.complete]),
+    [
+      ['msg_1', 'client_closed', false],
+      ['msg_2', 'complete', true],
+      ['msg_3', 'complete', true],
+      ['msg_4', 'complete', true],
+    ],
+  );
+});
+
 test('titles by rank: a custom one before one that was found, a summary and the name of an agent', () => {
   const title = (...records: object[]) => read([...claudeChat(1), ...records]).title?.text;
   const custom = { type: 'custom-title', customTitle: 'Mine' };

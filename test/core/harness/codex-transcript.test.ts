@@ -122,6 +122,46 @@ test('a compaction puts another history in place, a rollback takes turns away', 
   ]);
 });
 
+test('an answer that a person broke off ends where the client closed it; a command that they stopped was a whole answer', () => {
+  const usage = { input_tokens: 5, output_tokens: 5 };
+  const used = (second: number, response_id: string) => line('token_usage_record', second, { response_id, usage });
+  const aborted = (second: number) => [
+    userItem(second, '<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>'),
+    event(second, 'turn_aborted', { reason: 'interrupted' }),
+  ];
+  const { calls } = read([
+    model,
+    userItem(1, 'Tell me all'),
+    answerItem(2, 'First message'),
+    event(2, 'token_count', { info: null }),
+    ...aborted(3),
+    userItem(4, 'Run it instead'),
+    callItem(5, 'c1'),
+    used(5, 'resp_2'),
+    outputItem(6, 'c1'),
+    ...aborted(6),
+    userItem(7, 'Without usage'),
+    callItem(8, 'c2'),
+    ...aborted(9),
+    userItem(10, 'In an older version'),
+    answerItem(11, 'No words of the abort'),
+    event(12, 'turn_aborted', { reason: 'replaced' }),
+    userItem(13, 'Go on'),
+    answerItem(14, 'On'),
+    event(15, 'task_complete'),
+  ]);
+  assert.equal(
+    calls.map(({ ending, reply }) => [ending, reply.complete, reply.stop_reason]),
+    [
+      ['client_closed', false, ''],
+      ['complete', true, 'tool_calls'],
+      ['complete', true, 'tool_calls'], // a call runs once its item is whole: what came after it is not known
+      ['client_closed', false, ''],
+      ['complete', true, 'stop'],
+    ],
+  );
+});
+
 test('what a forked thread brings along are calls of the thread that made them; of a sub-agent it is history', () => {
   const records = [
     line('session_meta', 0, { id: 'child' }),

@@ -274,6 +274,38 @@ databaseSuite('transcript projection', (test, database) => {
     assert.is(first?.user_prompt, 'Question 1');
   });
 
+  test('an answer that a person broke off leaves its session interrupted, and no words of the harness in the next prompt', async () => {
+    const brokenOff = [
+      ...claudeChat(1),
+      asked(['a1', 'u2'], 10, 'Tell me all'),
+      answeredBy(['u2', 'a2'], 12, 'msg_2', [said('First')]),
+    ];
+    const marked = [...brokenOff, asked(['a2', 'i2'], 14, [said('[Request interrupted by user]')])];
+    const status = async () => (await database().sql('select status from svc.session_rollups'))[0]?.status;
+    await uploaded({ session, records: brokenOff });
+    await deriveAll(database());
+    assert.is(await status(), 'unknown', 'the file does not show yet how it ended');
+    await uploaded({ session, records: marked });
+    await deriveAll(database());
+    assert.is(await status(), 'interrupted');
+    const calls = await database().sql(
+      `select status, error_type from svc.spans where kind = 'llm' order by started_at`,
+    );
+    assert.equal(calls.at(-1), { status: 'partial', error_type: 'client_closed' });
+    const next = [
+      asked(['i2', 'u3'], 16, 'Shortly, please'),
+      answeredBy(['u3', 'a3'], 18, 'msg_3', [said('Yes')], { stop_reason: 'end_turn' }),
+    ];
+    await uploaded({ session, records: [...marked, ...next] });
+    await deriveAll(database());
+    assert.is(await status(), 'completed');
+    assert.equal(
+      (await traces()).map(({ user_prompt }) => user_prompt),
+      ['Question 1', 'Tell me all', 'Shortly, please'],
+    );
+    assert.equal(await database().sql(`select kind from svc.span_links where kind in ('retry-of', 'fork-of')`), []);
+  });
+
   test('another branch of the same file stands beside the first, as it does over the wire: what was left was paid for', async () => {
     const base = claudeChat(2);
     const id = await uploaded({ session, records: base });
