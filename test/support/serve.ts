@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { PROXY_FLAGS, SERVICE_FLAGS } from '../../core/service-flags.ts';
 
 export type Service = {
   proxy: string;
@@ -36,6 +37,8 @@ type Role = {
   args: readonly string[];
   env: Record<string, string>;
   program: readonly string[];
+  /** V8's. */
+  flags: readonly string[];
   /** What it prints last when everything listens. */
   last: RegExp;
 };
@@ -55,6 +58,7 @@ export async function startService(
     args: [],
     env: { ...listen, SVC_CASSETTES_BUILT_IN: 'false', ...env }, // what comes with the service has tests of its own
     program,
+    flags: SERVICE_FLAGS,
     last: /\/v1\/sessions\n/,
   });
   return {
@@ -74,6 +78,7 @@ export async function startIngest(folder: string, env: Record<string, string> = 
     args: ['ingest'],
     env: { SVC_INGEST_LISTEN: ':0', ...env },
     program: SVC,
+    flags: SERVICE_FLAGS,
     last: /ingest API\s+http:\/\/\S+\n\s+data .*\n/,
   });
   return { ingest: address('ingest API'), ...ended };
@@ -91,15 +96,16 @@ export async function startProxyAlone(
     args: ['proxy'],
     env: { SVC_PROXY_LISTEN: ':0', ...env },
     program,
+    flags: PROXY_FLAGS,
     last: /OLLAMA_HOST=.*\n/,
   });
   const internal = env.SVC_INTERNAL_LISTEN ? address('internal') : null;
   return { proxy: address('capture proxy'), internal, ...ended };
 }
 
-async function started(folder: string, { args, env, program, last }: Role): Promise<Started> {
+async function started(folder: string, { args, env, program, flags, last }: Role): Promise<Started> {
   const name = ['svc serve', ...args].join(' ');
-  const child = spawn(process.execPath, [...program, 'serve', ...args], {
+  const child = spawn(process.execPath, [...flags, ...program, 'serve', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
