@@ -1,5 +1,4 @@
 /** The backing of `svc serve proxy`: forwards calls and writes them to the journal. Nothing in it waits for the database, which may be away. */
-import { setFlagsFromString } from 'node:v8';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Logger } from '../log.ts';
 import { openIdentityKey } from './identity-key.ts';
@@ -12,12 +11,10 @@ const QUERY_TIMEOUT_MS = 60_000;
 /** Needs `storage.postgres_dsn` to be set, but not the database to be up. */
 export async function proxyAlone({ config, folder }: LoadedConfig, log: Logger): Promise<Backing> {
   const { postgres_dsn: dsn, pooled } = config.storage;
-  limitYoungGeneration();
   const identity = await openIdentityKey(folder, log);
   return {
     connection: () => ({ kind: 'server', dsn, pooled, statementTimeoutMs: QUERY_TIMEOUT_MS }),
     reach: true,
-    begun: limitYoungGeneration,
     identified: identity.learn,
     listen: (parts) =>
       together(async (register) => {
@@ -30,12 +27,6 @@ export async function proxyAlone({ config, folder }: LoadedConfig, log: Logger):
       }),
   };
 }
-
-/**
- * Keeps V8's young generation at the few megabytes that it has by now; it would grow to 32, without a benefit for a proxy. A thread that
- * starts resets this flag, so it is set again whenever the engine's thread has started.
- */
-const limitYoungGeneration = () => setFlagsFromString('--semi-space-growth-factor=1');
 
 /** Health and metrics of the process: the proxy's own listener has no path to spare, since any may be an upstream's. Loaded only if configured. */
 async function openInternal(parts: Process, register: Keep): Promise<string[]> {
