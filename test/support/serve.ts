@@ -116,14 +116,18 @@ async function started(folder: string, { args, env, program, flags, last }: Role
     log += chunk.toString();
   });
   const exited = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
+  let late: NodeJS.Timeout | undefined;
   await new Promise<void>((ready, fail) => {
     child.stdout.on('data', (chunk: Buffer) => {
       out += chunk.toString();
       if (last.test(out)) ready();
     });
     void exited.then((code) => fail(new Error(`${name} ended with ${code}:\n${out}\n${log}`)));
-    setTimeout(() => fail(new Error(`${name} did not start within 60 s:\n${out}\n${log}`)), 60_000).unref();
-  });
+    late = setTimeout(() => {
+      child.kill('SIGKILL'); // else it would go on writing into a folder that its test removes
+      fail(new Error(`${name} did not start within 60 s:\n${out}\n${log}`));
+    }, 60_000).unref();
+  }).finally(() => clearTimeout(late));
   return {
     address: (listener) => {
       const found = new RegExp(`${listener}\\s+(http://\\S+)`).exec(out)?.[1];
