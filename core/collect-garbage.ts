@@ -1,16 +1,12 @@
 /** Makes V8 collect garbage earlier than it would by itself, for callers that know that they leave much of it behind. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
-/** Without options: all of this thread's memory, in some 50 ms. `minor`: the young generation, in 1 to 2 ms. (V8 11 reads any object as `minor`.) */
-export type Collect = (options?: { type: 'minor' }) => void;
-
-/** V8 exposes `gc` only to contexts that are made under this flag. The main context is older, so a new one is made to get it. */
-export function collector(): Collect {
-  setFlagsFromString('--expose-gc');
-  const gc: unknown = runInNewContext("typeof gc === 'function' ? gc : null");
-  setFlagsFromString('--no-expose-gc');
-  return typeof gc === 'function' ? (gc as Collect) : () => {};
+/**
+ * Without options: all of this thread's memory, in some 50 ms. `minor`: the young generation, in 1 to 2 ms. (V8 11 reads any object as `minor`.)
+ * Does nothing in a process that was started without `gc` (service-flags.ts): there V8 collects when it has to.
+ */
+export function collect(options?: { type: 'minor' }): void {
+  if (options) globalThis.gc?.(options);
+  else globalThis.gc?.();
 }
 
 type Options = {
@@ -27,7 +23,6 @@ type Options = {
  * collects only near that limit. @returns a function to call with each such value's size (bytes or characters) once it is dead or soon will be
  */
 export function collectAfterLarge({ large, enough, afterMs }: Options): (size: number) => void {
-  let collect: Collect | undefined;
   let garbage = 0;
   let scheduled = false;
   return (size) => {
@@ -37,7 +32,6 @@ export function collectAfterLarge({ large, enough, afterMs }: Options): (size: n
     setTimeout(() => {
       scheduled = false;
       garbage = 0;
-      collect ??= collector();
       collect();
     }, afterMs).unref();
   };

@@ -21,7 +21,7 @@ export type Commands = {
   login: (owner: string, loaded: LoadedConfig, io: Io) => Promise<void>;
 };
 
-/** What a process runs: everything, or the capture proxy or the ingest API alone beside another process. */
+/** What `svc serve` runs: everything, or the capture proxy or the ingest API alone beside another process. */
 export type ServeRole = 'all' | 'proxy' | 'ingest';
 const ROLES: readonly ServeRole[] = ['all', 'proxy', 'ingest'];
 const isRole = (word: string): word is ServeRole => ROLES.some((role) => role === word);
@@ -72,7 +72,7 @@ export function buildProgram(
 
   addConfigOptions(program.command('serve'))
     .description(
-      'start the capture proxy, the read API and the ingest API in one process, or one of the first and the last alone',
+      'start the capture proxy, the read API and the ingest API, or one of the first and the last alone',
     )
     .argument('[role]', `what to run: ${ROLES.join(', ')}`, 'all')
     .addHelpText('after', SETTINGS)

@@ -41,8 +41,6 @@ type Deps = {
   journal: { folder: string; live: LiveRun; freed(): void } | null;
   /** Whether the database may be unreachable when the engine starts, or of an older version: then it is waited for, and migrated. */
   reach: boolean;
-  /** Called each time that the thread has begun. */
-  begun?(): void;
   /** Called with this installation's identity key, in hex, each time that the engine starts; null: the database cannot be reached now. */
   identified?(identity_key: string | null): void;
   ingest: boolean;
@@ -60,7 +58,7 @@ const INGEST_MS = 30_000; // then the sender is told to try again, and the turn 
 const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journal, begun, identified, log, ...settings }: Deps): Engine {
+export function startEngine({ connection, journal, identified, log, ...settings }: Deps): Engine {
   let live = journal?.live ?? null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
@@ -90,7 +88,6 @@ export function startEngine({ connection, journal, begun, identified, log, ...se
       ownConnection.kind === 'embedded' ? [ownConnection.control] : [],
       settings.ingest || settings.derive ? {} : INTAKE_LIMITS,
     );
-    started.on('online', () => begun?.());
     return started;
   };
 

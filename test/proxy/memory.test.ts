@@ -2,6 +2,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import '../support/with-gc.ts';
 import { closeStands, openStand, rawClient, until } from './stand.ts';
 
 const test = suite('proxy: memory stays flat');

@@ -1,6 +1,7 @@
 /**
  * `npm run soak`: does nothing get lost when things go wrong for long? The scenarios that `npm test` runs small, at full length, on both
  * databases where SVC_TEST_DSN names a server. `npm run soak -- kills` for one part. Prints what was done; status 1 when a rule is broken.
+ * SVC_SOAK_IDLE_MINUTES: how long `idle` takes; default: an hour.
  */
 import { join } from 'node:path';
 import { attacksBesideLoad } from '../support/attacks/beside-load.ts';
@@ -12,11 +13,16 @@ import { openCallBesideTraffic } from '../support/faults/long-stream.ts';
 import { databaseAway } from '../support/faults/outage.ts';
 import { inOwnMounts } from '../support/faults/own-mounts.ts';
 import { poisonAmongOthers } from '../support/faults/poison-turn.ts';
+import { lightDay } from '../support/light-day.ts';
+import { heldBy, type MemorySample } from '../support/process-memory.ts';
 import { emptyFolder, removeFolder } from '../support/serve.ts';
 
 const MIB = 1_048_576;
 const GROWTH_MIB = 50; // of a process whose database is away
 const ATTACKED = { stallMs: 250, grownMib: 500 }; // at most: while proxy and APIs share a loop
+const IDLE_MS = 60_000 * Number(process.env.SVC_SOAK_IDLE_MINUTES ?? 60);
+const IDLE_CALL_MS = 12_000;
+const IDLE_GROWTH_MIB = 32; // of a process, from the second quarter to the last: what is flat wavers by half of it
 const OUTAGE = { warmMs: 20_000, awayMs: 300_000, afterMs: 5_000, perSecond: 50 };
 
 type Where = { cluster: string; program: string };
@@ -60,6 +66,19 @@ const parts: Record<string, Part> = {
     run: (where) => journalFull(where, { maxBytes: 32 * MIB, times: 5, fullMs: 5_000 }),
   },
   poison: { databases: both, run: (where) => poisonAmongOthers(where, { calls: 1_000, poison: 20 }) },
+  idle: {
+    databases: ['embedded'], // what it holds is the service's own memory
+    run: async (where) => {
+      const calls = Math.ceil(IDLE_MS / IDLE_CALL_MS);
+      const growths = await lightDay(where, { calls, everyMs: IDLE_CALL_MS }, printEach(IDLE_MS / 12));
+      const grown = growths.filter(({ fromMib, toMib }) => toMib > fromMib + IDLE_GROWTH_MIB);
+      const named = growths.map(({ name, fromMib, toMib }) => `${name}: ${fromMib} MiB became ${toMib} MiB`);
+      console.log(`      ${named.join('\n      ')}`);
+      if (growths.length === 0) throw new Error('no process was there for long enough');
+      if (grown.length > 0) throw new Error(`it grew: ${grown.map(({ name }) => name).join(', ')}`);
+      return { calls, processes: growths.length };
+    },
+  },
   stream: {
     databases: both,
     run: (where) => openCallBesideTraffic(where, { maxBytes: 64 * MIB, passBytes: 500 * MIB }),
@@ -104,6 +123,18 @@ async function holds(name: string, database: string, where: Where): Promise<bool
     `${told?.kept ? ' ok ' : 'FAIL'} ${seconds.padStart(5)} s  ${`${name} (${database})`.padEnd(18)}  ${told?.text}`,
   );
   return told?.kept ?? false;
+}
+
+/** Prints the memory of each process now and then. */
+function printEach(everyMs: number): (sample: MemorySample) => void {
+  let printed = 0;
+  return (sample) => {
+    if (sample.ms < printed * everyMs) return;
+    printed++;
+    const names = [...new Set(sample.processes.map(({ name }) => name))];
+    const held = names.map((name) => `${name} ${heldBy(name, sample)[0]} MiB`);
+    console.log(`${(sample.ms / 60_000).toFixed(1).padStart(8)} min  ${held.join(', ')}`);
+  };
 }
 
 /** Each figure behind its name. */

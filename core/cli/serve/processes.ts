@@ -1,6 +1,7 @@
 /** The two processes of `svc serve` together: what they tell each other passes here, and what outlives either of them is remembered here. */
 import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
+import { PROXY_FLAGS, SERVICE_FLAGS } from '../../service-flags.ts';
 import { FIRST_FD, type Supervised, superviseProcess } from './child-process.ts';
 import { openCounters } from './counters.ts';
 import type { HeldAddress } from './held-addresses.ts';
@@ -28,11 +29,6 @@ type Options = {
   hopeless(reason: string): void;
 };
 
-/** V8's flags of each process. None is changed while it runs, which V8 does not support beside worker threads. */
-const FLAGS = {
-  proxy: ['--expose-gc', '--max-semi-space-size=4'], // a young generation beyond some megabytes gains a proxy nothing
-  service: ['--expose-gc'],
-};
 const LISTENERS = { proxy: ['proxy'], service: ['api', 'ingest', 'internal'] } as const;
 const DOWN_MS = { proxy: 1_000, service: 60_000 };
 const END_MS = 15_000; // after the grace, for a process to end by itself
@@ -90,7 +86,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
 
   const proxy: Supervised = superviseProcess({
     name: 'proxy',
-    flags: FLAGS.proxy,
+    flags: PROXY_FLAGS,
     fds: descriptors(held, LISTENERS.proxy),
     downMs: DOWN_MS.proxy,
     log,
@@ -108,7 +104,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
   });
   const service: Supervised = superviseProcess({
     name: 'service',
-    flags: FLAGS.service,
+    flags: SERVICE_FLAGS,
     fds: descriptors(held, LISTENERS.service),
     downMs: DOWN_MS.service,
     log,

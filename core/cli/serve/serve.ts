@@ -4,7 +4,6 @@ import { holderOf, lockFolder } from '../../db/client/folder-lock.ts';
 import { OperatorError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
-import type { ServeRole } from '../program.ts';
 import { publishService } from '../running-service.ts';
 import { bannerEnd, bannerStart } from './banner.ts';
 import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';

@@ -1,23 +1,20 @@
 /** A session of any size streams: in pages, begun before the last is read, and never in memory whole. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import * as assert from 'uvu/assert';
+import { collect } from '../../../core/collect-garbage.ts';
 import type { Database } from '../../../core/db/database.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { idOf, insertSessions } from '../../support/projection-rows.ts';
 import { testApi } from '../../support/read-api.ts';
+import '../../support/with-gc.ts';
 
 const SPANS = 10_000;
 const TRACES = 100;
 const TEXT_CHARACTERS = 12_000; // so that all of it is 120 MB, twice what may be held
 const MOST_BYTES = 64 * 1024 * 1024;
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
 /** What is alive on the heap and in buffers. */
 const held = (): number => {
-  collectGarbage();
+  collect();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 };

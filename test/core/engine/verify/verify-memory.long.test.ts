@@ -1,16 +1,16 @@
 /** However long a session is, checking it takes the memory of a few turns. */
 import * as assert from 'uvu/assert';
 import { builtIn } from '../../../../core/call/reader.ts';
-import { collector } from '../../../../core/collect-garbage.ts';
+import { collect } from '../../../../core/collect-garbage.ts';
 import { openCheckedSlices } from '../../../../core/engine/verify/checked-slices.ts';
 import { verifySession } from '../../../../core/engine/verify/verify-session.ts';
 import { capturedCall, chat, chatAnswer, takeIn } from '../../../support/captured-calls.ts';
 import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import '../../../support/with-gc.ts';
 
 const TURNS = 2_000;
 const ANSWER_BYTES = 60_000;
 
-const collect = collector();
 /** Bytes, without garbage: how long that is kept differs between versions of V8. */
 function inUse(): number {
   collect();

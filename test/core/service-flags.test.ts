@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { PROXY_FLAGS, SERVICE_FLAGS } from '../../core/service-flags.ts';
+
+const MB = 1_048_576;
+const test = suite('flags of the processes');
+
+/** What a script logs in a process with these flags. */
+const logged = async (flags: readonly string[], script: string): Promise<string> => {
+  const args = [...flags, '--input-type=module', '-e', script];
+  return (await promisify(execFile)(process.execPath, args)).stdout.trim();
+};
+
+/** `gc` in the main thread, and in a worker thread that is started as start-worker.ts starts one. */
+const WHO_HAS_GC = `
+  import { Worker } from 'node:worker_threads';
+  const code = 'require("node:worker_threads").parentPort.postMessage(typeof gc)';
+  new Worker(code, { eval: true, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: 4 } })
+    .on('message', (inWorker) => console.log(typeof gc, inWorker));`;
+
+test('the main thread and the worker threads of the service and of a proxy have gc; others have not', async () => {
+  assert.is(await logged([], WHO_HAS_GC), 'undefined undefined');
+  assert.is(await logged(SERVICE_FLAGS, WHO_HAS_GC), 'function function');
+  assert.is(await logged(PROXY_FLAGS, WHO_HAS_GC), 'function function');
+});
+
+/** The bytes of the young generation after much that outlives a collection or two. */
+const YOUNG = `
+  import { getHeapSpaceStatistics } from 'node:v8';
+  const alive = [];
+  for (let n = 0; n < 3_000_000; n++) {
+    alive.push({ n });
+    if (alive.length > 200_000) alive.splice(0, 100_000);
+  }
+  console.log(getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size);`;
+
+test('the young generation of a proxy stays small', async () => {
+  const unbounded = Number(await logged([], YOUNG));
+  assert.ok(unbounded > 8 * MB, `${unbounded} bytes without a bound`);
+  const young = Number(await logged(PROXY_FLAGS, YOUNG));
+  assert.ok(young > 0 && young <= 8 * MB, `${young} bytes`);
+});
+
+test.run();

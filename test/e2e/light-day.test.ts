@@ -1,0 +1,17 @@
+/** A light day's calls, and the memory of each process. (At length: `npm run soak -- idle`.) */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { lightDay } from '../support/light-day.ts';
+import type { MemorySample } from '../support/process-memory.ts';
+
+const test = suite('a light day (embedded)');
+
+test('every call is captured, and the memory of the service is seen after each', async () => {
+  const samples: MemorySample[] = [];
+  await lightDay({ cluster: '' }, { calls: 8, everyMs: 200 }, (sample) => samples.push(sample));
+  const held = samples.map(({ processes }) => processes.find(({ name }) => /^cli\/main\.[jt]s serve/.test(name))?.mib);
+  assert.is(held.length, 8);
+  assert.ok(Math.min(...held.map((mib = 0) => mib)) > 50, JSON.stringify(samples));
+});
+
+test.run();
