@@ -8,7 +8,7 @@ import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { bundleClient } from '../../core/build/bundle.mjs';
 import { builtAssets } from '../../core/web/assets.ts';
-import { onEmbeddedDatabase, type Stand } from './whole-service.ts';
+import { onEmbeddedDatabase, printing, type Stand } from './whole-service.ts';
 
 const CHROMIUM = process.env.SVC_TEST_CHROMIUM ?? '/usr/bin/chromium';
 
@@ -37,6 +37,8 @@ export type WebStand = Stand & {
 type Options = {
   /** Environment variables of the service. */
   env?: Record<string, string>;
+  /** Adds to them what comes with something that runs beside the service. */
+  beside?: () => Promise<{ env: Record<string, string>; close(): Promise<unknown> }>;
   /** Whether the demo's sessions are in it; default: true. */
   demo?: boolean;
   /** Of the browser: width and height, colours, reduced motion. */
@@ -50,7 +52,7 @@ type Options = {
 export function inBrowser(
   name: string,
   define: (test: Test<WebStand>) => void,
-  { env = {}, demo = true, context: contextOptions = {} }: Options = {},
+  { env = {}, beside, demo = true, context: contextOptions = {} }: Options = {},
 ): void {
   if (!existsSync(CHROMIUM)) {
     console.log(`skip: ${name}: there is no ${CHROMIUM}`);
@@ -58,30 +60,33 @@ export function inBrowser(
   }
   const prepared = async () => {
     await bundled();
-    return { env, close: async () => {} };
+    const more = await beside?.();
+    return { env: { ...env, ...more?.env }, close: async () => more?.close() };
   };
   const declare = (stand: Test<Stand>) => {
     const test = stand as unknown as Test<WebStand>;
     let close = async () => {};
     const pages: Page[] = [];
-    test.before(async (context) => {
-      const base = context.service.api.replace('//localhost:', '//127.0.0.1:');
-      if (demo) await seedDemo(base, env.SVC_API_TOKEN);
-      const opened = await openChromium(contextOptions);
-      close = opened.close;
-      const complaints: string[] = [];
-      const open = async (path: string, { ready = true, tolerated = [] }: Opened = {}) => {
-        const page = await opened.browser.newPage();
-        pages.push(page);
-        watch(page, base, (complaint) => {
-          if (!tolerated.some((pattern) => pattern.test(complaint))) complaints.push(complaint);
-        });
-        await page.goto(`${base}${path}`);
-        if (ready) await page.waitForSelector('main[data-state]:not([data-state=loading])');
-        return page;
-      };
-      Object.assign(context, { base, browser: opened.browser, open, complaints });
-    });
+    test.before(
+      printing(async (context) => {
+        const base = context.service.api.replace('//localhost:', '//127.0.0.1:');
+        if (demo) await seedDemo(base, env.SVC_API_TOKEN);
+        const opened = await openChromium(contextOptions);
+        close = opened.close;
+        const complaints: string[] = [];
+        const open = async (path: string, { ready = true, tolerated = [] }: Opened = {}) => {
+          const page = await opened.browser.newPage();
+          pages.push(page);
+          watch(page, base, (complaint) => {
+            if (!tolerated.some((pattern) => pattern.test(complaint))) complaints.push(complaint);
+          });
+          await page.goto(`${base}${path}`);
+          if (ready) await page.waitForSelector('main[data-state]:not([data-state=loading])');
+          return page;
+        };
+        Object.assign(context, { base, browser: opened.browser, open, complaints });
+      }),
+    );
     test.after.each(async () => {
       for (const page of pages.splice(0)) await page.close();
     });

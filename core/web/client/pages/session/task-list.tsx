@@ -52,8 +52,7 @@ function promptsOf(columns: OutlineColumns, wanted: ReadonlySet<string>): Map<st
   const { traces } = outlineIndex(columns);
   const { span_id, trace } = columns.spans;
   const found = new Map<string, number>();
-  for (const [span, id] of span_id.entries())
-    if (wanted.has(id)) found.set(id, traces.indexOf(trace[span] ?? -1) + 1);
+  for (const [span, id] of span_id.entries()) if (wanted.has(id)) found.set(id, traces.indexOf(trace[span] ?? -1) + 1);
   return found;
 }
 
