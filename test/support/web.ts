@@ -8,6 +8,7 @@ import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { bundleClient } from '../../core/build/bundle.mjs';
 import { builtAssets } from '../../core/web/assets.ts';
+import { eventually } from './serve.ts';
 import { onEmbeddedDatabase, printing, type Stand } from './whole-service.ts';
 
 const CHROMIUM = process.env.SVC_TEST_CHROMIUM ?? '/usr/bin/chromium';
@@ -124,7 +125,10 @@ export const bundled = (): Promise<boolean> =>
 
 export async function seedDemo(base: string, token = ''): Promise<void> {
   const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(`${base}/v1/admin/seed/demo`, { method: 'POST', headers });
+  const response = await eventually('a database for the demo', async () => {
+    const response = await fetch(`${base}/v1/admin/seed/demo`, { method: 'POST', headers });
+    return response.status === 503 ? null : response; // on a busy machine its database may come later than the service
+  }, 120_000);
   assert.is(response.status, 200, await response.text());
 }
 
