@@ -1,7 +1,5 @@
 /** The thread that holds the local models: a text occupies a core for a while, and capturing must not wait for that. */
 import { constants, getPriority, setPriority } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { parentPort } from 'node:worker_threads';
 import { type LocalModel, type ModelFolder, openLocalModel } from './local-model.ts';
 
@@ -27,8 +25,7 @@ function loaded(source: ModelFolder): Promise<LocalModel> {
 /** What a model holds outside of V8's heap is freed by a collection only, and a thread that is idle makes none. */
 function forget({ folder }: ModelFolder): void {
   if (!models.delete(folder)) return;
-  setFlagsFromString('--expose-gc');
-  setImmediate(runInNewContext('gc'));
+  setImmediate(() => globalThis.gc?.()); // there where the process was started with it
 }
 
 parentPort?.on('message', async ({ source, text }: EmbedRequest) => {

@@ -71,9 +71,7 @@ export function buildProgram(
   };
 
   addConfigOptions(program.command('serve'))
-    .description(
-      'start the capture proxy, the read API and the ingest API, or one of the first and the last alone',
-    )
+    .description('start the capture proxy, the read API and the ingest API, or one of the first and the last alone')
     .argument('[role]', `what to run: ${ROLES.join(', ')}`, 'all')
     .addHelpText('after', SETTINGS)
     .action(async (role: string, parsed: Record<string, unknown>) => {

@@ -35,5 +35,12 @@ export const tasksWith = (
     const request = tasks_asked.find((one) => one.span_id === span_id);
     const [block] = result.output;
     if (!request || !block || result.status !== 'ok') return known;
-    return tasksAfter(identity.harness_id, known, { tool_name, tool_input: request.tool_input }, block) ?? known;
+    const next = tasksAfter(identity.harness_id, known, { tool_name, tool_input: request.tool_input }, block);
+    return next ? next.map((task) => marked(task, known, span_id)) : known;
   }, tasks);
+
+/** With the tool that made it what it is: this one, or where it says the same as before, the one before. */
+function marked({ id, subject, status }: Task, before: readonly Task[], span_id: string): Task {
+  const same = before.find((task) => task.id === id && task.subject === subject && task.status === status);
+  return { id, subject, status, changed_by: same?.changed_by ?? span_id };
+}

@@ -102,7 +102,12 @@ export type PermissionVerdict = { disposition: 'ALLOW' | 'BLOCK'; stage: 1 | 2; 
 /** `prompt`: the new thread's first words, where the tool call holds them; `label` and `description` for people. */
 export type SpawnRequest = { prompt: string; label: string; description: string };
 
-export type Task = { id: string; subject: string; status: string };
+export type Task = {
+  id: string;
+  subject: string;
+  status: string;
+  changed_by?: string; // the span of the tool that changed it last; set by derivation
+};
 
 /** One answered call of a transcript, with what its thread added since the call before. */
 export type TranscriptCall = {

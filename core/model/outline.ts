@@ -140,7 +140,7 @@ export const Outline = z
       .array(z.object({ session_id: z.uuid(), trace_id: z.uuid(), span_id: z.uuid() }))
       .describe('spans that columns refer to and that are not in this answer: unchanged ones, or of another session'),
     links: LinkColumns.describe(
-      'all that touch a span of this answer, and always those to other sessions; a reader replaces those that it has of either',
+      'all that touch a span of this answer, and always those to and from other sessions; a reader replaces those that it has of either',
     ),
     next_cursor: NextCursor.describe('the rest of the same answer; absent on its last page'),
   })

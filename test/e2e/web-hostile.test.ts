@@ -34,6 +34,9 @@ const READ = [
 const LONG_TASK_MS = 4 * 200;
 /** As a tool prints it, and as a model calls a tool with it. Deeper inputs are stored, and not read: what reads them would overflow. */
 const PRINTED = `${'{"deeper":'.repeat(5_000)}"the innermost"${'}'.repeat(5_000)}`;
+/** Messages of a tool that was called so, as text: what made it of a value would overflow. */
+const NESTED_TOOL = `{"role":"assistant","content":[{"type":"tool_use","id":"t9","name":"Deep","input":${PRINTED}}]},
+  {"role":"user","content":[{"type":"tool_result","tool_use_id":"t9","content":"done"}]}`;
 const NESTED = Array.from({ length: 400 }).reduce<unknown>((inner) => ({ deeper: inner }), 'the innermost');
 
 inBrowser(
@@ -66,6 +69,7 @@ inBrowser(
       await page.waitForSelector('[data-row=step]');
       await page.keyboard.press('f');
       await page.waitForSelector('.tool-result');
+      await page.locator('[data-more]').first().waitFor();
       await page.waitForTimeout(1_000); // what runs would have run, and the worker's time is up
       await assertInert(page, '.talk-list');
       const text = (await page.locator('.talk-list').textContent()) ?? '';
@@ -121,6 +125,23 @@ inBrowser(
       }
     });
 
+    test('Bytes: a body that is nested five thousand deep is shown, and delays nobody', async (stand) => {
+      const { session_id, raw_turn_id } = await passed(stand, 'How deep?', NESTED_TOOL);
+      const page = await stand.open(`/sessions/${session_id}/calls/${raw_turn_id}`);
+      await page.waitForSelector('.side[data-state=ready]');
+      for (const view of ['JSON', 'Text']) {
+        await page.getByRole('button', { name: view, exact: true }).click();
+        await page.waitForTimeout(500);
+        assert.match((await page.locator('.side').textContent()) ?? '', view === 'JSON' ? 'How deep?' : 'deeper');
+        await assertInert(page, 'main');
+      }
+      const talk = await stand.open(`/sessions/${session_id}`);
+      await talk.waitForSelector('[data-row]');
+      await talk.keyboard.press('f');
+      await talk.waitForTimeout(500);
+      await assertInert(talk, 'main');
+    });
+
     test('Find, and an address that is markup itself: it is words and no more', async ({ open }) => {
       for (const path of ['/find', '/']) {
         const page = await open(`${path}?q=${encodeURIComponent(MARKUP.slice(0, 7).join(' '))}`);
@@ -158,21 +179,20 @@ async function assertInert(page: Page, within: string): Promise<void> {
   assert.ok(ms <= LONG_TASK_MS, `${path}: a task of ${ms} ms`);
 }
 
-/** A call with that question through the proxy, whose provider echoes it. */
-async function passed({ service, base }: WebStand, question: string) {
+/** A call with that question through the proxy, whose provider echoes it. @param further messages, as JSON */
+async function passed({ service, base }: WebStand, question: string, further = '') {
   const named = 'x-svc-harness-session-id';
+  const name = `hostile-call-${further.length}`;
+  const messages = [JSON.stringify({ role: 'user', content: question }), ...(further === '' ? [] : [further])];
   const response = await fetch(`${service.proxy}/anthropic/v1/messages`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', [named]: 'hostile-call' },
-    body: JSON.stringify({
-      ...{ model: 'claude-sonnet-4-5', max_tokens: 9, stream: true },
-      messages: [{ role: 'user', content: question }],
-    }),
+    headers: { 'content-type': 'application/json', [named]: name },
+    body: `{"model":"claude-sonnet-4-5","max_tokens":9,"stream":true,"messages":[${messages.join(',')}]}`,
   });
   assert.is(response.status, 200);
   await response.text();
   return eventually('the call', async () => {
-    const session = await sessionNamed(base, 'hostile-call');
+    const session = await sessionNamed(base, name);
     if (!session) return null;
     const path = `${base}/v1/sessions/${session.id}/raw_turns`;
     return (await read<{ items: { session_id: string; raw_turn_id: number }[] }>(path)).items[0];

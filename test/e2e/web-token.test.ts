@@ -1,4 +1,5 @@
 /** The bearer token of the web UI in a real browser: it comes once, by the address or the dialog, and goes nowhere but into a header. */
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import { inBrowser } from '../support/web.ts';
@@ -42,6 +43,42 @@ inBrowser(
       await page.locator('dialog[open]').waitFor({ state: 'detached' });
       await page.waitForSelector('[data-live=live]');
       assert.is(new URL(page.url()).hash, '');
+    });
+
+    test('with it every view, the stream and downloads work, and nothing of it outlasts the tab', async ({
+      open,
+      base,
+    }) => {
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      const get = async <T>(path: string) => (await (await fetch(`${base}${path}`, { headers })).json()) as T;
+      const [session] = (await get<{ items: { id: string }[] }>('/v1/sessions')).items;
+      type Turns = { items: { raw_turn_id: number }[] };
+      const [turn] = (await get<Turns>(`/v1/sessions/${session?.id}/raw_turns`)).items;
+      const page = await open(`/help#token=${encodeURIComponent(TOKEN)}`);
+      const own = `/sessions/${session?.id}`;
+      for (const [path, shown] of [
+        ['/', '[data-session]'],
+        [own, '[data-row=step]'],
+        [`${own}/time`, '[data-row]'],
+        [`${own}/calls`, '.call-row'],
+        ['/spend', '[data-by=model]'],
+        ['/cassettes', 'main'],
+        ['/health', '[data-outcome]'],
+        [`${own}/calls/${turn?.raw_turn_id}`, '.side[data-state=ready]'],
+      ] as const) {
+        await page.goto(`${base}${path}`);
+        await page.waitForSelector('main:is([data-state=ready], [data-state=empty])');
+        await page.locator(shown).first().waitFor();
+        await page.waitForSelector('[data-live=live]', { state: 'attached' });
+        assert.is(await page.locator('dialog').count(), 0, path);
+      }
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Download' }).first().click(),
+      ]);
+      assert.ok((await readFile(await download.path())).byteLength > 0);
+      assert.not.match(await page.evaluate(() => JSON.stringify(localStorage)), TOKEN);
+      assert.not.match(await page.evaluate(() => document.cookie), TOKEN);
     });
 
     test('no request has it in its address', async ({ open }) => {

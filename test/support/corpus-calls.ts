@@ -1,4 +1,4 @@
-/** The recorded Codex session with sub-agents, as derivation reads it: its rows are processed as ingest does it, without a database. */
+/** The recorded Codex session with sub-agents: as derivation reads it, without a database, and as a client would send it to the ingest API. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -14,6 +14,7 @@ import { ingestExchange } from '../../core/engine/ingest/ingest-exchange.ts';
 import { formatById } from '../../core/provider/formats.ts';
 import { SESSION } from './call-turn.ts';
 import { fixtureFolder } from './fixtures.ts';
+import { uploadBody } from './transcript-uploads.ts';
 
 type Row = {
   id: number;
@@ -29,13 +30,8 @@ export type Corpus = { turns: CallTurn[]; anchors: Map<string, Anchor> };
 
 /** null, with a printed skip, where the fixtures are absent. @param change edits a row before it is read */
 export function corpus(change: (row: Row) => Row = (row) => row): Corpus | null {
-  const folder = fixtureFolder('corpus');
-  if (!folder) return null;
-  const lines = gunzipSync(readFileSync(join(folder, 'corpus-codex-delta.jsonl.gz')))
-    .toString()
-    .trim()
-    .split('\n')
-    .map((line) => change(JSON.parse(line) as Row));
+  const lines = corpusRows()?.map(change);
+  if (!lines) return null;
   const known = new Set<string>();
   const turns = lines
     .filter(({ source }) => source === 'wire')
@@ -49,10 +45,38 @@ export function corpus(change: (row: Row) => Row = (row) => row): Corpus | null 
   return { turns, anchors: new Map(lines.filter(({ source }) => source === 'transcript').map(anchorOf)) };
 }
 
+/** Bodies of the ingest API; null, with a printed skip, where the fixtures are absent. */
+export function corpusBodies(): { turns: string[]; files: Uint8Array<ArrayBuffer>[] } | null {
+  const rows = corpusRows();
+  if (!rows) return null;
+  const of = (wanted: Row['source']) => rows.filter(({ source }) => source === wanted);
+  return {
+    turns: of('wire').map((row) => JSON.stringify(turnBody(row))),
+    files: of('transcript').map(({ raw_request: records, meta, session_envelope: session }) => {
+      const { agent_id, agent_type, description, tool_use_id } = meta;
+      return uploadBody({ session, agent_id, agent_type, description, tool_use_id, records });
+    }),
+  };
+}
+
+function corpusRows(): Row[] | null {
+  const folder = fixtureFolder('corpus');
+  if (!folder) return null;
+  const text = gunzipSync(readFileSync(join(folder, 'corpus-codex-delta.jsonl.gz'))).toString();
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Row);
+}
+
+const turnBody = ({ provider, raw_request, response, meta, session_envelope }: Row) => ({
+  ...{ provider, request: raw_request, response, meta, session: session_envelope },
+});
+
 /** The turn of a row; its `fresh` still holds everything that the request repeats. */
-function callTurn({ id, provider, raw_request, response, meta, session_envelope }: Row): CallTurn {
-  const body = { provider, request: raw_request, response, meta, session: session_envelope };
-  const ingested = ingestExchange(Buffer.from(JSON.stringify(body)), {
+function callTurn(row: Row): CallTurn {
+  const { id } = row;
+  const ingested = ingestExchange(Buffer.from(JSON.stringify(turnBody(row))), {
     identityKey: new Uint8Array(32),
     newId: () => `row-${id}`,
     now: () => '2026-07-23T00:00:00.000000Z',

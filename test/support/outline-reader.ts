@@ -17,7 +17,7 @@ export function outlineReader(api: ReturnType<typeof testApi>, session_id: strin
   let rev = '0';
   let traces = new Map<string, Row>();
   let spans = new Map<string, Row>();
-  let links = new Map<string, { ends: [string, string]; toElsewhere: boolean }>();
+  let links = new Map<string, { ends: [string, string]; isElsewhere: boolean }>();
 
   const page = async (cursor: string | undefined): Promise<Outline> => {
     const query = new URLSearchParams({ after: rev, ...(cursor === undefined ? {} : { cursor }) });
@@ -38,13 +38,13 @@ export function outlineReader(api: ReturnType<typeof testApi>, session_id: strin
     for (const [i, row] of rows(answer, answer.spans).entries())
       spans.set(ids[i] ?? '', { ...row, trace: ids[i]?.split(' ')[0], parent: ref(answer.spans.parent[i] ?? -1) });
     const mine = new Set(ids);
-    for (const [key, { ends, toElsewhere }] of links)
-      if (toElsewhere || ends.some((end) => mine.has(end))) links.delete(key);
+    for (const [key, { ends, isElsewhere }] of links)
+      if (isElsewhere || ends.some((end) => mine.has(end))) links.delete(key);
     for (const [i, kind] of answer.links.kind.entries()) {
       const ends: [string, string] = [ref(answer.links.from[i] ?? -1), ref(answer.links.to[i] ?? -1)];
-      const other = answer.others[(answer.links.to[i] ?? -1) - ids.length];
-      const toElsewhere = other !== undefined && other.session_id !== session_id;
-      links.set(`${answer.names[kind]} ${ends.join(' ')}`, { ends, toElsewhere });
+      const others = [answer.links.from[i], answer.links.to[i]].map((end = -1) => answer.others[end - ids.length]);
+      const isElsewhere = others.some((other) => other !== undefined && other.session_id !== session_id);
+      links.set(`${answer.names[kind]} ${ends.join(' ')}`, { ends, isElsewhere });
     }
   };
 

@@ -8,7 +8,8 @@ import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { bundleClient } from '../../core/build/bundle.mjs';
 import { builtAssets } from '../../core/web/assets.ts';
-import { onEmbeddedDatabase, type Stand } from './whole-service.ts';
+import { eventually } from './serve.ts';
+import { onEmbeddedDatabase, printing, type Stand } from './whole-service.ts';
 
 const CHROMIUM = process.env.SVC_TEST_CHROMIUM ?? '/usr/bin/chromium';
 
@@ -37,6 +38,8 @@ export type WebStand = Stand & {
 type Options = {
   /** Environment variables of the service. */
   env?: Record<string, string>;
+  /** Adds to them what comes with something that runs beside the service. */
+  beside?: () => Promise<{ env: Record<string, string>; close(): Promise<unknown> }>;
   /** Whether the demo's sessions are in it; default: true. */
   demo?: boolean;
   /** Of the browser: width and height, colours, reduced motion. */
@@ -50,7 +53,7 @@ type Options = {
 export function inBrowser(
   name: string,
   define: (test: Test<WebStand>) => void,
-  { env = {}, demo = true, context: contextOptions = {} }: Options = {},
+  { env = {}, beside, demo = true, context: contextOptions = {} }: Options = {},
 ): void {
   if (!existsSync(CHROMIUM)) {
     console.log(`skip: ${name}: there is no ${CHROMIUM}`);
@@ -58,30 +61,33 @@ export function inBrowser(
   }
   const prepared = async () => {
     await bundled();
-    return { env, close: async () => {} };
+    const more = await beside?.();
+    return { env: { ...env, ...more?.env }, close: async () => more?.close() };
   };
   const declare = (stand: Test<Stand>) => {
     const test = stand as unknown as Test<WebStand>;
     let close = async () => {};
     const pages: Page[] = [];
-    test.before(async (context) => {
-      const base = context.service.api.replace('//localhost:', '//127.0.0.1:');
-      if (demo) await seedDemo(base, env.SVC_API_TOKEN);
-      const opened = await openChromium(contextOptions);
-      close = opened.close;
-      const complaints: string[] = [];
-      const open = async (path: string, { ready = true, tolerated = [] }: Opened = {}) => {
-        const page = await opened.browser.newPage();
-        pages.push(page);
-        watch(page, base, (complaint) => {
-          if (!tolerated.some((pattern) => pattern.test(complaint))) complaints.push(complaint);
-        });
-        await page.goto(`${base}${path}`);
-        if (ready) await page.waitForSelector('main[data-state]:not([data-state=loading])');
-        return page;
-      };
-      Object.assign(context, { base, browser: opened.browser, open, complaints });
-    });
+    test.before(
+      printing(async (context) => {
+        const base = context.service.api.replace('//localhost:', '//127.0.0.1:');
+        if (demo) await seedDemo(base, env.SVC_API_TOKEN);
+        const opened = await openChromium(contextOptions);
+        close = opened.close;
+        const complaints: string[] = [];
+        const open = async (path: string, { ready = true, tolerated = [] }: Opened = {}) => {
+          const page = await opened.browser.newPage();
+          pages.push(page);
+          watch(page, base, (complaint) => {
+            if (!tolerated.some((pattern) => pattern.test(complaint))) complaints.push(complaint);
+          });
+          await page.goto(`${base}${path}`);
+          if (ready) await page.waitForSelector('main[data-state]:not([data-state=loading])');
+          return page;
+        };
+        Object.assign(context, { base, browser: opened.browser, open, complaints });
+      }),
+    );
     test.after.each(async () => {
       for (const page of pages.splice(0)) await page.close();
     });
@@ -119,7 +125,14 @@ export const bundled = (): Promise<boolean> =>
 
 export async function seedDemo(base: string, token = ''): Promise<void> {
   const headers = token === '' ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(`${base}/v1/admin/seed/demo`, { method: 'POST', headers });
+  const response = await eventually(
+    'a database for the demo',
+    async () => {
+      const response = await fetch(`${base}/v1/admin/seed/demo`, { method: 'POST', headers });
+      return response.status === 503 ? null : response; // on a busy machine its database may come later than the service
+    },
+    120_000,
+  );
   assert.is(response.status, 200, await response.text());
 }
 

@@ -41,6 +41,18 @@ export function onEmbeddedDatabase(name: string, define: (test: Test<Stand>) => 
   declare(`${name} (embedded)`, define, async () => ({ dsn: '', drop: async () => {} }), extra);
 }
 
+/** A hook that prints why it failed, which uvu keeps to itself. */
+export const printing =
+  <Context>(hook: (context: Context) => Promise<void>) =>
+  async (context: Context): Promise<void> => {
+    try {
+      await hook(context);
+    } catch (thrown) {
+      console.log('Cannot prepare the suite:', thrown);
+      throw thrown;
+    }
+  };
+
 function declare(
   name: string,
   define: (test: Test<Stand>) => void,
@@ -49,34 +61,33 @@ function declare(
 ): void {
   const test = suite<Stand>(name);
   const undo: (() => Promise<unknown>)[] = []; // what was set up is torn down even when the rest failed
-  test.before(async (context) => {
-    const { dsn, drop } = await makeDatabase();
-    undo.unshift(drop);
-    const provider = await startScriptedProvider();
-    undo.unshift(provider.close);
-    const folder = await emptyFolder();
-    undo.unshift(() => removeFolder(folder));
-    const beside = typeof extra === 'function' ? await extra() : { env: extra, close: async () => {} };
-    undo.unshift(beside.close);
-    if (dsn === '') await cp(join(await templateFolder(), 'data'), join(folder, '.svc', 'data'), { recursive: true });
-    const start = async () => {
-      context.service = await startService(folder, {
-        SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url,
-        SVC_PROXY_UPSTREAMS_GEMINI: provider.url,
-        SVC_PROXY_UPSTREAMS_OPENAI: provider.url,
-        SVC_PROXY_UPSTREAMS_OLLAMA: provider.url,
-        ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),
-        ...beside.env,
-      });
-      return context.service;
-    };
-    Object.assign(context, { dsn, provider, folder, start });
-    await start().catch((error: unknown) => {
-      console.error(error); // uvu passes over what a hook throws
-      throw error;
-    });
-    undo.unshift(async () => assert.is(await context.service.stop(), 0, 'svc serve ends with status 0 on SIGTERM'));
-  });
+  test.before(
+    printing(async (context) => {
+      const { dsn, drop } = await makeDatabase();
+      undo.unshift(drop);
+      const provider = await startScriptedProvider();
+      undo.unshift(provider.close);
+      const folder = await emptyFolder();
+      undo.unshift(() => removeFolder(folder));
+      const beside = typeof extra === 'function' ? await extra() : { env: extra, close: async () => {} };
+      undo.unshift(beside.close);
+      if (dsn === '') await cp(join(await templateFolder(), 'data'), join(folder, '.svc', 'data'), { recursive: true });
+      const start = async () => {
+        context.service = await startService(folder, {
+          SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url,
+          SVC_PROXY_UPSTREAMS_GEMINI: provider.url,
+          SVC_PROXY_UPSTREAMS_OPENAI: provider.url,
+          SVC_PROXY_UPSTREAMS_OLLAMA: provider.url,
+          ...(dsn === '' ? {} : { SVC_STORAGE_POSTGRES_DSN: dsn }),
+          ...beside.env,
+        });
+        return context.service;
+      };
+      Object.assign(context, { dsn, provider, folder, start });
+      await start();
+      undo.unshift(async () => assert.is(await context.service.stop(), 0, 'svc serve ends with status 0 on SIGTERM'));
+    }),
+  );
   test.after(async () => {
     for (const step of undo) await step();
   });

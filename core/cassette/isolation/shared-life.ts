@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../log.ts';
 import { packageRoot } from '../../package-root.ts';
+import { SERVICE_FLAGS } from '../../service-flags.ts';
 import { lowerPriority } from '../../yield-to-listeners.ts';
 import type { Progress } from '../contract.ts';
 import type { Bindings, StartModule } from '../running.ts';
@@ -104,7 +105,13 @@ export async function startSharedLife(members: readonly Member[], options: Optio
 /** Node and the script; from source also what compiles TypeScript. With `setpriv`, where there is one, it dies with the service. */
 function commandFor(entries: readonly string[]): string[] {
   const run = FROM_SOURCE ? [join(packageRoot(), 'core/worker-bootstrap.mjs'), SCRIPT.href] : [fileURLToPath(SCRIPT)];
-  const node = [process.execPath, `--max-old-space-size=${MEMORY_MB}`, ...run, JSON.stringify(entries)];
+  const node = [
+    process.execPath,
+    ...SERVICE_FLAGS,
+    `--max-old-space-size=${MEMORY_MB}`,
+    ...run,
+    JSON.stringify(entries),
+  ];
   return existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL', ...node] : node;
 }
 

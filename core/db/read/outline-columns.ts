@@ -55,6 +55,7 @@ export type SpanRows = Arrays<{
 
 export type LinkRows = Arrays<{
   kind: string;
+  from_session_id: string;
   from_trace_id: string;
   from_span_id: string;
   to_trace_id: string;
@@ -76,6 +77,12 @@ export function packed({
   const { started_at: _, ...traceColumns } = traces;
   const traceIndex = new Map(traces.trace_id.map((trace_id, index) => [trace_id, index]));
   const { trace_id, parent_span_id, thread_id, ...spanColumns } = spans;
+  const end = (side: 'from' | 'to', index: number): number =>
+    refs.indexOf({
+      session_id: links[`${side}_session_id`][index] ?? '',
+      trace_id: links[`${side}_trace_id`][index] ?? '',
+      span_id: links[`${side}_span_id`][index] ?? '',
+    });
   return {
     traces: {
       ...traceColumns,
@@ -93,15 +100,8 @@ export function packed({
     },
     links: {
       kind: words(links.kind),
-      from: links.from_span_id.map((span_id, index) =>
-        refs.indexOf({ session_id, trace_id: links.from_trace_id[index] ?? '', span_id }),
-      ),
-      to: links.to_span_id.map((span_id, index) =>
-        refs.indexOf({
-          session_id: links.to_session_id[index] ?? '',
-          ...{ trace_id: links.to_trace_id[index] ?? '', span_id },
-        }),
-      ),
+      from: links.kind.map((_, index) => end('from', index)),
+      to: links.kind.map((_, index) => end('to', index)),
     },
     names: names.list,
     others: refs.others,

@@ -152,7 +152,9 @@ async function traceRows(tx: Sql, { base, of }: { base: SQL; of: SQL }): Promise
   return row;
 }
 
-/** Links of the session, or of these spans; and always those to another session, which no revision covers. */
+const END_COLUMNS = ['session_id', 'trace_id', 'span_id'];
+
+/** Links of the session, or of these spans; and always those to and from other sessions, which no revision covers. */
 async function linkRows(
   tx: Sql,
   { session_id, spans }: { session_id: string; spans: SpanRows | null },
@@ -163,17 +165,24 @@ async function linkRows(
                         from unnest(${pgArray(spans.trace_id)}::uuid[], ${pgArray(spans.span_id)}::uuid[]) as u (trace_id, span_id))`;
     ofSpans = sql`and ((l.from_trace_id, l.from_span_id) in ${keys} or (l.to_trace_id, l.to_span_id) in ${keys})`;
   }
-  const columns = ['kind', 'from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'to_session_id'];
+  const forks = (side: SQL) => sql`
+            select f.kind, f.session_id, f.from_trace_id, f.from_span_id, f.origin_session_id, f.to_trace_id, f.to_span_id
+              from svc.fork_links f
+             where ${side} = ${session_id}::uuid`; // each by an index of its own
+  const columns = [
+    'kind',
+    ...END_COLUMNS.map((column) => `from_${column}`),
+    ...END_COLUMNS.map((column) => `to_${column}`),
+  ];
   const [row] = await tx.rows<LinkRows>(sql`
     select ${arrays(plain('l', columns))}
-      from (select l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.session_id as to_session_id
+      from (select l.kind, l.session_id as from_session_id, l.from_trace_id, l.from_span_id,
+                   l.session_id as to_session_id, l.to_trace_id, l.to_span_id
               from svc.span_links l
              where l.session_id = ${session_id}::uuid ${ofSpans}
-             union all
-            select f.kind, f.from_trace_id, f.from_span_id, f.to_trace_id, f.to_span_id, f.origin_session_id
-              from svc.fork_links f
-             where f.session_id = ${session_id}::uuid
-             order by 2, 3, 4, 5, 1) l`);
+             union all ${forks(sql`f.session_id`)}
+             union all ${forks(sql`f.origin_session_id`)}
+             order by 3, 4, 6, 7, 1) l`);
   if (!row) throw new Error('Cannot read an outline: an aggregate has no row');
   return row;
 }

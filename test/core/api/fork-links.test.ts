@@ -54,6 +54,15 @@ databaseSuite('fork links', (test, database) => {
     const link = await expected(4, 2);
     assert.equal(await forkLinks(`/v1/sessions/${fork.session_id}/traces`), [link]);
     assert.equal(await forkLinks(`/v1/sessions/${origin.session_id}/traces`), [], 'it is a link of the fork');
+    for (const { session_id } of [fork, origin]) {
+      const { spans, links, names, others }: Json = await get(`/v1/sessions/${session_id}/outline`);
+      const rows = links.kind.flatMap((kind: number, row: number) => (names[kind] === 'fork-of' ? [row] : []));
+      assert.is(rows.length, 1, 'an outline has it on both sides');
+      const [from, to] = [links.from[rows[0]], links.to[rows[0]]].map(
+        (end) => others[end - spans.span_id.length]?.session_id ?? session_id,
+      );
+      assert.equal([from, to], [fork.session_id, origin.session_id]);
+    }
     assert.equal(await forkLinks(`/v1/traces/${fork.trace_id}`), [link]);
     assert.equal(await forkLinks(`/v1/traces/${origin.trace_id}`), [link]);
     assert.equal(

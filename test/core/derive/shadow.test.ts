@@ -206,21 +206,25 @@ test('the latest title that was asked for is the title; a transcript tells one o
   assert.is(Buffer.byteLength(long), 255);
 });
 
-test('tasks are what the results of task tools leave of them', () => {
+test('tasks are what the results of task tools leave of them, each with the tool that changed it last', () => {
   const create = toolUse('c', 'TaskCreate', { subject: 'Sweep' });
-  const first = asks(create);
-  const says = [...(first.says ?? []), assistant(create)];
+  const other = toolUse('o', 'TaskCreate', { subject: 'Rest' });
+  const first = asks(create, other);
+  const says = [...(first.says ?? []), assistant(create, other)];
   assert.equal(projected([first]).rollup.tasks, [], 'before its result there is no task');
   const made: Call = {
     at: 1,
-    says: [...says, user(toolResult('c', 'Task #4 created'))],
+    says: [...says, user(toolResult('c', 'Task #4 created'), toolResult('o', 'Task #5 created'))],
     answers: answer(toolUse('u', 'TaskUpdate', { taskId: '4', status: 'completed' })),
   };
-  assert.equal(projected([first, made]).rollup.tasks, [{ id: '4', subject: 'Sweep', status: 'pending' }]);
+  const both = projected([first, made]);
+  const [created, createdToo] = ['c', 'o'].map((id) => both.spans.find((span) => span.external_id === id)?.span_id);
+  const rest = { id: '5', subject: 'Rest', status: 'pending', changed_by: createdToo };
+  assert.equal(both.rollup.tasks, [{ id: '4', subject: 'Sweep', status: 'pending', changed_by: created }, rest]);
   const done = [...(made.says ?? []), assistant(...(made.answers?.content ?? [])), user(toolResult('u', 'Updated'))];
-  assert.equal(projected([first, made, { at: 2, says: done, answers: answer('Done') }]).rollup.tasks, [
-    { id: '4', subject: 'Sweep', status: 'completed' },
-  ]);
+  const after = projected([first, made, { at: 2, says: done, answers: answer('Done') }]);
+  const updated = after.spans.find((span) => span.external_id === 'u')?.span_id;
+  assert.equal(after.rollup.tasks, [{ id: '4', subject: 'Sweep', status: 'completed', changed_by: updated }, rest]);
 });
 
 test("a sub-agent's list of tasks is its own", () => {

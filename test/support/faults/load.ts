@@ -46,13 +46,13 @@ export function newCall(name: string, kind: Kind, run: number, fillerBytes = 0):
 /** The name of the call with this request, which may be cut; '': the name is not in it. */
 export const nameIn = (body: string): string => /"(?:content|input)":"([^"|]+)\|/.exec(body)?.[1] ?? '';
 
-/** Makes the call over HTTP. @throws the error of the connection when it breaks */
-export const ask = (to: string, call: Call): Promise<void> =>
+/** Makes the call over HTTP. @param through default: connections that are kept @throws the error of the connection when it breaks */
+export const ask = (to: string, call: Call, through: Agent = agent): Promise<void> =>
   new Promise((done, fail) => {
     const outgoing = request(
       `${to}/v1/messages`,
       {
-        agent,
+        agent: through,
         method: 'POST',
         headers: {
           'content-type': 'application/json',

@@ -1,9 +1,10 @@
 /** kill -9 of one process of a service under load, again and again, while the others go on. */
 import { randomInt } from 'node:crypto';
+import { Agent } from 'node:http';
 import * as assert from 'uvu/assert';
 import { eventually, type Service } from '../serve.ts';
 import { compare, type Figures, ledger, settled, storedTurns } from './kept.ts';
-import { askProxy, type Call, type Kind, type Load, newCall, startClients } from './load.ts';
+import { ask, type Call, type Kind, type Load, newCall, startClients } from './load.ts';
 import { faultStand, type StandOptions } from './stand.ts';
 
 const CLIENTS: readonly Kind[] = ['stream', 'stream', 'small', 'small', 'large', 'socket'];
@@ -81,7 +82,7 @@ export async function proxyKills(
       sockets += load.sockets();
       const first = newCall(`first after kill ${run}`, 'small', run + 1);
       const from = performance.now();
-      await askProxy(service, first); // its connection waits, and is not refused
+      await ask(`${service.proxy}/anthropic`, first, new Agent()); // a new connection: it waits, and is not refused
       slowestMs = Math.max(slowestMs, performance.now() - from);
       calls.push(first);
     }

@@ -52,7 +52,8 @@ export function linksAfter(
   const rows: (readonly [kind: number, from: number, to: number])[] = [];
   for (let i = 0; i < (before?.count ?? 0); i++) {
     const [from, to] = [settled(before?.from[i] ?? -1), settled(before?.to[i] ?? -1)];
-    if (!touched.has(from) && !touched.has(to)) rows.push([before?.kind[i] ?? 0, from, to]);
+    const isHere = from >= -1 && to >= -1; // others come again: with each answer those to other sessions, else with their other end
+    if (isHere && !touched.has(from) && !touched.has(to)) rows.push([before?.kind[i] ?? 0, from, to]);
   }
   for (const [i, kind] of answer.kind.entries())
     rows.push([renamed[kind] ?? 0, own(answer.from[i] ?? -1), own(answer.to[i] ?? -1)]);

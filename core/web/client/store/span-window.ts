@@ -26,7 +26,7 @@ export type SpanWindow = {
   text: (span: Pick<WantedSpan, 'trace_id' | 'span_id'>) => ReadonlySignal<SpanText | undefined>;
   /** Reads the span without shortening, unless it was. */
   readWhole: (span: WantedSpan) => Promise<Span>;
-  /** Why the last window could not be read; null: it could. */
+  /** Why the last text could not be read; null: it could. */
   failure: ReadonlySignal<unknown>;
   close: () => void;
 };
@@ -102,9 +102,15 @@ export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWi
     readWhole: async (wanted) => {
       const text = textOf(wanted.trace_id, wanted.span_id).peek();
       if (text?.whole && text.changed >= wanted.changed) return text.span;
-      const span = await readWhole(wanted.trace_id, wanted.span_id);
-      put(span, wanted.changed, true);
-      return span;
+      try {
+        const span = await readWhole(wanted.trace_id, wanted.span_id);
+        put(span, wanted.changed, true);
+        failure.value = null;
+        return span;
+      } catch (error) {
+        failure.value = error; // what is on screen is cut, and would look as if it were all
+        throw error;
+      }
     },
     close: () => {
       closed = true;

@@ -42,11 +42,16 @@ export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isD
             <a href={hrefOf(`/spans/${trace_id}/${span_id}`)}>
               <Recorded text={snippet.slice(0, 300) || user_prompt.slice(0, 300)} />
             </a>
+            {user_prompt !== '' && user_prompt !== snippet && (
+              <p class="hit-more">
+                <Recorded text={user_prompt.slice(0, 160)} />
+              </p>
+            )}
             <p class="hit-more">
               <span data-number="score" data-value={score}>
                 {score.toFixed(2)}
               </span>{' '}
-              <Recorded text={user_prompt.slice(0, 160)} /> <Recorded text={model} /> <When at={started_at} />
+              <Recorded text={model} /> <When at={started_at} />
             </p>
           </li>
         ))}

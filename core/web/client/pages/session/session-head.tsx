@@ -105,7 +105,7 @@ function Notes({ session }: { session: Session }) {
   return (
     <>
       {fork_of_session_id !== undefined && (
-        <p class="session-note">
+        <p class="session-note" data-note="fork">
           ⑂ goes on from <a href={hrefOf(`/sessions/${fork_of_session_id}`)}>another session</a>
           {rollup.inherited_calls !== undefined && `: ${rollup.inherited_calls} calls of its history count there`}
         </p>

@@ -50,8 +50,11 @@ export function Picker({ label, value, children }: PickerProps) {
         aria-controls={isOpen ? panelId : undefined}
         onClick={() => setOpen(!isOpen)}
       >
-        {label}
-        {value !== null && <span class="picker-value">: {value}</span>} <span aria-hidden="true">▾</span>
+        <span class="picker-value">
+          {label}
+          {value !== null && <>: {value}</>}
+        </span>{' '}
+        <span aria-hidden="true">▾</span>
       </button>
       {isOpen && (
         <fieldset class="picker-panel" id={panelId}>

@@ -31,7 +31,7 @@ export function SkillView({ id }: { id: string }) {
   const { answer, error, retry } = reading;
   return (
     <Page name="skill" title={answer?.skill.name ?? 'Skill'} state={pageState(reading)}>
-      <p>
+      <p class="skill-back">
         <a href={hrefOf('/skills')}>‹ Skills</a>
       </p>
       {error !== null && <Problem error={error} onRetry={retry} />}

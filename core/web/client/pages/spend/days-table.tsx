@@ -1,6 +1,7 @@
 /** The figures of the chart, as a table that can be copied as CSV. */
 import { hrefOf } from '../../base.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { DataTable } from '../../parts/data-table.tsx';
 import { Cost, Count, Tokens } from '../../parts/figure.tsx';
 import type { DaySpend, Filters } from './read-spend.ts';
 import { sessionsOfDay } from './sessions-of-day.ts';
@@ -21,46 +22,20 @@ export function DaysTable({ days, filters }: { days: readonly DaySpend[]; filter
       <CopyButton text={csv} label="Copy the table as CSV">
         CSV
       </CopyButton>
-      <table class="data-table">
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            <th scope="col" class="number">
-              Cost
-            </th>
-            <th scope="col" class="number">
-              In
-            </th>
-            <th scope="col" class="number">
-              Out
-            </th>
-            <th scope="col" class="number">
-              Tool calls
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {used.map(({ day, stats }) => (
-            <tr key={day} data-day={day}>
-              <th scope="row">
-                <a href={hrefOf(sessionsOfDay(day, filters))}>{day}</a>
-              </th>
-              <td class="number">
-                <Cost name="total_cost" usd={stats.total_cost} atLeast={stats.unpriced_models.length > 0} />
-              </td>
-              <td class="number">
-                <Tokens name="input_tokens" count={stats.input_tokens} />
-              </td>
-              <td class="number">
-                <Tokens name="output_tokens" count={stats.output_tokens} />
-              </td>
-              <td class="number">
-                <Count name="tool_calls" count={stats.tool_calls} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        columns={['Day', 'Cost', 'In', 'Out', 'Tool calls']}
+        rows={used.map(({ day, stats }) => ({
+          key: day,
+          attributes: { 'data-day': day },
+          head: <a href={hrefOf(sessionsOfDay(day, filters))}>{day}</a>,
+          cells: [
+            <Cost name="total_cost" usd={stats.total_cost} atLeast={stats.unpriced_models.length > 0} />,
+            <Tokens name="input_tokens" count={stats.input_tokens} />,
+            <Tokens name="output_tokens" count={stats.output_tokens} />,
+            <Count name="tool_calls" count={stats.tool_calls} />,
+          ],
+        }))}
+      />
     </details>
   );
 }

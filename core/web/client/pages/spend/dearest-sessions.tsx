@@ -1,6 +1,7 @@
 /** The sessions that cost most. */
 import type { Session } from '../../../../model/session.ts';
 import { hrefOf } from '../../base.ts';
+import { DataTable } from '../../parts/data-table.tsx';
 import { Cost, When } from '../../parts/figure.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 
@@ -10,36 +11,22 @@ export const DearestSessions = ({ sessions }: { sessions: readonly Session[] }) 
     {sessions.length === 0 ? (
       <p class="muted">none with a known price</p>
     ) : (
-      <table class="data-table">
-        <thead>
-          <tr>
-            <th scope="col">Session</th>
-            <th scope="col" class="number">
-              Cost
-            </th>
-            <th scope="col" class="number">
-              Seen
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sessions.map(({ id, display_title, last_seen_at, rollup: { usage } }) => (
-            <tr key={id} data-session={id}>
-              <th scope="row">
-                <a href={hrefOf(`/sessions/${id}`)}>
-                  <Recorded text={display_title.slice(0, 200)} />
-                </a>
-              </th>
-              <td class="number">
-                <Cost usd={usage.cost_usd} atLeast={usage.unpriced_models.length > 0} />
-              </td>
-              <td class="number">
-                <When name="last_seen_at" at={last_seen_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DataTable
+        columns={['Session', 'Cost', 'Seen']}
+        rows={sessions.map(({ id, display_title, last_seen_at, rollup: { usage } }) => ({
+          key: id,
+          attributes: { 'data-session': id },
+          head: (
+            <a href={hrefOf(`/sessions/${id}`)}>
+              <Recorded text={display_title.slice(0, 200)} />
+            </a>
+          ),
+          cells: [
+            <Cost usd={usage.cost_usd} atLeast={usage.unpriced_models.length > 0} />,
+            <When name="last_seen_at" at={last_seen_at} />,
+          ],
+        }))}
+      />
     )}
     <p class="muted">
       A session counts here with all of its calls, also those outside of the window; the sum above counts the messages

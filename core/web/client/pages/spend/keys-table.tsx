@@ -1,6 +1,7 @@
 /** What a window's spend went to: one row for each model, project, agent or provider. */
 import type { Stats } from '../../../../model/stats.ts';
 import { hrefOf } from '../../base.ts';
+import { DataTable } from '../../parts/data-table.tsx';
 import { Cost, Tokens } from '../../parts/figure.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import type { Filters } from './read-spend.ts';
@@ -21,54 +22,40 @@ export function KeysTable({ field, rows, total, window, filters }: KeysTableProp
   return (
     <section aria-labelledby="spend-keys">
       <h2 id="spend-keys">Where it went</h2>
-      <table class="data-table" data-by={field}>
-        <thead>
-          <tr>
-            <th scope="col">{field === 'agent_name' ? 'agent' : field}</th>
-            <th scope="col" class="number">
-              Cost
-            </th>
-            <th scope="col" class="number">
-              Share
-            </th>
-            <th scope="col" class="number">
-              Tokens
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map(({ key, stats }) => (
-            <tr key={key} data-key={key}>
-              <th scope="row">
-                <a href={hrefOf(sessionsOfWindow(window, { ...filters, [field]: key }))}>
-                  <Recorded text={key} />
-                </a>
-              </th>
-              <td class="number">
-                <Cost
-                  name="total_cost"
-                  usd={isUnpriced(stats) ? null : stats.total_cost}
-                  atLeast={stats.unpriced_models.length > 0}
-                />
-              </td>
-              <td class="number">{shareText(stats.total_cost, total.total_cost)}</td>
-              <td class="number">
-                <Tokens name="tokens" count={stats.input_tokens + stats.output_tokens} />
-              </td>
-            </tr>
-          ))}
-          {rest > total.total_cost * 1e-9 && rest > 1e-9 && (
-            <tr data-key="">
-              <th scope="row">others, and calls without one</th>
-              <td class="number">
-                <Cost name="total_cost" usd={rest} />
-              </td>
-              <td class="number">{shareText(rest, total.total_cost)}</td>
-              <td />
-            </tr>
-          )}
-        </tbody>
-      </table>
+      <DataTable
+        attributes={{ 'data-by': field }}
+        columns={[field === 'agent_name' ? 'agent' : field, 'Cost', 'Share', 'Tokens']}
+        rows={[
+          ...shown.map(({ key, stats }) => ({
+            key,
+            attributes: { 'data-key': key },
+            head: (
+              <a href={hrefOf(sessionsOfWindow(window, { ...filters, [field]: key }))}>
+                <Recorded text={key} />
+              </a>
+            ),
+            cells: [
+              <Cost
+                name="total_cost"
+                usd={isUnpriced(stats) ? null : stats.total_cost}
+                atLeast={stats.unpriced_models.length > 0}
+              />,
+              shareText(stats.total_cost, total.total_cost),
+              <Tokens name="tokens" count={stats.input_tokens + stats.output_tokens} />,
+            ],
+          })),
+          ...(rest > total.total_cost * 1e-9 && rest > 1e-9
+            ? [
+                {
+                  key: '',
+                  attributes: { 'data-key': '' },
+                  head: 'others, and calls without one',
+                  cells: [<Cost name="total_cost" usd={rest} />, shareText(rest, total.total_cost), ''],
+                },
+              ]
+            : []),
+        ]}
+      />
     </section>
   );
 }

@@ -158,4 +158,15 @@ test('the least recently used texts are forgotten', async () => {
   assert.is(window.text(wanted('a', 2_099)).value?.span.seq, 2_099);
 });
 
+test('a whole text that cannot be read is a failure, until one can be', async () => {
+  const refused = new Error('refused');
+  let whole: () => Promise<Span> = () => Promise.reject(refused);
+  const window = spanWindow(reader().read, () => whole());
+  await window.readWhole(wanted('a', 1)).catch((error) => assert.is(error, refused));
+  assert.is(window.failure.value, refused);
+  whole = async () => span(wanted('a', 1));
+  await window.readWhole(wanted('a', 1));
+  assert.is(window.failure.value, null);
+});
+
 test.run();

@@ -37,7 +37,9 @@ export function BodyView({ bytes, form }: { bytes: Uint8Array; form: BodyForm })
       {view === 'json' && form.json && (
         <div class="body-json">
           <JsonRows value={form.json.value} label="The body as JSON" openTo={3} />
-          <p class="muted">y copies the path of a row.</p>
+          <p class="muted">
+            <kbd>y</kbd> copies the path of a row
+          </p>
         </div>
       )}
       {view === 'events' && <EventRows events={form.events} />}

@@ -19,12 +19,16 @@ export function TimingBar({ turn: { requested_at, first_byte_at, last_byte_at } 
       <span>
         sent <time dateTime={requested_at}>{new Date(sent / 1000).toLocaleString()}</time>
       </span>
-      <span>
-        first byte after <Duration us={wait} name="wait_us" />
-      </span>
-      <span>
-        stream <Duration us={stream} name="stream_us" />
-      </span>
+      {wait !== null && (
+        <span>
+          first byte after <Duration us={wait} name="wait_us" />
+        </span>
+      )}
+      {stream !== null && (
+        <span>
+          stream <Duration us={stream} name="stream_us" />
+        </span>
+      )}
       <span>
         in all <Duration us={last === null ? null : end - sent} />
       </span>

@@ -104,7 +104,9 @@ function CallRow({ columns: { spans, names }, n, span, href }: CallRowProps) {
       <span class="call-number muted">{n + 1}</span>
       <StatusMark status={name(spans.status)} short />
       <a class="call-name" {...(href !== null && { href: hrefOf(href) })}>
-        <Recorded text={name(spans.name)} /> <span class="muted">{kind === 'main' ? '' : kind}</span>{' '}
+        <span class="muted">
+          <Recorded text={name(spans.name)} /> {kind === 'main' ? '' : kind}
+        </span>{' '}
         <Recorded text={spans.label[span] ?? ''} />
       </a>
       <span class="call-figures">

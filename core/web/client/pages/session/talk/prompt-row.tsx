@@ -44,7 +44,7 @@ function PromptBlock({ id, block, whole, isOwn }: { id: string; block: ShownBloc
   if (isOwn || block.kind !== 'text') return <BlockView id={id} block={block} whole={whole} as="prose" />;
   const open = folds.isOpen('context', id);
   return (
-    <div class="put-in">
+    <div class="put-in" data-part="context">
       <button type="button" class="fold" aria-expanded={open} onClick={() => folds.toggle('context', id)}>
         <span class="who-context">⤷ put in with it</span> <Recorded text={`${block.text.trim().slice(0, 60)} …`} />{' '}
         <span aria-hidden="true">{open ? '▾' : '▸'}</span>

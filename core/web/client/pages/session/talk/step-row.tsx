@@ -7,6 +7,7 @@ import { BlockView } from './block-view.tsx';
 import { answerBlocks } from './blocks.ts';
 import { besideWords, cutWords } from './call-words.ts';
 import { DetailsButton } from './details-button.tsx';
+import { WaysOn } from './fork-row.tsx';
 import { answerBlockId, answerIsCut } from './needs-whole.ts';
 import { type StepFacts, stepFacts } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
@@ -30,6 +31,7 @@ export function StepRow({ span }: { span: number }) {
           ))}
         {loaded && <Ending span={loaded} facts={facts} />}
       </div>
+      <WaysOn span={span} />
     </div>
   );
 }

@@ -48,6 +48,7 @@ export function useTalkPosition({ columns, rows, folds, thread, isComplete }: In
     return true;
   };
   useEffect(() => {
+    if (sought === null) own.current = null; // in another thread: who comes back is led to the row again
     if (sought === null || sought === own.current) return;
     const span = spanIndex(columns, '', sought);
     if (span < 0) {

@@ -30,16 +30,18 @@ export function SpanBar({
   const firstByte = spans.first_byte_us[span] ?? Number.NaN;
   const wait = firstByte > started ? Math.min(width, scale.x(Math.min(firstByte, ended)) - left) : 0;
   const right = left + width;
-  const fits = right + LABEL_PX <= scale.width;
+  const [place, labelAt] =
+    right + LABEL_PX <= scale.width
+      ? ['', right + 4]
+      : left > LABEL_PX
+        ? ['before', left - LABEL_PX - 4]
+        : ['within', left + 4];
   return (
     <>
       <span class={`time-bar ${look}`} data-bar style={{ transform: `translateX(${left}px)`, width: `${width}px` }}>
         {wait > 0 && <span class="time-wait" data-wait style={{ width: `${wait}px` }} />}
       </span>
-      <span
-        class={fits ? 'time-length' : 'time-length before'}
-        style={{ transform: `translateX(${fits ? right + 4 : Math.max(0, left - LABEL_PX - 4)}px)` }}
-      >
+      <span class={`time-length ${place}`} style={{ transform: `translateX(${labelAt}px)` }}>
         {Number.isNaN(duration) ? 'no end' : durationText(duration)}
       </span>
     </>
