@@ -6,10 +6,8 @@ import { connectDatabase, type DatabaseConnection } from './client/connection.ts
 import { isMade } from './client/data-folder.ts';
 import { hostEmbedded, type StartThread, THREAD_LIMITS } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
-import { connectServer, openPool } from './client/server.ts';
 import { findTemplate } from './client/template.ts';
 import type { Database } from './database.ts';
-import { migrate } from './migrate.ts';
 import { readMigrations } from './migrations.ts';
 
 export type OpenDatabase = Database & {
@@ -45,6 +43,10 @@ async function openServerDatabase({
   pooled,
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
 }: Options): Promise<OpenDatabase> {
+  const [{ connectServer, openPool }, { migrate }] = await Promise.all([
+    import('./client/server.ts'), // with all operations, which the thread of an embedded database loads by itself
+    import('./migrate.ts'),
+  ]);
   const pool = openPool({ dsn, pooled, size: 1 });
   try {
     await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations());
@@ -70,7 +72,7 @@ async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
     const template =
       options.template !== undefined || isMade(folder) ? (options.template ?? null) : await findTemplate();
     const host = await hostEmbedded({ folder, log, statementTimeoutMs, startThread, template });
-    const ownConnection = connectDatabase(host.connection());
+    const ownConnection = await connectDatabase(host.connection());
     const end = async () => {
       await ownConnection.close();
       await host.close();

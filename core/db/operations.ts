@@ -167,15 +167,3 @@ export const operations = {
   recordSize,
   vacuum,
 };
-
-/** The limit of one statement of an operation in milliseconds, where the default is too short. */
-export const statementLimitsMs: { readonly [name: string]: number } = {
-  checkpoint: 600_000,
-  migrateCassette: 600_000,
-  removeCassette: 600_000,
-  openPurge: 600_000,
-  purgeSession: 600_000,
-  replaceNodes: 600_000,
-  sweepPurged: 600_000,
-  vacuum: 600_000,
-};

@@ -25,7 +25,7 @@ const send = (message: FromEngine) => port.postMessage(message);
 
 const log = openLog(data.logLevel).child({ part: 'engine' });
 const metrics = openMetrics('engine');
-const database = connectDatabase(data.connection);
+const database = await connectDatabase(data.connection);
 const stopping = new AbortController();
 const { signal } = stopping;
 const reader: Reader = {

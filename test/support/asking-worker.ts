@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { connectDatabase, type DatabaseConnection } from '../../core/db/client/connection.ts';
 
-const database = connectDatabase((workerData as { connection: DatabaseConnection }).connection);
+const database = await connectDatabase((workerData as { connection: DatabaseConnection }).connection);
 const execute = database.execute as unknown as (name: string, args: unknown) => Promise<unknown>;
 await database.listen('news', (payload) => parentPort?.postMessage({ heard: payload }));
 parentPort?.on('message', async ({ number, name, args }: { number: number; name: string; args: unknown }) => {

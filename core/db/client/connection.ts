@@ -2,12 +2,11 @@
 import type { MessagePort } from 'node:worker_threads';
 import { DatabaseError } from '../../errors.ts';
 import type { Database, ExecuteOptions, OperationArgs, OperationName, OperationResult } from '../database.ts';
-import { statementLimitsMs } from '../operations.ts';
+import { statementLimitsMs } from '../statement-limits.ts';
 import { channelListeners } from './channel-listeners.ts';
 import { endedDatabase, errorOf, lostConnection, tookTooLong } from './failure.ts';
 import { pendingRequests } from './pending-requests.ts';
 import type { HostNotice, PortReply, PortRequest, RunningOperation } from './ports.ts';
-import { connectServer } from './server.ts';
 
 /** Plain data except for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
 export type DatabaseConnection =
@@ -20,9 +19,12 @@ export const transferables = (connection: DatabaseConnection): MessagePort[] =>
 /** Another thread than the opener's needs few connections of its own. */
 const THREAD_POOL = 4;
 
-/** Its `close` closes this thread's connection only. */
-export const connectDatabase = (connection: DatabaseConnection): Database =>
-  connection.kind === 'server' ? connectServer({ ...connection, size: THREAD_POOL }) : holder(connection);
+/** Its `close` closes this thread's connection only. Loads the client of a server, and all operations, only for a server. */
+export async function connectDatabase(connection: DatabaseConnection): Promise<Database> {
+  if (connection.kind === 'embedded') return holder(connection);
+  const { connectServer } = await import('./server.ts');
+  return connectServer({ ...connection, size: THREAD_POOL });
+}
 
 /**
  * Requests go straight to the database thread. When that thread is replaced, pending ones fail as transient, a new port arrives
