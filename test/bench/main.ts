@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what the proxy adds, what intake manages, what one more turn costs to derive, how long reads take and what a bad
- * cassette costs, as ratios within one run.
+ * `npm run bench`: what the proxy adds, what intake manages, what one more turn costs to derive, how long reads take, what a bad cassette
+ * costs and how soon it all starts, as ratios within one run.
  * `npm run bench -- proxy` for one part, `npm run bench -- web:load` for one group of a part that has groups.
  * Load, upstream and service share the machine's cores, so absolute figures are only worth something beside their neighbours.
  */
@@ -11,6 +11,7 @@ import { benchIntake } from './intake.ts';
 import { benchProxy } from './proxy.ts';
 import { benchRead } from './read.ts';
 import { benchSearch } from './search.ts';
+import { benchStart } from './start.ts';
 import { benchWeb } from './web.ts';
 
 const parts = {
@@ -22,6 +23,7 @@ const parts = {
   search: benchSearch,
   cassette: benchCassette,
   export: benchExport,
+  start: benchStart,
 };
 const wanted = process.argv.slice(2).map((name) => name.split(':'));
 for (const [name, run] of Object.entries(parts)) {

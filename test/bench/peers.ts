@@ -11,6 +11,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { freePort } from './free-port.ts';
 
 export type Peer = {
   name: string;
@@ -119,14 +120,6 @@ async function startPortkey(upstream: string): Promise<Peer> {
   };
   const stop = () => end(child);
   return { name: 'Portkey', url: `http://127.0.0.1:${port}`, pid: pidOf(child), headers, stop };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 async function listening(name: string, child: ChildProcess, port: number): Promise<void> {
