@@ -69,7 +69,12 @@ export function superviseProcess(options: Options): Supervised {
   const run = () => {
     failure = null;
     failedStarts += 1;
-    child = started(options);
+    try {
+      child = started(options);
+    } catch (error) {
+      ended(null, null, `cannot be started: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`);
+      return;
+    }
     const { pid } = child;
     change({ state: 'starting', since: now(), ...(pid === undefined ? {} : { pid }) });
     child.on('message', (message: FromChild) => {
@@ -80,21 +85,22 @@ export function superviseProcess(options: Options): Supervised {
         change({ state: 'up', since: now() });
         first.resolve(message.urls);
       } else if (message.kind === 'failed') failure = message;
-      else received(message);
+      else if ('kind' in message) received(message);
+      else process.send?.(message); // of Node itself: under `node --watch`, the files that the process has loaded
     });
     child.on('error', (error) => log.error({ process: name, reason: error.message }, 'a process cannot be reached'));
-    child.once('exit', ended);
+    child.once('close', (code, signal) => ended(code, signal)); // after its last message
     for (const message of options.begin()) child.send(message, () => {});
   };
 
-  const ended = (code: number | null, signal: NodeJS.Signals | null) => {
+  const ended = (code: number | null, signal: NodeJS.Signals | null, cause?: string) => {
     child = null;
     options.died();
     if (stopping) {
       change({ state: 'down', since: now() });
       return last.resolve();
     }
-    const reason = failure?.message ?? (signal ? `ended by ${signal}` : `ended with status ${code}`);
+    const reason = failure?.message ?? cause ?? (signal ? `ended by ${signal}` : `ended with status ${code}`);
     if (failure?.operator && !wasReady) return first.reject(new OperatorError(failure.message, failure.exitCode));
     const { delayMs, down } = policy.ended(performance.now());
     const { pid: _, ...rest } = state;

@@ -9,7 +9,7 @@ import type { Link, Role } from './parent-link.ts';
 import { sharedCounters } from './shared-counters.ts';
 
 /** For the journal to reach the database at a stop; the rest is stored at the next start. A proxy alone may have no next start on this disk. */
-const DRAIN_MS = { all: 1_500, proxy: 10_000 };
+const DRAIN_MS = { all: 1_000, proxy: 10_000 };
 
 /** @throws {OperatorError} as `openService` does */
 export async function runService({ loaded, io, role, version, addresses }: Start, link: Link): Promise<Role> {

@@ -8,7 +8,7 @@ import { storedIdentityKey } from './identity-key.ts';
 import type { Backing } from './listening.ts';
 import type { Closing, ServiceParts } from './service-parts.ts';
 
-const CASSETTES_MS = 2_000; // for their background work, after the listeners are closed
+const CASSETTES_MS = 750; // for their background work, after the listeners are closed: what is cut off is done again
 
 type Parts = Pick<ServiceParts, 'loaded' | 'io' | 'log' | 'pid'> & { journal: unknown };
 
