@@ -89,7 +89,7 @@ inBrowser('the web UI as a browser gets it', (test) => {
       for (const path of ['/', '/sessions', '/v1/sessions', '/openapi', '/v1/events']) {
         const statuses: number[] = [];
         page.on('response', (response) => response.url() === `${base}${path}` && statuses.push(response.status()));
-        for (const way of ['cors', 'no-cors', 'frame', 'object', 'post'])
+        for (const way of ['cors', 'no-cors', 'frame', 'object', 'post', 'form'])
           assert.match(
             String(await page.evaluate(`attempt('${way}', '${base}${path}')`)),
             /^(?:refused|nothing)$/,
@@ -97,7 +97,7 @@ inBrowser('the web UI as a browser gets it', (test) => {
           );
         assert.ok(statuses.length >= 2, `${path}: ${statuses}`);
         assert.ok(
-          statuses.every((status) => status === 403),
+          statuses.every((status) => status === 403 || status === 405), // 405: a document, to which nothing can be sent
           `${path}: ${statuses}`,
         );
         page.removeAllListeners('response');
@@ -128,6 +128,14 @@ const WAYS = {
   'no-cors': (url) => fetch(url, { mode: 'no-cors' }).then((response) => response.type === 'opaque' ? 'nothing' : 'read', () => 'refused'),
   frame: (src) => element('iframe', { src }, seen),
   object: (data) => element('object', { data }, seen),
+  form: (action) => new Promise((done) => {
+    const frame = Object.assign(document.createElement('iframe'), { name: 'sent-' + crypto.randomUUID?.() });
+    document.body.append(frame); // its first document is empty and loads at once
+    const form = Object.assign(document.createElement('form'), { method: 'post', action, target: frame.name });
+    document.body.append(form);
+    frame.onload = () => done(seen(frame));
+    form.submit();
+  }),
   post: (url) => fetch(url, { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } }).then(() => 'read', () => 'refused'),
 };
 const attempt = (way, url) => within(WAYS[way](url));
