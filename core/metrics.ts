@@ -115,8 +115,8 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
     'How far the background work of the cassette is, as it tells it',
     ['name', 'state'],
   );
-  const processUp = gauge('svc_process_up', '1 while the process serves, else 0', ['process']);
-  const processRestarts = counter('svc_process_restarts_total', 'How often the process was started again', ['process']);
+  const processUp = gauge('svc_process_up', '1 while that part of the service runs, else 0', ['name']);
+  const processRestarts = counter('svc_process_restarts_total', 'How often that process was started again', ['name']);
   const apiRequests = counter('svc_api_requests_total', 'Requests of the read API', ['route', 'method', 'status']);
   const apiSeconds = histogram('svc_api_request_seconds', 'Time to the head of the answer', COARSE, ['route']);
   const ingestWrites = counter('svc_ingest_writes_total', 'Writes of the ingest API', ['provider', 'status']);
@@ -154,9 +154,10 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
     },
     processes: (all) => {
       processRestarts.reset(); // the parent counts
-      for (const { name, state, restarts } of all) {
-        processUp.set({ process: name }, state === 'up' ? 1 : 0);
-        processRestarts.inc({ process: name }, restarts);
+      for (const { state, restarts, ...process } of all) {
+        const name = known(process.name, PROCESSES);
+        processUp.set({ name }, state === 'up' ? 1 : 0);
+        processRestarts.inc({ name }, restarts);
       }
     },
     cassettes: (all) => {
@@ -198,6 +199,7 @@ const SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((step) => 256 * 4 ** step); // 256
 const PROVIDERS: readonly string[] = [...ProviderId.options, 'unknown'];
 /** A transcript has no provider. */
 const INGEST_PROVIDERS: readonly string[] = [...PROVIDERS, 'transcript'];
+const PROCESSES: readonly string[] = ['proxy', 'service'];
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const INGEST_STATUSES = [
   'accepted',

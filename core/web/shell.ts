@@ -21,10 +21,10 @@ export function shell({ manifest, basePath, version, page, session }: Shell): st
   return [
     '<!doctype html>',
     `<html lang="en" data-base="${basePath}" data-version="${version}">`,
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="viewport" content="width=device-width">',
     '<meta name="color-scheme" content="light dark">',
     '<title>svc</title>',
-    `<link rel="icon" type="image/svg+xml" href="${file(icon)}">`,
+    `<link rel="icon" href="${file(icon)}">`,
     ...(style === null ? [] : [`<link rel="stylesheet" href="${file(style)}">`]),
     // before the scripts, which would take all connections that the browser opens: it takes longest to be answered
     ...outline.map((path) => `<link rel="preload" as="fetch" href="${path}" crossorigin>`),
@@ -37,7 +37,7 @@ export function shell({ manifest, basePath, version, page, session }: Shell): st
     '<p>This page needs JavaScript. The same is at</p>',
     '<ul>',
     `<li><a href="${basePath}/swagger">/swagger</a>: the read API</li>`,
-    `<li><a href="${basePath}/v1/sessions">/v1/sessions</a>: the sessions, as JSON</li>`,
+    `<li><a href="${basePath}/v1/sessions">/v1/sessions</a>: the sessions</li>`,
     '</ul>',
     '</noscript>',
     '',

@@ -20,6 +20,8 @@ const NAMES = [
   'svc_derive_lag_seconds',
   'svc_derive_queue',
   'svc_derive_parked',
+  'svc_process_up',
+  'svc_process_restarts_total',
   'svc_api_requests_total',
   'svc_api_request_seconds',
   'svc_ingest_writes_total',
@@ -58,6 +60,7 @@ const countAll = (metrics: Metrics, text: string) => {
   metrics.intakeBatch(1);
   metrics.derived(1);
   metrics.derivePending({ lagSeconds: 1, queue: 1, parked: 1 });
+  metrics.processes([{ name: text, state: text, restarts: 1 }]);
   metrics.cassettes([{ name: 'search', admitted: true, restarts: 1, progress: { done: 1, pending: 1, failed: 1 } }]);
   metrics.apiRequest({ route: '/v1/sessions', method: text, status: 200, seconds: 1 });
   metrics.ingestWrite(text, text as IngestStatus);

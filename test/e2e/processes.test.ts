@@ -240,8 +240,8 @@ test('a cassette in the service’s own process that exits, throws or eats memor
       assert.ok(slowestMs < Math.max(10 * quietMs, 1_000), `a call took ${slowestMs} ms, before at most ${quietMs} ms`);
       await eventually('all calls', async () => (await captured(service)) === calls);
       const metrics = await (await fetch(`${service.api}/metrics`)).text();
-      assert.match(metrics, /^svc_process_restarts_total\{process="service"\} 3$/m);
-      assert.match(metrics, /^svc_process_restarts_total\{process="proxy"\} 0$/m);
+      assert.match(metrics, /^svc_process_restarts_total\{name="service"\} 3$/m);
+      assert.match(metrics, /^svc_process_restarts_total\{name="proxy"\} 0$/m);
     },
     { NODE_OPTIONS: '--max-old-space-size=200' },
   ));
