@@ -55,6 +55,7 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
+  failed.catch(() => {}); // also when it comes while all is being stopped
   const processes = startProcesses({
     ...{ held, log, out: io.out, changed: published.update },
     start: { loaded, role, version, io: { env: io.env, cwd: io.cwd, home: io.home } },
