@@ -1,4 +1,6 @@
 /** As process-kills.test.ts, with fifty kills of each process. */
-import { declareProcessKills } from '../support/faults/declare-process-kills.ts';
+import { processKillSuites } from '../support/faults/process-kill-suites.ts';
 
-declareProcessKills(50);
+for (const test of processKillSuites(50)) {
+  test.run();
+}

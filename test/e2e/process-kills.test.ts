@@ -1,4 +1,6 @@
 /** A service whose processes are killed under load: what an agent sees of it, and what is recorded. (Fifty kills: process-kills.long.) */
-import { declareProcessKills } from '../support/faults/declare-process-kills.ts';
+import { processKillSuites } from '../support/faults/process-kill-suites.ts';
 
-declareProcessKills(5);
+for (const test of processKillSuites(5)) {
+  test.run();
+}

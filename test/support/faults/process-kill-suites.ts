@@ -1,6 +1,6 @@
-/** Declares the suites that kill the processes of a service so often, on both databases. */
+/** The suites that kill the processes of a service so often, one for each database. */
 import { join } from 'node:path';
-import { suite } from 'uvu';
+import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildService } from '../built-service.ts';
 import { emptyFolder, removeFolder } from '../serve.ts';
@@ -8,14 +8,14 @@ import { proxyKills, serviceKills } from './process-kills.ts';
 
 type Context = { built: string; program: string };
 
-export function declareProcessKills(kills: number): void {
-  declare('embedded', '', kills);
-  if (process.env.SVC_TEST_DSN) declare('server', process.env.SVC_TEST_DSN, kills);
-  else console.log('skip: killed processes (server): SVC_TEST_DSN is not set');
+export function processKillSuites(kills: number): Test<Context>[] {
+  const cluster = process.env.SVC_TEST_DSN;
+  if (!cluster) console.log('skip: killed processes (server): SVC_TEST_DSN is not set');
+  return [declared('embedded', '', kills), ...(cluster ? [declared('server', cluster, kills)] : [])];
 }
 
 /** The service as it is installed starts in a fraction of the time that its sources take. */
-function declare(name: string, cluster: string, kills: number): void {
+function declared(name: string, cluster: string, kills: number): Test<Context> {
   const test = suite<Context>(`killed processes (${name})`);
   test.before(async (context) => {
     context.built = await emptyFolder();
@@ -38,5 +38,5 @@ function declare(name: string, cluster: string, kills: number): void {
     assert.ok(figures.captured > kills, `load was real: ${JSON.stringify(figures)}`);
     console.log(JSON.stringify(figures));
   });
-  test.run();
+  return test;
 }
