@@ -1,6 +1,6 @@
-/** As process-kills.test.ts, with fifty kills of each process. */
+/** As process-kills.test.ts, with fifty kills of each process, ten at a time. */
 import { processKillSuites } from '../support/faults/process-kill-suites.ts';
 
-for (const test of processKillSuites(50)) {
+for (const test of processKillSuites(10, 5)) {
   test.run();
 }
