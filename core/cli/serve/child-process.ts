@@ -38,8 +38,8 @@ type Options = {
   died(): void;
   /** Its state has changed. */
   changed(): void;
-  /** Until when it is tried at once, and how long it then waits. (restart-policy.ts) */
-  downMs: number;
+  /** How long it waits once it has ended too often; null: it never does. (restart-policy.ts) */
+  downMs: number | null;
   /** It has ended again and again without ever having listened, and is not tried any more. Absent: it is tried for ever. */
   hopeless?(reason: string): void;
 };
@@ -112,7 +112,7 @@ export function superviseProcess(options: Options): Supervised {
       last_end: { at: now(), reason },
     });
     if (failedStarts >= HOPELESS_STARTS && options.hopeless) return options.hopeless(reason);
-    if (down) log.fatal({ process: name, reason, again_in_ms: delayMs }, DOWN[name]);
+    if (down) log.fatal({ process: name, reason, again_in_ms: delayMs }, DOWN);
     else log.error({ process: name, reason, again_in_ms: delayMs }, 'a process has ended and is started again');
     again = setTimeout(run, delayMs);
   };
@@ -135,11 +135,8 @@ export function superviseProcess(options: Options): Supervised {
   };
 }
 
-const DOWN: Readonly<Record<ProcessName, string>> = {
-  proxy: 'the capture proxy ends again and again: calls wait for it, and those under way are lost',
-  service:
-    'the service has ended too often and is tried again in a minute: until then calls pass, and wait in the journal',
-};
+const DOWN =
+  'the service has ended too often and is tried again in a minute: until then calls pass, and wait in the journal';
 
 type Deferred<T> = { promise: Promise<T>; resolve(value: T): void; reject(error: Error): void };
 

@@ -30,7 +30,7 @@ type Options = {
 };
 
 const LISTENERS = { proxy: ['proxy'], service: ['api', 'ingest', 'internal'] } as const;
-const DOWN_MS = { proxy: 1_000, service: 60_000 };
+const SERVICE_DOWN_MS = 60_000;
 const END_MS = 15_000; // after the grace, for a process to end by itself
 const REMEMBER_MS = 10_000; // what a process counts in less is lost with it, unless somebody has seen it
 
@@ -88,7 +88,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
     name: 'proxy',
     flags: PROXY_FLAGS,
     fds: descriptors(held, LISTENERS.proxy),
-    downMs: DOWN_MS.proxy,
+    downMs: null, // calls wait for it
     log,
     begin: () => [
       { kind: 'start', start: { ...start, addresses: addressesFor(held, LISTENERS.proxy) } },
@@ -106,7 +106,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
     name: 'service',
     flags: SERVICE_FLAGS,
     fds: descriptors(held, LISTENERS.service),
-    downMs: DOWN_MS.service,
+    downMs: SERVICE_DOWN_MS,
     log,
     begin: () => [
       { kind: 'start', start: { ...start, addresses: addressesFor(held, LISTENERS.service) } },

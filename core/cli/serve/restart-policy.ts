@@ -3,7 +3,7 @@
  *
  * | state   | means                                   | event                                             | next |
  * | ------- | --------------------------------------- | ------------------------------------------------- | --- |
- * | running | its process is alive, ready or not      | it ends, at most five times since it was healthy  | waiting, for up to 1.6 s |
+ * | running | its process is alive, ready or not      | it ends, at most five times since it was healthy  | waiting, for up to 1 s   |
  * |         |                                         | it ends once more                                 | down |
  * |         |                                         | it has been ready for a minute: healthy           | running; its ends are counted from 0 |
  * | waiting | it is started again soon                | the time comes                                    | running |
@@ -15,6 +15,7 @@
 const HEALTHY_MS = 60_000;
 const QUICK_RESTARTS = 5;
 const FIRST_MS = 50;
+const MOST_MS = 1_000;
 
 export type RestartPolicy = {
   /** It began to serve. */
@@ -23,8 +24,8 @@ export type RestartPolicy = {
   ended(at: number): { delayMs: number; down: boolean };
 };
 
-/** @param downMs the delay of each start once it has failed too often */
-export function restartPolicy(downMs: number): RestartPolicy {
+/** @param downMs the delay of each start once it has failed too often; null: whenever it has served it starts at once, however often it ends */
+export function restartPolicy(downMs: number | null): RestartPolicy {
   let readyAt: number | null = null;
   let ends = 0;
   return {
@@ -32,11 +33,11 @@ export function restartPolicy(downMs: number): RestartPolicy {
       readyAt = at;
     },
     ended: (at) => {
-      if (readyAt !== null && at - readyAt >= HEALTHY_MS) ends = 0;
+      if (readyAt !== null && (downMs === null || at - readyAt >= HEALTHY_MS)) ends = 0;
       readyAt = null;
       ends += 1;
-      if (ends > QUICK_RESTARTS) return { delayMs: downMs, down: true };
-      return { delayMs: ends === 1 ? 0 : FIRST_MS * 2 ** ends, down: false };
+      if (downMs !== null && ends > QUICK_RESTARTS) return { delayMs: downMs, down: true };
+      return { delayMs: ends === 1 ? 0 : Math.min(FIRST_MS * 2 ** ends, MOST_MS), down: false };
     },
   };
 }

@@ -36,4 +36,16 @@ test('a minute of health is counted anew; a minute in which it never served is n
   assert.is(never.ended(600_000).down, true);
 });
 
+test('who may never be down starts at once whenever it has served, and later and later while it has not', () => {
+  const policy = restartPolicy(null);
+  for (let i = 0; i < 50; i++) {
+    policy.ready(i * 100);
+    assert.equal(policy.ended(i * 100 + 50), { delayMs: 0, down: false });
+  }
+  const failed = Array.from({ length: 8 }, (_, i) => policy.ended(10_000 + i));
+  assert.ok(failed.every(({ down }) => !down));
+  assert.ok(failed.every(({ delayMs }, i) => delayMs >= (failed[i - 1]?.delayMs ?? 0)));
+  assert.is(failed.at(-1)?.delayMs, 1_000);
+});
+
 test.run();
