@@ -100,8 +100,10 @@ export async function exposition(parts: Process): Promise<string> {
   return metrics.text([ofEngine as MetricsSnapshot, ...others]);
 }
 
-/** What this process and its engine have counted. */
+/** What this process and its engine have counted; not the restarts, which the parent counts and would else add up again. */
 const ownCounters = async ({ metrics }: Process, ofEngine: MetricsSnapshot): Promise<MetricsSnapshot[]> => [
-  (await metrics.registry.getMetricsAsJSON()) as unknown as MetricsSnapshot,
+  (await metrics.registry.getMetricsAsJSON()).filter(({ name }) => name !== RESTARTS) as unknown as MetricsSnapshot,
   ofEngine,
 ];
+
+const RESTARTS = 'svc_process_restarts_total';
