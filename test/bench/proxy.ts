@@ -1,18 +1,18 @@
 /** What does the proxy add, with capture on? Time to first byte at a fixed rate, streams, and throughput beside its neighbours. */
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import autocannon from 'autocannon';
 import { buildService } from '../support/built-service.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
-import { emptyFolder, read, removeFolder, startProxyAlone, startService } from '../support/serve.ts';
-import { heading, ms, percentiles, perSecond, row } from './figures.ts';
+import { emptyFolder, removeFolder, startProxyAlone, startService } from '../support/serve.ts';
+import { bounded, heading, median, ms, percentiles, perSecond, row } from './figures.ts';
 import { startNeighbours, startUpstream } from './peers.ts';
 import { atFixedRate, type Route } from './proxy-rate.ts';
 import { type Streamed, streamsAsked, streamThrough } from './proxy-streams.ts';
+import { throughput } from './proxy-throughput.ts';
 
 const ROUNDS = 10; // of a second each, in turn, so that a busy moment of the machine is everybody's
 const STREAM_ROUNDS = 10; // the slowest hundredth of the gaps differs by milliseconds from round to round, without a proxy too
-const FULL_SECONDS = 20;
+const ADDED_GAP_MS = 2; // in the slowest hundredth
 const path = '/v1/chat/completions';
 
 type Measured = Route & { pid: number };
@@ -38,7 +38,9 @@ export async function benchProxy(): Promise<void> {
     await firstBytes(routes, { what: 'small', bytes: 100, stream: false, rate: 500 }, note);
     await firstBytes(routes, { what: '190 KB, streamed', bytes: 190_000, stream: true, rate: 100 }, note);
     await streams([...routes, ...(await oursOnServer(upstream.url, undo))], note);
-    await throughput(routes, ours, service.api, note);
+    const { rates, captured } = await throughput({ routes, ours, api: service.api, body: bodyOf(100) });
+    for (const [route, rate] of rates) note(route, 'requests', perSecond(rate));
+    note(ours, 'captured', captured);
     printTable(table, busy);
   } finally {
     for (const step of undo) await step();
@@ -111,70 +113,25 @@ async function streams(routes: readonly Measured[], note: Note): Promise<void> {
     note(route, 'frames equal', equal === frames ? 'all' : `${equal} of ${frames}`);
     if (i > 0) note(route, 'memory', memory);
   }
+  printGapBars(routes, all);
+}
+
+/** Within a round a busy moment of the machine is in neither or in both, so each is compared with the direct way of the same round. */
+function printGapBars(routes: readonly Measured[], all: readonly Streamed[][]): void {
+  const p99s = all.map((each) => each.map(({ gaps }) => percentiles(gaps).p99));
+  const [direct = []] = p99s;
+  const spread = Math.max(...direct) - Math.min(...direct);
+  row('spread of the gap p99 of direct over the rounds', ms(spread));
+  for (const [i, { name }] of routes.entries()) {
+    const added = median((p99s[i] ?? []).map((p99, round) => p99 - (direct[round] ?? 0)));
+    if (i > 0) bounded(`${name}: added gap p99, median of the rounds`, added, Math.max(ADDED_GAP_MS, spread), ms);
+  }
 }
 
 /** What came on top of the direct way; of that itself, in brackets, what it took. */
 const added = (i: number, { p50, p99 }: Percentiles, direct: Percentiles) =>
   i === 0 ? `(${ms(p50)} / ${ms(p99)})` : `${ms(p50 - direct.p50)} / ${ms(p99 - direct.p99)}`;
 type Percentiles = Pick<ReturnType<typeof percentiles>, 'p50' | 'p99'>;
-
-async function throughput(routes: readonly Route[], ours: Route, api: string, note: Note): Promise<void> {
-  heading(`Throughput, 8 connections, small requests, ${FULL_SECONDS} s each`);
-  const before = await drained(api, 0);
-  const rates = new Map<string, number>();
-  let answered = 0;
-  for (const route of routes) {
-    const { requests, latency, ...result } = await autocannon({
-      url: route.url,
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...route.headers },
-      body: bodyOf(100),
-      connections: 8,
-      duration: FULL_SECONDS,
-    });
-    if (route === ours) answered = result['2xx'];
-    const bad = result.non2xx + result.errors > 0 ? `${result.non2xx + result.errors} failed` : '';
-    row(route.name, perSecond(requests.average), `p50 ${latency.p50} ms`, `p99 ${latency.p99} ms`, bad);
-    rates.set(route.name, requests.average);
-    note(route, 'requests', perSecond(requests.average));
-  }
-  for (const [name, rate] of rates)
-    if (name !== ours.name) row(`svc / ${name}`, `${((rates.get(ours.name) ?? 0) / rate).toFixed(2)} x`);
-
-  const started = performance.now();
-  const total = await drained(api, answered + before.captured + before.others);
-  const counted = { captured: total.captured - before.captured, others: total.others - before.others };
-  const seconds = ((performance.now() - started) / 1000).toFixed(0);
-  row('drain', `${seconds} s`);
-  row('answered by svc, captured, not kept', String(answered), String(counted.captured), String(counted.others));
-  // a request that was under way when the time was up is captured, and the client did not wait for its answer
-  const isValid = counted.others === 0 && counted.captured >= answered && counted.captured <= answered + 8;
-  console.log(isValid ? '  valid: every request is captured' : '  NOT VALID: requests and captured turns differ');
-  note(ours, 'captured', `${isValid ? 'all' : `${counted.captured} of ${answered}`}, ${seconds} s drain`);
-}
-
-type Ledger = { captured: number; others: number };
-
-async function ledger(api: string): Promise<Ledger> {
-  const { requests, outcomes } = await read<{ requests: number; outcomes: Record<string, number> }>(
-    `${api}/v1/coverage`,
-  );
-  // the last of the connections are cut when the time is up, and what they had is kept as partial
-  const captured = (outcomes.captured ?? 0) + (outcomes.partial ?? 0);
-  return { captured, others: requests - captured };
-}
-
-/** What is booked once nothing more comes, and so many requests are; should they never be, then after a while. */
-async function drained(api: string, requests: number): Promise<Ledger> {
-  let last = await ledger(api);
-  for (let still = 0; still < (last.captured + last.others < requests ? 60 : 6); ) {
-    await new Promise((done) => setTimeout(done, 500));
-    const now = await ledger(api);
-    still = now.captured + now.others === last.captured + last.others ? still + 1 : 0;
-    last = now;
-  }
-  return last;
-}
 
 /** As Markdown: `added p50 / p99`, but for the direct way, in brackets. */
 function printTable(table: Table, busy: number): void {
