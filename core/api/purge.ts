@@ -2,7 +2,6 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { storable } from '../derive/storable.ts';
-import { purgeSession } from '../engine/purge-session.ts';
 import { Refusal } from '../errors.ts';
 import { optionalBody } from '../http/optional-body.ts';
 import { Failure, guarded, json, routes } from '../http/routes.ts';
@@ -50,6 +49,7 @@ export const purgeApp = ({ execute }: { execute: Database['execute'] }) =>
   routes().openapi(purge, async (c) => {
     const session_id = c.req.valid('param').id.toLowerCase();
     const reason = storable(c.req.valid('json').reason ?? '') || NO_REASON;
+    const { purgeSession } = await import('../engine/purge-session.ts'); // rarely needed, so not loaded at the start
     const purged = await purgeSession(execute, { session_id, reason });
     if (!purged) throw new Refusal(...UNKNOWN);
     const rewritten = await execute('sweepPurged', {});

@@ -1,68 +1,131 @@
-/** What a start waits for, each in one file beside its entry: some hundred small files take a thread or a process half a second to load.
+/** What a start waits for, in few files: some hundred small ones take a thread or a process half a second to find and load.
  *  Nothing is done where no source has changed. Plain JavaScript, as main.mjs is. */
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-/** Entries of threads and processes that load nothing at run time but these packages and what is in the bundle. */
-const ENTRIES = [
-  'core/cli/serve/proxy-process.js',
-  'core/db/client/embedded-worker.js',
-  'core/engine/engine-worker.js',
+/** The folder below `dist` for all of it. */
+export const BUNDLES = 'bundle';
+
+/**
+ * Each group is loaded into one process or thread, and what its entries share exists once there: a class of two copies would be two classes.
+ * `apart`: files that are loaded as they were compiled, being shared with what is. `whole`: the only one of the files that are imported
+ * later which is in the bundle.
+ */
+const GROUPS = {
+  command: { entries: ['core/cli/commands'], apart: ['core/errors.js'], whole: 'core/cli/serve/serve.js' },
+  proxy: { entries: ['core/cli/serve/proxy-process'] },
+  service: { entries: ['core/cli/serve/service-process', 'cassettes/export/cassette'] },
+  engine: { entries: ['core/engine/engine-worker'] },
+  database: { entries: ['core/db/client/embedded-worker'] },
+};
+
+/** These find files of their own beside them. */
+const PACKAGES_WITH_FILES = [
+  '@electric-sql/*',
+  '@lat.md/*',
+  '@seriousme/*',
+  '@xenova/*',
+  'libpg-query',
+  'onnxruntime-*',
+  'swagger-ui-dist',
 ];
-const bundleOf = (entry) => entry.replace(/\.js$/, '.bundle.js'); // core/start-worker.ts finds it by this name
-const sourcesOf = (entry) => `${bundleOf(entry)}on`;
-/** The paths in `dist` of what is made here. */
-export const BUNDLES = ENTRIES.flatMap((entry) => [bundleOf(entry), sourcesOf(entry)]);
+
+/** What is written below decides as well what is made. */
+const RECIPE = stamp(fileURLToPath(import.meta.url));
+
+/** The file of an entry, as core/built-entry.ts finds it. */
+const nameOf = (entry) => entry.replaceAll('/', '.');
 
 /**
  * Brings the bundles up to date with the compiled files.
  * @param dist the compiled project, with its packages in reach
  */
 export async function bundleEntries(dist) {
-  for (const entry of ENTRIES) if (!isCurrent(dist, entry)) await bundleEntry(dist, entry);
+  mkdirSync(join(dist, BUNDLES), { recursive: true });
+  const records = [];
+  for (const group of Object.keys(GROUPS)) records.push(await upToDate(dist, group));
+  const used = new Set(records.flatMap(({ files, before }) => [...files, ...before]));
+  const recorded = new Set(Object.keys(GROUPS).map(recordOf));
+  for (const name of readdirSync(join(dist, BUNDLES)))
+    if (!used.has(name) && !recorded.has(name)) rmSync(join(dist, BUNDLES, name), { recursive: true });
 }
 
-async function bundleEntry(dist, entry) {
+const recordOf = (group) => `${group}.json`;
+
+/** `files` are those of this build, `before` those of the one before it, which a running service may still load. */
+async function upToDate(dist, group) {
+  const path = join(dist, BUNDLES, recordOf(group));
+  const last = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : { sources: {}, files: [], before: [] };
+  const sources = Object.entries(last.sources);
+  const isCurrent = last.recipe === RECIPE && sources.every(([file, was]) => stamp(join(dist, file)) === was);
+  if (isCurrent && last.files.every((name) => existsSync(join(dist, BUNDLES, name)))) return last;
+  const { metafile, outputFiles } = await bundled(dist, group);
+  const files = outputFiles.map(({ path: file, contents }) => {
+    replace(file, contents);
+    return relative(join(dist, BUNDLES), file);
+  });
+  const inputs = Object.keys(metafile.inputs).filter((file) => existsSync(join(dist, file)));
+  const stamps = Object.fromEntries(inputs.map((file) => [file, stamp(join(dist, file))]));
+  const record = { recipe: RECIPE, sources: stamps, files, before: last.files };
+  replace(path, JSON.stringify(record));
+  return record;
+}
+
+async function bundled(dist, group) {
   const { build } = await import('esbuild');
-  const outfile = bundleOf(entry);
-  const { metafile, outputFiles } = await build({
-    ...{ absWorkingDir: dist, entryPoints: [entry], outfile, write: false, metafile: true, logLevel: 'silent' },
-    ...{ bundle: true, format: 'esm', platform: 'node', target: 'node20', charset: 'utf8', keepNames: true },
+  return build({
+    ...{ absWorkingDir: dist, outdir: BUNDLES, write: false, metafile: true, logLevel: 'silent' },
+    entryPoints: GROUPS[group].entries.map((entry) => ({ in: `${entry}.js`, out: nameOf(entry) })),
+    ...{ bundle: true, splitting: true, chunkNames: `${group}-[hash]` },
+    ...{ format: 'esm', platform: 'node', target: 'node20', charset: 'utf8', keepNames: true },
     ...{ minifyWhitespace: true, minifySyntax: true }, // half as much to parse
-    external: ['@electric-sql/*'], // these find files of their own beside them
-    plugins: [ownUrls(dist, outfile)],
+    external: PACKAGES_WITH_FILES,
+    define: { BUNDLE: JSON.stringify(group) }, // core/built-entry.ts
+    plugins: [ownUrls(dist), oneLanguage, apart(dist, GROUPS[group])],
     // Packages in the older format ask for Node's modules by `require`.
     banner: {
       js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
     },
   });
-  const inputs = Object.keys(metafile.inputs).filter((path) => existsSync(join(dist, path)));
-  replace(join(dist, outfile), outputFiles[0].contents);
-  replace(
-    join(dist, sourcesOf(entry)),
-    JSON.stringify(Object.fromEntries(inputs.map((path) => [path, stamp(join(dist, path))]))),
-  );
 }
 
-/** Files that are found from a module of ours are found from where that module was, and not from the bundle's folder. */
-const ownUrls = (dist, outfile) => ({
+/** Files that are found from a module of ours are found from where that module was, and not from the bundles' folder. */
+const ownUrls = (dist) => ({
   name: 'own-urls',
   setup(build) {
     build.onLoad({ filter: /\.js$/ }, ({ path }) => {
       if (path.includes('node_modules')) return undefined;
       const text = readFileSync(path, 'utf8');
       if (!text.includes('import.meta.url')) return undefined;
-      const from = JSON.stringify(relative(dirname(join(dist, outfile)), path).replaceAll('\\', '/'));
+      const from = JSON.stringify(relative(join(dist, BUNDLES), path).replaceAll('\\', '/'));
       return { contents: text.replaceAll('import.meta.url', `new URL(${from}, import.meta.url).href`), loader: 'js' };
     });
   },
 });
 
-function isCurrent(dist, entry) {
-  if ([bundleOf(entry), sourcesOf(entry)].some((path) => !existsSync(join(dist, path)))) return false;
-  const sources = JSON.parse(readFileSync(join(dist, sourcesOf(entry)), 'utf8'));
-  return Object.entries(sources).every(([path, was]) => stamp(join(dist, path)) === was);
-}
+/** Leaves files of ours where they are. */
+const apart = (dist, { apart: shared = [], whole }) => ({
+  name: 'apart',
+  setup(build) {
+    build.onResolve({ filter: /^\./ }, ({ path, resolveDir, kind }) => {
+      const found = relative(dist, join(resolveDir, path)).replaceAll('\\', '/');
+      const isLater = kind === 'dynamic-import' && whole !== undefined && found !== whole;
+      return isLater || shared.includes(found) ? { path: `../${found}`, external: true } : undefined;
+    });
+  },
+});
+
+/** Of zod's messages in fifty languages, those that it speaks by default: the others are a third of what the proxy would load. */
+const oneLanguage = {
+  name: 'one-language',
+  setup(build) {
+    build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+      loader: 'js',
+    }));
+  },
+};
 
 function stamp(path) {
   const found = statSync(path, { throwIfNoEntry: false });

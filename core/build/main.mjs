@@ -46,7 +46,7 @@ async function bundled() {
   }
 }
 
-/** What makes a start quick: its threads and the proxy in one file each, and a migrated database; 1 when they cannot be made. */
+/** What makes a start quick: processes and threads in few files, and a migrated database; 1 when they cannot be made. */
 async function prepared() {
   try {
     await bundleEntries(dist);
@@ -72,13 +72,11 @@ function compiler() {
 function removeStale() {
   if (!existsSync(dist)) return;
   for (const name of readdirSync(dist))
-    if (!ROOMS.includes(name) && join(dist, name) !== memory) rmSync(join(dist, name), { recursive: true });
+    if (![...ROOMS, BUNDLES].includes(name) && join(dist, name) !== memory)
+      rmSync(join(dist, name), { recursive: true });
   const sources = new Set(ROOMS.flatMap((room) => filesIn(root, room, /\.(?:ts|mjs)$/).map(outputOf)));
   const outputs = ROOMS.flatMap((room) => filesIn(dist, room, /(?:)/)).filter(
-    (path) =>
-      !path.startsWith(ASSETS + sep) &&
-      !path.startsWith(TEMPLATE + sep) &&
-      !BUNDLES.map((each) => join(each)).includes(path),
+    (path) => !path.startsWith(ASSETS + sep) && !path.startsWith(TEMPLATE + sep),
   );
   for (const path of outputs) if (!sources.has(path.replace(/\.map$/, ''))) rmSync(join(dist, path));
   const existing = new Set(outputs);

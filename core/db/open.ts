@@ -1,10 +1,10 @@
 /** Opens the database of this process: the embedded one in its folder, or a server. It is migrated before its first use. */
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { startWorker } from '../start-worker.ts';
 import { connectDatabase, type DatabaseConnection } from './client/connection.ts';
 import { isMade } from './client/data-folder.ts';
-import { hostEmbedded, type StartThread, THREAD_LIMITS } from './client/embedded-host.ts';
+import { startDatabaseThread } from './client/database-thread.ts';
+import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
 import { findTemplate } from './client/template.ts';
 import type { Database } from './database.ts';
@@ -64,9 +64,7 @@ async function openServerDatabase({
 
 async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
   const { folder, log, statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
-  const startThread =
-    options.startThread ??
-    ((data, transfer) => startWorker('db/client/embedded-worker', data, transfer, THREAD_LIMITS));
+  const startThread = options.startThread ?? startDatabaseThread;
   const unlock = options.isLocked ? async () => {} : await lockFolder(folder);
   try {
     const template =

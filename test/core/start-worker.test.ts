@@ -25,7 +25,7 @@ test('runs what was built, where there is no tsx', async () => {
   const core = join(folder, 'dist/core');
   await mkdir(core, { recursive: true });
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  for (const name of ['core/package-root', 'core/start-worker', 'test/support/echo-worker']) {
+  for (const name of ['core/built-entry', 'core/package-root', 'core/start-worker', 'test/support/echo-worker']) {
     const source = await readFile(join(packageRoot(), `${name}.ts`), 'utf8');
     const { outputText } = ts.transpileModule(source, {
       compilerOptions: {

@@ -1,6 +1,6 @@
 /** Runs a cassette in this process, for those that come with the service: its entry is imported and its fetch called. */
-import { pathToFileURL } from 'node:url';
 import { aborted } from '../../aborted.ts';
+import { inlineModule } from '../../built-entry.ts';
 import { traceOf } from '../../http/failure.ts';
 import type { Cassette, Context, Env, Progress, ScheduledContext } from '../contract.ts';
 import {
@@ -98,7 +98,7 @@ export async function startInline({ name, entry, bindingsFor, unchanged, log }: 
 
 async function importCassette(name: string, entry: string): Promise<Cassette> {
   try {
-    const module: { default?: Cassette } = await import(pathToFileURL(entry).href);
+    const module: { default?: Cassette } = await import(inlineModule(entry).href);
     if (typeof module.default?.fetch === 'function') return module.default;
   } catch (error) {
     const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -1,10 +1,10 @@
 /** A process of `svc serve` as its parent sees it: started, started again whenever it ends, and asked to stop. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { builtEntry } from '../../built-entry.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
-import { builtEntry } from '../../start-worker.ts';
 import type { FromChild, ListenerName, ProcessName, ToChild } from './messages.ts';
 import { restartPolicy } from './restart-policy.ts';
 

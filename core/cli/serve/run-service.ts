@@ -1,4 +1,5 @@
 /** Runs the service behind the proxy: what the proxy writes into the journal is stored, derived and served. */
+import type { StartThread } from '../../db/client/embedded-host.ts';
 import { joinLock } from '../../db/client/folder-lock.ts';
 import { openLog } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
@@ -11,8 +12,12 @@ import { sharedCounters } from './shared-counters.ts';
 /** For the journal to reach the database at a stop; the rest is stored at the next start. A proxy alone may have no next start on this disk. */
 const DRAIN_MS = { all: 1_000, proxy: 10_000 };
 
-/** @throws {OperatorError} as `openService` does */
-export async function runService({ loaded, io, role, version, addresses }: Start, link: Link): Promise<Role> {
+/** @param startThread of the embedded database @throws {OperatorError} as `openService` does */
+export async function runService(
+  { loaded, io, role, version, addresses }: Start,
+  link: Link,
+  startThread?: StartThread,
+): Promise<Role> {
   const unlock = await joinLock(loaded.folder, process.ppid);
   const log = openLog(loaded.config.log.level);
   const live = openLiveJournal(link);
@@ -24,6 +29,7 @@ export async function runService({ loaded, io, role, version, addresses }: Start
     ...{ loaded, role, version, log, addresses },
     io: { ...io, out: (text) => void link.send({ kind: 'print', text }), err: (text) => process.stderr.write(text) },
     pid: process.ppid,
+    ...(startThread && { startThread }),
     counters: sharedCounters(link),
     processes: () => processes,
     journal: { live, deleted: () => void link.send({ kind: 'deleted' }) },

@@ -1,5 +1,6 @@
 /** What a service is opened with, behind a proxy or as the ingest API alone. */
 import type { LoadedConfig } from '../../config/load.ts';
+import type { StartThread } from '../../db/client/embedded-host.ts';
 import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
 import type { Io } from '../io.ts';
@@ -17,6 +18,8 @@ export type ServiceParts = {
   /** The pid to signal for a stop. */
   pid: number;
   addresses: Start['addresses'];
+  /** Starts the embedded database's thread. */
+  startThread?: StartThread;
   counters: SharedCounters;
   processes: () => ProcessState[];
   /** The journal that a proxy writes; `deleted` is called after segments were. null: there is none. */

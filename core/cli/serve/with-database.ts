@@ -10,10 +10,13 @@ import type { Closing, ServiceParts } from './service-parts.ts';
 
 const CASSETTES_MS = 750; // for their background work, after the listeners are closed: what is cut off is done again
 
-type Parts = Pick<ServiceParts, 'loaded' | 'io' | 'log' | 'pid'> & { journal: unknown };
+type Parts = Pick<ServiceParts, 'loaded' | 'io' | 'log' | 'pid' | 'startThread'> & { journal: unknown };
 
 /** @param closing registers what is to be closed @throws {OperatorError} the folder is in use, or the database cannot be reached */
-export async function withDatabase({ loaded, io, log, pid, journal }: Parts, closing: Closing): Promise<Backing> {
+export async function withDatabase(
+  { loaded, io, log, pid, journal, startThread }: Parts,
+  closing: Closing,
+): Promise<Backing> {
   const { config, folder } = loaded;
   const { postgres_dsn: dsn, pooled } = config.storage;
   const template = dsn === '' && !isMade(folder) ? await findTemplate() : undefined;
@@ -22,6 +25,7 @@ export async function withDatabase({ loaded, io, log, pid, journal }: Parts, clo
     openDatabase({
       ...{ dsn, pooled, folder, log, isLocked: journal !== null },
       ...(template !== undefined && { template }),
+      ...(startThread && { startThread }),
     }).then(async (opened) => {
       closing(() => opened.close());
       if (dsn === '' && journal !== null) await takeIdentityKey(folder, opened);

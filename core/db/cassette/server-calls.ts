@@ -1,7 +1,7 @@
 /** A cassette's statements on a server: with its role's own login, over connections of its own. */
 import { sql } from 'drizzle-orm';
 import type { Semaphore } from '../../semaphore.ts';
-import { openPool, type Pool } from '../client/server.ts';
+import type { Pool } from '../client/server.ts';
 import type { Sql } from '../sql.ts';
 import { nextCount } from './batches.ts';
 import { type CassetteCalls, callCassette, type StatementCall } from './call.ts';
@@ -21,7 +21,10 @@ export type ServerCalls = CassetteCalls & {
 export function serverCalls({ dsn, pooled, login, statements }: Deps): ServerCalls {
   let pool: Promise<Pool> | undefined;
   const streams = new Set<Pool>();
-  const openOwnPool = async (size: number) => openPool({ dsn, pooled, size, login: await login() });
+  const openOwnPool = async (size: number) => {
+    const { openPool } = await import('../client/server.ts'); // with all operations, which embedded databases run in another thread
+    return openPool({ dsn, pooled, size, login: await login() });
+  };
   const sharedPool = () => {
     pool ??= openOwnPool(CONNECTIONS);
     pool.catch(() => {

@@ -7,16 +7,9 @@ import { isMade } from './data-folder.ts';
 import { errorOf } from './failure.ts';
 import { gaugeMemory, openGauge, type ReadableGauge } from './gauge.ts';
 import { openHolders } from './holders.ts';
-import type { HostCommand, RunningOperation, ThreadReport } from './ports.ts';
-import type { DatabaseThread } from './serve-operations.ts';
+import type { DatabaseThread, HostCommand, RunningOperation, ThreadReport } from './ports.ts';
 
 export type StartThread = (data: DatabaseThread, transfer: TransferListItem[]) => Worker;
-
-/**
- * PostgreSQL refuses too deep nesting before its stack overflows, but measures another stack than the one in use here. With a smaller
- * one, a deep value breaks the engine, which then gives wrong results.
- */
-export const THREAD_LIMITS = { stackSizeMb: 64 };
 
 type Deps = {
   folder: string;

@@ -14,8 +14,11 @@ export type PortReply =
   | { id: number; failure: Failure }
   | { channel: string; payload: string };
 
-/** Host to database thread: a holder's port, or the end. */
-export type HostCommand = { holder: MessagePort } | { close: true };
+/** What a database thread works with. `template`: what a new database is copied from; null: it is created. */
+export type DatabaseThread = { folder: string; gauge: SharedArrayBuffer; template: string | null };
+
+/** Host to database thread: what it opens, where it was started without that; a holder's port; the end. */
+export type HostCommand = { open: DatabaseThread } | { holder: MessagePort } | { close: true };
 
 /** Database thread to host. */
 export type ThreadReport = { ready: true } | { failed: Failure } | { closed: true };

@@ -7,9 +7,7 @@ import type { Sql } from '../sql.ts';
 import { type Embedded, openEmbedded } from './embedded.ts';
 import { lostConnection, plainFailure } from './failure.ts';
 import { openGauge } from './gauge.ts';
-import type { HostCommand, PortReply, PortRequest, ThreadReport } from './ports.ts';
-
-export type DatabaseThread = { folder: string; gauge: SharedArrayBuffer; template: string | null };
+import type { DatabaseThread, HostCommand, PortReply, PortRequest, ThreadReport } from './ports.ts';
 
 type Operation = (sql: Sql, args: never) => Promise<unknown>;
 
@@ -17,7 +15,7 @@ export async function serveOperations(operations: Readonly<Record<string, Operat
   if (!parentPort) throw new Error('Cannot serve questions: this is no worker thread');
   const host = parentPort;
   const report = (message: ThreadReport) => host.postMessage(message);
-  const { folder, gauge, template } = workerData as DatabaseThread;
+  const { folder, gauge, template } = (workerData as DatabaseThread | null) ?? (await toOpen(host));
   let embedded: Embedded;
   try {
     const prepare = async (sql: Sql) => {
@@ -41,10 +39,18 @@ export async function serveOperations(operations: Readonly<Record<string, Operat
   };
   host.on('message', (order: HostCommand) => {
     if ('holder' in order) serveHolder(thread, order.holder);
-    else void close();
+    else if ('close' in order) void close();
   });
   report({ ready: true });
 }
+
+/** The first message of a thread that was started early. */
+const toOpen = (host: MessagePort): Promise<DatabaseThread> =>
+  new Promise((opened) => {
+    host.on('message', (order: HostCommand) => {
+      if ('open' in order) opened(order.open);
+    });
+  });
 
 type Thread = {
   embedded: Embedded;

@@ -49,6 +49,7 @@ test('the first time it says what takes so long, and compiles the service withou
   assert.match(said, /^Compiling svc: .*\nCompiled in [\d.]+ s\n$/);
   assert.ok(existsSync(join(clone, 'dist/core/cli/main.js')));
   assert.equal(readdirSync(join(clone, 'dist')).sort(), [
+    'bundle',
     'cassettes',
     'core',
     'ingest',
@@ -84,19 +85,50 @@ test('when nothing has changed nothing is written', () => {
   assert.equal(written(before), []);
 });
 
-test('one changed source is one new output', async () => {
+const bundles = () => readdirSync(join(clone, 'dist/bundle'));
+/** In the bundle of the commands. */
+const changeCommands = (word: string) =>
+  appendFile(join(clone, 'core/cli/serve/banner.ts'), `\nPromise.resolve("${word}").catch(() => {});\n`);
+let first: string[];
+let second: string[];
+
+test('one changed source is one new output, and what is bundled of it; a running service may still load what was bundled before', async () => {
   const before = outputs();
-  await appendFile(join(clone, 'core/cli/units.ts'), '\nexport const added = 1;\n');
+  first = bundles();
+  await changeCommands('once');
   assert.is(build().status, 0);
-  assert.equal(written(before), ['core/cli/units.js']);
+  second = bundles();
+  assert.ok(second.length > first.length);
+  assert.ok(first.every((name) => second.includes(name)));
+  assert.equal(
+    written(before).filter((path) => !path.startsWith('bundle')),
+    ['core/cli/serve/banner.js'],
+  );
 });
 
-test('a changed source of the database thread is in its one file', async () => {
-  const bundle = () => readFileSync(join(clone, 'dist/core/db/client/embedded-worker.bundle.js'), 'utf8');
+test('a changed source of the database thread is in its bundle', async () => {
+  const bundle = () => readFileSync(join(clone, 'dist/bundle/core.db.client.embedded-worker.js'), 'utf8');
   assert.not.match(bundle(), 'once_more_here');
   await appendFile(join(clone, 'core/db/ping.ts'), '\nPromise.resolve("once_more_here").catch(() => {});\n');
   assert.is(build().status, 0);
   assert.match(bundle(), 'once_more_here');
+});
+
+test('a package that is bundled needs no file that lies beside it', () => {
+  const needs = new Set<string>();
+  for (const record of readdirSync(join(clone, 'dist/bundle')).filter((name) => name.endsWith('.json'))) {
+    const { sources } = JSON.parse(readFileSync(join(clone, 'dist/bundle', record), 'utf8')) as { sources: object };
+    for (const path of Object.keys(sources).filter((source) => source.includes('node_modules'))) {
+      const text = readFileSync(join(clone, 'dist', path), 'utf8');
+      if (/import\.meta\.(?:url|dirname)|__(?:dir|file)name|require\.resolve/.test(text)) needs.add(path);
+    }
+  }
+  // none of these does so here: transports of the log in threads, and commands in files of their own
+  const not = ['thread-stream/index.js', 'pino/lib/transport.js', 'commander/lib/command.js'];
+  assert.equal(
+    [...needs].filter((path) => !not.some((end) => path.endsWith(end))),
+    [],
+  );
 });
 
 test('an output whose source is gone or was renamed goes, and so do those of another build', async () => {
@@ -104,6 +136,7 @@ test('an output whose source is gone or was renamed goes, and so do those of ano
   assert.is(build().status, 0);
   assert.ok(existsSync(join(clone, 'dist/core/cli/passing.js')));
   await rename(join(clone, 'core/cli/passing.ts'), join(clone, 'core/cli/passed.ts'));
+  await changeCommands('twice');
   await mkdir(join(clone, 'dist/test'), { recursive: true });
   await writeFile(join(clone, 'dist/test/old.js'), '');
   assert.is(build().status, 0);
@@ -111,6 +144,11 @@ test('an output whose source is gone or was renamed goes, and so do those of ano
   assert.not.ok(existsSync(join(clone, 'dist/core/cli/passing.js.map')));
   assert.ok(existsSync(join(clone, 'dist/core/cli/passed.js')));
   assert.not.ok(existsSync(join(clone, 'dist/test')));
+  assert.ok(second.filter((name) => !first.includes(name)).every((name) => bundles().includes(name)));
+  assert.ok(
+    first.some((name) => !bundles().includes(name)),
+    'what was bundled two builds ago is gone',
+  );
 });
 
 test('an output that somebody removed comes again', async () => {
