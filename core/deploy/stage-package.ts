@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { BUNDLES } from '../build/bundle-entries.mjs';
 import { addLicences, type Described } from './third-parties.ts';
 
 const ROOMS = ['core', 'proxy', 'ingest', 'cassettes'];
@@ -35,6 +36,7 @@ export async function stagePackage({ root, dist, to }: { root: string; dist: str
     await copyRun(dist, room, join(to, 'dist'), () => true);
     await copyRun(root, room, to, (path) => !/\.(?:ts|mjs)$/.test(path));
   }
+  await copyRun(dist, BUNDLES, join(to, 'dist'), (path) => path.endsWith('.js'));
   const packages = await packagesOf(root);
   for (const path of packages.keys())
     await cp(join(root, path), join(to, path), {

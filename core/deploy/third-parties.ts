@@ -39,6 +39,7 @@ export async function addLicences(to: string, packages: ReadonlyMap<string, Desc
     '',
     'Each lies in `node_modules` as its authors published it, with its licence, but for files that svc never loads (types, source',
     'maps, builds for browsers). `sharp` and `@scarf/scarf` are empty packages of ours in the place of those.',
+    'What svc loads at its start holds some of them a second time, bundled (`dist/bundle`).',
     'The script of the web UI contains further packages, whose licences are beside it (`dist/core/web/assets/licenses-….txt`).',
     '',
     ...[...packages.values()].map(

@@ -4,8 +4,8 @@ import { read } from '../support/serve.ts';
 import { bounded, heading, median, perSecond, row } from './figures.ts';
 import type { Route } from './proxy-rate.ts';
 
-const ROUNDS = 4; // in turn, so that a busy moment of the machine is everybody's
-const SECONDS = 8;
+const ROUNDS = 3; // in turn, so that a busy moment of the machine is everybody's
+const SECONDS = 5;
 const CONNECTIONS = 8;
 const BEFORE = 'http-proxy-3'; // the neighbour that the bars are of
 const BARS = { share: 0.85, p99: 1.5 };

@@ -21,7 +21,9 @@ type Measured = Route & { pid: number };
 type Table = Map<string, Record<string, string>>;
 type Note = (route: Route, column: string, figure: string) => void;
 
-export async function benchProxy(): Promise<void> {
+/** @param names of groups: `first`, `streams`, `throughput`; none: all of them */
+export async function benchProxy(names: readonly string[] = []): Promise<void> {
+  const isWanted = (name: string) => names.length === 0 || names.includes(name);
   const undo: (() => Promise<unknown>)[] = [];
   const table: Table = new Map();
   const note: Note = ({ name }, column, figure) => table.set(name, { ...table.get(name), [column]: figure });
@@ -35,12 +37,16 @@ export async function benchProxy(): Promise<void> {
     const routes = [...[upstream, ...neighbours].map((peer) => ({ ...peer, url: `${peer.url}${path}` })), ours];
     const busy = loadavg()[0] ?? 0;
 
-    await firstBytes(routes, { what: 'small', bytes: 100, stream: false, rate: 500 }, note);
-    await firstBytes(routes, { what: '190 KB, streamed', bytes: 190_000, stream: true, rate: 100 }, note);
-    await streams([...routes, ...(await oursOnServer(upstream.url, undo))], note);
-    const { rates, captured } = await throughput({ routes, ours, api: service.api, body: bodyOf(100) });
-    for (const [route, rate] of rates) note(route, 'requests', perSecond(rate));
-    note(ours, 'captured', captured);
+    if (isWanted('first')) {
+      await firstBytes(routes, { what: 'small', bytes: 100, stream: false, rate: 500 }, note);
+      await firstBytes(routes, { what: '190 KB, streamed', bytes: 190_000, stream: true, rate: 100 }, note);
+    }
+    if (isWanted('streams')) await streams([...routes, ...(await oursOnServer(upstream.url, undo))], note);
+    if (isWanted('throughput')) {
+      const { rates, captured } = await throughput({ routes, ours, api: service.api, body: bodyOf(100) });
+      for (const [route, rate] of rates) note(route, 'requests', perSecond(rate));
+      note(ours, 'captured', captured);
+    }
     printTable(table, busy);
   } finally {
     for (const step of undo) await step();
