@@ -1,5 +1,6 @@
 /** What the processes have counted, as the parent keeps it: the last that each has reported, and the sum of all that have ended. */
 import type { MetricsSnapshot } from '../../metrics.ts';
+import { awaitedReplies } from './awaited-replies.ts';
 import { counterSum } from './counter-sums.ts';
 
 export type Counters = {
@@ -18,25 +19,15 @@ export function openCounters(request: (id: number) => void): Counters {
   let ended: MetricsSnapshot = [];
   let ofProxy: MetricsSnapshot = [];
   let ofService: MetricsSnapshot = [];
-  let lastId = 0;
-  const waiting = new Map<number, () => void>();
+  const replies = awaitedReplies(request, REPLY_MS);
   return {
     others: async () => {
-      const id = ++lastId;
-      await new Promise<void>((done) => {
-        const timer = setTimeout(done, REPLY_MS); // then what it reported last
-        waiting.set(id, () => {
-          clearTimeout(timer);
-          done();
-        });
-        request(id);
-      });
-      waiting.delete(id);
+      await replies.request(); // without a reply, what it reported last
       return [ofProxy, ended];
     },
     fromProxy: (id, snapshot) => {
       ofProxy = snapshot;
-      waiting.get(id)?.();
+      replies.came(id);
     },
     fromService: (snapshots) => {
       ofService = snapshots.reduce(counterSum, []);

@@ -1,5 +1,6 @@
 /** The service's side of the counters that are shown as one: those of the proxy and of processes that have ended come from the parent. */
 import type { MetricsSnapshot } from '../../metrics.ts';
+import { awaitedReplies } from './awaited-replies.ts';
 import type { Link } from './parent-link.ts';
 
 export type SharedCounters = {
@@ -15,26 +16,16 @@ export const noOthers: SharedCounters = { others: async () => [], shown: async (
 const REPLY_MS = 1_000;
 
 export function sharedCounters(link: Link): SharedCounters {
-  let nextId = 1;
   let known: MetricsSnapshot[] = [];
-  const waiting = new Map<number, () => void>();
+  const replies = awaitedReplies((id) => void link.send({ kind: 'count', id }), REPLY_MS);
   link.receive((message) => {
     if (message.kind !== 'counted') return;
     known = message.snapshots;
-    waiting.get(message.id)?.();
+    replies.came(message.id);
   });
   return {
     others: async () => {
-      const id = nextId++;
-      await new Promise<void>((done) => {
-        const timer = setTimeout(done, REPLY_MS);
-        waiting.set(id, () => {
-          clearTimeout(timer);
-          done();
-        });
-        void link.send({ kind: 'count', id });
-      });
-      waiting.delete(id);
+      await replies.request();
       return known;
     },
     shown: (own) => link.send({ kind: 'shown', snapshots: own }),
