@@ -32,7 +32,9 @@ export function SessionHead() {
         </h1>
         {session && <SessionActions session={session} />}
       </div>
-      {session && (
+      {session === null ? (
+        <div class="session-coming" aria-hidden="true" />
+      ) : (
         <>
           <p class="session-source">
             {session.live ? <StatusMark status="live" /> : <StatusMark status={session.rollup.status} />}

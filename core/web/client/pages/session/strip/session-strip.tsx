@@ -11,7 +11,7 @@ export function SessionStrip() {
   const { query, setQuery } = useAddress();
   const id = query.get('span') ?? '';
   const selected = useMemo(() => (columns === null || id === '' ? -1 : spanIndex(columns, '', id)), [columns, id]);
-  if (columns === null) return null;
+  if (columns === null) return <div class="strip-area strip-coming" aria-hidden="true" />;
   const select = (span: number) => setQuery({ span: columns.spans.span_id[span] ?? null }, { replace: true });
   return <Strip columns={columns} index={outlineIndex(columns)} selected={selected} onSelect={select} />;
 }
