@@ -9,26 +9,37 @@ export const setVisibility = (page: Page, state: 'hidden' | 'visible'): Promise<
 export type OpenConnections = {
   /** The addresses of requests that have not ended, the stream of events among them. */
   open(): string[];
-  /** How many requests were begun since the watch began. */
-  begun(): number;
+  /** The addresses of the requests that were begun since the watch began. */
+  begun(): readonly string[];
+  /** For how many milliseconds there has been none under way: what the answer to one asks for begins only a moment after it. */
+  quietMs(): number;
 };
 
 /** Of the API, as the network of the browser has them. Streams that are open already are not known, so the page is loaded again. */
 export async function openConnections(page: Page): Promise<OpenConnections> {
   const cdp = await page.context().newCDPSession(page);
   const running = new Map<string, string>();
-  let begun = 0;
+  const begun: string[] = [];
+  let quietSince = performance.now();
+  const ended = ({ requestId }: { requestId: string }) => {
+    running.delete(requestId);
+    quietSince = performance.now();
+  };
   cdp.on('Network.requestWillBeSent', ({ requestId, request }) => {
     if (!request.url.includes('/v1/')) return; // the end of a worker's script is reported to the worker alone
     running.set(requestId, request.url);
-    begun += 1;
+    begun.push(request.url);
   });
-  cdp.on('Network.loadingFinished', ({ requestId }) => running.delete(requestId));
-  cdp.on('Network.loadingFailed', ({ requestId }) => running.delete(requestId));
+  cdp.on('Network.loadingFinished', ended);
+  cdp.on('Network.loadingFailed', ended);
   await cdp.send('Network.enable');
   await page.reload();
   await page.waitForSelector('[data-live=live]', { state: 'attached' });
   if (running.size === 0) throw new Error('A page that is live has a stream: the watch does not see it');
-  begun = 0;
-  return { open: () => [...running.values()], begun: () => begun };
+  begun.splice(0);
+  return {
+    open: () => [...running.values()],
+    begun: () => begun,
+    quietMs: () => (running.size > 0 ? 0 : performance.now() - quietSince),
+  };
 }
