@@ -15,7 +15,7 @@ export async function installation(sql: Sql, _args: Record<string, never>): Prom
 export async function adoptIdentityKey(sql: Sql, { identity_key }: { identity_key: string }): Promise<void> {
   await sql.rows(statement`
     update svc.installation set identity_key = decode(${identity_key}, 'hex')
-    where not exists (select from svc.raw_turns)
+    where identity_key <> decode(${identity_key}, 'hex') and not exists (select from svc.raw_turns)
   `);
 }
 
