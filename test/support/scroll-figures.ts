@@ -30,7 +30,6 @@ const SPEED = 3_000; // pixels a second
 
 /** @param scroller selector of the element that scrolls; its rows have `data-row` */
 export async function watchScroll(page: Page, scroller: string) {
-  await page.evaluate(() => new Promise((idle) => requestIdleCallback(idle))); // what opening it still costs is not scrolling
   await page.evaluate(installWatch, scroller);
   const cdp = await page.context().newCDPSession(page);
   const offset = () => page.locator(scroller).evaluate((list) => list.scrollTop);
