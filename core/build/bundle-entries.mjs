@@ -9,13 +9,14 @@ export const BUNDLES = 'bundle';
 
 /**
  * Each group is loaded into one process or thread, and what its entries share exists once there: a class of two copies would be two classes.
- * `apart`: files that are loaded as they were compiled, being shared with what is. `whole`: the only one of the files that are imported
- * later which is in the bundle.
+ * `split`: what is imported later is in files of its own; else all of it is in one, whose modules run in the order of their imports, which
+ * they do not across files. `apart`: files that are loaded as they were compiled, being shared with what is. `whole`: the only one of the
+ * files that are imported later which is in the bundle.
  */
 const GROUPS = {
-  command: { entries: ['core/cli/commands'], apart: ['core/errors.js'], whole: 'core/cli/serve/serve.js' },
+  command: { entries: ['core/cli/commands'], split: true, apart: ['core/errors.js'], whole: 'core/cli/serve/serve.js' },
   proxy: { entries: ['core/cli/serve/proxy-process'] },
-  service: { entries: ['core/cli/serve/service-process', 'cassettes/export/cassette'] },
+  service: { entries: ['core/cli/serve/service-process', 'cassettes/export/cassette'], split: true },
   engine: { entries: ['core/engine/engine-worker'] },
   database: { entries: ['core/db/client/embedded-worker'] },
 };
@@ -77,7 +78,7 @@ async function bundled(dist, group) {
   return build({
     ...{ absWorkingDir: dist, outdir: BUNDLES, write: false, metafile: true, logLevel: 'silent' },
     entryPoints: GROUPS[group].entries.map((entry) => ({ in: `${entry}.js`, out: nameOf(entry) })),
-    ...{ bundle: true, splitting: true, chunkNames: `${group}-[hash]` },
+    ...{ bundle: true, splitting: GROUPS[group].split ?? false, chunkNames: `${group}-[hash]` },
     ...{ format: 'esm', platform: 'node', target: 'node20', charset: 'utf8', keepNames: true },
     ...{ minifyWhitespace: true, minifySyntax: true }, // half as much to parse
     external: PACKAGES_WITH_FILES,
