@@ -8,8 +8,8 @@ const OLDEST_SERVER = 170000;
 const LOCK = statement`select pg_advisory_xact_lock(8201447304118392)`; // a number of our own, since applications of one database share these locks
 
 /**
- * Applies missing migrations; any number of processes may do so at once, since each transaction takes the lock (which also works
- * through a pooler). @returns the names of those applied here
+ * Applies missing migrations; any number of processes may do so at once, since on a server each transaction takes the lock (which
+ * also works through a pooler). @returns the names of those applied here
  * @throws {OperatorError} an old server, an edited file, a database of a newer version, missing rights
  */
 export async function migrate(sql: Sql, migrations: readonly SchemaMigration[]): Promise<string[]> {

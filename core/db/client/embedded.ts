@@ -111,8 +111,8 @@ const FREE = { freeMs: 200, mostMs: 10_000 };
 
 /**
  * PGlite's start parameters, but with fsync on (power-cut.ts), through the one call that its file system implements. PostgreSQL's own copy of
- * the pages in use is a quarter of the default: it is filled with zeros at each start, stays in memory, and what is not in it comes from
- * the page cache, as quickly. (`npm run bench -- intake` is the same at 16, 32 and 128 MB.)
+ * the pages in use is a quarter of the default: it is filled with zeros at each start and stays in memory, and what is not in it comes from
+ * the system's page cache. (`npm run bench -- intake`, whose databases are small, is the same at 16, 32 and 128 MB.)
  */
 const START = [
   ...PGlite.defaultStartParams.filter((param) => param !== '-F'),

@@ -44,7 +44,7 @@ export async function serveOperations(operations: Readonly<Record<string, Operat
   report({ ready: true });
 }
 
-/** The first message of a thread that was started early. */
+/** The first message of a thread that was started early. Its listener stays, since a thread without one may end. */
 const toOpen = (host: MessagePort): Promise<DatabaseThread> =>
   new Promise((opened) => {
     host.on('message', (order: HostCommand) => {
