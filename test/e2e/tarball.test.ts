@@ -79,7 +79,7 @@ test('it holds what runs, the packages that this needs, and their licences; no t
     ['package/core/cassette/contract.ts'],
     'the types of a cassette, which svc cassette new copies',
   );
-  assert.ok(ours.length < 1_050, `${ours.length} files of ours`);
+  assert.ok(ours.length < 1_100, `${ours.length} files of ours`); // some seventy of them bundled
   for (const pattern of [
     /\/main-\w+\.js$/,
     /\/main-\w+\.js\.br$/,
