@@ -3,18 +3,20 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
 const CLIENT = 'core/web/client';
-const PAGE = `${CLIENT}/main.tsx`;
-const WORKER = `${CLIENT}/worker/text-worker.ts`;
 const ICON = 'core/web/icon.svg';
 const MANIFEST = 'manifest.json';
 /** What decides the bundle besides the files in it. */
-const CAUSES = ['core/build/bundle.mjs', 'core/build/cut-packages.mjs', 'package-lock.json', ICON];
+const CAUSES = [
+  ...['bundle', 'bundle-scripts', 'cut-packages'].map((name) => `core/build/${name}.mjs`),
+  'package-lock.json',
+  ICON,
+];
 
 /**
  * Brings the folder `assets` up to date with the client's sources.
@@ -23,44 +25,10 @@ const CAUSES = ['core/build/bundle.mjs', 'core/build/cut-packages.mjs', 'package
  */
 export async function bundleClient({ root, assets }) {
   if (isCurrent(root, assets)) return false;
-  const { build } = await import('esbuild');
-  const { cutPackages } = await import('./cut-packages.mjs');
-  const styles = new Set();
-  const options = {
-    ...{ absWorkingDir: root, outdir: assets, write: false, metafile: true, logLevel: 'silent' },
-    ...{ bundle: true, splitting: true, format: 'esm', target: 'es2022', charset: 'utf8' },
-    ...{
-      minify: true,
-      legalComments: 'none',
-      sourcemap: false,
-      entryNames: '[name]-[hash]',
-      chunkNames: '[hash]', // a document names two dozen of them
-    },
-    tsconfigRaw: { compilerOptions: { jsx: 'react-jsx', jsxImportSource: 'preact', verbatimModuleSyntax: true } },
-    plugins: [collectStyles(root, styles), cutPackages],
-  };
-  const isThere = (path) => existsSync(join(root, path));
-  const worker = isThere(WORKER) ? await build({ ...options, entryPoints: [WORKER] }) : null;
-  const workerFile = worker && entryOf(worker, WORKER);
-  const page = await build({
-    ...options,
-    entryPoints: [PAGE],
-    define: { TEXT_WORKER: JSON.stringify(`./${workerFile}`), 'process.env.NODE_ENV': '"production"' },
-  });
-  const style = await build({
-    ...options,
-    splitting: false,
-    format: undefined,
-    ...styleEntry(root, styles),
-    plugins: [],
-  });
-
-  const main = entryOf(page, PAGE);
-  const parts = [page, ...(worker ? [worker] : []), style];
-  const inputs = Object.assign({}, ...parts.map(({ metafile }) => metafile.inputs));
-  const files = new Map(
-    parts.flatMap((part) => part.outputFiles.map(({ path, contents }) => [nameOf(path), contents])),
-  );
+  const { bundleScripts, WORKER } = await import('./bundle-scripts.mjs');
+  const { main, worker, preload, late, files, sources, styles } = await bundleScripts(root);
+  const style = await bundleStyles(root, styles);
+  for (const { path, contents } of style.outputFiles) files.set(nameOf(path), contents);
   const [css] = style.outputFiles;
   const add = (name, contents) => {
     const [, stem, ending] = /^(.*)(\.\w+)$/.exec(name);
@@ -72,17 +40,17 @@ export async function bundleClient({ root, assets }) {
     main,
     style: css ? nameOf(css.path) : null,
     icon: add('icon.svg', readFileSync(join(root, ICON))),
-    worker: workerFile,
-    preload: staticImportsOf(page, main),
-    late: lateParts(page, main),
-    licenses: add('licenses.txt', licenses(root, Object.keys(inputs))),
-    packages: [...packagesOf(Object.keys(inputs)).keys()],
+    ...{ worker, preload, late },
+    licenses: add('licenses.txt', licenses(root, sources)),
+    packages: [...packagesOf(sources).keys()],
     files: {},
     sources: {},
   };
   mkdirSync(assets, { recursive: true });
   for (const [name, contents] of files) manifest.files[name] = await writeCompressed(assets, name, contents);
-  for (const path of [...Object.keys(inputs).filter(isThere), ...CAUSES])
+  for (const path of [...sources, ...Object.keys(style.metafile.inputs), ...CAUSES].filter((path) =>
+    existsSync(join(root, path)),
+  ))
     manifest.sources[path] = stamp(join(root, path));
   manifest.sources[WORKER] ??= null; // once it is there, the bundle is another
   replace(join(assets, MANIFEST), JSON.stringify(manifest, null, 1));
@@ -108,16 +76,14 @@ function stamp(path) {
   return found ? `${found.mtimeMs} ${found.size}` : null;
 }
 
-/** All style sheets become one: of a part that is loaded later esbuild would make a sheet that nothing loads. */
-const collectStyles = (root, styles) => ({
-  name: 'collect-styles',
-  setup(build) {
-    build.onLoad({ filter: /\.css$/ }, ({ path }) => {
-      styles.add(relative(root, path));
-      return { contents: '', loader: 'js' };
-    });
-  },
-});
+async function bundleStyles(root, styles) {
+  const { build } = await import('esbuild');
+  return build({
+    ...{ absWorkingDir: root, outdir: join(root, CLIENT), write: false, metafile: true, logLevel: 'silent' },
+    ...{ bundle: true, minify: true, legalComments: 'none', target: 'es2022', charset: 'utf8' },
+    ...styleEntry(root, styles),
+  });
+}
 
 /** One sheet of all: first the two that the components' own refine. */
 function styleEntry(root, styles) {
@@ -130,35 +96,6 @@ function styleEntry(root, styles) {
 }
 
 const nameOf = (path) => path.replace(/^.*[\\/]/, '');
-const entryOf = ({ metafile }, source) =>
-  nameOf(Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === source)[0]);
-
-/** The chunks without which the entry does not begin. */
-function staticImportsOf({ metafile }, entry) {
-  const outputs = new Map(Object.entries(metafile.outputs).map(([path, output]) => [nameOf(path), output]));
-  const found = new Set();
-  const follow = (name) => {
-    for (const { path, kind } of outputs.get(name)?.imports ?? [])
-      if (kind === 'import-statement' && !found.has(nameOf(path))) {
-        found.add(nameOf(path));
-        follow(nameOf(path));
-      }
-  };
-  follow(entry);
-  return [...found];
-}
-
-/** What each part that is loaded later consists of, by its source below `client/`; without what the entry has already. */
-function lateParts(page, main) {
-  const early = [main, ...staticImportsOf(page, main)];
-  const parts = Object.entries(page.metafile.outputs).filter(([, { entryPoint }]) => entryPoint && entryPoint !== PAGE);
-  return Object.fromEntries(
-    parts.map(([path, { entryPoint }]) => {
-      const names = [nameOf(path), ...staticImportsOf(page, nameOf(path))];
-      return [relative(CLIENT, entryPoint), names.filter((name) => !early.includes(name))];
-    }),
-  );
-}
 
 /** The folder of each package that has files among the inputs, by its name. */
 function packagesOf(inputs) {

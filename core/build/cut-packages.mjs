@@ -23,17 +23,18 @@ const filter = new RegExp(`[\\\\/]node_modules[\\\\/](?:${Object.keys(CUTS).map(
 
 export const cutPackages = {
   name: 'cut-packages',
-  setup(build) {
-    build.onLoad({ filter }, async ({ path }) => {
+  load: {
+    filter: { id: filter },
+    handler: async (path) => {
       const [name, cuts] = Object.entries(CUTS).find(([end]) => new RegExp(`${patternOf(end)}$`).test(path));
-      let contents = await readFile(path, 'utf8');
+      let code = await readFile(path, 'utf8');
       for (const [pattern, instead] of cuts) {
-        if (contents.match(new RegExp(pattern, `${pattern.flags}g`))?.length !== 1)
+        if (code.match(new RegExp(pattern, `${pattern.flags}g`))?.length !== 1)
           throw new Error(`Cannot bundle ${name}: ${pattern} is not in it exactly once, so it cannot be cut out`);
-        contents = contents.replace(pattern, instead);
+        code = code.replace(pattern, instead);
       }
-      return { contents, loader: 'js' };
-    });
+      return { code, moduleType: 'js' };
+    },
   },
 };
 
