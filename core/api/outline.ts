@@ -20,6 +20,26 @@ const Revision = z
     description: '`rev` of the answer that the reader has; 0: none',
   });
 
+const PAGE_SPANS = 20_000;
+
+/** Written as a string on the wire, so the number is made here. Above the largest page it is clamped, not refused. */
+const Spans = z
+  .string()
+  .regex(/^0*[1-9]\d*$/, 'must be a positive whole number')
+  .optional()
+  .transform((digits) => (digits === undefined ? null : Number(digits)))
+  .openapi({
+    type: 'integer',
+    minimum: 1,
+    default: PAGE_SPANS,
+    description: `spans in a page, and each page may have its own number; above ${PAGE_SPANS} it is ${PAGE_SPANS}`,
+  });
+
+const Order = z
+  .enum(['newest', 'oldest'])
+  .default('newest')
+  .openapi({ description: 'which traces come first; of each, its spans come in the order of the walk' });
+
 const readOutline = createRoute({
   method: 'get',
   path: '/v1/sessions/{id}/outline',
@@ -27,14 +47,17 @@ const readOutline = createRoute({
   tags: ['sessions'],
   summary: 'All traces, spans and links of a session without their texts, or what changed of them',
   description: [
-    'Columns of equal length, newest traces first, in pages of 20,000 spans. With `after` only what changed since that revision:',
+    'Columns of equal length, newest traces first unless `order` says otherwise. With `after` only what changed since that revision:',
     'spans replace those with the same ids, traces too, and links those of the spans here. Where rows were removed, everything comes',
     'again, and `whole` is true. What has not been derived by the current rules yet has empty labels and counts of 0.',
   ].join(' '),
-  request: { params: z.object({ id: Id }), query: z.object({ after: Revision, cursor: Cursor }) },
+  request: {
+    params: z.object({ id: Id }),
+    query: z.object({ after: Revision, order: Order, limit: Spans, cursor: Cursor }),
+  },
   responses: {
     200: json(Outline, 'One page of the outline'),
-    400: json(Failure, 'Bad after or cursor', [
+    400: json(Failure, 'Bad after, order, limit or cursor', [
       'bad-request',
       'Cannot read the query: "after" must be a revision, as `rev` gives it',
     ]),
@@ -51,9 +74,7 @@ const Rest = z.object({
   rev: Rev,
 });
 
-const PAGE_SPANS = 20_000;
-
-/** @param pageSpans how many spans one page may have */
+/** @param pageSpans how many spans one page may have at most */
 export const outlineApp = ({
   execute,
   pageSpans = PAGE_SPANS,
@@ -63,10 +84,16 @@ export const outlineApp = ({
 }) =>
   routes().openapi(readOutline, async (c) => {
     const { id: session_id } = c.req.valid('param');
-    const { after, cursor } = c.req.valid('query');
-    const list = { route: '/v1/sessions/{id}/outline', parameters: { id: session_id, after: String(after) } };
+    const { after, order, limit, cursor } = c.req.valid('query');
+    const list = { route: '/v1/sessions/{id}/outline', parameters: { id: session_id, after: String(after), order } };
     const rest = readCursor(list, cursor, Rest);
-    const page = await execute('outline', { session_id, after, rest, limit: pageSpans });
+    const page = await execute('outline', {
+      session_id,
+      after,
+      order,
+      rest,
+      limit: Math.min(limit ?? pageSpans, pageSpans),
+    });
     if (!page) throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
     const { rev, whole, outline, next } = page;
     return c.json(

@@ -135,7 +135,7 @@ export const Outline = z
     base_at: At.describe('the moment from which the other times are counted'),
     names: z.array(z.string()).describe('words that columns name by index'),
     traces: TraceColumns.describe('those of the spans below and those that changed, each once'),
-    spans: SpanColumns.describe('by trace, the newest first, and in it in the order of the walk'),
+    spans: SpanColumns.describe('by trace, the newest or the oldest first, and in it in the order of the walk'),
     others: z
       .array(z.object({ session_id: z.uuid(), trace_id: z.uuid(), span_id: z.uuid() }))
       .describe('spans that columns refer to and that are not in this answer: unchanged ones, or of another session'),

@@ -8,16 +8,15 @@ export type Shell = {
   version: string;
   /** The source of the page that the address leads to, below `client/`; it is loaded ahead, if it is a part of its own. */
   page: string | null;
-  /** The session whose outline is loaded ahead of the script; null: none, or a token is required, which only the script has. */
-  session: string | null;
+  /** What of the API is loaded ahead of the script, as a path with its query; null: nothing, or a token is required, which only the script has. */
+  ahead: string | null;
 };
 
 /** All that is put in is our own, or was checked: names of built files, the version, the prefix of the configuration, a UUID. */
-export function shell({ manifest, basePath, version, page, session }: Shell): string {
+export function shell({ manifest, basePath, version, page, ahead }: Shell): string {
   const { main, style, icon } = manifest;
   const scripts = [...manifest.preload, ...((page !== null && manifest.late[page]) || [])];
   const file = (name: string) => `${basePath}/ui/${name}`;
-  const outline = session === null ? [] : [`${basePath}/v1/sessions/${session}/outline`];
   return [
     '<!doctype html>',
     `<html lang="en" data-base="${basePath}" data-version="${version}">`,
@@ -27,7 +26,7 @@ export function shell({ manifest, basePath, version, page, session }: Shell): st
     `<link rel="icon" href="${file(icon)}">`,
     ...(style === null ? [] : [`<link rel="stylesheet" href="${file(style)}">`]),
     // before the scripts, which would take all connections that the browser opens: it takes longest to be answered
-    ...outline.map((path) => `<link rel="preload" as="fetch" href="${path}" crossorigin>`),
+    ...(ahead === null ? [] : [`<link rel="preload" as="fetch" href="${basePath}${ahead}" crossorigin>`]),
     ...scripts.map((name) => `<link rel="modulepreload" href="${file(name)}">`),
     `<script type="module" src="${file(main)}"></script>`,
     '<body>',

@@ -5,6 +5,7 @@ import { acceptedCoding } from '../http/compress.ts';
 import { problem } from '../http/problem.ts';
 import type { HttpEnv } from '../http/routes.ts';
 import type { Assets } from './assets.ts';
+import { OUTLINE_START } from './outline-start.ts';
 import { DOCUMENT_HEADERS, FILE_HEADERS } from './policy.ts';
 import { shell } from './shell.ts';
 
@@ -44,9 +45,9 @@ export function webApp({ assets, basePath, version, wantsToken }: Deps): Pages {
     app.get(path, async (c) => {
       const manifest = await assets.manifest();
       if (manifest === null) return problem(c, 503, 'web-ui-not-built', NOT_BUILT);
-      const session = wantsToken ? null : sessionIn(c.req.path);
+      const ahead = wantsToken ? null : outlineFor(c.req.path, new URL(c.req.url).search !== '');
       const page = PAGES[path] ?? null;
-      return c.body(shell({ manifest, basePath, version, page, session }), 200, DOCUMENT_HEADERS);
+      return c.body(shell({ manifest, basePath, version, page, ahead }), 200, DOCUMENT_HEADERS);
     });
   app.get(`${FILES}:name`, async (c) => {
     const { name } = c.req.param();
@@ -71,6 +72,11 @@ const NOT_BUILT = "Cannot show the web UI: it was never built; run 'npm run buil
 const isDocument = (path: string): boolean =>
   DOCUMENTS.some((document) => (document.endsWith('/*') ? path.startsWith(document.slice(0, -1)) : path === document));
 
-/** The id in the address of a session, whatever is shown of it. */
-const sessionIn = (path: string): string | null =>
-  /^\/sessions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/|$)/.exec(path)?.[1] ?? null;
+/** The outline that the page of a session reads first: its short beginning, unless the address leads to another place. */
+function outlineFor(path: string, hasQuery: boolean): string | null {
+  const [, id, rest] = /^\/sessions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(\/.*)?$/.exec(path) ?? [];
+  if (id === undefined) return null;
+  const isStart = !hasQuery && ['', '/', '/talk'].includes(rest ?? '');
+  const query = isStart ? `?${new URLSearchParams(OUTLINE_START).toString().replace('&', '&amp;')}` : '';
+  return `/v1/sessions/${id}/outline${query}`;
+}

@@ -7,7 +7,10 @@ import { notDeleted } from './not-deleted.ts';
 import { type LinkRows, packed, type SpanRows, type TraceRows } from './outline-columns.ts';
 import type { TraceKey } from './trace-page.ts';
 
-/** The key of a span in the order of an outline: the newest trace first, in each the order of the walk. */
+/** Which traces come first. */
+export type OutlineOrder = 'newest' | 'oldest';
+
+/** The key of a span in the order of an outline: by trace, in each the order of the walk. */
 export type OutlineKey = TraceKey & { seq: number; span_id: string };
 
 /** The rest of an answer that has begun: after which span, and since which revision (null: it is a whole one) up to which. */
@@ -21,14 +24,13 @@ export type OutlinePage = {
   next: OutlineRest | null;
 };
 
+type Request = { session_id: string; after: number; order: OutlineOrder; rest: OutlineRest | null; limit: number };
+
 /**
  * One page. Null when there is no such session, or it is deleted.
  * @param after the revision that the reader has; 0: nothing
  */
-export const outline = (
-  db: Sql,
-  { session_id, after, rest, limit }: { session_id: string; after: number; rest: OutlineRest | null; limit: number },
-): Promise<OutlinePage | null> =>
+export const outline = (db: Sql, { session_id, after, order, rest, limit }: Request): Promise<OutlinePage | null> =>
   db.transaction(async (tx) => {
     await tx.script('set transaction isolation level repeatable read, read only');
     const [session] = await tx.rows<{ base_at: string; rev: number; floor: number }>(sql`
@@ -41,13 +43,13 @@ export const outline = (
     const since = rest ? rest.since : known;
     const rev = rest?.rev ?? session.rev;
     const base = sql`${session.base_at}::timestamptz`;
-    const spans = await spanRows(tx, { session_id, base, since, key: rest?.key ?? null, limit: limit + 1 });
+    const spans = await spanRows(tx, { session_id, base, since, order, key: rest?.key ?? null, limit: limit + 1 });
     const more = spans.span_id.length > limit;
     if (more) for (const column of Object.values(spans)) column.pop();
     const changed = since !== null && rest === null ? sql`or t.rev > ${since}` : sql``;
     const ids = pgArray([...new Set(spans.trace_id)]);
     const traces = await traceRows(tx, {
-      base,
+      ...{ base, order },
       of: sql`t.session_id = ${session_id}::uuid and (t.trace_id = any(${ids}::uuid[]) ${changed})`,
     });
     const isAll = since === null && rest === null && !more;
@@ -82,7 +84,10 @@ const arrays = (expressions: Record<string, SQL>): SQL =>
 const plain = (alias: string, names: readonly string[]): Record<string, SQL> =>
   Object.fromEntries(names.map((name) => [name, sql.raw(`${alias}.${name}`)]));
 
-const microseconds = (at: SQL, base: SQL): SQL => sql`(extract(epoch from ${at} - ${base}) * 1000000)::bigint`;
+/** Exact for centuries, and quicker than `extract`, which counts in `numeric`. */
+const microseconds = (at: SQL, base: SQL): SQL => sql`(date_part('epoch', ${at} - ${base}) * 1000000)::bigint`;
+
+const directionOf = (order: OutlineOrder): SQL => (order === 'newest' ? sql`desc` : sql`asc`);
 
 const SPAN_COLUMNS = [
   ...['span_id', 'trace_id', 'parent_span_id', 'seq', 'kind', 'call_kind', 'name', 'thread_id', 'status', 'error_type'],
@@ -90,21 +95,29 @@ const SPAN_COLUMNS = [
   ...['input_lines', 'input_characters', 'output_lines', 'output_characters', 'images'],
 ];
 
-type SpanScope = { session_id: string; base: SQL; since: number | null; key: OutlineKey | null; limit: number };
+type SpanScope = {
+  session_id: string;
+  base: SQL;
+  since: number | null;
+  order: OutlineOrder;
+  key: OutlineKey | null;
+  limit: number;
+};
 
 /**
  * Of a long session's spans no more are read than the page has; a trace's own come in the order of an index. The session is compared so
  * that no index of it is chosen, which would be read whole for each trace.
  */
-async function spanRows(tx: Sql, { session_id, base, since, key, limit }: SpanScope): Promise<SpanRows> {
+async function spanRows(tx: Sql, { session_id, base, since, order, key, limit }: SpanScope): Promise<SpanRows> {
+  const [onwards, direction] = [order === 'newest' ? sql`<=` : sql`>=`, directionOf(order)];
   const traces = key
-    ? sql`and (t.started_at, t.trace_id) <= (${key.started_at}::timestamptz, ${key.trace_id}::uuid)`
+    ? sql`and (t.started_at, t.trace_id) ${onwards} (${key.started_at}::timestamptz, ${key.trace_id}::uuid)`
     : sql``;
   const spans = key
     ? sql`and (t.trace_id <> ${key.trace_id}::uuid or (p.seq, p.span_id) > (${key.seq}::integer, ${key.span_id}::uuid))
           and p.seq >= case when t.trace_id = ${key.trace_id}::uuid then ${key.seq}::integer else 0 end`
     : sql``;
-  const order = sql`order by t.started_at desc, t.trace_id desc, p.seq, p.span_id limit ${limit}`;
+  const sorted = sql`order by t.started_at ${direction}, t.trace_id ${direction}, p.seq, p.span_id limit ${limit}`;
   const page =
     since === null
       ? sql`select p.*
@@ -114,11 +127,11 @@ async function spanRows(tx: Sql, { session_id, base, since, key, limit }: SpanSc
                              where p.trace_id = t.trace_id and p.session_id is not distinct from t.session_id ${spans}
                              order by p.seq, p.span_id
                              limit ${limit}) p
-             where t.session_id = ${session_id}::uuid ${traces} ${order}`
+             where t.session_id = ${session_id}::uuid ${traces} ${sorted}`
       : sql`select p.*
               from svc.spans p
               join svc.traces t on t.trace_id = p.trace_id and t.session_id = p.session_id
-             where p.session_id = ${session_id}::uuid and p.rev > ${since} ${traces} ${spans} ${order}`;
+             where p.session_id = ${session_id}::uuid and p.rev > ${since} ${traces} ${spans} ${sorted}`;
   const [row] = await tx.rows<SpanRows>(sql`
     select ${arrays({
       ...plain('p', SPAN_COLUMNS),
@@ -139,7 +152,10 @@ const TRACE_COLUMNS = [
   ...['input_tokens', 'output_tokens', 'cost_usd'],
 ];
 
-async function traceRows(tx: Sql, { base, of }: { base: SQL; of: SQL }): Promise<TraceRows> {
+type TraceScope = { base: SQL; of: SQL; order: OutlineOrder };
+
+async function traceRows(tx: Sql, { base, of, order }: TraceScope): Promise<TraceRows> {
+  const direction = directionOf(order);
   const [row] = await tx.rows<TraceRows>(sql`
     select ${arrays({
       ...plain('t', TRACE_COLUMNS),
@@ -147,7 +163,7 @@ async function traceRows(tx: Sql, { base, of }: { base: SQL; of: SQL }): Promise
       started_us: microseconds(sql`t.started_at`, base),
       duration_us: sql`t.duration_ns / 1000`,
     })}
-      from (select t.* from svc.traces t where ${of} order by t.started_at desc, t.trace_id desc) t`);
+      from (select t.* from svc.traces t where ${of} order by t.started_at ${direction}, t.trace_id ${direction}) t`);
   if (!row) throw new Error('Cannot read an outline: an aggregate has no row');
   return row;
 }

@@ -109,6 +109,22 @@ databaseSuite('the outline of a session', (test, database) => {
       assert.ok(pages.every((page) => page.whole && page.rev === pages[0]?.rev));
       assert.equal(paged.read(), whole.read());
     }
+    const traces = async (query: string) =>
+      ((await get(`/v1/sessions/${session_id}/outline?${query}`)) as Outline).traces.user_prompt;
+    assert.equal(await traces('order=newest'), ['And now?', 'Look at it']);
+    assert.equal(await traces('order=oldest'), ['Look at it', 'And now?']);
+    const path = `/v1/sessions/${session_id}/outline?order=oldest`;
+    const beginning: Outline = await get(`${path}&limit=3`);
+    const rest: Outline = await get(`${path}&cursor=${beginning.next_cursor}`);
+    const newest: Outline = await get(`/v1/sessions/${session_id}/outline`);
+    assert.equal(
+      [...newest.spans.span_id.slice(2), ...newest.spans.span_id.slice(0, 2)],
+      [...beginning.spans.span_id, ...rest.spans.span_id],
+    );
+    assert.is(beginning.spans.span_id.length, 3);
+    assert.is(rest.next_cursor, undefined);
+    for (const query of [`order=newest&cursor=${beginning.next_cursor}`, 'limit=0', 'order=up'])
+      assert.equal(await fails(`/v1/sessions/${session_id}/outline?${query}`), [400, 'bad-request'], query);
     const [page] = await outlineReader(api(2), session_id).follow();
     assert.equal(await fails(`/v1/sessions/${session_id}/outline?after=1&cursor=${page?.next_cursor}`), [
       400,

@@ -1,13 +1,22 @@
 /** Reads of a session's outline. */
 import type { Outline } from '../../../model/outline.ts';
+import { OUTLINE_START } from '../../outline-start.ts';
 import { request } from './request.ts';
 
-/** @param after the `rev` of the outline that the reader has; absent: all of it @param cursor of the page before */
+/** The first page of a session that is read from its beginning, and the rest of it; `cursor` is of the page before. */
+export type OutlinePage = { after?: string; fromStart?: boolean; cursor?: string };
+
+/** @param page `after` is the `rev` of the outline that the reader has; absent: all of it */
 export function readOutline(
   id: string,
-  { after, cursor, signal }: { after?: string; cursor?: string; signal?: AbortSignal } = {},
+  { after, fromStart, cursor, signal }: OutlinePage & { signal?: AbortSignal } = {},
 ): Promise<Outline> {
-  const query = new URLSearchParams({ ...(after && { after }), ...(cursor && { cursor }) });
-  // without parameters it is the address that the document has loaded ahead
+  const { order, limit } = OUTLINE_START;
+  const query = new URLSearchParams({
+    ...(fromStart && { order, ...(cursor ? {} : { limit }) }),
+    ...(after && { after }),
+    ...(cursor && { cursor }),
+  });
+  // of a first page it is the address that the document has loaded ahead
   return request(`/v1/sessions/${encodeURIComponent(id)}/outline${query.size > 0 ? `?${query}` : ''}`, { signal });
 }

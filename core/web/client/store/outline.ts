@@ -6,9 +6,12 @@ import { layOver, type OutlineColumns } from './outline-columns.ts';
 const PAUSE_MS = 100; // between two reads, however often the session changes
 
 export type ReadOutline = (
-  page: { after: string | null; cursor: string | null },
+  page: { after: string | null; fromStart: boolean; cursor: string | null },
   signal: AbortSignal,
 ) => Promise<Outline>;
+
+/** Whether the first read begins with the oldest traces, of which the first page is a short one; and whether that page may be shown. */
+type FromStart = { isShown: () => Promise<boolean> };
 
 export type SessionOutline = {
   columns: ReadonlySignal<OutlineColumns | null>; // null: nothing has come yet
@@ -19,7 +22,8 @@ export type SessionOutline = {
   close: () => void;
 };
 
-export function sessionOutline(read: ReadOutline): SessionOutline {
+/** @param start absent: the newest traces come first, and each page is shown */
+export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOutline {
   const columns = signal<OutlineColumns | null>(null);
   const complete = signal(false);
   const failure = signal<unknown>(null);
@@ -27,17 +31,19 @@ export function sessionOutline(read: ReadOutline): SessionOutline {
   let reading = false;
   let again = false;
 
-  /** All pages of one answer. The first whole answer is shown page by page, since its newest traces come first. */
+  /** All pages of one answer. The first whole answer is shown page by page, since what the reader looks at first comes first. */
   const readPages = async (): Promise<void> => {
-    const after = columns.peek()?.rev ?? null;
+    const after = complete.peek() ? (columns.peek()?.rev ?? null) : null; // of what failed half-way, all is read again
     let laid: OutlineColumns | null = columns.peek();
+    const fromStart = after === null && start !== undefined;
     let cursor: string | null = null;
     do {
-      const answer: Outline = await read({ after, cursor }, controller.signal);
+      const answer: Outline = await read({ after, fromStart, cursor }, controller.signal);
       if (controller.signal.aborted) return;
       laid = layOver(cursor === null && answer.whole ? null : laid, answer);
       cursor = answer.next_cursor ?? null;
-      if (after === null || cursor === null) columns.value = laid;
+      const isEarly = cursor !== null && fromStart;
+      if (cursor === null || (after === null && (!isEarly || (await start.isShown())))) columns.value = laid;
     } while (cursor !== null);
     complete.value = true;
     performance.mark('svc:outline-complete');

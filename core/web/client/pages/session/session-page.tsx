@@ -29,8 +29,8 @@ export function SessionPage() {
 }
 
 function OneSession({ id, lens }: { id: string; lens: string }) {
-  const store = useSessionStore(id);
-  const { go } = useAddress();
+  const { go, query } = useAddress();
+  const store = useSessionStore(id, lens === 'talk' && query.size === 0);
   const session = store.session.value;
   useKeys(
     {

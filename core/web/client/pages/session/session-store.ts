@@ -6,6 +6,7 @@ import type { Event } from '../../../../model/event.ts';
 import type { Outline } from '../../../../model/outline.ts';
 import type { Session } from '../../../../model/session.ts';
 import type { Span } from '../../../../model/span.ts';
+import type { OutlinePage } from '../../api/outline.ts';
 import { type SessionOutline, sessionOutline } from '../../store/outline.ts';
 import { type SpanWindow, spanWindow } from '../../store/span-window.ts';
 
@@ -26,19 +27,23 @@ export type SessionStore = {
 /** The reads and the stream that a store is made of. */
 export type SessionReads = {
   session: (id: string, signal: AbortSignal) => Promise<Session>;
-  outline: (id: string, page: { after?: string; cursor?: string; signal: AbortSignal }) => Promise<Outline>;
+  outline: (id: string, page: OutlinePage & { signal: AbortSignal }) => Promise<Outline>;
   window: (trace_id: string, from_seq: number, limit: number, signal: AbortSignal) => Promise<{ items: Span[] }>;
   whole: (trace_id: string, span_id: string) => Promise<Span>;
   onEvent: (listener: (event: Event) => void) => () => void;
 };
 
-export function sessionStore(id: string, reads: SessionReads): SessionStore {
+/** @param fromStart the reader begins at the session's beginning, unless it is live */
+export function sessionStore(id: string, reads: SessionReads, fromStart: boolean): SessionStore {
   const session = signal<Session | null>(null);
   const deleted = signal(false);
   const failure = signal<unknown>(null);
   const controller = new AbortController();
-  const outline = sessionOutline(({ after, cursor }, signal) =>
-    reads.outline(id, { ...(after === null ? {} : { after }), ...(cursor === null ? {} : { cursor }), signal }),
+  let first: Promise<void> | null = null;
+  const outline = sessionOutline(
+    ({ after, fromStart, cursor }, signal) =>
+      reads.outline(id, { ...(after && { after }), fromStart, ...(cursor && { cursor }), signal }),
+    fromStart ? { isShown: () => (first ?? Promise.resolve()).then(() => session.peek()?.live === false) } : undefined,
   );
   const texts = spanWindow(
     (trace_id, { from_seq, limit }, signal) => reads.window(trace_id, from_seq, limit, signal),
@@ -53,7 +58,8 @@ export function sessionStore(id: string, reads: SessionReads): SessionStore {
     }
   };
   const refresh = () => {
-    void readSession();
+    const reading = readSession();
+    first ??= reading;
     outline.refresh();
   };
   const stop = reads.onEvent((event) => {

@@ -8,8 +8,9 @@ import { type SessionStore, sessionStore } from './session-store.ts';
 
 let open: { store: SessionStore; users: number } | null = null;
 
-export function useSessionStore(id: string): SessionStore {
-  const store = useMemo(() => storeOf(id), [id]);
+/** @param fromStart whether what is shown first is the session's beginning */
+export function useSessionStore(id: string, fromStart: boolean): SessionStore {
+  const store = useMemo(() => storeOf(id, fromStart), [id]);
   useEffect(() => {
     const own = open?.store === store ? open : null;
     if (own) own.users++;
@@ -23,16 +24,18 @@ export function useSessionStore(id: string): SessionStore {
   return store;
 }
 
-function storeOf(id: string): SessionStore {
+function storeOf(id: string, fromStart: boolean): SessionStore {
   if (open?.store.id === id) return open.store;
   closeOpen();
-  const store = sessionStore(id, {
+  const reads = {
     session: readSession,
     outline: readOutline,
-    window: (trace_id, from_seq, limit, signal) => readSpans(trace_id, { from_seq, limit, signal }),
+    window: (trace_id: string, from_seq: number, limit: number, signal: AbortSignal) =>
+      readSpans(trace_id, { from_seq, limit, signal }),
     whole: readSpan,
     onEvent,
-  });
+  };
+  const store = sessionStore(id, reads, fromStart);
   open = { store, users: 0 };
   return store;
 }

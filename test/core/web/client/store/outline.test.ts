@@ -15,14 +15,18 @@ const answer = (rev: string, whole: boolean, steps: Step[], next_cursor?: string
 
 /** A session whose answers are given one by one. */
 function served(...answers: (ReturnType<typeof answer> | Error)[]) {
-  const pages: { after: string | null; cursor: string | null }[] = [];
+  return servedFrom(undefined, ...answers);
+}
+
+function servedFrom(start: Parameters<typeof sessionOutline>[1], ...answers: (ReturnType<typeof answer> | Error)[]) {
+  const pages: Parameters<ReadOutline>[0][] = [];
   const read: ReadOutline = async (page) => {
     pages.push(page);
     const next = answers.shift();
     if (next === undefined || next instanceof Error) throw next ?? new Error('nothing more was expected');
     return next;
   };
-  return { pages, outline: sessionOutline(read) };
+  return { pages, outline: sessionOutline(read, start) };
 }
 
 test('the whole is read page by page, later only what changed', async () => {
@@ -37,10 +41,62 @@ test('the whole is read page by page, later only what changed', async () => {
   outline.refresh();
   await eventually(() => outline.columns.value?.spans.count === 3);
   assert.equal(pages, [
-    { after: null, cursor: null },
-    { after: null, cursor: 'more' },
-    { after: '7', cursor: null },
+    { after: null, fromStart: false, cursor: null },
+    { after: null, fromStart: false, cursor: 'more' },
+    { after: '7', fromStart: false, cursor: null },
   ]);
+  outline.close();
+});
+
+test('the beginning is shown before the rest is there, unless it is not what the reader looks at', async () => {
+  for (const isShown of [true, false]) {
+    const { pages, outline } = servedFrom(
+      { isShown: async () => isShown },
+      answer('7', true, [step('a')], 'more'),
+      answer('7', true, [step('b', 'later'), step('c', 'later')]),
+      answer('8', false, [step('d', 'later')]),
+    );
+    const counts: (number | undefined)[] = [];
+    outline.columns.subscribe((columns) => counts.push(columns?.spans.count));
+    outline.refresh();
+    await eventually(() => outline.complete.value);
+    outline.refresh();
+    await eventually(() => outline.columns.value?.spans.count === 4);
+    assert.equal(counts, isShown ? [undefined, 1, 3, 4] : [undefined, 3, 4]);
+    assert.equal(
+      pages.map(({ after, fromStart, cursor }) => [after, fromStart, cursor]),
+      [
+        [null, true, null],
+        [null, true, 'more'],
+        ['7', false, null],
+      ],
+    );
+    outline.close();
+  }
+});
+
+test('an answer of which a page could not be read is read again from its first page', async () => {
+  const { pages, outline } = served(
+    answer('7', true, [step('b', 'later')], 'more'),
+    new Error('the network is gone'),
+    answer('7', true, [step('b', 'later')], 'more'),
+    answer('7', true, [step('a')]),
+  );
+  outline.refresh();
+  await eventually(() => outline.failure.value !== null);
+  assert.is(outline.complete.value, false);
+  outline.refresh();
+  await eventually(() => outline.complete.value);
+  assert.is(outline.columns.value?.spans.count, 2);
+  assert.equal(
+    pages.map(({ after, cursor }) => [after, cursor]),
+    [
+      [null, null],
+      [null, 'more'],
+      [null, null],
+      [null, 'more'],
+    ],
+  );
   outline.close();
 });
 

@@ -49,7 +49,10 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
   const list = () => handle.current?.element() ?? null;
   const find = useTalkFind({ columns, rows, folds, texts, list, goTo });
   const isFollowing = useFollowing(handle, store.session.value?.live ?? false);
-  const fresh = useNewSteps(columns.spans.count, () => isFollowing && (handle.current?.isAtEnd() ?? true));
+  const fresh = useNewSteps(
+    isComplete ? columns.spans.count : 0,
+    () => isFollowing && (handle.current?.isAtEnd() ?? true),
+  );
   const beside = useStepPanel({ columns, texts, goTo });
   const width = useRef(0);
   width.current = list()?.clientWidth ?? width.current;
