@@ -10,8 +10,13 @@ export type ReadOutline = (
   signal: AbortSignal,
 ) => Promise<Outline>;
 
-/** Whether the first read begins with the oldest traces, of which the first page is a short one; and whether that page may be shown. */
-type FromStart = { isShown: () => Promise<boolean> };
+/** How a session is read from its beginning: the oldest traces first, of which the first page is a short one. */
+export type FromStart = {
+  /** Whether that page may be shown before the rest is there. */
+  isShown: () => Promise<boolean>;
+  /** When the rest may be read: it takes the database long, and what is shown first waits for texts. */
+  rest: () => Promise<void>;
+};
 
 export type SessionOutline = {
   columns: ReadonlySignal<OutlineColumns | null>; // null: nothing has come yet
@@ -41,9 +46,13 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
       const answer: Outline = await read({ after, fromStart, cursor }, controller.signal);
       if (controller.signal.aborted) return;
       laid = layOver(cursor === null && answer.whole ? null : laid, answer);
+      const isFirst: boolean = cursor === null;
       cursor = answer.next_cursor ?? null;
-      const isEarly = cursor !== null && fromStart;
-      if (cursor === null || (after === null && (!isEarly || (await start.isShown())))) columns.value = laid;
+      if (cursor === null || (after === null && !fromStart)) columns.value = laid;
+      else if (fromStart && isFirst && (await start.isShown())) {
+        columns.value = laid;
+        await start.rest();
+      }
     } while (cursor !== null);
     complete.value = true;
     performance.mark('svc:outline-complete');

@@ -28,6 +28,8 @@ export type SpanWindow = {
   readWhole: (span: WantedSpan) => Promise<Span>;
   /** Why the last text could not be read; null: it could. */
   failure: ReadonlySignal<unknown>;
+  /** Resolves when the texts that were wanted first are there, or could not be read. */
+  first: Promise<void>;
   close: () => void;
 };
 
@@ -40,6 +42,10 @@ export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWi
   let waiting: Batch[] = [];
   let running: Running[] = [];
   let closed = false;
+  let firstRead = () => {};
+  const first = new Promise<void>((resolve) => {
+    firstRead = resolve;
+  });
 
   const textOf = (trace_id: string, span_id: string): Signal<SpanText | undefined> => {
     const key = trace_id + span_id;
@@ -76,6 +82,7 @@ export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWi
     } finally {
       running = running.filter((other) => other !== own);
       next();
+      if (running.length === 0) firstRead();
     }
   };
   const next = () => {
@@ -87,7 +94,7 @@ export function spanWindow(readWindow: ReadWindow, readWhole: ReadWhole): SpanWi
   };
 
   return {
-    failure,
+    ...{ failure, first },
     text: ({ trace_id, span_id }) => textOf(trace_id, span_id),
     show: (wanted) => {
       for (const one of running) if (!wanted.some((span) => covers(one, span))) one.controller.abort();

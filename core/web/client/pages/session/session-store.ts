@@ -10,6 +10,9 @@ import type { OutlinePage } from '../../api/outline.ts';
 import { type SessionOutline, sessionOutline } from '../../store/outline.ts';
 import { type SpanWindow, spanWindow } from '../../store/span-window.ts';
 
+/** For the texts of the first screen; then the rest of the outline is read whether they have come or not. */
+const REST_MS = 500;
+
 export type SessionStore = {
   id: string;
   session: ReadonlySignal<Session | null>; // null: it has not come yet
@@ -43,7 +46,12 @@ export function sessionStore(id: string, reads: SessionReads, fromStart: boolean
   const outline = sessionOutline(
     ({ after, fromStart, cursor }, signal) =>
       reads.outline(id, { ...(after && { after }), fromStart, ...(cursor && { cursor }), signal }),
-    fromStart ? { isShown: () => (first ?? Promise.resolve()).then(() => session.peek()?.live === false) } : undefined,
+    fromStart
+      ? {
+          isShown: () => (first ?? Promise.resolve()).then(() => session.peek()?.live === false),
+          rest: () => Promise.race([texts.first, new Promise<void>((resolve) => setTimeout(resolve, REST_MS))]),
+        }
+      : undefined,
   );
   const texts = spanWindow(
     (trace_id, { from_seq, limit }, signal) => reads.window(trace_id, from_seq, limit, signal),

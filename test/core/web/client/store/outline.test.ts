@@ -51,7 +51,7 @@ test('the whole is read page by page, later only what changed', async () => {
 test('the beginning is shown before the rest is there, unless it is not what the reader looks at', async () => {
   for (const isShown of [true, false]) {
     const { pages, outline } = servedFrom(
-      { isShown: async () => isShown },
+      { isShown: async () => isShown, rest: async () => {} },
       answer('7', true, [step('a')], 'more'),
       answer('7', true, [step('b', 'later'), step('c', 'later')]),
       answer('8', false, [step('d', 'later')]),
