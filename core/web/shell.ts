@@ -8,8 +8,8 @@ export type Shell = {
   version: string;
   /** The source of the page that the address leads to, below `client/`; it is loaded ahead, if it is a part of its own. */
   page: string | null;
-  /** What of the API is loaded ahead of the script, as a path with its query; null: nothing, or a token is required, which only the script has. */
-  ahead: string | null;
+  /** What of the API is loaded ahead of the script, as paths with their queries; none where a token is required, which only the script has. */
+  ahead: readonly string[];
 };
 
 /** All that is put in is our own, or was checked: names of built files, the version, the prefix of the configuration, a UUID. */
@@ -26,7 +26,7 @@ export function shell({ manifest, basePath, version, page, ahead }: Shell): stri
     `<link rel="icon" href="${file(icon)}">`,
     ...(style === null ? [] : [`<link rel="stylesheet" href="${file(style)}">`]),
     // before the scripts, which would take all connections that the browser opens: it takes longest to be answered
-    ...(ahead === null ? [] : [`<link rel="preload" as="fetch" href="${basePath}${ahead}" crossorigin>`]),
+    ...ahead.map((path) => `<link rel="preload" as="fetch" href="${basePath}${path}" crossorigin>`),
     ...scripts.map((name) => `<link rel="modulepreload" href="${file(name)}">`),
     `<script type="module" src="${file(main)}"></script>`,
     '<body>',

@@ -45,7 +45,7 @@ export function webApp({ assets, basePath, version, wantsToken }: Deps): Pages {
     app.get(path, async (c) => {
       const manifest = await assets.manifest();
       if (manifest === null) return problem(c, 503, 'web-ui-not-built', NOT_BUILT);
-      const ahead = wantsToken ? null : outlineFor(c.req.path, new URL(c.req.url).search !== '');
+      const ahead = wantsToken ? [] : readsOf(c.req.path, new URL(c.req.url).search !== '');
       const page = PAGES[path] ?? null;
       return c.body(shell({ manifest, basePath, version, page, ahead }), 200, DOCUMENT_HEADERS);
     });
@@ -72,11 +72,13 @@ const NOT_BUILT = "Cannot show the web UI: it was never built; run 'npm run buil
 const isDocument = (path: string): boolean =>
   DOCUMENTS.some((document) => (document.endsWith('/*') ? path.startsWith(document.slice(0, -1)) : path === document));
 
-/** The outline that the page of a session reads first: its short beginning, unless the address leads to another place. */
-function outlineFor(path: string, hasQuery: boolean): string | null {
-  const [, id, rest] = /^\/sessions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(\/.*)?$/.exec(path) ?? [];
-  if (id === undefined) return null;
-  const isStart = !hasQuery && ['', '/', '/talk'].includes(rest ?? '');
+/** What the page of a session reads first: its facts and its outline, of which only the short beginning where the address leads to that. */
+function readsOf(path: string, hasQuery: boolean): string[] {
+  const [, id, rest = ''] = /^\/sessions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(\/.*)?$/.exec(path) ?? [];
+  if (id === undefined) return [];
+  const session = `/v1/sessions/${id}`;
+  if (rest.startsWith('/calls/')) return [`${session}/outline`];
+  const isStart = !hasQuery && ['', '/', '/talk'].includes(rest);
   const query = isStart ? `?${new URLSearchParams(OUTLINE_START).toString().replace('&', '&amp;')}` : '';
-  return `/v1/sessions/${id}/outline${query}`;
+  return [`${session}/outline${query}`, session];
 }

@@ -55,12 +55,12 @@ export type SpanRows = Arrays<{
 
 export type LinkRows = Arrays<{
   kind: string;
-  from_session_id: string;
+  from_session_id: string | null; // null: the session itself
   from_trace_id: string;
   from_span_id: string;
   to_trace_id: string;
   to_span_id: string;
-  to_session_id: string;
+  to_session_id: string | null;
 }>;
 
 type Rows = { session_id: string; traces: TraceRows; spans: SpanRows; links: LinkRows };
@@ -79,7 +79,7 @@ export function packed({
   const { trace_id, parent_span_id, thread_id, ...spanColumns } = spans;
   const end = (side: 'from' | 'to', index: number): number =>
     refs.indexOf({
-      session_id: links[`${side}_session_id`][index] ?? '',
+      session_id: links[`${side}_session_id`][index] ?? session_id,
       trace_id: links[`${side}_trace_id`][index] ?? '',
       span_id: links[`${side}_span_id`][index] ?? '',
     });

@@ -192,8 +192,8 @@ async function linkRows(
   ];
   const [row] = await tx.rows<LinkRows>(sql`
     select ${arrays(plain('l', columns))}
-      from (select l.kind, l.session_id as from_session_id, l.from_trace_id, l.from_span_id,
-                   l.session_id as to_session_id, l.to_trace_id, l.to_span_id
+      from (select l.kind, null::uuid as from_session_id, l.from_trace_id, l.from_span_id,
+                   null::uuid as to_session_id, l.to_trace_id, l.to_span_id
               from svc.span_links l
              where l.session_id = ${session_id}::uuid ${ofSpans}
              union all ${forks(sql`f.session_id`)}

@@ -77,10 +77,11 @@ test('the outline of a session is loaded ahead, where no token is required and t
     [...(await (await ui({ token }).request(path)).text()).matchAll(/<link rel="preload".*>/g)].map(([link]) => link);
   const link = `<link rel="preload" as="fetch" href="/v1/sessions/${ID}/outline" crossorigin>`;
   const start = link.replace('/outline', '/outline?order=oldest&amp;limit=300');
-  for (const path of ['', '/', '/talk']) assert.equal(await preloads(`/sessions/${ID}${path}`), [start]);
-  assert.equal(await preloads(`/sessions/${ID}?span=x`), [link]);
-  assert.equal(await preloads(`/sessions/${ID}/time`), [link]);
-  assert.equal(await preloads(`/sessions/${ID}/time?span=x`), [link]);
+  const session = link.replace('/outline', '');
+  for (const path of ['', '/', '/talk']) assert.equal(await preloads(`/sessions/${ID}${path}`), [start, session]);
+  for (const path of ['?span=x', '/time', '/time?span=x'])
+    assert.equal(await preloads(`/sessions/${ID}${path}`), [link, session]);
+  assert.equal(await preloads(`/sessions/${ID}/calls/7`), [link]);
   assert.equal(await preloads(`/sessions/${ID}`, TOKEN), []);
   for (const path of ['/sessions', '/', `/sessions/${ID}x`, `/skills/${ID}`, '/sessions/%22%3E%3Cscript%3E'])
     assert.equal(await preloads(path), [], path);

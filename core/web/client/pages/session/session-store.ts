@@ -44,11 +44,14 @@ export function sessionStore(id: string, reads: SessionReads, fromStart: boolean
   const controller = new AbortController();
   let first: Promise<void> | null = null;
   const outline = sessionOutline(
-    ({ after, fromStart, cursor }, signal) =>
-      reads.outline(id, { ...(after && { after }), fromStart, ...(cursor && { cursor }), signal }),
+    async ({ after, fromStart, cursor }, signal) => {
+      const page = reads.outline(id, { ...(after && { after }), fromStart, ...(cursor && { cursor }), signal });
+      const [answer] = await Promise.all([page, first]); // the head grows with the session's facts: what is below it would move
+      return answer;
+    },
     fromStart
       ? {
-          isShown: () => (first ?? Promise.resolve()).then(() => session.peek()?.live === false),
+          isShown: async () => session.peek()?.live === false,
           rest: () => Promise.race([texts.first, new Promise<void>((resolve) => setTimeout(resolve, REST_MS))]),
         }
       : undefined,
