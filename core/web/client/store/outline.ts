@@ -2,8 +2,10 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Outline } from '../../../model/outline.ts';
 import { layOver, type OutlineColumns } from './outline-columns.ts';
+import { outlineIndex } from './outline-index.ts';
 
 const PAUSE_MS = 100; // between two reads, however often the session changes
+const LARGE_SPANS = 2_000; // from there on the steps of showing an answer are tasks of their own, and keys are heard between them
 
 export type ReadOutline = (
   page: { after: string | null; fromStart: boolean; cursor: string | null },
@@ -48,11 +50,12 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
       laid = layOver(cursor === null && answer.whole ? null : laid, answer);
       const isFirst: boolean = cursor === null;
       cursor = answer.next_cursor ?? null;
-      if (cursor === null || (after === null && !fromStart)) columns.value = laid;
-      else if (fromStart && isFirst && (await start.isShown())) {
-        columns.value = laid;
-        await start.rest();
-      }
+      const isEarly: boolean = cursor !== null && fromStart;
+      const isShown = cursor === null || (after === null && (!isEarly || (isFirst && (await start?.isShown()))));
+      if (isShown && answer.spans.span_id.length >= LARGE_SPANS) await prepared(laid);
+      if (controller.signal.aborted) return;
+      if (isShown) columns.value = laid;
+      if (isShown && isEarly) await start?.rest();
     } while (cursor !== null);
     complete.value = true;
     performance.mark('svc:outline-complete');
@@ -77,3 +80,11 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
 
   return { columns, complete, failure, refresh: () => void refresh(), close: () => controller.abort() };
 }
+
+async function prepared(columns: OutlineColumns): Promise<void> {
+  await nextTask();
+  outlineIndex(columns); // is kept for who shows the columns
+  await nextTask();
+}
+
+const nextTask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
