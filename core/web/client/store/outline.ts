@@ -46,7 +46,7 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
     let cursor: string | null = null;
     do {
       const answer: Outline = await read({ after, fromStart, cursor }, controller.signal);
-      if (controller.signal.aborted) return;
+      if (controller.signal.aborted || (after !== null && saysNothing(answer))) return;
       laid = layOver(cursor === null && answer.whole ? null : laid, answer);
       const isFirst: boolean = cursor === null;
       cursor = answer.next_cursor ?? null;
@@ -80,6 +80,12 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
 
   return { columns, complete, failure, refresh: () => void refresh(), close: () => controller.abort() };
 }
+
+/** An answer without a change: columns that are laid over would be others, and all that is made of them would be made anew. */
+const saysNothing = ({ whole, next_cursor, traces, spans, links }: Outline): boolean =>
+  !whole &&
+  next_cursor === undefined &&
+  [traces.trace_id, spans.span_id, links.kind].every(({ length }) => length === 0);
 
 async function prepared(columns: OutlineColumns): Promise<void> {
   await nextTask();

@@ -75,6 +75,26 @@ test('the beginning is shown before the rest is there, unless it is not what the
   }
 });
 
+test('an answer without a change leaves the columns as they are', async () => {
+  const { pages, outline } = served(
+    answer('7', true, [step('a')]),
+    answer('7', false, []),
+    answer('8', false, [step('b')]),
+  );
+  const counts: (number | undefined)[] = [];
+  outline.columns.subscribe((columns) => counts.push(columns?.spans.count));
+  outline.refresh();
+  await eventually(() => outline.complete.value);
+  outline.refresh();
+  await eventually(() => pages.length === 2);
+  await setTimeout(20);
+  assert.equal(counts, [undefined, 1]);
+  outline.refresh();
+  await eventually(() => outline.columns.value?.spans.count === 2);
+  assert.equal(counts, [undefined, 1, 2]);
+  outline.close();
+});
+
 test('an answer of which a page could not be read is read again from its first page', async () => {
   const { pages, outline } = served(
     answer('7', true, [step('b', 'later')], 'more'),
