@@ -1,7 +1,10 @@
 /** Reads of a session's outline. */
 import type { Outline } from '../../../model/outline.ts';
-import { OUTLINE_START } from '../../outline-start.ts';
+import type { OUTLINE_START } from '../../outline-start.ts';
 import { request } from './request.ts';
+
+/** As the document has it: only types come from there. */
+const START: typeof OUTLINE_START = { order: 'oldest', limit: '300' };
 
 /** The first page of a session that is read from its beginning, and the rest of it; `cursor` is of the page before. */
 export type OutlinePage = { after?: string; fromStart?: boolean; cursor?: string };
@@ -11,7 +14,7 @@ export function readOutline(
   id: string,
   { after, fromStart, cursor, signal }: OutlinePage & { signal?: AbortSignal } = {},
 ): Promise<Outline> {
-  const { order, limit } = OUTLINE_START;
+  const { order, limit } = START;
   const query = new URLSearchParams({
     ...(fromStart && { order, ...(cursor ? {} : { limit }) }),
     ...(after && { after }),
