@@ -5,7 +5,7 @@ import { Refusal } from '../errors.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { Failure, guardedRead, json, routes } from '../http/routes.ts';
 import { OUTLINE_SCHEMA, Outline } from '../model/outline.ts';
-import { Cursor, Id, KeyInstant } from '../model/page.ts';
+import { Cursor, Id, KeyInstant, limitOf } from '../model/page.ts';
 
 /** Written as a string on the wire, so the number is made here. */
 const Revision = z
@@ -22,18 +22,10 @@ const Revision = z
 
 const PAGE_SPANS = 20_000;
 
-/** Written as a string on the wire, so the number is made here. Above the largest page it is clamped, not refused. */
-const Spans = z
-  .string()
-  .regex(/^0*[1-9]\d*$/, 'must be a positive whole number')
-  .optional()
-  .transform((digits) => (digits === undefined ? null : Number(digits)))
-  .openapi({
-    type: 'integer',
-    minimum: 1,
-    default: PAGE_SPANS,
-    description: `spans in a page, and each page may have its own number; above ${PAGE_SPANS} it is ${PAGE_SPANS}`,
-  });
+const Spans = limitOf('spans in a page, and each page may have its own number', {
+  usual: PAGE_SPANS,
+  largest: PAGE_SPANS,
+});
 
 const Order = z
   .enum(['newest', 'oldest'])
@@ -92,7 +84,7 @@ export const outlineApp = ({
       after,
       order,
       rest,
-      limit: Math.min(limit ?? pageSpans, pageSpans),
+      limit: Math.min(limit, pageSpans),
     });
     if (!page) throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
     const { rev, whole, outline, next } = page;

@@ -1,20 +1,21 @@
 /** Pages of a list: `limit` items, and `next_cursor` for the next page; where it is absent the list has ended. */
 import { z } from '@hono/zod-openapi';
 
-const LARGEST_PAGE = 200;
-
 /** Written as a string on the wire, so the number is made here. Above the largest page it is clamped, not refused. */
-export const Limit = z
-  .string()
-  .regex(/^0*[1-9]\d*$/, 'must be a positive whole number')
-  .default('50')
-  .transform((digits) => Math.min(Number(digits), LARGEST_PAGE))
-  .openapi({
-    type: 'integer',
-    minimum: 1,
-    default: 50,
-    description: `items in a page; above ${LARGEST_PAGE} it is ${LARGEST_PAGE}`,
-  });
+export const limitOf = (what: string, { usual, largest }: { usual: number; largest: number }) =>
+  z
+    .string()
+    .regex(/^0*[1-9]\d*$/, 'must be a positive whole number')
+    .default(String(usual))
+    .transform((digits) => Math.min(Number(digits), largest))
+    .openapi({
+      type: 'integer',
+      minimum: 1,
+      default: usual,
+      description: `${what}; above ${largest} it is ${largest}`,
+    });
+
+export const Limit = limitOf('items in a page', { usual: 50, largest: 200 });
 
 export const Cursor = z
   .string()

@@ -22,7 +22,7 @@ export type FromStart = {
 
 export type SessionOutline = {
   columns: ReadonlySignal<OutlineColumns | null>; // null: nothing has come yet
-  complete: ReadonlySignal<boolean>; // false: older traces are still to come
+  complete: ReadonlySignal<boolean>; // false: the rest is still to come
   failure: ReadonlySignal<unknown>; // why the last read failed; null: it did not
   /** Reads what changed; while a read is under way, once more after it. */
   refresh: () => void;
@@ -46,7 +46,7 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
     let cursor: string | null = null;
     do {
       const answer: Outline = await read({ after, fromStart, cursor }, controller.signal);
-      if (controller.signal.aborted || (after !== null && saysNothing(answer))) return;
+      if (controller.signal.aborted || (after !== null && cursor === null && saysNothing(laid, answer))) return;
       laid = layOver(cursor === null && answer.whole ? null : laid, answer);
       const isFirst: boolean = cursor === null;
       cursor = answer.next_cursor ?? null;
@@ -81,10 +81,14 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
   return { columns, complete, failure, refresh: () => void refresh(), close: () => controller.abort() };
 }
 
-/** An answer without a change: columns that are laid over would be others, and all that is made of them would be made anew. */
-const saysNothing = ({ whole, next_cursor, traces, spans, links }: Outline): boolean =>
+/**
+ * An answer without a change: columns that are laid over would be others, and all that is made of them would be made anew. Links to other
+ * sessions come with each answer, so where there were some, an answer without any has taken them away.
+ */
+const saysNothing = (before: OutlineColumns | null, { whole, next_cursor, traces, spans, links }: Outline): boolean =>
   !whole &&
   next_cursor === undefined &&
+  before?.others.length === 0 &&
   [traces.trace_id, spans.span_id, links.kind].every(({ length }) => length === 0);
 
 async function prepared(columns: OutlineColumns): Promise<void> {
