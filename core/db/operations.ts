@@ -13,15 +13,17 @@ import {
   failDerive,
   freeLeases,
   leaseDirty,
+  markLookedAt,
   markOutdated,
-  renewLease,
-  returnLease,
+  renewLeases,
+  returnLeases,
 } from './derive/derive-queue.ts';
 import { deriveReport } from './derive/derive-report.ts';
 import { deriveState, turnsToDerive } from './derive/derive-turns.ts';
 import { markedPending, markFromScratch } from './derive/mark-from-scratch.ts';
 import { replaceNodes } from './derive/replace-nodes.ts';
 import { lastCorrection, turnsToRead } from './derive/session-turns.ts';
+import { simpleSessions } from './derive/simple-sessions.ts';
 import { claimCalls, currentClaims } from './derive/transcript-claims.ts';
 import { newestTranscript, transcriptVersions } from './derive/transcript-files.ts';
 import {
@@ -81,9 +83,11 @@ export const operations = {
   failDerive,
   freeLeases,
   leaseDirty,
+  markLookedAt,
   markOutdated,
-  renewLease,
-  returnLease,
+  renewLeases,
+  returnLeases,
+  simpleSessions,
   turnsToDerive,
   turnsToRead,
   lastCorrection,

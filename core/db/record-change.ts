@@ -17,17 +17,22 @@ export async function recordChange(tx: Sql, session_ids: readonly string[]): Pro
 }
 
 /**
- * The same for a session that has been derived: when that wrote rows that can be read, or turns came in since the last record.
+ * The same for sessions that have been derived: when that wrote rows that can be read, or turns came in since the last record.
  * An unchanged session that is derived again is not published.
  */
 export async function recordDerived(
   tx: Sql,
-  { session_id, wrote }: { session_id: string; wrote: boolean },
+  sessions: readonly { session_id: string; wrote: boolean }[],
 ): Promise<void> {
   await tx.rows(sql`
+    with derived as materialized (
+      select *
+        from unnest(${pgArray(sessions.map(({ session_id }) => session_id))}::uuid[],
+                    ${pgArray(sessions.map(({ wrote }) => wrote))}::boolean[]) as d (session_id, wrote))
     insert into svc.session_changes as c (session_id, turn_count)
-    select session_id, turn_count from svc.sessions where session_id = ${session_id}::uuid
+    select s.session_id, s.turn_count from derived d join svc.sessions s on s.session_id = d.session_id order by s.session_id
     on conflict (session_id) do update
        set changed_by = excluded.changed_by, changed_at = excluded.changed_at, turn_count = excluded.turn_count
-     where ${wrote}::boolean or c.turn_count <> excluded.turn_count`);
+     where c.turn_count <> excluded.turn_count
+        or exists (select from derived d where d.session_id = c.session_id and d.wrote)`);
 }

@@ -14,6 +14,7 @@ import { capturedCall } from '../support/captured-calls.ts';
 import { embeddedDatabase, emptyServerDatabase, serverDatabase } from '../support/databases.ts';
 import { emptyFolder, removeFolder, startService } from '../support/serve.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { benchBacklog } from './derive-backlog.ts';
 import { heading, ms, percentiles, row } from './figures.ts';
 
 const EARLY = 100;
@@ -26,7 +27,12 @@ const RATE = 5; // turns a second, over as many sessions
 const SECONDS = 20;
 const LOOK_MS = 50; // each look takes its part of the machine
 
-export async function benchDerive(): Promise<void> {
+export async function benchDerive(groups: readonly string[]): Promise<void> {
+  if (groups.length === 0 || groups.includes('backlog')) await benchBacklog();
+  if (groups.length === 0 || groups.includes('turns')) await benchTurns();
+}
+
+async function benchTurns(): Promise<void> {
   const dsn = process.env.SVC_TEST_DSN;
   const kinds = ['embedded', 'server'] as const;
   heading(`Deriving one more call of an agent's session, median of ${2 * AROUND}`);

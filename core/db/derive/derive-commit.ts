@@ -4,10 +4,11 @@ import type { ProjectionChanges } from '../../derive/changes.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
-import { pgArray } from '../literals.ts';
+import { jsonText, pgArray } from '../literals.ts';
 import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
-import { nextRevision, voidBefore, voidFormerOutlines } from './revisions.ts';
+import { leasesOf } from './derive-queue.ts';
+import { nextRevisions, voidBefore, voidFormerOutlines } from './revisions.ts';
 import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
 import { upsertInto } from './upsert.ts';
 import { writeChanges } from './write-changes.ts';
@@ -27,59 +28,112 @@ export type DeriveCommit = {
   transcripts: TranscriptCommit | null; // with the first commit of a pass, where transcripts have something new
 };
 
-/** `committed` false: somebody else has the lease, and nothing was written. `again`: the session is still behind. */
-export type DeriveCommitted = { committed: boolean; again: boolean };
+/** `committed` false: somebody else has the lease, and nothing of it was written. `again`: the session is still behind. */
+export type DeriveCommitted = { session_id: string; committed: boolean; again: boolean };
 
 /**
- * The lease is checked first, so that nothing is written in vain, and again at the end with a lock of its row. Intake marks the same
- * row, and so waits for that lock only briefly.
+ * Commits the folds of several sessions together; one whose lease is lost is left out. The leases are checked first, so that nothing is
+ * written in vain, and again at the end with a lock of their rows. Intake marks the same rows, and so waits for that lock only briefly.
+ * Rows of several sessions are locked in the order of their ids, as intake locks them.
  */
-export async function commitDerive(db: Sql, commit: DeriveCommit): Promise<DeriveCommitted> {
-  try {
-    return await db.transaction(async (tx) => {
-      await leaseMark(tx, commit, sql``);
-      if (commit.transcripts) await lockNodes(tx, commit.session_id);
-      const { session_id, changes } = commit;
-      const rev = await nextRevision(tx, session_id);
-      let written = commit.replace === null ? 0 : await removeOthers(tx, commit);
-      if (written > 0) await voidBefore(tx, { session_id, rev });
-      if (changes) {
-        await voidFormerOutlines(tx, { session_id, trace_ids: changes.traces.map(({ trace_id }) => trace_id) });
-        written += await writeChanges(tx, changes, rev);
-      } else if (commit.replace === 'all') written += await removeRollup(tx, commit.session_id);
-      if (commit.transcripts) await writeTranscripts(tx, commit.session_id, commit.transcripts);
-      await writeStates(tx, commit);
-      const again = (await leaseMark(tx, commit, sql`for update`)) !== commit.mark;
-      await recordDerived(tx, { session_id: commit.session_id, wrote: written > 0 });
-      if (!commit.more) await endLease(tx, commit.session_id, again);
-      return { committed: true, again };
-    });
-  } catch (error) {
-    if (error instanceof LeaseLost) return { committed: false, again: false };
-    throw error;
+export async function commitDerive(
+  db: Sql,
+  { commits }: { commits: readonly DeriveCommit[] },
+): Promise<DeriveCommitted[]> {
+  let held = [...commits].sort((a, b) => (a.session_id < b.session_id ? -1 : 1));
+  const lost: DeriveCommitted[] = [];
+  while (held.length > 0) {
+    try {
+      return [...(await commitHeld(db, held)), ...lost];
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+      lost.push(...error.session_ids.map((session_id) => ({ session_id, committed: false, again: false })));
+      held = held.filter(({ session_id }) => !error.session_ids.includes(session_id));
+    }
   }
+  return lost;
 }
+
+const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCommitted[]> =>
+  db.transaction(async (tx) => {
+    const session_ids = commits.map(({ session_id }) => session_id);
+    await leaseMarks(tx, commits, sql``);
+    if (commits.length > 1) await holdSessions(tx, session_ids);
+    for (const { session_id, transcripts } of commits) if (transcripts) await lockNodes(tx, session_id);
+    const revisions = await nextRevisions(tx, session_ids);
+    const wrote = new Set<string>();
+    for (const commit of commits) {
+      const { session_id, replace, changes } = commit;
+      if (replace === null) continue;
+      const removed = await removeOthers(tx, commit);
+      if (removed > 0) await voidBefore(tx, { session_id, rev: revisions.get(session_id) ?? 0 });
+      const emptied = !changes && replace === 'all' ? await removeRollup(tx, session_id) : 0;
+      if (removed + emptied > 0) wrote.add(session_id);
+    }
+    const changes = commits.flatMap((commit) => commit.changes ?? []);
+    if (changes.length > 0) {
+      await voidFormerOutlines(
+        tx,
+        changes.flatMap(({ traces }) => traces),
+      );
+      for (const session_id of await writeChanges(tx, changes, revisions)) wrote.add(session_id);
+    }
+    for (const { session_id, transcripts } of commits)
+      if (transcripts) await writeTranscripts(tx, session_id, transcripts);
+    await writeStates(tx, commits);
+    const marks = await leaseMarks(tx, commits, sql`order by q.session_id for update of q`);
+    await recordDerived(
+      tx,
+      session_ids.map((session_id) => ({ session_id, wrote: wrote.has(session_id) })),
+    );
+    const committed = commits.map(({ session_id, mark }) => ({
+      ...{ session_id, committed: true, again: marks.get(session_id) !== mark },
+    }));
+    const ended = committed.filter((_, i) => commits[i]?.more === false);
+    await endLeases(tx, ended);
+    return committed;
+  });
 
 /** Rolls the transaction back. */
 class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
+  readonly session_ids: readonly string[];
+  constructor(session_ids: readonly string[]) {
+    super('Cannot commit a fold: another worker has the lease');
+    this.session_ids = session_ids;
+  }
 }
 
-async function leaseMark(tx: Sql, { session_id, lease_token }: DeriveCommit, lock: SQL): Promise<number> {
-  const [lease] = await tx.rows<{ mark: number }>(sql`
-    select mark from svc.derive_queue where session_id = ${session_id} and lease_token = ${lease_token} ${lock}`);
-  if (!lease) throw new LeaseLost('Cannot commit a fold: another worker has the lease');
-  return lease.mark;
+/** The marks of the sessions in the queue. @throws {LeaseLost} */
+async function leaseMarks(tx: Sql, commits: readonly DeriveCommit[], lock: SQL): Promise<Map<string, number>> {
+  const leases = await tx.rows<{ session_id: string; mark: number }>(sql`
+    select q.session_id, q.mark
+      from ${leasesOf(commits)}
+      join svc.derive_queue q on q.session_id = l.session_id and q.lease_token = l.lease_token ${lock}`);
+  const marks = new Map(leases.map(({ session_id, mark }) => [session_id, mark]));
+  const lost = commits.flatMap(({ session_id }) => (marks.has(session_id) ? [] : session_id));
+  if (lost.length > 0) throw new LeaseLost(lost);
+  return marks;
 }
 
-const endLease = (tx: Sql, session_id: string, again: boolean) =>
-  tx.rows(
-    again
-      ? sql`update svc.derive_queue
-               set leased_until = null, lease_token = null, attempts = 0, error = null, dirtied_at = now(), try_after = now()
-             where session_id = ${session_id}`
-      : sql`delete from svc.derive_queue where session_id = ${session_id}`,
-  );
+/** Rows that are inserted refer to their sessions, and lock them so; intake locks several as well. */
+const holdSessions = (tx: Sql, session_ids: readonly string[]) =>
+  tx.rows(sql`
+    select session_id from svc.sessions where session_id = any(${pgArray(session_ids)}::uuid[])
+     order by session_id for key share`);
+
+/** A session that is still behind is due again, as one that has just come in. */
+async function endLeases(tx: Sql, ended: readonly DeriveCommitted[]): Promise<void> {
+  const ids = (again: boolean) =>
+    pgArray(ended.flatMap((session) => (session.again === again ? session.session_id : [])));
+  if (ended.some(({ again }) => again))
+    await tx.rows(sql`
+      update svc.derive_queue
+         set leased_until = null, lease_token = null, attempts = 0, error = null, dirtied_at = now(), try_after = now()
+       where session_id = any(${ids(true)}::uuid[])`);
+  if (ended.some(({ again }) => !again))
+    await tx.rows(sql`delete from svc.derive_queue where session_id = any(${ids(false)}::uuid[])`);
+}
 
 /** Deletes the rows that this fold did not make again. @returns how many */
 async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCommit): Promise<number> {
@@ -137,9 +191,9 @@ async function removeRollup(tx: Sql, session_id: string): Promise<number> {
   return removed.length;
 }
 
-async function writeStates(tx: Sql, commit: DeriveCommit): Promise<void> {
-  const { session_id, state, folded_seq, checkpoints, replace, kept_checkpoints } = commit;
-  if (replace !== null) {
+async function writeStates(tx: Sql, commits: readonly DeriveCommit[]): Promise<void> {
+  for (const { session_id, replace } of commits) {
+    if (replace === null) continue;
     const after =
       replace === 'all'
         ? sql`true`
@@ -147,23 +201,18 @@ async function writeStates(tx: Sql, commit: DeriveCommit): Promise<void> {
     await tx.rows(sql`
       delete from svc.derive_states where session_id = ${session_id} and opened_at < 'infinity' and ${after}`);
   }
-  const rows = [
+  const rows = commits.flatMap(({ session_id, state, folded_seq, checkpoints }): StateRow[] => [
     ...checkpoints.map(({ requested_at, call_id, state: before }) => ({
-      opened_at: requested_at,
-      opened_call_id: call_id,
-      folded_turns: before.turns,
-      state: before,
+      ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns, state: before },
     })),
-    ...(state ? [{ opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq, state }] : []),
-  ];
-  await upsertStates(
-    tx,
-    rows.map((row) => ({ ...row, session_id })),
-  );
+    ...(state ? [{ session_id, opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq, state }] : []),
+  ]);
+  await upsertStates(tx, rows);
+  const kept = commits.map(({ session_id, kept_checkpoints }) => ({ session_id, kept: kept_checkpoints }));
   await tx.rows(sql`
-    delete from svc.derive_states
-     where session_id = ${session_id} and opened_at < 'infinity'
-       and folded_turns <> all(${pgArray(kept_checkpoints)}::integer[])`);
+    delete from svc.derive_states d
+     using json_to_recordset(${jsonText(kept)}::json) as k (session_id uuid, kept integer[])
+     where d.session_id = k.session_id and d.opened_at < 'infinity' and d.folded_turns <> all(k.kept)`);
 }
 
 type StateRow = {

@@ -1,5 +1,6 @@
 /** The queue of sessions to derive, with a lease per session; no lock is held while a session is derived. */
 import { type SQL, sql } from 'drizzle-orm';
+import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /** A session to derive. `mark` shows at the commit whether a turn came in meanwhile. */
@@ -12,28 +13,46 @@ export type Lease = {
   attempts: number;
 };
 
+/** What identifies a lease. */
+export type LeaseKey = Pick<Lease, 'session_id' | 'lease_token'>;
+
+/** Leases as a table `l` of a statement. */
+export const leasesOf = (leases: readonly LeaseKey[]): SQL => sql`
+  unnest(${pgArray(leases.map(({ session_id }) => session_id))}::uuid[],
+         ${pgArray(leases.map(({ lease_token }) => lease_token))}::uuid[]) as l (session_id, lease_token)`;
+
+/** How long a session that was read comes first. */
+const LOOKED_AT_FOR = sql`interval '1 minute'`;
+
 /**
- * Leases the sessions that have waited longest and are not parked; those of the background only on request, and last.
- * An expired lease is taken over under a new token.
+ * Leases sessions that are due and not parked: first those that somebody reads, then the newest, and with the other half of the limit
+ * those that have waited longest, so that a backlog delays no new turn and is delayed by none for ever. Those of the background come
+ * only on request, and last. An expired lease is taken over under a new token.
  */
 export const leaseDirty = (
   db: Sql,
   { limit, background, lease_ms }: { limit: number; background: boolean; lease_ms: number },
 ): Promise<Lease[]> =>
   db.transaction(async (tx) => {
-    const leases = await lease(tx, sql`q.try_after > '-infinity' and q.try_after <= now()`, limit, lease_ms);
-    if (background && leases.length < limit)
-      leases.push(...(await lease(tx, sql`q.try_after = '-infinity'`, 1, lease_ms)));
+    const due = sql`q.try_after > '-infinity' and q.try_after <= now()`;
+    const looked = sql`q.looked_at > now() - ${LOOKED_AT_FOR}`;
+    const leases = await lease(tx, sql`${looked} and q.try_after <= now()`, sql`q.looked_at desc`, limit, lease_ms);
+    const take = async (rest: number, of: SQL, order: SQL) => {
+      if (rest > 0) leases.push(...(await lease(tx, of, order, rest, lease_ms)));
+    };
+    await take(Math.ceil((limit - leases.length) / 2), due, sql`q.try_after desc`);
+    await take(limit - leases.length, due, sql`q.try_after, q.session_id`);
+    if (background) await take(Math.min(1, limit - leases.length), sql`q.try_after = '-infinity'`, sql`q.session_id`);
     return leases;
   });
 
-const lease = (tx: Sql, due: SQL, limit: number, lease_ms: number) =>
+const lease = (tx: Sql, due: SQL, order: SQL, limit: number, lease_ms: number) =>
   tx.rows<Lease>(sql`
     with due as materialized (
       select q.session_id, q.try_after
         from svc.derive_queue q
        where q.parked_at is null and (q.leased_until is null or q.leased_until < now()) and ${due}
-       order by q.try_after, q.session_id
+       order by ${order}
        limit ${limit}
          for update skip locked)
     update svc.derive_queue q
@@ -43,17 +62,27 @@ const lease = (tx: Sql, due: SQL, limit: number, lease_ms: number) =>
      where q.session_id = due.session_id
     returning q.session_id, q.lease_token, q.mark, q.from_scratch, due.try_after = '-infinity' as background, q.attempts`);
 
-/** True when the token still held the lease, which now lasts longer. */
-export async function renewLease(
+/** Extends leases whose token still holds them. @returns their sessions */
+export async function renewLeases(
   db: Sql,
-  { session_id, lease_token, lease_ms }: { session_id: string; lease_token: string; lease_ms: number },
-): Promise<boolean> {
-  const rows = await db.rows(sql`
-    update svc.derive_queue
+  { leases, lease_ms }: { leases: readonly LeaseKey[]; lease_ms: number },
+): Promise<string[]> {
+  const rows = await db.rows<{ session_id: string }>(sql`
+    update svc.derive_queue q
        set leased_until = now() + ${lease_ms}::double precision * interval '1 millisecond'
-     where session_id = ${session_id} and lease_token = ${lease_token}
-    returning session_id`);
-  return rows.length === 1;
+      from ${leasesOf(leases)}
+     where q.session_id = l.session_id and q.lease_token = l.lease_token
+    returning q.session_id`);
+  return rows.map(({ session_id }) => session_id);
+}
+
+/** Records that sessions are being read: those that are behind are derived next. */
+export async function markLookedAt(db: Sql, { session_ids }: { session_ids: readonly string[] }): Promise<null> {
+  await db.rows(sql`
+    update svc.derive_queue set looked_at = now()
+     where session_id = any(${pgArray(session_ids)}::uuid[])
+       and (looked_at is null or looked_at < now() - ${LOOKED_AT_FOR} / 2)`);
+  return null;
 }
 
 /** Attempts after which a session waits for a new turn or for an operator. */
@@ -77,14 +106,12 @@ export async function failDerive(
   return rows[0] ?? null;
 }
 
-/** Releases a lease without a commit and without counting an attempt: for a worker that stops. */
-export async function returnLease(
-  db: Sql,
-  { session_id, lease_token }: { session_id: string; lease_token: string },
-): Promise<null> {
+/** Releases leases without a commit and without counting an attempt: for a worker that stops. */
+export async function returnLeases(db: Sql, { leases }: { leases: readonly LeaseKey[] }): Promise<null> {
   await db.rows(sql`
-    update svc.derive_queue set leased_until = null, lease_token = null
-     where session_id = ${session_id} and lease_token = ${lease_token}`);
+    update svc.derive_queue q set leased_until = null, lease_token = null
+      from ${leasesOf(leases)}
+     where q.session_id = l.session_id and q.lease_token = l.lease_token`);
   return null;
 }
 

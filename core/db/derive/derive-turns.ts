@@ -119,29 +119,37 @@ export type TurnToDerive = {
 export type PackedBytes = { codec: 0 | 1; bytes: Uint8Array };
 export type StoredMessage = PackedBytes & { node_hash: string; parent_hash: string | null; injected: string };
 
-/** `more`: another page follows. `templates` by slice id in hex. */
-export type TurnsPage = { turns: TurnToDerive[]; templates: Record<string, PackedBytes>; more: boolean };
+/** The turns of a session after the key `after`, from the first when it is null. Turns up to `up_to_seq` belong to this pass. */
+export type Unfolded = { session_id: string; after: CallKey | null; up_to_seq: number };
+
+/** Turns by session. `more`: sessions with turns beyond these. `templates` by slice id in hex. */
+export type TurnsPage = {
+  turns: (TurnToDerive & { session_id: string })[];
+  templates: Record<string, PackedBytes>;
+  more: string[];
+};
 
 /**
- * The calls of a session after a key in their order, as corrections attribute them; from the first when `after` is null.
- * A page ends at `max_turns`, or when its bodies reach `max_bytes`; it holds at least one turn if there is one.
+ * The calls of sessions, in the order of the sessions and in that of each one's calls, as corrections attribute them. A session has at
+ * most `max_turns`, and the page ends when its bodies reach `max_bytes`; it holds at least one turn if there is one.
  */
 export const turnsToDerive = (
   db: Sql,
-  args: { session_id: string; after: CallKey | null; up_to_seq: number; max_turns: number; max_bytes: number },
+  { sessions, max_turns, max_bytes }: { sessions: readonly Unfolded[]; max_turns: number; max_bytes: number },
 ): Promise<TurnsPage> =>
   db.transaction(async (tx) => {
-    const heads = await tx.rows<Head>(headsOf(args));
-    const pageHeads = heads
-      .slice(0, args.max_turns)
-      .filter(({ bytes_before }, i) => i === 0 || bytes_before < args.max_bytes);
+    const heads = await tx.rows<Head>(headsOf(sessions, max_turns));
+    const pageHeads = heads.filter(
+      ({ place, bytes_before }, i) => place <= max_turns && (i === 0 || bytes_before < max_bytes),
+    );
     const ids = pageHeads.map(({ raw_turn_id }) => raw_turn_id);
-    const messages = await tx.rows<StoredMessage & { raw_turn_id: number }>(sql`
-      select n.raw_turn_id, encode(n.node_hash, 'hex') as node_hash, encode(n.parent_hash, 'hex') as parent_hash, n.injected,
-             s.codec, s.bytes
+    const messages = await tx.rows<StoredMessage & { raw_turn_id: number; session_id: string }>(sql`
+      select n.raw_turn_id, n.session_id, encode(n.node_hash, 'hex') as node_hash,
+             encode(n.parent_hash, 'hex') as parent_hash, n.injected, s.codec, s.bytes
         from svc.nodes n
         join svc.slices s on s.slice_id = n.slice_id
-       where n.raw_turn_id = any(${pgArray(ids)}::bigint[]) and n.session_id = ${args.session_id}
+       where n.raw_turn_id = any(${pgArray(ids)}::bigint[])
+         and n.session_id = any(${pgArray(sessions.map(({ session_id }) => session_id))}::uuid[])
        order by n.raw_turn_id, n.position, n.node_hash`);
     const sliceIds = pageHeads.flatMap((head) => [
       head.request_header_template,
@@ -156,10 +164,10 @@ export const turnsToDerive = (
     const messagesByTurn = byTurn(messages);
     const templates = pageHeads.flatMap((head) => [head.request_header_template, head.response_header_template]);
     return {
-      turns: pageHeads.map(({ bytes_before: _, ...head }) => ({
+      turns: pageHeads.map(({ bytes_before: _, place: __, ...head }) => ({
         ...head,
         response: head.response_slice === null ? null : (byId.get(head.response_slice) ?? null),
-        fresh: messagesByTurn.get(head.raw_turn_id) ?? [],
+        fresh: messagesByTurn.get(turnKey(head)) ?? [],
       })),
       templates: Object.fromEntries(
         templates.flatMap((id) => {
@@ -167,60 +175,73 @@ export const turnsToDerive = (
           return id === null || !packed ? [] : [[id, packed]];
         }),
       ),
-      more: pageHeads.length < heads.length,
+      more: [...new Set(heads.filter((head) => !pageHeads.includes(head)).map(({ session_id }) => session_id))],
     };
   });
 
-function byTurn(messages: readonly (StoredMessage & { raw_turn_id: number })[]): Map<number, StoredMessage[]> {
-  const turns = new Map<number, StoredMessage[]>();
-  for (const { raw_turn_id, ...message } of messages) {
-    const own = turns.get(raw_turn_id);
+const turnKey = ({ session_id, raw_turn_id }: { session_id: string; raw_turn_id: number }) =>
+  `${session_id} ${raw_turn_id}`;
+
+function byTurn(
+  messages: readonly (StoredMessage & { raw_turn_id: number; session_id: string })[],
+): Map<string, StoredMessage[]> {
+  const turns = new Map<string, StoredMessage[]>();
+  for (const { raw_turn_id, session_id, ...message } of messages) {
+    const key = turnKey({ session_id, raw_turn_id });
+    const own = turns.get(key);
     if (own) own.push(message);
-    else turns.set(raw_turn_id, [message]);
+    else turns.set(key, [message]);
   }
   return turns;
 }
 
-type Head = Omit<TurnToDerive, 'response' | 'fresh'> & { bytes_before: number };
+/** `place`: of the turn among those of its session, from 1. `bytes_before`: the sum of bytes of all heads before it. */
+type Head = Omit<TurnToDerive, 'response' | 'fresh'> & { session_id: string; place: number; bytes_before: number };
 
-/** One turn more than a page has, so that the caller sees whether another page follows; with the sum of bytes before each. */
-function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof turnsToDerive>[1]): SQL {
-  const later = after
-    ? sql`and t.requested_at >= ${after.requested_at}::timestamptz
-          and (t.requested_at, ${callId}) > (${after.requested_at}::timestamptz, ${after.call_id})`
-    : sql``;
-  return sql`
-    with own as (
-      select t.raw_turn_id, t.thread_id, t.parent_harness_session_id, false as corrected
-        from svc.raw_turns t
-       where t.session_id = ${session_id} and t.session_seq <= ${up_to_seq} and t.source = 'wire' ${later}
-         and not exists (select 1 from svc.raw_turn_corrections c where c.raw_turn_id = t.raw_turn_id)
-       order by t.requested_at, ${callId}
-       limit ${max_turns + 1}
+/** Of each session one turn more than a page has, so that the caller sees whether another page follows. */
+const headsOf = (sessions: readonly Unfolded[], max_turns: number): SQL => sql`
+    with unfolded as (
+      select *
+        from unnest(${pgArray(sessions.map(({ session_id }) => session_id))}::uuid[],
+                    ${pgArray(sessions.map(({ up_to_seq }) => up_to_seq))}::bigint[],
+                    ${pgArray(sessions.map(({ after }) => after?.requested_at ?? '-infinity'))}::timestamptz[],
+                    ${pgArray(sessions.map(({ after }) => after?.call_id ?? ''))}::text[])
+          with ordinality as u (session_id, up_to_seq, after_at, after_call, ordinal)
+    ), own as (
+      select u.session_id as of_session, u.ordinal, o.*
+        from unfolded u
+       cross join lateral (
+         select t.raw_turn_id, t.thread_id, t.parent_harness_session_id, false as corrected
+           from svc.raw_turns t
+          where t.session_id = u.session_id and t.session_seq <= u.up_to_seq and t.source = 'wire' and ${isLater}
+            and not exists (select 1 from svc.raw_turn_corrections c where c.raw_turn_id = t.raw_turn_id)
+          order by t.requested_at, ${callId}
+          limit ${max_turns + 1}) o
     ), moved as (
-      select t.raw_turn_id, c.thread_id, c.parent_harness_session_id, true as corrected
-        from svc.raw_turn_corrections c
+      select u.session_id as of_session, u.ordinal, t.raw_turn_id, c.thread_id, c.parent_harness_session_id, true as corrected
+        from unfolded u
+        join svc.raw_turn_corrections c on c.session_id = u.session_id
         join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id
-       where c.session_id = ${session_id} and t.source = 'wire' ${later}
+       where t.source = 'wire' and ${isLater}
          and not exists (
            select 1 from svc.raw_turn_corrections k
             where k.raw_turn_id = c.raw_turn_id and k.correction_id > c.correction_id)
-    ), page as (
-      select t.*, p.thread_id as effective_thread_id, p.parent_harness_session_id as effective_parent, p.corrected,
-             ${callId} as call_id
+    ), placed as (
+      select t.*, p.of_session, p.ordinal, p.thread_id as effective_thread_id,
+             p.parent_harness_session_id as effective_parent, p.corrected, ${callId} as call_id,
+             row_number() over (partition by p.ordinal order by t.requested_at, ${callId}) as place
         from (select * from own union all select * from moved) p
         join svc.raw_turns t on t.raw_turn_id = p.raw_turn_id
-       order by t.requested_at, ${callId}
-       limit ${max_turns + 1}
     ), sized as (
       select p.*, p.response_bytes + coalesce((
                select sum(s.size_bytes)
                  from svc.nodes n
                  join svc.slices s on s.slice_id = n.slice_id
-                where n.raw_turn_id = p.raw_turn_id and n.session_id = ${session_id}), 0) as bytes
-        from page p
+                where n.raw_turn_id = p.raw_turn_id and n.session_id = p.of_session), 0) as bytes
+        from placed p
+       where p.place <= ${max_turns + 1}
     )
-    select t.raw_turn_id, t.call_id, t.effective_thread_id as thread_id,
+    select t.of_session as session_id, t.place, t.raw_turn_id, t.call_id, t.effective_thread_id as thread_id,
            ${effectiveIdentity(sql`t.corrected`, sql`t.effective_thread_id`, sql`t.effective_parent`)} as identity,
            ${hasBodies} as kept, ${isWhole} as whole,
            coalesce(c.unreadable, '') as unreadable, t.ending, t.status, t.provider,
@@ -234,12 +255,14 @@ function headsOf({ session_id, after, up_to_seq, max_turns }: Parameters<typeof 
            coalesce(c.tool_count, 0) as tool_count, coalesce(c.kind, 'main') as kind,
            coalesce(c.judged, '') as judged, coalesce(c.cwd, '') as cwd, coalesce(c.git_branch, '') as git_branch,
            coalesce(c.agent_name, '') as agent_name,
-           (sum(t.bytes) over (order by t.requested_at, t.call_id collate "C") - t.bytes)::bigint as bytes_before
+           (sum(t.bytes) over (order by t.ordinal, t.place) - t.bytes)::bigint as bytes_before
       from sized t
-      join svc.sessions s on s.session_id = ${session_id}
+      join svc.sessions s on s.session_id = t.of_session
       left join svc.calls c on c.raw_turn_id = t.raw_turn_id
-     order by t.requested_at, t.call_id collate "C"`;
-}
+     order by t.ordinal, t.place`;
 
 /** A call's own id, compared by bytes as the fold compares it, whatever the database's collation. */
-const callId = sql`coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C"`;
+export const callId = sql`coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) collate "C"`;
+
+/** Whether the turn `t` sorts after the key of `u`; the first comparison is what an index finds. */
+const isLater = sql`t.requested_at >= u.after_at and (t.requested_at, ${callId}) > (u.after_at, u.after_call)`;

@@ -4,16 +4,16 @@ import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /**
- * The revision of the commit under way. The row stays locked until its end, so that revisions are committed in their order: who reads
- * one has all before it.
+ * The revisions of the commit under way, by session. Their rows stay locked until its end, so that revisions are committed in their
+ * order: who reads one has all before it.
  */
-export async function nextRevision(tx: Sql, session_id: string): Promise<number> {
-  const [row] = await tx.rows<{ rev: number }>(sql`
-    insert into svc.session_revisions as v (session_id, rev, floor) values (${session_id}::uuid, 2, 1)
+export async function nextRevisions(tx: Sql, session_ids: readonly string[]): Promise<Map<string, number>> {
+  const rows = await tx.rows<{ session_id: string; rev: number }>(sql`
+    insert into svc.session_revisions as v (session_id, rev, floor)
+    select session_id, 2, 1 from unnest(${pgArray(session_ids)}::uuid[]) as n (session_id) order by session_id
     on conflict (session_id) do update set rev = v.rev + 1
-    returning rev`);
-  if (!row) throw new Error('Cannot number a commit: its session has no revision');
-  return row.rev;
+    returning session_id, rev`);
+  return new Map(rows.map(({ session_id, rev }) => [session_id, rev]));
 }
 
 /** Rows of these sessions were deleted: what their readers have is void. In one order, so that two of these cannot deadlock. */
@@ -24,18 +24,20 @@ export async function voidOutlines(tx: Sql, session_ids: string): Promise<void> 
     on conflict (session_id) do update set rev = v.rev + 1, floor = v.rev + 1`);
 }
 
-/** A trace whose opening call has moved to this session is taken over with its row: its former session loses it. */
+/** A trace whose opening call has moved to another session is taken over with its row: its former session loses it. */
 export async function voidFormerOutlines(
   tx: Sql,
-  { session_id, trace_ids }: { session_id: string; trace_ids: readonly string[] },
+  traces: readonly { trace_id: string; session_id: string }[],
 ): Promise<void> {
-  if (trace_ids.length === 0) return;
+  if (traces.length === 0) return;
   const former = await tx.rows<{ session_id: string }>(sql`
-    select distinct session_id from svc.traces
-     where trace_id = any(${pgArray(trace_ids)}::uuid[]) and session_id <> ${session_id}::uuid
+    with taken as materialized (
+      select *
+        from unnest(${pgArray(traces.map(({ trace_id }) => trace_id))}::uuid[],
+                    ${pgArray(traces.map(({ session_id }) => session_id))}::uuid[]) as k (trace_id, session_id))
+    select t.session_id from taken k join svc.traces t on t.trace_id = k.trace_id and t.session_id <> k.session_id
      union
-    select distinct session_id from svc.spans
-     where trace_id = any(${pgArray(trace_ids)}::uuid[]) and session_id <> ${session_id}::uuid`);
+    select s.session_id from taken k join svc.spans s on s.trace_id = k.trace_id and s.session_id <> k.session_id`);
   if (former.length > 0) await voidOutlines(tx, pgArray(former.map((row) => row.session_id)));
 }
 

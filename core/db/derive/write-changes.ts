@@ -40,26 +40,62 @@ const upsertLinks = upsertInto<LinkRow, LinkKey>(
 );
 const upsertRollups = upsertInto<RollupRow, 'session_id'>('svc.session_rollups', ['session_id'], rollupTypes);
 
-/** Writes the changes. @param rev the revision of the session that they lead to @returns how many rows have changed */
+/**
+ * Writes the changes of some sessions.
+ * @param revisions the revision of each session that they lead to
+ * @returns the sessions of which rows have changed
+ */
 export async function writeChanges(
   tx: Sql,
-  { traces, spans, patches, links, dropped, rollup }: ProjectionChanges,
-  rev: number,
-): Promise<number> {
-  const writtenTraces = await upsertTraces(
-    tx,
-    traces.map((trace) => ({ ...trace, rev })),
-  );
+  changes: readonly ProjectionChanges[],
+  revisions: ReadonlyMap<string, number>,
+): Promise<Set<string>> {
+  const sessionOf = sessionsByTrace(changes);
+  const revOf = (trace_id: string) => revisions.get(sessionOf.get(trace_id) ?? '') ?? 0;
+  const all = <Row>(rows: (one: ProjectionChanges) => readonly Row[]): Row[] => changes.flatMap(rows);
+  const revised = <Row extends { trace_id: string }>(row: Row) => ({ ...row, rev: revOf(row.trace_id) });
+  const links = all((one) => one.links);
+  const writtenTraces = await upsertTraces(tx, all((one) => one.traces).map(revised));
   const writtenSpans = await upsertSpans(
     tx,
-    spans.map((span) => ({ ...span, ...spanOutline(span), rev, node_hash: hexBytes(span.node_hash) })),
+    all((one) => one.spans).map((span) => ({
+      ...revised(span),
+      ...spanOutline(span),
+      node_hash: hexBytes(span.node_hash),
+    })),
   );
-  const patchedSpans = patches.length > 0 ? await patchSpans(tx, patches, rev) : [];
+  const patches = all((one) => one.patches);
+  const patchedSpans = patches.length > 0 ? await patchSpans(tx, patches.map(revised)) : [];
+  const dropped = all((one) => one.dropped);
   const removedLinks = dropped.length > 0 ? await dropLinks(tx, dropped, links) : [];
-  const writtenLinks = await upsertLinks(tx, links);
-  await reviseEnds(tx, [...removedLinks, ...writtenLinks], { revised: [...writtenSpans, ...patchedSpans], rev });
-  const rollups = await upsertRollups(tx, [rollup]);
-  return [writtenTraces, writtenSpans, patchedSpans, removedLinks, writtenLinks, rollups].flat().length;
+  const writtenLinks = links.length > 0 ? await upsertLinks(tx, links) : [];
+  const changedLinks = [...removedLinks, ...writtenLinks];
+  await reviseEnds(tx, changedLinks, { revised: [...writtenSpans, ...patchedSpans], revOf });
+  const rollups = await upsertRollups(
+    tx,
+    changes.map(({ rollup }) => rollup),
+  );
+  const traces = [
+    ...[...writtenTraces, ...writtenSpans, ...patchedSpans].map(({ trace_id }) => trace_id),
+    ...changedLinks.map(({ from_trace_id }) => from_trace_id),
+  ];
+  const written = new Set(rollups.map(({ session_id }) => session_id));
+  for (const trace_id of traces) {
+    const session_id = sessionOf.get(trace_id);
+    if (session_id) written.add(session_id);
+  }
+  return written;
+}
+
+/** The sessions of all traces that the changes name. */
+function sessionsByTrace(changes: readonly ProjectionChanges[]): Map<string, string> {
+  const sessions = new Map<string, string>();
+  for (const { traces, spans, patches, links, dropped, rollup } of changes) {
+    const { session_id } = rollup;
+    for (const { trace_id } of [...traces, ...spans, ...patches]) sessions.set(trace_id, session_id);
+    for (const { from_trace_id } of [...links, ...dropped]) sessions.set(from_trace_id, session_id);
+  }
+  return sessions;
 }
 
 type SpanKey = Pick<SpanRow, 'trace_id' | 'span_id'>;
@@ -69,7 +105,7 @@ type LinkKey = 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_s
 async function reviseEnds(
   tx: Sql,
   links: readonly Pick<LinkRow, LinkKey>[],
-  { revised, rev }: { revised: readonly SpanKey[]; rev: number },
+  { revised, revOf }: { revised: readonly SpanKey[]; revOf: (trace_id: string) => number },
 ): Promise<void> {
   const keyOf = (trace_id: string, span_id: string) => `${trace_id} ${span_id}`;
   const keys = new Set(revised.map(({ trace_id, span_id }) => keyOf(trace_id, span_id)));
@@ -79,9 +115,10 @@ async function reviseEnds(
   );
   if (others.length === 0) return;
   await tx.rows(sql`
-    update svc.spans s set rev = ${rev}
+    update svc.spans s set rev = k.rev
       from unnest(${pgArray(others.map((link) => link.from_trace_id))}::uuid[],
-                  ${pgArray(others.map((link) => link.from_span_id))}::uuid[]) as k (trace_id, span_id)
+                  ${pgArray(others.map((link) => link.from_span_id))}::uuid[],
+                  ${pgArray(others.map((link) => revOf(link.from_trace_id)))}::bigint[]) as k (trace_id, span_id, rev)
      where s.trace_id = k.trace_id and s.span_id = k.span_id`);
 }
 
@@ -131,21 +168,21 @@ const PATCH = {
 };
 
 /** A column that a patch does not name stays as it is. */
-async function patchSpans(tx: Sql, patches: readonly SpanPatch[], rev: number): Promise<SpanKey[]> {
+async function patchSpans(tx: Sql, patches: readonly (SpanPatch & Revised)[]): Promise<SpanKey[]> {
   const patched: SpanKey[] = [];
   const rows = patches.map((whole) => {
-    const { trace_id, span_id, ...patch } = whole;
-    return { trace_id, span_id, patch: { ...patch, ...patchedOutline(whole) } };
+    const { trace_id, span_id, rev, ...patch } = whole;
+    return { trace_id, span_id, rev, patch: { ...patch, ...patchedOutline(whole) } };
   });
-  for (const batch of jsonBatches(rows)) for (const key of await patchBatch(tx, batch, rev)) patched.push(key);
+  for (const batch of jsonBatches(rows)) for (const key of await patchBatch(tx, batch)) patched.push(key);
   return patched;
 }
 
-const patchBatch = (tx: Sql, rows: string, rev: number): Promise<SpanKey[]> =>
+const patchBatch = (tx: Sql, rows: string): Promise<SpanKey[]> =>
   tx.rows<SpanKey>(sql`
     update svc.spans s
-       set ${PATCH.set}, rev = ${rev}
-      from json_to_recordset(${rows}::json) as r (trace_id uuid, span_id uuid, patch jsonb)
+       set ${PATCH.set}, rev = r.rev
+      from json_to_recordset(${rows}::json) as r (trace_id uuid, span_id uuid, rev bigint, patch jsonb)
       join svc.spans o on o.trace_id = r.trace_id and o.span_id = r.span_id
      cross join lateral (select ${PATCH.values}) n
      where s.trace_id = o.trace_id and s.span_id = o.span_id

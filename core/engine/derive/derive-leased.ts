@@ -1,7 +1,7 @@
 /** Derives a session whose lease this process has, keeps the lease alive meanwhile, and gives it back where nothing is committed. */
 import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
-import type { Lease } from '../../db/derive/derive-queue.ts';
+import type { Lease, LeaseKey } from '../../db/derive/derive-queue.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { type Backoff, sleepUntil } from '../../retry.ts';
@@ -30,41 +30,47 @@ export type Outage = { began: boolean; backoff: Backoff };
 /** Never throws. */
 export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void> {
   const { database, reader, log, metrics, signal, pause, precedence, outage } = deps;
-  const { session_id, lease_token } = lease;
+  const { session_id } = lease;
   const began = performance.now();
-  const heartbeat = setInterval(() => {
-    database.execute('renewLease', { session_id, lease_token, lease_ms: LEASE_MS }).catch(() => {}); // a lost lease shows at the commit
-  }, LEASE_MS / 3);
+  const stopRenewing = renewing(database, [lease]);
   try {
     const { folded, end } = await deriveSession({ database, reader, signal, precedence }, lease);
-    if (end === 'stopped') await database.execute('returnLease', { session_id, lease_token });
+    if (end === 'stopped') await database.execute('returnLeases', { leases: [lease] });
     if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
     outage.began = false;
     outage.backoff.reset();
     metrics.derived((performance.now() - began) / 1_000);
     log.debug({ session_id, folded, end, ms: Math.round(performance.now() - began) }, 'derived');
   } catch (error) {
-    const failing = isTransient(error) ? interrupted(deps, lease, error) : failed(deps, lease, error);
+    const failing = isTransient(error) ? interrupted(deps, [lease], error) : failed(deps, lease, error);
     await failing.catch((releaseError: unknown) => {
       log.warn({ session_id, reason: classOf(releaseError) }, 'a lease could not be given back; it will expire');
     });
   } finally {
-    clearInterval(heartbeat);
+    stopRenewing();
   }
   await pause?.(performance.now() - began);
 }
 
+/** Keeps leases alive until the returned function is called; a lost one shows at the commit. */
+export function renewing(database: Database, leases: readonly LeaseKey[]): () => void {
+  const timer = setInterval(() => {
+    database.execute('renewLeases', { leases, lease_ms: LEASE_MS }).catch(() => {});
+  }, LEASE_MS / 3);
+  return () => clearInterval(timer);
+}
+
 /** The database is away: no attempt is counted. */
-async function interrupted(deps: LeasedDeps, { session_id, lease_token }: Lease, error: unknown): Promise<void> {
+export async function interrupted(deps: LeasedDeps, leases: readonly Lease[], error: unknown): Promise<void> {
   const { database, log, signal, outage, withRetry } = deps;
   if (!outage.began)
     log.warn(
-      { session_id, reason: classOf(error) },
+      { session_id: leases[0]?.session_id, sessions: leases.length, reason: classOf(error) },
       'deriving is interrupted; it is tried until the database takes it',
     );
   outage.began = true;
   await sleepUntil(signal, outage.backoff.next());
-  await withRetry(() => database.execute('returnLease', { session_id, lease_token }));
+  await withRetry(() => database.execute('returnLeases', { leases }));
 }
 
 async function failed({ database, log }: LeasedDeps, lease: Lease, error: unknown): Promise<void> {

@@ -2,6 +2,7 @@
 
 import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
+import type { DeriveCommit } from '../../db/derive/derive-commit.ts';
 import type { Lease } from '../../db/derive/derive-queue.ts';
 import { type Checkpoint, restoredRows, retainedCheckpoints } from '../../derive/checkpoint.ts';
 import { fold } from '../../derive/fold.ts';
@@ -13,7 +14,7 @@ import { DERIVE_VERSION } from '../../derive/version.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openYielder } from '../yielder.ts';
 import { sessionEvidence } from './derive-evidence.ts';
-import { type LoadedTurns, loadTurns } from './load-turns.ts';
+import { loadTurns } from './load-turns.ts';
 import { rereadSession } from './reread-session.ts';
 
 type Deps = {
@@ -46,7 +47,7 @@ export async function deriveSession(
   let { commit: transcripts, retitled } = reading;
   const transcriptCalls = transcripts || stored.transcripts_follow ? await reading.turns() : [];
   let folded = 0;
-  let loaded: LoadedTurns = { turns: [], more: true, bytes: 0 };
+  let loaded: Page = { turns: [], more: true, bytes: 0 };
   const yieldThread = openYielder();
 
   for (;;) {
@@ -60,8 +61,8 @@ export async function deriveSession(
     let more = true;
     while (more && batch.turns < COMMIT.turns && batch.bytes < COMMIT.bytes && rowsIn(sum) < mostRows) {
       if (loaded.turns.length === 0) {
-        const page = await loadTurns(database, reader, { session_id, after: state.last, up_to_seq });
-        loaded = inOrder(page, transcriptCalls, state.last);
+        const page = await loadTurns(database, reader, [{ session_id, after: state.last, up_to_seq }]);
+        loaded = inOrder({ ...page, more: page.more.length > 0 }, transcriptCalls, state.last);
         batch.bytes += loaded.bytes;
       }
       let next = 0;
@@ -75,32 +76,25 @@ export async function deriveSession(
       more = loaded.more || loaded.turns.length > 0;
     }
     folded += batch.turns;
-    const { committed, again } = await precedence.committing(() =>
-      database.execute('commitDerive', {
-        session_id,
-        lease_token,
-        mark,
-        changes: summed(sum),
-        state: state.turns > 0 ? state : null,
-        folded_seq: up_to_seq,
-        checkpoints,
-        kept_checkpoints: retainedCheckpoints(state.turns),
-        replace,
-        more,
-        transcripts,
-      }),
-    );
-    if (!committed) return { folded, end: 'lost' };
-    if (!more) return { folded, end: again ? 'again' : 'done' };
+    const changes = summed(sum);
+    const commit: DeriveCommit = {
+      ...{ session_id, lease_token, mark, changes, state: state.turns > 0 ? state : null, folded_seq: up_to_seq },
+      ...{ checkpoints, kept_checkpoints: retainedCheckpoints(state.turns), replace, more, transcripts },
+    };
+    const [end] = await precedence.committing(() => database.execute('commitDerive', { commits: [commit] }));
+    if (!end?.committed) return { folded, end: 'lost' };
+    if (!more) return { folded, end: end.again ? 'again' : 'done' };
     [replace, transcripts, retitled] = [null, null, false]; // the first commit has cleared what it replaces
   }
 }
+
+type Page = { turns: CallTurn[]; more: boolean; bytes: number };
 
 /** The most calls of transcripts that are folded with one page, and the most bytes of them. */
 const PAGE = { turns: 256, bytes: 8 * 1024 * 1024 };
 
 /** The next calls of both kinds in the order of the fold. After a page that is not the last, no call beyond its last one may be taken. */
-function inOrder(page: LoadedTurns, transcriptCalls: readonly CallTurn[], after: CallKey | null): LoadedTurns {
+function inOrder(page: Page, transcriptCalls: readonly CallTurn[], after: CallKey | null): Page {
   if (transcriptCalls.length === 0) return page;
   const last = page.turns.at(-1);
   const from = after ? firstBeyond(transcriptCalls, after) : 0;

@@ -1,5 +1,6 @@
 /**
  * The worker that keeps projections up to date with their turns: some lanes over a queue of sessions; one that fails delays no other.
+ * Where more are due than lanes are free, a lane takes many together (`deriveTogether`) and leaves those for which that is not possible.
  *
  * The states of a session in `svc.derive_queue`, which holds only those that are behind. A lease is its token: who finds another one
  * at its commit, or none, has lost the session and commits nothing.
@@ -8,10 +9,10 @@
  * | --- | --- | --- | --- | --- |
  * | derived | it has no row | a turn comes in, an operator derives it again, the rules are newer | due | markDirty, markFromScratch, markOutdated |
  * | due | `try_after` has come; background: `-infinity`, last | a lane is free | leased | leaseDirty |
- * | leased | `lease_token`, until `leased_until` | every 5 s of the 15 s | leased | renewLease |
+ * | leased | `lease_token`, until `leased_until` | every 5 s of the 15 s | leased | renewLeases |
  * | | | committed, with the mark as it was leased | derived | the commit |
  * | | | committed, and a turn came in meanwhile | due | the commit |
- * | | | the worker stops, or the database was away | due | returnLease |
+ * | | | the worker stops, or the database was away | due | returnLeases |
  * | | | it failed: after 2, 4, 8 … 60 s; the eighth time | waiting; parked | failDerive |
  * | | | an operator derives it again, or purges it: this run has lost it | due; derived | markFromScratch; purge |
  * | | | 15 s without a renewal; or the only process of a database starts | leased anew; due | leaseDirty; freeLeases |
@@ -20,6 +21,7 @@
  */
 import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
+import type { Lease } from '../../db/derive/derive-queue.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -27,9 +29,13 @@ import { openBackoff } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { deriveLeased, LEASE_MS, type LeasedDeps } from './derive-leased.ts';
+import { deriveTogether } from './derive-together.ts';
 import { openLanes } from './lanes.ts';
 import { markOutdated } from './mark-outdated.ts';
 import { classOf, openQueryRetry, RETRY } from './query-retry.ts';
+
+/** The most sessions that are derived with one commit. */
+const TOGETHER = 64;
 
 export type DeriveWorker = {
   /** Reports that a session may be due. */
@@ -84,18 +90,38 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
     });
   signal.addEventListener('abort', () => wake(), { once: true });
 
-  const lanes = openLanes((lease) => deriveLeased(leased, lease), poke);
+  const lanes = openLanes(poke);
+  /** Leased sessions that have to be derived by themselves and wait for a lane. */
+  const alone: Lease[] = [];
+  const start = (lease: Lease) => lanes.start(lease, () => deriveLeased(leased, lease));
+  const startTogether = (leases: readonly [Lease, ...Lease[]]) =>
+    lanes.start({ ...leases[0], background: leases.some(({ background }) => background) }, async () => {
+      alone.push(...(await deriveTogether(leased, leases)));
+    });
+
+  /** Starts what waits, but for one lane, which is for what comes in; another worker may have taken over a lease meanwhile. */
+  const startAlone = async (): Promise<boolean> => {
+    const leases = alone.splice(0, lanes.free() - 1);
+    if (leases.length === 0) return false;
+    const held = await database.execute('renewLeases', { leases, lease_ms: LEASE_MS });
+    for (const lease of leases) if (held.includes(lease.session_id)) start(lease);
+    return true;
+  };
 
   /** One round: leases what the free lanes can take. True when something was started. */
   const round = async (): Promise<boolean> => {
+    if (lanes.free() <= 0) return false;
+    const startedAlone = await startAlone();
     const free = lanes.free();
-    if (free <= 0) return false;
     const background = !lanes.background();
-    const leases = await database.execute('leaseDirty', { limit: free, background, lease_ms: LEASE_MS });
-    leases.forEach(lanes.start);
+    const limit = alone.length > 0 ? 1 : TOGETHER;
+    const leases = await database.execute('leaseDirty', { limit, background, lease_ms: LEASE_MS });
+    const [first, ...others] = leases;
+    if (first && leases.length > free) startTogether([first, ...others]);
+    else leases.forEach(start);
     backoff.reset();
     await showPending();
-    return leases.length > 0;
+    return startedAlone || leases.length > 0;
   };
 
   const rounds = async (): Promise<void> => {
@@ -104,7 +130,8 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
       due = false;
       try {
         const started = await round();
-        if (!started && !due && outdatedMarked && lanes.idle()) for (const done of waiting.splice(0, waiters)) done();
+        if (!started && !due && outdatedMarked && lanes.idle() && alone.length === 0)
+          for (const done of waiting.splice(0, waiters)) done();
         if (!started && !due) await waitForWork(pollMs);
       } catch (error) {
         const again_in_ms = backoff.next();
@@ -131,6 +158,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
     });
     await rounds();
     await lanes.settled();
+    if (alone.length > 0) await database.execute('returnLeases', { leases: alone }).catch(() => null); // else they expire
     await outdated;
     await unlisten().catch(() => {});
     for (const done of waiting.splice(0)) done();

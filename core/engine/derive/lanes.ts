@@ -8,21 +8,22 @@ export type Lanes = {
   idle(): boolean;
   /** Whether a session of the background is being derived: one at a time. */
   background(): boolean;
-  start(lease: Lease): void;
+  /** Runs work in a free lane, under the lease of its first session. */
+  start(lease: Lease, work: () => Promise<void>): void;
   /** Resolves when what is being derived now has ended. */
   settled(): Promise<void>;
 };
 
 /** @param freed called when a lane is free again */
-export function openLanes(derive: (lease: Lease) => Promise<void>, freed: () => void): Lanes {
+export function openLanes(freed: () => void): Lanes {
   /** By lease: a session marked `from_scratch` while it is derived is leased a second time, and the first run then commits nothing. */
   const active = new Map<string, { background: boolean; ended: Promise<void> }>();
   return {
     free: () => LANES - active.size,
     idle: () => active.size === 0,
     background: () => [...active.values()].some((lane) => lane.background),
-    start: (lease) => {
-      const ended = derive(lease).finally(() => {
+    start: (lease, work) => {
+      const ended = work().finally(() => {
         active.delete(lease.lease_token);
         freed();
       });

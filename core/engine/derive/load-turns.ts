@@ -8,8 +8,7 @@ import { refusalIn } from '../../call/refusal.ts';
 import { headersFrom } from '../../capture/header-template.ts';
 import { unpackSlice } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
-import type { PackedBytes, TurnToDerive } from '../../db/derive/derive-turns.ts';
-import type { CallKey } from '../../derive/order.ts';
+import type { PackedBytes, TurnToDerive, Unfolded } from '../../db/derive/derive-turns.ts';
 import type { CallTurn } from '../../derive/turn.ts';
 import { Ending } from '../../model/coverage.ts';
 import type { HeaderList } from '../../model/headers.ts';
@@ -19,16 +18,17 @@ import { openYielder } from '../yielder.ts';
 
 const PAGE = { max_turns: 256, max_bytes: 8 * 1024 * 1024 };
 
-/** `bytes`: how much was unpacked, so that a caller that collects pages can stop. */
-export type LoadedTurns = { turns: CallTurn[]; more: boolean; bytes: number };
+/** `more`: sessions of which not all is here. `bytes`: how much was unpacked, so that a caller that collects pages can stop. */
+export type LoadedTurns = { turns: CallTurn[]; more: string[]; bytes: number };
 
-/** The next calls of a session after the key `after`, in their order. */
+/** The next calls of sessions, in the order of the sessions and in that of each one's calls; of one session at most `max_turns`. */
 export async function loadTurns(
   database: Database,
   reader: Reader,
-  { session_id, after, up_to_seq }: { session_id: string; after: CallKey | null; up_to_seq: number },
+  sessions: readonly Unfolded[],
+  max_turns = PAGE.max_turns,
 ): Promise<LoadedTurns> {
-  const page = await database.execute('turnsToDerive', { session_id, after, up_to_seq, ...PAGE });
+  const page = await database.execute('turnsToDerive', { sessions, max_turns, max_bytes: PAGE.max_bytes });
   let bytes = 0;
   const unpack = (packed: PackedBytes) => {
     const unpacked = unpackSlice(packed);
@@ -43,15 +43,14 @@ export async function loadTurns(
   const turns: CallTurn[] = [];
   const yieldThread = openYielder();
   for (const stored of page.turns) {
-    turns.push(callTurn(session_id, stored, headers, unpack, reader));
+    turns.push(callTurn(stored, headers, unpack, reader));
     await yieldThread();
   }
   return { turns, more: page.more, bytes };
 }
 
 function callTurn(
-  session_id: string,
-  stored: TurnToDerive,
+  stored: TurnToDerive & { session_id: string },
   headers: (template: string | null, values: string[]) => HeaderList,
   unpack: (packed: PackedBytes) => Uint8Array,
   { formatById, answers }: Reader,
@@ -60,7 +59,19 @@ function callTurn(
   const format = id && formatById(id);
   const requestHeaders = headers(stored.request_header_template, stored.request_header_values);
   const responseHeaders = headers(stored.response_header_template, stored.response_header_values);
-  const { raw_turn_id, call_id, thread_id, identity, status, provider, model, stream, max_tokens, tool_count } = stored;
+  const {
+    session_id,
+    raw_turn_id,
+    call_id,
+    thread_id,
+    identity,
+    status,
+    provider,
+    model,
+    stream,
+    max_tokens,
+    tool_count,
+  } = stored;
   const answer = stored.response && {
     ...{ bytes: unpack(stored.response), slice_id: stored.response_slice ?? '', headers: responseHeaders },
   };

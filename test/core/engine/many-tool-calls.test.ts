@@ -205,8 +205,9 @@ databaseSuite('many tool calls', (test, database) => {
     );
     const rows: number[] = [];
     const execute: Database['execute'] = (name, args, options) => {
-      const { changes } = name === 'commitDerive' ? (args as OperationArgs<'commitDerive'>) : { changes: null };
-      if (changes) rows.push(changes.spans.length + changes.links.length + changes.patches.length);
+      const { commits } = name === 'commitDerive' ? (args as OperationArgs<'commitDerive'>) : { commits: [] };
+      for (const { changes } of commits)
+        if (changes) rows.push(changes.spans.length + changes.links.length + changes.patches.length);
       return database().execute(name, args, options);
     };
     const [lease] = await database().execute('leaseDirty', { limit: 1, background: false, lease_ms: 60_000 });

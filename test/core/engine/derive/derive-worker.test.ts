@@ -2,13 +2,14 @@ import * as fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { builtIn } from '../../../../core/call/reader.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
-import type { Database } from '../../../../core/db/database.ts';
+import type { Database, OperationResult } from '../../../../core/db/database.ts';
 import { openDatabase } from '../../../../core/db/open.ts';
 import { deriveSession } from '../../../../core/engine/derive/derive-session.ts';
 import { type DeriveWorker, runDeriveWorker } from '../../../../core/engine/derive/derive-worker.ts';
 import { openLog } from '../../../../core/log.ts';
 import { answer, assistant, type Call, instantAt, toolResult, toolUse, user } from '../../../support/call-turn.ts';
-import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import { databaseSuite } from '../../../support/databases.ts';
+import { dump } from '../../../support/dump-projection.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { generatedCalls } from '../../../support/generated-calls.ts';
 import { recordedCalls } from '../../../support/replay-recordings.ts';
@@ -51,20 +52,6 @@ const overhearing = (database: Database, heard: (name: string, args: unknown) =>
     return database.execute(name, args);
   }) as Database['execute'],
 });
-
-/** The projection, with turns named by their calls: their numbers follow the order of arrival. */
-async function dump(database: TestDatabase): Promise<Record<string, unknown[]>> {
-  const call = `(select coalesce(t.svc_proxy_request_id, '') from svc.raw_turns t where t.raw_turn_id = x.raw_turn_id) as call_id`;
-  const [traces, spans, links, rollups] = await Promise.all([
-    database.sql(`select to_jsonb(x) - 'rev' as row from svc.traces x order by trace_id`),
-    database.sql(
-      `select to_jsonb(x) - 'raw_turn_id' - 'rev' as row, ${call} from svc.spans x order by trace_id, span_id`,
-    ),
-    database.sql('select to_jsonb(x) as row from svc.span_links x order by from_span_id, to_span_id, kind'),
-    database.sql('select to_jsonb(x) as row from svc.session_rollups x order by session_id'),
-  ]);
-  return { traces, spans, links, rollups } as Record<string, unknown[]>;
-}
 
 const says = [user('List the files')];
 const used = answer('I look.', toolUse('t1', 'Bash', { command: 'ls' }));
@@ -281,10 +268,7 @@ databaseSuite('derive worker', (test, database) => {
     assert.is((await deriveSession(deps, lost)).end, 'lost');
     assert.equal((await dump(database())).traces, []);
     const { session_id } = lost;
-    assert.is(
-      await database().execute('renewLease', { session_id, lease_token: lost.lease_token, lease_ms: 1 }),
-      false,
-    );
+    assert.equal(await database().execute('renewLeases', { leases: [lost], lease_ms: 1 }), []);
     assert.is(await database().execute('failDerive', { session_id, lease_token: lost.lease_token, error: 'x' }), null);
     assert.is((await deriveSession(deps, held)).end, 'done');
   });
@@ -395,8 +379,10 @@ databaseSuite('derive worker', (test, database) => {
       execute: (async (name, args) => {
         const found = await real.execute(name, args);
         if (name === 'commitDerive') {
-          assert.ok((found as { committed: boolean }).committed);
-          folds.push((args as { session_id: string }).session_id);
+          for (const { session_id, committed } of found as OperationResult<'commitDerive'>) {
+            assert.ok(committed);
+            folds.push(session_id);
+          }
         }
         return found;
       }) as Database['execute'],
@@ -429,12 +415,8 @@ databaseSuite('derive worker', (test, database) => {
       await worker.drained();
       assert.is((await database().execute('derivePending', {})).queued, 1, 'it is not touched before');
       await eventually(async () => (await database().execute('derivePending', {})).queued === 0);
-      const gone = { session_id: held.session_id, lease_token: held.lease_token };
-      assert.is(
-        await database().execute('renewLease', { ...gone, lease_ms: 1_000 }),
-        false,
-        'the dead one holds nothing',
-      );
+      const renewed = await database().execute('renewLeases', { leases: [held], lease_ms: 1_000 });
+      assert.equal(renewed, [], 'the dead one holds nothing');
       assert.is((await dump(database())).spans?.length, 4);
     });
   });
