@@ -33,6 +33,7 @@ import { cassettesApp } from './cassettes.ts';
 import { coverageApp } from './coverage.ts';
 import { deriveRunApp } from './derive-run.ts';
 import { eventsApp } from './events.ts';
+import { lookedAt } from './looked-at.ts';
 import { cassetteTools } from './mcp/cassette-tools.ts';
 import { coreTools } from './mcp/core-tools.ts';
 import { mcpApp } from './mcp/mcp.ts';
@@ -162,6 +163,8 @@ export function readApi(options: ReadApi) {
   app.use('/v1/*', knownQuery(app, { '/v1/sessions': '/v1/browse/sessions' }));
   const readDeadline = deadline(options.readMs ?? READ_MS);
   app.use('/v1/*', (c, next) => (WITHOUT_DEADLINE.test(c.req.path) ? next() : readDeadline(c, next)));
+  const looked = lookedAt(options.execute, now);
+  for (const path of ['/v1/sessions/:id', '/v1/sessions/:id/*']) app.use(path, looked);
   const takePlace = payloadSlots(PAYLOAD_READS);
   const limitReaders = payloadReads(takePlace);
   for (const path of PAYLOADS) app.use(path, limitReaders);

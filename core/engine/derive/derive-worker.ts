@@ -35,7 +35,7 @@ import { markOutdated } from './mark-outdated.ts';
 import { classOf, openQueryRetry, RETRY } from './query-retry.ts';
 
 /** The most sessions that are derived with one commit. */
-const TOGETHER = 64;
+const TOGETHER = 128;
 
 export type DeriveWorker = {
   /** Reports that a session may be due. */

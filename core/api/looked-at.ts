@@ -1,0 +1,33 @@
+/** What is read is derived first: tells the deriving processes which sessions somebody reads, as long as that is a minute ago at most. */
+import type { MiddlewareHandler } from 'hono';
+import { z } from 'zod';
+import type { Database } from '../db/database.ts';
+import type { HttpEnv } from '../http/routes.ts';
+
+const FOR_MS = 60_000;
+const EVERY_MS = 500; // so that a session is marked soon whose turn comes in after the read
+const MOST = 256; // sessions; of more readers than that those that read last count
+
+/** For routes below `/v1/sessions/:id`. While nobody reads it does nothing; a failure to mark costs no reader anything. */
+export function lookedAt(execute: Database['execute'], now: () => number): MiddlewareHandler<HttpEnv> {
+  const readAt = new Map<string, number>(); // by session, the latest last
+  let timer: NodeJS.Timeout | undefined;
+  const mark = () => {
+    const since = now() - FOR_MS;
+    for (const [id, at] of readAt) if (at < since) readAt.delete(id);
+    if (readAt.size > 0) return void execute('markLookedAt', { session_ids: [...readAt.keys()] }).catch(() => {});
+    clearInterval(timer);
+    timer = undefined;
+  };
+  return async (c, next) => {
+    const { data: id } = z.uuid().safeParse(c.req.param('id')?.toLowerCase());
+    if (id && c.req.method === 'GET') {
+      readAt.delete(id);
+      readAt.set(id, now());
+      const [oldest] = readAt.keys();
+      if (readAt.size > MOST && oldest) readAt.delete(oldest);
+      timer ??= setInterval(mark, EVERY_MS).unref();
+    }
+    await next();
+  };
+}
