@@ -89,6 +89,7 @@ async function deriveChunk(
     const lease = leasesBySession.get(session.session_id);
     if (!lease || incomplete.has(session.session_id)) continue;
     const commit = folded(lease, session, turnsBySession.get(session.session_id) ?? [], reader.priceOf);
+    if (rowsOf(commit) > COMMIT_ROWS) continue;
     rows += rowsOf(commit);
     if (rows > COMMIT_ROWS) break;
     commits.push(commit);

@@ -113,7 +113,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
     if (lanes.free() <= 0) return false;
     const startedAlone = await startAlone();
     const free = lanes.free();
-    const background = !lanes.background();
+    const background = !lanes.background() && !alone.some((lease) => lease.background);
     const limit = alone.length > 0 ? 1 : TOGETHER;
     const leases = await database.execute('leaseDirty', { limit, background, lease_ms: LEASE_MS });
     const [first, ...others] = leases;
