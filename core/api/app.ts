@@ -78,6 +78,8 @@ export type ReadApi = {
   freeBytes?: () => Promise<number>;
   /** The capture proxy's port, for clients that were pointed here instead. Absent: there is none. */
   proxyPort?: () => number | null;
+  /** Called with each session that is read. */
+  looked?: (session_id: string) => void;
   /** What this process reports about itself. Absent: nothing. */
   service?: () => Status['service'];
   /** Ends streams that have no end of their own. */
@@ -163,7 +165,7 @@ export function readApi(options: ReadApi) {
   app.use('/v1/*', knownQuery(app, { '/v1/sessions': '/v1/browse/sessions' }));
   const readDeadline = deadline(options.readMs ?? READ_MS);
   app.use('/v1/*', (c, next) => (WITHOUT_DEADLINE.test(c.req.path) ? next() : readDeadline(c, next)));
-  const looked = lookedAt(options.execute, now);
+  const looked = lookedAt(options.looked ?? (() => {}));
   for (const path of ['/v1/sessions/:id', '/v1/sessions/:id/*']) app.use(path, looked);
   const takePlace = payloadSlots(PAYLOAD_READS);
   const limitReaders = payloadReads(takePlace);

@@ -8,8 +8,8 @@ const FOR_MS = 60_000;
 const EVERY_MS = 500; // so that a session is marked soon whose turn comes in after the read
 const MOST = 256; // sessions; of more readers than that those that read last count
 
-/** For routes below `/v1/sessions/:id`. While nobody reads it does nothing; a failure to mark costs no reader anything. */
-export function lookedAt(execute: Database['execute'], now: () => number): MiddlewareHandler<HttpEnv> {
+/** Returns the function that reports a read. While nobody reads nothing is asked; a failure to mark costs no reader anything. */
+export function openLooks(execute: Database['execute'], now: () => number): (session_id: string) => void {
   const readAt = new Map<string, number>(); // by session, the latest last
   let timer: NodeJS.Timeout | undefined;
   const mark = () => {
@@ -19,15 +19,20 @@ export function lookedAt(execute: Database['execute'], now: () => number): Middl
     clearInterval(timer);
     timer = undefined;
   };
-  return async (c, next) => {
-    const { data: id } = z.uuid().safeParse(c.req.param('id')?.toLowerCase());
-    if (id && c.req.method === 'GET') {
-      readAt.delete(id);
-      readAt.set(id, now());
-      const [oldest] = readAt.keys();
-      if (readAt.size > MOST && oldest) readAt.delete(oldest);
-      timer ??= setInterval(mark, EVERY_MS).unref();
-    }
-    await next();
+  return (session_id) => {
+    readAt.delete(session_id);
+    readAt.set(session_id, now());
+    const [oldest] = readAt.keys();
+    if (readAt.size > MOST && oldest) readAt.delete(oldest);
+    timer ??= setInterval(mark, EVERY_MS).unref();
   };
 }
+
+/** For routes below `/v1/sessions/:id`. */
+export const lookedAt =
+  (looked: (session_id: string) => void): MiddlewareHandler<HttpEnv> =>
+  async (c, next) => {
+    const { data: id } = z.uuid().safeParse(c.req.param('id')?.toLowerCase());
+    if (id && c.req.method === 'GET') looked(id);
+    await next();
+  };

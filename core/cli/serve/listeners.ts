@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises';
 import { complaint, ingestApi } from '../../../ingest/app.ts';
 import { type Pages, readApi } from '../../api/app.ts';
 import { internalApi } from '../../api/internal.ts';
+import { openLooks } from '../../api/looked-at.ts';
 import { evidenceOf } from '../../cassette/evidence.ts';
 import { parseListen } from '../../config/listen.ts';
 import type { Config } from '../../config/schema.ts';
@@ -75,6 +76,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     token,
     trustCallerHeader: config.api.trust_caller_header,
     now: Date.now,
+    looked: openLooks(database.execute, Date.now),
     journal: () => ({ bytes: journalBytes(), oldest_seconds: engine.oldestSeconds() }),
     service,
     ...(database.kind === 'embedded' && { freeBytes: () => freeBytesAt(parts.about.folder) }),

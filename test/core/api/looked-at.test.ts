@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { openLooks } from '../../../core/api/looked-at.ts';
 import { answer, user } from '../../support/call-turn.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -16,7 +17,7 @@ databaseSuite('sessions that are read', (test, database) => {
       asked.push(name);
       return database().execute(name, args);
     }) as ReturnType<typeof database>['execute'];
-    const api = testApi({ execute, now: () => now });
+    const api = testApi({ execute, looked: openLooks(execute, () => now) });
     const [watched = ''] = await storeCalls(database(), [turn('watched', 0)]);
     await storeCalls(database(), [turn('other', 0), turn('another', 0)]);
     assert.is((await api.request(`/v1/sessions/${watched.toUpperCase()}`)).status, 200);
