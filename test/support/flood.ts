@@ -20,6 +20,15 @@ export type Flood = {
   reads: number;
 };
 
+/** Time bounds are four times the bars. */
+export async function keepsPace(kind: 'embedded' | 'server', conversations: number): Promise<void> {
+  const { intakeMs, derivedMs, freshMs, slowestReadMs, reads } = await flood(kind, conversations);
+  assert.ok(derivedMs <= 4 * 2 * intakeMs, `derived after ${derivedMs} ms, stored after ${intakeMs}`);
+  assert.ok(freshMs <= 4 * 10_000, `readable after ${freshMs} ms`);
+  assert.ok(slowestReadMs <= 4 * 1_000, `a read took ${slowestReadMs} ms`);
+  assert.ok(reads >= 6);
+}
+
 /** @throws {AssertionError} a reader got something else than 200, or a call was lost */
 export async function flood(kind: 'embedded' | 'server', conversations: number): Promise<Flood> {
   const own = kind === 'server' ? await emptyServerDatabase(process.env.SVC_TEST_DSN ?? '') : null;
