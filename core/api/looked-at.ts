@@ -8,7 +8,7 @@ const FOR_MS = 60_000;
 const EVERY_MS = 500; // so that a session is marked soon whose turn comes in after the read
 const MOST = 256; // sessions; of more readers than that those that read last count
 
-/** Returns the function that reports a read. While nobody reads nothing is asked; a failure to mark costs no reader anything. */
+/** Returns the function that reports a read. While nobody reads it makes no query; a failure to mark costs no reader anything. */
 export function openLooks(execute: Database['execute'], now: () => number): (session_id: string) => void {
   const readAt = new Map<string, number>(); // by session, the latest last
   let timer: NodeJS.Timeout | undefined;

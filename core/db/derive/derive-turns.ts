@@ -142,6 +142,7 @@ export const turnsToDerive = (
     const pageHeads = heads.filter(
       ({ place, bytes_before }, i) => place <= max_turns && (i === 0 || bytes_before < max_bytes),
     );
+    const onPage = new Set(pageHeads);
     const ids = pageHeads.map(({ raw_turn_id }) => raw_turn_id);
     const messages = await tx.rows<StoredMessage & { raw_turn_id: number; session_id: string }>(sql`
       select n.raw_turn_id, n.session_id, encode(n.node_hash, 'hex') as node_hash,
@@ -175,7 +176,7 @@ export const turnsToDerive = (
           return id === null || !packed ? [] : [[id, packed]];
         }),
       ),
-      more: [...new Set(heads.filter((head) => !pageHeads.includes(head)).map(({ session_id }) => session_id))],
+      more: [...new Set(heads.flatMap((head) => (onPage.has(head) ? [] : head.session_id)))],
     };
   });
 

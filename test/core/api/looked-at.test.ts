@@ -12,9 +12,9 @@ databaseSuite('sessions that are read', (test, database) => {
 
   test('come first when they are behind, for a minute, and also with a turn that comes in later', async () => {
     let now = Date.parse('2026-07-27T10:00:00Z');
-    const asked: string[] = [];
+    const executed: string[] = [];
     const execute = ((name, args) => {
-      asked.push(name);
+      executed.push(name);
       return database().execute(name, args);
     }) as ReturnType<typeof database>['execute'];
     const api = testApi({ execute, looked: openLooks(execute, () => now) });
@@ -39,9 +39,9 @@ databaseSuite('sessions that are read', (test, database) => {
     let marks = 0;
     await eventually(async () => {
       const before = marks;
-      marks = asked.filter((name) => name === 'markLookedAt').length;
+      marks = executed.filter((name) => name === 'markLookedAt').length;
       await new Promise((done) => setTimeout(done, 1_100)); // two times as long as the marks are apart
-      return asked.filter((name) => name === 'markLookedAt').length === marks && marks === before;
+      return executed.filter((name) => name === 'markLookedAt').length === marks && marks === before;
     });
   });
 });

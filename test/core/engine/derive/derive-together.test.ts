@@ -31,12 +31,12 @@ const depsOf = (database: Database, signal = new AbortController().signal): Leas
 const leased = (database: Database, limit = 100): Promise<Lease[]> =>
   database.execute('leaseDirty', { limit, background: false, lease_ms: 60_000 });
 
-const question = (session: string, n = 0): JournalCall =>
+const conversation = (session: string, n = 0): JournalCall =>
   journalCall(session, {
     ...{ at: n, call_id: `${session}-${n}`, says: [user(`Question ${n} of ${session}`)] },
     answers: answer(`Answer ${n}`),
   });
-const questions = (count: number): JournalCall[] => Array.from({ length: count }, (_, i) => question(`s${i}`));
+const conversations = (count: number): JournalCall[] => Array.from({ length: count }, (_, i) => conversation(`s${i}`));
 
 databaseSuite('sessions that are derived together', (test, database) => {
   test.before.each(() => database().reset());
@@ -75,14 +75,14 @@ databaseSuite('sessions that are derived together', (test, database) => {
   });
 
   test('one read and one commit serve them all, and each is published', async () => {
-    await storeCalls(database(), questions(40));
-    const asked: string[] = [];
+    await storeCalls(database(), conversations(40));
+    const executed: string[] = [];
     const execute = ((name, args) => {
-      asked.push(name);
+      executed.push(name);
       return database().execute(name, args);
     }) as Database['execute'];
     const alone = await deriveTogether(depsOf({ ...database(), execute }), await leased(database()));
-    assert.equal([alone, asked], [[], ['simpleSessions', 'turnsToDerive', 'commitDerive']]);
+    assert.equal([alone, executed], [[], ['simpleSessions', 'turnsToDerive', 'commitDerive']]);
     assert.is((await dump(database())).traces?.length, 40);
     const [published] = await database().sql(
       'select count(*)::integer as sessions from svc.session_changes where turn_count = 1',
@@ -91,15 +91,15 @@ databaseSuite('sessions that are derived together', (test, database) => {
   });
 
   test('one whose lease is lost is left out, and so is what has to be read again', async () => {
-    await storeCalls(database(), questions(6));
+    await storeCalls(database(), conversations(6));
     const leases = await leased(database());
     const [lost, scratch] = leases;
     assert.ok(lost && scratch);
     await database().sql('update svc.derive_queue set lease_token = gen_random_uuid() where session_id = $1', [
       lost.session_id,
     ]);
-    const given = leases.map((lease) => ({ ...lease, from_scratch: lease === scratch }));
-    const alone = await deriveTogether(depsOf(database()), given);
+    const mixed = leases.map((lease) => ({ ...lease, from_scratch: lease === scratch }));
+    const alone = await deriveTogether(depsOf(database()), mixed);
     assert.equal(
       alone.map(({ session_id }) => session_id),
       [scratch.session_id],
@@ -112,9 +112,9 @@ databaseSuite('sessions that are derived together', (test, database) => {
   });
 
   test('when a turn comes in meanwhile its session stays due', async () => {
-    await storeCalls(database(), questions(3));
+    await storeCalls(database(), conversations(3));
     const leases = await leased(database());
-    await storeCalls(database(), [question('s1', 5)]);
+    await storeCalls(database(), [conversation('s1', 5)]);
     assert.equal(await deriveTogether(depsOf(database()), leases), []);
     const [again, ...none] = await leased(database());
     assert.ok(again);
@@ -124,7 +124,7 @@ databaseSuite('sessions that are derived together', (test, database) => {
   });
 
   test('one that cannot be read fails by itself', async () => {
-    const [bad = ''] = await storeCalls(database(), questions(20));
+    const [bad = ''] = await storeCalls(database(), conversations(20));
     const execute = (async (name, args) => {
       if (name === 'turnsToDerive' && JSON.stringify(args).includes(bad)) throw new RangeError('no');
       return database().execute(name, args);
@@ -136,8 +136,8 @@ databaseSuite('sessions that are derived together', (test, database) => {
     assert.is((await dump(database())).traces?.length, 20);
   });
 
-  test('while the database is away their leases are given back, and at the signal too', async () => {
-    await storeCalls(database(), questions(5));
+  test('while the database is away their leases are mixed back, and at the signal too', async () => {
+    await storeCalls(database(), conversations(5));
     const execute = (async (name, args) => {
       if (name === 'commitDerive') throw new DatabaseError('away', '08006', true);
       return database().execute(name, args);
@@ -155,7 +155,7 @@ databaseSuite('sessions that are derived together', (test, database) => {
   test('what is looked at comes first, then the newest, and what has waited longest is not forgotten', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 8; n++) {
-      ids.push(...(await storeCalls(database(), [question(`s${n}`)])));
+      ids.push(...(await storeCalls(database(), [conversation(`s${n}`)])));
       await database().sql(
         `update svc.derive_queue set try_after = now() - $1 * interval '1 second' where session_id = $2`,
         [100 - n, ids.at(-1)],
