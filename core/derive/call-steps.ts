@@ -1,14 +1,12 @@
 /** The steps that one call adds to its trace: its own rows, and what it completes of earlier steps. */
 
 import type { PermissionVerdict } from '../harness/harness.ts';
-import { noUsage } from '../model/usage.ts';
 import type { PriceOf } from '../price/prices.ts';
 import { formatNamed } from '../provider/formats.ts';
 import type { CallPosition } from './call-position.ts';
 import { callStatus } from './call-status.ts';
 import type { LinkRow, SpanRow } from './changes.ts';
 import { forkedFrom, headHash } from './heads.ts';
-import { plainText } from './plain-text.ts';
 import { verdictOf } from './shadow.ts';
 import { agentSpan, eventSpan, link, llmSpan, modelOf, threadSpan } from './spans.ts';
 import type { FailedCall, PendingTool, SessionState } from './state.ts';
@@ -39,10 +37,10 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPositi
   const usage = reply?.usage ?? null;
   const terms = reply && formatNamed(turn.format)?.terms(reply);
   const priced = usage && priceOf(turn.provider, model, turn.requested_at, usage, terms ?? undefined);
-  const counts = turn.inherited_from === undefined;
 
   let seq = trace.next_seq;
-  const root = trace.next_seq === 0 ? [agentSpan(turn, { trace_id, parent_span_id: null, seq: seq++ })] : [];
+  const root =
+    trace.next_seq === 0 ? [agentSpan(turn, { trace_id, parent_span_id: null, seq: seq++ }, trace.root_span_id)] : [];
   const thread =
     agent && !state.agents.includes(agent)
       ? [threadSpan(turn, { trace_id, parent_span_id: agent.parent_span_id, seq: seq++ }, agent)]
@@ -54,26 +52,32 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPositi
   const verdict = verdictOf(turn);
   const own = { ...under, seq: seq++ };
   const { requested, omitted, output } = requestedTools(turn, under, seq);
-  const answered = {
-    ...llmSpan(turn, own, { kind, status: callStatus(turn), priced }),
-    ...(counts ? {} : countedElsewhere),
-    verdict,
+  const llm = llmSpan(turn, own, {
+    status: callStatus(turn),
+    priced,
     output,
+    verdict,
     tool_calls_omitted: omitted,
     events_omitted: injected.length - events.length,
-  };
-  const llm = { ...answered, plain_text: plainText(answered) };
+  });
   const delivered = deliveredResults(turn, trace.n, state.pending);
   const retried = state.failed.findLast(({ tip, n }) => n === trace.n && tip === tipOf(turn));
-  const steps = { llm, requested, delivered, verdict, retried };
   return {
-    ...steps,
+    llm,
+    requested,
+    delivered,
+    verdict,
+    retried,
     spans: [...root, ...thread, ...events, llm, ...requested.map(({ span }) => span)],
     tool_calls: requested.length + omitted,
     waiting: requested.flatMap(({ span, result }) => (result === null ? [span] : [])),
-    links: linksOf(state, turn, place, { ...steps, tool: tool && verdict && tool }),
+    links: linksOf(state, turn, place, { llm, requested, delivered, retried, tool: tool && verdict && tool }),
     spent: {
-      ...{ kind, model: model || 'unknown', usage, cost_usd: priced?.usd ?? null, price: priced?.price ?? null },
+      kind,
+      model: model || 'unknown',
+      usage,
+      cost_usd: priced?.usd ?? null,
+      price: priced?.price ?? null,
       inherited_from: turn.inherited_from ?? null,
     },
   };
@@ -82,9 +86,6 @@ export function callSteps(state: SessionState, turn: CallTurn, place: CallPositi
 /** How many of a call and the tools that ran within it failed. */
 export const errorsIn = (llm: SpanRow, requested: readonly RequestedTool[]): number =>
   [llm, ...requested.map(({ span }) => span)].filter(({ status }) => status === 'error').length;
-
-/** Sums over spans count each call once, so these are left out; the provider's own usage object stays. */
-const countedElsewhere = { ...noUsage, cost_usd: null, price: null };
 
 function linksOf(
   state: SessionState,

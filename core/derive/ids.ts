@@ -1,8 +1,8 @@
 /** The ids of derived rows: UUIDs v5 of the wire identity, not of the session, so that repairing attribution does not change them. */
-import { v5 } from 'uuid';
+import { parse, v5 } from 'uuid';
 
-const NAMESPACE = '6f0a4b5e-52d3-5c39-8a0e-3d1f6f9c2b71';
-const id = (...parts: (string | number)[]) => v5(parts.join('\0'), NAMESPACE);
+const NAMESPACE = parse('6f0a4b5e-52d3-5c39-8a0e-3d1f6f9c2b71');
+const id = (...parts: (string | number)[]) => v5(Buffer.from(parts.join('\0')), NAMESPACE);
 
 export const traceId = (openingCallId: string): string => id('trace', openingCallId);
 export const agentSpanId = (openingCallId: string): string => id('agent', 'main', openingCallId);

@@ -44,11 +44,10 @@ function parsed(text: string): Decimal {
   return scale >= 0 ? { units, scale } : { units: units * 10n ** BigInt(-scale), scale: 0 };
 }
 
-function aligned(a: Decimal, b: Decimal): [Decimal, Decimal] {
-  const scale = Math.max(a.scale, b.scale);
-  const to = ({ units, scale: own }: Decimal) => ({ units: units * 10n ** BigInt(scale - own), scale });
-  return [to(a), to(b)];
-}
+const aligned = (a: Decimal, b: Decimal): [Decimal, Decimal] => [atScale(a, b.scale), atScale(b, a.scale)];
+
+const atScale = ({ units, scale }: Decimal, least: number): Decimal =>
+  scale >= least ? { units, scale } : { units: units * 10n ** BigInt(least - scale), scale: least };
 
 function printed({ units, scale }: Decimal): string {
   const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0');

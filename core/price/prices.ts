@@ -31,7 +31,7 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
   const pricing = providerNamed(provider)?.pricing;
   const name = pricing ? pricing.listed(modelAndSuffix(model.trim())[0]) : '';
   if (!pricing || name === '' || (terms && !isOrdinary(terms))) return null;
-  const found = calcPrice({}, name, { providerId: pricing.list, timestamp: new Date(at) });
+  const found = listed(pricing.list, name, at);
   if (!found || isOtherVersion(name, found.model.id)) return null;
 
   const rates = ratesOf(found.model_price, usage);
@@ -53,6 +53,20 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
     },
   };
 };
+
+const REMEMBERED = 1_000;
+const rowsOfMinutes = new Map<string, ReturnType<typeof calcPrice>>();
+
+/** The list's row for a model at an instant. Rows change with a day or at a whole minute of it, and finding one costs as much as a small fold. */
+function listed(list: string, name: string, at: string): ReturnType<typeof calcPrice> {
+  const key = `${list} ${name} ${at.slice(0, 'YYYY-MM-DDThh:mm'.length)}`;
+  const known = rowsOfMinutes.get(key);
+  if (known !== undefined) return known;
+  const found = calcPrice({}, name, { providerId: list, timestamp: new Date(at) });
+  if (rowsOfMinutes.size === REMEMBERED) rowsOfMinutes.clear();
+  rowsOfMinutes.set(key, found);
+  return found;
+}
 
 const ORDINARY_TIERS = new Set(['', 'standard', 'default']);
 const ORDINARY_SPEEDS = new Set(['', 'standard']);
