@@ -6,6 +6,7 @@ import { fold } from '../../core/derive/fold.ts';
 import { addChanges, noChanges, summed } from '../../core/derive/merge-changes.ts';
 import { compareKeys, keyOf } from '../../core/derive/order.ts';
 import { emptyState, type SessionState } from '../../core/derive/state.ts';
+import { restoredState, storedState } from '../../core/derive/stored-state.ts';
 import type { CallTurn } from '../../core/derive/turn.ts';
 import { type Call, callTurns, SESSION } from './call-turn.ts';
 
@@ -77,7 +78,7 @@ export function derive(
   const next = fold(state ?? emptyState(SESSION), due, { sum, checkpoints, evidence });
   const changes = summed(sum);
   if (changes) write(store, changes);
-  store.state = stored(next);
+  store.state = restoredState(stored(storedState(next)));
   const retained = retainedCheckpoints(next.turns);
   const byKey = new Map([...store.checkpoints, ...stored(checkpoints)].map((one) => [JSON.stringify(keyOf(one)), one]));
   store.checkpoints = [...byKey.values()].filter(({ state: { turns: n } }) => retained.includes(n));

@@ -4,6 +4,7 @@ import type { ProjectionChanges } from '../../derive/changes.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
+import { type StoredState, storedState } from '../../derive/stored-state.ts';
 import { jsonText, pgArray } from '../literals.ts';
 import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
@@ -203,9 +204,12 @@ async function writeStates(tx: Sql, commits: readonly DeriveCommit[]): Promise<v
   }
   const rows = commits.flatMap(({ session_id, state, folded_seq, checkpoints }): StateRow[] => [
     ...checkpoints.map(({ requested_at, call_id, state: before }) => ({
-      ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns, state: before },
+      ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns },
+      state: storedState(before),
     })),
-    ...(state ? [{ session_id, opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq, state }] : []),
+    ...(state
+      ? [{ session_id, opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq, state: storedState(state) }]
+      : []),
   ]);
   await upsertStates(tx, rows);
   const kept = commits.map(({ session_id, kept_checkpoints }) => ({ session_id, kept: kept_checkpoints }));
@@ -220,7 +224,7 @@ type StateRow = {
   opened_at: string;
   opened_call_id: string;
   folded_turns: number;
-  state: SessionState;
+  state: StoredState;
 };
 
 const upsertStates = upsertInto<StateRow, 'session_id' | 'opened_at' | 'opened_call_id'>(

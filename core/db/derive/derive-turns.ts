@@ -2,6 +2,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { type CallKey, compareKeys } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
+import { restoredState, type StoredState } from '../../derive/stored-state.ts';
 import type { CallKind } from '../../model/call-kind.ts';
 import type { Identity } from '../../model/identity.ts';
 import { hexArray, instant, pgArray } from '../literals.ts';
@@ -48,12 +49,13 @@ async function stateOf(
   const [highest] = await tx.rows<{ up_to_seq: number }>(sql`
     select coalesce(max(session_seq), 0) as up_to_seq from svc.raw_turns where session_id = ${session_id}`);
   const up_to_seq = highest?.up_to_seq ?? 0;
-  const [newest] = await tx.rows<{ state: SessionState; folded_turns: number }>(sql`
+  const [newest] = await tx.rows<{ state: StoredState; folded_turns: number }>(sql`
     select state, folded_turns from svc.derive_states where session_id = ${session_id} and opened_at = 'infinity'`);
   const fromScratch = { state: null, replay_from: null, up_to_seq };
   if (newest?.state.version !== version) return fromScratch;
-  const { last } = newest.state;
-  if (last === null) return { state: newest.state, replay_from: null, up_to_seq };
+  const state = restoredState(newest.state);
+  const { last } = state;
+  if (last === null) return { state, replay_from: null, up_to_seq };
 
   const [late] = await tx.rows<CallKey>(sql`
     select ${instant(sql`t.requested_at`)} as requested_at, ${callId} as call_id
@@ -65,8 +67,8 @@ async function stateOf(
      order by t.requested_at, ${callId}
      limit 1`);
   const from = earliest([late, differs && compareKeys(differs, last) <= 0 ? differs : undefined]);
-  if (!from) return { state: newest.state, replay_from: null, up_to_seq };
-  const [checkpoint] = await tx.rows<{ requested_at: string; call_id: string; state: SessionState }>(sql`
+  if (!from) return { state, replay_from: null, up_to_seq };
+  const [checkpoint] = await tx.rows<{ requested_at: string; call_id: string; state: StoredState }>(sql`
     select ${instant(sql`s.opened_at`)} as requested_at, s.opened_call_id as call_id, s.state
       from svc.derive_states s
      where s.session_id = ${session_id} and s.opened_at < 'infinity'
@@ -74,8 +76,8 @@ async function stateOf(
      order by s.opened_at desc, s.opened_call_id collate "C" desc
      limit 1`);
   if (checkpoint?.state.version !== version) return fromScratch;
-  const { requested_at, call_id, state } = checkpoint;
-  return { state, replay_from: { requested_at, call_id }, up_to_seq };
+  const { requested_at, call_id } = checkpoint;
+  return { state: restoredState(checkpoint.state), replay_from: { requested_at, call_id }, up_to_seq };
 }
 
 const earliest = (keys: readonly (CallKey | null | undefined)[]): CallKey | undefined =>
@@ -165,11 +167,12 @@ export const turnsToDerive = (
     const messagesByTurn = byTurn(messages);
     const templates = pageHeads.flatMap((head) => [head.request_header_template, head.response_header_template]);
     return {
-      turns: pageHeads.map(({ bytes_before: _, place: __, ...head }) => ({
-        ...head,
-        response: head.response_slice === null ? null : (byId.get(head.response_slice) ?? null),
-        fresh: messagesByTurn.get(turnKey(head)) ?? [],
-      })),
+      turns: pageHeads.map((head) =>
+        Object.assign(head, {
+          response: head.response_slice === null ? null : (byId.get(head.response_slice) ?? null),
+          fresh: messagesByTurn.get(turnKey(head)) ?? [],
+        }),
+      ),
       templates: Object.fromEntries(
         templates.flatMap((id) => {
           const packed = id === null ? undefined : byId.get(id);
@@ -187,8 +190,8 @@ function byTurn(
   messages: readonly (StoredMessage & { raw_turn_id: number; session_id: string })[],
 ): Map<string, StoredMessage[]> {
   const turns = new Map<string, StoredMessage[]>();
-  for (const { raw_turn_id, session_id, ...message } of messages) {
-    const key = turnKey({ session_id, raw_turn_id });
+  for (const message of messages) {
+    const key = turnKey(message);
     const own = turns.get(key);
     if (own) own.push(message);
     else turns.set(key, [message]);

@@ -1,6 +1,7 @@
 /** Sessions that can be derived together, from what their wire calls alone hold: nothing late, no transcript, no correction. */
 import { sql } from 'drizzle-orm';
 import type { SessionState } from '../../derive/state.ts';
+import { restoredState, type StoredState } from '../../derive/stored-state.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { callId } from './derive-turns.ts';
@@ -16,7 +17,7 @@ export async function simpleSessions(
   db: Sql,
   { session_ids, version, max_turns }: { session_ids: readonly string[]; version: number; max_turns: number },
 ): Promise<SimpleSession[]> {
-  const found = await db.rows<SimpleSession>(sql`
+  const found = await db.rows<Omit<SimpleSession, 'state'> & { state: StoredState | null }>(sql`
     select u.session_id, d.state, m.up_to_seq
       from unnest(${pgArray(session_ids)}::uuid[]) with ordinality as u (session_id, ordinal)
       left join svc.derive_states d on d.session_id = u.session_id and d.opened_at = 'infinity'
@@ -35,5 +36,10 @@ export async function simpleSessions(
             and (t.requested_at, ${callId})
                 < ((d.state #>> '{last,requested_at}')::timestamptz, d.state #>> '{last,call_id}'))
      order by u.ordinal`);
-  return found.filter(({ state }) => state === null || (state.version === version && state.last !== null));
+  return found.flatMap(({ session_id, state, up_to_seq }) => {
+    if (state === null) return { session_id, state, up_to_seq };
+    if (state.version !== version) return [];
+    const restored = restoredState(state);
+    return restored.last === null ? [] : { session_id, state: restored, up_to_seq };
+  });
 }
