@@ -58,11 +58,12 @@ export async function writeChanges(
   const writtenTraces = await upsertTraces(tx, all((one) => one.traces).map(revised));
   const writtenSpans = await upsertSpans(
     tx,
-    all((one) => one.spans).map((span) => ({
-      ...revised(span),
-      ...spanOutline(span),
-      node_hash: hexBytes(span.node_hash),
-    })),
+    all((one) => one.spans).map((span) => {
+      const { label, input_lines, input_characters, output_lines, output_characters, images } = spanOutline(span);
+      const rev = revOf(span.trace_id);
+      const node_hash = hexBytes(span.node_hash);
+      return { ...span, label, input_lines, input_characters, output_lines, output_characters, images, rev, node_hash };
+    }),
   );
   const patches = all((one) => one.patches);
   const patchedSpans = patches.length > 0 ? await patchSpans(tx, patches.map(revised)) : [];

@@ -59,60 +59,55 @@ function callTurn(
   const format = id && formatById(id);
   const requestHeaders = headers(stored.request_header_template, stored.request_header_values);
   const responseHeaders = headers(stored.response_header_template, stored.response_header_values);
-  const {
-    session_id,
-    raw_turn_id,
-    call_id,
-    thread_id,
-    identity,
-    status,
-    provider,
-    model,
-    stream,
-    max_tokens,
-    tool_count,
-  } = stored;
+  const { status } = stored;
   const answer = stored.response && {
-    ...{ bytes: unpack(stored.response), slice_id: stored.response_slice ?? '', headers: responseHeaders },
+    bytes: unpack(stored.response),
+    slice_id: stored.response_slice ?? '',
+    headers: responseHeaders,
   };
   const isRefusal = answer !== null && status !== null && status >= 400;
   const read = format ? readAnswer(format, answer, answers).reply : null;
   const reply = read ?? (format && isRefusal ? refusalIn(answer) : null);
   const { unreadable, whole, kept } = stored;
   const ending = Ending.parse(stored.ending);
-  const { requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash } = stored;
   return {
-    ...{
-      raw_turn_id,
-      call_id,
-      session_id,
-      thread_id,
-      identity,
-      status,
-      provider,
-      model,
-      stream,
-      max_tokens,
-      tool_count,
-    },
-    ...{ requested_at, first_byte_at, last_byte_at, tip_hash, leaf_hash },
+    raw_turn_id: stored.raw_turn_id,
+    call_id: stored.call_id,
+    session_id: stored.session_id,
+    thread_id: stored.thread_id,
+    identity: stored.identity,
+    status,
+    provider: stored.provider,
+    model: stored.model,
+    stream: stored.stream,
+    max_tokens: stored.max_tokens,
+    tool_count: stored.tool_count,
+    requested_at: stored.requested_at,
+    first_byte_at: stored.first_byte_at,
+    last_byte_at: stored.last_byte_at,
+    tip_hash: stored.tip_hash,
+    leaf_hash: stored.leaf_hash,
     format: stored.format,
     source: 'wire',
     kind: stored.kind,
     judged: stored.judged,
     surroundings: { cwd: stored.cwd, git_branch: stored.git_branch, agent_name: stored.agent_name },
     outcome: outcomeOfTurn({
-      ...{ ending, status, whole, reply, streamed: stream },
+      ending,
+      status,
+      whole,
+      reply,
+      streamed: stored.stream,
       keep: kept ? 'full' : 'metadata',
       unreadable: unreadable === '' ? null : unreadable,
     }),
     ending,
     retry_count: retryCount(requestHeaders),
     fresh: format
-      ? stored.fresh.map(({ node_hash, parent_hash, injected, ...packed }) => ({
-          ...messageOf(format, unpack(packed)),
-          ...{ node_hash, parent_hash, injected },
-        }))
+      ? stored.fresh.map(({ node_hash, parent_hash, injected, codec, bytes: packed }) => {
+          const message = messageOf(format, unpack({ codec, bytes: packed }));
+          return { ...message, node_hash, parent_hash, injected };
+        })
       : [],
     reply,
   };
