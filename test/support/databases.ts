@@ -1,9 +1,11 @@
 /** Databases for tests: each has its own, freshly migrated, of both kinds: the embedded one in its thread, and a server. */
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { sql as statement } from 'drizzle-orm';
 import { suite, type Test } from 'uvu';
 import { bringTemplate } from '../../core/build/make-template.ts';
@@ -17,6 +19,8 @@ import { type OpenDatabase, openDatabase } from '../../core/db/open.ts';
 import { type Logger, openLog } from '../../core/log.ts';
 import { startWorker } from '../../core/start-worker.ts';
 import { rawSql } from './raw-sql.ts';
+
+const run = promisify(execFile);
 
 export type TestDatabase = OpenDatabase & {
   /** For assertions: any statement, parameters as `$1`. */
@@ -82,7 +86,7 @@ export async function embeddedDatabase({
   folder: own,
 }: Options = {}): Promise<TestDatabase> {
   const folder = own ?? (await mkdtemp(join(tmpdir(), 'svc-test-')));
-  await cp(join(await templateFolder(), 'data'), join(folder, 'data'), { recursive: true });
+  await run('cp', ['-R', join(await templateFolder(), 'data'), folder]); // half the time of `fs.cp`
   const database = await openDatabase({
     dsn: '',
     pooled: false,
@@ -167,18 +171,37 @@ function testDatabase(
   };
 }
 
-/** A table that nothing was written to since it was last emptied has no pages: to truncate all of them takes some 100 ms. */
+/**
+ * A table that nothing was written to since it was last emptied has no pages. One of few pages is emptied by deleting its rows, without
+ * triggers: to truncate it makes files anew for it and each of its indexes, which takes a hundred times as long.
+ */
 const EMPTY = `do $body$
 declare
-  tables text;
+  of_few text;
+  of_many text;
+  sequence text;
 begin
   perform set_config('svc.purge', 'on', true);
-  select string_agg(format('svc.%I', relname), ', ') into tables
+  perform set_config('session_replication_role', 'replica', true);
+  for of_few in
+    select format('svc.%I', relname)
+      from pg_class
+     where relnamespace = 'svc'::regnamespace and relkind = 'r' and relname <> 'installation'
+       and pg_relation_size(oid) between 1 and 500000
+  loop
+    execute 'delete from ' || of_few;
+  end loop;
+  select string_agg(format('svc.%I', relname), ', ') into of_many
     from pg_class
-   where relnamespace = 'svc'::regnamespace and relkind in ('r', 'p') and relname <> 'installation' and pg_relation_size(oid) > 0;
-  if tables is not null then
-    execute 'truncate ' || tables || ' restart identity cascade';
+   where relnamespace = 'svc'::regnamespace and relkind = 'r' and relname <> 'installation' and pg_relation_size(oid) > 500000;
+  if of_many is not null then
+    execute 'truncate ' || of_many || ' cascade';
   end if;
+  for sequence in
+    select format('%I.%I', schemaname, sequencename) from pg_sequences where schemaname = 'svc' and last_value is not null
+  loop
+    perform setval(sequence, 1, false);
+  end loop;
 end $body$`;
 
 /** The template of the embedded database, of which new ones are copies, as a build makes it: once, and shared by all test processes. */
