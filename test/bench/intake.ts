@@ -14,6 +14,8 @@ import { runIntake } from '../../core/engine/intake/intake.ts';
 import { openLog } from '../../core/log.ts';
 import { openMetrics } from '../../core/metrics.ts';
 import { heading, perSecond, row } from './figures.ts';
+import { prose } from './prose.ts';
+import { benchTranscripts } from './transcripts.ts';
 
 const KB = 1024;
 const log = openLog('warn');
@@ -26,7 +28,12 @@ const loads: Load[] = [
   { name: 'small turns', calls: () => smallTurns(10_000) },
 ];
 
-export async function benchIntake(): Promise<void> {
+export async function benchIntake(groups: readonly string[]): Promise<void> {
+  if (groups.length === 0 || groups.includes('turns')) await benchTurns();
+  if (groups.length === 0 || groups.includes('transcripts')) await benchTranscripts();
+}
+
+async function benchTurns(): Promise<void> {
   for (const { name, calls } of loads) {
     heading(`Intake: ${name}`);
     row('', 'turns', 'turns/s', 'wire MB', 'stored, of wire');
@@ -232,22 +239,6 @@ function streamed(text: string, use: { id: string; name: string; input: unknown 
       event('message_stop', {}),
     ].join(''),
   );
-}
-
-const WORDS =
-  'the a file test build of and in returns error value when then which type module import function state call reads writes data row'.split(
-    ' ',
-  );
-
-/** Words in an order that `seed` decides: as compressible as prose and code are, and different for each seed. */
-function prose(bytes: number, seed: number): string {
-  let state = (seed * 2_654_435_761 + 1) >>> 0;
-  let text = '';
-  while (text.length < bytes) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    text += `${WORDS[(state >>> 8) % WORDS.length]}${state % 11 === 0 ? `_${(state >>> 4) % 9973}` : ''} `;
-  }
-  return text;
 }
 
 const headersOf = (session: string, bytes: number): [string, string][] => [
