@@ -2,17 +2,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'drizzle-orm';
 import { v7 } from 'uuid';
 import { instantNow } from '../../core/capture/clock.ts';
 import { openJournal } from '../../core/capture/journal.ts';
 import { openJournalReader } from '../../core/capture/journal-reader.ts';
 import { redactHeaders } from '../../core/capture/redact.ts';
-import { openPool } from '../../core/db/client/server.ts';
-import { openDatabase } from '../../core/db/open.ts';
 import { runIntake } from '../../core/engine/intake/intake.ts';
 import { openLog } from '../../core/log.ts';
 import { openMetrics } from '../../core/metrics.ts';
+import { embeddedDatabase, serverDatabase, type TestDatabase } from '../support/databases.ts';
 import { heading, perSecond, row } from './figures.ts';
 import { prose } from './prose.ts';
 import { benchTranscripts } from './transcripts.ts';
@@ -20,12 +18,20 @@ import { benchTranscripts } from './transcripts.ts';
 const KB = 1024;
 const log = openLog('warn');
 
-type Load = { name: string; calls: () => Generator<{ session: string; request: Buffer; response: Buffer }> };
+type Load = {
+  name: string;
+  calls: () => Generator<{ session: string; request: Buffer; response: Buffer }>;
+  bars?: { embedded: number; server: number }; // turns a second
+};
 
 const loads: Load[] = [
-  { name: '140 KB turns: 80 sessions of 15 calls', calls: () => growingSessions(80, 15) },
+  {
+    name: '140 KB turns: 80 sessions of 15 calls',
+    calls: () => growingSessions(80, 15),
+    bars: { embedded: 600, server: 1_000 },
+  },
   { name: 'one session of 300 calls', calls: () => growingSessions(1, 300) },
-  { name: 'small turns', calls: () => smallTurns(10_000) },
+  { name: 'small turns', calls: () => smallTurns(10_000), bars: { embedded: 1_500, server: 2_500 } },
 ];
 
 export async function benchIntake(groups: readonly string[]): Promise<void> {
@@ -33,29 +39,27 @@ export async function benchIntake(groups: readonly string[]): Promise<void> {
   if (groups.length === 0 || groups.includes('transcripts')) await benchTranscripts();
 }
 
+/** `tables` and `log`: bytes a turn of tables with their indexes, and of the write-ahead log. */
 async function benchTurns(): Promise<void> {
-  for (const { name, calls } of loads) {
+  for (const { name, calls, bars } of loads) {
     heading(`Intake: ${name}`);
-    row('', 'turns', 'turns/s', 'wire MB', 'stored, of wire');
+    row('', 'turns', 'turns/s', 'bar', 'wire a turn', 'tables', 'log');
     for (const kind of ['embedded', 'server'] as const) {
-      const dsn = kind === 'server' ? await throwawayDatabase() : '';
-      if (dsn === null) {
+      const dsn = process.env.SVC_TEST_DSN;
+      if (kind === 'server' && !dsn) {
         row('server', 'SVC_TEST_DSN is not set');
         continue;
       }
       const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'));
+      const database = await (kind === 'server' ? serverDatabase(dsn ?? '') : embeddedDatabase({ folder }));
       try {
-        const { turns, seconds, wireBytes, storedBytes } = await takeIn(folder, dsn, calls());
-        row(
-          kind,
-          String(turns),
-          perSecond(turns / seconds),
-          (wireBytes / KB / KB).toFixed(0),
-          storedBytes === null ? '-' : `${((100 * storedBytes) / wireBytes).toFixed(2)} %`,
-        );
+        const { turns, seconds, wireBytes, tables, logged } = await takeIn(folder, database, calls());
+        const aTurn = (bytes: number) => `${(bytes / turns / KB).toFixed(1)} KB`;
+        const bar = bars ? `>= ${perSecond(bars[kind])}` : '';
+        row(kind, String(turns), perSecond(turns / seconds), bar, aTurn(wireBytes), aTurn(tables), aTurn(logged));
       } finally {
+        await database.close();
         await rm(folder, { recursive: true, force: true });
-        if (dsn) await dropDatabase(dsn);
       }
     }
   }
@@ -64,7 +68,7 @@ async function benchTurns(): Promise<void> {
 /** Writes a journal as the proxy does, then takes it in; only the second part is timed. */
 async function takeIn(
   folder: string,
-  dsn: string,
+  database: TestDatabase,
   calls: Iterable<{ session: string; request: Buffer; response: Buffer }>,
 ) {
   const journalFolder = join(folder, 'journal');
@@ -105,7 +109,7 @@ async function takeIn(
   }
   await journal.close();
 
-  const database = await openDatabase({ dsn, pooled: false, folder, log });
+  const before = await sizes(database);
   const stopping = new AbortController();
   const reader = openJournalReader({ folder: journalFolder, liveRunId: null, positions: [], log });
   const began = performance.now();
@@ -115,41 +119,16 @@ async function takeIn(
   stopping.abort();
   await intake.stopped;
   reader.close();
-  await database.close();
-  return { turns, seconds, wireBytes, storedBytes: dsn ? await logicalBytes(dsn) : null };
+  const after = await sizes(database);
+  return { turns, seconds, wireBytes, tables: after.tables - before.tables, logged: after.logged - before.logged };
 }
 
-/** What the capture log holds, without the overhead of rows and indexes. */
-async function logicalBytes(dsn: string): Promise<number> {
-  const pool = openPool({ dsn, pooled: false, size: 1 });
-  try {
-    const [sum] = await pool.sqlFor(60_000).rows<{ bytes: number }>(
-      sql`select (select coalesce(sum(length(bytes) + 32), 0) from svc.slices)
-               + (select coalesce(sum(pg_column_size(t.*)), 0) from svc.raw_turns t) as bytes`,
-    );
-    return Number(sum?.bytes ?? 0);
-  } finally {
-    await pool.close();
-  }
-}
-
-async function throwawayDatabase(): Promise<string | null> {
-  const base = process.env.SVC_TEST_DSN;
-  if (!base) return null;
-  const name = `svc_bench_${process.pid}`;
-  const pool = openPool({ dsn: base, pooled: false, size: 1 });
-  await pool.sqlFor(60_000).rows(sql.raw(`drop database if exists ${name}`));
-  await pool.sqlFor(60_000).rows(sql.raw(`create database ${name}`));
-  await pool.close();
-  const dsn = new URL(base);
-  dsn.pathname = `/${name}`;
-  return dsn.href;
-}
-
-async function dropDatabase(dsn: string): Promise<void> {
-  const pool = openPool({ dsn: process.env.SVC_TEST_DSN ?? '', pooled: false, size: 1 });
-  await pool.sqlFor(60_000).rows(sql.raw(`drop database ${new URL(dsn).pathname.slice(1)}`));
-  await pool.close();
+/** `logged`: since the cluster was made; other databases of a server's are quiet. */
+async function sizes({ sql }: TestDatabase): Promise<{ tables: number; logged: number }> {
+  const [found] = await sql(`
+    select pg_database_size(current_database())::double precision as tables,
+           pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::double precision as logged`);
+  return { tables: Number(found?.tables), logged: Number(found?.logged) };
 }
 
 /** Coding sessions of the size that recorded ones have: 28 tools and a system prompt of 120 KB, then 2 KB more with each call. */
