@@ -1,6 +1,7 @@
 /** Intake: moves calls from the journal into the database in batches, in order, each once, whatever the database does meanwhile. */
 
 import { callMemory } from '../../call/memory.ts';
+import type { PreparedTurn } from '../../call/prepared-turn.ts';
 import { builtIn, type Reader } from '../../call/reader.ts';
 import type { JournalEntry } from '../../capture/journal-calls.ts';
 import type { JournalReader } from '../../capture/journal-reader.ts';
@@ -52,12 +53,19 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   const wakeUp = openWakeUp(signal);
   let drainers: (() => void)[] = [];
 
+  // While the database stores a batch, the next one is read.
+  let earlier: { turns: PreparedTurn[]; stored: Promise<void> } = { turns: [], stored: Promise.resolve() };
+
   const takeIn = async (entries: readonly JournalEntry[]) => {
     const from = performance.now();
-    await order.storing(async () => storeEntries(storing, await prepareEntries(preparing, entries)));
-    const workedMs = performance.now() - from;
-    metrics.intakeBatch(workedMs / 1e3);
-    await pause?.(workedMs);
+    const items = await prepareEntries(preparing, entries, earlier.turns);
+    await earlier.stored;
+    const stored = order
+      .storing(() => storeEntries(storing, items))
+      .then(() => metrics.intakeBatch((performance.now() - from) / 1e3));
+    stored.catch(() => {}); // thrown where it is waited for
+    earlier = { turns: items.flatMap(({ turn }) => turn ?? []), stored };
+    await pause?.(performance.now() - from);
   };
 
   const run = async () => {
@@ -68,7 +76,7 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
       if (entries.length > 0) {
         drainers = [...waiting, ...drainers];
         await takeIn(entries);
-      }
+      } else await earlier.stored;
       await deleteSegments();
       if (entries.length > 0) continue;
       for (const done of waiting) done();
@@ -76,9 +84,11 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
     }
   };
 
-  const stopped = run().catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-  });
+  const stopped = run()
+    .finally(() => earlier.stored)
+    .catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
   return {
     poke: wakeUp.notify,
     drained: () =>

@@ -23,12 +23,19 @@ export type PreparedEntry = {
 
 type Deps = { database: Database; memory: CallMemory; withRetry: DatabaseRetry; signal: AbortSignal };
 
-/** @throws at the signal */
-export async function prepareEntries(deps: Deps, entries: readonly JournalEntry[]): Promise<PreparedEntry[]> {
+/** @param before turns that are being stored meanwhile, in their order. @throws at the signal */
+export async function prepareEntries(
+  deps: Deps,
+  entries: readonly JournalEntry[],
+  before: readonly PreparedTurn[],
+): Promise<PreparedEntry[]> {
   const prepared: PreparedEntry[] = [];
+  const earlier = [...before];
   const yieldThread = openYielder();
   for (const entry of entries) {
-    prepared.push(await prepareEntry(deps, entry, prepared));
+    const item = await prepareEntry(deps, entry, earlier);
+    prepared.push(item);
+    if (item.turn) earlier.push(item.turn);
     await yieldThread();
   }
   return prepared;
@@ -37,7 +44,7 @@ export async function prepareEntries(deps: Deps, entries: readonly JournalEntry[
 async function prepareEntry(
   { database, memory, withRetry, signal }: Deps,
   entry: JournalEntry,
-  earlier: readonly PreparedEntry[],
+  earlier: readonly PreparedTurn[],
 ): Promise<PreparedEntry> {
   const { position } = entry;
   const item: PreparedEntry = { position, call: null, turn: null, slices: [], counted: null, broken: null };
@@ -47,13 +54,7 @@ async function prepareEntry(
   try {
     const opened = openCall(call, memory);
     const continuation = { ...opened.continuation, client_key: call.opened.client_key };
-    const previous = await withRetry(() =>
-      findPreviousCall(
-        database.execute,
-        continuation,
-        earlier.flatMap(({ turn }) => turn ?? []),
-      ),
-    );
+    const previous = await withRetry(() => findPreviousCall(database.execute, continuation, earlier));
     const result = completeTurn(opened, previous, memory);
     if (result.kind === 'counted') return { ...item, counted: result.counted };
     return { ...item, call, turn: result.turn, slices: result.slices };

@@ -1,4 +1,5 @@
 /** From the journal into the database: each call once, in whatever state the database is meanwhile. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as assert from 'uvu/assert';
 import { type Journal, openJournal } from '../../../../core/capture/journal.ts';
 import type { JournalCall } from '../../../../core/capture/journal-format.ts';
@@ -33,6 +34,18 @@ const calls = (count: number): JournalCall[] =>
       headers: [['x-svc-harness-session-id', `s${n % 5}`]],
     }),
   );
+
+/** The `n`th call of a conversation that the provider keeps: it names the answer that it continues, and no session. */
+const continuing = (n: number): JournalCall =>
+  capturedCall({
+    n,
+    format: 'openai.responses',
+    request: { model: 'gpt-5', input: `Question ${n}`, ...(n > 1 && { previous_response_id: `resp_${n - 1}` }) },
+    response: JSON.stringify({
+      ...{ id: `resp_${n}`, object: 'response', status: 'completed', model: 'gpt-5' },
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: `Answer ${n}` }] }],
+    }),
+  });
 
 type Running = Intake & { freed: number; poked: number; stop(): Promise<void> };
 
@@ -120,6 +133,30 @@ databaseSuite('intake', (test, database) => {
     );
     assert.equal(await ledger(database()), { captured: 300, not_a_turn: 1 });
     assert.ok(first.poked > 0 && second.poked > 0, 'derivation is told');
+  });
+
+  test('a call that continues one of the batch that is being stored belongs to its session', async () => {
+    const folder = newFolder();
+    const journal = await journalIn(folder);
+    const count = 300; // a batch has 256
+    for (let n = 1; n <= count; n++) write(journal, continuing(n));
+    await journal.flush();
+    const slow = withAsk(database(), 'appendTurns', async (_args, real) => {
+      await sleep(1_000); // the next batch is read by then
+      return real();
+    });
+    const intake = await intakeOf(slow, folder, journal);
+    await intake.drained();
+    assert.equal(
+      await database().sql('select count(*)::int as sessions, sum(turn_count)::int as turns from svc.sessions'),
+      [{ sessions: 1, turns: count }],
+    );
+    const [nodes] = await database().sql(
+      'select count(*)::int as messages, max(depth) as deepest, count(*) filter (where is_root)::int as roots from svc.nodes',
+    );
+    assert.equal(nodes, { messages: 2 * count, deepest: 2 * count - 1, roots: 1 });
+    await intake.stop();
+    await journal.close();
   });
 
   test('the recorded session comes through the journal as it was', async () => {
