@@ -6,6 +6,7 @@ import { headersDigest } from '../merkle/turn-chain.ts';
 import type { Outcome } from '../model/coverage.ts';
 import type { HeaderList } from '../model/headers.ts';
 import type { Identity } from '../model/identity.ts';
+import type { CallNodes } from '../model/node.ts';
 import { messageArrays } from '../provider/formats.ts';
 import { retryCount } from '../provider/retry-count.ts';
 import { callIdOf, type Exchange } from './exchange.ts';
@@ -61,12 +62,27 @@ function turnOf(
   { cut, slice_id }: { cut: CutRequest | null; slice_id: string },
   read: ReadCall,
 ): Prepared {
-  const { response, keep } = exchange;
+  const { response, ending, status, whole, keep } = exchange;
+  const { unreadable, reply } = read;
   const request = requestRecipe(exchange.request, cut);
   const requestHeaders = storedHeaders(exchange.request_headers);
   const responseHeaders = exchange.response_headers && storedHeaders(exchange.response_headers);
   const response_slice = slice_id === '' ? null : slice_id;
-  const { reply: _r, unreadable: _u, answer_unreadable: _a, own_slices, asks_nothing: _n, ...nodes } = read;
+  const nodes: CallNodes = {
+    call: read.call,
+    messages: read.messages,
+    answer: read.answer,
+    call_id: read.call_id,
+    model: read.model,
+    provider: read.provider,
+    agent_name: read.agent_name,
+    project: read.project,
+    stop_reason: read.stop_reason,
+    usage: read.usage,
+    cost_usd: read.cost_usd,
+    requested_at: read.requested_at,
+    answered_at: read.answered_at,
+  };
   const turn: PreparedTurn = {
     svc_proxy_request_id: exchange.svc_proxy_request_id,
     request_id: exchange.request_id,
@@ -76,13 +92,13 @@ function turnOf(
     retry: retryCount(exchange.request_headers) > 0,
     requested_at: exchange.requested_at,
     nodes,
-    outcome: outcomeOfTurn({ ...exchange, ...read, streamed: read.call.stream }),
-    ending: exchange.ending,
+    outcome: outcomeOfTurn({ ending, status, whole, keep, unreadable, reply, streamed: read.call.stream }),
+    ending,
     provider: exchange.provider,
     format: exchange.format ?? '',
     method: exchange.method,
     url: exchange.url,
-    status: exchange.status,
+    status,
     first_byte_at: exchange.first_byte_at,
     last_byte_at: exchange.last_byte_at,
     request_headers: requestHeaders.stored,
@@ -91,12 +107,12 @@ function turnOf(
     response: { slice: response_slice, bytes: exchange.response_bytes, digest: response_slice },
     meta: {
       ...exchange.meta,
-      ...(read.unreadable !== null && { request_unreadable: read.unreadable }),
+      ...(unreadable !== null && { request_unreadable: unreadable }),
       ...(read.answer_unreadable !== null && { answer_unreadable: read.answer_unreadable }),
       ...(keep !== 'full' && { kept: keep }),
     },
   };
-  const slices = [...request.slices, ...own_slices, requestHeaders.slice];
+  const slices = [...request.slices, ...read.own_slices, requestHeaders.slice];
   if (responseHeaders) slices.push(responseHeaders.slice);
   if (response_slice) slices.push({ slice_id: response_slice, bytes: response });
   return { kind: 'turn', turn, slices };

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../derive/storable.ts';
-import { isObject } from '../parse-json.ts';
+import { isObject, parseJson } from '../parse-json.ts';
 
 type Scalar = string | number | boolean | null;
 
@@ -28,9 +28,17 @@ export const bytesArray = (values: readonly (Uint8Array | null)[]): string =>
  */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(value) ?? 'null';
-  // JSON.stringify escapes exactly these; an escaped backslash before `u0000` only costs the second pass
-  return /\\u(0000|d[89a-f])/.test(text) ? JSON.stringify(value, (_key, member) => storableMember(member)) : text;
+  return MAY_BE_REFUSED.test(text) ? storableText(value) : text;
 }
+
+/** The value with the texts that jsonb returns for its texts. Hardly any value holds one that is stored as another. */
+export const asStored = <Value>(value: Value): Value =>
+  MAY_BE_REFUSED.test(JSON.stringify(value) ?? '') ? (parseJson(storableText(value)) as Value) : value;
+
+/** JSON.stringify escapes exactly these; an escaped backslash before `u0000` only costs a second pass. */
+const MAY_BE_REFUSED = /\\u(0000|d[89a-f])/;
+
+const storableText = (value: unknown): string => JSON.stringify(value, (_key, member) => storableMember(member));
 
 /**
  * Text, without NUL, as a literal for statements that take no parameters. Between unique dollar quotes nothing is escaped, so it means the

@@ -4,8 +4,7 @@ import type { Placement, SessionKey } from '../../call/placement.ts';
 import type { TurnRecord } from '../../call/prepared-turn.ts';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { type TurnFacts, turnHash } from '../../merkle/turn-chain.ts';
-import { parseJson } from '../../parse-json.ts';
-import { hexArray, jsonText, pgArray } from '../literals.ts';
+import { asStored, hexArray, jsonText, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { putSlices } from './put-slices.ts';
 
@@ -42,7 +41,9 @@ async function upsertSessions(tx: Sql, turns: readonly LoggedTurn[]): Promise<Ma
     const existing = sessions.get(session_id);
     const lastSeen = turn.last_byte_at ?? turn.requested_at;
     sessions.set(session_id, {
-      ...{ session_id, harness_id, harness_session_id },
+      session_id,
+      harness_id,
+      harness_session_id,
       client_key: existing?.client_key || turn.client_key,
       auth_subject: existing?.auth_subject || turn.identity.auth_subject,
       parent_harness_session_id: existing?.parent_harness_session_id ?? turn.identity.parent_harness_session_id,
@@ -144,8 +145,6 @@ function chainRow(turn: LoggedTurn, heads: Map<string, ChainHead>) {
     response_slice: response.slice,
   };
 }
-
-const asStored = <Value>(value: Value): Value => parseJson(jsonText(value)) as Value;
 
 /** @returns raw_turn_id by call id; the ids grow in the order of the rows */
 async function insertRawTurns(tx: Sql, rows: readonly ReturnType<typeof chainRow>[]): Promise<Map<string, number>> {

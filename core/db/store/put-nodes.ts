@@ -101,11 +101,25 @@ function placedNode(
 ): PlacedNode {
   const isAnswer = message === nodes.answer;
   const { call_id, model, provider, agent_name, project, requested_at } = nodes;
+  const usage = isAnswer ? nodes.usage : noUsage;
   return {
     ...message,
-    ...(isAnswer ? nodes.usage : noUsage),
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    cache_read_tokens: usage.cache_read_tokens,
+    cache_write_5m_tokens: usage.cache_write_5m_tokens,
+    cache_write_1h_tokens: usage.cache_write_1h_tokens,
+    reasoning_tokens: usage.reasoning_tokens,
     cost_usd: isAnswer ? nodes.cost_usd : null,
-    ...{ raw_turn_id, session_id, call_id, position, model, provider, agent_name, project, requested_at },
+    raw_turn_id,
+    session_id,
+    call_id,
+    position,
+    model,
+    provider,
+    agent_name,
+    project,
+    requested_at,
     stop_reason: isAnswer ? nodes.stop_reason : '',
     created_at: isAnswer ? nodes.answered_at : requested_at,
   };
