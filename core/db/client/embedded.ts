@@ -5,10 +5,12 @@ import { vector } from '@electric-sql/pglite-pgvector';
 import type { SQL } from 'drizzle-orm';
 import { openFairQueue } from '../fair-queue.ts';
 import { type Sql, withSavepoints } from '../sql.ts';
+import { statementLimitsMs } from '../statement-limits.ts';
 import { dataFolder, isMade } from './data-folder.ts';
 import { databaseError } from './failure.ts';
 import { flushTree } from './flush.ts';
 import type { Gauge } from './gauge.ts';
+import { countSegments } from './log-segments.ts';
 import { durableFiles } from './power-cut.ts';
 import { copyTemplate } from './template.ts';
 import { columnReaders, compiled } from './wire-text.ts';
@@ -43,7 +45,10 @@ export async function openEmbedded(
   if (isNew) writeFileSync(making, '');
   mkdirSync(data, { recursive: true, mode: 0o700 });
 
-  const { files, stop } = durableFiles(data);
+  let logSegments = () => 0;
+  const { files, stop } = durableFiles(data, (operations) => {
+    logSegments = countSegments(operations);
+  });
   const pglite = new PGlite({ fs: files, startParams: START, extensions: { vector } });
   await pglite.waitReady;
   for (const oid of Object.keys(pglite.parsers)) pglite.parsers[oid] = (text) => text; // a deleted parser would be replaced by PGlite's own
@@ -51,6 +56,17 @@ export async function openEmbedded(
   for (const oid of Object.keys(pglite.serializers)) delete pglite.serializers[oid]; // parameters are in text format already
 
   const queue = openFairQueue(FREE);
+  let bounding = false;
+  const boundLog = () => {
+    if (bounding || logSegments() <= LOG_SEGMENTS) return;
+    bounding = true;
+    void sqlFor('checkpoint', statementLimitsMs.checkpoint ?? 0)
+      .script('checkpoint')
+      .catch(() => {}) // what is wrong shows at the next operation
+      .finally(() => {
+        bounding = false;
+      });
+  };
   const sqlFor = (operation: string, limitMs: number, owner: string | null = null): Sql => {
     const runQueued = <T>(work: () => Promise<T>): Promise<T> =>
       queue.run(owner, async () => {
@@ -58,6 +74,7 @@ export async function openEmbedded(
         try {
           const result = await work();
           gauge.end();
+          boundLog();
           return result;
         } catch (error) {
           if (!(error instanceof WebAssembly.RuntimeError)) gauge.end(); // else the thread ends, and the gauge shows what it was running
@@ -109,14 +126,21 @@ async function transaction<T>(pglite: PGlite, work: (tx: Sql) => Promise<T>): Pr
 /** Free time of a cassette's statement or transaction; for time beyond it the cassette waits, so that about half of the time is left for storing. */
 const FREE = { freeMs: 200, mostMs: 10_000 };
 
+/** Segments of the write-ahead log, of 16 MiB each, after which there is a checkpoint. What is written before it is bounded by one operation. */
+const LOG_SEGMENTS = 3;
+
 /**
  * PGlite's start parameters, but with fsync on (power-cut.ts), through the one call that its file system implements. PostgreSQL's own copy of
  * the pages in use is a quarter of the default: it is filled with zeros at each start and stays in memory, and what is not in it comes from
  * the system's page cache. (`npm run bench -- intake`, whose databases are small, is the same at 16, 32 and 128 MB.)
+ * After a checkpoint at most as many segments of the write-ahead log are kept for reuse as are written between two.
  */
 const START = [
   ...PGlite.defaultStartParams.filter((param) => param !== '-F'),
-  ...['wal_sync_method=fsync', 'shared_buffers=32MB'].flatMap((setting) => ['-c', setting]),
+  ...['wal_sync_method=fsync', 'shared_buffers=32MB', 'max_wal_size=64MB', 'min_wal_size=32MB'].flatMap((setting) => [
+    '-c',
+    setting,
+  ]),
 ];
 
 async function rows<Row extends Record<string, unknown>>(client: PGlite | Transaction, sql: SQL): Promise<Row[]> {

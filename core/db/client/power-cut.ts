@@ -16,8 +16,8 @@ export type NodeFiles = {
   node_ops: { rename: Change; unlink: Change; setattr: Change };
 };
 
-/** PGlite's files in a folder of the host. `stop` ends the delayed flushing, once PGlite is closed. */
-export function durableFiles(folder: string): { files: NodeFS; stop(): void } {
+/** PGlite's files in a folder of the host. `stop` ends the delayed flushing, once PGlite is closed. @param watch sees the file operations first */
+export function durableFiles(folder: string, watch: (files: NodeFiles) => void): { files: NodeFS; stop(): void } {
   let flushLog = () => {};
   const timer = setInterval(() => flushLog(), WAL_DELAY_MS).unref();
   const files = new (class extends NodeFS {
@@ -25,6 +25,7 @@ export function durableFiles(folder: string): { files: NodeFS; stop(): void } {
       const { emscriptenOpts } = await super.init(...args);
       const install = (mod: { FS: unknown }) => {
         const { NODEFS } = (mod.FS as { filesystems: { NODEFS: NodeFiles } }).filesystems;
+        watch(NODEFS);
         flushLog = obeyFsync(NODEFS, fsyncSync);
       };
       return { emscriptenOpts: { ...emscriptenOpts, preRun: [...(emscriptenOpts.preRun ?? []), install] } };
@@ -74,4 +75,4 @@ export function obeyFsync({ stream_ops, node_ops }: NodeFiles, fsync: (fd: numbe
   return flushLog;
 }
 
-const isLog = ({ path }: Stream) => /\/pg_wal\/[0-9A-F]{24}$/.test(path);
+export const isLog = ({ path }: Pick<Stream, 'path'>) => /\/pg_wal\/[0-9A-F]{24}$/.test(path);
