@@ -60,29 +60,14 @@ test('the first time it says what takes so long, and compiles the service withou
 
 const templates = () => readdirSync(join(clone, 'dist/core/db/template')).map((name) => ({ name, at: timeOf(name) }));
 const timeOf = (name: string) => statSync(join(clone, 'dist/core/db/template', name)).mtimeMs;
+const template = () => templates().map(({ name }) => name);
 
-test('it makes one template of the database, which stays until a migration is added, and comes again when it is gone', async () => {
-  const made = templates();
+test('when nothing has changed nothing is written, nor is a template of the database made', () => {
+  const [before, made] = [outputs(), templates()];
   assert.is(made.length, 1);
   assert.is(build().status, 0);
-  assert.equal(templates(), made);
-  await writeFile(join(clone, 'migrations/9999_one_more.sql'), 'create table svc.one_more (n integer);\n');
-  assert.is(build().status, 0);
-  const [other] = templates();
-  assert.is(templates().length, 1);
-  assert.is.not(other?.name, made[0]?.name);
-  await rm(join(clone, 'migrations/9999_one_more.sql'));
-  assert.is(build().status, 0);
-  assert.equal(
-    templates().map(({ name }) => name),
-    made.map(({ name }) => name),
-  );
-});
-
-test('when nothing has changed nothing is written', () => {
-  const before = outputs();
-  assert.is(build().status, 0);
   assert.equal(written(before), []);
+  assert.equal(templates(), made);
 });
 
 const bundles = () => readdirSync(join(clone, 'dist/bundle'));
@@ -106,12 +91,18 @@ test('one changed source is one new output, and what is bundled of it; a running
   );
 });
 
-test('a changed source of the database thread is in its bundle', async () => {
+let made: string[];
+
+test('a changed source of the database thread is in its bundle, and an added migration in the one template', async () => {
+  made = template();
   const bundle = () => readFileSync(join(clone, 'dist/bundle/core.db.client.embedded-worker.js'), 'utf8');
   assert.not.match(bundle(), 'once_more_here');
   await appendFile(join(clone, 'core/db/ping.ts'), '\nPromise.resolve("once_more_here").catch(() => {});\n');
+  await writeFile(join(clone, 'migrations/9999_one_more.sql'), 'create table svc.one_more (n integer);\n');
   assert.is(build().status, 0);
   assert.match(bundle(), 'once_more_here');
+  assert.is(template().length, 1);
+  assert.is.not(template()[0], made[0]);
 });
 
 test('a package that is bundled needs no file that lies beside it', () => {
@@ -133,13 +124,17 @@ test('a package that is bundled needs no file that lies beside it', () => {
 
 test('an output whose source is gone or was renamed goes, and so do those of another build', async () => {
   await writeFile(join(clone, 'core/cli/passing.ts'), 'export const passing = 1;\n');
+  await rm(join(clone, 'migrations/9999_one_more.sql'));
   assert.is(build().status, 0);
+  assert.equal(template(), made, 'the template that was there before is made again');
   assert.ok(existsSync(join(clone, 'dist/core/cli/passing.js')));
   await rename(join(clone, 'core/cli/passing.ts'), join(clone, 'core/cli/passed.ts'));
   await changeCommands('twice');
   await mkdir(join(clone, 'dist/test'), { recursive: true });
   await writeFile(join(clone, 'dist/test/old.js'), '');
+  await rm(join(clone, 'dist/core/errors.js'));
   assert.is(build().status, 0);
+  assert.ok(existsSync(join(clone, 'dist/core/errors.js')), 'an output that somebody removed comes again');
   assert.not.ok(existsSync(join(clone, 'dist/core/cli/passing.js')));
   assert.not.ok(existsSync(join(clone, 'dist/core/cli/passing.js.map')));
   assert.ok(existsSync(join(clone, 'dist/core/cli/passed.js')));
@@ -149,12 +144,6 @@ test('an output whose source is gone or was renamed goes, and so do those of ano
     first.some((name) => !bundles().includes(name)),
     'what was bundled two builds ago is gone',
   );
-});
-
-test('an output that somebody removed comes again', async () => {
-  await rm(join(clone, 'dist/core/errors.js'));
-  assert.is(build().status, 0);
-  assert.ok(existsSync(join(clone, 'dist/core/errors.js')));
 });
 
 test('what cannot be compiled ends it', async () => {
