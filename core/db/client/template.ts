@@ -4,13 +4,24 @@
  * (installation.ts). PostgreSQL's system identifier is the template's in each copy: only servers that replicate each other compare it.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { brotliCompress, brotliDecompress, constants } from 'node:zlib';
+import { brotliCompress, constants, createBrotliDecompress } from 'node:zlib';
 import { readMigrations, type SchemaMigration } from '../migrations.ts';
 import { dataFolder } from './data-folder.ts';
 import { flushFolder, flushTree } from './flush.ts';
@@ -25,6 +36,7 @@ const PACKAGES = ['@electric-sql/pglite', '@electric-sql/pglite-pgvector'];
 const BUILT = fileURLToPath(new URL('../template/', import.meta.url));
 /** Of the compressor's window, so that it sees what the databases of one PostgreSQL have in common: half the size. */
 const WINDOW_BITS = 24;
+const PIECE_BYTES = 256 * 1024;
 
 /** Changes with all that decides what a new database contains: the packages and the migrations. */
 export async function templateKey(migrations?: readonly SchemaMigration[]): Promise<string> {
@@ -70,12 +82,15 @@ export async function packTemplate(data: string): Promise<Buffer> {
  */
 export async function copyTemplate(template: string, folder: string): Promise<boolean> {
   const { data, copying, making } = dataFolder(folder);
-  const whole = await readFile(template)
-    .then((packed) => promisify(brotliDecompress)(packed))
-    .catch(() => null);
-  if (!whole) return false;
   mkdirSync(copying, { mode: 0o700 });
-  unpack(whole, copying);
+  try {
+    await pipeline(createReadStream(template), createBrotliDecompress({ chunkSize: PIECE_BYTES }), (whole) =>
+      unpack(whole, copying),
+    );
+  } catch {
+    rmSync(copying, { recursive: true, force: true });
+    return false;
+  }
   await flushTree(copying);
   renameSync(copying, data);
   rmSync(making, { force: true }); // of another database, whose creation was interrupted
@@ -83,17 +98,61 @@ export async function copyTemplate(template: string, folder: string): Promise<bo
   return true;
 }
 
-/** Synchronously, since a thousand small files take three times as long otherwise; the thread has nothing else to do. */
-function unpack(whole: Buffer, to: string): void {
-  let at = whole.indexOf('\n') + 1;
-  const entries = JSON.parse(whole.toString('utf8', 0, at)) as Entry[];
+/**
+ * In the pieces that come: the whole would stay in memory for as long as nothing else needs it. Each is written synchronously, since a
+ * thousand small files take three times as long otherwise; the thread has nothing else to do.
+ */
+async function unpack(whole: AsyncIterable<Buffer>, to: string): Promise<void> {
+  const { line, bytesOf } = openPieces(whole);
+  const entries = JSON.parse(await line()) as Entry[];
   for (const { path, bytes } of entries)
     if (bytes === null) mkdirSync(join(to, path), { recursive: true, mode: 0o700 });
   for (const { path, bytes } of entries) {
     if (bytes === null) continue;
-    writeFileSync(join(to, path), whole.subarray(at, at + bytes), { mode: 0o600 });
-    at += bytes;
+    const file = openSync(join(to, path), 'wx', 0o600);
+    try {
+      for await (const piece of bytesOf(bytes)) writeFileSync(file, piece);
+    } finally {
+      closeSync(file);
+    }
   }
+}
+
+/** What comes in pieces, read by lengths. @throws when it ends before */
+function openPieces(whole: AsyncIterable<Buffer>) {
+  const pieces = whole[Symbol.asyncIterator]();
+  let piece: Buffer = Buffer.alloc(0);
+  const take = async (most: number): Promise<Buffer> => {
+    while (piece.length === 0) {
+      const next = await pieces.next();
+      if (next.done) throw new Error('Cannot read the template: it ends too early');
+      piece = next.value;
+    }
+    const taken = piece.subarray(0, most);
+    piece = piece.subarray(taken.length);
+    return taken;
+  };
+  return {
+    /** The text up to the next newline, which goes with it. */
+    async line(): Promise<string> {
+      const parts: Buffer[] = [];
+      for (;;) {
+        const part = await take(Number.POSITIVE_INFINITY);
+        const end = part.indexOf('\n');
+        parts.push(end < 0 ? part : part.subarray(0, end));
+        if (end < 0) continue;
+        piece = part.subarray(end + 1);
+        return Buffer.concat(parts).toString();
+      }
+    },
+    async *bytesOf(length: number): AsyncGenerator<Buffer> {
+      for (let left = length; left > 0; ) {
+        const part = await take(left);
+        left -= part.length;
+        yield part;
+      }
+    },
+  };
 }
 
 /** Of the package as it is loaded here. Its `package.json` cannot be imported, since it is no export. */
