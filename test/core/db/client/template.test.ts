@@ -1,13 +1,13 @@
 /** A new database is a copy of the template: whole or not there, and an installation of its own. */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findTemplate, templateKey, templatePath } from '../../../../core/db/client/template.ts';
+import { copyTemplate, findTemplate, templateKey, templatePath } from '../../../../core/db/client/template.ts';
 import { readMigrations } from '../../../../core/db/migrations.ts';
 import { openDatabase } from '../../../../core/db/open.ts';
 import { openLog } from '../../../../core/log.ts';
@@ -150,6 +150,17 @@ test('one that cannot be read counts as none', async () => {
   await writeFile(broken, 'no template');
   await opened(join(folder, 'own'), broken, (sql) => sql('select from svc.installation'));
   assert.equal(readdirSync(join(folder, 'own')), ['data']);
+});
+
+test('one that is cut off counts as none, and nothing of it stays', async () => {
+  const folder = await newFolder();
+  const cut = join(await newFolder(), 'cut.br');
+  const whole = await readFile(template);
+  for (const bytes of [0, 10, whole.length >> 1, whole.length - 1]) {
+    await writeFile(cut, whole.subarray(0, bytes));
+    assert.is(await copyTemplate(cut, folder), false, `${bytes} bytes`);
+    assert.equal(readdirSync(folder), []);
+  }
 });
 
 test('only that of the same migrations is used', async () => {
