@@ -14,7 +14,7 @@ import { openWakeUp } from '../wake-up.ts';
 import { openDatabaseRetry } from './database-retry.ts';
 import { openDeletion } from './delete-segments.ts';
 import { openNewSlices } from './new-slices.ts';
-import { prepareEntries } from './prepare-entries.ts';
+import { type PreparedEntry, prepareEntries } from './prepare-entries.ts';
 import { storeEntries } from './store-entries.ts';
 
 export type Intake = {
@@ -56,15 +56,25 @@ export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Inta
   // While the database stores a batch, the next one is read.
   let earlier: { turns: PreparedTurn[]; stored: Promise<void> } = { turns: [], stored: Promise.resolve() };
 
+  const store = (items: readonly PreparedEntry[], readMs: number): typeof earlier => {
+    const from = performance.now();
+    const batch = { turns: items.flatMap(({ turn }) => turn ?? []), stored: Promise.resolve() };
+    batch.stored = order
+      .storing(() => storeEntries(storing, items))
+      .then(() => {
+        metrics.intakeBatch((readMs + performance.now() - from) / 1e3);
+        batch.turns = []; // the database has them now, until a purge
+      });
+    batch.stored.catch(() => {}); // thrown where it is waited for
+    return batch;
+  };
+
   const takeIn = async (entries: readonly JournalEntry[]) => {
     const from = performance.now();
     const items = await prepareEntries(preparing, entries, earlier.turns);
+    const readMs = performance.now() - from;
     await earlier.stored;
-    const stored = order
-      .storing(() => storeEntries(storing, items))
-      .then(() => metrics.intakeBatch((performance.now() - from) / 1e3));
-    stored.catch(() => {}); // thrown where it is waited for
-    earlier = { turns: items.flatMap(({ turn }) => turn ?? []), stored };
+    earlier = store(items, readMs);
     await pause?.(performance.now() - from);
   };
 
