@@ -51,8 +51,8 @@ const TRANSCRIPT: BodyKind = { sections: ['records'], mostDepth: Number.POSITIVE
  */
 export const sliceBody = (body: Uint8Array): Piece[] => cutOf(body).pieces;
 
-/** The same for a transcript upload: each of its records is a piece, so that a file that has grown shares all its earlier pieces. */
-export const sliceTranscript = (body: Uint8Array): Piece[] =>
+/** The same for a transcript upload: each of its records is a piece. (transcript-slices.ts) */
+export const cutRecords = (body: Uint8Array): Piece[] =>
   scan(bufferOf(body), [], null, TRANSCRIPT)?.pieces ?? inOne(body);
 
 /** As `sliceBody`, with what `core/capture/shared-slices.ts` needs. Resumes after the last of `known`, which is an element's piece. */

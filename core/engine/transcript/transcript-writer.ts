@@ -1,4 +1,4 @@
-/** Stores uploaded transcripts: each is read, cut at its records and committed before its sender gets the verdict. */
+/** Stores uploaded transcripts: each is read, cut between its records and committed before its sender gets the verdict. */
 
 import type { LooseSlice } from '../../call/complete-turn.ts';
 import type { TurnRecord } from '../../call/prepared-turn.ts';
@@ -6,7 +6,7 @@ import { instantNow } from '../../capture/clock.ts';
 import { headerTemplate } from '../../capture/header-template.ts';
 import { makeRecipe } from '../../capture/recipe.ts';
 import { sliceId } from '../../capture/slice-codec.ts';
-import { sliceTranscript } from '../../capture/slices.ts';
+import { sliceTranscript } from '../../capture/transcript-slices.ts';
 import type { Database } from '../../db/database.ts';
 import type { StoredTranscript } from '../../db/store/append-transcript.ts';
 import { DatabaseError } from '../../errors.ts';

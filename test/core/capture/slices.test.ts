@@ -3,14 +3,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cutAfter } from '../../../core/capture/shared-slices.ts';
-import {
-  cutOf,
-  type Piece,
-  parseElement,
-  skeletonOf,
-  sliceBody,
-  sliceTranscript,
-} from '../../../core/capture/slices.ts';
+import { cutOf, cutRecords, type Piece, parseElement, skeletonOf, sliceBody } from '../../../core/capture/slices.ts';
 import { Unreadable } from '../../../core/provider/format.ts';
 
 const bytes = (text: string) => Buffer.from(text);
@@ -48,7 +41,7 @@ test('records are cut in a transcript, and in nothing else; whatever else is in 
   const text = '{"session":{"records":[1]},"messages":[2],"records":[{"a":1}, "torn {"],"input":[3]}';
   const body = bytes(text);
   assert.equal(
-    sliceTranscript(body).map((piece) => [piece.section, textOf(body, piece)]),
+    cutRecords(body).map((piece) => [piece.section, textOf(body, piece)]),
     [
       [null, '{"session":{"records":[1]},"messages":[2],"records":['],
       ['records', '{"a":1}'],
@@ -64,19 +57,19 @@ test('records are cut in a transcript, and in nothing else; whatever else is in 
 
 test('a record that is nested too deep for a body is a piece as well', () => {
   const deep = `${'['.repeat(600)}${']'.repeat(600)}`;
-  assert.is(sliceTranscript(bytes(`{"records":[1,${deep},2]}`)).length, 5);
+  assert.is(cutRecords(bytes(`{"records":[1,${deep},2]}`)).length, 5);
   assert.is(pieces(`{"messages":[1,${deep},2]}`).length, 1);
 });
 
 test('records that are no array, torn or there twice leave the upload whole', () => {
   for (const text of ['{"records":{}}', '{"records":[1', '[]', '']) {
-    const cut = sliceTranscript(bytes(text));
+    const cut = cutRecords(bytes(text));
     assert.equal(cut.map((piece) => textOf(bytes(text), piece)).join(''), text);
     assert.ok(cut.length <= 1, text);
   }
   const twice = bytes('{"records":[1],"records":[2]}');
   assert.equal(
-    sliceTranscript(twice).map((piece) => textOf(twice, piece)),
+    cutRecords(twice).map((piece) => textOf(twice, piece)),
     ['{"records":[1],"records":[', '2', ']}'],
   );
 });

@@ -117,15 +117,17 @@ databaseSuite('transcript writer', (test, database) => {
     });
     await upload(writer, { records: records(2_000) });
     const before = await size();
+    assert.ok(before.slices < 2_000 / 20, `${before.slices} slices`);
     const [grown] = await upload(writer, { records: records(2_010) });
     const after = await size();
     assert.is(grown?.deduped, false);
-    // ten records; and the recipe's page of the tail, of the records after it and of what stands after them, once each
-    assert.ok(after.slices - before.slices <= 10 + 4, `${after.slices - before.slices} slices`);
-    assert.ok(after.bytes - before.bytes <= 10 * JSON.stringify(record(2_009)).length + 4_096);
+    const tail = 2; // what is short of a slice of the second size, and what it makes of it with the new ones
+    const pages = 4; // of the recipe's end, of the records after it and of what stands after them
+    assert.ok(after.slices - before.slices <= tail + pages, `${after.slices - before.slices} slices`);
+    assert.ok(after.bytes - before.bytes <= 10 * JSON.stringify(record(2_009)).length + 8_192 + 4_096);
     const fresh = testTranscripts(database(), () => NOW); // who remembers nothing finds them all the same
     await upload(fresh, { records: records(2_011) });
-    assert.ok((await size()).slices - after.slices <= 1 + 4);
+    assert.ok((await size()).slices - after.slices <= tail + pages);
   });
 
   test('a file in parts stores its records once, however often it grows', async () => {
@@ -133,10 +135,9 @@ databaseSuite('transcript writer', (test, database) => {
     const before = await count('slices');
     await upload(writer, ...inParts({ records: records(310) }, 100));
     assert.is((await rows()).length, 3 + 4);
-    // of each part what stands around its records, which names the file; in the last one the records that are new
-    const around = 4 * 2;
-    const pages = 4 * 5;
-    assert.ok((await count('slices')) - before <= 10 + around + pages, `${(await count('slices')) - before}`);
+    const around = 4 * 2; // of each part what stands around its records, which names the file
+    const tail = 2; // in the last one the records that are new
+    assert.ok((await count('slices')) - before <= tail + around, `${(await count('slices')) - before}`);
   });
 
   test('rule 4: rows with kind interacted are stored, once, and mark the session as others do', async () => {
@@ -313,8 +314,7 @@ databaseSuite('transcript writer', (test, database) => {
     );
     const bytes = await database().execute('rawTurnBytes', { raw_turn_id });
     assert.equal(Buffer.from(bytes?.request ?? []), Buffer.from(body));
-    const pieces = await count('slices');
-    assert.ok(pieces > strange.length, 'cut at its records all the same');
+    assert.ok((await count('slices')) > 2, 'cut around its records all the same');
   });
 
   test('what is no upload is refused in words that quote nothing, and nothing of it is kept', async () => {
