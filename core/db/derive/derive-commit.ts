@@ -9,7 +9,7 @@ import { jsonText, pgArray } from '../literals.ts';
 import { recordDerived } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { leasesOf } from './derive-queue.ts';
-import { nextRevisions, voidBefore, voidFormerOutlines } from './revisions.ts';
+import { nextRevisions, takeTraces, voidBefore } from './revisions.ts';
 import { lockNodes, type TranscriptCommit, writeTranscripts } from './transcript-readings.ts';
 import { upsertInto } from './upsert.ts';
 import { writeChanges } from './write-changes.ts';
@@ -22,7 +22,7 @@ export type DeriveCommit = {
   state: SessionState | null;
   folded_seq: number; // turns up to this session_seq have been folded, as far as they sort before the state's last call
   checkpoints: Checkpoint[];
-  kept_checkpoints: number[]; // by the number of calls they hold; others are deleted
+  kept_checkpoints: number[]; // by the number of calls they hold; others are not stored, or deleted
   /** Rows of calls from this one on are deleted unless this fold made them again; `all`: those of every call. */
   replace: CallKey | 'all' | null;
   more: boolean; // calls are left: the lease is not released
@@ -73,7 +73,7 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
     }
     const changes = commits.flatMap((commit) => commit.changes ?? []);
     if (changes.length > 0) {
-      await voidFormerOutlines(
+      await takeTraces(
         tx,
         changes.flatMap(({ traces }) => traces),
       );
@@ -202,11 +202,13 @@ async function writeStates(tx: Sql, commits: readonly DeriveCommit[]): Promise<v
     await tx.rows(sql`
       delete from svc.derive_states where session_id = ${session_id} and opened_at < 'infinity' and ${after}`);
   }
-  const rows = commits.flatMap(({ session_id, state, folded_seq, checkpoints }): StateRow[] => [
-    ...checkpoints.map(({ requested_at, call_id, state: before }) => ({
-      ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns },
-      state: storedState(before),
-    })),
+  const rows = commits.flatMap(({ session_id, state, folded_seq, checkpoints, kept_checkpoints }): StateRow[] => [
+    ...checkpoints
+      .filter(({ state: before }) => kept_checkpoints.includes(before.turns))
+      .map(({ requested_at, call_id, state: before }) => ({
+        ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns },
+        state: storedState(before),
+      })),
     ...(state
       ? [{ session_id, opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq, state: storedState(state) }]
       : []),

@@ -21,21 +21,37 @@ import { upsertInto } from './upsert.ts';
 
 type Revised = { rev: number };
 
-const upsertTraces = upsertInto<TraceRow & Revised, 'trace_id'>(
+const upsertTraces = upsertInto<TraceRow & Revised, 'trace_id' | 'session_id'>(
   'svc.traces',
-  ['trace_id'],
+  ['trace_id', 'session_id'],
   { ...traceTypes, rev: 'bigint' },
-  ['rev'],
+  {
+    ignored: ['rev'],
+    usual: {
+      ...{ synthetic: '', response_preview: '', tool_calls: 0, error_count: 0 },
+      ...{ input_tokens: 0, output_tokens: 0, main_input_tokens: 0, main_output_tokens: 0 },
+      ...{ cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 },
+    },
+  },
 );
-const upsertSpans = upsertInto<SpanRow & SpanOutline & Revised, 'trace_id' | 'span_id'>(
+const upsertSpans = upsertInto<SpanRow & SpanOutline & Revised, 'span_id' | 'trace_id' | 'session_id'>(
   'svc.spans',
-  ['trace_id', 'span_id'],
+  ['span_id', 'trace_id', 'session_id'],
   { ...spanTypes, ...outlineTypes, rev: 'bigint' },
-  ['rev'],
+  {
+    ignored: ['rev'],
+    usual: {
+      ...{ call_kind: '', thread_id: '', status: 'ok', error_type: '', error_message: '', model: '', provider: '' },
+      ...{ stop_reason: '', external_id: '', call_id: '', description: '', label: '' },
+      ...{ input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, reasoning_tokens: 0 },
+      ...{ cache_write_5m_tokens: 0, cache_write_1h_tokens: 0, tool_calls_omitted: 0, events_omitted: 0 },
+      ...{ input_lines: 0, input_characters: 0, output_lines: 0, output_characters: 0, images: 0 },
+    },
+  },
 );
 const upsertLinks = upsertInto<LinkRow, LinkKey>(
   'svc.span_links',
-  ['from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'kind'],
+  ['session_id', 'from_trace_id', 'from_span_id', 'to_trace_id', 'to_span_id', 'kind'],
   linkTypes,
 );
 const upsertRollups = upsertInto<RollupRow, 'session_id'>('svc.session_rollups', ['session_id'], rollupTypes);
@@ -67,7 +83,9 @@ export async function writeChanges(
   );
   const patches = all((one) => one.patches);
   const patchedSpans = patches.length > 0 ? await patchSpans(tx, patches.map(revised)) : [];
-  const dropped = all((one) => one.dropped);
+  const dropped = changes.flatMap(({ dropped, rollup: { session_id } }) =>
+    dropped.map((link) => ({ session_id, ...link })),
+  );
   const removedLinks = dropped.length > 0 ? await dropLinks(tx, dropped, links) : [];
   const writtenLinks = links.length > 0 ? await upsertLinks(tx, links) : [];
   const changedLinks = [...removedLinks, ...writtenLinks];
@@ -100,7 +118,7 @@ function sessionsByTrace(changes: readonly ProjectionChanges[]): Map<string, str
 }
 
 type SpanKey = Pick<SpanRow, 'trace_id' | 'span_id'>;
-type LinkKey = 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id';
+type LinkKey = 'session_id' | 'kind' | 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id';
 
 /** A link has no revision: a reader gets it with the spans that it joins, so that one of these is in the revision too. */
 async function reviseEnds(
@@ -193,17 +211,18 @@ const patchBatch = (tx: Sql, rows: string): Promise<SpanKey[]> =>
 /** Deletes links, except those that are written again. */
 const dropLinks = (
   tx: Sql,
-  dropped: readonly DroppedLinks[],
+  dropped: readonly (DroppedLinks & { session_id: string })[],
   links: readonly LinkRow[],
 ): Promise<Pick<LinkRow, LinkKey>[]> =>
   tx.rows<Pick<LinkRow, LinkKey>>(sql`
     delete from svc.span_links l
-     using json_to_recordset(${jsonText(dropped)}::json) as d (kind text, from_trace_id uuid, from_span_id uuid)
-     where l.kind = d.kind and l.from_trace_id = d.from_trace_id and l.from_span_id = d.from_span_id
+     using json_to_recordset(${jsonText(dropped)}::json) 
+             as d (session_id uuid, kind text, from_trace_id uuid, from_span_id uuid)
+     where l.session_id = d.session_id and l.kind = d.kind and l.from_trace_id = d.from_trace_id and l.from_span_id = d.from_span_id
        and not exists (
          select 1
            from json_to_recordset(${jsonText(links)}::json)
              as k (kind text, from_trace_id uuid, from_span_id uuid, to_trace_id uuid, to_span_id uuid)
           where (k.kind, k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id)
               = (l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id))
-    returning l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id`);
+    returning l.session_id, l.kind, l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id`);

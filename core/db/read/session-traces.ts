@@ -117,19 +117,22 @@ const linkConditions = (of: SpanScope): SQL[] =>
   'session_id' in of
     ? [sql`l.session_id = ${of.session_id}::uuid`]
     : [
-        sql`l.from_trace_id = ${of.trace_id}::uuid`,
+        sql`l.session_id = ${sessionOf(of)} and l.from_trace_id = ${of.trace_id}::uuid`,
         sql`l.to_trace_id = ${of.trace_id}::uuid and l.from_trace_id <> l.to_trace_id`,
       ];
 
 /** The same for forks. They are found by session, so a trace's forks are looked for among those of its session, each by an index. */
 function forkConditions(of: SpanScope): SQL[] {
   if ('session_id' in of) return [sql`l.session_id = ${of.session_id}::uuid`];
-  const own = sql`(select t.session_id from svc.traces t where t.trace_id = ${of.trace_id}::uuid)`;
+  const own = sessionOf(of);
   return [
     sql`l.session_id = ${own} and l.from_trace_id = ${of.trace_id}::uuid`,
     sql`l.origin_session_id = ${own} and l.to_trace_id = ${of.trace_id}::uuid`,
   ];
 }
+
+const sessionOf = ({ trace_id }: { trace_id: string }): SQL =>
+  sql`(select t.session_id from svc.traces t where t.trace_id = ${trace_id}::uuid limit 1)`;
 
 const beyondLink = ({ kind, from_trace_id, from_span_id, to_trace_id, to_span_id }: LinkKey): SQL => sql`
   and (l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind)

@@ -121,7 +121,7 @@ const define = (test: Test, database: () => TestDatabase): void => {
       ...{ to_trace_id: trace_id, to_span_id: span_id },
     };
     for (const [of, index] of [
-      [{ session_id: idOf('session', LONG) }, 'span_links_order'],
+      [{ session_id: idOf('session', LONG) }, 'span_links_pkey'],
       [{ trace_id }, 'span_links_pkey'],
     ] as const)
       for (const place of [null, after]) {

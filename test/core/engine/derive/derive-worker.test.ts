@@ -133,7 +133,7 @@ databaseSuite('derive worker', (test, database) => {
              count(*) filter (where s.kind = 'tool') as tools,
              count(*) filter (where s.kind = 'tool' and s.output = '[]') as open
         from svc.traces t join svc.spans s on s.trace_id = t.trace_id
-       group by t.trace_id order by t.started_at`);
+       group by t.trace_id, t.session_id order by t.started_at`);
     assert.equal(
       traces.map(({ calls: n, status }) => [n, status]),
       [[9, 'ok']],
