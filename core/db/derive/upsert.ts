@@ -1,6 +1,7 @@
 /** Upserts of many rows, passed as JSON: statements whose texts are made once, from a table's columns. */
 import { sql } from 'drizzle-orm';
 import type { PgType } from '../columns/column.ts';
+import { sparseRows, type Usual } from '../sparse-rows.ts';
 import type { Sql } from '../sql.ts';
 import { jsonBatches } from './json-batches.ts';
 
@@ -10,8 +11,7 @@ type Upsert<Row, Key extends keyof Row> = (tx: Sql, rows: readonly Row[]) => Pro
 type Options<Row> = {
   /** Columns that are written with the others, and do not make a row different by themselves. */
   ignored?: readonly (keyof Row & string)[];
-  /** Of columns that are never null: the value of most rows. It is not sent, and neither is null: to name and to parse a value costs more. */
-  usual?: { readonly [Name in keyof Row & string]?: string | number };
+  usual?: Usual<Row>;
 };
 
 /** The upsert into a table with these columns; `bytea` values are PostgreSQL's text form of them. */
@@ -25,26 +25,16 @@ export function upsertInto<Row extends object, Key extends keyof Row & string>(
   const others = names.filter((name) => !(key as readonly string[]).includes(name));
   const compared = others.filter((name) => !(ignored as readonly string[]).includes(name));
   const list = (of: readonly string[], prefix = '') => of.map((name) => `${prefix}${name}`).join(', ');
-  const sent = (name: keyof Row & string) => {
-    const value = usual[name];
-    return value === undefined
-      ? `r.${name}`
-      : `coalesce(r.${name}, ${typeof value === 'number' ? value : `'${value}'`})`;
-  };
-  const unusual = (row: Row): Partial<Row> => {
-    const out: Partial<Row> = {};
-    for (const name of names) if (row[name] !== null && row[name] !== usual[name]) out[name] = row[name];
-    return out;
-  };
+  const { sent, received } = sparseRows<Row>(names, usual);
   const definition = Object.entries(types).map(([name, type]) => `${name} ${type}`);
-  const insert = sql.raw(`insert into ${table} as t (${list(names)}) select ${names.map(sent).join(', ')}`);
+  const insert = sql.raw(`insert into ${table} as t (${list(names)}) select ${names.map(received).join(', ')}`);
   const row = sql.raw(`as r (${definition.join(', ')})`);
   const update = sql.raw(others.map((name) => `${name} = excluded.${name}`).join(', '));
   const conflict = sql.raw(list(key));
   const changed = sql.raw(`(${list(compared, 't.')}) is distinct from (${list(compared, 'excluded.')})`);
   return async (tx, rows) => {
     const written: Pick<Row, Key>[] = [];
-    for (const batch of jsonBatches(rows.map(unusual))) {
+    for (const batch of jsonBatches(rows.map(sent))) {
       const returned = await tx.rows<Pick<Row, Key>>(sql`
         ${insert}
           from json_to_recordset(${batch}::json) ${row}

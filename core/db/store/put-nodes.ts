@@ -2,7 +2,9 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { CallNodes, CallRow, LinkedMessage, NodeRow } from '../../model/node.ts';
 import { noUsage } from '../../model/usage.ts';
+import type { PgType } from '../columns/column.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
+import { sparseRows } from '../sparse-rows.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from './call-owners.ts';
 
@@ -142,30 +144,54 @@ const ATTRIBUTES = sql.raw(
     .join(', '),
 );
 
+type SentNode = PlacedNode & { followed: boolean };
+
+/** The types in which the columns are sent. */
+const SENT: Record<keyof SentNode, PgType> = {
+  ...{
+    session_id: 'uuid',
+    node_hash: 'text',
+    parent_hash: 'text',
+    raw_turn_id: 'bigint',
+    call_id: 'text',
+    slice_id: 'text',
+  },
+  ...{ position: 'integer', depth: 'integer', role: 'text', injected: 'text', model: 'text', provider: 'text' },
+  ...{ agent_name: 'text', project: 'text', stop_reason: 'text', input_tokens: 'bigint', output_tokens: 'bigint' },
+  ...{ cache_read_tokens: 'bigint', cache_write_5m_tokens: 'bigint', cache_write_1h_tokens: 'bigint' },
+  ...{ reasoning_tokens: 'bigint', cost_usd: 'numeric', tool_calls: 'integer', followed: 'boolean' },
+  ...{ requested_at: 'timestamptz', created_at: 'timestamptz' },
+};
+const names = Object.keys(SENT) as (keyof typeof SENT)[];
+const { sent, received } = sparseRows<SentNode>(names, {
+  ...{ injected: '', agent_name: '', project: '', stop_reason: '', input_tokens: 0, output_tokens: 0 },
+  ...{ cache_read_tokens: 0, cache_write_5m_tokens: 0, cache_write_1h_tokens: 0, reasoning_tokens: 0 },
+  ...{ tool_calls: 0, followed: false },
+});
+const hashes = ['node_hash', 'parent_hash', 'slice_id'];
+const stored = names.filter((name) => name !== 'followed');
+const INSERTED = {
+  names: sql.raw(stored.join(', ')),
+  values: sql.raw(
+    stored.map((name) => (hashes.includes(name) ? `decode(r.${name}, 'hex')` : received(name))).join(', '),
+  ),
+  row: sql.raw(names.map((name) => `${name} ${SENT[name]}`).join(', ')),
+  injected: sql.raw(received('injected')),
+  followed: sql.raw(received('followed')),
+};
+
 export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void> {
   const followed = new Set(
     nodes.filter(({ injected }) => injected === '').map((node) => `${node.session_id} ${node.parent_hash}`),
   );
-  const rows = nodes.map((node) => ({ ...node, followed: followed.has(`${node.session_id} ${node.node_hash}`) }));
+  const rows = nodes.map((node) => sent({ ...node, followed: followed.has(`${node.session_id} ${node.node_hash}`) }));
   await tx.rows(sql`
-    insert into svc.nodes as n (
-      session_id, node_hash, parent_hash, raw_turn_id, call_id, slice_id, position, depth, role, injected, model, provider,
-      agent_name, project, stop_reason, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
-      cache_write_1h_tokens, reasoning_tokens, cost_usd, tool_calls, is_root, is_head, requested_at, created_at)
-    select r.session_id, decode(r.node_hash, 'hex'), decode(r.parent_hash, 'hex'), r.raw_turn_id, r.call_id,
-           decode(r.slice_id, 'hex'), r.position, r.depth, r.role, r.injected, r.model, r.provider, r.agent_name, r.project,
-           r.stop_reason, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_5m_tokens,
-           r.cache_write_1h_tokens, r.reasoning_tokens, r.cost_usd, r.tool_calls, r.parent_hash is null,
-           r.injected = '' and not r.followed and not exists (
+    insert into svc.nodes as n (${INSERTED.names}, is_root, is_head)
+    select ${INSERTED.values}, r.parent_hash is null,
+           ${INSERTED.injected} = '' and not ${INSERTED.followed} and not exists (
              select 1 from svc.nodes c
-              where c.session_id = r.session_id and c.parent_hash = decode(r.node_hash, 'hex') and c.injected = ''),
-           r.requested_at, r.created_at
-      from json_to_recordset(${jsonText(rows)}::json) as r (
-             session_id uuid, node_hash text, parent_hash text, raw_turn_id bigint, call_id text, slice_id text,
-             position integer, depth integer, role text, injected text, model text, provider text, agent_name text, project text,
-             stop_reason text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
-             cache_write_5m_tokens bigint, cache_write_1h_tokens bigint, reasoning_tokens bigint, cost_usd numeric, tool_calls integer,
-             followed boolean, requested_at timestamptz, created_at timestamptz)
+              where c.session_id = r.session_id and c.parent_hash = decode(r.node_hash, 'hex') and c.injected = '')
+      from json_to_recordset(${jsonText(rows)}::json) as r (${INSERTED.row})
     on conflict (session_id, node_hash) do update set ${ATTRIBUTES}
      where case when ${isTranscripts(sql`excluded`)} = ${isTranscripts(sql`n`)}
                 then (excluded.requested_at, excluded.call_id collate "C") < (n.requested_at, n.call_id collate "C")

@@ -9,7 +9,7 @@ import { type ChainNode, chain } from '../../merkle/chain.ts';
 import type { Message } from '../../model/bucket.ts';
 import type { Identity } from '../../model/identity.ts';
 import type { NodeRow } from '../../model/node.ts';
-import { noUsage } from '../../model/usage.ts';
+import { noUsage, type Usage } from '../../model/usage.ts';
 import type { PriceOf } from '../../price/prices.ts';
 import { echoed } from '../../provider/echoed.ts';
 import { formatById, formatNamed } from '../../provider/formats.ts';
@@ -76,7 +76,7 @@ export function transcriptTurns(
   const unseen = (hash: string) => !seen.has(hash) && seen.add(hash) !== undefined;
   return calls.map(({ turn, added, answer, claim }) => {
     const fresh = added.filter(({ message }) => unseen(message.node_hash));
-    const nodes = fresh.map((one) => nodeOf(turn, one.message, one));
+    const nodes = fresh.map((one) => messageNode(turn, one));
     if (answer && unseen(answer.message.node_hash)) nodes.push(answerNode(turn, answer, priceOf));
     return { turn: { ...turn, fresh: fresh.map(({ message }) => message) }, nodes, claim };
   });
@@ -109,30 +109,31 @@ function linkedCalls(
     history.push(entry);
     return entry;
   };
+  const context: CallContext = {
+    session_id,
+    thread_id,
+    raw_turn_id,
+    identity: { ...identity, cwd: identity.cwd || reading.cwd },
+    surroundings: { ...noSurroundings, git_branch: reading.git_branch },
+    format: reading.format,
+    provider: format.provider,
+  };
   return reading.calls.map((call) => {
     history.length = Math.min(history.length, call.keeps);
     const added = call.added.map(({ message, injected }) => put(message, injectedKind(message) || injected));
     const tip = history.at(-1)?.spine?.message.node_hash ?? null;
     const answer = put({ role: 'assistant', content: call.reply.content }, '');
-    const turn = turnOf(call, {
-      ...{ session_id, thread_id, raw_turn_id },
-      identity: { ...identity, cwd: identity.cwd || reading.cwd },
-      surroundings: { ...noSurroundings, git_branch: reading.git_branch },
-      ...{ format: reading.format, provider: format.provider },
-    });
+    const turn = turnOf(call, context, { tip_hash: tip, leaf_hash: answer.message.node_hash });
     const { request_id, made, is_own, reply } = call;
     const ids = { response_id: reply.response_id, request_id };
     const place = { harness_id: identity.harness_id, ...made, usage: reply.usage };
-    return {
-      turn: { ...turn, tip_hash: tip, leaf_hash: answer.message.node_hash },
-      ...{ added, answer },
-      claim: {
-        call_key: transcriptKey(reading.format, ids, place),
-        call_id: turn.call_id,
-        is_own,
-        file_ended_at: reading.last_at ?? turn.requested_at,
-      },
+    const claim = {
+      call_key: transcriptKey(reading.format, ids, place),
+      call_id: turn.call_id,
+      is_own,
+      file_ended_at: reading.last_at ?? turn.requested_at,
     };
+    return { turn, added, answer, claim };
   });
 }
 
@@ -141,8 +142,18 @@ type CallContext = Pick<
   'session_id' | 'thread_id' | 'raw_turn_id' | 'identity' | 'surroundings' | 'format' | 'provider'
 >;
 
-const turnOf = (call: TranscriptCall, context: CallContext): CallTurn => ({
-  ...context,
+const turnOf = (
+  call: TranscriptCall,
+  context: CallContext,
+  { tip_hash, leaf_hash }: Pick<CallTurn, 'tip_hash' | 'leaf_hash'>,
+): CallTurn => ({
+  session_id: context.session_id,
+  thread_id: context.thread_id,
+  raw_turn_id: context.raw_turn_id,
+  identity: context.identity,
+  surroundings: context.surroundings,
+  format: context.format,
+  provider: context.provider,
   call_id: callId(context.identity, context.thread_id, call.local_id),
   source: 'transcript',
   kind: 'main',
@@ -159,8 +170,8 @@ const turnOf = (call: TranscriptCall, context: CallContext): CallTurn => ({
   last_byte_at: call.ended_at,
   retry_count: 0,
   fresh: [],
-  tip_hash: null,
-  leaf_hash: null,
+  tip_hash,
+  leaf_hash,
   reply: call.reply,
 });
 
@@ -171,25 +182,49 @@ function callId({ harness_id, harness_session_id }: Identity, thread_id: string,
   return `${PREFIX}${createHash('sha256').update(JSON.stringify(identifiers)).digest('hex').slice(0, 32)}`;
 }
 
+type NodeAttributes = Pick<NodeRow, 'stop_reason' | 'created_at' | 'cost_usd'> & { usage: Usage };
+
+/** One literal: of a row so wide, spread from parts, the copying would cost more than all else in a reading. */
 function nodeOf(
-  turn: CallTurn,
+  { call_id, model, provider, identity, requested_at }: CallTurn,
   { node_hash, parent_hash, role, injected, content }: FreshMessage,
   { depth, position }: HistoryNode,
+  { usage, stop_reason, created_at, cost_usd }: NodeAttributes,
 ): NodeRow {
-  const { call_id, model, provider, identity, requested_at } = turn;
   return {
-    ...noUsage,
-    ...{ node_hash, parent_hash, depth, role, injected, position, call_id, provider, requested_at },
+    node_hash,
+    parent_hash,
+    depth,
+    role,
+    injected,
+    position,
+    call_id,
+    provider,
+    requested_at,
     tool_calls: content.filter(({ type }) => type === 'tool_use' || type === 'server_tool_use').length,
     slice_id: null,
     model: storable(model),
     agent_name: identity.agent_name,
     project: identity.project,
-    stop_reason: '',
-    created_at: requested_at,
-    cost_usd: null,
+    stop_reason,
+    created_at,
+    cost_usd,
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    cache_read_tokens: usage.cache_read_tokens,
+    cache_write_5m_tokens: usage.cache_write_5m_tokens,
+    cache_write_1h_tokens: usage.cache_write_1h_tokens,
+    reasoning_tokens: usage.reasoning_tokens,
   };
 }
+
+const messageNode = (turn: CallTurn, node: HistoryNode): NodeRow =>
+  nodeOf(turn, node.message, node, {
+    usage: noUsage,
+    stop_reason: '',
+    created_at: turn.requested_at,
+    cost_usd: null,
+  });
 
 /** The node of an answer, which holds what the call used. */
 function answerNode(turn: CallTurn, answer: HistoryNode, priceOf: PriceOf): NodeRow {
@@ -197,13 +232,12 @@ function answerNode(turn: CallTurn, answer: HistoryNode, priceOf: PriceOf): Node
   const usage = reply?.usage ?? null;
   const terms = reply && formatNamed(turn.format)?.terms(reply);
   const priced = usage && priceOf(provider, model, requested_at, usage, terms ?? undefined);
-  return {
-    ...nodeOf(turn, answer.message, answer),
-    ...(usage ?? noUsage),
+  return nodeOf(turn, answer.message, answer, {
+    usage: usage ?? noUsage,
     stop_reason: storable(reply?.stop_reason ?? ''),
     created_at: last_byte_at ?? requested_at,
     cost_usd: priced?.usd ?? null,
-  };
+  });
 }
 
 /** The digest of what the fold reads of a call: when it is the same, so are the call's rows. */
