@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildService } from './built-service.ts';
+import { bundleDatabaseWorker } from './bundled-worker.ts';
 import { failures, type Report, readReport } from './uvu-report.ts';
 
 const LIMIT_MS = 240_000; // for one test of a file: without output for so long, it hangs
@@ -15,6 +16,9 @@ const FILE_LIMIT_MS = 900_000;
 const PIPES_MS = 5_000; // between a file's end and that of its output
 const AT_ONCE = 2;
 const BUILD_FOR = 8; // files with whole services: with more, compiling `svc` once is less than what each start saves
+
+/** The embedded database's WebAssembly is not compiled a second time into faster code, which is seldom worth it for as long as a file runs. */
+const QUICK_START = ['--liftoff-only'];
 
 /** Whole services in which nothing is timed or weighed, seen to hold on a machine with twenty times its load. The others run alone. */
 const BESIDE_OTHERS = `
@@ -44,6 +48,7 @@ const files = testFiles(process.argv.slice(2));
 const outcomes: Outcome[] = [];
 const wholeService = files.filter((file) => file.startsWith('test/e2e/'));
 const built = wholeService.length > BUILD_FOR ? await builtProgram() : null;
+const worker = await bundleDatabaseWorker();
 const alone = wholeService.filter((file) => !BESIDE_OTHERS.includes(file));
 await runAll(
   files.filter((file) => !alone.includes(file)),
@@ -51,6 +56,7 @@ await runAll(
 );
 await runAll(alone, 1); // a service, its clients and its upstream have the machine to themselves
 built?.remove();
+worker.remove();
 if (files.length === 0) console.log(`No test file has ${process.argv.slice(2).join(' or ')} in its path`);
 const before = {
   passed: Number(process.env.SVC_TEST_PASSED_BEFORE ?? 0),
@@ -111,9 +117,14 @@ function whatWentWrong({ code, late }: Ended, report: Report): string[] {
 function runFile(file: string): Promise<Ended> {
   return new Promise((resolve) => {
     const { FORCE_COLOR: _, ...env } = process.env;
-    const child = spawn(process.execPath, ['--import', 'tsx', file], {
+    const child = spawn(process.execPath, [...QUICK_START, '--import', 'tsx', file], {
       cwd: root,
-      env: { ...env, NO_COLOR: '1', ...(built ? { SVC_TEST_PROGRAM: built.path } : {}) },
+      env: {
+        ...env,
+        NO_COLOR: '1',
+        SVC_TEST_DATABASE_WORKER: worker.path,
+        ...(built ? { SVC_TEST_PROGRAM: built.path } : {}),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true, // a group of its own, so that what it started ends with it
     });
