@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { builtEntry } from '../../built-entry.ts';
+import type { Environment } from '../../config/environment.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
@@ -28,6 +29,7 @@ type Options = {
   name: ProcessName;
   /** V8's flags for this process: none is changed while it runs. */
   flags: readonly string[];
+  env: Environment;
   /** The bound sockets that the process gets, as descriptors from FIRST_FD on. */
   fds: readonly number[];
   log: Logger;
@@ -153,11 +155,12 @@ function deferred<T>(): Deferred<T> {
 
 const now = () => `${new Date().toISOString().slice(0, 19)}Z`;
 
-function started({ name, flags, fds }: Options): ChildProcess {
+function started({ name, flags, env, fds }: Options): ChildProcess {
   const entry = new URL(`./${name}-process`, import.meta.url);
   const file = import.meta.url.endsWith('.ts') ? new URL(`${entry.href}.ts`) : builtEntry(entry);
   return fork(fileURLToPath(file), [], {
     execArgv: [...process.execArgv, ...flags],
+    env,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc', ...fds],
   });
 }

@@ -1,7 +1,7 @@
 /** The two processes of `svc serve` together: what they tell each other passes here, and what outlives either of them is remembered here. */
 import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
-import { PROXY_FLAGS, SERVICE_FLAGS } from '../../service-flags.ts';
+import { ALLOCATOR, PROXY_FLAGS, SERVICE_FLAGS } from '../../service-flags.ts';
 import { FIRST_FD, type Supervised, superviseProcess } from './child-process.ts';
 import { openCounters } from './counters.ts';
 import type { HeldAddress } from './held-addresses.ts';
@@ -87,6 +87,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
   const proxy: Supervised = superviseProcess({
     name: 'proxy',
     flags: PROXY_FLAGS,
+    env: start.io.env,
     fds: descriptors(held, LISTENERS.proxy),
     downMs: null, // calls wait for it
     log,
@@ -105,6 +106,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
   const service: Supervised = superviseProcess({
     name: 'service',
     flags: SERVICE_FLAGS,
+    env: { ...(start.loaded.config.storage.postgres_dsn === '' ? ALLOCATOR : {}), ...start.io.env },
     fds: descriptors(held, LISTENERS.service),
     downMs: SERVICE_DOWN_MS,
     log,
