@@ -1,6 +1,7 @@
 /** The stored form of a slice: under the SHA-256 of its bytes, compressed where that helps. */
 import { createHash } from 'node:crypto';
-import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import { promisify } from 'node:util';
+import { type BrotliOptions, brotliCompress, brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 
 /** A slice as `svc.slices` holds it. `codec` 0: uncompressed; 1: brotli. */
 export type PackedSlice = { slice_id: string; codec: 0 | 1; size_bytes: number; bytes: Uint8Array };
@@ -15,22 +16,41 @@ const TOO_SHORT = 64; // bytes; compressed they are hardly ever smaller
 export const sliceId = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 /** `bytes` have memory of their own, so that they cross to another thread without the buffer that they were cut from. */
-export const packedSlice = (slice_id: string, bytes: Uint8Array): PackedSlice => {
-  const packed = packSlice(bytes);
-  return { slice_id, size_bytes: bytes.byteLength, codec: packed.codec, bytes: new Uint8Array(packed.bytes) };
-};
+export const packedSlice = (slice_id: string, bytes: Uint8Array): PackedSlice =>
+  owned(slice_id, bytes, packSlice(bytes));
 
-export function packSlice(bytes: Uint8Array): Pick<PackedSlice, 'codec' | 'bytes'> {
-  if (bytes.byteLength < TOO_SHORT || isCompressed(bytes)) return { codec: 0, bytes };
-  const compressed = brotliCompressSync(bytes, {
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: 5,
-      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
-      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength,
-    },
-  });
-  return compressed.byteLength < bytes.byteLength ? { codec: 1, bytes: compressed } : { codec: 0, bytes };
+/** From so many bytes on, to compress takes longer than to hand over to another thread. */
+const LONG = 16_384;
+const compressElsewhere = promisify<Uint8Array, BrotliOptions, Buffer>(brotliCompress);
+
+/** The same; a long slice is compressed on another thread, while this one goes on. The bytes may not change meanwhile. */
+export async function packedElsewhere(slice_id: string, bytes: Uint8Array): Promise<PackedSlice> {
+  if (bytes.byteLength < LONG || isCompressed(bytes)) return packedSlice(slice_id, bytes);
+  return owned(slice_id, bytes, smaller(bytes, await compressElsewhere(bytes, optionsFor(bytes))));
 }
+
+export function packSlice(bytes: Uint8Array): Packed {
+  if (bytes.byteLength < TOO_SHORT || isCompressed(bytes)) return { codec: 0, bytes };
+  return smaller(bytes, brotliCompressSync(bytes, optionsFor(bytes)));
+}
+
+type Packed = Pick<PackedSlice, 'codec' | 'bytes'>;
+
+const optionsFor = ({ byteLength }: Uint8Array): BrotliOptions => ({
+  params: {
+    [constants.BROTLI_PARAM_QUALITY]: 5,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_SIZE_HINT]: byteLength,
+  },
+});
+
+const smaller = (bytes: Uint8Array, compressed: Uint8Array): Packed =>
+  compressed.byteLength < bytes.byteLength ? { codec: 1, bytes: compressed } : { codec: 0, bytes };
+
+const owned = (slice_id: string, { byteLength }: Uint8Array, { codec, bytes }: Packed): PackedSlice => ({
+  ...{ slice_id, size_bytes: byteLength, codec },
+  bytes: new Uint8Array(bytes),
+});
 
 export const unpackSlice = ({ codec, bytes }: Pick<PackedSlice, 'codec' | 'bytes'>): Uint8Array =>
   codec === 1 ? brotliDecompressSync(bytes) : bytes;

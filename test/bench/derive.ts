@@ -105,7 +105,6 @@ function storing(database: Database): (calls: readonly JournalCall[]) => Promise
       await newSlices.storing(slices, (fresh) =>
         database.execute('appendTurns', { turns: [turn], ...fresh, counted: [], positions: [] }),
       );
-      newSlices.stored(slices);
     }
   };
 }

@@ -79,10 +79,11 @@ async function commit(deps: IngestQueueDeps, newSlices: NewSlices, batch: readon
   const { database, metrics, committed } = deps;
   const slices = batch.flatMap((one) => one.slices);
   const turns = batch.map(({ turn }) => turn);
-  const fresh = await newSlices.storing(slices, (packed) =>
-    appended(database, { ...packed, turns, counted: [], positions: [] }),
+  const fresh = await newSlices.storing(
+    slices,
+    (packed) => appended(database, { ...packed, turns, counted: [], positions: [] }),
+    (stored) => stored.length > 0,
   );
-  if (fresh.length > 0) newSlices.stored(slices); // where no turn was new, no slice was stored
   answer(batch, fresh, await storedBefore(database, turns, fresh));
   for (const { outcome } of fresh) {
     metrics.intakeTurn(outcome);

@@ -1,7 +1,7 @@
 /** Finds which slices of some turns are not stored yet. Most of a body has been in the database since the call before. */
 import { LRUCache } from 'lru-cache';
 import type { LooseSlice } from '../../call/complete-turn.ts';
-import { type PackedSlice, packedSlice } from '../../capture/slice-codec.ts';
+import { type PackedSlice, packedElsewhere } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
 import { PURGED_MEANWHILE } from '../../db/store/purge-count.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -13,47 +13,55 @@ export type FreshSlices = { slices: PackedSlice[]; purges: number | undefined };
 
 export type NewSlices = {
   /**
-   * Passes to `store`, packed, the slices that are neither cached nor found in the database. Where a purge has happened meanwhile, the
-   * cache is cleared and `store` is called once more: nothing may ever refer to a slice that was deleted.
+   * Passes to `store`, packed, the slices that are neither cached nor found in the database, and caches them once they are stored. Where a
+   * purge has happened meanwhile, the cache is cleared and `store` is called once more: nothing may ever refer to a slice that was deleted.
+   * Any number of these may be under way.
+   * @param wroteAny whether the slices were stored: not where all that refers to them was there already
    */
-  storing<T>(slices: readonly LooseSlice[], store: (fresh: FreshSlices) => Promise<T>): Promise<T>;
-  /** Reports that the slices are committed. */
-  stored(slices: Iterable<LooseSlice>): void;
+  storing<T>(
+    slices: readonly LooseSlice[],
+    store: (fresh: FreshSlices) => Promise<T>,
+    wroteAny?: (result: T) => boolean,
+  ): Promise<T>;
 };
 
 export function openNewSlices(database: Database): NewSlices {
   const known = new LRUCache<string, true>({ max: CACHE_SIZE });
   let purgesSeen: number | undefined; // the count of purges at which all in `known` was found stored
 
+  const forget = (purges: number | undefined) => {
+    known.clear();
+    purgesSeen = purges;
+  };
+
   const packed = async (slices: readonly LooseSlice[]): Promise<FreshSlices> => {
+    const purges = purgesSeen;
     const wanted = new Map<string, Uint8Array>();
     for (const { slice_id, bytes } of slices) if (!known.has(slice_id)) wanted.set(slice_id, bytes);
-    if (wanted.size === 0) return { slices: [], purges: purgesSeen };
+    if (wanted.size === 0) return { slices: [], purges };
     const found = await database.execute('knownSlices', { ids: [...wanted.keys()] });
-    if (found.purges !== purgesSeen) {
-      const forgotten = known.size > 0;
-      known.clear();
-      purgesSeen = found.purges;
-      if (forgotten) return packed(slices);
-    }
+    if (found.purges !== purgesSeen) forget(found.purges);
+    // What was left out above was known at another count. Another caller may have noticed before this one.
+    if (found.purges !== purges && slices.some(({ slice_id }) => !wanted.has(slice_id))) return packed(slices);
     for (const slice_id of found.known) wanted.delete(slice_id);
-    return { slices: [...wanted].map(([slice_id, bytes]) => packedSlice(slice_id, bytes)), purges: purgesSeen };
+    const packing = [...wanted].map(([slice_id, bytes]) => packedElsewhere(slice_id, bytes));
+    return { slices: await Promise.all(packing), purges: found.purges };
   };
 
   return {
-    async storing(slices, store) {
+    async storing(slices, store, wroteAny = () => true) {
       for (;;) {
         try {
-          return await store(await packed(slices));
+          const fresh = await packed(slices);
+          const result = await store(fresh);
+          if (fresh.purges === purgesSeen && wroteAny(result))
+            for (const { slice_id } of slices) known.set(slice_id, true);
+          return result;
         } catch (error) {
           if (!(error instanceof DatabaseError && error.sqlstate === PURGED_MEANWHILE)) throw error;
-          known.clear();
-          purgesSeen = undefined;
+          forget(undefined);
         }
       }
-    },
-    stored(slices) {
-      for (const { slice_id } of slices) known.set(slice_id, true);
     },
   };
 }

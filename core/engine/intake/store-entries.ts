@@ -52,7 +52,6 @@ async function append(deps: StoreDeps, items: readonly PreparedEntry[]): Promise
     const batch = batchOf(items, fresh);
     return { batch, turns: await database.execute('appendTurns', batch) };
   });
-  newSlices.stored(slices);
   for (const position of batch.positions) journal.committed(position);
   for (const { outcome } of turns) {
     metrics.intakeTurn(outcome);

@@ -40,10 +40,11 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
     if (read.kind === 'malformed') return read;
     const { turn, slices } = toStore(body, read);
     try {
-      const { raw_turn_id, session_id, deduped } = await newSlices.storing(slices, (fresh) =>
-        stored(() => database.execute('appendTranscript', { turn, ...fresh })),
+      const { raw_turn_id, session_id, deduped } = await newSlices.storing(
+        slices,
+        (fresh) => stored(() => database.execute('appendTranscript', { turn, ...fresh })),
+        (result) => !result.deduped,
       );
-      if (!deduped) newSlices.stored(slices); // where nothing was new, no slice was stored
       committed?.();
       return { kind: 'accepted', raw_turn_id, session_id, deduped, summary: read.summary };
     } catch (error) {

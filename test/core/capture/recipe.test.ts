@@ -1,9 +1,10 @@
 /** A body can be put together again from its recipe alone, and what a page lists stays a page while the rest grows. */
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeRecipe, readRecipe } from '../../../core/capture/recipe.ts';
-import { packSlice, sliceId, unpackSlice } from '../../../core/capture/slice-codec.ts';
+import { packedElsewhere, packedSlice, packSlice, sliceId, unpackSlice } from '../../../core/capture/slice-codec.ts';
 import { type Section, sliceBody } from '../../../core/capture/slices.ts';
 
 const test = suite('recipe');
@@ -100,6 +101,16 @@ test('packing loses nothing and never grows', () => {
   assert.is(packSlice(Buffer.alloc(63)).codec, 0);
   assert.is(packSlice(Buffer.alloc(1_000)).codec, 1);
   assert.is(packSlice(Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(1_000)])).codec, 0);
+});
+
+test('a slice that is packed on another thread is packed the same', async () => {
+  for (const bytes of [
+    Buffer.from('word '.repeat(10_000)),
+    Buffer.from('short'),
+    randomBytes(20_000),
+    Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(20_000)]),
+  ])
+    assert.equal(await packedElsewhere('id', bytes), packedSlice('id', bytes));
 });
 
 test.run();
