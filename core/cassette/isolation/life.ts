@@ -123,7 +123,7 @@ export async function startLife({ name, entry, log, gate, progressed, tmp, ...re
 const LAST_OUTPUT_MS = 50;
 
 /** How long a process that ends by itself may take to exit after its channel closed. */
-export const CLOSED_MS = 300;
+export const CLOSED_MS = 1_000;
 
 /** Signals a process that leads a group of its own, and what it has started. */
 export function endGroup({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void {
