@@ -14,7 +14,7 @@ export const PROXY_FLAGS: readonly string[] = [COLLECTOR, '--max-semi-space-size
 
 /**
  * glibc's allocator gives free memory back from this many bytes on, where otherwise that bound grows with what was once freed and keeps some
- * 80 MB of an idle service; other C libraries know no such setting. It costs a tenth of the rate at which large bodies are stored, so
- * it is for a service with the embedded database, on somebody's own machine. (mallopt(3); whoever sets one of these variables decides.)
+ * 70 MB of an idle service; other C libraries know no such setting. It costs a tenth of the rate at which large bodies are stored, so
+ * it is for a service with the embedded database, on somebody's own machine. (mallopt(3); whoever sets the variable decides.)
  */
 export const ALLOCATOR: Readonly<Record<string, string>> = { MALLOC_TRIM_THRESHOLD_: '131072' };

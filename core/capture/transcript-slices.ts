@@ -25,19 +25,14 @@ export function sliceTranscript(body: Uint8Array): Piece[] {
 }
 
 function together(records: readonly Piece[]): Piece[] {
-  const end = records.at(-1)?.end;
-  if (end === undefined) return [];
   const out: Piece[] = [];
-  let start = records[0]?.start ?? end;
-  let at = 0;
-  for (const size of SIZES) {
-    while (end - start >= size) {
-      while ((records[at]?.end ?? end) - start < size) at++;
-      const last = records[at++]?.end ?? end;
-      out.push({ section: 'records', start, end: last });
-      start = last;
-    }
+  const end = records.at(-1)?.end ?? 0;
+  let start = records[0]?.start ?? 0;
+  for (const record of records) {
+    const size = SIZES.find((one) => end - start >= one);
+    if (record.end < end && (size === undefined || record.end - start < size)) continue;
+    out.push({ section: 'records', start, end: record.end });
+    start = record.end;
   }
-  if (start < end) out.push({ section: 'records', start, end });
   return out;
 }

@@ -35,6 +35,7 @@ export function headsAfter(
   { llm, n, guessed }: { llm: SpanRow; n: number; guessed: boolean },
 ): Head[] {
   const from = llm.status === 'error' ? undefined : headOf(state, turn);
+  const continued = (head: Head) => (head === from ? { ...head, gone_on: true } : head);
   const answered = llm.status === 'ok' && turn.leaf_hash !== null;
   const own = [
     { hash: turn.tip_hash, gone_on: answered },
@@ -49,11 +50,6 @@ export function headsAfter(
       },
     ];
   });
-  const heads: Head[] = [];
-  for (const head of state.heads) {
-    if (own.some(({ hash }) => hash === head.hash)) continue;
-    heads.push(head === from ? { ...head, gone_on: true } : head);
-  }
-  heads.push(...own);
-  return heads;
+  const others = state.heads.filter(({ hash }) => own.every((head) => head.hash !== hash));
+  return [...others.map(continued), ...own];
 }

@@ -49,14 +49,16 @@ const outcomes: Outcome[] = [];
 const wholeService = files.filter((file) => file.startsWith('test/e2e/'));
 const built = wholeService.length > BUILD_FOR ? await builtProgram() : null;
 const worker = await bundleDatabaseWorker();
+process.once('exit', () => {
+  built?.remove();
+  worker.remove();
+});
 const alone = wholeService.filter((file) => !BESIDE_OTHERS.includes(file));
 await runAll(
   files.filter((file) => !alone.includes(file)),
   AT_ONCE,
 );
 await runAll(alone, 1); // a service, its clients and its upstream have the machine to themselves
-built?.remove();
-worker.remove();
 if (files.length === 0) console.log(`No test file has ${process.argv.slice(2).join(' or ')} in its path`);
 const before = {
   passed: Number(process.env.SVC_TEST_PASSED_BEFORE ?? 0),
