@@ -9,6 +9,14 @@ export function addConfigOptions(command: Command): Command {
   return command;
 }
 
+/** Adds to `command` the options of those keys that say where the running service is. */
+export function addClientOptions(command: Command): Command {
+  for (const [path, made] of options()) if (CLIENT_KEYS.includes(path)) command.addOption(made.helpGroup('Service:'));
+  return command;
+}
+
+const CLIENT_KEYS = ['client.api_target', 'api.token'];
+
 /** The settings among what commander parsed. */
 export function flagsOf(parsed: Record<string, unknown>): Flags {
   const flags: Record<string, string | true> = {};

@@ -4,7 +4,12 @@ import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { addCassetteCommands, type CassetteCommands } from './cassette/commands.ts';
 import type { Io } from './io.ts';
+import { addKeepCommands } from './keep/commands.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
+import { addRecordCommands } from './record/commands.ts';
+import { addSettingsCommands } from './settings/commands.ts';
+import { addStartCommands } from './start/commands.ts';
+import { addSyncCommands } from './sync/commands.ts';
 import { systemProblem } from './system-error.ts';
 import type { VerifyOptions } from './verify.ts';
 
@@ -26,11 +31,11 @@ export type ServeRole = 'all' | 'proxy' | 'ingest';
 const ROLES: readonly ServeRole[] = ['all', 'proxy', 'ingest'];
 const isRole = (word: string): word is ServeRole => ROLES.some((role) => role === word);
 
-/** Exit status: 0 done, 1 failed, 2 wrong usage. `args` is what follows the command's name. */
-export async function runProgram(commands: Commands, args: readonly string[]): Promise<0 | 1 | 2> {
+/** Exit status: 0 done, 1 failed, 2 wrong usage; of `svc start` that of the program. `args` is what follows the command's name. */
+export async function runProgram(commands: Commands, args: readonly string[]): Promise<number> {
   const { io } = commands;
-  let exitCode: 0 | 1 = 0;
-  const exit = (status: 0 | 1) => {
+  let exitCode = 0;
+  const exit = (status: number) => {
     exitCode = status;
   };
   try {
@@ -55,7 +60,7 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
 /** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` is called with a command's exit status. */
 export function buildProgram(
   { version, io, serve, status, demo, open, contract, verify, cassette, login }: Commands,
-  exit: (status: 0 | 1) => void = () => {},
+  exit: (status: number) => void = () => {},
 ): Command {
   const program = new Command('svc')
     .description('Records what passes between LLM clients and LLM providers, and makes it readable.')
@@ -129,6 +134,12 @@ export function buildProgram(
       await login(owner, loaded({}), io);
     });
 
+  const parts = { version, io, loaded, exit };
+  addStartCommands(program, parts);
+  addSyncCommands(program, parts);
+  addRecordCommands(program, parts);
+  addKeepCommands(program, parts);
+  addSettingsCommands(program, parts);
   addCassetteCommands(program, { commands: cassette, io, loaded, exit });
 
   program

@@ -1,0 +1,119 @@
+/**
+ * Requests of a command to the read API of the service that runs, with errors that say what to do. By `node:http`: `fetch` takes longer to
+ * load than most responses take to come.
+ */
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { LoadedConfig } from '../config/load.ts';
+import { OperatorError } from '../errors.ts';
+import { parseJson } from '../parse-json.ts';
+import { getJson } from './get-json.ts';
+import { addresses, REPLY_TIMEOUT_MS } from './read-api.ts';
+import { plain } from './units.ts';
+
+/** The service ends a request of its own after 20 s; what comes later than this never comes. */
+const RESPONSE_TIMEOUT_MS = 30_000;
+
+type ApiRequest = {
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** As `/v1/sessions?limit=5`. */
+  path: string;
+  /** Sent as JSON. */
+  body?: unknown;
+  headers?: Readonly<Record<string, string>>;
+  /** What it is for, as the end of 'Cannot …': `read the sessions`. */
+  what: string;
+};
+
+export type ApiClient = {
+  /** As `http://localhost:8081`. */
+  address: string;
+  /** The response's JSON; undefined: it has no body. @throws {OperatorError} the service refuses, or does not respond */
+  json<T>(request: ApiRequest): Promise<T>;
+  /** A response with a status below 300, whose body is the caller's to read. @throws {OperatorError} as above */
+  response(request: ApiRequest): Promise<IncomingMessage>;
+};
+
+/**
+ * The token is sent only after /ping was answered as the read API does: another program on its port must not learn it.
+ * @throws {OperatorError} no service answers at the address that this configuration gives
+ */
+export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
+  const address = await recognised(addresses(loaded).api);
+  const { token } = loaded.config.api;
+  const base = new URL(address);
+  const { Agent, request: open } = await (base.protocol === 'https:' ? import('node:https') : import('node:http'));
+  const agent = new Agent({ keepAlive: true });
+
+  async function response({ method = 'GET', path, body, headers, what }: ApiRequest): Promise<IncomingMessage> {
+    const sent = body === undefined ? null : Buffer.from(JSON.stringify(body));
+    const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
+      const outgoing = open(
+        address.replace(/\/+$/, '') + path,
+        {
+          method,
+          agent,
+          headers: {
+            accept: 'application/json',
+            ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+            ...(sent && { 'content-type': 'application/json', 'content-length': sent.length }),
+            ...headers,
+          },
+        },
+        resolve,
+      );
+      outgoing.setTimeout(RESPONSE_TIMEOUT_MS, () => outgoing.destroy(new Error('no response came in time')));
+      outgoing.on('error', (error) =>
+        reject(new OperatorError(`Cannot ${what}: ${reasonOf(error)}`, 1, { cause: error })),
+      );
+      outgoing.end(sent ?? undefined);
+    });
+    incoming.socket.setTimeout(0); // a stream may be silent for as long as nothing happens
+    if ((incoming.statusCode ?? 0) < 300) return incoming;
+    throw new OperatorError(`Cannot ${what}: ${await refusal(incoming, token)}`);
+  }
+
+  return {
+    address,
+    response,
+    json: async <T>(request: ApiRequest) => {
+      const body = await text(await response(request));
+      return (body === '' ? undefined : parseJson(body)) as T;
+    },
+  };
+}
+
+async function recognised(address: string | null): Promise<string> {
+  if (address === null)
+    throw new OperatorError(
+      'Cannot find the service: api.listen leaves the port to the system; say where it is with --client-api-target',
+    );
+  const ping = await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS });
+  if (typeof ping === 'object' && ping.status === 200 && ping.body === 'pong') return address;
+  if (ping === 'nobody')
+    throw new OperatorError(`Cannot find the service: nobody listens at ${address}; 'svc serve' starts one`);
+  if (ping === 'silent')
+    throw new OperatorError(
+      `Cannot find the service: ${address} does not answer; it is stuck, or something else is there`,
+    );
+  const code = typeof ping === 'object' ? (ping.body as { code?: unknown } | null | undefined)?.code : null;
+  throw new OperatorError(
+    code === 'foreign-host'
+      ? `Cannot use the service at ${address}: it does not answer to that host name; add it to allowed_hosts`
+      : `Cannot find the service: another program answers at ${address}; say where it is with --client-api-target`,
+  );
+}
+
+/** Why the service refuses, in its own words where it has some. */
+async function refusal(response: IncomingMessage, token: string): Promise<string> {
+  if (response.statusCode === 401)
+    return token === ''
+      ? 'api.token is missing; set SVC_API_TOKEN to the token that the service was started with'
+      : 'api.token is wrong; the service was started with another one';
+  const body = parseJson(await text(response)) as { detail?: unknown; error?: unknown } | null | undefined;
+  const detail = body?.detail ?? body?.error;
+  return typeof detail === 'string' ? plain(detail) : `the service answers with ${response.statusCode}`;
+}
+
+const reasonOf = (error: NodeJS.ErrnoException): string =>
+  error.code === 'ECONNREFUSED' || error.code === 'ECONNRESET' ? 'the service has ended' : error.message;
