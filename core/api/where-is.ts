@@ -10,8 +10,10 @@ const AnyId = z
   .string()
   .min(1)
   .max(LONGEST)
-  .describe('of a session, trace, span or raw turn, or one that a harness, a provider or the proxy gave')
-  .openapi({ examples: ['msg_01XFDUDYJgAACzvnptvVoYEL', '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10', '12'] });
+  .describe(
+    'of a session, trace or span, or its first 4 digits and more; of a raw turn; or one that a harness, a provider or the proxy gave',
+  )
+  .openapi({ examples: ['msg_01XFDUDYJgAACzvnptvVoYEL', '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10', '7d1c9f', '12'] });
 
 const whereIs = createRoute({
   method: 'get',

@@ -15,7 +15,7 @@ const NUMBER = /^[1-9]\d{0,14}$/;
 /** At most 50 places, none of deleted sessions. What a session has of its own comes first, then its traces, spans and raw turns. */
 export async function whereIs(db: Sql, { id }: { id: string }): Promise<Place[]> {
   if (storable(id) !== id || id === '') return []; // no column can hold it
-  const lookups = [...(UUID.test(id) ? byUuid(id) : []), ...(NUMBER.test(id) ? [byNumber(id)] : []), ...byText(id)];
+  const lookups = [...(UUID.test(id) ? byUuid(id) : isStart(id) ? byStart(id) : []), ...(NUMBER.test(id) ? [byNumber(id)] : []), ...byText(id)];
   const rows = await db.rows<Sparse<Place>>(sql`
     select l.kind, l.session_id, l.trace_id, l.span_id, l.raw_turn_id
       from (${sql.join(lookups, sql` union all `)}) l
@@ -33,6 +33,22 @@ const byUuid = (id: string): SQL[] => [
   sql`(select ${columns('trace', 'trace_id', NO_ID, NO_NUMBER)} from svc.traces where trace_id = ${id}::uuid)`,
   sql`(select ${columns('span', 'trace_id', 'span_id', 'raw_turn_id')} from svc.spans where span_id = ${id}::uuid limit ${MOST})`,
 ];
+
+const [FIRST, LAST] = ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'];
+
+/** The beginning of an id, as lists and people shorten it. */
+const isStart = (id: string) => id.length >= 4 && id.length < FIRST.length && UUID.test(id + FIRST.slice(id.length));
+
+/** Each id leads a primary key, so the ids that begin alike are a range of it. */
+function byStart(id: string): SQL[] {
+  const within = (column: string): SQL => sql`
+    ${sql.raw(column)} between ${id + FIRST.slice(id.length)}::uuid and ${id + LAST.slice(id.length)}::uuid`;
+  return [
+    sql`(select ${columns('session', NO_ID, NO_ID, NO_NUMBER)} from svc.sessions where ${within('session_id')} and not is_empty limit ${MOST})`,
+    sql`(select ${columns('trace', 'trace_id', NO_ID, NO_NUMBER)} from svc.traces where ${within('trace_id')} limit ${MOST})`,
+    sql`(select ${columns('span', 'trace_id', 'span_id', 'raw_turn_id')} from svc.spans where ${within('span_id')} limit ${MOST})`,
+  ];
+}
 
 /** With the call that was derived of it, where it is one. */
 const turns = (kind: Place['kind'], condition: SQL): SQL => sql`

@@ -47,6 +47,21 @@ databaseSuite('where an id belongs', (test, database) => {
     assert.is(long?.span_id, idOf('span', 4));
   });
 
+  test('the first four digits of an id and more lead to all that begin so', async () => {
+    const found = async (id: string) => (await find(id)).map(({ kind, session_id: of }) => `${kind} of ${of}`);
+    for (const length of [8, 9, 14, 23, 35]) {
+      assert.ok((await found(session_id.slice(0, length))).includes(`session of ${session_id}`), `${length}`);
+      assert.ok((await found(trace_id.slice(0, length).toUpperCase())).includes(`trace of ${session_id}`), `${length}`);
+      assert.ok((await found(span_id.slice(0, length))).includes(`span of ${session_id}`), `${length}`);
+    }
+    assert.ok((await found(session_id.slice(0, 4))).includes(`session of ${session_id}`));
+    assert.equal(await find(session_id.slice(0, 3)), []);
+    assert.equal(await find(`${session_id.slice(0, 8)}-x`), []);
+    assert.equal(await find(session_id.slice(0, 12).replace('-', '')), []);
+    await database().execute('deleteSession', { session_id });
+    assert.equal(await found(session_id.slice(0, 20)), []);
+  });
+
   test('an id that several have leads to all of them', async () => {
     const found = await find('toolu_1');
     assert.equal(
