@@ -10,7 +10,7 @@ const Counts = z.object(
 const Ledger = z.object({ requests: z.int(), outcomes: Counts });
 const NONE = Object.fromEntries(Outcome.options.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
 
-const Coverage = Ledger.extend({
+export const Coverage = Ledger.extend({
   by_provider: z.record(z.string(), Ledger),
   by_day: z
     .array(z.object({ day: z.iso.date(), requests: z.int(), outcomes: Counts }))

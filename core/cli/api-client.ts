@@ -15,7 +15,8 @@ import { plain } from './units.ts';
 const RESPONSE_TIMEOUT_MS = 30_000;
 
 type ApiRequest = {
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** GET without it. */
+  method?: string;
   /** As `/v1/sessions?limit=5`. */
   path: string;
   /** Sent as JSON. */
@@ -23,6 +24,8 @@ type ApiRequest = {
   headers?: Readonly<Record<string, string>>;
   /** What it is for, as the end of 'Cannot …': `read the sessions`. */
   what: string;
+  /** Until the head of the response; 30 s without it. */
+  timeoutMs?: number;
 };
 
 export type ApiClient = {
@@ -45,7 +48,8 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
   const { Agent, request: open } = await (base.protocol === 'https:' ? import('node:https') : import('node:http'));
   const agent = new Agent({ keepAlive: true });
 
-  async function response({ method = 'GET', path, body, headers, what }: ApiRequest): Promise<IncomingMessage> {
+  async function response(request: ApiRequest): Promise<IncomingMessage> {
+    const { method = 'GET', path, body, headers, what, timeoutMs = RESPONSE_TIMEOUT_MS } = request;
     const sent = body === undefined ? null : Buffer.from(JSON.stringify(body));
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = open(
@@ -62,7 +66,7 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
         },
         resolve,
       );
-      outgoing.setTimeout(RESPONSE_TIMEOUT_MS, () => outgoing.destroy(new Error('no response came in time')));
+      outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error('no response came in time')));
       outgoing.on('error', (error) =>
         reject(new OperatorError(`Cannot ${what}: ${reasonOf(error)}`, 1, { cause: error })),
       );

@@ -15,6 +15,8 @@ process.exitCode = await runProgram(
       out: (text) => process.stdout.write(text),
       err: (text) => process.stderr.write(text),
       isTerminal: process.stdout.isTTY === true,
+      ...(process.stdout.isTTY && { columns: process.stdout.columns }),
+      isInteractive: process.stdin.isTTY === true && process.stderr.isTTY === true,
       env: readEnvironment(),
       cwd: process.cwd(),
       home: homeOrNone(),

@@ -7,6 +7,10 @@ export type Io = {
   err: (text: string) => void;
   /** Whether a person reads `out`, and nothing stores it. Absent: not so. */
   isTerminal?: boolean;
+  /** Of that terminal, in cells. Absent: not known. */
+  columns?: number;
+  /** Whether a person can type what a command waits for. Absent: not so. */
+  isInteractive?: boolean;
   env: Environment;
   cwd: string;
   home: string;

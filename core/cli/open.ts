@@ -8,12 +8,13 @@ import { addresses, REPLY_TIMEOUT_MS } from './read-api.ts';
 import { uiAddress } from './ui-address.ts';
 
 /**
+ * @param path of a page, such as `sessions/<id>`
  * @param open shows the address to a person; false: it could not
  * @throws {OperatorError} no service answers, or it serves no UI
  */
 export async function openUi(
   loaded: LoadedConfig,
-  { print }: { print: boolean },
+  { print, path = '' }: { print: boolean; path?: string },
   { out, env, isTerminal = false }: Pick<Io, 'out' | 'env' | 'isTerminal'>,
   open: typeof openInBrowser = openInBrowser,
 ): Promise<void> {
@@ -30,7 +31,7 @@ export async function openUi(
     throw new OperatorError(`Cannot open the web UI: the service was started without one; run 'npm run build' there`);
   if (page?.status !== 200)
     throw new OperatorError(`Cannot open the web UI: the service at ${address} has api.web_ui switched off`);
-  const shown = uiAddress(address, { ...loaded.config.api, web_ui: true }, isTerminal) ?? '';
+  const shown = uiAddress(address, { ...loaded.config.api, web_ui: true }, isTerminal, path) ?? '';
   const isOpen = isTerminal && !print && (await open(shown, env));
   out(isOpen ? `Opened in your browser: ${shown}\n` : `${shown}\n`);
 }

@@ -42,7 +42,7 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
     await buildProgram(commands, exit).parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has printed why
+    if (isUsageError(error)) return error.exitCode === 0 ? 0 : 2; // commander has printed why
     if (error instanceof OperatorError) {
       io.err(`${error.message}\n`);
       return error.exitCode;
@@ -57,6 +57,10 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
   }
 }
 
+/** Also of another copy of commander: what is built has one in its bundle, and commands that are loaded late have the package's. */
+const isUsageError = (error: unknown): error is CommanderError =>
+  error instanceof CommanderError || (error instanceof Error && error.name === 'CommanderError');
+
 /** Throws instead of exiting: CommanderError for help, version and wrong usage. `exit` is called with a command's exit status. */
 export function buildProgram(
   { version, io, serve, status, demo, open, contract, verify, cassette, login }: Commands,
@@ -66,6 +70,7 @@ export function buildProgram(
     .description('Records what passes between LLM clients and LLM providers, and makes it readable.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
+    .enablePositionalOptions() // so that options after the name of a program or an operation are its own
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .showHelpAfterError('(--help tells what there is)');

@@ -26,8 +26,34 @@ export function lasting(seconds: number): string {
   return `${days} ${days === 1 ? 'day' : 'days'}${and(hours % 24, 'h')}`;
 }
 
+/** `950`, `184k`, `2.4M`. */
+export function shortCount(count: number): string {
+  const [scaled, unit] = count < 1000 ? [count, ''] : count < 999_500 ? [count / 1000, 'k'] : [count / 1e6, 'M'];
+  return `${unit === '' || scaled >= 10 ? Math.round(scaled) : Math.round(scaled * 10) / 10}${unit}`;
+}
+
+/** `$0.2134`: four decimals below a dollar, else two; `?` where no price is known. */
+export const dollars = (usd: number | null | undefined): string =>
+  usd === null || usd === undefined ? '?' : `$${usd === 0 ? '0' : usd.toFixed(usd < 1 ? 4 : 2)}`;
+
+/** `5 min ago`; of more than a week the day. @param now milliseconds since 1970 */
+export function shortAge(instant: string, now: number): string {
+  const seconds = Math.max(0, (now - Date.parse(instant)) / 1000);
+  if (seconds >= 7 * 86_400) return instant.slice(0, 10);
+  const [size, unit] =
+    seconds < 60 ? [1, 's'] : seconds < 3600 ? [60, 'min'] : seconds < 86_400 ? [3600, 'h'] : [86_400, 'd'];
+  return `${Math.floor(seconds / size)} ${unit} ago`;
+}
+
 /** `1 session`, `2 sessions`. */
 export const several = (count: number, noun: string): string => `${counted(count)} ${noun}${count === 1 ? '' : 's'}`;
 
 /** Foreign text made safe for a terminal: nothing in it can move the cursor, colour or hide text. */
 export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\u{fffd}');
+
+/** The lines of a foreign text, each made safe for a terminal; a tab is four blanks. */
+export const plainLines = (text: string): string[] =>
+  text
+    .replaceAll('\t', '    ')
+    .split(/\r\n|\n|\r/)
+    .map(plain);

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
-import { addConfigOptions } from '../options.ts';
+import { addClientOptions, addConfigOptions } from '../options.ts';
 import type { AddOptions } from './add.ts';
 import type { ServeOptions } from './serve.ts';
 
@@ -27,6 +27,7 @@ type Parts = {
 export function addCassetteCommands(program: Command, { commands, io, loaded, exit }: Parts): void {
   const cassette = program
     .command('cassette')
+    .enablePositionalOptions()
     .description('install cassettes, which extend the read API, and know what became of them');
 
   cassette
@@ -68,6 +69,16 @@ export function addCassetteCommands(program: Command, { commands, io, loaded, ex
       exit(await commands.list({ json: json === true }, loaded(parsed), io));
     });
 
+  addClientOptions(cassette.command('run'))
+    .description('call an operation of a cassette in the service that runs')
+    .argument('<name>', 'the name that it is installed under')
+    .argument('[operation...]', 'which one, and what it takes; without it they are listed')
+    .passThroughOptions()
+    .addHelpText('after', RUN_HELP)
+    .action(async (name: string, words: string[], parsed: Record<string, unknown>) => {
+      await (await import('./run.ts')).runOperation(name, words, loaded(parsed), io);
+    });
+
   cassette
     .command('new')
     .description('begin a cassette of your own: a folder with a small one in TypeScript, and its test')
@@ -103,6 +114,10 @@ type ServeFlags = { listen: string; name?: string; config?: string[] };
 type AddFlags = { name?: string; yes?: boolean; isolation: string; config?: string[] };
 
 const collected = (value: string, before: string[] = []): string[] => [...before, value];
+
+const RUN_HELP = `
+Options for the service come before the name: svc cassette run --client-api-target http://… search find-spans --query midnight.
+What an operation takes is shown by svc cassette run <name> <operation> --help.`;
 
 const STANDS_ALONE = `
 The database comes from SVC_DATABASE_URL, the read API from SVC_CORE_URL (with SVC_API_TOKEN where it asks for one); without them

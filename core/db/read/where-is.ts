@@ -15,7 +15,11 @@ const NUMBER = /^[1-9]\d{0,14}$/;
 /** At most 50 places, none of deleted sessions. What a session has of its own comes first, then its traces, spans and raw turns. */
 export async function whereIs(db: Sql, { id }: { id: string }): Promise<Place[]> {
   if (storable(id) !== id || id === '') return []; // no column can hold it
-  const lookups = [...(UUID.test(id) ? byUuid(id) : isStart(id) ? byStart(id) : []), ...(NUMBER.test(id) ? [byNumber(id)] : []), ...byText(id)];
+  const lookups = [
+    ...(UUID.test(id) ? byUuid(id) : isStart(id) ? byStart(id) : []),
+    ...(NUMBER.test(id) ? [byNumber(id)] : []),
+    ...byText(id),
+  ];
   const rows = await db.rows<Sparse<Place>>(sql`
     select l.kind, l.session_id, l.trace_id, l.span_id, l.raw_turn_id
       from (${sql.join(lookups, sql` union all `)}) l

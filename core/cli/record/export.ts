@@ -1,0 +1,86 @@
+/** `svc export`: whole sessions as lines of JSON, of the export cassette, to standard output or a file that is complete once it has its name. */
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { LoadedConfig } from '../../config/load.ts';
+import { OperatorError } from '../../errors.ts';
+import { openApiClient } from '../api-client.ts';
+import type { Io } from '../io.ts';
+import { plain, sized } from '../units.ts';
+import { copyBody } from './copy-body.ts';
+import { sessionOf } from './session-of.ts';
+
+export type ExportOptions = {
+  since: string | null;
+  until: string | null;
+  detail: string | null;
+  /** Null or `-`: standard output. */
+  output: string | null;
+};
+
+const PROGRESS_MS = 1_000;
+
+/** @param word null: all sessions of the window @throws {OperatorError} the export is refused or was cut, or the file cannot be written */
+export async function exportSessions(
+  word: string | null,
+  options: ExportOptions,
+  loaded: LoadedConfig,
+  io: Io,
+): Promise<void> {
+  const { since, until, detail, output } = options;
+  if (word !== null && (since !== null || until !== null))
+    throw new OperatorError('Cannot export: a session is exported whole; leave out --since and --until', 2);
+  const api = await openApiClient(loaded);
+  const of = word === null ? '' : `/${await sessionOf(word, api, io.home)}`;
+  const query = new URLSearchParams({
+    ...(since !== null && { since: instantOf(since, '--since') }),
+    ...(until !== null && { until: instantOf(until, '--until') }),
+    ...(detail !== null && { detail }),
+  });
+  const path = `/v1/cassettes/export/sessions${of}?${query}`;
+  const body = await api.response({ path, what: 'export', headers: { accept: '*/*' } });
+  try {
+    if (output === null || output === '-') return await copyBody(body, io);
+    const bytes = await writeWhole(body, output, io);
+    io.err(`Exported ${sized(bytes)} to ${output}\n`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const cut = code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE' || message === 'aborted';
+    const why = cut ? "the service broke it off; its log says why ('svc status' shows what is wrong)" : message;
+    throw new OperatorError(`Cannot export: ${why}`, 1, { cause: error });
+  }
+}
+
+/** Returns the bytes written. */
+async function writeWhole(body: IncomingMessage, path: string, { err, isInteractive }: Io): Promise<number> {
+  const unfinished = `${path}.part`;
+  const file = createWriteStream(unfinished);
+  const progress = setInterval(() => isInteractive && err(`\r${sized(file.bytesWritten)} …`), PROGRESS_MS);
+  try {
+    await pipeline(body, file);
+    await rename(unfinished, path);
+    return file.bytesWritten;
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  } finally {
+    clearInterval(progress);
+    if (isInteractive) err('\r');
+  }
+}
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const DAY_MS = 86_400_000;
+
+/** Days as in other commands: the cassette takes timestamps only. */
+function instantOf(text: string, flag: string): string {
+  const day = { today: 0, yesterday: 1 }[text];
+  const stamp = day === undefined ? text : new Date(Date.now() - day * DAY_MS).toISOString().slice(0, 10);
+  if (DAY.test(stamp)) return `${stamp}T00:00:00Z`;
+  if (!Number.isNaN(Date.parse(stamp))) return stamp;
+  throw new OperatorError(
+    `Cannot export: ${flag} must be a day such as 2026-07-27, today, yesterday or a timestamp, not '${plain(text)}'`,
+    2,
+  );
+}

@@ -1,0 +1,89 @@
+/** `svc sessions show`: a conversation in the terminal, and with `--follow` what comes to it. Read page by page, so that a long one begins at once. */
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Session } from '../../model/session.ts';
+import type { Span } from '../../model/span.ts';
+import type { Trace } from '../../model/trace.ts';
+import { type ApiClient, openApiClient } from '../api-client.ts';
+import type { Io } from '../io.ts';
+import { type Depths, sessionHeading, spanLines, traceHeading, type View } from './conversation.ts';
+import { copyBody } from './copy-body.ts';
+import { sessionChanges } from './session-changes.ts';
+import { sessionOf } from './session-of.ts';
+
+export type ShowOptions = {
+  full: boolean;
+  follow: boolean;
+  json: boolean;
+  /** Only so many of the newest turns. Null: all. */
+  last: number | null;
+};
+
+const PAGE = 200;
+
+/** @throws {OperatorError} no such session */
+export async function showSession(word: string, options: ShowOptions, loaded: LoadedConfig, io: Io): Promise<void> {
+  const api = await openApiClient(loaded);
+  const id = await sessionOf(word, api, io.home);
+  if (options.json) return copyBody(await api.response({ path: `/v1/sessions/${id}/traces`, what: WHAT }), io);
+  const { session } = await api.json<{ session: Session }>({ path: `/v1/sessions/${id}`, what: WHAT });
+  io.out(sessionHeading(session));
+  const shown: Shown = new Map();
+  const view: View = { full: options.full, width: io.columns };
+  const number = { next: 1 };
+  const traces = await tracesOf(api, id, options.last);
+  number.next = Math.max(1, session.rollup.turn_count - traces.length + 1);
+  for (const trace of traces) await showTrace(api, trace, { shown, view, number, io });
+  if (!options.follow) return;
+  for await (const _ of sessionChanges(api, id))
+    for (const trace of await tracesOf(api, id, RECENT)) await showTrace(api, trace, { shown, view, number, io });
+}
+
+const WHAT = 'read the session';
+
+/** Traces to which something may still come: several agents may be at work at once. */
+const RECENT = 3;
+
+/** By trace: what of it was printed, and how deep its spans are. */
+type Shown = Map<string, { printed: Set<string>; depths: Depths }>;
+
+type Printing = { shown: Shown; view: View; number: { next: number }; io: Io };
+
+/** Oldest first. */
+async function tracesOf(api: ApiClient, session_id: string, last: number | null): Promise<Trace[]> {
+  const traces: Trace[] = [];
+  for (
+    let cursor: string | undefined = '';
+    cursor !== undefined && traces.length < (last ?? Number.POSITIVE_INFINITY);
+  ) {
+    const query = new URLSearchParams({ session_id, limit: String(Math.min(PAGE, last ?? PAGE)) });
+    if (cursor) query.set('cursor', cursor);
+    const page: { items: Trace[]; next_cursor?: string } = await api.json({ path: `/v1/traces?${query}`, what: WHAT });
+    traces.push(...page.items);
+    cursor = page.next_cursor;
+  }
+  return traces.slice(0, last ?? traces.length).reverse();
+}
+
+/** Prints what of it was not printed yet. */
+async function showTrace(api: ApiClient, trace: Trace, { shown, view, number, io }: Printing): Promise<void> {
+  let before = shown.get(trace.trace_id);
+  if (before === undefined) {
+    before = { printed: new Set(), depths: new Map() };
+    shown.set(trace.trace_id, before);
+    io.out(traceHeading(trace, number.next++));
+  }
+  for await (const span of spansOf(api, trace, view)) {
+    if (before.printed.has(span.span_id)) continue;
+    before.printed.add(span.span_id);
+    io.out(spanLines(span, before.depths, view));
+  }
+}
+
+async function* spansOf(api: ApiClient, { trace_id }: Trace, { full }: View): AsyncGenerator<Span> {
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    const path = `/v1/traces/${trace_id}/spans?from_seq=${from}&limit=${PAGE}&payload=${full ? 'full' : 'preview'}`;
+    const window: { items: Span[]; next_seq?: number } = await api.json({ path, what: WHAT });
+    yield* window.items;
+    from = window.next_seq;
+  }
+}
