@@ -36,7 +36,7 @@ const STAYS: [RegExp, RegExp][] = [
 /** Commands that open the embedded database themselves, or need no service. */
 const ALONE = /^svc verify|^npm test/;
 /** Commands whose output depends on background work, which takes a while. */
-const LATER = /\/v1\/cassettes\/|cassette list/;
+const LATER = /\/v1\/cassettes\/|cassette list|cassette run|--mode vector/;
 /** What the lines are run beside. */
 const START = 'npm start';
 const LINE_MS = 120_000;

@@ -122,6 +122,7 @@ const words = (value: unknown): string => (typeof value === 'string' ? value.rep
 export const kebab = (name: string): string =>
   name
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
-    .replace(/[^A-Za-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
+    .split(/[^A-Za-z0-9]/)
+    .filter((word) => word !== '')
+    .join('-')
     .toLowerCase();

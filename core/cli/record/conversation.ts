@@ -141,7 +141,7 @@ const isImage = ({ type, image_url, image_base64 }: ContentBlock) =>
 
 /** A text's lines; of a long one the first, and how many follow. */
 function folded(text: string, { full }: View, most = FOLDED_LINES): string[] {
-  const lines = plainLines(text.replace(/\s+$/, ''));
+  const lines = plainLines(text.trimEnd());
   if (full || lines.length <= most + 1) return lines;
   return [...lines.slice(0, most), `… ${several(lines.length - most, 'more line')}`];
 }

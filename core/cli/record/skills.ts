@@ -26,7 +26,8 @@ export async function listSkills(
 ): Promise<void> {
   const skills = await allSkills(await openApiClient(loaded), query);
   if (json) return printJson({ items: skills }, io);
-  if (skills.length === 0) return void io.err("There is no skill; 'svc skills generate <session>' makes one\n");
+  if (skills.length === 0)
+    return void io.err("There is no skill; 'svc skills generate last' makes one of the last session\n");
   const now = Date.now();
   io.out(
     table(
@@ -57,7 +58,7 @@ export async function showSkill(
   const file = await text(
     await api.response({ path: `${BASE}/${skill.id}/skill.md`, what: 'read the skill', headers }),
   );
-  if (output === null) return io.out(`${io.isTerminal ? plainLines(file).join('\n') : file}\n`.replace(/\n+$/, '\n'));
+  if (output === null) return io.out(`${(io.isTerminal ? plainLines(file).join('\n') : file).trimEnd()}\n`);
   const folder = join(output, skill.slug);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'SKILL.md'), file);

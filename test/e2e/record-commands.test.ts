@@ -1,0 +1,104 @@
+/** The commands that read the record, beside the service with the cassettes that come with it: what they find by themselves, follow and export. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import * as assert from 'uvu/assert';
+import { svc as svcHere } from '../support/cli-program.ts';
+import { echoOf } from '../support/scripted-provider.ts';
+import { eventually, read, svc } from '../support/serve.ts';
+import { onEmbeddedDatabase } from '../support/whole-service.ts';
+
+onEmbeddedDatabase(
+  'commands beside a service',
+  (test) => {
+    test('a session is exported to a file that is there once it is complete', async ({ service, folder }) => {
+      assert.is((await fetch(`${service.api}/v1/admin/seed/demo`, { method: 'POST' })).status, 200);
+      const list = await svc(folder, ['sessions', '--json']);
+      assert.is(list.status, 0, list.err);
+      const first = (JSON.parse(list.out) as { items: { id: string }[] }).items[0]?.id ?? '';
+      const file = join(folder, 'first.jsonl');
+      const { status, out, err } = await svc(folder, ['export', '1', '-o', file]);
+      assert.equal([status, out], [0, ''], err);
+      assert.match(readFileSync(file, 'utf8').split('\n')[0] ?? '', first);
+      assert.not.ok(existsSync(`${file}.part`));
+      const all = await svc(folder, ['export', '--since', '2026-01-01', '--detail', 'traces']);
+      assert.is(all.out.trimEnd().split('\n').length, 12, all.err);
+      const away = await svc(folder, ['export', '1', '-o', join(folder, 'nowhere', 'x.jsonl')]);
+      assert.is(away.status, 1);
+      assert.match(away.err, /^Cannot export: ENOENT/);
+    });
+
+    test('a live conversation is followed turn by turn, until it is deleted', async ({ service, folder }) => {
+      const client = new OpenAI({ baseURL: `${service.proxy}/openai/v1`, apiKey: 'k', maxRetries: 0 });
+      const messages: OpenAI.ChatCompletionMessageParam[] = [];
+      const say = async (content: string) => {
+        messages.push({ role: 'user', content });
+        const { choices } = await client.chat.completions.create({ model: 'local', messages });
+        messages.push({ role: 'assistant', content: choices[0]?.message.content ?? '' });
+      };
+      await say('Where is the harbour?');
+      const { id } = await eventually('the session', async () => {
+        const { items } = await read<{ items: { id: string; display_title: string }[] }>(`${service.api}/v1/sessions`);
+        return items.find(({ display_title }) => display_title === 'Where is the harbour?');
+      });
+      let printed = '';
+      const out = (text: string) => {
+        printed += text;
+      };
+      const following = svcHere(['sessions', 'show', id, '--follow'], { cwd: folder, out });
+      await eventually('the first turn', async () => printed.includes(echoOf('Where is the harbour?')));
+      await say('And the lighthouse?');
+      await eventually('the second turn', async () => printed.includes(echoOf('And the lighthouse?')), 20_000);
+      await fetch(`${service.api}/v1/sessions/${id}`, { method: 'DELETE' });
+      assert.equal(await following, { status: 0, out: '', err: '' });
+      assert.is(printed.split(echoOf('Where is the harbour?')).length, 2, printed);
+      assert.ok(printed.indexOf('❯ Where is') < printed.indexOf('❯ And the lighthouse?'), printed);
+    });
+
+    test("a cassette's operations are commands, with what its document says of them", async ({ folder }) => {
+      const run = (...args: string[]) => svc(folder, ['cassette', 'run', ...args]);
+      const help = await run('skills');
+      assert.is(help.status, 0, help.err);
+      assert.match(help.out, /^ +create-skill \[options\] +Creates a skill from scratch/m);
+      const args = ['--name', 'Moor at night', '--tags', 'sea', '--tags', 'night', '--content', '# Moor'];
+      const created = await run('skills', 'createSkill', ...args);
+      assert.is(created.status, 0, created.err);
+      const { id, tags } = JSON.parse(created.out) as { id: string; tags: string[] };
+      assert.equal(tags, ['sea', 'night']);
+      assert.is((JSON.parse((await run('skills', 'read-skill', id)).out) as { id: string }).id, id);
+      assert.match((await run('skills', 'download-skill', id)).out, /^---\nname: "moor-at-night"/);
+      assert.is((await run('skills', 'read-skill')).status, 2);
+      const twice = await run(
+        'skills',
+        'publish-skill-version',
+        id,
+        '--changelog',
+        'first',
+        '--idempotency-key',
+        'one',
+      );
+      assert.is(twice.status, 0, twice.err);
+      const none = await run('nothing');
+      assert.equal([none.status, none.out], [1, '']);
+      assert.match(none.err, /none is installed under that name/);
+      const number = await run('search', 'find-spans', '--query', 'x', '--top-k', 'many');
+      assert.is(number.status, 2);
+    });
+
+    test('skills are listed, printed and kept where an agent looks for them', async ({ folder }) => {
+      const list = await svc(folder, ['skills']);
+      assert.match(list.out, /moor-at-night/, list.err);
+      assert.match((await svc(folder, ['skills', 'show', 'moor-at-night'])).out, '# Moor');
+      const kept = await svc(folder, ['skills', 'show', 'moor-at-night', '-o', join(folder, 'skills')]);
+      assert.is(kept.status, 0, kept.err);
+      assert.match(readFileSync(join(folder, 'skills/moor-at-night/SKILL.md'), 'utf8'), '# Moor');
+      const missing = await svc(folder, ['skills', 'show', 'nothing']);
+      assert.equal([missing.status, missing.err.includes("'svc skills list' lists them")], [1, true]);
+      const generated = await svc(folder, ['skills', 'generate', '1']);
+      assert.is(generated.status, 1, 'no model is configured');
+      assert.match(generated.err, /^Cannot generate the skill: .*no LLM key is configured/);
+    });
+    test.run();
+  },
+  { SVC_CASSETTES_BUILT_IN: 'true' },
+);
