@@ -24,7 +24,7 @@ export const GUIDES: readonly Guide[] = [
     ],
   },
   {
-    by: 'readme-lines',
+    by: 'readme-lines.long',
     file: 'core/api/README.md',
     lines: [
       [/v1\/sessions +#/, /"items":\[\{"id":/],
@@ -46,7 +46,7 @@ export const GUIDES: readonly Guide[] = [
     ],
   },
   {
-    by: 'readme-lines',
+    by: 'readme-lines.long',
     file: 'ingest/README.md',
     lines: [
       [/v1\/ingest -H/, /"status":"accepted"|"root_hash"|202|\{"/],

@@ -9,7 +9,7 @@ const test = suite('the lines about reading and ingest');
 const why = noShell();
 if (why !== null) console.log(`skip: the lines about reading and ingest: ${why}`);
 else
-  for (const guide of guidesBy('readme-lines'))
+  for (const guide of guidesBy('readme-lines.long'))
     test(`every shell line of ${guide.file} works as it stands, in a fresh clone`, () => linesWork(guide));
 
 test.run();
