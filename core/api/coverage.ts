@@ -10,7 +10,7 @@ const Counts = z.object(
 const Ledger = z.object({ requests: z.int(), outcomes: Counts });
 const NONE = Object.fromEntries(Outcome.options.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
 
-export const Coverage = Ledger.extend({
+const Coverage = Ledger.extend({
   by_provider: z.record(z.string(), Ledger),
   by_day: z
     .array(z.object({ day: z.iso.date(), requests: z.int(), outcomes: Counts }))
@@ -25,6 +25,8 @@ export const Coverage = Ledger.extend({
     },
   ],
 });
+
+export type CoverageReport = z.infer<typeof Coverage>;
 
 const readCoverage = createRoute({
   method: 'get',

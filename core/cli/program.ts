@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { addCassetteCommands, type CassetteCommands } from './cassette/commands.ts';
+import { addDoctorCommand } from './doctor/commands.ts';
 import type { Io } from './io.ts';
 import { addKeepCommands } from './keep/commands.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
@@ -143,6 +144,7 @@ export function buildProgram(
   addStartCommands(program, parts);
   addSyncCommands(program, parts);
   addRecordCommands(program, parts);
+  addDoctorCommand(program, parts);
   addKeepCommands(program, parts);
   addSettingsCommands(program, parts);
   addCassetteCommands(program, { commands: cassette, io, loaded, exit });

@@ -98,7 +98,45 @@ onEmbeddedDatabase(
       assert.is(generated.status, 1, 'no model is configured');
       assert.match(generated.err, /^Cannot generate the skill: .*no LLM key is configured/);
     });
+
+    test('doctor sends a call through each listener, reads it back and leaves no session; what does not work has its remedy', async ({
+      service,
+      folder,
+    }) => {
+      const before = (JSON.parse((await svc(folder, ['sessions', '--json', '-n', '200'])).out) as { items: object[] })
+        .items;
+      const well = await svc(folder, [
+        'doctor',
+        '--provider',
+        'openai',
+        '--provider',
+        'anthropic',
+        '--provider',
+        'ollama',
+      ]);
+      assert.is(well.status, 0, well.out);
+      for (const check of ['read API', 'capture proxy', 'ingest API', 'recording by ingest'])
+        assert.match(well.out, new RegExp(`^✓ ${check}: `, 'm'));
+      for (const provider of ['openai', 'anthropic', 'ollama'])
+        assert.match(
+          well.out,
+          new RegExp(`^✓ recording ${provider}: a call reached the provider, .* and was read back$`, 'm'),
+        );
+      const ill = await svc(folder, ['doctor', '--provider', 'gemini']);
+      assert.is(ill.status, 1);
+      assert.match(ill.out, /^✗ recording gemini: .* could not be reached\n {2}proxy\.upstreams\.gemini/m);
+      const document = JSON.parse((await svc(folder, ['doctor', '--offline', '--json'])).out) as {
+        findings: { level: string; check: string }[];
+      };
+      assert.ok(document.findings.some(({ level, check }) => level === 'skip' && check === 'recording'));
+      const after = (await read<{ items: object[] }>(`${service.api}/v1/browse/sessions?limit=200`)).items;
+      assert.is(after.length, before.length);
+      assert.is((await svc(folder, ['doctor', '--provider', 'nobody'])).status, 2);
+      const elsewhere = await svc(folder, ['doctor', '--api-listen', ':1']);
+      assert.equal([elsewhere.status, elsewhere.out.includes('has nobody who listens\n  svc serve\n')], [1, true]);
+    });
+
     test.run();
   },
-  { SVC_CASSETTES_BUILT_IN: 'true' },
+  { SVC_CASSETTES_BUILT_IN: 'true', SVC_PROXY_UPSTREAMS_GEMINI: 'http://127.0.0.1:1' },
 );

@@ -1,7 +1,6 @@
 /** `svc stats` and `svc coverage`: what was recorded in a window of time, and how each request ended. */
 import pc from 'picocolors';
-import type { z } from 'zod';
-import type { Coverage } from '../../api/coverage.ts';
+import type { CoverageReport } from '../../api/coverage.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import type { Stats } from '../../model/stats.ts';
 import { openApiClient } from '../api-client.ts';
@@ -33,7 +32,7 @@ export async function printStats({ filter, json }: StatsOptions, loaded: LoadedC
 
 export async function printCoverage({ json }: { json: boolean }, loaded: LoadedConfig, io: Io): Promise<void> {
   const api = await openApiClient(loaded);
-  const coverage = await api.json<z.infer<typeof Coverage>>({ path: '/v1/coverage', what: 'read the coverage' });
+  const coverage = await api.json<CoverageReport>({ path: '/v1/coverage', what: 'read the coverage' });
   if (json) return printJson(coverage, io);
   const { requests, outcomes, by_provider, by_day } = coverage;
   const total = { name: 'all', requests, outcomes };

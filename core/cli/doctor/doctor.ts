@@ -1,0 +1,62 @@
+/** `svc doctor`: sends turns of its own through each listener and reads them back, and names what is misconfigured with the line that mends it. */
+import type { CoverageReport } from '../../api/coverage.ts';
+import type { LoadedConfig } from '../../config/load.ts';
+import { OperatorError } from '../../errors.ts';
+import { ProviderId } from '../../provider/providers.ts';
+import { type ApiClient, openApiClient } from '../api-client.ts';
+import type { Io } from '../io.ts';
+import { printJson } from '../record/copy-body.ts';
+import { plain } from '../units.ts';
+import { type Finding, printFinding, skip } from './finding.ts';
+import { sentinelThroughIngest, sentinelThroughProxy } from './sentinel.ts';
+import { type ServiceAddress, serviceChecks } from './service-checks.ts';
+
+export type DoctorOptions = {
+  json: boolean;
+  /** Nothing is sent to a provider. */
+  offline: boolean;
+  /** The providers to which a call is sent; none: that of bare paths, and those that were recorded before. */
+  providers: readonly string[];
+};
+
+/** 0 when nothing has failed, else 1. @throws {OperatorError} 2: there is no such provider */
+export async function runDoctor(options: DoctorOptions, loaded: LoadedConfig, io: Io): Promise<0 | 1> {
+  const named = options.providers.map(providerNamed);
+  const findings: Finding[] = [];
+  const report = (finding: Finding) => {
+    findings.push(finding);
+    if (!options.json) printFinding(finding, io);
+  };
+  const { findings: ofService, reached } = await serviceChecks(loaded);
+  ofService.forEach(report);
+  if (reached) for await (const finding of sentinels(reached, { ...options, named }, loaded)) report(finding);
+  else report(skip('recording', 'not checked, since the service could not be read'));
+  if (options.json) printJson({ findings }, io);
+  return findings.some(({ level }) => level === 'fail') ? 1 : 0;
+}
+
+type Sentinels = Pick<DoctorOptions, 'offline'> & { named: readonly ProviderId[] };
+
+async function* sentinels(
+  { proxy, ingest }: ServiceAddress,
+  { offline, named }: Sentinels,
+  loaded: LoadedConfig,
+): AsyncGenerator<Finding> {
+  const api = await openApiClient(loaded);
+  if (ingest !== null) yield sentinelThroughIngest(api, ingest);
+  if (offline) return yield skip('recording', 'no call was sent through the proxy, since --offline was set');
+  if (proxy === null) return;
+  const providers = named.length > 0 ? named : await providersInUse(api, loaded);
+  for (const provider of providers) yield sentinelThroughProxy(api, proxy, provider);
+}
+
+async function providersInUse(api: ApiClient, { config }: LoadedConfig): Promise<ProviderId[]> {
+  const { by_provider } = await api.json<CoverageReport>({ path: '/v1/coverage', what: 'read the coverage' });
+  return ProviderId.options.filter((id) => id === config.proxy.provider || (by_provider[id]?.requests ?? 0) > 0);
+}
+
+function providerNamed(word: string): ProviderId {
+  const named = ProviderId.safeParse(word);
+  if (named.success) return named.data;
+  throw new OperatorError(`Cannot send a call to '${plain(word)}': there are only ${ProviderId.options.join(', ')}`, 2);
+}
