@@ -9,9 +9,10 @@ export function addConfigOptions(command: Command): Command {
   return command;
 }
 
-/** Adds to `command` the options of those keys that say where the running service is. */
-export function addClientOptions(command: Command): Command {
-  for (const [path, made] of options()) if (CLIENT_KEYS.includes(path)) command.addOption(made.helpGroup('Service:'));
+/** Adds to `command` the options of those keys that say where the running service is. @param more keys besides */
+export function addClientOptions(command: Command, more: readonly string[] = []): Command {
+  for (const [path, made] of options())
+    if ([...CLIENT_KEYS, ...more].includes(path)) command.addOption(made.helpGroup('Service:'));
   return command;
 }
 

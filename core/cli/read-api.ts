@@ -1,4 +1,5 @@
 /** Requests to the read API of a running service, at the address that this configuration gives, once the service was recognised. */
+import { existsSync } from 'node:fs';
 import { parseListen } from '../config/listen.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
@@ -61,10 +62,12 @@ function whyNot(reply: JsonResponse | NoReply, token: string, what: string): str
 
 /**
  * The addresses for client commands, in this order: `client.…_target` if set; the `listen` of a flag or the environment; the address of
- * the service that runs in this folder; the address at which a service with this configuration would listen.
+ * the service that runs in this folder, or where there is no such folder in the user's own; the address at which a service with this
+ * configuration would listen.
  */
-export function addresses({ config, source, folder }: LoadedConfig): ServiceAddresses {
-  const running = publishedService(folder)?.addresses ?? null;
+export function addresses(loaded: LoadedConfig): ServiceAddresses {
+  const { config, source } = loaded;
+  const running = publishedService(folderOfService(loaded))?.addresses ?? null;
   const isConfigured = (key: string) => (source[key] ?? 'default') !== 'default';
   const at = (name: 'proxy' | 'api' | 'ingest') =>
     running === null || ['flag', 'environment'].includes(source[`${name}.listen`] ?? '')
@@ -76,6 +79,10 @@ export function addresses({ config, source, folder }: LoadedConfig): ServiceAddr
     ingest: at('ingest'),
   };
 }
+
+/** The folder whose service the client commands use. */
+export const folderOfService = ({ folder, homeFolder }: LoadedConfig): string =>
+  existsSync(folder) || publishedService(homeFolder) === null ? folder : homeFolder;
 
 /** One of a listener's addresses. Null: the system chooses the port. */
 function addressOf(listen: string): string | null {

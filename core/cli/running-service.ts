@@ -10,19 +10,26 @@ const fileIn = (folder: string) => join(folder, 'service.json');
 /** Addresses as `http://127.0.0.1:8080`; null: that one does not run. */
 export type ServiceAddresses = { proxy: string | null; api: string | null; ingest: string | null };
 
-export type PublishedService = { addresses: ServiceAddresses; processes: ProcessState[] };
+export type PublishedService = {
+  /** Of the process that stops all of it. */
+  pid: number;
+  addresses: ServiceAddresses;
+  processes: ProcessState[];
+  /** 'svc start' has started it: it ends after the last harness. */
+  shared: boolean;
+};
 
 type Bound = Record<'proxy' | 'api' | 'ingest', readonly string[]>;
 
 export type Publication = { update(processes: ProcessState[]): void; withdraw(): void };
 
 /** Publishes the addresses of this process's service, and from then on the state of its processes. */
-export function publishService(folder: string, { proxy, api, ingest }: Bound): Publication {
+export function publishService(folder: string, { proxy, api, ingest }: Bound, shared = false): Publication {
   const first = (addresses: readonly string[]) => addresses[0] ?? null;
   const addresses: ServiceAddresses = { proxy: first(proxy), api: first(api), ingest: first(ingest) };
   const update = (processes: ProcessState[]) => {
     try {
-      const published = { pid: process.pid, ...addresses, processes };
+      const published = { pid: process.pid, ...addresses, processes, ...(shared && { shared }) };
       const path = fileIn(folder);
       writeFileSync(`${path}.new`, `${JSON.stringify(published)}\n`, { mode: 0o600 });
       renameSync(`${path}.new`, path); // a reader sees all of it
@@ -35,10 +42,15 @@ export function publishService(folder: string, { proxy, api, ingest }: Bound): P
 /** Null: no living process of this machine has the folder and has published its addresses. */
 export function publishedService(folder: string): PublishedService | null {
   try {
-    const { pid, processes, ...at } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as Record<string, unknown>;
-    if (pid !== holderOf(folder)) return null; // that process was killed, or runs in a container
+    const { pid, processes, shared, ...at } = JSON.parse(readFileSync(fileIn(folder), 'utf8')) as Record<
+      string,
+      unknown
+    >;
+    if (typeof pid !== 'number' || pid !== holderOf(folder)) return null; // that process was killed, or runs in a container
     const address = (value: unknown) => (typeof value === 'string' && URL.canParse(value) ? value : null);
     return {
+      pid,
+      shared: shared === true,
       addresses: { proxy: address(at.proxy), api: address(at.api), ingest: address(at.ingest) },
       processes: Array.isArray(processes) ? (processes.filter(isObject) as ProcessState[]) : [],
     };

@@ -10,7 +10,7 @@ import { changedSettings } from './changed-settings.ts';
 import { getJson, type JsonResponse, takesConnections } from './get-json.ts';
 import type { Io } from './io.ts';
 import { isStatus } from './is-status.ts';
-import { addresses, fetchReadApi, REPLY_TIMEOUT_MS, stateOf } from './read-api.ts';
+import { addresses, fetchReadApi, folderOfService, REPLY_TIMEOUT_MS, stateOf } from './read-api.ts';
 import { publishedService, runsHere, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import { type ListenerState, type ListenerStatus, type StatusReport, statusPage } from './status-page.ts';
@@ -29,7 +29,8 @@ export async function printStatus(
 }
 
 async function statusReport(loaded: LoadedConfig, version: string): Promise<StatusReport> {
-  const { config, folder } = loaded;
+  const { config } = loaded;
+  const folder = folderOfService(loaded);
   const own = addresses(loaded);
   const api = await fetchReadApi(loaded, { path: '/v1/admin/status', is: isStatus, what: 'status' });
   const { answer: status, remarks, ...listener } = api;

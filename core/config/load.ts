@@ -19,6 +19,7 @@ export type ConfigSource = 'flag' | 'environment' | 'file' | 'default';
 export type LoadedConfig = {
   config: Config;
   folder: string; // the `.svc` in effect; it need not exist yet
+  homeFolder: string; // the user's own `.svc`, where the service that 'svc start' shares is
   file: string | null; // the configuration file that was read
   source: Readonly<Record<string, ConfigSource>>; // by the path of the key
 };
@@ -55,7 +56,7 @@ export function loadConfig({ flags, env, cwd, home }: Inputs): LoadedConfig {
   if (problems.length > 0) {
     throw new OperatorError(`Cannot use this configuration:\n${problems.map((line) => `  - ${line}`).join('\n')}`, 2);
   }
-  return { config, folder: folderInEffect(cwd, home), file, source };
+  return { config, folder: folderInEffect(cwd, home), homeFolder: join(home, '.svc'), file, source };
 }
 
 const configFile = (cwd: string, home: string): string | null =>

@@ -32,6 +32,7 @@ export async function serve(loaded: LoadedConfig, io: Io, serving: Serving): Pro
     const early = holderOf(folder) === null ? await hold() : null; // of a folder in use, the lock gives the better reason
     undo.push(() => release(early ?? {}));
     undo.push(await lockFolder(folder));
+    serving.shared?.opened();
     const held = early ?? (await hold());
     undo.push(() => release(held));
     await superviseUntilStopped(loaded, io, { ...serving, role, held, signals });
@@ -46,11 +47,11 @@ const NOWHERE_TO_STORE =
 type Supervision = Serving & { role: 'all' | 'proxy'; held: Held; signals: StopSignals };
 
 async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supervision): Promise<void> {
-  const { role, version, held, signals, running } = options;
+  const { role, version, held, signals, running, shared } = options;
   const log = openLog(loaded.config.log.level);
   if (!canHoldAddresses)
     log.warn('sockets cannot be passed on here: while a process is started again, its address refuses connections');
-  const published = publishService(loaded.folder, addressesOf(held));
+  const published = publishService(loaded.folder, addressesOf(held), shared !== undefined);
   let giveUp = (_error: OperatorError) => {};
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject;

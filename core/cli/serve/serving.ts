@@ -7,5 +7,7 @@ export type Serving = {
   version: string;
   /** Runs once everything listens, until a signal to stop; default: the banner is printed. */
   running?: (listeners: Addresses) => Promise<void>;
+  /** The service is shared by harnesses, and published as that. `opened` runs once the folder is locked for it, before it is published. */
+  shared?: { opened(): void };
 };
 export type Addresses = Omit<Listeners, 'close'>;

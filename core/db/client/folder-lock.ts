@@ -3,15 +3,16 @@
  * since lock libraries go by a file's age, and a process that was suspended for longer would lose a lock that it still works under.
  */
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OperatorError } from '../../errors.ts';
+import { isAlive, markOf, type ProcessMark } from './process-mark.ts';
 
 /** A process of a group names the group's leader: those of one group share the folder. */
-type Claim = { pid: number; started: string; boot: string; since: string; leader?: ProcessId };
-type ProcessId = { pid: number; started: string };
+type Claim = ProcessMark & { since: string; leader?: ProcessId };
+type ProcessId = Pick<ProcessMark, 'pid' | 'started'>;
 
 const CLAIM = /^lock\.[0-9a-f-]{36}$/;
 const ATTEMPTS = 8;
@@ -24,7 +25,7 @@ const ORPHANS_MS = 10_000; // for the processes of a leader that was killed, whi
  * @param leader the pid of the process that holds the lock
  */
 export const joinLock = (folder: string, leader: number): Promise<() => Promise<void>> =>
-  claimFolder(folder, { pid: leader, started: startOf(leader) });
+  claimFolder(folder, { pid: leader, started: markOf(leader).started });
 
 /**
  * Creates the folder (0700) and locks it. Each process writes a claim under a name of its own and then looks for others: of two at
@@ -79,9 +80,7 @@ const inUseMessage = (folder: string, { pid, leader, since }: Claim) =>
 /** Atomically: a reader sees all of it or nothing. @throws {OperatorError} it cannot be written */
 async function writeClaim(folder: string, name: string, leader: ProcessId | null): Promise<void> {
   const claim: Claim = {
-    pid: process.pid,
-    started: startOf(process.pid),
-    boot: bootId(),
+    ...markOf(process.pid),
     since: new Date().toISOString(),
     ...(leader && { leader }),
   };
@@ -116,34 +115,5 @@ function parsed(text: string): Claim | undefined {
     return JSON.parse(text) as Claim;
   } catch {
     return undefined; // cut by a power loss
-  }
-}
-
-function isAlive({ pid, started, boot }: Pick<Claim, 'pid' | 'started' | 'boot'>): boolean {
-  if (boot !== bootId()) return false;
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false; // EPERM: another user's, but alive
-  }
-  return started === startOf(pid);
-}
-
-/** Start time in ticks since boot, which distinguishes a reused pid from its predecessor; '' where there is no /proc. */
-function startOf(pid: number): string {
-  const stat = readOrEmpty(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''; // field 22; the command before it may hold spaces
-}
-
-/** Changes with a restart of the machine, which ends all claims, and of a container, which ends those of its processes. */
-const bootId = () =>
-  readOrEmpty(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()) +
-  readOrEmpty(() => readlinkSync('/proc/self/ns/pid'));
-
-function readOrEmpty(text: () => string): string {
-  try {
-    return text();
-  } catch {
-    return '';
   }
 }

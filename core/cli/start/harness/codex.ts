@@ -1,0 +1,72 @@
+/** Codex, as `svc start codex` runs it. */
+import { join } from 'node:path';
+import { baseAt } from '../../../http/whose-call.ts';
+import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
+import { otherAddress } from './provider-address.ts';
+import { jsonSettings, memberOf, textOf, tomlSettings } from './read-settings.ts';
+
+export const codex: StartedHarness = { command: 'codex', name: 'Codex', harnessId: 'codex', launch };
+
+/**
+ * With a key that it has stored, or in CODEX_API_KEY, only its own provider's address is replaced, so that sessions, WebSocket and all else
+ * stay as they are. A key in OPENAI_API_KEY alone it reads for a provider of one's own.
+ */
+function launch(context: StartContext): Launch | Unrecorded {
+  const { proxy, env, args, home } = context;
+  const folder = env.CODEX_HOME || join(home, '.codex');
+  const base = baseAt(proxy, 'openai');
+  const own = ownProvider(context, tomlSettings(join(folder, 'config.toml')));
+  if (own) return own;
+  if (args.some((arg) => /^(?:--oss|--local-provider)$|^(?:-c|--config)?=?"?model_provider(?:=|$)/.test(arg)))
+    return { unrecorded: 'its arguments choose a provider of their own' };
+  const login = loginOf(folder, context);
+  if (login === 'chatgpt')
+    return { unrecorded: 'Codex is logged in with ChatGPT, whose calls go to an address of their own; a key would do' };
+  const settings = login === 'key' ? [['openai_base_url', base] as const] : providerSettings(base);
+  return {
+    env: {},
+    args: settings.flatMap(([key, value]) => ['-c', `${key}=${toml(value)}`]),
+    hasEnvelope: false, // its headers would replace what its calls state about their threads
+    remarks: [],
+  };
+}
+
+/** A provider that its configuration chooses is respected; null: it chooses none. */
+function ownProvider(context: StartContext, config: Record<string, unknown>): Launch | Unrecorded | null {
+  const chosen = textOf(config.model_provider);
+  if (chosen === '' || chosen === 'openai') {
+    const unrecorded = otherAddress('openai_base_url', textOf(config.openai_base_url), 'openai', context);
+    return unrecorded === null ? null : { unrecorded };
+  }
+  const address = textOf(memberOf(config, 'model_providers', chosen, 'base_url'));
+  if (address === '') return { unrecorded: `its configuration chooses the provider '${chosen}'` };
+  const unrecorded = otherAddress(`base_url of its provider '${chosen}'`, address, 'openai', context);
+  if (unrecorded) return { unrecorded };
+  return {
+    env: {},
+    args: ['-c', `model_providers.${chosen}.base_url=${toml(baseAt(context.proxy, 'openai'))}`],
+    hasEnvelope: false,
+    remarks: [],
+  };
+}
+
+function loginOf(folder: string, { env }: StartContext): 'key' | 'chatgpt' | 'none' {
+  const auth = jsonSettings(join(folder, 'auth.json'));
+  if (env.CODEX_API_KEY) return 'key';
+  if (textOf(auth.OPENAI_API_KEY) !== '' && auth.auth_mode !== 'chatgpt') return 'key';
+  if (memberOf(auth, 'tokens', 'access_token') !== undefined || auth.auth_mode === 'chatgpt') return 'chatgpt';
+  return env.OPENAI_API_KEY ? 'none' : 'key'; // without any it says itself how to log in
+}
+
+const providerSettings = (base: string) =>
+  [
+    ['model_provider', 'svc'],
+    ['model_providers.svc.name', 'svc'],
+    ['model_providers.svc.base_url', base],
+    ['model_providers.svc.wire_api', 'responses'],
+    ['model_providers.svc.env_key', 'OPENAI_API_KEY'],
+    ['model_providers.svc.supports_websockets', true], // as its own provider does
+  ] as const;
+
+/** JSON's strings are TOML's as well. */
+const toml = (value: string | boolean) => JSON.stringify(value);

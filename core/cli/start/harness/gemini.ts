@@ -1,0 +1,48 @@
+/** Gemini CLI, as `svc start gemini` runs it. */
+import { join } from 'node:path';
+import { baseAt } from '../../../http/whose-call.ts';
+import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
+import { otherAddress } from './provider-address.ts';
+import { jsonSettings, memberOf, textOf } from './read-settings.ts';
+
+export const gemini: StartedHarness = { command: 'gemini', name: 'Gemini CLI', harnessId: 'gemini-cli', launch };
+
+const BASE = 'GOOGLE_GEMINI_BASE_URL';
+const HEADERS = 'GEMINI_CLI_CUSTOM_HEADERS';
+
+/** How it logs in, as its settings name it, where that leads past the Gemini API. */
+const OTHER_WAYS: Readonly<Record<string, string>> = {
+  'oauth-personal':
+    'it is logged in with Google, whose calls go to an address of their own; a key in GEMINI_API_KEY would do',
+  'cloud-shell': "it uses Cloud Shell's login, whose calls go to an address of their own",
+  'compute-default-credentials': "it uses the machine's login, whose calls go to an address of their own",
+  'vertex-ai': 'it calls Google Vertex AI, which svc does not record',
+};
+
+function launch(context: StartContext): Launch | Unrecorded {
+  const { proxy, env, envelope } = context;
+  const unrecorded = OTHER_WAYS[loginOf(context)] ?? otherAddress(BASE, env[BASE], 'gemini', context);
+  if (unrecorded) return { unrecorded };
+  const headers = { 'x-svc-harness-id': 'gemini-cli', ...envelope };
+  const added = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return {
+    env: {
+      [BASE]: baseAt(proxy, 'gemini'),
+      [HEADERS]: [...(env[HEADERS] ? [env[HEADERS]] : []), ...added].join(', '),
+    },
+    args: [],
+    hasEnvelope: true,
+    remarks: [],
+  };
+}
+
+/** '' where neither its settings nor a variable chooses. */
+function loginOf({ env, home, cwd }: StartContext): string {
+  const own = join(env.GEMINI_CLI_HOME || home, '.gemini/settings.json');
+  const selected = [join(cwd, '.gemini/settings.json'), own]
+    .map((file) => textOf(memberOf(jsonSettings(file), 'security', 'auth', 'selectedType')))
+    .find((type) => type !== '');
+  if (selected) return selected;
+  if (env.GOOGLE_GENAI_USE_GCA === 'true') return 'oauth-personal';
+  return env.GOOGLE_GENAI_USE_VERTEXAI === 'true' ? 'vertex-ai' : '';
+}

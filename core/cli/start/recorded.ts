@@ -1,0 +1,89 @@
+/** What a run of a harness has left in the record, as one line for a person. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import pc from 'picocolors';
+import type { Config } from '../../config/schema.ts';
+import type { Session, SessionPage } from '../../model/session.ts';
+import type { Status } from '../../model/status.ts';
+import { getJson } from '../get-json.ts';
+import { uiAddress } from '../ui-address.ts';
+import { counted, plain, several } from '../units.ts';
+import { RUN_MEMBER, type Run } from './envelope.ts';
+import { isSettledStatus } from './settled.ts';
+
+/** For the last call to reach the database and to be derived. */
+const WAIT_MS = 5_000;
+const POLL_MS = 100;
+const REPLY_MS = 2_000;
+const TITLE_LENGTH = 60;
+
+/** A service that has just started does not know yet what waits in the journal. */
+const FIRST_INTAKE_SECONDS = 3;
+
+export type Recorded = { sessions: Session[]; settled: boolean };
+type Question = { api: string; token: string; run: Run; hasEnvelope: boolean; harnessId: string | null; cwd: string };
+
+/** The sessions of the run, the one seen last first; `settled`: nothing of it waits any more. Null: the service does not answer. */
+export async function recordedSessions({ api, token, ...run }: Question): Promise<Recorded | null> {
+  const get = async <T>(path: string) => {
+    const reply = await getJson({ address: api, path, token, timeoutMs: REPLY_MS });
+    return typeof reply === 'object' && reply.status === 200 ? (reply.body as T) : null;
+  };
+  const until = performance.now() + WAIT_MS;
+  for (let inARow = 0; ; ) {
+    await sleep(POLL_MS);
+    const status = await get<Status>('/v1/admin/status');
+    inARow = isSettledStatus(status) ? inARow + 1 : 0; // a call may just be ending when the first is read
+    const isLate = performance.now() > until;
+    if (inARow < 2 && !isLate) continue;
+    const page = await get<SessionPage>('/v1/sessions?limit=50');
+    if (page === null || status === null) return null;
+    const sessions = page.items.filter((session) => isOfRun(session, run));
+    const settled = inARow >= 2 && (sessions.length > 0 || status.uptime_seconds >= FIRST_INTAKE_SECONDS);
+    if (settled || isLate) return { sessions, settled };
+  }
+}
+
+type OfRun = Omit<Question, 'api' | 'token'>;
+
+/** By the run's id where its calls carry it; else by harness, folder and time, which others may have in common with it. */
+function isOfRun(session: Session, { run, hasEnvelope, harnessId, cwd }: OfRun): boolean {
+  const labelled = session.harness_metadata?.[RUN_MEMBER];
+  if (hasEnvelope || labelled !== undefined) return labelled === run.id;
+  if (Date.parse(session.last_seen_at) < run.startedAt) return false;
+  if (harnessId === null) return true;
+  return [harnessId, 'unknown'].includes(session.harness_id) && (session.cwd === undefined || session.cwd === cwd);
+}
+
+/** The line, without its end. */
+export function recordedLine(
+  { sessions, settled }: Recorded,
+  api: string,
+  config: Pick<Config['api'], 'web_ui' | 'base_path' | 'token'>,
+): string {
+  const ids = new Set(sessions.map(({ id }) => id));
+  const [newest, ...others] = sessions.filter(
+    ({ parent_session_id: parent }) => parent === undefined || !ids.has(parent),
+  );
+  if (newest === undefined)
+    return settled ? 'nothing was recorded: no call came through the proxy' : 'nothing is recorded yet';
+  const { rollup } = newest;
+  const { input_tokens, output_tokens, cost_usd, unpriced_models } = rollup.usage;
+  const [ui] = (uiAddress(api, config, false) ?? '').split('#');
+  return [
+    `${pc.bold('recorded')} ${newest.id.slice(0, 8)}`,
+    titled(newest.display_title),
+    several(rollup.turn_count, 'turn'),
+    `${counted(input_tokens + output_tokens)} tokens`,
+    costed(cost_usd, unpriced_models.length > 0),
+    ...(ui ? [`${ui}sessions/${newest.id}`] : []),
+    ...(others.length > 0 ? [`and ${others.length === 1 ? 'one other' : `${counted(others.length)} others`}`] : []),
+  ].join(pc.dim(' · '));
+}
+
+function titled(title: string): string {
+  const line = plain(title.replace(/\s+/g, ' ').trim());
+  return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1)}…` : line;
+}
+
+const costed = (usd: number | null, isPartial: boolean) =>
+  usd === null ? 'cost unknown' : `${isPartial ? 'at least ' : ''}$${usd.toFixed(usd < 0.1 ? 4 : 2)}`;
