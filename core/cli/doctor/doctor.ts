@@ -5,9 +5,12 @@ import { OperatorError } from '../../errors.ts';
 import { ProviderId } from '../../provider/providers.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { addresses } from '../read-api.ts';
 import { printJson } from '../record/copy-body.ts';
 import { plain } from '../units.ts';
+import { clientChecks } from './client-checks.ts';
 import { type Finding, printFinding, skip } from './finding.ts';
+import { harnessChecks } from './harness-checks.ts';
 import { sentinelThroughIngest, sentinelThroughProxy } from './sentinel.ts';
 import { type ServiceAddress, serviceChecks } from './service-checks.ts';
 
@@ -31,6 +34,13 @@ export async function runDoctor(options: DoctorOptions, loaded: LoadedConfig, io
   ofService.forEach(report);
   if (reached) for await (const finding of sentinels(reached, { ...options, named }, loaded)) report(finding);
   else report(skip('recording', 'not checked, since the service could not be read'));
+  const at = reached ?? addresses(loaded);
+  if (at.proxy !== null && at.api !== null) {
+    const { provider } = loaded.config.proxy;
+    const clients = { proxy: at.proxy, api: at.api, ingest: at.ingest, provider, env: io.env, home: io.home };
+    clientChecks(clients).forEach(report);
+  }
+  harnessChecks(io).forEach(report);
   if (options.json) printJson({ findings }, io);
   return findings.some(({ level }) => level === 'fail') ? 1 : 0;
 }
