@@ -8,6 +8,7 @@ import type { Session } from '../../../../core/model/session.ts';
 import { svc } from '../../../support/cli-program.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { demoApi } from '../../../support/demo-api.ts';
+import { testApi } from '../../../support/read-api.ts';
 
 const MIDNIGHT = '16dd8bce-b2a0-59a6-9baa-d811643b8fe4';
 const TRACE = '2c9264c9-e353-5974-92d5-df7b1b87c2ac';
@@ -189,6 +190,17 @@ databaseSuite('the record in the terminal', (test, database) => {
     });
     assert.match((await at(other.addresses[0] ?? '')).err, /another program answers/);
     await other.close(0);
+    const guarded = await serveApp({
+      fetch: testApi({ execute: database().execute, token: 'open-sesame' }).fetch,
+      ...{ hosts: ['127.0.0.1'], port: 0, what: 'test' },
+    });
+    const guardedAt = guarded.addresses[0] ?? '';
+    assert.match((await at(guardedAt)).err, /api\.token is missing; set SVC_API_TOKEN/);
+    const wrong = await at(guardedAt, 'guess-me');
+    assert.match(wrong.err, /api\.token is wrong/);
+    assert.not.match(wrong.err, 'guess-me');
+    assert.is((await at(guardedAt, 'open-sesame')).status, 0);
+    await guarded.close(0);
   });
 
   test('the last list is of one service, and only its user reads it', async () => {
