@@ -1,11 +1,11 @@
 /** The API keys for the service's own requests to hosted providers: from the environment, else from `svc login`. No other file holds them. */
-import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
 import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
 import type { Environment } from './environment.ts';
+import { replaceFile } from './replace-file.ts';
 
 export const CREDENTIAL_OWNERS = ['openai', 'anthropic'] as const;
 export type CredentialOwner = (typeof CREDENTIAL_OWNERS)[number];
@@ -40,17 +40,7 @@ export function writeCredential(folder: string, owner: CredentialOwner, key: str
       2,
     );
   const path = join(folder, FILE);
-  const text = stringify({ ...fileIn(folder), [owner]: { api_key: key } });
-  const temporary = join(folder, `.${FILE}.${randomUUID()}`);
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
-    chmodSync(temporary, 0o600);
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw new OperatorError(`Cannot write '${path}': ${(error as NodeJS.ErrnoException).code}`, 1, { cause: error });
-  }
+  replaceFile(path, stringify({ ...fileIn(folder), [owner]: { api_key: key } }));
   return path;
 }
 

@@ -34,35 +34,66 @@ type Findings = { settings: SettingInput[]; problems: string[] };
 /** @throws {OperatorError} status 2, naming everything that is wrong at once, and what would be right. */
 export function loadConfig({ flags, env, cwd, home }: Inputs): LoadedConfig {
   const file = configFile(cwd, home);
-  const found = [fromFile(file), fromEnvironment(env), fromFlags(flags)]; // the last one wins
-  const problems = found.flatMap((findings) => findings.problems);
-
-  const values = new Map<string, unknown>();
-  const source: Record<string, ConfigSource> = Object.fromEntries(keys.map((key) => [key.path, 'default']));
-  const invalid = new Set<string>();
-  for (const setting of found.flatMap((findings) => findings.settings)) {
-    const checked = setting.key.schema.safeParse(setting.value);
-    if (checked.success) {
-      values.set(setting.key.path, checked.data);
-      source[setting.key.path] = setting.source;
-    } else {
-      problems.push(`${setting.where}: ${reason(setting, checked.error.issues[0]?.message ?? '')}`);
-      invalid.add(setting.key.path);
-    }
-  }
-
-  const config = Config.parse(nested(values)); // each value has been checked, so this cannot throw
-  problems.push(...contradictions(config, invalid));
+  const { config, source, problems } = checked([fromFile(file), fromEnvironment(env), fromFlags(flags)]); // the last one wins
   if (problems.length > 0) {
     throw new OperatorError(`Cannot use this configuration:\n${problems.map((line) => `  - ${line}`).join('\n')}`, 2);
   }
   return { config, folder: folderInEffect(cwd, home), homeFolder: join(home, '.svc'), file, source };
 }
 
-const configFile = (cwd: string, home: string): string | null =>
+/** What keeps a service from starting with this text in its configuration file, whatever flags and environment say; empty: nothing. */
+export const problemsOfFile = (text: string, path: string): string[] => checked([fromText(text, path)]).problems;
+
+function checked(found: readonly Findings[]): Pick<LoadedConfig, 'config' | 'source'> & { problems: string[] } {
+  const problems = found.flatMap((findings) => findings.problems);
+  const values = new Map<string, unknown>();
+  const source: Record<string, ConfigSource> = Object.fromEntries(keys.map((key) => [key.path, 'default']));
+  const invalid = new Set<string>();
+  for (const setting of found.flatMap((findings) => findings.settings)) {
+    const result = setting.key.schema.safeParse(setting.value);
+    if (result.success) {
+      values.set(setting.key.path, result.data);
+      source[setting.key.path] = setting.source;
+    } else {
+      problems.push(`${setting.where}: ${reason(setting, result.error.issues[0]?.message ?? '')}`);
+      invalid.add(setting.key.path);
+    }
+  }
+  const config = Config.parse(nested(values)); // each value has been checked, so this cannot throw
+  return { config, source, problems: [...problems, ...contradictions(config, invalid)] };
+}
+
+/** Why a key cannot have this value, as the end of a sentence that begins with the key; null: it can. */
+export function valueProblem(key: ConfigKey, value: unknown, source: 'flag' | 'file'): string | null {
+  const result = key.schema.safeParse(value);
+  if (result.success) return null;
+  return reason({ key, value, where: '', source }, result.error.issues[0]?.message ?? '');
+}
+
+/** @throws {OperatorError} status 2, with the key that was likely meant */
+export function knownKey(path: string): ConfigKey {
+  const key = keyOf(path);
+  if (key) return key;
+  const section = keys.some((known) => known.path.startsWith(`${path}.`));
+  throw new OperatorError(
+    section
+      ? `Cannot use '${path}' as a setting: it is a section; 'svc config list ${path}' shows its settings`
+      : `Cannot use '${path}' as a setting: ${noSuch(path)}`,
+    2,
+  );
+}
+
+function noSuch(path: string): string {
+  const near = nearest(path, [...keys.map((known) => known.path), ...sections.filter((section) => section !== '')]);
+  return `there is no such setting${near ? `; did you mean '${near}'?` : ''}`;
+}
+
+/** The configuration file in effect; null: there is none. */
+export const configFile = (cwd: string, home: string): string | null =>
   [cwd, home].map((folder) => join(folder, '.svc', 'config.toml')).find((path) => existsSync(path)) ?? null;
 
-function folderInEffect(cwd: string, home: string): string {
+/** The `.svc` in effect; it need not exist yet. */
+export function folderInEffect(cwd: string, home: string): string {
   const local = join(cwd, '.svc');
   if (statSync(local, { throwIfNoEntry: false })?.isDirectory()) return local;
   return existsSync(join(home, '.svc', 'config.toml')) ? join(home, '.svc') : local;
@@ -98,14 +129,22 @@ function fromEnvironment(env: Environment): Findings {
 function fromFile(path: string | null): Findings {
   if (path === null) return { settings: [], problems: [] };
   try {
-    return fromTable(parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, '')), '', path);
+    return fromText(readFileSync(path, 'utf8'), path);
   } catch (error) {
     return { settings: [], problems: [unreadable(path, error)] };
   }
 }
 
-/** Without the excerpt that the parser's message ends with: it may hold a password. */
-function unreadable(path: string, error: unknown): string {
+function fromText(text: string, path: string): Findings {
+  try {
+    return fromTable(parse(text.replace(/^\uFEFF/, '')), '', path);
+  } catch (error) {
+    return { settings: [], problems: [unreadable(path, error)] };
+  }
+}
+
+/** Why a file cannot be read, without the excerpt that the parser's message ends with: it may hold a password. */
+export function unreadable(path: string, error: unknown): string {
   if (error instanceof TomlError) {
     const [message = ''] = error.message.replace('Invalid TOML document: ', '').split('\n');
     return `${path}, line ${error.line}, column ${error.column}: is not TOML: ${message}`;
@@ -121,8 +160,7 @@ function fromTable(table: Record<string, unknown>, prefix: string, file: string)
     const key = keyOf(path);
     if (key) findings.settings.push({ key, value, where, source: 'file' });
     else if (!keys.some((known) => known.path.startsWith(`${path}.`))) {
-      const near = nearest(path, [...keys.map((known) => known.path), ...sections.filter((section) => section !== '')]);
-      findings.problems.push(`${where}: there is no such setting${near ? `; did you mean '${near}'?` : ''}`);
+      findings.problems.push(`${where}: ${noSuch(path)}`);
     } else if (isTable(value)) {
       const inner = fromTable(value, `${path}.`, file);
       findings.settings.push(...inner.settings);
@@ -139,7 +177,7 @@ const sections = [
 const isTable = (value: unknown): value is Record<string, unknown> => isObject(value) && !(value instanceof Date);
 
 /** Text of a flag or variable as its key's type; what does not fit stays text, so that the schema refuses it. */
-function typed(key: ConfigKey, text: string | true): unknown {
+export function typed(key: ConfigKey, text: string | true): unknown {
   if (text === true) return true;
   const word = text.trim().toLowerCase();
   switch (key.type) {
