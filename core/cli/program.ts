@@ -4,6 +4,7 @@ import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { addCassetteCommands, type CassetteCommands } from './cassette/commands.ts';
 import { addDoctorCommand } from './doctor/commands.ts';
+import { addHelpCommand } from './help-command.ts';
 import type { Io } from './io.ts';
 import { addKeepCommands } from './keep/commands.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
@@ -74,7 +75,9 @@ export function buildProgram(
     .enablePositionalOptions() // so that options after the name of a program or an operation are its own
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err })
-    .showHelpAfterError('(--help tells what there is)');
+    .showHelpAfterError('(--help tells what there is)')
+    .addHelpText('after', HELP)
+    .addHelpText('afterAll', EXIT_STATUS);
 
   const loaded = (parsed: Record<string, unknown>) => {
     const { env, cwd, home } = io;
@@ -157,8 +160,14 @@ export function buildProgram(
       await contract({ seal: seal === true }, io);
     });
 
+  addHelpCommand(program);
   return program;
 }
+
+const HELP = `
+'svc help <command>' explains a command. Results go to stdout, all else to stderr; NO_COLOR=1 turns colours off.`;
+
+const EXIT_STATUS = '\nExit status: 0 done, 1 failed, 2 wrong usage.';
 
 const SETTINGS = `
 Each setting can also stand in .svc/config.toml (here, else in your home folder), as 'listen' under '[proxy]', or in the

@@ -130,6 +130,11 @@ test('wrong usage has status 2 and names what was likely meant', async () => {
     [['serve', '--proxy-listen'], 'argument missing'],
     [['serve', 'all', 'too'], 'too many arguments'],
     [['contract', '--sael'], 'Did you mean --seal?'],
+    [['cassette', 'lst'], 'Did you mean list?'],
+    [['list'], 'svc cassette list'],
+    [['help', 'srve'], 'Did you mean serve?'],
+    [['help', 'cassette', 'lst'], 'Did you mean list?'],
+    [['nothing-like-it'], "error: unknown command 'nothing-like-it'\n(--help tells"],
     [[], 'Usage: svc'],
   ];
   for (const [args, said] of cases) {
@@ -137,6 +142,21 @@ test('wrong usage has status 2 and names what was likely meant', async () => {
     assert.is(status, 2, args.join(' '));
     assert.match(err, said);
     assert.is(out, '');
+  }
+});
+
+test('help explains each command, those of a group too, and the exit status', async () => {
+  for (const [args, usage] of [
+    [[], 'svc [options] [command]'],
+    [['status'], 'svc status [options]'],
+    [['cassette'], 'svc cassette [options] [command]'],
+    [['cassette', 'add'], 'svc cassette add [options] <what>'],
+  ] as const) {
+    const { status, out, err } = await svc(['help', ...args]);
+    assert.equal([status, err], [0, '']);
+    assert.match(out, `Usage: ${usage}`);
+    assert.match(out, 'Exit status: 0 done, 1 failed, 2 wrong usage.');
+    assert.is(out, (await svc([...args, '--help'])).out);
   }
 });
 
