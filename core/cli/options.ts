@@ -33,6 +33,7 @@ const options = () => keys.flatMap((key): [string, Option][] => (key.flag ? [[ke
 function option(key: ConfigKey, flag: string): Option {
   const made = new Option(`${flag} ${placeholder(key)}`, described(key));
   const section = key.path.includes('.') ? key.path.slice(0, key.path.indexOf('.')) : 'general';
+  if (key.choices.length > 0) made.argChoices = [...key.choices]; // the loader says what is wrong with others
   made.helpGroup(`Settings, ${section}:`);
   if (key.type === 'list')
     made.argParser((value, before: unknown) => (typeof before === 'string' ? `${before},${value}` : value));
@@ -42,8 +43,8 @@ function option(key: ConfigKey, flag: string): Option {
 /** A flag without a value means true, so a boolean's value is optional. */
 const placeholder = ({ type }: ConfigKey) => (type === 'boolean' ? '[true|false]' : `<${type}>`);
 
-function described({ choices, default: fallback, description }: ConfigKey): string {
+function described({ default: fallback, description }: ConfigKey): string {
   const shown = typeof fallback === 'string' ? `'${fallback}'` : String(fallback);
   const empty = fallback === undefined || fallback === '' || (Array.isArray(fallback) && fallback.length === 0);
-  return description + (choices.length > 0 ? ` (${choices.join(', ')})` : '') + (empty ? '' : ` [${shown}]`);
+  return description + (empty ? '' : ` [${shown}]`);
 }

@@ -1,9 +1,11 @@
 /** The commands of `svc` and their arguments; their implementations are passed in, so that help loads no server. */
 import { Command, CommanderError } from 'commander';
+import { CREDENTIAL_OWNERS } from '../config/credentials.ts';
 import { type LoadedConfig, loadConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { addCassetteCommands, type CassetteCommands } from './cassette/commands.ts';
 import { addDoctorCommand } from './doctor/commands.ts';
+import { choiceArgument } from './choices.ts';
 import { addHelpCommand } from './help-command.ts';
 import type { Io } from './io.ts';
 import { addKeepCommands } from './keep/commands.ts';
@@ -86,7 +88,7 @@ export function buildProgram(
 
   addConfigOptions(program.command('serve'))
     .description('start the capture proxy, the read API and the ingest API, or one of the first and the last alone')
-    .argument('[role]', `what to run: ${ROLES.join(', ')}`, 'all')
+    .addArgument(choiceArgument('[role]', 'what to run', ROLES).default('all'))
     .addHelpText('after', SETTINGS)
     .action(async (role: string, parsed: Record<string, unknown>) => {
       if (!isRole(role)) {
@@ -137,7 +139,7 @@ export function buildProgram(
   program
     .command('login')
     .description('keep the API key with which search and skills ask a hosted provider')
-    .argument('<provider>', 'openai or anthropic')
+    .addArgument(choiceArgument('<provider>', 'whose key it is', CREDENTIAL_OWNERS))
     .addHelpText('after', '\nThe key is typed without being shown, or comes from a pipe: svc login openai < key')
     .action(async (owner: string) => {
       await login(owner, loaded({}), io);

@@ -1,5 +1,6 @@
 /** The commands with which one sets svc up, and their arguments. */
 import type { Command } from 'commander';
+import { choiceArgument, choiceOption } from '../choices.ts';
 import type { CommandParts } from '../command-parts.ts';
 import { addConfigCommands } from './config-commands.ts';
 import { PRESETS } from './presets.ts';
@@ -12,7 +13,13 @@ export function addSettingsCommands(program: Command, parts: CommandParts): void
   program
     .command('init')
     .description('make .svc/config.toml here, in which every setting is explained')
-    .option('--preset <name>', 'settings to start with; may stand several times', collected)
+    .addOption(
+      choiceOption(
+        '--preset <name>',
+        'settings to start with; may stand several times',
+        PRESETS.map(({ name }) => name),
+      ).argParser(collected),
+    )
     .option('--home', 'in the home folder, for wherever there is no other')
     .option('--force', 'even if there is one: it is written anew')
     .option('--json', 'as one JSON document')
@@ -23,6 +30,20 @@ export function addSettingsCommands(program: Command, parts: CommandParts): void
     });
 
   addConfigCommands(program, parts);
+
+  program
+    .command('completion')
+    .description('print a script by which a shell completes commands, options and settings')
+    .addArgument(choiceArgument('<shell>', 'for which one', ['bash', 'zsh', 'fish']))
+    .addHelpText('after', COMPLETION)
+    .action(async (shell: string) => {
+      (await import('./completion/print.ts')).printCompletion(shell, program, io);
+    });
 }
 
 const collected = (value: string, before: string[] = []): string[] => [...before, ...value.split(',')];
+
+const COMPLETION = `
+In ~/.bashrc:                    eval "$(svc completion bash)"
+In ~/.zshrc, after compinit:     source <(svc completion zsh)
+In ~/.config/fish/config.fish:   svc completion fish | source`;
