@@ -36,7 +36,7 @@ export async function stagePackage({ root, dist, to }: { root: string; dist: str
     await copyRun(dist, room, join(to, 'dist'), () => true);
     await copyRun(root, room, to, (path) => !/\.(?:ts|mjs)$/.test(path));
   }
-  await copyRun(dist, BUNDLES, join(to, 'dist'), (path) => path.endsWith('.js'));
+  await copyRun(dist, BUNDLES, join(to, 'dist'), (path) => /\.c?js$/.test(path));
   const packages = await packagesOf(root);
   for (const path of packages.keys())
     await cp(join(root, path), join(to, path), {

@@ -1,10 +1,11 @@
 /**
  * `npm run bench`: what the proxy adds, what intake manages, what one more turn costs to derive, how long reads take, what a bad cassette
- * costs and how soon it all starts, as ratios within one run.
+ * costs, how soon it all starts and how long commands take, as ratios within one run.
  * `npm run bench -- proxy` for one part, `npm run bench -- web:load` for one group of a part that has groups.
  * Load, upstream and service share the machine's cores, so absolute figures are only worth something beside their neighbours.
  */
 import { benchCassette } from './cassette.ts';
+import { benchCommands } from './commands.ts';
 import { benchDerive } from './derive.ts';
 import { benchExport } from './export.ts';
 import { benchIntake } from './intake.ts';
@@ -24,6 +25,7 @@ const parts = {
   cassette: benchCassette,
   export: benchExport,
   start: benchStart,
+  commands: benchCommands,
 };
 const wanted = process.argv.slice(2).map((name) => name.split(':'));
 for (const [name, run] of Object.entries(parts)) {

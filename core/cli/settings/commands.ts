@@ -32,6 +32,18 @@ export function addSettingsCommands(program: Command, parts: CommandParts): void
   addConfigCommands(program, parts);
 
   program
+    .command('statusline')
+    .description(
+      "print one line for a harness's status bar: cost, tokens and context of its session, and whether it is recorded",
+    )
+    .addHelpText('after', STATUSLINE)
+    .action(async () => {
+      const { statusline } = await import('../statusline/statusline.ts');
+      const { env, cwd, home } = io;
+      io.out(`${await statusline({ stdin: process.stdin, env, cwd, home })}\n`);
+    });
+
+  program
     .command('completion')
     .description('print a script by which a shell completes commands, options and settings')
     .addArgument(choiceArgument('<shell>', 'for which one', ['bash', 'zsh', 'fish']))
@@ -47,3 +59,10 @@ const COMPLETION = `
 In ~/.bashrc:                    eval "$(svc completion bash)"
 In ~/.zshrc, after compinit:     source <(svc completion zsh)
 In ~/.config/fish/config.fish:   svc completion fish | source`;
+
+const STATUSLINE = `
+The harness passes what it knows as JSON on stdin. In .claude/settings.json, with the program of its own that starts sooner:
+
+  "statusLine": { "type": "command", "command": "svc-statusline" }
+
+It never fails: without a service that has the session within 300 ms the line is 'svc: not recorded'.`;

@@ -1,0 +1,47 @@
+/** `svc statusline`: one line about the session in which a harness is, whatever happens: an error in a status bar helps nobody. */
+import type { Environment } from '../../config/environment.ts';
+import { type HarnessState, harnessState } from './harness-state.ts';
+import { readApiPlaces } from './read-api-places.ts';
+import { type Finding, findSession } from './recorded-session.ts';
+import { shownLine } from './shown-line.ts';
+
+type Surroundings = { stdin: NodeJS.ReadStream; env: Environment; cwd: string; home: string };
+
+/** For all of it: a harness draws its status bar anew after every message. */
+const DEADLINE_MS = 300;
+const MOST_CHARACTERS = 1_048_576;
+
+export async function statusline({ stdin, env, cwd, home }: Surroundings): Promise<string> {
+  const ended = new AbortController();
+  let state: HarnessState = { session_id: null, project_dir: null, context_percent: null };
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Finding>((resolve) => {
+    timer = setTimeout(() => resolve('down'), DEADLINE_MS);
+  });
+  const found = async (): Promise<Finding> => {
+    state = harnessState(await textOf(stdin));
+    if (state.session_id === null) return 'down';
+    const folders = [...new Set([state.project_dir ?? cwd, cwd, home])].filter((folder) => folder !== '');
+    return findSession(state.session_id, await readApiPlaces({ env, folders }), ended.signal);
+  };
+  const finding = await Promise.race([found().catch(() => 'down' as const), late]);
+  clearTimeout(timer);
+  ended.abort();
+  stdin.destroy();
+  return shownLine({
+    finding,
+    context_percent: state.context_percent,
+    hasColours: !env.NO_COLOR && env.TERM !== 'dumb',
+  });
+}
+
+/** '' on a terminal, where no harness writes. */
+async function textOf(stdin: NodeJS.ReadStream): Promise<string> {
+  if (stdin.isTTY) return '';
+  let text = '';
+  for await (const chunk of stdin.setEncoding('utf8')) {
+    text += String(chunk);
+    if (text.length > MOST_CHARACTERS) break;
+  }
+  return text;
+}
