@@ -9,7 +9,8 @@ export type ReadApiPlace = { address: string; token: string };
 
 type Folders = { env: Environment; folders: readonly string[] };
 
-const DEFAULT = 'http://localhost:8081';
+/** By number: looking up a name takes longer than the response. */
+const DEFAULT = 'http://127.0.0.1:8081';
 
 /** The one that is configured, else those of the services that run in these folders, and then the usual one. */
 export async function readApiPlaces({ env, folders }: Folders): Promise<ReadApiPlace[]> {
