@@ -1,7 +1,7 @@
 /** Can svc be installed from one file, on a machine without the web and with an empty cache of npm? And does what is installed work? */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join, posix, resolve } from 'node:path';
@@ -206,6 +206,23 @@ test('the command says its version', async ({ app, folder }) => {
   const env = { PATH: process.env.PATH, HOME: folder };
   const { stdout } = await run(join(app, 'node_modules/.bin/svc'), ['--version'], { cwd: folder, env });
   assert.is(stdout.trim(), version);
+});
+
+test('the commands that set it up, and the program for a status bar', async ({ app, folder }) => {
+  const env = { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', SVC_CLIENT_API_TARGET: 'http://127.0.0.1:1' };
+  const cwd = join(folder, 'settings');
+  await mkdir(cwd);
+  const svc = async (...args: string[]) => (await run(join(app, 'node_modules/.bin/svc'), args, { cwd, env })).stdout;
+  assert.match(await svc('init', '--preset', 'anthropic'), 'config.toml');
+  await svc('config', 'set', 'proxy.listen', ':9');
+  assert.is(await svc('config', 'get', 'proxy.listen'), ':9\n');
+  assert.match(await svc('config', 'list', '--changed'), /^proxy\.provider +"anthropic"/m);
+  assert.match(await svc('version'), await realpath(join(app, 'node_modules/@svc-capture/svc')));
+  assert.match(await svc('completion', 'bash'), 'complete -F _svc svc');
+  assert.match(await svc('help', 'config', 'set'), 'Usage: svc config set');
+  const statusline = run(join(app, 'node_modules/.bin/svc-statusline'), [], { cwd, env });
+  statusline.child.stdin?.end('{"session_id":"a"}');
+  assert.is((await statusline).stdout, 'svc: not recorded\n');
 });
 
 test('the command makes a cassette', async ({ app, folder }) => {

@@ -5,6 +5,7 @@ import { OperatorError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
 import { publishService } from '../running-service.ts';
+import { looksForUpdates, startUpdateChecks } from '../settings/update-checks.ts';
 import { bannerEnd, bannerStart } from './banner.ts';
 import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';
 import { internalOf } from './internal-listen.ts';
@@ -62,6 +63,7 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
     start: { loaded, role, version, io: { env: io.env, cwd: io.cwd, home: io.home } },
     hopeless: (reason) => giveUp(new OperatorError(`Cannot serve: the capture proxy does not start: ${reason}`)),
   });
+  let updateChecks: { stop(): void } | null = null;
   try {
     const stopped = signals.first.then(() => null);
     const addresses = addressesOf(held);
@@ -71,12 +73,14 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
     const allUp = proxyUp && (await Promise.race([processes.service.ready, stopped, failed]));
     if (allUp && running) await Promise.race([running({ ...facts, ...allUp }), stopped, failed]);
     else if (allUp) io.out(bannerEnd({ ...facts, ...allUp }));
+    if (allUp && looksForUpdates(loaded)) updateChecks = startUpdateChecks({ version, folder: loaded.folder, log, io });
 
     const signal = await Promise.race([signals.first, failed]);
     log.info({ signal }, 'stopping: nothing new is accepted, what is under way may finish');
     release(held);
     await Promise.race([processes.stop(GRACE_MS), signals.second.then(() => processes.stop(0))]);
   } finally {
+    updateChecks?.stop();
     await processes.stop(0);
     published.withdraw();
   }

@@ -8,7 +8,7 @@ import { PRESETS } from './presets.ts';
 type InitFlags = { preset?: string[]; home?: boolean; force?: boolean; json?: boolean };
 
 export function addSettingsCommands(program: Command, parts: CommandParts): void {
-  const { io } = parts;
+  const { io, version, exit } = parts;
 
   program
     .command('init')
@@ -44,6 +44,17 @@ export function addSettingsCommands(program: Command, parts: CommandParts): void
     });
 
   program
+    .command('version')
+    .description('print the version, that of Node, and where svc is installed')
+    .option('--check', 'and whether there is a newer one: your own npm is called for it')
+    .option('--json', 'as one JSON document')
+    .addHelpText('after', VERSION)
+    .action(async ({ check, json }: { check?: boolean; json?: boolean }) => {
+      const options = { isChecked: check === true, json: json === true };
+      exit(await (await import('./version.ts')).printVersion(version, options, io));
+    });
+
+  program
     .command('completion')
     .description('print a script by which a shell completes commands, options and settings')
     .addArgument(choiceArgument('<shell>', 'for which one', ['bash', 'zsh', 'fish']))
@@ -66,3 +77,7 @@ The harness passes what it knows as JSON on stdin. In .claude/settings.json, wit
   "statusLine": { "type": "command", "command": "svc-statusline" }
 
 It never fails: without a service that has the session within 300 ms the line is 'svc: not recorded'.`;
+
+const VERSION = `
+svc looks for no newer version by itself. A service does once a day where update.disabled is set to false. With --check the status
+is 1 when the newest version cannot be found, as without a network, and 0 else, whether there is a newer one or not.`;
