@@ -1,16 +1,20 @@
-/** Numbers for people: with a unit, and no more digits than matter. */
+/** Numbers for people: with a unit, and no more digits than matter. Without Intl, which takes longer to load than a command may. */
 
-const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 });
-
-/** `12,345` */
-export const counted = (count: number): string => numbers.format(count);
+/** `12,345`, `0.5` */
+export function counted(count: number): string {
+  const [whole = '', tenths] = String(Math.round(count * 10) / 10).split('.');
+  const digits = whole.replace('-', '');
+  const groups: string[] = [];
+  for (let end = digits.length; end > 0; end -= 3) groups.unshift(digits.slice(Math.max(0, end - 3), end));
+  return (count < 0 ? '-' : '') + groups.join(',') + (tenths === undefined ? '' : `.${tenths}`);
+}
 
 /** `1.2 MB`; a kilobyte is 1,000 bytes. */
 export function sized(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
   const power = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(bytes) / 3));
   const scaled = bytes / 1000 ** power;
-  return `${numbers.format(scaled < 100 ? scaled : Math.round(scaled))} ${units[power]}`;
+  return `${counted(scaled < 100 ? scaled : Math.round(scaled))} ${units[power]}`;
 }
 
 /** `3 s`, `4 min`, `2 h 5 min`, `3 days 4 h`. */

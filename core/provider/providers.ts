@@ -23,5 +23,5 @@ export const providerById = (id: ProviderId): Provider => byId[id] as Provider;
 export const forEachProvider = <T>(make: (provider: Provider) => T): Record<ProviderId, T> =>
   Object.fromEntries(providers.map((provider) => [provider.id, make(provider)])) as Record<ProviderId, T>;
 
-/** Their names for people: `anthropic, openai or …`. */
-export const PROVIDER_NAMES: string = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(ProviderId.options);
+/** Their names for people: `anthropic, openai or …`. Without Intl, which takes longer to load than a command may. */
+export const PROVIDER_NAMES: string = `${ProviderId.options.slice(0, -1).join(', ')} or ${ProviderId.options.at(-1)}`;
