@@ -72,7 +72,7 @@ In ~/.zshrc, after compinit:     source <(svc completion zsh)
 In ~/.config/fish/config.fish:   svc completion fish | source`;
 
 const STATUSLINE = `
-The harness passes what it knows as JSON on stdin. In .claude/settings.json, with the program of its own that starts sooner:
+The harness passes what it knows as JSON on stdin. In its settings, with the program of its own that starts sooner, for instance:
 
   "statusLine": { "type": "command", "command": "svc-statusline" }
 

@@ -57,7 +57,7 @@ function completedOption({
   argChoices,
 }: Option): CompletedOption[] {
   if (!long) return [];
-  const placeholder = /[<[]([^>\]]*)[>\]]/.exec(flags)?.[1] ?? '';
+  const placeholder = flags.slice(flags.search(/[<[]/) + 1, -1); // what stands last, as in `--api-web-ui [true|false]`
   const words = argChoices ?? (placeholder.includes('|') ? placeholder.split('|') : []);
   const value = required || optional ? { words, isFile: PATH.test(placeholder), isRequired: required } : null;
   return [{ long, short: short ?? null, description: firstSentence(description), value }];

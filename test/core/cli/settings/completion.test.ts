@@ -43,7 +43,7 @@ else {
   test('bash: commands, those of a group, options and arguments', () => {
     for (const name of ['serve', 'status', 'config', 'cassette', 'completion', 'help'])
       assert.ok(inBash('').includes(name));
-    assert.equal(inBash('stat'), ['status']);
+    assert.equal(inBash('contr'), ['contract']);
     assert.equal(inBash('config', ''), ['list', 'get', 'set', 'unset', 'path', 'help']);
     assert.equal(inBash('config', 'list', '--ch'), ['--changed']);
     assert.equal(inBash('serve', ''), ['all', 'proxy', 'ingest']);
