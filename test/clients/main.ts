@@ -15,6 +15,7 @@ const suites: Record<string, () => Promise<unknown>> = {
   gemini: () => import('./gemini.ts'),
   ...(hasOpencode && { opencode: () => import('./opencode.ts') }),
   pi: () => import('./pi.ts'),
+  start: () => import('./start.ts'),
   python: () => import('./python.ts'),
 };
 

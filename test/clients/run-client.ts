@@ -19,20 +19,26 @@ const PROGRAMS = { opencode: `opencode-${process.platform}-${process.arch}/bin/o
 
 export type Ran = { status: number | null; out: string; err: string };
 
+type ClientName = keyof typeof STARTS | keyof typeof PROGRAMS;
+
+/** The program of an installed client, and its first arguments. */
+export function commandOf(name: ClientName): [program: string, ...first: string[]] {
+  const at = (path: string) => join(import.meta.dirname, 'node_modules', path);
+  return name in PROGRAMS
+    ? [at(PROGRAMS[name as keyof typeof PROGRAMS])]
+    : [process.execPath, at(STARTS[name as keyof typeof STARTS])];
+}
+
 /**
  * Runs an installed client to its end.
  * @param way where its requests to anywhere but this machine go: a proxy, as such clients see it
  */
 export async function runClient(
-  name: keyof typeof STARTS | keyof typeof PROGRAMS,
+  name: ClientName,
   args: readonly string[],
   { home, way, env }: { home: string; way: string; env: Record<string, string> },
 ): Promise<Ran> {
-  const at = (path: string) => join(import.meta.dirname, 'node_modules', path);
-  const [program, ...first] =
-    name in PROGRAMS
-      ? [at(PROGRAMS[name as keyof typeof PROGRAMS])]
-      : [process.execPath, at(STARTS[name as keyof typeof STARTS])];
+  const [program, ...first] = commandOf(name);
   const child = spawn(program, [...first, ...args], {
     cwd: home,
     env: {

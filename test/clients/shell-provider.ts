@@ -16,13 +16,22 @@ export type ShellProvider = {
   url: string;
   /** `POST /v1/messages`, `UPGRADE /v1/responses`: what came, in order. */
   asked: string[];
+  /** The bodies of the HTTP requests among them. */
+  bodies: string[];
   /** Whether upgrades are taken; false refuses them, as a provider does that knows no WebSocket. */
   takesSockets: boolean;
   close(): Promise<void>;
 };
 
 type Item = { type?: string; role?: string; content?: unknown; output?: unknown };
-type Asked = { model?: string; stream?: boolean; messages?: Item[]; input?: Item[]; generate?: boolean };
+type Asked = {
+  tools?: { name?: string }[];
+  model?: string;
+  stream?: boolean;
+  messages?: Item[];
+  input?: Item[];
+  generate?: boolean;
+};
 
 export async function startShellProvider(): Promise<ShellProvider> {
   const sockets = socketProvider(
@@ -40,6 +49,7 @@ export async function startShellProvider(): Promise<ShellProvider> {
     const { method = '', url = '' } = request;
     const path = url.split('?')[0] ?? '';
     provider.asked.push(`${method} ${path}`);
+    provider.bodies.push(Buffer.concat(chunks).toString());
     const id = `${Date.now()}_${provider.asked.length}`;
     if (method === 'POST' && path.endsWith('/messages')) anthropicAnswer(response, parsed(chunks), id);
     else if (method === 'POST' && path.endsWith('/responses')) openaiAnswer(response, parsed(chunks), id);
@@ -67,6 +77,7 @@ export async function startShellProvider(): Promise<ShellProvider> {
   const provider: ShellProvider = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked: [],
+    bodies: [],
     takesSockets: true,
     close: () =>
       new Promise((closed) => {
@@ -88,14 +99,19 @@ function shellSaid(result: unknown): string | null {
 
 const answerTo = (said: string) => `The shell says: ${said}.`;
 
-function anthropicAnswer(response: ServerResponse, { model, stream, messages = [] }: Asked, id: string): void {
+function anthropicAnswer(
+  response: ServerResponse,
+  { model, stream, messages = [], tools = [] }: Asked,
+  id: string,
+): void {
   const last = messages.findLast(({ role }) => role === 'user'); // Claude Code closes with words of the system's
   const said = shellSaid(
     [last?.content].flat().find((block) => (block as Item | undefined)?.type === 'tool_result') as unknown,
   );
+  const shell = tools.some(({ name }) => name === 'bash') ? 'bash' : 'Bash';
   const block =
     said === null
-      ? { type: 'tool_use', id: `toolu_${id}`, name: 'Bash', input: { command: COMMAND, description: 'Multiply' } }
+      ? { type: 'tool_use', id: `toolu_${id}`, name: shell, input: { command: COMMAND, description: 'Multiply' } }
       : { type: 'text', text: answerTo(said) };
   const message = { id: `msg_${id}`, type: 'message', role: 'assistant', model };
   const end = { stop_reason: said === null ? 'tool_use' : 'end_turn', stop_sequence: null };

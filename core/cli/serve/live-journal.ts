@@ -14,6 +14,7 @@ export type LiveJournal = {
 export function openLiveJournal(link: Link): LiveJournal {
   let live: LiveRun | null = null;
   let engine: Engine | null = null;
+  let hasEnded = false; // some call of this run, before the engine heard what comes
   let begin = () => {};
   const begun = new Promise<void>((done) => {
     begin = done;
@@ -21,11 +22,13 @@ export function openLiveJournal(link: Link): LiveJournal {
   link.receive((message) => {
     if (message.kind === 'run') {
       live = { runId: message.runId, written: null };
+      hasEnded = false;
       engine?.run(message.runId);
       begin();
     } else if (message.kind === 'written') {
       const { segment, byteOffset, ended } = message;
       if (live) live = { ...live, written: { segment, byteOffset } };
+      if (!engine && ended) hasEnded = true;
       engine?.written(segment, byteOffset, ended);
     } else if (message.kind === 'busy') engine?.busy(message.listeners);
   });
@@ -37,6 +40,7 @@ export function openLiveJournal(link: Link): LiveJournal {
     },
     attach: (reader) => {
       engine = reader;
+      if (hasEnded && live?.written) reader.written(live.written.segment, live.written.byteOffset, true); // else nobody would know that it waits
     },
   };
 }

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pc from 'picocolors';
 import type { Config } from '../../config/schema.ts';
 import type { Session, SessionPage } from '../../model/session.ts';
-import type { Status } from '../../model/status.ts';
 import { getJson } from '../get-json.ts';
 import { uiAddress } from '../ui-address.ts';
 import { counted, plain, several } from '../units.ts';
@@ -11,13 +10,10 @@ import { RUN_MEMBER, type Run } from './envelope.ts';
 import { isSettledStatus } from './settled.ts';
 
 /** For the last call to reach the database and to be derived. */
-const WAIT_MS = 5_000;
+const WAIT_MS = 8_000;
 const POLL_MS = 100;
 const REPLY_MS = 2_000;
 const TITLE_LENGTH = 60;
-
-/** A service that has just started does not know yet what waits in the journal. */
-const FIRST_INTAKE_SECONDS = 3;
 
 export type Recorded = { sessions: Session[]; settled: boolean };
 type Question = { api: string; token: string; run: Run; hasEnvelope: boolean; harnessId: string | null; cwd: string };
@@ -31,15 +27,14 @@ export async function recordedSessions({ api, token, ...run }: Question): Promis
   const until = performance.now() + WAIT_MS;
   for (let inARow = 0; ; ) {
     await sleep(POLL_MS);
-    const status = await get<Status>('/v1/admin/status');
+    const status = await get<unknown>('/v1/admin/status');
     inARow = isSettledStatus(status) ? inARow + 1 : 0; // a call may just be ending when the first is read
     const isLate = performance.now() > until;
     if (inARow < 2 && !isLate) continue;
     const page = await get<SessionPage>('/v1/sessions?limit=50');
-    if (page === null || status === null) return null;
+    if (page === null) return null;
     const sessions = page.items.filter((session) => isOfRun(session, run));
-    const settled = inARow >= 2 && (sessions.length > 0 || status.uptime_seconds >= FIRST_INTAKE_SECONDS);
-    if (settled || isLate) return { sessions, settled };
+    return { sessions, settled: inARow >= 2 };
   }
 }
 

@@ -21,8 +21,14 @@ const OTHER_WAYS: Readonly<Record<string, string>> = {
 
 function launch(context: StartContext): Launch | Unrecorded {
   const { proxy, env, envelope } = context;
-  const unrecorded = OTHER_WAYS[loginOf(context)] ?? otherAddress(BASE, env[BASE], 'gemini', context);
+  const login = loginOf(context);
+  const unrecorded = OTHER_WAYS[login] ?? otherAddress(BASE, env[BASE], 'gemini', context);
   if (unrecorded) return { unrecorded };
+  // it then takes any base URL for that of a gateway, and refuses to run without a choice
+  if (login === '')
+    return {
+      unrecorded: "its settings choose no login; choose the API key once, with '/auth' in it, and it is recorded",
+    };
   const headers = { 'x-svc-harness-id': 'gemini-cli', ...envelope };
   const added = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   return {

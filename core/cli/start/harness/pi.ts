@@ -20,16 +20,33 @@ function launch(context: StartContext): Launch | Unrecorded {
   const models = join(env.PI_CODING_AGENT_DIR || join(home, '.pi/agent'), 'models.json');
   const configured = jsonSettings(models);
   const remarks: string[] = [];
-  const headers = { 'x-svc-harness-id': 'pi', ...envelope };
-  const lines = PROVIDERS.flatMap(({ id, provider, path }) => {
+  const addresses = PROVIDERS.flatMap(({ id, provider, path }) => {
     const address = textOf(memberOf(configured, 'providers', id, 'baseUrl'));
     const other = otherAddress(`baseUrl of ${id} in ${models}`, address.replace(/\/v1beta\/?$/, ''), provider, context);
     if (other) {
       remarks.push(`Not recorded: pi's calls to ${id}: ${other}`);
       return [];
     }
-    return [`  pi.registerProvider(${JSON.stringify(id)}, ${JSON.stringify({ baseUrl: proxy + path, headers })});`];
+    return [[id, proxy + path]];
   });
-  const extension = `export default function (pi) {\n${lines.join('\n')}\n}\n`;
+  if (addresses.length === 0) return { unrecorded: remarks[0]?.replace(/^Not recorded: /, '') ?? '' };
+  const extension = extensionOf(addresses, { 'x-svc-harness-id': 'pi', ...envelope });
   return { env: {}, args: ['--extension', writeFile('svc.js', extension)], hasEnvelope: true, remarks };
 }
+
+/** It names the session as well, which pi itself does not; each session that a person changes to is a new start of the extension. */
+const extensionOf = (addresses: readonly string[][], headers: Readonly<Record<string, string>>) => `
+const addresses = ${JSON.stringify(addresses)};
+const headers = ${JSON.stringify(headers)};
+
+export default function (pi) {
+  const register = (more) => {
+    for (const [id, baseUrl] of addresses) pi.registerProvider(id, { baseUrl, headers: { ...headers, ...more } });
+  };
+  register({});
+  pi.on('session_start', (_event, context) => {
+    const id = context.sessionManager?.getSessionId?.();
+    if (id) register({ 'x-svc-harness-session-id': id });
+  });
+}
+`;

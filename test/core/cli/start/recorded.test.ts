@@ -1,0 +1,47 @@
+/** What does the line after a run say? */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { recordedLine } from '../../../../core/cli/start/recorded.ts';
+import { type Session, sessionExample } from '../../../../core/model/session.ts';
+
+const test = suite('the line after svc start');
+const API = 'http://localhost:8081';
+const config = { web_ui: true, base_path: '', token: 'secret' };
+const session = (more: Partial<Session> = {}): Session => ({ ...(sessionExample as unknown as Session), ...more });
+const line = (sessions: Session[], ui = config) => recordedLine({ sessions, settled: true }, API, ui);
+
+test('id, title, turns, tokens, cost and address, without the token', () => {
+  assert.is(
+    line([session()]),
+    `recorded 7d1c9f9e · Fix the carry in the adder · 1 turn · 187,321 tokens · $0.21 · ${API}/sessions/${sessionExample.id}`,
+  );
+  assert.not.match(line([session()], { ...config, web_ui: false }), API);
+  assert.match(line([session()], { ...config, base_path: '/svc' }), `${API}/svc/sessions/`);
+});
+
+test('several sessions are the newest and a count; those that it started itself are its own', () => {
+  const [second, third] = ['00000000-0000-4000-8000-000000000002', '00000000-0000-4000-8000-000000000003'];
+  assert.match(line([session(), session({ id: second })]), / · and one other$/);
+  assert.match(line([session(), session({ id: second }), session({ id: third })]), / · and 2 others$/);
+  assert.not.match(line([session({ id: second, parent_session_id: sessionExample.id }), session()]), 'other');
+});
+
+test('a title is one line that does nothing to the terminal; a cost may be unknown in part or whole', () => {
+  assert.match(line([session({ display_title: `a\n\u001b[31mb${'x'.repeat(99)}` })]), /· a \ufffd\[31mbx+… ·/);
+  const costing = (cost_usd: number | null, unpriced_models: string[]) => {
+    const { rollup } = session();
+    return line([session({ rollup: { ...rollup, usage: { ...rollup.usage, cost_usd, unpriced_models } } })]);
+  };
+  assert.match(costing(null, ['own']), ' · cost unknown · ');
+  assert.match(costing(0.01234, ['own']), ' · at least $0.0123 · ');
+});
+
+test('nothing, and nothing yet', () => {
+  assert.is(
+    recordedLine({ sessions: [], settled: true }, API, config),
+    'nothing was recorded: no call came through the proxy',
+  );
+  assert.is(recordedLine({ sessions: [], settled: false }, API, config), 'nothing is recorded yet');
+});
+
+test.run();

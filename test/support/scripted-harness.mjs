@@ -1,0 +1,36 @@
+/** A harness of a few lines, as `svc start claude` runs it: one call through the base URL of its environment, then the status of `EXIT`.
+ *  It prints what it got as one line of JSON. With PROMPT=hold it prints the first bytes of the response and waits for the rest. */
+const {
+  ANTHROPIC_BASE_URL: base,
+  ANTHROPIC_CUSTOM_HEADERS: custom = '',
+  PROMPT: prompt,
+  EXIT: status = '0',
+} = process.env;
+const headers = Object.fromEntries(
+  custom
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+);
+const printed = { base, args: process.argv.slice(2), terminal: process.stdout.isTTY === true };
+if (prompt === undefined) console.log(JSON.stringify(printed));
+else {
+  const response = await fetch(`${base}/v1/messages`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'claude-cli/2.1.197 (external, cli)',
+      'x-claude-code-session-id': `session-${process.pid}`,
+      ...headers,
+    },
+    body: JSON.stringify({
+      model: 'claude-sonnet-4-5',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: prompt }],
+    }),
+  });
+  if (prompt === 'hold') {
+    for await (const bytes of response.body) console.log(`began: ${Buffer.from(bytes).toString().length > 0}`);
+  } else console.log(JSON.stringify({ ...printed, reply: (await response.json()).content[0].text }));
+}
+process.exitCode = Number(status);
