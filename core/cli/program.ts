@@ -11,6 +11,7 @@ import type { Io } from './io.ts';
 import { addKeepCommands } from './keep/commands.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
 import { addRecordCommands } from './record/commands.ts';
+import type { ServeRole } from './serve/role.ts';
 import { addSettingsCommands } from './settings/commands.ts';
 import { addStartCommands } from './start/commands.ts';
 import { addSyncCommands } from './sync/commands.ts';
@@ -30,8 +31,6 @@ export type Commands = {
   login: (owner: string, loaded: LoadedConfig, io: Io) => Promise<void>;
 };
 
-/** What `svc serve` runs: everything, or the capture proxy or the ingest API alone beside another process. */
-export type ServeRole = 'all' | 'proxy' | 'ingest';
 const ROLES: readonly ServeRole[] = ['all', 'proxy', 'ingest'];
 const isRole = (word: string): word is ServeRole => ROLES.some((role) => role === word);
 

@@ -4,9 +4,9 @@ import type { StartThread } from '../../db/client/embedded-host.ts';
 import type { Logger } from '../../log.ts';
 import type { ProcessState } from '../../model/status.ts';
 import type { Io } from '../io.ts';
-import type { ServeRole } from '../program.ts';
 import type { LiveJournal } from './live-journal.ts';
 import type { Start } from './messages.ts';
+import type { ServeRole } from './role.ts';
 import type { SharedCounters } from './shared-counters.ts';
 
 export type ServiceParts = {

@@ -1,6 +1,7 @@
 /** What `svc serve` is called with. */
-import type { ServeRole } from '../program.ts';
+
 import type { Listeners } from './listening.ts';
+import type { ServeRole } from './role.ts';
 
 export type Serving = {
   role: ServeRole;

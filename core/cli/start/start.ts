@@ -89,7 +89,8 @@ function reasonOf(error: unknown): string {
     error instanceof OperatorError
       ? error.message
       : (systemProblem(error) ?? `an error of svc itself: ${String(error)}`);
-  return plain(reason.replace(/\s*\n\s*(?:- )?/g, ' '));
+  const lines = reason.split('\n').map((line) => line.trim().replace(/^- /, ''));
+  return plain(lines.join(' '));
 }
 
 /** A way out of this machine is none to the proxy, which is on it. */
