@@ -16,6 +16,8 @@ const EXCEPT = [
   'core/cli/demo/', // what to type to see one of those
   'core/web/client/pages/sessions/setup-lines.ts', // the lines to paste, which a test compares with those of the harnesses
   'core/cli/doctor/', // where harnesses have their settings, and what of them to check
+  'core/cli/start/harness/', // how each is pointed at the proxy
+  'core/cli/start/commands.ts', // what to type
   'core/cli/record/commands.ts', // arguments in help, which are written as <session>
   'core/model/',
   'core/web/client/pages/session/resume-commands.ts', // what to type to go on with a session
