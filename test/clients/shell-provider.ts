@@ -20,6 +20,8 @@ export type ShellProvider = {
   bodies: string[];
   /** Whether upgrades are taken; false refuses them, as a provider does that knows no WebSocket. */
   takesSockets: boolean;
+  /** Responses begin and do not go on. */
+  holds: boolean;
   close(): Promise<void>;
 };
 
@@ -51,7 +53,9 @@ export async function startShellProvider(): Promise<ShellProvider> {
     provider.asked.push(`${method} ${path}`);
     provider.bodies.push(Buffer.concat(chunks).toString());
     const id = `${Date.now()}_${provider.asked.length}`;
-    if (method === 'POST' && path.endsWith('/messages')) anthropicAnswer(response, parsed(chunks), id);
+    if (method === 'POST' && provider.holds)
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': it begins\n\n');
+    else if (method === 'POST' && path.endsWith('/messages')) anthropicAnswer(response, parsed(chunks), id);
     else if (method === 'POST' && path.endsWith('/responses')) openaiAnswer(response, parsed(chunks), id);
     else if (method === 'POST' && path.endsWith('/chat/completions'))
       chatAnswer(response, parsed(chunks) as ChatAsked, id);
@@ -79,6 +83,7 @@ export async function startShellProvider(): Promise<ShellProvider> {
     asked: [],
     bodies: [],
     takesSockets: true,
+    holds: false,
     close: () =>
       new Promise((closed) => {
         server.close(() => closed());

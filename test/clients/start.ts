@@ -161,11 +161,16 @@ test('pi, with a key', async () => {
 });
 
 if (spawnSync('script', ['--version']).status === 0)
-  test('Claude Code on a terminal: Ctrl-C ends it, and its exit status is ours', async () => {
-    const running = svcAt(stand, ['start', 'claude', '--version'], CLAUDE, { terminal: true });
+  test('Claude Code on a terminal: Ctrl-C in mid-stream ends it, its exit status is ours, and the call is recorded', async () => {
+    provider.holds = true;
+    const asked = provider.asked.length;
+    const running = svcAt(stand, ['start', ...claudeArgs('Interrupted')], CLAUDE, { terminal: true });
+    await eventually('its call', async () => provider.asked.slice(asked).includes('POST /v1/messages'));
+    running.type('\x03');
     const { status, out } = await ended(running);
-    assert.is(status, 0);
-    assert.match(out, 'Claude Code');
+    provider.holds = false;
+    assert.is(status, 128 + 2);
+    assert.match(out, /svc: recorded [0-9a-f]{8} · Interrupted/);
   });
 
 test('after all of them the service ends', async () => {
