@@ -4,6 +4,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { holderOf } from '../../core/db/client/folder-lock.ts';
 import { builtProgram } from '../support/built-service.ts';
 import { emptyFolder, eventually, read, removeFolder } from '../support/serve.ts';
 import { type HarnessStand, harnessStand, type Running, svcAt } from '../support/started-harness.ts';
@@ -174,10 +175,7 @@ if (spawnSync('script', ['--version']).status === 0)
   });
 
 test('after all of them the service ends', async () => {
-  await eventually('the service to end', async () => {
-    const { out } = await ended(svcAt(stand, ['status']));
-    return !out.startsWith('svc 0.1.0 is running');
-  });
+  await eventually('the service to end', async () => holderOf(join(stand.home, '.svc')) === null);
 });
 
 test.run();

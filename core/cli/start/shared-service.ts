@@ -1,4 +1,5 @@
 /** The service that all `svc start` of a user share: `svc serve` on free ports in the user's own `.svc`, until the last harness has ended. */
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
 import { getJson } from '../get-json.ts';
@@ -52,7 +53,8 @@ async function endAfterLast(loaded: LoadedConfig, signal: AbortSignal): Promise<
       continue;
     }
     const idleMs = performance.now() - idleSince;
-    if (idleMs < GRACE_MS || (idleMs < MOST_MS && !(await isSettled(loaded)))) continue;
+    if (idleMs < GRACE_MS) continue;
+    if (idleMs < MOST_MS && existsSync(folder) && !(await isSettled(loaded))) continue; // somebody may have deleted all of it
     if (!closeRegister(folder)) continue;
     process.kill(process.pid, 'SIGTERM');
     return;
