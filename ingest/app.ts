@@ -28,12 +28,17 @@ export type IngestApi = {
   allowedHosts: readonly string[];
   /** Whether the header `x-svc-auth-subject` is trusted. */
   trustCallerHeader: boolean;
+  /** Names the database behind it; '' while that is not known. */
+  installation?: () => string;
   /** The port of the capture proxy, for clients that call here by mistake. Absent: there is none. */
   proxyPort?: () => number | null;
 };
 
 /** The limit for bodies in memory, over all requests, from their first byte to their response. */
 const BODIES_BYTES = 64 * 1024 * 1024;
+
+/** By it a client that sends transcripts recognises the service, and knows what it has sent to this database before. */
+const INSTALLATION_HEADER = 'x-svc-installation';
 
 const Health = z.object({ status: z.literal('ok') }).openapi('Health', { examples: [{ status: 'ok' }] });
 
@@ -49,7 +54,15 @@ const ping = createRoute({
   tags: ['service'],
   summary: 'Answers as long as the service runs',
   responses: {
-    200: json(Health, 'It runs'),
+    200: {
+      ...json(Health, 'It runs'),
+      headers: {
+        [INSTALLATION_HEADER]: {
+          description: 'names the database behind it; empty while that is not known',
+          schema: { type: 'string' },
+        },
+      },
+    },
     ...refusals,
   },
 });
@@ -68,7 +81,10 @@ export function ingestApi(parts: IngestApi) {
     }),
   );
   app.use(sizeLimit({ log, metrics }));
-  app.openapi(ping, (c) => c.json({ status: 'ok' } as const, 200));
+  app.openapi(ping, (c) => {
+    c.header(INSTALLATION_HEADER, parts.installation?.() ?? '');
+    return c.json({ status: 'ok' } as const, 200);
+  });
   app.route('/', turnsApp({ ...deps, append }));
   app.route('/', transcriptsApp({ ...deps, append: appendTranscript }));
   app.get('/metrics', async (c) => c.body(await metrics.text(), 200, { 'content-type': METRICS_TYPE }));

@@ -3,9 +3,15 @@ import { sql as statement } from 'drizzle-orm';
 import { checkpoint } from './checkpoint.ts';
 import type { Sql } from './sql.ts';
 
-export async function installation(sql: Sql, _args: Record<string, never>): Promise<{ identity_key: string }> {
-  const [row] = await sql.rows<{ identity_key: string }>(
-    statement`select encode(identity_key, 'hex') as identity_key from svc.installation`,
+/** `installation_id` names this database and no copy of its beginnings; the key cannot be found from it. */
+export type Installation = { identity_key: string; installation_id: string };
+
+export async function installation(sql: Sql, _args: Record<string, never>): Promise<Installation> {
+  const [row] = await sql.rows<Installation>(
+    statement`
+    select encode(identity_key, 'hex') as identity_key,
+           encode(substr(sha256(identity_key || convert_to(extract(epoch from created_at)::text, 'UTF8')), 1, 16), 'hex') as installation_id
+      from svc.installation`,
   );
   if (!row) throw new Error('Cannot read the installation: its row is missing');
   return row;

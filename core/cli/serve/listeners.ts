@@ -130,7 +130,7 @@ async function openInternal(parts: AllParts, register: Keep): Promise<string[]> 
 }
 
 function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener> {
-  const { config, engine, metrics, log, version } = parts;
+  const { config, engine, metrics, log, version, database } = parts;
   const ingest = ingestApi({
     append: engine.ingest,
     appendTranscript: engine.transcript,
@@ -139,6 +139,7 @@ function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener>
     version,
     allowedHosts,
     trustCallerHeader: config.api.trust_caller_header,
+    installation: installationOf(database),
     ...(parts.proxyPort && { proxyPort: parts.proxyPort }),
   });
   return serveApp({
@@ -148,4 +149,22 @@ function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener>
     complaint,
     asksForBodies: true,
   });
+}
+
+/** The installation's id, without waiting for the database: '' until that has given it. */
+function installationOf(database: Database): () => string {
+  let id = '';
+  let isReading = false;
+  const read = async () => {
+    if (isReading || id !== '') return;
+    isReading = true;
+    try {
+      id = (await database.execute('installation', {})).installation_id;
+    } catch {} // the database is away: the next call tries again
+    isReading = false;
+  };
+  return () => {
+    void read();
+    return id;
+  };
 }

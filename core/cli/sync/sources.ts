@@ -1,0 +1,6 @@
+/** The harnesses whose transcripts can be found. A new one is a file of its own and one line here. */
+import { claudeFiles } from './claude-files.ts';
+import { codexFiles } from './codex-files.ts';
+import type { TranscriptSource } from './transcript-source.ts';
+
+export const transcriptSources: readonly TranscriptSource[] = [claudeFiles, codexFiles];

@@ -1,0 +1,68 @@
+/** `svc sync`: sends the transcripts on this machine to the service that runs, and says what became of each. */
+import type { LoadedConfig } from '../../config/load.ts';
+import { OperatorError } from '../../errors.ts';
+import type { Io } from '../io.ts';
+import { addresses } from '../read-api.ts';
+import { openIngestClient } from './ingest-client.ts';
+import { openProgress } from './progress.ts';
+import { openSentFiles } from './sent-files.ts';
+import { type SyncSummary, summaryText } from './show-summary.ts';
+import { transcriptSources } from './sources.ts';
+import { stateFolder } from './state-folder.ts';
+import { findTranscripts, sweep } from './sweep.ts';
+
+export type SyncOptions = {
+  json: boolean;
+  dryRun: boolean;
+  /** null: however old they are. */
+  sinceDays: number | null;
+  /** Whether a person reads `err`. */
+  isTerminal: boolean;
+};
+
+const DAY_MS = 86_400_000;
+
+/** @returns 1 when a file was refused @throws {OperatorError} there is no service, it has ended, or the command was stopped */
+export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): Promise<0 | 1> {
+  const startedAt = performance.now();
+  const { ingest: address } = addresses(loaded);
+  if (address === null)
+    throw new OperatorError(
+      'Cannot find the service: ingest.listen leaves the port to the system; say where it is with --ingest-listen',
+    );
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const progress = options.isTerminal ? openProgress(io.err) : null;
+  try {
+    const client = await openIngestClient({ address, signal: stop.signal });
+    try {
+      const sent = await openSentFiles(stateFolder(loaded, io.home), client.installation);
+      const sinceMs = options.sinceDays === null ? 0 : Date.now() - options.sinceDays * DAY_MS;
+      const files = await findTranscripts(transcriptSources, io, sinceMs);
+      if (options.sinceDays === null) sent.keepOnly(new Set(files.map(({ path }) => path)));
+      const pending = files.filter((file) => sent.stateOf(file).kind !== 'sent');
+      const tally = await sweep({
+        ...{ files, client, sent, signal: stop.signal, dryRun: options.dryRun },
+        ...(progress && { progressed: progress.show }),
+      });
+      progress?.end();
+      const summary: SyncSummary = {
+        service: address,
+        dry_run: options.dryRun,
+        seconds: Number(((performance.now() - startedAt) / 1000).toFixed(3)),
+        harnesses: tally.summary(transcriptSources, io),
+        ...(options.dryRun && {
+          would_send: pending.map(({ source, path, bytes }) => ({ harness: source.harness, path, bytes })),
+        }),
+      };
+      io.out(options.json ? `${JSON.stringify(summary, null, 2)}\n` : summaryText(summary));
+      return summary.harnesses.some(({ refused }) => refused.length > 0) ? 1 : 0;
+    } finally {
+      client.close();
+    }
+  } finally {
+    progress?.end();
+    process.removeListener('SIGINT', onSignal).removeListener('SIGTERM', onSignal);
+  }
+}

@@ -1,0 +1,41 @@
+/** The interface of a harness's transcripts on the disk: where they lie, whose they are, and the records in them. */
+import type { Environment } from '../../config/environment.ts';
+
+/** A line without its end, as it is in the file; a number: the bytes of one that is too long to be held. */
+export type Line = Buffer | number;
+
+export type Places = { env: Environment; home: string };
+
+/** A file, or one session in a database of several. */
+export type FoundTranscript = {
+  /** Its file; of a session in a database that of the database, with the session behind a `#`. */
+  path: string;
+  bytes: number;
+  mtimeMs: number;
+  /** The code of the error; absent: it can be read, as far as is known. */
+  unreadable?: string;
+};
+
+/** What is sent beside the records. */
+export type TranscriptHead = {
+  session: { harness_id: string; harness_session_id: string };
+  agent_id?: string;
+  agent_type?: string;
+  description?: string;
+  tool_use_id?: string;
+};
+
+export type TranscriptSource = {
+  /** As in `identity.harness_id`. */
+  harness: string;
+  /** As its makers write it. */
+  name: string;
+  /** The folders in which the harness keeps its transcripts, whether or not they exist. */
+  folders(places: Places): string[];
+  /** The transcripts in them, without reading any. */
+  find(places: Places): AsyncIterable<FoundTranscript>;
+  /** null: the file is no transcript, as an empty one. */
+  head(found: FoundTranscript): Promise<TranscriptHead | null>;
+  /** The records up to the size at which it was found, many lines at a time. */
+  lines(found: FoundTranscript): AsyncIterable<Line[]>;
+};
