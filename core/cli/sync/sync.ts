@@ -18,6 +18,8 @@ export type SyncOptions = {
   sinceDays: number | null;
   /** Whether a person reads `err`. */
   isTerminal: boolean;
+  /** For how long a service that takes nothing is tried again; default: a minute. */
+  patienceMs?: number;
 };
 
 const DAY_MS = 86_400_000;
@@ -35,7 +37,10 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   const progress = options.isTerminal ? openProgress(io.err) : null;
   try {
-    const client = await openIngestClient({ address, signal: stop.signal });
+    const client = await openIngestClient({
+      ...{ address, signal: stop.signal },
+      ...(options.patienceMs !== undefined && { patienceMs: options.patienceMs }),
+    });
     try {
       const sent = await openSentFiles(stateFolder(loaded, io.home), client.installation);
       const sinceMs = options.sinceDays === null ? 0 : Date.now() - options.sinceDays * DAY_MS;

@@ -12,9 +12,8 @@ export type LinesPart = { index: number; from_line: number; lines: Line[]; bytes
 
 export async function* partsOf(batches: AsyncIterable<Line[]>): AsyncGenerator<LinesPart> {
   let part: LinesPart = { index: 0, from_line: 0, lines: [], bytes: 0 };
-  const next = (): LinesPart => ({
-    ...{ index: part.index + 1, from_line: part.from_line + part.lines.length, lines: [], bytes: 0 },
-  });
+  let seen = 0; // counted here, since the reader of a part may empty it
+  const next = (): LinesPart => ({ index: part.index + 1, from_line: seen, lines: [], bytes: 0 });
   for await (const lines of batches) {
     for (const line of lines) {
       const bytes = sizeOf(line);
@@ -23,6 +22,7 @@ export async function* partsOf(batches: AsyncIterable<Line[]>): AsyncGenerator<L
         part = next();
       }
       part.lines.push(line);
+      seen++;
       part.bytes += bytes;
       if (part.bytes < PART_BYTES) continue;
       yield part;

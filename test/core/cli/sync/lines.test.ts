@@ -1,0 +1,131 @@
+/** Reading a file by lines, cutting it into parts, and making a record of each line, whatever the file holds. */
+import { appendFile, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { fileLines, MAX_LINE_BYTES } from '../../../../core/cli/sync/read-lines.ts';
+import { recordOfLine } from '../../../../core/cli/sync/record-of-line.ts';
+import { partsOf, planParts } from '../../../../core/cli/sync/transcript-parts.ts';
+import type { Line } from '../../../../core/cli/sync/transcript-source.ts';
+
+const test = suite('lines of a transcript');
+
+let folder = '';
+test.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-lines-'));
+});
+test.after(() => rm(folder, { recursive: true }));
+
+const written = async (content: string | Buffer) => {
+  const path = join(folder, 'file.jsonl');
+  await writeFile(path, content);
+  return { path, bytes: (await stat(path)).size };
+};
+const linesOf = async (content: string | Buffer): Promise<(string | number)[]> => {
+  const lines: Line[] = [];
+  for await (const batch of fileLines(await written(content))) lines.push(...batch);
+  return lines.map((line) => (typeof line === 'number' ? line : line.toString('utf8')));
+};
+
+test('lines are those of the file: without ends, blank ones and a byte order mark, the last one with or without its end', async () => {
+  assert.equal(await linesOf(''), []);
+  assert.equal(await linesOf('\ufeff{"a":1}\r\n\r\n  \n{"b":"\ufeff"}\n{"torn'), [
+    '{"a":1}',
+    '{"b":"\ufeff"}',
+    '{"torn',
+  ]);
+  const line = fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }).map((text) => JSON.stringify(text));
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { maxLength: 40 }), fc.boolean(), async (lines, ends) => {
+      const repeated = Array.from({ length: 60 }, () => lines).flat();
+      assert.equal(await linesOf(repeated.join('\n') + (ends ? '\n' : '')), repeated);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a line that is too long to be held is counted, and those around it are read', async () => {
+  const long = Buffer.alloc(MAX_LINE_BYTES + 1, 'x');
+  assert.equal(await linesOf(Buffer.concat([Buffer.from('1\n'), long, Buffer.from('\n2')])), ['1', long.length, '2']);
+});
+
+test('what is written while a file is read belongs to its next version', async () => {
+  const found = await written('1\n2\n');
+  await appendFile(found.path, '3\n');
+  const lines: Line[] = [];
+  for await (const batch of fileLines(found)) lines.push(...batch);
+  assert.is(lines.length, 2);
+});
+
+async function* inBatches(lines: readonly Line[]): AsyncGenerator<Line[]> {
+  for (let i = 0; i < lines.length; i += 7) yield lines.slice(i, i + 7);
+}
+
+test('parts hold every line once and in order, and none is larger than a body may be', async () => {
+  const line = fc.oneof(
+    fc.integer({ min: 1, max: 4_000_000 }).map((size) => Buffer.alloc(size, '1')),
+    fc.integer({ min: 33_000_000, max: 700_000_000 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { maxLength: 12 }), async (lines) => {
+      const parts = [];
+      for await (const part of partsOf(inBatches(lines))) parts.push({ ...part, lines: [...part.lines] });
+      assert.equal(
+        parts.flatMap((part) => part.lines.map((one) => (typeof one === 'number' ? one : one.length))),
+        lines.map((one) => (typeof one === 'number' ? one : one.length)),
+      );
+      let from_line = 0;
+      for (const [index, part] of parts.entries()) {
+        assert.equal([part.index, part.from_line], [index, from_line]);
+        from_line += part.lines.length;
+        const held = part.lines.reduce<number>((sum, one) => sum + (typeof one === 'number' ? 0 : one.length), 0);
+        assert.ok(held <= 8 * 1024 * 1024);
+      }
+      const plan = await planParts(inBatches(lines));
+      assert.is(plan.count, parts.length);
+      assert.is(plan.whole === null, parts.length !== 1);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('the hash of a plan is that of its lines', async () => {
+  const hashOf = async (...lines: string[]) =>
+    (await planParts(inBatches(lines.map(Buffer.from as never)))).file_sha256;
+  const hash = await hashOf('1', '2');
+  assert.match(hash, /^[0-9a-f]{64}$/);
+  assert.is(await hashOf('1', '2'), hash);
+  for (const other of [['12'], ['1'], ['2', '1'], ['1', '2', '3']]) assert.is.not(await hashOf(...other), hash);
+});
+
+test('a record is the line, byte for byte; what is no JSON becomes a text', () => {
+  const exact = Buffer.from('{ "b":1,"a":"\\u00e9 é \ud800","b":2 }');
+  assert.equal(recordOfLine(exact), { bytes: exact, is_cut: false });
+  for (const torn of ['{"type":"user","mess', 'hello', '\u0000']) {
+    const { bytes, is_cut } = recordOfLine(Buffer.from(torn));
+    assert.equal([JSON.parse(bytes.toString('utf8')), is_cut], [torn, false]);
+  }
+});
+
+test('of a line that is longer than the service takes, the longest texts are left out', () => {
+  const image = 'aGVsbG8gd29ybGQ='.repeat(700_000);
+  const line = { uuid: 'u1', message: { role: 'user', content: [{ type: 'image', data: image }, { text: 'short' }] } };
+  const { bytes, is_cut } = recordOfLine(Buffer.from(JSON.stringify(line)));
+  const record = JSON.parse(bytes.toString('utf8'));
+  assert.ok(is_cut && bytes.length < 2_000);
+  assert.equal([record.uuid, record.message.content[1].text], ['u1', 'short']);
+  assert.match(record.message.content[0].data, /^aGVsbG8.* \[svc sync left out 11198976 characters\]$/);
+  const numbers = recordOfLine(Buffer.from(`[${'1,'.repeat(5_000_000)}1]`));
+  assert.equal(
+    [JSON.parse(numbers.bytes.toString('utf8')), numbers.is_cut],
+    ['[svc sync left out a line of 10000003 bytes]', true],
+  );
+  assert.is(
+    JSON.parse(recordOfLine(700_000_000).bytes.toString('utf8')),
+    '[svc sync left out a line of 700000000 bytes]',
+  );
+});
+
+test.run();

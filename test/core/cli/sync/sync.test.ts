@@ -1,0 +1,289 @@
+/** `svc sync` before an ingest listener of the test: what is sent, what is not sent again, and how it ends. */
+import { appendFile, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { sync } from '../../../../core/cli/sync/sync.ts';
+import { loadConfig } from '../../../../core/config/load.ts';
+import type { TranscriptVerdict } from '../../../../core/model/transcript-upload.ts';
+import { KEPT_TRANSCRIPT, serveIngest } from '../../../ingest/stand.ts';
+import type { Json } from '../../../support/read-api.ts';
+
+type Context = { home: string };
+const test = suite<Context>('svc sync');
+
+test.before.each(async (context) => {
+  context.home = await mkdtemp(join(tmpdir(), 'svc-sync-'));
+});
+test.after.each(({ home }) => rm(home, { recursive: true }));
+
+const put = async (home: string, path: string, content: string) => {
+  const file = join(home, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+  return file;
+};
+const jsonLines = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+
+const SESSION = '5d0f8f2e-1f4a-4a35-9d3e-0f6a0c1b2d3e';
+const PROJECT = '.claude/projects/-home-ada-atlas';
+const MAIN = `${PROJECT}/${SESSION}.jsonl`;
+const said = (n: number) => ({
+  type: 'user',
+  sessionId: SESSION,
+  uuid: `u${n}`,
+  message: { role: 'user', content: `${n}` },
+});
+
+type Listener = Awaited<ReturnType<typeof serveIngest>>;
+type Run = { args?: Partial<Parameters<typeof sync>[1]>; env?: Record<string, string>; patienceMs?: number };
+
+/** Runs the command; `bodies` are what came, parsed. */
+async function run(home: string, address: string, { args = {}, env = {}, patienceMs }: Run = {}) {
+  const [out, err]: [string[], string[]] = [[], []];
+  const io = {
+    out: (text: string) => void out.push(text),
+    err: (text: string) => void err.push(text),
+    env,
+    cwd: home,
+    home,
+  };
+  const loaded = loadConfig({ flags: { 'ingest.listen': new URL(address).host }, env: {}, cwd: home, home });
+  const options = { json: true, dryRun: false, sinceDays: null, isTerminal: false, ...args };
+  const code = await sync(loaded, { ...options, ...(patienceMs !== undefined && { patienceMs }) }, io);
+  const text = stripVTControlCharacters(out.join(''));
+  return { code, text, err: err.join(''), summary: options.json ? (JSON.parse(text) as Json) : null };
+}
+
+const bodiesOf = ({ taken }: Listener): Json[] =>
+  taken.map(({ body }) => JSON.parse(Buffer.from(body).toString('utf8')));
+const of = (summary: Json, harness: string) => summary.harnesses.find((one: Json) => one.harness === harness);
+
+const listening = async (use: (listener: Listener) => Promise<void>, verdict?: (n: number) => TranscriptVerdict) => {
+  const listener: Listener = await serveIngest({
+    installation: () => 'a'.repeat(32),
+    appendTranscript: async (body, subject) => {
+      listener.taken.push({ body, subject });
+      return verdict?.(listener.taken.length) ?? KEPT_TRANSCRIPT;
+    },
+  });
+  try {
+    await use(listener);
+  } finally {
+    await listener.close(0);
+  }
+};
+
+test("each harness's files are found where it keeps them, and sent under the names that they state", async ({
+  home,
+}) => {
+  await put(home, MAIN, jsonLines(said(1), said(2)));
+  await put(home, `${PROJECT}/${SESSION}/subagents/agent-a9b2.jsonl`, jsonLines({ ...said(3), agentId: 'a9b2' }));
+  await put(
+    home,
+    `${PROJECT}/${SESSION}/subagents/agent-a9b2.meta.json`,
+    JSON.stringify({ agentType: 'Explore', description: 'Look', toolUseId: 'toolu_1' }),
+  );
+  await put(home, `${PROJECT}/agent-old1.jsonl`, jsonLines({ type: 'summary' }, { ...said(4), agentId: 'old1' }));
+  await put(home, `${PROJECT}/${SESSION}/tool-results/big.jsonl`, 'no transcript');
+  await put(home, `${PROJECT}/empty.jsonl`, '');
+  const [parent, child] = ['01a1fc52-a152-7cf1-9170-9c2fd0515173', '01a1fc52-a1cc-7c03-b98d-f384124bcdc0'];
+  const meta = (id: string) => jsonLines({ type: 'session_meta', payload: { session_id: parent, id } });
+  await put(home, `.codex/sessions/2026/11/21/rollout-2026-11-21T04-17-16-${parent}.jsonl`, meta(parent));
+  await put(home, `.codex/sessions/2026/11/21/rollout-2026-11-21T04-17-16-${child}.jsonl`, meta(child));
+  const old = '01a1fc52-a1cc-7c03-b98d-f38412400000';
+  await put(
+    home,
+    `.codex/archived_sessions/rollout-2025-01-01T00-00-00-${old}.jsonl`,
+    jsonLines({ instructions: 'x' }),
+  );
+  await listening(async (listener) => {
+    const { code, summary } = await run(home, listener.address);
+    assert.is(code, 0);
+    const heads = bodiesOf(listener).map(({ records, ...head }) => ({ ...head, records: records.length }));
+    const claude = { session: { harness_id: 'claude', harness_session_id: SESSION } };
+    const codex = { session: { harness_id: 'codex', harness_session_id: parent } };
+    const spawned = { agent_type: 'Explore', description: 'Look', tool_use_id: 'toolu_1' };
+    const byText = (one: object, other: object) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);
+    assert.equal(
+      heads.sort(byText),
+      [
+        { ...claude, records: 2 },
+        { ...claude, agent_id: 'a9b2', ...spawned, records: 1 },
+        { ...claude, agent_id: 'old1', records: 2 },
+        { ...codex, records: 1 },
+        { ...codex, agent_id: child, records: 1 },
+        { session: { harness_id: 'codex', harness_session_id: old }, records: 1 },
+      ].sort(byText),
+    );
+    const counts = ({ files, sent, empty, sessions }: Json) => [files, sent, empty, sessions];
+    assert.equal(
+      [counts(of(summary, 'claude')), counts(of(summary, 'codex'))],
+      [
+        [4, 3, 1, 1],
+        [3, 3, 0, 2],
+      ],
+    );
+  });
+});
+
+test('CLAUDE_CONFIG_DIR and CODEX_HOME name the folders', async ({ home }) => {
+  await put(home, 'elsewhere/projects/p/s1.jsonl', jsonLines(said(1)));
+  await put(home, 'other/sessions/2026/01/01/rollout-x-01a1fc52-a1cc-7c03-b98d-f384124bcdc0.jsonl', jsonLines({}));
+  await put(home, MAIN, jsonLines(said(1)));
+  await listening(async (listener) => {
+    const env = { CLAUDE_CONFIG_DIR: join(home, 'elsewhere'), CODEX_HOME: join(home, 'other') };
+    const { summary } = await run(home, listener.address, { env });
+    assert.equal([of(summary, 'claude').sent, of(summary, 'codex').sent], [1, 1]);
+    assert.ok(bodiesOf(listener).some(({ session }) => session.harness_session_id === 's1'));
+  });
+});
+
+test('what has not changed is not sent again, what has grown is; lost notes cost another sending', async ({ home }) => {
+  const file = await put(home, MAIN, jsonLines(said(1)));
+  await put(home, `${PROJECT}/other.jsonl`, jsonLines(said(2)));
+  await listening(async (listener) => {
+    const counts = async () => {
+      const { sent, unchanged } = of((await run(home, listener.address)).summary, 'claude');
+      return [sent, unchanged];
+    };
+    assert.equal(await counts(), [2, 0]);
+    assert.equal(await counts(), [0, 2]);
+    await appendFile(file, jsonLines(said(3)));
+    assert.equal(await counts(), [1, 1]);
+    assert.is(bodiesOf(listener).at(-1).records.length, 2);
+    await rm(join(home, '.svc/sync'), { recursive: true });
+    assert.equal(await counts(), [2, 0]);
+    const [notes = ''] = await readdir(join(home, '.svc/sync'));
+    await writeFile(join(home, '.svc/sync', notes), '{"version":1,"files":{"cut');
+    assert.equal(await counts(), [2, 0]);
+  });
+  await listening(async (listener) => {
+    listener.app.get('/unused', (c) => c.text(''));
+    assert.is(
+      of((await run(home, listener.address)).summary, 'claude').sent,
+      0,
+      'the same database at another address',
+    );
+  });
+  const another = await serveIngest({ installation: () => 'b'.repeat(32) });
+  assert.is(of((await run(home, another.address)).summary, 'claude').sent, 2, 'another database has none of it');
+  await another.close(0);
+});
+
+const large = jsonLines(...Array.from({ length: 700 }, (_, n) => ({ ...said(n), text: 'plugh '.repeat(2_000) })));
+
+test('a large file is sent in parts that make it up, and goes on after an interruption where it was', async ({
+  home,
+}) => {
+  await put(home, MAIN, large);
+  let isAway = false;
+  await listening(
+    async (listener) => {
+      isAway = true;
+      const failed = await run(home, listener.address, { patienceMs: 50 }).catch((error: Error) => error);
+      assert.instance(failed, Error);
+      assert.match(String(failed), 'Cannot send the transcripts: the service takes nothing at the moment: no database');
+      const before = bodiesOf(listener).filter((_, n) => n < 2);
+      isAway = false;
+      listener.taken.length = 0;
+      const { code, summary } = await run(home, listener.address);
+      assert.equal([code, of(summary, 'claude').sent], [0, 1]);
+      const after = bodiesOf(listener);
+      const parts = [...before, ...after].sort((one, other) => one.part.index - other.part.index);
+      assert.equal(
+        parts.map(({ part }) => part.index),
+        Array.from({ length: parts[0].part.count }, (_, n) => n),
+      );
+      assert.ok(parts.length > 3);
+      assert.is(jsonLines(...parts.flatMap(({ records }) => records)), large);
+      assert.is(new Set(parts.map(({ part }) => part.file_sha256)).size, 1);
+      let from = 0;
+      for (const { part, records } of parts) {
+        assert.is(part.from_line, from);
+        from += records.length;
+      }
+    },
+    (n) => (isAway && n > 2 ? { kind: 'unavailable', error: 'no database' } : KEPT_TRANSCRIPT),
+  );
+});
+
+test('an upload that cannot be taken at the moment is tried again', async ({ home }) => {
+  await put(home, MAIN, jsonLines(said(1)));
+  await listening(
+    async (listener) => {
+      const { code, summary } = await run(home, listener.address);
+      assert.equal([code, of(summary, 'claude').sent, listener.taken.length], [0, 1, 2]);
+    },
+    (n) => (n === 1 ? { kind: 'unavailable', error: 'busy' } : KEPT_TRANSCRIPT),
+  );
+});
+
+test('a file that the service refuses is named with the reason, and the others are sent; status 1', async ({
+  home,
+}) => {
+  await put(home, MAIN, jsonLines(said(1)));
+  await put(home, `${PROJECT}/other.jsonl`, jsonLines(said(2)));
+  await listening(
+    async (listener) => {
+      const { code, text } = await run(home, listener.address, { args: { json: false } });
+      assert.is(code, 1);
+      assert.match(text, /^Claude Code +2 files: 1 sent \(1 session, \S+ \S+\), 0 unchanged, 1 not sent$/m);
+      assert.match(text, /^not sent {2}\/.*\.jsonl: it is full$/m);
+      assert.match(text, /^Codex +no transcripts in \/.*sessions/m);
+      assert.match(text, /^Sent 1 file of 1 session/m);
+    },
+    (n) => (n === 1 ? { kind: 'malformed', error: 'it is full' } : KEPT_TRANSCRIPT),
+  );
+});
+
+test('lines that are no JSON are sent as texts', async ({ home }) => {
+  await put(home, MAIN, `${jsonLines(said(1))}\nnot json\n{"torn`);
+  await listening(async (listener) => {
+    await run(home, listener.address);
+    assert.equal(bodiesOf(listener)[0].records, [said(1), 'not json', '{"torn']);
+  });
+});
+
+test('only files of so many days; a dry run lists them and sends nothing', async ({ home }) => {
+  const old = await put(home, MAIN, jsonLines(said(1)));
+  const young = await put(home, `${PROJECT}/young.jsonl`, jsonLines(said(2)));
+  await utimes(old, new Date(Date.now() - 3 * 86_400_000), new Date(Date.now() - 3 * 86_400_000));
+  await listening(async (listener) => {
+    const dry = await run(home, listener.address, { args: { sinceDays: 2, dryRun: true } });
+    assert.equal(
+      dry.summary.would_send.map(({ path }: Json) => path),
+      [young],
+    );
+    assert.is(listener.taken.length, 0);
+    const { summary } = await run(home, listener.address, { args: { sinceDays: 2 } });
+    assert.equal([of(summary, 'claude').files, of(summary, 'claude').sent], [1, 1]);
+    const all = await run(home, listener.address);
+    assert.equal([of(all.summary, 'claude').sent, of(all.summary, 'claude').unchanged], [1, 1]);
+  });
+});
+
+test('nobody at the address, and somebody else there: nothing is sent, and the message says what to do', async ({
+  home,
+}) => {
+  await put(home, MAIN, jsonLines(said(1)));
+  const reason = async (address: string) => String(await run(home, address).catch((error: Error) => error));
+  let asked = '';
+  const other = createServer((request, response) => {
+    asked += `${request.method} `;
+    response.end('{"status":"ok"}');
+  }).listen(0, '127.0.0.1');
+  await new Promise((ready) => other.once('listening', ready));
+  const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  assert.match(await reason(address), `another program answers at ${address}; say where it is with --ingest-listen`);
+  assert.is(asked, 'GET ');
+  other.closeAllConnections();
+  await new Promise((closed) => other.close(closed));
+  assert.match(await reason(address), `nobody listens at ${address}; 'svc serve' starts one`);
+});
+
+test.run();
