@@ -19,6 +19,8 @@ export type Service = {
   processes(): { proxy: number; service: number };
   log(): string; // stderr so far
   banner: string;
+  /** stdout so far, what came after the banner included. */
+  printed(): string;
   /** SIGTERM, and its exit status. */
   stop(): Promise<number | null>;
   /** SIGKILL. */
@@ -36,7 +38,7 @@ const SVC = process.env.SVC_TEST_PROGRAM
   ? [process.env.SVC_TEST_PROGRAM]
   : ['--import', pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href, join(root, 'core/cli/main.ts')];
 
-type Ended = Pick<Service, 'folder' | 'pid' | 'processes' | 'log' | 'banner' | 'stop' | 'kill'>;
+type Ended = Pick<Service, 'folder' | 'pid' | 'processes' | 'log' | 'banner' | 'printed' | 'stop' | 'kill'>;
 type Started = Ended & { address(listener: string): string };
 type Role = {
   args: readonly string[];
@@ -140,6 +142,7 @@ async function started(folder: string, { args, env, program, last }: Role): Prom
     processes: () => processesIn(folder),
     log: () => log,
     banner: out,
+    printed: () => out,
     stop: async () => {
       child.kill('SIGTERM');
       return exited;

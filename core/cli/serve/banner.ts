@@ -5,7 +5,9 @@ import { harnesses } from '../../harness/harnesses.ts';
 import { baseAt } from '../../http/whose-call.ts';
 import { providers } from '../../provider/providers.ts';
 import { shownAddress } from '../shown-address.ts';
+import type { TranscriptsFound } from '../sync/offer.ts';
 import { uiAddress } from '../ui-address.ts';
+import { several } from '../units.ts';
 import { whereData } from '../where-data.ts';
 
 export type BannerFacts = {
@@ -54,6 +56,15 @@ export const bannerEnd = ({ role, loaded, api }: Pick<BannerFacts, 'role' | 'loa
         row('sessions', `curl ${loaded.config.api.token === '' ? '' : TOKEN}${shown(api)}/v1/sessions`),
         '',
       ].join('\n');
+
+/** What is printed once, after the banner, where there are transcripts and none was ever sent. */
+export const transcriptsOffer = ({ files, harnesses: names, isAll }: TranscriptsFound): string =>
+  [
+    '',
+    `Earlier conversations are on this machine: ${isAll ? '' : 'at least '}${several(files, 'transcript')} of ${names.join(' and ')}.`,
+    row('send them', `svc sync   ${pc.dim('harnesses delete old ones')}`),
+    '',
+  ].join('\n');
 
 /** The banner of the ingest API alone. */
 export const ingestBanner = ({ version, ingest, data }: { version: string; ingest: string; data: string }): string =>

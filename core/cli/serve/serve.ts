@@ -6,7 +6,7 @@ import { openLog } from '../../log.ts';
 import type { Io } from '../io.ts';
 import { publishService } from '../running-service.ts';
 import { looksForUpdates, startUpdateChecks } from '../settings/update-checks.ts';
-import { bannerEnd, bannerStart } from './banner.ts';
+import { bannerEnd, bannerStart, transcriptsOffer } from './banner.ts';
 import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';
 import { internalOf } from './internal-listen.ts';
 import { type Held, startProcesses } from './processes.ts';
@@ -72,7 +72,10 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
     if (proxyUp && !running) io.out(bannerStart(facts));
     const allUp = proxyUp && (await Promise.race([processes.service.ready, stopped, failed]));
     if (allUp && running) await Promise.race([running({ ...facts, ...allUp }), stopped, failed]);
-    else if (allUp) io.out(bannerEnd({ ...facts, ...allUp }));
+    else if (allUp) {
+      io.out(bannerEnd({ ...facts, ...allUp }));
+      if (role === 'all') void offerTranscripts(loaded, io);
+    }
     if (allUp && looksForUpdates(loaded)) updateChecks = startUpdateChecks({ version, folder: loaded.folder, log, io });
 
     const signal = await Promise.race([signals.first, failed]);
@@ -84,6 +87,15 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
     await processes.stop(0);
     published.withdraw();
   }
+}
+
+/** Beside the start, which never waits for it. */
+async function offerTranscripts({ folder }: LoadedConfig, io: Io): Promise<void> {
+  try {
+    const { unsentTranscripts } = await import('../sync/offer.ts');
+    const found = await unsentTranscripts(folder, io);
+    if (found) io.out(transcriptsOffer(found));
+  } catch {} // what cannot be looked at is not offered
 }
 
 async function holdAddresses({ config }: LoadedConfig, { env }: Io, role: 'all' | 'proxy'): Promise<Held> {

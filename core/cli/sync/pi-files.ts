@@ -15,9 +15,9 @@ export const piFiles: TranscriptSource = {
   lines: fileLines,
 };
 
-const sessionFolders = ({ env, home }: Places): string[] => [
-  join(env.PI_CODING_AGENT_DIR || join(home, '.pi', 'agent'), 'sessions'),
-];
+function sessionFolders({ env, home }: Places): string[] {
+  return [join(env.PI_CODING_AGENT_DIR || join(home, '.pi', 'agent'), 'sessions')];
+}
 
 async function head(found: FoundTranscript): Promise<TranscriptHead | null> {
   const [first] = await firstRecords(found, 1);

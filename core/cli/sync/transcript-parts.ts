@@ -1,6 +1,6 @@
 /** Cuts a transcript into the parts in which it is sent: the same for the same lines, so that what was sent once is recognised. */
 import { createHash } from 'node:crypto';
-import type { Line } from './transcript-source.ts';
+import { bytesOf, type Line } from './transcript-source.ts';
 
 /** A part is complete with the line that brings it to this size. */
 const PART_BYTES = 2 * 1024 * 1024;
@@ -17,7 +17,7 @@ export async function* partsOf(batches: AsyncIterable<Line[]>): AsyncGenerator<L
   for await (const lines of batches) {
     for (const line of lines) {
       const bytes = sizeOf(line);
-      if (part.lines.length > 0 && part.bytes + Math.min(bytes, MAX_PART_BYTES) > MAX_PART_BYTES) {
+      if (part.lines.length > 0 && part.bytes + bytes > MAX_PART_BYTES) {
         yield part;
         part = next();
       }
@@ -32,7 +32,7 @@ export async function* partsOf(batches: AsyncIterable<Line[]>): AsyncGenerator<L
   if (part.lines.length > 0) yield part;
 }
 
-const sizeOf = (line: Line): number => (typeof line === 'number' ? line : line.length) + 1;
+const sizeOf = (line: Line): number => bytesOf(line).length + 1;
 
 /** `whole`: all of it, where it is one part. */
 export type PartsPlan = { count: number; file_sha256: string; whole: LinesPart | null };
@@ -45,7 +45,7 @@ export async function planParts(batches: AsyncIterable<Line[]>): Promise<PartsPl
   for await (const part of partsOf(batches)) {
     count++;
     whole = count === 1 ? part : null;
-    for (const line of part.lines) hash.update(typeof line === 'number' ? `${line}` : line).update('\n');
+    for (const line of part.lines) hash.update(bytesOf(line)).update('\n');
   }
   return { count, file_sha256: hash.digest('hex'), whole };
 }

@@ -1,8 +1,11 @@
 /** The interface of a harness's transcripts on the disk: where they lie, whose they are, and the records in them. */
 import type { Environment } from '../../config/environment.ts';
 
-/** A line without its end, as it is in the file; a number: the bytes of one that is too long to be held. */
-export type Line = Buffer | number;
+/** A line without its end, as it is in the file; or what stays of one that is longer than the service takes. */
+export type Line = Buffer | CutLine;
+export type CutLine = { cut: Buffer; fileBytes: number };
+
+export const bytesOf = (line: Line): Buffer => (Buffer.isBuffer(line) ? line : line.cut);
 
 export type Places = { env: Environment; home: string };
 

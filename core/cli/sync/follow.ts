@@ -1,0 +1,156 @@
+/** Follows the transcripts of a harness while it runs, and sends what is new soon after it was written. */
+import { type FSWatcher, watch } from 'node:fs';
+import { dirname } from 'node:path';
+import { OperatorError } from '../../errors.ts';
+import { sleepUntil } from '../../retry.ts';
+import { openIngestClient } from './ingest-client.ts';
+import { openSentFiles } from './sent-files.ts';
+import { transcriptSources } from './sources.ts';
+import { findTranscripts, type SweptFile, sweep } from './sweep.ts';
+import type { Places } from './transcript-source.ts';
+
+export type FollowOptions = {
+  /** As in `identity.harness_id`; of another one than `transcriptSources` has, nothing is followed. */
+  harness: string;
+  /** Files that are changed from then on, in milliseconds since 1970; earlier ones are those of other runs. */
+  since: number;
+  /** Of the ingest API, as `http://127.0.0.1:8082`. */
+  address: string;
+  /** The `.svc` folder that notes what was sent. */
+  folder: string;
+  places: Places;
+  /** Which of them; default: all. */
+  isWanted?: (path: string) => boolean;
+  /** Called at most once for each message. */
+  onProblem?: (message: string) => void;
+  /** Overrides the times of this file, for tests. */
+  pollMs?: number;
+};
+
+export type Following = {
+  /** Sends what is not sent yet, within a time, and ends. Never throws. @returns files and sessions that were sent in all */
+  stop(withinMs?: number): Promise<{ files: number; sessions: string[] }>;
+};
+
+/** Where no event comes, as on some network drives, and for new folders. */
+const POLL_MS = 2_000;
+/** After an event: a harness writes several records one after the other. */
+const DEBOUNCE_MS = 300;
+/** A file is sent whole each time: one that takes long to send waits so many times as long until the next time. */
+const PAUSE_FACTOR = 10;
+const SHORTEST_PAUSE_MS = 1_500;
+const MOST_WATCHED = 32;
+const STOP_MS = 5_000;
+
+export function followTranscripts(options: FollowOptions): Following {
+  const { harness, since, address, folder, places, isWanted = () => true, onProblem = () => {} } = options;
+  const sources = transcriptSources.filter((source) => source.harness === harness);
+  const stopping = new AbortController(); // no further round waits
+  const aborting = new AbortController(); // uploads under way end
+  const reported = new Set<string>();
+  const report = (error: unknown) => {
+    const message =
+      error instanceof OperatorError ? error.message : `Cannot follow the transcripts: ${(error as Error).name}`;
+    if (!reported.has(message)) onProblem(message);
+    reported.add(message);
+  };
+  let hasChanged = false; // since the last round began
+  let wake = () => {};
+  const watched = openWatches(() => {
+    hasChanged = true;
+    wake();
+  });
+  const sentSessions = new Set<string>();
+  const sentPaths = new Set<string>();
+  const dueAt = new Map<string, number>(); // by path: when it may be sent again
+
+  const changedFiles = async (): Promise<SweptFile[]> => {
+    const files = (await findTranscripts(sources, places, since)).filter(({ path }) => isWanted(path));
+    watched.set([...sources.flatMap((source) => source.folders(places)), ...files.map(({ path }) => dirname(path))]);
+    return files;
+  };
+
+  /** @param isLast sends also what would have to wait */
+  const round = async (isLast: boolean) => {
+    const files = await changedFiles();
+    if (files.length === 0) return;
+    const client = await openIngestClient({ address, signal: aborting.signal, patienceMs: PATIENCE_MS });
+    try {
+      const sent = await openSentFiles(folder, client.installation);
+      const due = files.filter(
+        (file) => sent.stateOf(file).kind !== 'sent' && (isLast || performance.now() >= (dueAt.get(file.path) ?? 0)),
+      );
+      for (const file of due) {
+        const startedAt = performance.now();
+        const tally = await sweep({ files: [file], client, sent, signal: aborting.signal });
+        const [summary] = tally.summary([file.source], places);
+        const tookMs = performance.now() - startedAt;
+        dueAt.set(file.path, performance.now() + Math.max(SHORTEST_PAUSE_MS, PAUSE_FACTOR * tookMs));
+        for (const { reason } of summary?.refused ?? [])
+          report(new OperatorError(`Cannot send a transcript: ${reason}`));
+        if ((summary?.sent ?? 0) === 0) continue;
+        sentPaths.add(file.path);
+        const head = await file.source.head(file);
+        if (head) sentSessions.add(head.session.harness_session_id);
+      }
+    } finally {
+      client.close();
+    }
+  };
+
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      hasChanged = false;
+      await round(false).catch(report);
+      const woken = new AbortController();
+      wake = () => woken.abort();
+      if (!hasChanged && !stopping.signal.aborted) await sleepUntil(woken.signal, options.pollMs ?? POLL_MS);
+      if (hasChanged) await sleepUntil(stopping.signal, DEBOUNCE_MS);
+    }
+  };
+  const ended = sources.length > 0 ? loop() : Promise.resolve();
+
+  return {
+    stop: async (withinMs = STOP_MS) => {
+      stopping.abort();
+      wake();
+      const late = setTimeout(() => aborting.abort(), withinMs);
+      await ended;
+      if (sources.length > 0 && !aborting.signal.aborted) await round(true).catch(report);
+      clearTimeout(late);
+      watched.set([]);
+      return { files: sentPaths.size, sessions: [...sentSessions] };
+    },
+  };
+}
+
+/** A service that is away is tried again in the next round. */
+const PATIENCE_MS = 2_000;
+
+type Watches = { set(folders: readonly string[]): void };
+
+/** Watches these folders and no others from now on; one that cannot be watched is left to the poll. */
+function openWatches(changed: () => void): Watches {
+  const watches = new Map<string, FSWatcher>();
+  return {
+    set: (folders) => {
+      const wanted = new Set([...new Set(folders)].slice(0, MOST_WATCHED));
+      for (const [folder, watcher] of watches) {
+        if (wanted.has(folder)) continue;
+        watcher.close();
+        watches.delete(folder);
+      }
+      for (const folder of wanted) {
+        if (watches.has(folder)) continue;
+        try {
+          const watcher = watch(folder, { persistent: false }, changed);
+          watcher.on('error', () => {
+            watcher.close();
+            watches.delete(folder);
+          });
+          watches.set(folder, watcher);
+        } catch {} // it does not exist yet, or the system watches too many
+      }
+    },
+  };
+}
