@@ -1,4 +1,6 @@
 /** Gemini CLI: it names no session; its first message says what it is and where it runs. */
+
+import { readGeminiTranscript } from './gemini-transcript.ts';
 import type { Harness } from './harness.ts';
 import { wordsOf } from './message-text.ts';
 import { plainHarness } from './plain-harness.ts';
@@ -6,6 +8,7 @@ import { between } from './surroundings.ts';
 
 export const geminiCli: Harness = {
   ...plainHarness,
+  readTranscript: readGeminiTranscript,
   id: 'gemini-cli',
   start: { name: 'Gemini CLI', line: (proxy) => `GOOGLE_GEMINI_BASE_URL=${proxy}/gemini gemini` },
   wrappers: ['session_context'],

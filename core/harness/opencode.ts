@@ -5,6 +5,7 @@ import { wordOf } from '../model/headers.ts';
 import { fields } from '../provider/json.ts';
 import type { CallTraits, Harness } from './harness.ts';
 import { textOf } from './message-text.ts';
+import { readOpencodeTranscript } from './opencode-transcript.ts';
 import { plainHarness } from './plain-harness.ts';
 import { noSigns, versionIn } from './signs.ts';
 import { lineAfter } from './surroundings.ts';
@@ -12,6 +13,7 @@ import { wholeList } from './tasks.ts';
 
 export const opencode: Harness = {
   ...plainHarness,
+  readTranscript: readOpencodeTranscript,
   id: 'opencode',
   sessionHeaders: ['x-session-id'],
   signs: (headers) => {

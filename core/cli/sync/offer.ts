@@ -17,6 +17,7 @@ export async function unsentTranscripts(folder: string, places: Places): Promise
   const harnesses = new Set<string>();
   let [files, isAll]: [number, boolean] = [0, true];
   for (const source of transcriptSources) {
+    if ((source.notRead?.(places) ?? null) !== null) continue;
     for await (const { bytes } of source.find(places)) {
       if (bytes > 0) {
         files++;

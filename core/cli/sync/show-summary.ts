@@ -31,6 +31,7 @@ export function summaryText({ harnesses, seconds, would_send }: SyncSummary): st
 function becameOf({
   files,
   folders,
+  not_read,
   sent,
   unchanged,
   empty,
@@ -39,6 +40,7 @@ function becameOf({
   sent_bytes,
   cut_lines,
 }: HarnessSummary) {
+  if (not_read !== null) return pc.yellow(`not read: ${not_read}`);
   if (files === 0) return pc.dim(`no transcripts in ${folders.map(plain).join(', ')}`);
   const parts = [
     `${several(files, 'file')}: ${counted(sent)} sent${sent === 0 ? '' : ` (${several(sessions, 'session')}, ${sized(sent_bytes)})`}`,

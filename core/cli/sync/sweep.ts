@@ -13,6 +13,8 @@ export type HarnessSummary = {
   harness: string;
   name: string;
   folders: string[];
+  /** Why none of its transcripts is read here; null: they are. */
+  not_read: string | null;
   files: number;
   sent: number;
   unchanged: number;
@@ -47,7 +49,7 @@ export async function findTranscripts(
   sinceMs: number,
 ): Promise<SweptFile[]> {
   const files: SweptFile[] = [];
-  for (const source of sources)
+  for (const source of sources.filter((one) => (one.notRead?.(places) ?? null) === null))
     for await (const found of source.find(places)) if (found.mtimeMs >= sinceMs) files.push({ ...found, source });
   return files.sort((one, other) => other.mtimeMs - one.mtimeMs);
 }
@@ -147,7 +149,7 @@ const reasonOf = (error: unknown): string => {
 export type HarnessTally = ReturnType<typeof openTally>;
 
 function openTally() {
-  const harnesses = new Map<TranscriptSource, Omit<HarnessSummary, 'sessions'> & { ids: Set<string> }>();
+  const harnesses = new Map<TranscriptSource, Omit<HarnessSummary, 'sessions' | 'not_read'> & { ids: Set<string> }>();
   const of = ({ source }: { source: TranscriptSource }) => {
     const existing = harnesses.get(source);
     if (existing) return existing;
@@ -182,7 +184,12 @@ function openTally() {
     summary: (sources: readonly TranscriptSource[], places: Places): HarnessSummary[] =>
       sources.map((source) => {
         const { ids, ...counts } = of({ source });
-        return { ...counts, folders: source.folders(places), sessions: ids.size };
+        return {
+          ...counts,
+          folders: source.folders(places),
+          not_read: source.notRead?.(places) ?? null,
+          sessions: ids.size,
+        };
       }),
   };
 }

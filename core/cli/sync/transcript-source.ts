@@ -21,7 +21,7 @@ export type FoundTranscript = {
 
 /** What is sent beside the records. */
 export type TranscriptHead = {
-  session: { harness_id: string; harness_session_id: string };
+  session: { harness_id: string; harness_session_id: string; parent_harness_session_id?: string };
   agent_id?: string;
   agent_type?: string;
   description?: string;
@@ -35,6 +35,8 @@ export type TranscriptSource = {
   name: string;
   /** The folders in which the harness keeps its transcripts, whether or not they exist. */
   folders(places: Places): string[];
+  /** Why they cannot be read here; null, or absent: they can. */
+  notRead?(places: Places): string | null;
   /** The transcripts in them, without reading any. */
   find(places: Places): AsyncIterable<FoundTranscript>;
   /** null: the file is no transcript, as an empty one. */
