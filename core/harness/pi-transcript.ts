@@ -34,13 +34,13 @@ export function readPiTranscript(file: TranscriptFile): TranscriptReading {
 
   const parents = new Set(entries.map(({ parent }) => parent));
   const others = entries.filter((entry) => !parents.has(entry.id) && entry !== active.at(-1)).slice(-MOST_BRANCHES);
+  const reached = new Set(active);
   const beside = others.map((leaf) => {
     const branch = openTranscriptBuilder(received_at, { joined: false });
     addPath(pathTo(leaf, byId), branch, { ...context, tally: noTally() });
     return { thread_id: '', prompt: '', calls: branch.calls };
   });
-  const reached = new Set(active);
-  for (const entry of entries) if (!reached.has(entry)) omit(tally, 'inactive-branch');
+  for (const entry of entries) if (!reached.has(entry)) omit(tally, isKnown(entry) ? 'inactive-branch' : entry.type);
   for (const record of records) if (!isFields(record) || text(record.type) === '') omit(tally, 'unknown');
   if (text(header.id) !== '') tally.projected++;
   const times = entries.map(({ at }) => at).filter((at) => at !== null);
@@ -64,6 +64,9 @@ export function readPiTranscript(file: TranscriptFile): TranscriptReading {
     omitted: tally.omitted,
   };
 }
+
+const KNOWN_TYPES = ['message', 'compaction', 'branch_summary', 'custom_message', 'model_change', 'session_info'];
+const isKnown = ({ type }: Entry): boolean => KNOWN_TYPES.includes(type) || type === 'thinking_level_change';
 
 /** A person goes back only a few times. The newest are read. */
 const MOST_BRANCHES = 64;

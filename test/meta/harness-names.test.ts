@@ -19,6 +19,8 @@ const EXCEPT = [
   'core/cli/start/harness/', // how each is pointed at the proxy
   'core/cli/start/commands.ts', // what to type
   'core/cli/record/commands.ts', // arguments in help, which are written as <session>
+  'core/cli/sync/harness/', // where each leaves its transcripts
+  'core/cli/sync/commands.ts', // whose transcripts they are, in help
   'core/model/',
   'core/web/client/pages/session/resume-commands.ts', // what to type to go on with a session
   'core/engine/ingest/ingest-turn.ts', // examples in the contract

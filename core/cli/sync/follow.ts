@@ -3,9 +3,9 @@ import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import { OperatorError } from '../../errors.ts';
 import { sleepUntil } from '../../retry.ts';
+import { transcriptSources } from './harness/sources.ts';
 import { openIngestClient } from './ingest-client.ts';
 import { openSentFiles } from './sent-files.ts';
-import { transcriptSources } from './sources.ts';
 import { findTranscripts, type SweptFile, sweep } from './sweep.ts';
 import type { Places } from './transcript-source.ts';
 

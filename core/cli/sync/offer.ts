@@ -1,8 +1,8 @@
 /** Whether a newcomer has transcripts that were never sent: looked at once in a `.svc` folder, and only for a moment. */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import { transcriptSources } from './harness/sources.ts';
 import { sentFolder } from './sent-files.ts';
-import { transcriptSources } from './sources.ts';
 import type { Places } from './transcript-source.ts';
 
 /** `harnesses` by the names that their makers use; `isAll` false: there may be more, which were not counted. */

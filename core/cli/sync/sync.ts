@@ -3,11 +3,11 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import type { Io } from '../io.ts';
 import { addresses } from '../read-api.ts';
+import { transcriptSources } from './harness/sources.ts';
 import { openIngestClient } from './ingest-client.ts';
 import { openProgress } from './progress.ts';
 import { openSentFiles } from './sent-files.ts';
 import { type SyncSummary, summaryText } from './show-summary.ts';
-import { transcriptSources } from './sources.ts';
 import { stateFolder } from './state-folder.ts';
 import { findTranscripts, sweep } from './sweep.ts';
 

@@ -4,7 +4,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readClaudeTranscript } from '../../../core/harness/claude-transcript.ts';
 import { readCodexTranscript } from '../../../core/harness/codex-transcript.ts';
+import { readGeminiTranscript } from '../../../core/harness/gemini-transcript.ts';
 import type { TranscriptReading } from '../../../core/harness/harness.ts';
+import { readOpencodeTranscript } from '../../../core/harness/opencode-transcript.ts';
+import { readPiTranscript } from '../../../core/harness/pi-transcript.ts';
+import { geminiChat, opencodeChat, piChat } from '../../support/other-transcripts.ts';
 import {
   answerItem,
   claudeChat,
@@ -19,7 +23,10 @@ import { harnessFiles } from '../../support/transcript-uploads.ts';
 
 const test = suite('any transcript');
 
-const readers = { claude: readClaudeTranscript, codex: readCodexTranscript };
+const readers = {
+  ...{ claude: readClaudeTranscript, codex: readCodexTranscript, gemini: readGeminiTranscript },
+  ...{ opencode: readOpencodeTranscript, pi: readPiTranscript },
+};
 const rollout = [
   line('session_meta', 0, { id: 't', source: {} }),
   line('turn_context', 0, { model: 'gpt-5' }),
@@ -34,7 +41,7 @@ const rollout = [
 const real = (['claude', 'codex'] as const).flatMap((harness) =>
   harnessFiles(harness).flatMap(({ records }) => records as unknown[]),
 );
-const known: unknown[] = [...claudeChat(3), ...rollout, ...real];
+const known: unknown[] = [...claudeChat(3), ...rollout, ...geminiChat, ...opencodeChat, ...piChat, ...real];
 
 const files = (harness: keyof typeof readers) => (records: unknown[]) =>
   [true, false].map((main) => readers[harness](transcriptFile(records, { main, agent_id: main ? '' : 'a' })));
@@ -48,7 +55,7 @@ function isSound({ calls, omitted, projected_records }: TranscriptReading): void
     history = keeps + added.length + 1;
     assert.ok(requested_at > before && ended_at >= requested_at, 'times go forward');
     before = requested_at;
-    assert.ok(reply.content.length > 0, 'a call has an answer');
+    assert.ok(reply.content.length > 0 || reply.usage, 'a call has an answer, or was billed');
   }
   assert.is(new Set(calls.map(({ local_id }) => local_id)).size, calls.length, 'no two calls have one name');
   assert.ok(projected_records >= 0 && Object.keys(omitted).length <= 65);
@@ -73,7 +80,7 @@ function twisted(value: unknown, other: unknown, dice: Iterator<number>, odd: un
   return Object.fromEntries(members);
 }
 
-for (const harness of ['claude', 'codex'] as const) {
+for (const harness of ['claude', 'codex', 'gemini', 'opencode', 'pi'] as const) {
   const read = files(harness);
   test(`${harness}: any JSON`, () => {
     fc.assert(fc.property(fc.array(json, { maxLength: 12 }), (records) => read(records).forEach(isSound)));

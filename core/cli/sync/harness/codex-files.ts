@@ -1,9 +1,9 @@
 /** The transcripts of Codex: a rollout file for each thread, by the day on which it began, and those of archived sessions. */
 import { basename, join } from 'node:path';
-import { isObject } from '../../parse-json.ts';
-import { fileLines, firstRecords } from './read-lines.ts';
-import type { FoundTranscript, Places, TranscriptHead, TranscriptSource } from './transcript-source.ts';
-import { filesBelow } from './walk-folder.ts';
+import { isObject } from '../../../parse-json.ts';
+import { fileLines, firstRecords } from '../read-lines.ts';
+import type { FoundTranscript, Places, TranscriptHead, TranscriptSource } from '../transcript-source.ts';
+import { filesBelow } from '../walk-folder.ts';
 
 const ROLLOUT = /^(?:[^/]+\/)*rollout-[^/]*\.jsonl$/;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;

@@ -1,8 +1,8 @@
 /** The transcripts of pi: a file for each session, in a folder for each project. */
 import { join } from 'node:path';
-import { fileLines, firstRecords } from './read-lines.ts';
-import type { FoundTranscript, Places, TranscriptHead, TranscriptSource } from './transcript-source.ts';
-import { filesBelow } from './walk-folder.ts';
+import { fileLines, firstRecords } from '../read-lines.ts';
+import type { FoundTranscript, Places, TranscriptHead, TranscriptSource } from '../transcript-source.ts';
+import { filesBelow } from '../walk-folder.ts';
 
 export const piFiles: TranscriptSource = {
   harness: 'pi',

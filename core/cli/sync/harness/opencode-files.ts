@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSqlite, type ReadDatabase, sqliteMissing } from './sqlite.ts';
-import type { FoundTranscript, Line, Places, TranscriptHead, TranscriptSource } from './transcript-source.ts';
+import { openSqlite, type ReadDatabase, sqliteMissing } from '../sqlite.ts';
+import type { FoundTranscript, Line, Places, TranscriptHead, TranscriptSource } from '../transcript-source.ts';
 
 export const opencodeFiles: TranscriptSource = {
   harness: 'opencode',

@@ -1,10 +1,10 @@
 /** The transcripts of Gemini CLI: a file for each session of a project, with those of its sub-agents in a folder of its name. */
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isObject, parseJson } from '../../parse-json.ts';
-import { fileLines, firstRecords } from './read-lines.ts';
-import type { FoundTranscript, Line, Places, TranscriptHead, TranscriptSource } from './transcript-source.ts';
-import { filesBelow } from './walk-folder.ts';
+import { isObject, parseJson } from '../../../parse-json.ts';
+import { fileLines, firstRecords } from '../read-lines.ts';
+import type { FoundTranscript, Line, Places, TranscriptHead, TranscriptSource } from '../transcript-source.ts';
+import { filesBelow } from '../walk-folder.ts';
 
 const TRANSCRIPT = /^[^/]+\/chats\/(?:[^/]+\/)?[^/]+\.jsonl?$/;
 /** Older versions write one document, which has to be held. */

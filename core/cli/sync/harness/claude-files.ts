@@ -1,10 +1,10 @@
 /** The transcripts of Claude Code: a file for each session of a project, and one for each of its sub-agents. */
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import { isObject, parseJson } from '../../parse-json.ts';
-import { fileLines, firstRecords } from './read-lines.ts';
-import type { FoundTranscript, Places, TranscriptHead, TranscriptSource } from './transcript-source.ts';
-import { filesBelow } from './walk-folder.ts';
+import { isObject, parseJson } from '../../../parse-json.ts';
+import { fileLines, firstRecords } from '../read-lines.ts';
+import type { FoundTranscript, Places, TranscriptHead, TranscriptSource } from '../transcript-source.ts';
+import { filesBelow } from '../walk-folder.ts';
 
 const AGENT_FILE = /^agent-(.+)\.jsonl$/;
 /** Older versions put an agent's file beside that of its session, newer ones into a folder of the session's. */
