@@ -24,6 +24,7 @@ export type RefusalCode =
   | 'cassette-unavailable'
   | 'cassette-broken'
   | 'cassette-late'
+  | 'backup-broken'
   | 'database-unavailable';
 
 /** A request that was understood and is not served. Anything else that is thrown is a bug. */

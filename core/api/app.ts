@@ -27,6 +27,7 @@ import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { Status } from '../model/status.ts';
 import { attributionRepairApp } from './attribution-repair.ts';
+import { backupApp } from './backup.ts';
 import { browseApp } from './browse.ts';
 import { cassetteMountApp } from './cassette-mount.ts';
 import { cassettesApp } from './cassettes.ts';
@@ -49,6 +50,7 @@ import { statsApp } from './stats.ts';
 import { statusApp } from './status.ts';
 import { SWAGGER_PATHS, swaggerApp } from './swagger.ts';
 import { tracesApp } from './traces.ts';
+import { verifyApp } from './verify.ts';
 import { whereIsApp } from './where-is.ts';
 
 export type ReadApi = {
@@ -192,6 +194,8 @@ export function readApi(options: ReadApi) {
   app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, version, log }));
   app.route('/', statusApp({ execute, version, journal, freeBytes, service, startedAt: now(), now }));
   app.route('/', deriveRunApp({ execute }));
+  app.route('/', backupApp({ execute, version, log }));
+  app.route('/', verifyApp({ execute, log }));
   app.route('/', purgeApp({ execute }));
   app.route('/', attributionRepairApp({ execute, log }));
   app.route('/', seedDemoApp({ append, derived: derivedBy(execute), now }));

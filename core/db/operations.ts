@@ -1,5 +1,16 @@
 /** All operations of the database, one per line; their functions are in the files of this folder and its subfolders. */
 
+import { cassetteSchemas } from './backup/cassette-schemas.ts';
+import { isBackupWhole, openBackup } from './backup/open-backup.ts';
+import { backupRows, cassetteRows } from './backup/read-rows.ts';
+import {
+  finishCassette,
+  finishRestore,
+  openRestore,
+  restoreCassetteSchema,
+  restoreInstallation,
+  restoreRows,
+} from './backup/restore.ts';
 import { callCassette, closeCassetteCursor, fetchCassetteCursor, openCassetteCursor } from './cassette/call.ts';
 import { leaseCassette, releaseCassette } from './cassette/lease.ts';
 import { migrateCassette } from './cassette/migrate-cassette.ts';
@@ -62,7 +73,7 @@ import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
 import { placeOfSpan, spanWindow } from './read/span-window.ts';
 import { toolsOfTraces } from './read/tools-of-traces.ts';
 import { traceStart } from './read/trace-start.ts';
-import { chainHead, sessionIds, turnChain } from './read/turn-chain.ts';
+import { chainHead, sessionCount, sessionIds, turnChain } from './read/turn-chain.ts';
 import { slicesUpTo, turnParts } from './read/turn-chain-bytes.ts';
 import { whereIs } from './read/where-is.ts';
 import { recordSize } from './record-size.ts';
@@ -139,6 +150,7 @@ export const operations = {
   traceStart,
   whereIs,
   chainHead,
+  sessionCount,
   sessionIds,
   turnChain,
   turnParts,
@@ -153,6 +165,17 @@ export const operations = {
   openPurge,
   purgeSession,
   sweepPurged,
+  openBackup,
+  backupRows,
+  cassetteSchemas,
+  cassetteRows,
+  isBackupWhole,
+  openRestore,
+  restoreRows,
+  restoreInstallation,
+  restoreCassetteSchema,
+  finishCassette,
+  finishRestore,
   callCassette,
   openCassetteCursor,
   fetchCassetteCursor,

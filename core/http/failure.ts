@@ -20,6 +20,7 @@ const STATUS = {
   'cassette-unknown': 404,
   'method-not-allowed': 405,
   'raw-turn-inseparable': 409,
+  'backup-broken': 409,
   'body-too-large': 413,
   'unsupported-media-type': 415,
   'range-unsatisfiable': 416,

@@ -1,11 +1,9 @@
 /** Opens what runs behind the proxy, or as the ingest API alone: database, engine, listeners, cassettes; and closes it again. */
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { bytesOfRuns } from '../../capture/journal.ts';
-import type { LoadedConfig } from '../../config/load.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { openMetrics } from '../../metrics.ts';
-import type { PriceTable } from '../../price/price-file.ts';
-import type { Io } from '../io.ts';
+import { configuredPrices } from '../configured-prices.ts';
 import type { Listeners, Process } from './listening.ts';
 import type { Closing, ServiceParts } from './service-parts.ts';
 
@@ -30,7 +28,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
       await step().catch((error: Error) => log.warn({ reason: error.message }, 'while stopping'));
   };
   try {
-    const prices = await pricesOf(loaded, io);
+    const prices = await configuredPrices(loaded, io);
     const backing = await (role === 'proxy'
       ? (await import('./intake-alone.ts')).intakeAlone(loaded)
       : (await import('./with-database.ts')).withDatabase(parts, closing));
@@ -67,15 +65,3 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
     throw error;
   }
 }
-
-/** Loaded only where a file is configured, since it loads a parser. */
-async function pricesOf(loaded: LoadedConfig, io: Io): Promise<PriceTable | null> {
-  const { file } = loaded.config.pricing;
-  if (file === '') return null;
-  const { readPriceTable } = await import('../price-file.ts');
-  return readPriceTable(file, baseOf('pricing.file', loaded, io));
-}
-
-/** The folder of a relative path in a setting: that of the file that sets it, else where the command was called. */
-const baseOf = (path: string, { source, file }: LoadedConfig, { cwd }: Io): string =>
-  source[path] === 'file' && file !== null ? dirname(file) : cwd;

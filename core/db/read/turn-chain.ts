@@ -49,6 +49,12 @@ export async function sessionIds(
   return rows.map(({ session_id }) => session_id);
 }
 
+/** Of all sessions, deleted ones too. */
+export async function sessionCount(db: Sql, _args: Record<string, never>): Promise<number> {
+  const [row] = await db.rows<{ sessions: number }>(sql`select count(*) as sessions from svc.sessions`);
+  return row?.sessions ?? 0;
+}
+
 /** The facts of a turn, without the digests of its headers, which no column holds, and its hashes in the chain. Hashes are hex. */
 export type ChainedTurn = {
   raw_turn_id: number;

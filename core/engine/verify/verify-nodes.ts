@@ -25,7 +25,7 @@ const PAGE = 500;
 
 /** What is stored of turns that came in after the reading is not checked. @throws {BadSlice} a turn cannot be read again */
 export async function verifyNodes(
-  database: Database,
+  database: Pick<Database, 'execute'>,
   reader: Reader,
   slices: CheckedSlices,
   session_id: string,
@@ -55,7 +55,7 @@ type Reading = NewReading & { waits: boolean; elsewhere: ReadonlySet<string> };
  * were checked, and what a rebuild would write is collected here.
  */
 async function readingOf(
-  database: Database,
+  database: Pick<Database, 'execute'>,
   reader: Reader,
   slices: CheckedSlices,
   session_id: string,
@@ -74,7 +74,7 @@ async function readingOf(
     readings.push(args as OperationArgs<'replaceNodes'>);
     return true as OperationResult<Name>;
   };
-  await rereadSession({ ...database, execute }, reader, session_id);
+  await rereadSession({ execute }, reader, session_id);
   const [reading] = readings;
   if (!reading) throw new Error('Cannot hold nodes against their turns: reading them gave nothing');
   const transcripts = await storedTranscripts({ execute }, reader, session_id);

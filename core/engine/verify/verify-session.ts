@@ -16,7 +16,7 @@ export type SessionVerified = TurnsVerified &
     first_breaks: Break[]; // in order; the log's before those of nodes
   };
 
-export type Verifier = { database: Database; reader: Reader; slices: CheckedSlices };
+export type Verifier = { database: Pick<Database, 'execute'>; reader: Reader; slices: CheckedSlices };
 
 const NAMED_BREAKS = 20;
 const ATTEMPTS = 5;

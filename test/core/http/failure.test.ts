@@ -40,6 +40,7 @@ const REFUSALS: Record<RefusalCode, number> = {
   'raw-turn-inseparable': 409,
   'route-unknown': 404,
   'method-not-allowed': 405,
+  'backup-broken': 409,
   'body-too-large': 413,
   'body-undecodable': 422,
   'decoder-unavailable': 503,

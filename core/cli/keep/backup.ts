@@ -1,0 +1,105 @@
+/** `svc backup`: one file with everything that cannot be derived again, from the service that runs or from the database itself. */
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import type { LoadedConfig } from '../../config/load.ts';
+import { flushFolder } from '../../db/client/flush.ts';
+import { checkBackup } from '../../engine/backup/read-backup.ts';
+import { writeBackup } from '../../engine/backup/write-backup.ts';
+import { DatabaseError, OperatorError, Refusal } from '../../errors.ts';
+import { openApiClient } from '../api-client.ts';
+import type { Io } from '../io.ts';
+import { isServiceNeeded, openForReading } from '../open-for-reading.ts';
+import { plain, several, sized } from '../units.ts';
+import { terminalProgress } from './progress.ts';
+
+export type BackupOptions = { output: string; json: boolean; version: string };
+
+/** What a backup holds, for `--json`. `rows` by table. */
+export type BackedUp = { file: string; bytes: number; made_at: string; rows: Record<string, number> };
+
+/** A file appears under its name only when it is whole and has been read back. @param output `-` is stdout */
+export async function backUp(
+  loaded: LoadedConfig,
+  { output, json, version }: BackupOptions,
+  io: Pick<Io, 'out' | 'err' | 'cwd'>,
+): Promise<void> {
+  if (output === '-') {
+    if (process.stdout.isTTY) throw new OperatorError("Cannot write a backup to the terminal: name a file with '-o'", 2);
+    await writeTo(process.stdout, source(loaded, version), () => {});
+    return;
+  }
+  const file = resolve(io.cwd, output);
+  const part = `${file}.part`;
+  const progress = terminalProgress(io.err);
+  try {
+    const written = createWriteStream(part, { mode: 0o600, flush: true });
+    await writeTo(written, source(loaded, version), (bytes) => progress.show(`${sized(bytes)} written`, 0, 0));
+    written.end();
+    await once(written, 'close');
+    const { size } = await stat(part);
+    const { head, end } = await checkBackup(part, (bytes) => progress.show('checked', bytes, size));
+    await rename(part, file);
+    await flushFolder(dirname(file)).catch(() => {}); // some file systems refuse it for folders
+    const made: BackedUp = { file, bytes: size, made_at: head.made_at, rows: end.rows };
+    progress.clear();
+    io.out(json ? `${JSON.stringify(made)}\n` : summary(made));
+  } catch (error) {
+    progress.clear();
+    await rm(part, { force: true });
+    throw reported(error, file);
+  }
+}
+
+const summary = ({ file, bytes, rows }: BackedUp): string =>
+  `Backed up ${several(rows['svc.sessions'] ?? 0, 'session')}, ${several(rows['svc.raw_turns'] ?? 0, 'turn')}: ${plain(file)} (${sized(bytes)})\n`;
+
+async function* source(loaded: LoadedConfig, version: string): AsyncGenerator<Uint8Array, void> {
+  if (isServiceNeeded(loaded)) {
+    const client = await openApiClient(loaded);
+    const response = await client.response({ path: '/v1/admin/backup', what: 'make a backup', headers: { accept: '*/*' } });
+    try {
+      yield* response as AsyncIterable<Buffer>;
+    } catch (error) {
+      throw new OperatorError(
+        'Cannot make a backup: the service cut the connection; its log says why, and turns that are purged or moved meanwhile are a reason',
+        1,
+        { cause: error },
+      );
+    }
+    return;
+  }
+  const database = await openForReading(loaded, 'Cannot make a backup');
+  try {
+    yield* writeBackup({ execute: database.execute, version });
+  } finally {
+    await database.close();
+  }
+}
+
+async function writeTo(
+  target: Writable,
+  chunks: AsyncIterable<Uint8Array>,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const failed = new Promise<never>((_, reject) => target.once('error', reject));
+  failed.catch(() => {});
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    if (!target.write(chunk)) await Promise.race([once(target, 'drain'), failed]);
+    bytes += chunk.byteLength;
+    onBytes(bytes);
+  }
+}
+
+function reported(error: unknown, file: string): unknown {
+  if (error instanceof OperatorError) return error;
+  if (error instanceof DatabaseError || error instanceof Refusal)
+    return new OperatorError(error.message.replace(/^Cannot (finish the backup|[^:]*)/, 'Cannot make a backup'), 1, { cause: error });
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string'
+    ? new OperatorError(`Cannot write the backup to '${plain(file)}': ${code}`, 1, { cause: error })
+    : error;
+}
