@@ -9,6 +9,7 @@ export type RefusalCode =
   | 'raw-turn-inseparable'
   | 'route-unknown'
   | 'method-not-allowed'
+  | 'read-only'
   | 'foreign-host'
   | 'foreign-origin'
   | 'body-too-large'

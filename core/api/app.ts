@@ -34,12 +34,14 @@ import { cassettesApp } from './cassettes.ts';
 import { coverageApp } from './coverage.ts';
 import { deriveRunApp } from './derive-run.ts';
 import { eventsApp } from './events.ts';
+import { findTextApp } from './find-text.ts';
 import { lookedAt } from './looked-at.ts';
 import { cassetteTools } from './mcp/cassette-tools.ts';
 import { coreTools } from './mcp/core-tools.ts';
 import { mcpApp } from './mcp/mcp.ts';
 import { outlineApp } from './outline.ts';
 import { purgeApp } from './purge.ts';
+import { purgeListApp } from './purge-list.ts';
 import { decodeHere, rawTurnApp } from './raw-turn.ts';
 import { rawTurnsApp } from './raw-turns.ts';
 import { seedDemoApp } from './seed-demo.ts';
@@ -62,6 +64,8 @@ export type ReadApi = {
   allowedHosts: readonly string[];
   /** Empty: none is required. */
   token: string;
+  /** A second token, which reads. Absent: there is none. */
+  readToken?: string;
   /** Whether the header `x-svc-auth-subject` is believed. Absent: it is not. */
   trustCallerHeader?: boolean;
   /** How many spans one page of an outline may have. Absent: 20,000. */
@@ -112,6 +116,9 @@ const PAYLOADS = [
 /** At once: fewer than the connections to a database server, so that other queries find one; some 10 MB each at worst. */
 const PAYLOAD_READS = 8;
 const READ_MS = 20_000;
+/** A tool of MCP is called by POST, and a backup holds the key by which clients are recognised. */
+const isRead = (method: string, path: string): boolean =>
+  (['GET', 'HEAD'].includes(method) && path !== '/v1/admin/backup') || (method === 'POST' && path === '/v1/mcp');
 /** Operators wait as long as it takes, agents have deadlines of their own, and the mount has one for cassettes. */
 const WITHOUT_DEADLINE = /^\/v1\/(?:admin\/|mcp$|cassettes\/)/;
 
@@ -161,7 +168,8 @@ export function readApi(options: ReadApi) {
   app.use(compress());
   app.use(guard(allowedHosts, pages?.isDocument));
   app.use(strayCalls({ what: 'read API', proxyPort: options.proxyPort ?? (() => null) }));
-  app.use(bearer(token, (path) => WITHOUT_TOKEN.includes(path) || pages?.isOpen(path) === true));
+  const isOpen = (path: string) => WITHOUT_TOKEN.includes(path) || pages?.isOpen(path) === true;
+  app.use(bearer({ full: token, read: options.readToken ?? '' }, { isOpen, isRead }));
   app.use(callers(options.trustCallerHeader ?? false));
   app.use('/v1/cassettes/*', refuseNul());
   app.use('/v1/*', knownQuery(app, { '/v1/sessions': '/v1/browse/sessions' }));
@@ -196,6 +204,8 @@ export function readApi(options: ReadApi) {
   app.route('/', deriveRunApp({ execute }));
   app.route('/', backupApp({ execute, version, log }));
   app.route('/', verifyApp({ execute, log }));
+  app.route('/', findTextApp({ execute, log }));
+  app.route('/', purgeListApp({ execute }));
   app.route('/', purgeApp({ execute }));
   app.route('/', attributionRepairApp({ execute, log }));
   app.route('/', seedDemoApp({ append, derived: derivedBy(execute), now }));

@@ -52,6 +52,6 @@ export const purgeApp = ({ execute }: { execute: Database['execute'] }) =>
     const { purgeSession } = await import('../engine/purge-session.ts'); // rarely needed, so not loaded at the start
     const purged = await purgeSession(execute, { session_id, reason });
     if (!purged) throw new Refusal(...UNKNOWN);
-    const rewritten = await execute('sweepPurged', {});
+    const rewritten = c.req.valid('json').sweep !== false && (await execute('sweepPurged', {}));
     return c.json({ session_id, ...purged, rewritten }, 200);
   });

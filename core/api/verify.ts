@@ -23,10 +23,7 @@ const verify = createRoute({
       description: 'The sessions as they are checked; without the last line the stream was cut',
       content: { 'application/x-ndjson': { schema: VerifyLine } },
     },
-    400: json(Failure, 'A parameter is malformed', [
-      'bad-request',
-      'Cannot read the query: "session_id" Invalid UUID',
-    ]),
+    400: json(Failure, 'A parameter is malformed', ['bad-request', 'Cannot read the query: "session_id" Invalid UUID']),
     404: json(Failure, 'No such session'),
     ...guarded,
   },

@@ -24,8 +24,8 @@ type ApiRequest = {
   headers?: Readonly<Record<string, string>>;
   /** What it is for, as the end of 'Cannot …': `read the sessions`. */
   what: string;
-  /** Until the head of the response; 30 s without it. */
-  timeoutMs?: number;
+  /** Until the head of the response; 30 s without it, null: as long as it takes. */
+  timeoutMs?: number | null;
 };
 
 export type ApiClient = {
@@ -66,7 +66,7 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
         },
         resolve,
       );
-      outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error('no response came in time')));
+      outgoing.setTimeout(timeoutMs ?? 0, () => outgoing.destroy(new Error('no response came in time')));
       outgoing.on('error', (error) =>
         reject(new OperatorError(`Cannot ${what}: ${reasonOf(error)}`, 1, { cause: error })),
       );

@@ -5,6 +5,7 @@ import { holderOf } from '../db/client/folder-lock.ts';
 import { type OpenDatabase, openDatabase } from '../db/open.ts';
 import { OperatorError } from '../errors.ts';
 import { openLog } from '../log.ts';
+import { type ApiClient, openApiClient } from './api-client.ts';
 import { whereData } from './where-data.ts';
 
 /** @param what the beginning of a message, as 'Cannot verify anything' @throws {OperatorError} there is none, or it cannot be opened */
@@ -16,11 +17,18 @@ export async function openForReading({ config, folder }: LoadedConfig, what: str
 }
 
 /**
- * Whether a service has to do what a command wants of the database: the embedded one is open to one process at a time, the settings
- * name a service, or there is no database here.
+ * The service that has to do what a command wants of the database: the settings name one, or it has the embedded database open, which is
+ * open to one process at a time. Where there is no database here it is the one that runs, if any does. null: the database is to be opened.
+ * @param what as above @throws {OperatorError} it cannot be used
  */
-export const isServiceNeeded = ({ config, source, folder }: LoadedConfig): boolean => {
-  if ((source['client.api_target'] ?? 'default') !== 'default') return true;
-  if (config.storage.postgres_dsn !== '') return false;
-  return holderOf(folder) !== null || !isMade(folder);
-};
+export async function serviceInstead(loaded: LoadedConfig, what: string): Promise<ApiClient | null> {
+  const { config, source, folder } = loaded;
+  if ((source['client.api_target'] ?? 'default') !== 'default') return openApiClient(loaded);
+  if (config.storage.postgres_dsn !== '') return null;
+  const holder = holderOf(folder);
+  if (holder === null) return isMade(folder) ? null : openApiClient(loaded).catch(() => null);
+  return openApiClient(loaded).catch((error: Error) => {
+    const has = `process ${holder} has the embedded database open, which is open to one process at a time`;
+    throw new OperatorError(`${what}: ${has}, and its read API cannot be used (${error.message})`, 1, { cause: error });
+  });
+}

@@ -11,11 +11,13 @@ import { verifiedSessions } from '../engine/verify/verified-sessions.ts';
 import type { SessionVerified } from '../engine/verify/verify-session.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Io } from './io.ts';
-import { isServiceNeeded, openForReading } from './open-for-reading.ts';
+import { openForReading, serviceInstead } from './open-for-reading.ts';
 import { jsonDocument, lines, type VerifyReport, type VerifyTotals } from './verify-report.ts';
 
 /** `session` null: all of them. `head`: the hash of a turn that must be there. */
 export type VerifyOptions = { session: string | null; head: string | null; json: boolean };
+
+const CANNOT = 'Cannot verify anything';
 
 /**
  * 0 when everything is as it was written, else 1.
@@ -27,12 +29,12 @@ export async function printVerification(
   io: Pick<Io, 'out'>,
 ): Promise<0 | 1> {
   const checked = checkedOptions(options);
-  if (isServiceNeeded(loaded)) {
+  const service = await serviceInstead(loaded, CANNOT);
+  if (service) {
     const { verifiedByService } = await import('./verify-by-service.ts');
-    const verified = await verifiedByService(loaded, checked);
-    if (verified) return report(verified, checked, io);
+    return report(verifiedByService(service, checked), checked, io);
   }
-  const database = await openForReading(loaded, 'Cannot verify anything');
+  const database = await openForReading(loaded, CANNOT);
   try {
     return await verifyIn(database, checked, io);
   } finally {

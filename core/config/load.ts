@@ -227,6 +227,15 @@ function contradictions(config: Config, invalid: ReadonlySet<string>): string[] 
     const [present, missing] = topic === '' ? stream : stream.toReversed();
     found.push({ paths: stream, text: `${missing}: must be set, since ${present} is` });
   }
+  const { token, read_token } = config.api;
+  const tokens = ['api.token', 'api.read_token'];
+  if (read_token !== '' && token === '')
+    found.push({
+      paths: tokens,
+      text: 'api.token: must be set, since api.read_token is: without it nobody needs a token',
+    });
+  if (read_token !== '' && token === read_token)
+    found.push({ paths: tokens, text: 'api.token, api.read_token: must differ' });
   const listeners = ['proxy', 'api', 'ingest'] as const;
   for (const [i, a] of listeners.entries()) {
     for (const b of listeners.slice(i + 1)) {

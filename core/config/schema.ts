@@ -43,6 +43,9 @@ function basePathProblem(value: string): string | null {
 const address = () => text(addressProblem);
 const addressOrEmpty = () => text((value) => (value === '' ? null : addressProblem(value)));
 
+const tokenProblem = (value: string): string | null =>
+  /^[\x21-\x7e]*$/.test(value) ? null : 'must be printable ASCII without spaces';
+
 const dsn = () =>
   text((value) =>
     value === '' || /^postgres(ql)?:\/\/./i.test(value)
@@ -132,10 +135,16 @@ export const Config = z.strictObject({
       base_path: text(basePathProblem)
         .default('')
         .describe('prefix under which a reverse proxy serves read API and UI, such as /svc'),
-      token: text((value) => (/^[\x21-\x7e]*$/.test(value) ? null : 'must be printable ASCII without spaces'))
+      token: text(tokenProblem)
         .default('')
         .describe(
           'bearer token for everything but /ping, /metrics, /swagger and the empty pages of the UI; prefer SVC_API_TOKEN',
+        )
+        .meta(SECRET),
+      read_token: text(tokenProblem)
+        .default('')
+        .describe(
+          'second bearer token, which reads and changes nothing; needs api.token beside it; prefer SVC_API_READ_TOKEN',
         )
         .meta(SECRET),
       trust_caller_header: z

@@ -46,6 +46,7 @@ import {
 import { deleteSession } from './edit/delete-session.ts';
 import { editSession } from './edit/edit-session.ts';
 import { removeEmptied } from './edit/move-turns.ts';
+import { purgeParked } from './edit/purge-parked.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
 import { repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
@@ -54,6 +55,7 @@ import { ping } from './ping.ts';
 import { browseFacets } from './read/browse-facets.ts';
 import { browseSessions } from './read/browse-sessions.ts';
 import { databaseSizes } from './read/database-sizes.ts';
+import { findTextElsewhere, findTextInSession } from './read/find-text.ts';
 import { listRawTurns } from './read/list-raw-turns.ts';
 import { listSessions } from './read/list-sessions.ts';
 import { listTraces } from './read/list-traces.ts';
@@ -70,6 +72,7 @@ import { readTrace } from './read/read-trace.ts';
 import { changedSince, changesNow, sessionChanges } from './read/session-changes.ts';
 import { sessionStart } from './read/session-start.ts';
 import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
+import { sessionsToPurge } from './read/sessions-to-purge.ts';
 import { placeOfSpan, spanWindow } from './read/span-window.ts';
 import { toolsOfTraces } from './read/tools-of-traces.ts';
 import { traceStart } from './read/trace-start.ts';
@@ -164,6 +167,10 @@ export const operations = {
   removeEmptied,
   openPurge,
   purgeSession,
+  purgeParked,
+  sessionsToPurge,
+  findTextInSession,
+  findTextElsewhere,
   sweepPurged,
   openBackup,
   backupRows,

@@ -7,6 +7,8 @@ export const statementLimitsMs: { readonly [name: string]: number } = {
   removeCassette: 600_000,
   openPurge: 600_000,
   purgeSession: 600_000,
+  findTextElsewhere: 600_000,
+  findTextInSession: 600_000,
   finishCassette: 3_600_000, // an index of vectors is built
   finishRestore: 600_000,
   replaceNodes: 600_000,

@@ -9,6 +9,7 @@ import { type ProblemResponder, problem } from './problem.ts';
 const STATUS = {
   'bad-request': 400,
   unauthorized: 401,
+  'read-only': 403,
   'foreign-host': 403,
   'foreign-origin': 403,
   'session-unknown': 404,

@@ -13,6 +13,8 @@ export type HttpEnv = {
     requestId: string;
     /** Read by `callerOf` of http/caller.ts. */
     caller?: string | null;
+    /** The request has the token that reads. */
+    readOnly?: boolean;
     /** Set for a streamed response; resolves when its last chunk was taken, it failed, or the reader left. */
     streamed?: Promise<void>;
   };
@@ -43,7 +45,7 @@ export const json = <Schema extends z.ZodType>(schema: Schema, description: stri
 /** The responses of a listener's guards, which run before any route, and the response to a bug. */
 export const guardFailures = {
   401: json(Failure, 'The bearer token is missing or wrong'),
-  403: json(Failure, 'Asked for under a foreign host name, or by a foreign web page'),
+  403: json(Failure, 'Asked for under a foreign host name, or by a foreign web page; or the token only reads'),
   500: json(Failure, 'Internal error'),
 } as const;
 

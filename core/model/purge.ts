@@ -9,6 +9,10 @@ export const PurgeRequest = z
       .max(500)
       .optional()
       .describe('stored with the tombstones, for whoever verifies the log: do not repeat in it what is to be removed'),
+    sweep: z
+      .boolean()
+      .optional()
+      .describe('false: files are not written anew, for all but the last of several purges; absent: they are'),
   })
   .openapi('PurgeRequest', { examples: [{}, { reason: 'a key was pasted into the prompt' }] });
 

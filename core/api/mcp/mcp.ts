@@ -77,13 +77,21 @@ type Deps = {
   log: Logger;
 };
 
+/** As its cassette declares it; those of the service all read. */
+const isReading = ({ annotations }: McpTool): boolean => annotations.readOnlyHint === true;
+
 export const mcpApp = ({ tools, joined = () => [], version, log }: Deps) => {
   const app = routes();
   // Plain handlers: the protocol has its own errors for what a route would refuse. GET and DELETE are refused like any unrouted method.
   for (const route of [callMcp, listenMcp, endMcp]) app.openAPIRegistry.registerPath(route);
   return app.post(PATH, async (c) => {
     const { answerMcp } = await import('./answer.ts'); // many modules that the start does not need
-    const deps = { tools: allTools(tools, joined()), version, log, requestId: c.get('requestId') };
+    const deps = {
+      tools: allTools(tools, c.get('readOnly') ? joined().filter(isReading) : joined()),
+      version,
+      log,
+      requestId: c.get('requestId'),
+    };
     const response = await answerMcp(c.req.raw, deps);
     return c.newResponse(response.body, response); // with the headers that were set on the way here
   });

@@ -9,9 +9,8 @@ import { flushFolder } from '../../db/client/flush.ts';
 import { checkBackup } from '../../engine/backup/read-backup.ts';
 import { writeBackup } from '../../engine/backup/write-backup.ts';
 import { DatabaseError, OperatorError, Refusal } from '../../errors.ts';
-import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
-import { isServiceNeeded, openForReading } from '../open-for-reading.ts';
+import { openForReading, serviceInstead } from '../open-for-reading.ts';
 import { plain, several, sized } from '../units.ts';
 import { terminalProgress } from './progress.ts';
 
@@ -27,7 +26,8 @@ export async function backUp(
   io: Pick<Io, 'out' | 'err' | 'cwd'>,
 ): Promise<void> {
   if (output === '-') {
-    if (process.stdout.isTTY) throw new OperatorError("Cannot write a backup to the terminal: name a file with '-o'", 2);
+    if (process.stdout.isTTY)
+      throw new OperatorError("Cannot write a backup to the terminal: name a file with '-o'", 2);
     await writeTo(process.stdout, source(loaded, version), () => {});
     return;
   }
@@ -56,10 +56,16 @@ export async function backUp(
 const summary = ({ file, bytes, rows }: BackedUp): string =>
   `Backed up ${several(rows['svc.sessions'] ?? 0, 'session')}, ${several(rows['svc.raw_turns'] ?? 0, 'turn')}: ${plain(file)} (${sized(bytes)})\n`;
 
+const CANNOT = 'Cannot make a backup';
+
 async function* source(loaded: LoadedConfig, version: string): AsyncGenerator<Uint8Array, void> {
-  if (isServiceNeeded(loaded)) {
-    const client = await openApiClient(loaded);
-    const response = await client.response({ path: '/v1/admin/backup', what: 'make a backup', headers: { accept: '*/*' } });
+  const client = await serviceInstead(loaded, CANNOT);
+  if (client) {
+    const response = await client.response({
+      path: '/v1/admin/backup',
+      what: 'make a backup',
+      headers: { accept: '*/*' },
+    });
     try {
       yield* response as AsyncIterable<Buffer>;
     } catch (error) {
@@ -71,7 +77,7 @@ async function* source(loaded: LoadedConfig, version: string): AsyncGenerator<Ui
     }
     return;
   }
-  const database = await openForReading(loaded, 'Cannot make a backup');
+  const database = await openForReading(loaded, CANNOT);
   try {
     yield* writeBackup({ execute: database.execute, version });
   } finally {
@@ -97,7 +103,9 @@ async function writeTo(
 function reported(error: unknown, file: string): unknown {
   if (error instanceof OperatorError) return error;
   if (error instanceof DatabaseError || error instanceof Refusal)
-    return new OperatorError(error.message.replace(/^Cannot (finish the backup|[^:]*)/, 'Cannot make a backup'), 1, { cause: error });
+    return new OperatorError(error.message.replace(/^Cannot (finish the backup|[^:]*)/, 'Cannot make a backup'), 1, {
+      cause: error,
+    });
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === 'string'
     ? new OperatorError(`Cannot write the backup to '${plain(file)}': ${code}`, 1, { cause: error })

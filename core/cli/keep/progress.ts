@@ -9,7 +9,10 @@ export type Progress = {
 const [FIRST_MS, NEXT_MS, BAR] = [1_000, 200, 24];
 
 /** @param write null: there is no terminal */
-export function openProgress(write: ((text: string) => void) | null, now: () => number = () => performance.now()): Progress {
+export function openProgress(
+  write: ((text: string) => void) | null,
+  now: () => number = () => performance.now(),
+): Progress {
   let due = now() + FIRST_MS;
   let isShown = false;
   return {

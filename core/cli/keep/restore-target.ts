@@ -16,7 +16,10 @@ import { openLog } from '../../log.ts';
 type Execute = Database['execute'];
 
 /** `restore` writes the rows; `finish` works in the database that has them. Either may fail, and nothing is left of them then. */
-export type RestoreSteps<T> = { restore: (execute: Execute) => Promise<void>; finish: (database: Database) => Promise<T> };
+export type RestoreSteps<T> = {
+  restore: (execute: Execute) => Promise<void>;
+  finish: (database: Database) => Promise<T>;
+};
 
 /** @throws {OperatorError} the database is not empty, or in use */
 export const restoreInto = <T>(loaded: LoadedConfig, steps: RestoreSteps<T>): Promise<T> =>

@@ -76,7 +76,10 @@ export async function restore(
   }
 }
 
-function summary({ made_at, rows, cassettes, left_out, underived_sessions, verified }: Restored, where: string): string {
+function summary(
+  { made_at, rows, cassettes, left_out, underived_sessions, verified }: Restored,
+  where: string,
+): string {
   const lines = [
     `Restored ${several(rows['svc.sessions'] ?? 0, 'session')}, ${several(rows['svc.raw_turns'] ?? 0, 'turn')}, as of ${plain(made_at)}: ${where}`,
     ...(cassettes.length > 0 ? [`With the tables of ${cassettes.map(plain).join(', ')}`] : []),

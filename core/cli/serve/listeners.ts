@@ -58,7 +58,7 @@ export const openIngestListener = (parts: Parts): Promise<Listeners> =>
 
 async function openApi(parts: AllParts, allowedHosts: string[], service: () => Service): Promise<OpenListener> {
   const { config, database, engine, journalBytes, cassettes, log, version } = parts;
-  const { token } = config.api;
+  const { token, read_token: readToken } = config.api;
   if (!parseListen(config.api.listen).loopback && token === '')
     log.warn(
       { listen: config.api.listen },
@@ -74,6 +74,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     version,
     allowedHosts,
     token,
+    readToken,
     trustCallerHeader: config.api.trust_caller_header,
     now: Date.now,
     looked: openLooks(database.execute, Date.now),

@@ -66,7 +66,9 @@ async function describe(tx: Sql, schema: string): Promise<CassetteSchema> {
   const migrations = await tx.rows<AppliedMigration>(sql`
     select name, position, encode(sha256, 'hex') as sha256, applied_at::text as applied_at
       from svc.cassette_migrations where cassette = ${cassette} order by position`);
-  const names = await texts(sql`select relname as text from pg_class where relnamespace = ${own} and relkind = 'r' order by oid`);
+  const names = await texts(
+    sql`select relname as text from pg_class where relnamespace = ${own} and relkind = 'r' order by oid`,
+  );
   const tables: CassetteTable[] = [];
   for (const table of names) {
     const columns = await columnsOf(tx, quoted(schema, table));

@@ -1,11 +1,11 @@
 /** Restores a backup into an empty database: the operations of `svc restore`, on a server within one transaction. */
 import { sql } from 'drizzle-orm';
-import { EXTENSIONS, CALLS, schemaOf } from '../cassette/names.ts';
+import { CALLS, schemaOf } from '../cassette/names.ts';
 import { provisionCassette } from '../cassette/provision.ts';
 import { bytesArray, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { stopWriters } from '../store/purge-count.ts';
-import { type CassetteSchema } from './cassette-schemas.ts';
+import type { CassetteSchema } from './cassette-schemas.ts';
 import { type BackupColumn, type BackupValue, columnsOf, isBytes } from './columns.ts';
 import { KEPT_NAMES } from './kept-tables.ts';
 import type { BackupOpened } from './open-backup.ts';
@@ -31,7 +31,9 @@ type Rows = { schema: string; table: string; columns: readonly BackupColumn[]; r
 
 /** @throws {Error} the table lacks a column of the backup, or has a row already */
 export async function restoreRows(db: Sql, { schema, table, columns, rows }: Rows): Promise<void> {
-  const inTable = new Map((await columnsOf(db, `${quotedName(schema)}.${quotedName(table)}`)).map((one) => [one.name, one]));
+  const inTable = new Map(
+    (await columnsOf(db, `${quotedName(schema)}.${quotedName(table)}`)).map((one) => [one.name, one]),
+  );
   const target = columns.map(({ name }) => {
     const column = inTable.get(name);
     if (!column) throw new Error(`Cannot restore ${schema}.${table}: it has no column ${name} in this version`);

@@ -27,7 +27,10 @@ type OnRead = (bytes: number) => void;
 const BATCH = { rows: 500, characters: 4 * 1024 * 1024 };
 
 /** @throws {OperatorError} it is no backup, of a newer form, cut off, or was altered */
-export async function checkBackup(path: string, onRead: OnRead = () => {}): Promise<{ head: BackupHead; end: BackupEnd }> {
+export async function checkBackup(
+  path: string,
+  onRead: OnRead = () => {},
+): Promise<{ head: BackupHead; end: BackupEnd }> {
   let head: BackupHead | null = null;
   for await (const { value } of checkedLines(path, onRead)) {
     if (head === null) head = headIn(path, value);

@@ -28,7 +28,8 @@ export async function restoreBackup(
       if (cassette !== null) {
         if (cassettes) await execute('restoreRows', { schema: schemaOf(cassette), table, columns, rows });
       } else {
-        if (!KEPT_NAMES.includes(table)) throw new OperatorError(`Cannot restore '${table}': a backup has no such table`);
+        if (!KEPT_NAMES.includes(table))
+          throw new OperatorError(`Cannot restore '${table}': a backup has no such table`);
         await execute('restoreRows', { schema: 'svc', table: table.slice('svc.'.length), columns, rows });
       }
     } else if (cassettes) {

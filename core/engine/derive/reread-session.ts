@@ -20,7 +20,11 @@ const PAGE = 64; // turns
  * correction has happened meanwhile, reading begins again at the first turn.
  * @returns how many turns were read
  */
-export async function rereadSession(database: Pick<Database, 'execute'>, reader: Reader, session_id: string): Promise<number> {
+export async function rereadSession(
+  database: Pick<Database, 'execute'>,
+  reader: Reader,
+  session_id: string,
+): Promise<number> {
   for (;;) {
     const before = await changesOf(database, session_id);
     try {
@@ -39,7 +43,12 @@ const changesOf = async (database: Pick<Database, 'execute'>, session_id: string
   corrections: await database.execute('lastCorrection', { session_id }),
 });
 
-async function reread(database: Pick<Database, 'execute'>, reader: Reader, session_id: string, before: ChangeCounts): Promise<number> {
+async function reread(
+  database: Pick<Database, 'execute'>,
+  reader: Reader,
+  session_id: string,
+  before: ChangeCounts,
+): Promise<number> {
   const memory = readingMemory(5_000);
   const rereadTurn = (turn: TurnToRead, after: Preceding | null) =>
     readAgain(database.execute, reader, turn, memory, after);

@@ -208,7 +208,9 @@ databaseSuite('svc verify', (test, database) => {
     await symlink(folder, join(cwd, '.svc'));
     const held = await why();
     assert.instance(held, OperatorError);
-    const told = new RegExp(`process ${process.pid} has used it since .*verified while nothing serves it$`);
+    const told = new RegExp(
+      `^Cannot verify anything: process ${process.pid} has the embedded database open, .* read API cannot be used`,
+    );
     assert.match(held?.message ?? '', told);
     await removeFolder(cwd);
   });

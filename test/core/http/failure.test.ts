@@ -30,6 +30,7 @@ const throwing = (thrown: () => unknown) => {
 const REFUSALS: Record<RefusalCode, number> = {
   'bad-request': 400,
   unauthorized: 401,
+  'read-only': 403,
   'foreign-host': 403,
   'foreign-origin': 403,
   'session-unknown': 404,

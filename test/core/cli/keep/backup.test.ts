@@ -5,17 +5,22 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { sessionId } from '../../../../core/call/identity.ts';
 import { backUp } from '../../../../core/cli/keep/backup.ts';
 import { restore } from '../../../../core/cli/keep/restore.ts';
 import { printVerification } from '../../../../core/cli/verify.ts';
 import { type LoadedConfig, loadConfig } from '../../../../core/config/load.ts';
-import { sessionId } from '../../../../core/call/identity.ts';
 import { type OpenDatabase, openDatabase } from '../../../../core/db/open.ts';
 import { OperatorError } from '../../../../core/errors.ts';
 import { openLog } from '../../../../core/log.ts';
 import { capturedCall, chat, chatAnswer, takeIn } from '../../../support/captured-calls.ts';
 import { cassettesOf, furnished } from '../../../support/cassette-database.ts';
-import { embeddedDatabase, emptyServerDatabase, type TestDatabase, templateFolder } from '../../../support/databases.ts';
+import {
+  embeddedDatabase,
+  emptyServerDatabase,
+  type TestDatabase,
+  templateFolder,
+} from '../../../support/databases.ts';
 import { deriveAll } from '../../../support/derive-all.ts';
 import { type Json, testApi } from '../../../support/read-api.ts';
 import { emptyFolder, removeFolder } from '../../../support/serve.ts';
@@ -78,12 +83,15 @@ async function fill(database: TestDatabase): Promise<void> {
   );
   const cassettes = cassettesOf(database);
   await furnished(cassettes, 'my-notes', { tables: TABLES, views: ['sessions'] });
-  await database.sql(`
+  await database.sql(
+    `
     insert into cassette_my_notes.notes (mood, words, session_id, raw, size, note, "odd ""name")
-    values ('it''s not', '{"a,b","c\\"d",NULL}', $1::uuid, '\\x0001fe', 21, 'short', '{"k": "v"}'), ('fine', '{}', null, null, null, null, null)`, [
-    id('kept'),
-  ]);
-  await database.sql(`insert into cassette_my_notes.parts values (1, 'first', 0.1), (1, 'first', 1e300), (2, '', null)`);
+    values ('it''s not', '{"a,b","c\\"d",NULL}', $1::uuid, '\\x0001fe', 21, 'short', '{"k": "v"}'), ('fine', '{}', null, null, null, null, null)`,
+    [id('kept')],
+  );
+  await database.sql(
+    `insert into cassette_my_notes.parts values (1, 'first', 0.1), (1, 'first', 1e300), (2, '', null)`,
+  );
   await cassettes.close();
 }
 
@@ -133,8 +141,12 @@ let verified: string;
 const talk = () => {
   const said = { out: '', err: '' };
   const io = {
-    out: (text: string) => void (said.out += text),
-    err: (text: string) => void (said.err += text),
+    out: (text: string) => {
+      said.out += text;
+    },
+    err: (text: string) => {
+      said.err += text;
+    },
     cwd: folders[0] ?? '',
   };
   return { said, io };
@@ -161,7 +173,12 @@ const verify = async (loaded: LoadedConfig): Promise<string> => {
 };
 /** The lines of a backup without its head and end, and without revisions, which go on. */
 const linesIn = async (path: string): Promise<string[]> => {
-  const tables = gunzipSync(await readFile(path)).toString().split('\n').slice(1, -2).join('\n').split('\n{');
+  const tables = gunzipSync(await readFile(path))
+    .toString()
+    .split('\n')
+    .slice(1, -2)
+    .join('\n')
+    .split('\n{');
   return tables.filter((table) => !table.includes('svc.session_revisions'));
 };
 
@@ -225,7 +242,10 @@ test('embedded to server to embedded: everything that is read is the same, and s
 });
 
 test('a database that holds anything is left alone', async () => {
-  assert.match(await refused(source, file), /^Cannot restore: the database is not empty \(svc\.\w+\); restore into a new one/);
+  assert.match(
+    await refused(source, file),
+    /^Cannot restore: the database is not empty \(svc\.\w+\); restore into a new one/,
+  );
 });
 
 test('a file that was cut, altered, or is no backup is refused, and nothing is written', async () => {

@@ -1,0 +1,111 @@
+/** GET /v1/admin/backup: the whole record as one stream; what comes in meanwhile is not in it, and a purge meanwhile ends it. */
+import { gunzipSync } from 'node:zlib';
+import * as assert from 'uvu/assert';
+import type { Database, OperationName } from '../../../core/db/database.ts';
+import { Problem } from '../../../core/model/problem.ts';
+import { capturedCall, chat, takeIn } from '../../support/captured-calls.ts';
+import { databaseSuite } from '../../support/databases.ts';
+import { type Json, testApi } from '../../support/read-api.ts';
+
+const PATH = '/v1/admin/backup';
+const call = (n: number, name = 'talk', words = ['Hello']) =>
+  capturedCall({
+    n,
+    request: chat(...words),
+    headers: [
+      ['x-svc-harness-id', 'test'],
+      ['x-svc-harness-session-id', name],
+    ],
+  });
+
+databaseSuite('GET /v1/admin/backup', (test, database) => {
+  test.before.each(() => database().reset());
+
+  const backup = (execute: Database['execute'] = database().execute) => testApi({ execute }).request(PATH);
+  const linesIn = async (response: Response): Promise<Json[]> =>
+    gunzipSync(Buffer.from(await response.arrayBuffer()))
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  /** Runs `work` before the first execution of an operation. */
+  const meanwhile = (operation: string, work: () => Promise<unknown>): Database['execute'] => {
+    let isDone = false;
+    return (async (name: OperationName, args: never, options: never) => {
+      if (name === operation && !isDone) {
+        isDone = true;
+        await work();
+      }
+      return database().execute(name, args, options);
+    }) as Database['execute'];
+  };
+  const rowsOf = (lines: Json[], table: string): Json[] => {
+    const start = lines.findIndex((line) => line.table === table);
+    const end = lines.findIndex((line, i) => i > start && !Array.isArray(line));
+    return lines
+      .slice(start + 1, end)
+      .map((row) => Object.fromEntries(row.map((value: Json, i: number) => [lines[start].columns[i].name, value])));
+  };
+
+  test('a head, each table with its rows, and an end that counts them', async () => {
+    await takeIn(database(), [call(1), call(2, 'other')]);
+    const response = await backup();
+    assert.equal([response.status, response.headers.get('content-type')], [200, 'application/gzip']);
+    assert.match(response.headers.get('content-disposition') ?? '', 'svc-backup.jsonl.gz');
+    const lines = await linesIn(response);
+    assert.is(lines[0].svc_backup, 1);
+    assert.match(lines[0].installation.identity_key, /^[0-9a-f]{64}$/);
+    const end = lines.at(-1);
+    assert.equal([end.rows['svc.sessions'], end.rows['svc.raw_turns'], end.lines], [2, 2, lines.length - 1]);
+    assert.is(rowsOf(lines, 'svc.raw_turns').length, 2);
+    assert.not.ok('svc.spans' in end.rows, 'what is derived is not in it');
+    assert.is((await testApi({ execute: database().execute }).request(PATH, { method: 'HEAD' })).status, 200);
+  });
+
+  test('turns that come in meanwhile are not in it, and their sessions are as they were', async () => {
+    await takeIn(database(), [call(1)]);
+    const [before] = await database().sql(`select encode(head_turn_hash, 'base64') as head from svc.sessions`);
+    const execute = meanwhile('backupRows', () =>
+      takeIn(database(), [call(2, 'talk', ['Hello', 'ok', 'More']), call(3, 'new')]),
+    );
+    const lines = await linesIn(await backup(execute));
+    assert.is(rowsOf(lines, 'svc.raw_turns').length, 1);
+    const [session, ...others] = rowsOf(lines, 'svc.sessions');
+    assert.equal([others, session.turn_count, session.head_turn_hash], [[], '1', before?.head]);
+  });
+
+  test('a purge meanwhile leaves no backup that looks whole', async () => {
+    await takeIn(database(), [call(1), call(2, 'other')]);
+    const [one] = await database().sql('select session_id from svc.sessions limit 1');
+    const purge = async () =>
+      testApi({ execute: database().execute }).request(`/v1/admin/sessions/${one?.session_id}/purge`, {
+        method: 'POST',
+      });
+    const response = await backup(meanwhile('cassetteSchemas', purge));
+    const outcome = response.ok
+      ? await linesIn(response).catch(() => 'cut')
+      : Problem.parse(await response.json()).code;
+    assert.ok(['cut', 'backup-broken'].includes(outcome as string), String(outcome));
+  });
+
+  test('pages join: more rows than one holds, and more bytes', async () => {
+    const long = 'x'.repeat(900_000);
+    const random = () => Array.from({ length: 60_000 }, () => Math.random().toString(36).slice(2)).join('');
+    await takeIn(
+      database(),
+      Array.from({ length: 6 }, (_, n) => call(n, `talk ${n}`, [`${n} ${random()}`, 'ok', `${long}${n}`])),
+    );
+    await database().sql(
+      `insert into svc.coverage (day, provider, outcome, requests) select date '2020-01-01' + n, 'p', 'o', n from generate_series(1, 1200) n`,
+    );
+    await database().sql(
+      `insert into svc.session_revisions (session_id, rev, floor) select gen_random_uuid(), 1, 1 from generate_series(1, 1201)`,
+    );
+    const end = (await linesIn(await backup())).at(-1);
+    const [slices] = await database().sql('select count(*)::integer as n from svc.slices');
+    assert.equal(
+      [end.rows['svc.session_revisions'], end.rows['svc.slices'], end.rows['svc.raw_turns']],
+      [1201, slices?.n, 6],
+    );
+  });
+});
