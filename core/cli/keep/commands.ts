@@ -25,7 +25,11 @@ export function addKeepCommands(program: Command, { io, loaded, exit, version }:
 
   addClientOptions(program.command('purge'))
     .description('remove sessions for good, by id, project or time; tombstones say that there were turns')
-    .option('--session <id>', 'this session; may stand several times', collected)
+    .option(
+      '--session <id>',
+      "this session, by its id or the beginning of it, its number in the last list, or 'last'; may stand several times",
+      collected,
+    )
     .option('--project <name>', 'the sessions of this project')
     .option('--before <time>', 'sessions that were last seen before: a day, or an RFC 3339 timestamp')
     .option('--after <time>', 'sessions that began then or later')

@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { sessionOf } from '../record/session-of.ts';
 import { counted, plain, several, sized } from '../units.ts';
 import { agree } from './agree.ts';
 import { terminalProgress } from './progress.ts';
@@ -32,11 +33,15 @@ type Listed = {
 const SHOWN = 20;
 
 /** @throws {OperatorError} */
-export async function purge(loaded: LoadedConfig, options: PurgeOptions, io: Pick<Io, 'out' | 'err'>): Promise<void> {
+export async function purge(
+  loaded: LoadedConfig,
+  options: PurgeOptions,
+  io: Pick<Io, 'out' | 'err' | 'home'>,
+): Promise<void> {
   refuseWrongUse(options);
   const { json, dryRun, yes, reason } = options;
   const client = await openApiClient(loaded);
-  const listed = await selected(client, options);
+  const listed = await selected(client, options, io.home);
   const turns = listed.reduce((sum, { raw_turns }) => sum + raw_turns, 0);
   const all = `${several(listed.length, 'session')} with ${several(turns, 'turn')}`;
   if (dryRun) {
@@ -63,11 +68,15 @@ function refuseWrongUse({ sessions, project, before, after }: PurgeOptions): voi
     throw new OperatorError('Cannot purge everything: say what, with --session, --project, --before or --after', 2);
   if (sessions.length > 0 && byFilter)
     throw new OperatorError('Cannot purge by session and by project or time at once: use one of them', 2);
-  const wrong = sessions.find((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id));
-  if (wrong !== undefined) throw new OperatorError(`Cannot purge session '${plain(wrong)}': its id is no UUID`, 2);
 }
 
-async function selected(client: ApiClient, { sessions, project, before, after }: PurgeOptions): Promise<Listed[]> {
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+async function selected(
+  client: ApiClient,
+  { sessions, project, before, after }: PurgeOptions,
+  home: string,
+): Promise<Listed[]> {
   if (sessions.length === 0)
     return listedBy(client, {
       ...(project !== null && { project }),
@@ -75,7 +84,9 @@ async function selected(client: ApiClient, { sessions, project, before, after }:
       ...(after !== null && { since: after }),
     });
   const listed: Listed[] = [];
-  for (const session_id of new Set(sessions.map((id) => id.toLowerCase()))) {
+  const named = new Set<string>();
+  for (const word of sessions) named.add(UUID.test(word) ? word.toLowerCase() : await sessionOf(word, client, home));
+  for (const session_id of named) {
     const [one] = await listedBy(client, { session_id });
     if (!one) throw new OperatorError(`Cannot purge session '${session_id}': there is none, or nothing is left of it`);
     listed.push(one);
