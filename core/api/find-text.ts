@@ -2,6 +2,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { chunkStream } from '../http/chunk-stream.ts';
+import { optionalBody } from '../http/optional-body.ts';
 import { Failure, guarded, json, routes } from '../http/routes.ts';
 import type { Logger } from '../log.ts';
 import { FindTextLine, FindTextRequest } from '../model/find-text.ts';
@@ -37,11 +38,16 @@ const SCANNED_MS = 500;
 
 type Deps = { execute: Database['execute']; log: Logger };
 
-export const findTextApp = ({ execute, log }: Deps) =>
-  routes().openapi(findText, async (c) => {
+const MOST_BYTES = 64 * 1024;
+
+export const findTextApp = ({ execute, log }: Deps) => {
+  const app = routes();
+  app.use(findText.path, optionalBody(MOST_BYTES));
+  return app.openapi(findText, async (c) => {
     const { text } = c.req.valid('json');
     return (await chunkStream(c, lines(execute, text), { 'content-type': 'application/x-ndjson' }, log)) as never;
   });
+};
 
 async function* lines(execute: Database['execute'], text: string): AsyncGenerator<Uint8Array, void> {
   const line = (value: FindTextLine) => Buffer.from(`${JSON.stringify(value)}\n`);

@@ -1,6 +1,7 @@
 /** GET /v1/admin/purge/sessions: what a purge by project or time would remove. POST /v1/admin/purge/parked-turns: turns that were set aside. */
 import { createRoute } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
+import { optionalBody } from '../http/optional-body.ts';
 import { Failure, guarded, json, routes } from '../http/routes.ts';
 import { ParkedPurged, PurgeList, PurgeListQuery, PurgeParkedRequest } from '../model/purge-list.ts';
 
@@ -36,8 +37,12 @@ const parked = createRoute({
 
 const PAGE = 200;
 
-export const purgeListApp = ({ execute }: { execute: Database['execute'] }) =>
-  routes()
+const MOST_BYTES = 512 * 1024;
+
+export const purgeListApp = ({ execute }: { execute: Database['execute'] }) => {
+  const app = routes();
+  app.use(parked.path, optionalBody(MOST_BYTES));
+  return app
     .openapi(list, async (c) => {
       const { session_id = null, project, before, since, after = null } = c.req.valid('query');
       const items = await execute('sessionsToPurge', { session_id, project, before, since, after, limit: PAGE });
@@ -47,3 +52,4 @@ export const purgeListApp = ({ execute }: { execute: Database['execute'] }) =>
       const parked_turns = await execute('purgeParked', { ids: c.req.valid('json').ids });
       return c.json({ parked_turns, rewritten: await execute('sweepPurged', {}) }, 200);
     });
+};

@@ -4,12 +4,11 @@ import { OperatorError } from '../errors.ts';
 import { isObject } from '../parse-json.ts';
 import type { ApiClient } from './api-client.ts';
 import { linesOf } from './lines-of.ts';
-import type { VerifyOptions } from './verify.ts';
 
 /** @throws {OperatorError} the service refuses, or does not finish */
 export async function* verifiedByService(
   client: ApiClient,
-  { session, head }: VerifyOptions,
+  { session, head }: { session: string | null; head: string | null },
 ): AsyncGenerator<SessionVerified, void> {
   const what = 'verify the turns';
   const query = new URLSearchParams({ ...(session && { session_id: session }), ...(head && { head }) });

@@ -23,8 +23,6 @@ export type CassetteStart = { cassette: CassetteSchema };
 /** `rows` by table, as `svc.raw_turns` and `cassette_search.span_embeddings`; `lines` and `sha256` of all lines before. */
 export type BackupEnd = { end: true; rows: Record<string, number>; lines: number; sha256: string };
 
-export type BackupLine = BackupHead | TableStart | CassetteStart | BackupEnd;
-
 export const rowText = (row: readonly BackupValue[]): string =>
   JSON.stringify(row.map((value) => (value instanceof Uint8Array ? base64(value) : value)));
 

@@ -6,7 +6,7 @@ import type { BackupColumn } from '../../db/backup/columns.ts';
 import { KEPT_TABLES } from '../../db/backup/kept-tables.ts';
 import type { BackupPage } from '../../db/backup/read-rows.ts';
 import type { Database } from '../../db/database.ts';
-import { DatabaseError, Refusal } from '../../errors.ts';
+import { Refusal } from '../../errors.ts';
 import { BACKUP_FORM, type BackupHead, countedName, rowText, type TableStart } from './format.ts';
 
 type Deps = { execute: Database['execute']; version: string };
@@ -70,7 +70,3 @@ async function* lines({ execute, version }: Deps): AsyncGenerator<string, void> 
     throw new Refusal('backup-broken', 'Cannot finish the backup: turns were purged or moved meanwhile; begin again');
   yield `${JSON.stringify({ end: true, rows, lines: count, sha256: hash.digest('hex') })}\n`;
 }
-
-/** Whether another attempt may succeed. */
-export const mayBackUpAgain = (error: unknown): boolean =>
-  (error instanceof Refusal && error.code === 'backup-broken') || (error instanceof DatabaseError && error.transient);

@@ -38,6 +38,7 @@ const SAMPLES: Record<string, [string, unknown][]> = {
   'api.base_path': words('/svc', '/tools/svc-1'),
   'cassettes.built_in': booleans(),
   'api.token': words('tok-one', 'tok-two'),
+  'api.read_token': words('tok-three', 'tok-four'),
   'api.trust_caller_header': booleans(),
   'ingest.listen': words('ingest.local:9082', ':0'),
   allowed_hosts: [
@@ -104,6 +105,7 @@ function refusal(flags: Flags = {}, env: Record<string, string> = {}): string {
 const beside: Record<string, Record<string, string>> = {
   'publisher.stream.brokers': { 'publisher.stream.topic': 't' },
   'publisher.stream.topic': { 'publisher.stream.brokers': 'k:9092' },
+  'api.read_token': { 'api.token': 'tok-one' },
 };
 const named = (key: ConfigKey) => ({ flag: key.flag ?? '', env: key.env ?? '' });
 const settable = keys.filter((key) => key.flag !== null);
