@@ -111,6 +111,18 @@ export const GUIDES: readonly Guide[] = [
   },
   {
     by: 'guide-lines.long',
+    file: 'core/cli/keep/README.md',
+    lines: [
+      [/^svc seed/, /^(Added 12 sessions|12 sessions of the demo were there already)/],
+      [/^svc backup -o record\.svc/, /^Backed up \d+ sessions, \d+ turns: .*record\.svc \(/],
+      [/^svc verify/, /: all as written\n$/],
+      [/^svc purge --before/, /Would remove \d+ sessions with \d+ turns\n/],
+      [/svc forget --dry-run/, /^(It stands nowhere|Session [-0-9a-f]{36})/],
+      [/^svc token new/, /^[\w-]{43}\n/],
+    ],
+  },
+  {
+    by: 'guide-lines.long',
     file: 'core/cli/record/README.md',
     lines: [
       [/^svc sessions +#/, /^12 +\S+ /m],
