@@ -17,6 +17,7 @@ const suites: Record<string, () => Promise<unknown>> = {
   pi: () => import('./pi.ts'),
   start: () => import('./start.ts'),
   python: () => import('./python.ts'),
+  sync: () => import('./sync.ts'),
 };
 
 const here = import.meta.dirname;
