@@ -67,6 +67,23 @@ function lineIn(err: string) {
   return { id, title, tokens, cost, api: new URL(address).origin, address };
 }
 
+test('what the harness writes of its session is sent while it runs, into the session of its calls', async () => {
+  const beside = start(['claude'], { PROMPT: 'hold' }); // the service stays for it
+  const { err, status } = await ended(start(['claude'], { PROMPT: 'With a file', TRANSCRIPT: 'With a file' }));
+  assert.is(status, 0, err);
+  const { id, title, api } = lineIn(err);
+  assert.is(title, 'With a file');
+  const turns = await eventually('both turns', async () => {
+    const { items } = await read<{ items: { session_id: string }[] }>(`${api}/v1/whereis/${id}`);
+    const at = `${api}/v1/sessions/${items[0]?.session_id}/raw_turns`;
+    const page = await read<{ items: { source: string }[] }>(at);
+    return page.items.length >= 2 && page.items;
+  });
+  assert.equal(turns.map(({ source }) => source).sort(), ['transcript', 'wire']);
+  process.kill(beside.pid, 'SIGTERM');
+  await ended(beside);
+});
+
 test('two at once share one service, which the commands of that user find anywhere', async () => {
   const both = [start(['claude'], { PROMPT: 'The first' }), start(['claude'], { PROMPT: 'The second' })];
   const [one, other] = await Promise.all(both.map(ended));

@@ -25,6 +25,7 @@ export type FoundService = {
   proxy: string;
   /** Null: none is known that belongs to it. */
   api: string | null;
+  ingest: string | null;
   /** Whether the read API can answer now; of a service that starts, it answers later. */
   answers: boolean;
   /** The user's own, with its configuration. */
@@ -40,9 +41,9 @@ export async function findService(loaded: LoadedConfig, io: Io, own: readonly st
 
 async function targetService(loaded: LoadedConfig): Promise<FoundService | null> {
   if ((loaded.source['client.proxy_target'] ?? 'default') === 'default') return null;
-  const { proxy, api } = addresses(loaded);
+  const { proxy, api, ingest } = addresses(loaded);
   return proxy !== null && (await takesConnections(proxy, CONNECT_MS))
-    ? { proxy, api, answers: api !== null, isShared: false, leave: () => {} }
+    ? { proxy, api, ingest, answers: api !== null, isShared: false, leave: () => {} }
     : null;
 }
 
@@ -57,6 +58,7 @@ const isUp = ({ addresses: { proxy }, processes }: PublishedService, which = 'pr
 const foundAt = (published: PublishedService, more: Pick<FoundService, 'isShared' | 'leave'>): FoundService => ({
   proxy: published.addresses.proxy ?? '',
   api: published.addresses.api,
+  ingest: published.addresses.ingest,
   answers: published.addresses.api !== null && isUp(published, 'service'),
   ...more,
 });

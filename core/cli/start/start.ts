@@ -9,6 +9,7 @@ import { plain } from '../units.ts';
 import { envelopeHeaders, newRun, type Run } from './envelope.ts';
 import { isCommand } from './find-command.ts';
 import { type FoundService, findService } from './find-service.ts';
+import { followRun } from './follow-run.ts';
 import type { Launch, StartedHarness, Unrecorded } from './harness/harness.ts';
 import { startedHarness } from './harness/harnesses.ts';
 import { recordedLine, recordedSessions } from './recorded.ts';
@@ -45,8 +46,10 @@ export async function start({ command, args, load, own }: Options, io: Io): Prom
   for (const remark of launch.remarks) say(remark);
   try {
     const env = { ...io.env, ...aroundProxies(io.env), ...clientTargets(service), ...launch.env };
+    const endFollowing = followRun({ harness, run, service, loaded }, io, say);
     const child = await runChild({ command, args: [...launch.args, ...args], env, cwd: io.cwd });
     if (child.failure === undefined) await report({ harness, launch, service, loaded, run }, io, say);
+    await endFollowing(); // after the report, for which the service has to be up
     return ended(child, command, say);
   } finally {
     removeFiles();

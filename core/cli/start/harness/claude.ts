@@ -10,7 +10,13 @@ import { jsonSettings, memberOf, textOf } from './read-settings.ts';
 const BASE = 'ANTHROPIC_BASE_URL';
 const HEADERS = 'ANTHROPIC_CUSTOM_HEADERS';
 
-export const claude: StartedHarness = { command: 'claude', name: 'Claude Code', harnessId: 'claude', launch };
+export const claude: StartedHarness = {
+  ...{ command: 'claude', name: 'Claude Code', harnessId: 'claude', launch },
+  isOwnTranscript: (path, cwd) => path.split(/[\\/]/).includes(projectOf(cwd)),
+};
+
+/** Its folder of transcripts is called after the one in which it runs. */
+const projectOf = (cwd: string) => cwd.replace(/[^A-Za-z0-9]/g, '-');
 
 /** Its other ways to a model, which lead past the Anthropic API. */
 const OTHER_WAYS: Readonly<Record<string, string>> = {

@@ -5,7 +5,10 @@ import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness
 import { otherAddress } from './provider-address.ts';
 import { jsonSettings, memberOf, textOf, tomlSettings } from './read-settings.ts';
 
-export const codex: StartedHarness = { command: 'codex', name: 'Codex', harnessId: 'codex', launch };
+export const codex: StartedHarness = {
+  ...{ command: 'codex', name: 'Codex', harnessId: 'codex', launch },
+  isOwnTranscript: () => true, // its folders are those of days
+};
 
 /**
  * With a key that it has stored, or in CODEX_API_KEY, only its own provider's address is replaced, so that sessions, WebSocket and all else

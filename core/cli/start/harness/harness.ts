@@ -39,5 +39,10 @@ export type StartedHarness = {
   name: string;
   /** In the record; null: any. */
   harnessId: string | null;
+  /**
+   * Whether its transcripts are sent while it runs: which sub-agent a tool call started is in them alone. Only where its calls name the
+   * session that the transcripts name, so that each session is one. Absent: no.
+   */
+  isOwnTranscript?: (path: string, cwd: string) => boolean;
   launch(context: StartContext): Launch | Unrecorded;
 };

@@ -1,0 +1,31 @@
+/** The transcripts of a harness that `svc start` runs, sent while it runs: they say what its calls do not. */
+import type { LoadedConfig } from '../../config/load.ts';
+import type { Io } from '../io.ts';
+import { type Following, followTranscripts } from '../sync/follow.ts';
+import { stateFolder } from '../sync/state-folder.ts';
+import type { Run } from './envelope.ts';
+import type { FoundService } from './find-service.ts';
+import type { StartedHarness } from './harness/harness.ts';
+
+/** For what it wrote last. */
+const LAST_MS = 5_000;
+
+type Followed = { harness: StartedHarness; run: Run; service: FoundService; loaded: LoadedConfig };
+
+/** @param say prints a sentence, while the harness may have the terminal @returns ends it, once the harness has ended */
+export function followRun({ harness, run, service, loaded }: Followed, io: Io, say: (sentence: string) => void) {
+  const { harnessId, isOwnTranscript } = harness;
+  if (!harnessId || !isOwnTranscript || service.ingest === null) return async () => {};
+  const problems: string[] = []; // shown afterwards: until then the screen is the harness's
+  const following: Following = followTranscripts({
+    ...{ harness: harnessId, since: run.startedAt, address: service.ingest },
+    folder: service.isShared ? loaded.homeFolder : stateFolder(loaded, io.home),
+    places: { env: io.env, home: io.home },
+    isWanted: (path) => isOwnTranscript(path, io.cwd),
+    onProblem: (message) => void problems.push(message),
+  });
+  return async () => {
+    await following.stop(LAST_MS);
+    for (const problem of problems) say(problem);
+  };
+}
