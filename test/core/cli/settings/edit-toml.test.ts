@@ -133,7 +133,7 @@ const wordsOf = (text: string) => text.split('\n').filter((line) => line.include
 
 test('whatever the form of the document: the setting is there, all else is as it was, and no comment is lost', () => {
   let refused = 0;
-  fc.assert(
+  void fc.assert(
     fc.property(documents, fc.constantFrom('a.x', 'a.b.y', 'b.z', 'c.x', 'top'), (text, path) => {
       const after = withSetting(text, path, 'new');
       if (after === null) {
@@ -152,7 +152,7 @@ test('whatever the form of the document: the setting is there, all else is as it
 });
 
 test('strings are written so that they read the same', () => {
-  fc.assert(fc.property(fc.string(), (value) => assert.is(parse(`v = ${tomlLiteral(value)}`).v, value)));
+  void fc.assert(fc.property(fc.string(), (value) => assert.is(parse(`v = ${tomlLiteral(value)}`).v, value)));
 });
 
 test.run();
