@@ -9,12 +9,17 @@ export function addSyncCommands(program: Command, { io, loaded, exit }: CommandP
     .description('send the transcripts that Claude Code, Codex and other harnesses left on this machine to the service')
     .option('--since-days <days>', 'only files that were changed within so many days')
     .option('--dry-run', 'list what would be sent, and send nothing')
+    .option(
+      '--even-recorded',
+      'also of a harness that was recorded without the names of its sessions: those count twice',
+    )
     .option('--json', 'as one JSON document')
     .addHelpText('after', HELP)
-    .action(async ({ json, dryRun, sinceDays, ...parsed }: Record<string, unknown>) => {
+    .action(async ({ json, dryRun, evenRecorded, sinceDays, ...parsed }: Record<string, unknown>) => {
       const { sync } = await import('./sync.ts');
       const options = {
         ...{ json: json === true, dryRun: dryRun === true, sinceDays: daysIn(sinceDays) },
+        evenRecorded: evenRecorded === true,
         isTerminal: process.stderr.isTTY === true,
       };
       exit(await sync(loaded(parsed), options, io));

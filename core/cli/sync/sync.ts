@@ -6,6 +6,7 @@ import { addresses } from '../read-api.ts';
 import { transcriptSources } from './harness/sources.ts';
 import { openIngestClient } from './ingest-client.ts';
 import { openProgress } from './progress.ts';
+import { withoutRecorded } from './recorded-before.ts';
 import { openSentFiles } from './sent-files.ts';
 import { type SyncSummary, summaryText } from './show-summary.ts';
 import { stateFolder } from './state-folder.ts';
@@ -16,6 +17,8 @@ export type SyncOptions = {
   dryRun: boolean;
   /** null: however old they are. */
   sinceDays: number | null;
+  /** Also what would count twice. (recorded-before.ts) */
+  evenRecorded: boolean;
   /** Whether a person reads `err`. */
   isTerminal: boolean;
   /** For how long a service that takes nothing is tried again; default: a minute. */
@@ -44,7 +47,8 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
     try {
       const sent = await openSentFiles(stateFolder(loaded, io.home), client.installation);
       const sinceMs = options.sinceDays === null ? 0 : Date.now() - options.sinceDays * DAY_MS;
-      const files = await findTranscripts(transcriptSources, io, sinceMs);
+      const sources = options.evenRecorded ? transcriptSources : await withoutRecorded(transcriptSources, loaded);
+      const files = await findTranscripts(sources, io, sinceMs);
       if (options.sinceDays === null) sent.keepOnly(new Set(files.map(({ path }) => path)));
       const pending = files.filter((file) => sent.stateOf(file).kind !== 'sent');
       const tally = await sweep({
@@ -56,7 +60,7 @@ export async function sync(loaded: LoadedConfig, options: SyncOptions, io: Io): 
         service: address,
         dry_run: options.dryRun,
         seconds: Number(((performance.now() - startedAt) / 1000).toFixed(3)),
-        harnesses: tally.summary(transcriptSources, io),
+        harnesses: tally.summary(sources, io),
         ...(options.dryRun && {
           would_send: pending.map(({ source, path, bytes }) => ({ harness: source.harness, path, bytes })),
         }),

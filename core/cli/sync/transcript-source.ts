@@ -1,5 +1,6 @@
 /** The interface of a harness's transcripts on the disk: where they lie, whose they are, and the records in them. */
 import type { Environment } from '../../config/environment.ts';
+import type { Session } from '../../model/session.ts';
 
 /** A line without its end, as it is in the file; or what stays of one that is longer than the service takes. */
 export type Line = Buffer | CutLine;
@@ -37,6 +38,8 @@ export type TranscriptSource = {
   folders(places: Places): string[];
   /** Why they cannot be read here; null, or absent: they can. */
   notRead?(places: Places): string | null;
+  /** Of a harness whose calls name no session: whether a recorded session may be one of its transcripts. Absent: calls and files name the same. */
+  isUnnamed?(session: Pick<Session, 'harness_id' | 'harness_metadata'>): boolean;
   /** The transcripts in them, without reading any. */
   find(places: Places): AsyncIterable<FoundTranscript>;
   /** null: the file is no transcript, as an empty one. */

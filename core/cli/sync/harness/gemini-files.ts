@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isObject, parseJson } from '../../../parse-json.ts';
+import { RUN_MEMBER } from '../../start/envelope.ts';
 import { fileLines, firstRecords } from '../read-lines.ts';
 import type { FoundTranscript, Line, Places, TranscriptHead, TranscriptSource } from '../transcript-source.ts';
 import { filesBelow } from '../walk-folder.ts';
@@ -14,6 +15,9 @@ export const geminiFiles: TranscriptSource = {
   harness: 'gemini-cli',
   name: 'Gemini CLI',
   folders: projectFolders,
+  // with svc start its calls say whose they are, and still name no session
+  isUnnamed: ({ harness_id, harness_metadata }) =>
+    harness_id !== 'gemini-cli' || harness_metadata?.[RUN_MEMBER] !== undefined,
   async *find(places) {
     for (const folder of projectFolders(places)) yield* filesBelow(folder, (path) => TRANSCRIPT.test(path), 3);
   },

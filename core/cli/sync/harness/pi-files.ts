@@ -7,6 +7,7 @@ import { filesBelow } from '../walk-folder.ts';
 export const piFiles: TranscriptSource = {
   harness: 'pi',
   name: 'pi',
+  isUnnamed: ({ harness_id }) => harness_id !== 'pi', // with svc start its calls name it
   folders: sessionFolders,
   async *find(places) {
     for (const folder of sessionFolders(places)) yield* filesBelow(folder, (path) => path.endsWith('.jsonl'));
