@@ -28,7 +28,10 @@ const parked = createRoute({
   request: { body: { required: true, content: { 'application/json': { schema: PurgeParkedRequest } } } },
   responses: {
     200: json(ParkedPurged, 'What went'),
-    400: json(Failure, 'No ids, or too many', ['bad-request', 'Cannot read the body: "ids" Invalid input']),
+    400: json(Failure, 'No ids, or too many', [
+      'bad-request',
+      'Cannot read the body: "ids" Invalid input: expected array, received undefined',
+    ]),
     413: json(Failure, 'The body is too large'),
     415: json(Failure, 'The body is not JSON'),
     ...guarded,

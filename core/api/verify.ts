@@ -7,6 +7,8 @@ import { Failure, guarded, json, routes } from '../http/routes.ts';
 import type { Logger } from '../log.ts';
 import { VerifyLine, VerifyQuery } from '../model/verify.ts';
 
+const NO_SESSION = ['session-unknown', 'Cannot verify the session: there is none with this id'] as const;
+
 const verify = createRoute({
   method: 'get',
   path: '/v1/admin/verify',
@@ -24,7 +26,7 @@ const verify = createRoute({
       content: { 'application/x-ndjson': { schema: VerifyLine } },
     },
     400: json(Failure, 'A parameter is malformed', ['bad-request', 'Cannot read the query: "session_id" Invalid UUID']),
-    404: json(Failure, 'No such session'),
+    404: json(Failure, 'No such session', NO_SESSION),
     ...guarded,
   },
 });
@@ -42,7 +44,7 @@ export const verifyApp = ({ execute, log }: Deps) =>
 
 async function sessionHere(execute: Database['execute'], session_id: string): Promise<void> {
   if (await execute('chainHead', { session_id })) return;
-  throw new Refusal('session-unknown', 'Cannot verify the session: there is none with this id');
+  throw new Refusal(...NO_SESSION);
 }
 
 async function* verifyLines(

@@ -85,6 +85,12 @@ export function buildProgram(
     return loadConfig({ flags: flagsOf(parsed), env, cwd, home });
   };
 
+  const parts = { version, io, loaded, exit };
+  program.commandsGroup('Record:');
+  addStartCommands(program, parts);
+  addSyncCommands(program, parts);
+
+  program.commandsGroup('Run the service:');
   addConfigOptions(program.command('serve'))
     .description('start the capture proxy, the read API and the ingest API, or one of the first and the last alone')
     .addArgument(choiceArgument('[role]', 'what to run', ROLES).default('all'))
@@ -124,6 +130,10 @@ export function buildProgram(
       await open(loaded(parsed), { print: print === true }, io);
     });
 
+  addDoctorCommand(program, parts);
+  program.commandsGroup('Read the record:');
+  addRecordCommands(program, parts);
+  program.commandsGroup('Keep the record:');
   addConfigOptions(program.command('verify'))
     .description('tell whether the turns of a session, or of all, are as they were written, and where they are not')
     .argument('[session]', 'the id of a session; without one all are checked')
@@ -134,7 +144,9 @@ export function buildProgram(
       const options = { session: session ?? null, head: typeof head === 'string' ? head : null, json: json === true };
       exit(await verify(loaded(parsed), options, io));
     });
-
+  addKeepCommands(program, parts);
+  program.commandsGroup('Configure and extend:');
+  addSettingsCommands(program, parts);
   program
     .command('login')
     .description('keep the API key with which search and skills ask a hosted provider')
@@ -143,14 +155,6 @@ export function buildProgram(
     .action(async (owner: string) => {
       await login(owner, loaded({}), io);
     });
-
-  const parts = { version, io, loaded, exit };
-  addStartCommands(program, parts);
-  addSyncCommands(program, parts);
-  addRecordCommands(program, parts);
-  addDoctorCommand(program, parts);
-  addKeepCommands(program, parts);
-  addSettingsCommands(program, parts);
   addCassetteCommands(program, { commands: cassette, io, loaded, exit });
 
   program

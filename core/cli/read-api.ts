@@ -1,5 +1,6 @@
 /** Requests to the read API of a running service, at the address that this configuration gives, once the service was recognised. */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseListen } from '../config/listen.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
@@ -80,9 +81,9 @@ export function addresses(loaded: LoadedConfig): ServiceAddresses {
   };
 }
 
-/** The folder whose service the client commands use. */
+/** The folder whose service the client commands use: the one in effect, unless none has run there yet while the user's own runs. */
 export const folderOfService = ({ folder, homeFolder }: LoadedConfig): string =>
-  existsSync(folder) || publishedService(homeFolder) === null ? folder : homeFolder;
+  existsSync(join(folder, 'journal')) || publishedService(homeFolder) === null ? folder : homeFolder;
 
 /** One of a listener's addresses. Null: the system chooses the port. */
 function addressOf(listen: string): string | null {

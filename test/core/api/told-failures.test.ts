@@ -38,6 +38,8 @@ const BODY: Record<string, string> = {
   renameSession: '{"display_name":"x"}',
   runDerive: `{"session_id":"${ID}"}`,
   repairAttribution: JSON.stringify({ raw_turn_id: 12, ...NAMELESS }),
+  findText: '{"text":"a secret"}',
+  purgeParkedTurns: `{"ids":["${ID}"]}`,
 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
@@ -45,7 +47,9 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const SEGMENTS: Record<string, string> = { file: 'none', raw_turn_id: '12' };
 
 /** Without which an operation refuses, or asks less of the database. */
-const QUERIES: Record<string, string> = { listTraces: `?session_id=${ID}`, browseFacets: '?field=model' };
+const QUERIES: Record<string, string> = {
+  ...{ listTraces: `?session_id=${ID}`, verifySessions: `?session_id=${ID}`, browseFacets: '?field=model' },
+};
 /** It knows no id that is unknown. */
 const TOO_LONG: Record<string, { segment: string }> = { whereIs: { segment: 'x'.repeat(600) } };
 
@@ -79,7 +83,7 @@ const WAYS: Record<number, { given?: Partial<ReadApi>; headers?: Record<string, 
   403: { headers: { host: 'evil.example' } },
   404: { given: { execute: () => Promise.resolve(null as never) } },
   405: {},
-  413: { body: ' '.repeat(5_000) },
+  413: { body: ' '.repeat(600_000) },
   415: { headers: { 'content-type': 'text/plain' } },
   503: { given: { ...gone, cassettes: neverIn } },
 };
@@ -120,6 +124,10 @@ const BAD: Record<string, { query: string } | { body: string }> = {
   purgeSession: { body: '{"all":true}' },
   repairAttribution: { body: JSON.stringify(NAMELESS) },
   seedDemo: { body: '{"overwrite":true}' },
+  verifySessions: { query: 'session_id=x' },
+  findText: { body: '{"text":"x"}' },
+  listSessionsToPurge: { query: 'after=x' },
+  purgeParkedTurns: { body: '{}' },
 };
 
 test('each 400 for a query or a body reads as it is shown', async () => {

@@ -80,7 +80,7 @@ test('a log that is large enough becomes an older one, of which three are kept',
   );
 });
 
-test('client commands find the service of the home folder where the folder in effect does not exist', async () => {
+test('client commands find the service of the home folder unless one has run in the folder in effect', async () => {
   const unlock = await lockFolder(folder);
   const { withdraw } = publishService(
     folder,
@@ -91,7 +91,9 @@ test('client commands find the service of the home folder where the folder in ef
   mkdirSync(cwd);
   const load = () => addresses(loadConfig({ flags: {}, env: {}, cwd, home }));
   assert.equal([load().proxy, load().api], ['http://localhost:1', 'http://localhost:2']);
-  mkdirSync(join(cwd, '.svc'));
+  mkdirSync(join(cwd, '.svc')); // for its settings
+  assert.is(load().api, 'http://localhost:2');
+  mkdirSync(join(cwd, '.svc', 'journal'));
   assert.is(load().api, 'http://localhost:8081');
   rmSync(join(cwd, '.svc'), { recursive: true });
   withdraw();
