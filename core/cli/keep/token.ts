@@ -51,10 +51,9 @@ export function newToken(
   out(`${token}\n`);
   err(
     [
-      `This is a new ${path}. Set ${variable} to it, or write it into .svc/config.toml:`,
+      `This is a new ${path}. Set ${variable} to it, or keep it in .svc/config.toml without showing it:`,
       '',
-      '  [api]',
-      `  ${name} = "…"`,
+      `  svc token new${readOnly ? ' --read-only' : ''} | svc config set ${path}`,
       '',
       'Then start the service again; the old one is void from then on',
       ...(readOnly && config.api.token === ''
