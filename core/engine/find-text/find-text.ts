@@ -1,8 +1,8 @@
 /** Looks for a text in everything that is stored: session by session, then in what belongs to none. */
-import { setImmediate as immediately } from 'node:timers/promises';
 import type { Database } from '../../db/database.ts';
 import type { FoundElsewhere } from '../../db/read/find-text.ts';
 import { openCheckedSlices } from '../verify/checked-slices.ts';
+import { openYielder } from '../yielder.ts';
 import { openTurnSearch, type TurnSide } from './find-in-turns.ts';
 import { textForms } from './forms.ts';
 
@@ -55,12 +55,13 @@ async function inSession(
   const { raw_turn_ids, in_columns, spans, rows, ...session } = inRows;
   const turns: FoundInSession['turns'] = [];
   let raw_turns = 0;
+  const yieldThread = openYielder();
   for (let from = 0; from < raw_turn_ids.length; from += PAGE.turns) {
     const parts = await execute('turnParts', { raw_turn_ids: raw_turn_ids.slice(from, from + PAGE.turns) });
     for (const turn of parts.sort((one, other) => one.raw_turn_id - other.raw_turn_id)) {
       const { raw_turn_id } = turn;
       const sides = [...(await search(turn)), ...(in_columns.includes(raw_turn_id) ? (['columns'] as const) : [])];
-      await immediately(); // it may run beside a listener
+      await yieldThread(); // it may run beside a listener
       if (sides.length === 0) continue;
       raw_turns += 1;
       if (turns.length < NAMED_TURNS) turns.push({ raw_turn_id, sides });

@@ -7,7 +7,7 @@ import type { Sent } from './requests.ts';
 export type Got = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 
 const STREAM = 'text/event-stream';
-const TIMEOUT_MS = 30_000; // for the head of an answer, and for its body
+const TIMEOUT_MS = 60_000; // for the head of an answer, and for its body: some look through all that is stored
 const FIRST_BYTES_MS = 100; // of a stream that has no end, and perhaps sends nothing
 
 /**
