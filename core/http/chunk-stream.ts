@@ -1,7 +1,7 @@
 /** Streams bytes that are made while they are sent, as the reader takes them. */
 import type { Context } from 'hono';
 import type { Logger } from '../log.ts';
-import { traceOf } from './failure.ts';
+import { cutStream } from './cut-stream.ts';
 import type { HttpEnv } from './routes.ts';
 
 type Head = Readonly<Record<string, string>>;
@@ -39,11 +39,7 @@ export async function chunkStream(
       } catch (thrown) {
         settle();
         if (readerLeft) return;
-        log.error({ request_id: c.get('requestId'), ...traceOf(thrown) }, 'Cannot finish an answer');
-        const { outgoing } = c.env ?? {};
-        if (!outgoing) return controller.error(new Error('Cannot finish the answer'));
-        outgoing.destroy(); // cut: the adaptor would write an error of the stream into the body
-        controller.close();
+        cutStream(c, controller, thrown, log);
       }
     },
     async cancel() {

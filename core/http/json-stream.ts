@@ -1,7 +1,7 @@
 /** Streams a large JSON document chunk by chunk as the reader takes it, so that it is never in memory as a whole. */
 import type { Context, TypedResponse } from 'hono';
 import type { Logger } from '../log.ts';
-import { traceOf } from './failure.ts';
+import { cutStream } from './cut-stream.ts';
 import type { HttpEnv } from './routes.ts';
 
 const CHUNK_BYTES = 64 * 1024;
@@ -43,11 +43,7 @@ export async function jsonStream<Body>(
       } catch (thrown) {
         end();
         if (readerLeft) return;
-        log.error({ request_id: c.get('requestId'), ...traceOf(thrown) }, 'Cannot finish an answer');
-        const { outgoing } = c.env ?? {};
-        if (!outgoing) return controller.error(new Error('Cannot finish the answer'));
-        outgoing.destroy(); // cut: the adaptor would write an error of the stream into the body
-        controller.close();
+        cutStream(c, controller, thrown, log);
       }
     },
     async cancel() {

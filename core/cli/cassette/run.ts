@@ -8,7 +8,7 @@ import { OperatorError } from '../../errors.ts';
 import { isObject, parseJson } from '../../parse-json.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
-import { copyBody, printJson } from '../record/copy-body.ts';
+import { copyBody, printJson } from '../print-response.ts';
 import { plain } from '../units.ts';
 import { kebab, type Operation, type OperationInput, operationsOf } from './operations.ts';
 
@@ -80,27 +80,27 @@ function optionFor(input: OperationInput, { inputs }: Operation): Option {
     ...(input.type === 'list' ? ['(may stand several times)'] : []),
     ...(input.required ? ['(required)'] : []),
   ];
-  return new Option(`--${own} ${value}`, notes.filter(Boolean).join(' ')).argParser((given: string, before: unknown) =>
-    input.type === 'list' ? [...(Array.isArray(before) ? before : []), given] : valueFrom(given, input.type),
+  return new Option(`--${own} ${value}`, notes.filter(Boolean).join(' ')).argParser((word: string, before: unknown) =>
+    input.type === 'list' ? [...(Array.isArray(before) ? before : []), word] : valueFrom(word, input.type),
   );
 }
 
-function valueFrom(given: string, type: OperationInput['type']): unknown {
+function valueFrom(word: string, type: OperationInput['type']): unknown {
   switch (type) {
     case 'number':
-      if (given.trim() === '' || Number.isNaN(Number(given))) throw new InvalidArgumentError('It must be a number.');
-      return Number(given);
+      if (word.trim() === '' || Number.isNaN(Number(word))) throw new InvalidArgumentError('It must be a number.');
+      return Number(word);
     case 'boolean':
-      if (given !== 'true' && given !== 'false') throw new InvalidArgumentError('It must be true or false.');
-      return given === 'true';
+      if (word !== 'true' && word !== 'false') throw new InvalidArgumentError('It must be true or false.');
+      return word === 'true';
     case 'json':
       try {
-        return parseJson(given);
+        return parseJson(word);
       } catch {
         throw new InvalidArgumentError('It must be JSON.');
       }
     default:
-      return given;
+      return word;
   }
 }
 

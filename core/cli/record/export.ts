@@ -7,8 +7,8 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { copyBody } from '../print-response.ts';
 import { plain, sized } from '../units.ts';
-import { copyBody } from './copy-body.ts';
 import { sessionOf } from './session-of.ts';
 
 export type ExportOptions = {

@@ -9,8 +9,8 @@ import type { Span } from '../../model/span.ts';
 import type { Trace } from '../../model/trace.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { printJson } from '../print-response.ts';
 import { dollars, lasting, plain, shortAge, shortCount, sized } from '../units.ts';
-import { printJson } from './copy-body.ts';
 import { sessionOf } from './session-of.ts';
 import { type Column, table } from './table.ts';
 

@@ -5,8 +5,8 @@ import type { Span } from '../../model/span.ts';
 import type { Trace } from '../../model/trace.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { copyBody } from '../print-response.ts';
 import { type Depths, sessionHeading, spanLines, traceHeading, type View } from './conversation.ts';
-import { copyBody } from './copy-body.ts';
 import { sessionChanges } from './session-changes.ts';
 import { sessionOf } from './session-of.ts';
 

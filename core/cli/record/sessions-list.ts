@@ -4,8 +4,8 @@ import type { LoadedConfig } from '../../config/load.ts';
 import type { Session } from '../../model/session.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { printJson } from '../print-response.ts';
 import { dollars, shortAge, shortCount } from '../units.ts';
-import { printJson } from './copy-body.ts';
 import { keepList } from './last-list.ts';
 import { type Column, table } from './table.ts';
 

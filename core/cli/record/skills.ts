@@ -8,8 +8,8 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { printJson } from '../print-response.ts';
 import { plain, plainLines, shortAge } from '../units.ts';
-import { printJson } from './copy-body.ts';
 import { sessionOf } from './session-of.ts';
 import { table } from './table.ts';
 

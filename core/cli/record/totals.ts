@@ -5,8 +5,8 @@ import type { LoadedConfig } from '../../config/load.ts';
 import type { Stats } from '../../model/stats.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
+import { printJson } from '../print-response.ts';
 import { counted, dollars, plain, several } from '../units.ts';
-import { printJson } from './copy-body.ts';
 import { table } from './table.ts';
 
 type StatsOptions = { filter: Readonly<Record<string, string>>; json: boolean };

@@ -111,6 +111,6 @@ function startShared(homeFolder: string, { env, home }: Io, own: readonly string
 /** What it wrote last, which is a sentence where somebody has to mend something. */
 function lastReason(homeFolder: string): string {
   const lines = readFileSync(logIn(homeFolder), 'utf8').trimEnd().split('\n');
-  const said = lines.findLast((line) => line.startsWith('Cannot '));
-  return said === undefined ? `the service does not start; see ${logIn(homeFolder)}` : said;
+  const reason = lines.findLast((line) => line.startsWith('Cannot '));
+  return reason === undefined ? `the service does not start; see ${logIn(homeFolder)}` : reason;
 }

@@ -23,11 +23,11 @@ const PROVIDERS: readonly { id: string; provider: ProviderId; path: string; keys
 /** Configuration in a variable is laid over that in files; only providers that it has anyway are named, since naming one adds it. */
 function launch(context: StartContext): Launch | Unrecorded {
   const { proxy, env, home, cwd, envelope } = context;
-  const given = env[CONFIG] ? parsedConfig(env[CONFIG]) : {};
-  if (given === null)
+  const ownConfig = env[CONFIG] ? parsedConfig(env[CONFIG]) : {};
+  if (ownConfig === null)
     return { unrecorded: `${CONFIG} is set, and is not plain JSON, to which svc could add its address` };
   const files = configFiles(context).map((file) => [file, jsonSettings(file)] as const);
-  const configs = [...files, [CONFIG, given] as const];
+  const configs = [...files, [CONFIG, ownConfig] as const];
   const auth = jsonSettings(join(env.XDG_DATA_HOME || join(home, '.local/share'), 'opencode/auth.json'));
   const remarks: string[] = [];
   const provider: Record<string, unknown> = {};
@@ -54,7 +54,7 @@ function launch(context: StartContext): Launch | Unrecorded {
     return {
       unrecorded: remarks[0]?.replace(/^Not recorded: /, '') ?? `${cwd} has no provider for it that svc records`,
     };
-  return { env: { [CONFIG]: JSON.stringify(merged(given, { provider })) }, args: [], hasEnvelope: true, remarks };
+  return { env: { [CONFIG]: JSON.stringify(merged(ownConfig, { provider })) }, args: [], hasEnvelope: true, remarks };
 }
 
 function configFiles({ env, home, cwd }: StartContext): string[] {

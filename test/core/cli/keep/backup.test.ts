@@ -139,27 +139,27 @@ let file: string;
 let verified: string;
 
 const talk = () => {
-  const said = { out: '', err: '' };
+  const printed = { out: '', err: '' };
   const io = {
     out: (text: string) => {
-      said.out += text;
+      printed.out += text;
     },
     err: (text: string) => {
-      said.err += text;
+      printed.err += text;
     },
     cwd: folders[0] ?? '',
   };
-  return { said, io };
+  return { printed, io };
 };
 const backedUp = async (loaded: LoadedConfig, output: string): Promise<Json> => {
-  const { said, io } = talk();
+  const { printed, io } = talk();
   await backUp(loaded, { output, json: true, version: '0.0.0' }, io);
-  return JSON.parse(said.out);
+  return JSON.parse(printed.out);
 };
 const restored = async (loaded: LoadedConfig, from: string, cassettes = true): Promise<Json> => {
-  const { said, io } = talk();
+  const { printed, io } = talk();
   assert.is(await restore(loaded, { file: from, json: true, cassettes }, io), 0);
-  return JSON.parse(said.out);
+  return JSON.parse(printed.out);
 };
 const refused = async (loaded: LoadedConfig, from: string): Promise<string> => {
   const thrown = await restored(loaded, from).catch((error: unknown) => error);
@@ -167,9 +167,9 @@ const refused = async (loaded: LoadedConfig, from: string): Promise<string> => {
   return (thrown as OperatorError).message;
 };
 const verify = async (loaded: LoadedConfig): Promise<string> => {
-  const { said, io } = talk();
-  assert.is(await printVerification(loaded, { session: null, head: null, json: true }, io), 0, said.out);
-  return said.out;
+  const { printed, io } = talk();
+  assert.is(await printVerification(loaded, { session: null, head: null, json: true }, io), 0, printed.out);
+  return printed.out;
 };
 /** The lines of a backup without its head and end, and without revisions, which go on. */
 const linesIn = async (path: string): Promise<string[]> => {

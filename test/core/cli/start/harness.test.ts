@@ -27,8 +27,8 @@ function write(name: string, content: string): string {
 }
 
 const context = (env: Record<string, string>, more: Partial<StartContext>): StartContext => ({
-  ...{ proxy: PROXY, upstreams, env, args: [], cwd: '/work/a b', home },
-  ...{ envelope: envelopeHeaders(newRun(), '/work/a b'), writeFile: write },
+  ...{ proxy: PROXY, upstreams, env, args: [], cwd: '/home/ada/a b', home },
+  ...{ envelope: envelopeHeaders(newRun(), '/home/ada/a b'), writeFile: write },
   ...more,
 });
 
@@ -49,7 +49,7 @@ test('Claude Code gets the address, the envelope after its own headers, and back
   assert.is(env._CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL, '1');
   assert.is(env.ENABLE_TOOL_SEARCH, 'true');
   const [own, cwd, metadata] = (env.ANTHROPIC_CUSTOM_HEADERS ?? '').split('\n');
-  assert.equal([own, cwd], ['x-own: 1', 'x-svc-cwd: %2Fwork%2Fa%20b']);
+  assert.equal([own, cwd], ['x-own: 1', 'x-svc-cwd: %2Fhome%2Fada%2Fa%20b']);
   assert.match(metadata ?? '', /^x-svc-harness-metadata: [\w-]+$/);
   assert.equal(args, []);
 });
@@ -103,12 +103,12 @@ test('Codex: a ChatGPT login and a provider of one’s own are left alone', () =
 });
 
 test('opencode: the providers that have a key, laid over the configuration of its variable', () => {
-  const given = JSON.stringify({ model: 'openai/gpt-5', provider: { openai: { options: { timeout: 1 } } } });
-  const { env } = launched('opencode', { OPENAI_API_KEY: 'sk', OPENCODE_CONFIG_CONTENT: given });
+  const ownConfig = JSON.stringify({ model: 'openai/gpt-5', provider: { openai: { options: { timeout: 1 } } } });
+  const { env } = launched('opencode', { OPENAI_API_KEY: 'sk', OPENCODE_CONFIG_CONTENT: ownConfig });
   const { model, provider } = JSON.parse(env.OPENCODE_CONFIG_CONTENT ?? '');
   assert.equal([model, Object.keys(provider)], ['openai/gpt-5', ['openai']]);
   const { timeout, baseURL, headers } = provider.openai.options;
-  assert.equal([timeout, baseURL, headers['x-svc-cwd']], [1, `${PROXY}/openai/v1`, '%2Fwork%2Fa%20b']);
+  assert.equal([timeout, baseURL, headers['x-svc-cwd']], [1, `${PROXY}/openai/v1`, '%2Fhome%2Fada%2Fa%20b']);
   write('.local/share/opencode/auth.json', '{"anthropic":{"type":"oauth"}}');
   assert.match(launched('opencode', { OPENAI_API_KEY: 'sk' }).remarks.join(), "opencode's calls to anthropic");
   assert.match(unrecorded('opencode', { OPENCODE_CONFIG_CONTENT: '{ // comment' }), 'not plain JSON');

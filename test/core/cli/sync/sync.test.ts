@@ -32,7 +32,7 @@ const jsonLines = (...records: object[]) => records.map((record) => `${JSON.stri
 const SESSION = '5d0f8f2e-1f4a-4a35-9d3e-0f6a0c1b2d3e';
 const PROJECT = '.claude/projects/-home-ada-atlas';
 const MAIN = `${PROJECT}/${SESSION}.jsonl`;
-const said = (n: number) => ({
+const userRecord = (n: number) => ({
   type: 'user',
   sessionId: SESSION,
   uuid: `u${n}`,
@@ -81,14 +81,14 @@ const listening = async (use: (listener: Listener) => Promise<void>, verdict?: (
 test("each harness's files are found where it keeps them, and sent under the names that they state", async ({
   home,
 }) => {
-  await put(home, MAIN, jsonLines(said(1), said(2)));
-  await put(home, `${PROJECT}/${SESSION}/subagents/agent-a9b2.jsonl`, jsonLines({ ...said(3), agentId: 'a9b2' }));
+  await put(home, MAIN, jsonLines(userRecord(1), userRecord(2)));
+  await put(home, `${PROJECT}/${SESSION}/subagents/agent-a9b2.jsonl`, jsonLines({ ...userRecord(3), agentId: 'a9b2' }));
   await put(
     home,
     `${PROJECT}/${SESSION}/subagents/agent-a9b2.meta.json`,
     JSON.stringify({ agentType: 'Explore', description: 'Look', toolUseId: 'toolu_1' }),
   );
-  await put(home, `${PROJECT}/agent-old1.jsonl`, jsonLines({ type: 'summary' }, { ...said(4), agentId: 'old1' }));
+  await put(home, `${PROJECT}/agent-old1.jsonl`, jsonLines({ type: 'summary' }, { ...userRecord(4), agentId: 'old1' }));
   await put(home, `${PROJECT}/${SESSION}/tool-results/big.jsonl`, 'no transcript');
   await put(home, `${PROJECT}/empty.jsonl`, '');
   const [parent, child] = ['01a1fc52-a152-7cf1-9170-9c2fd0515173', '01a1fc52-a1cc-7c03-b98d-f384124bcdc0'];
@@ -132,9 +132,9 @@ test("each harness's files are found where it keeps them, and sent under the nam
 });
 
 test('CLAUDE_CONFIG_DIR and CODEX_HOME name the folders', async ({ home }) => {
-  await put(home, 'elsewhere/projects/p/s1.jsonl', jsonLines(said(1)));
+  await put(home, 'elsewhere/projects/p/s1.jsonl', jsonLines(userRecord(1)));
   await put(home, 'other/sessions/2026/01/01/rollout-x-01a1fc52-a1cc-7c03-b98d-f384124bcdc0.jsonl', jsonLines({}));
-  await put(home, MAIN, jsonLines(said(1)));
+  await put(home, MAIN, jsonLines(userRecord(1)));
   await listening(async (listener) => {
     const env = { CLAUDE_CONFIG_DIR: join(home, 'elsewhere'), CODEX_HOME: join(home, 'other') };
     const { summary } = await run(home, listener.address, { env });
@@ -144,8 +144,8 @@ test('CLAUDE_CONFIG_DIR and CODEX_HOME name the folders', async ({ home }) => {
 });
 
 test('what has not changed is not sent again, what has grown is; lost notes cost another sending', async ({ home }) => {
-  const file = await put(home, MAIN, jsonLines(said(1)));
-  await put(home, `${PROJECT}/other.jsonl`, jsonLines(said(2)));
+  const file = await put(home, MAIN, jsonLines(userRecord(1)));
+  await put(home, `${PROJECT}/other.jsonl`, jsonLines(userRecord(2)));
   await listening(async (listener) => {
     const counts = async () => {
       const { sent, unchanged } = of((await run(home, listener.address)).summary, 'claude');
@@ -153,7 +153,7 @@ test('what has not changed is not sent again, what has grown is; lost notes cost
     };
     assert.equal(await counts(), [2, 0]);
     assert.equal(await counts(), [0, 2]);
-    await appendFile(file, jsonLines(said(3)));
+    await appendFile(file, jsonLines(userRecord(3)));
     assert.equal(await counts(), [1, 1]);
     assert.is(bodiesOf(listener).at(-1).records.length, 2);
     await rm(join(home, '.svc/sync'), { recursive: true });
@@ -175,7 +175,7 @@ test('what has not changed is not sent again, what has grown is; lost notes cost
   await another.close(0);
 });
 
-const large = jsonLines(...Array.from({ length: 700 }, (_, n) => ({ ...said(n), text: 'plugh '.repeat(2_000) })));
+const large = jsonLines(...Array.from({ length: 700 }, (_, n) => ({ ...userRecord(n), text: 'plugh '.repeat(2_000) })));
 
 test('a large file is sent in parts that make it up, and goes on after an interruption where it was', async ({
   home,
@@ -213,7 +213,7 @@ test('a large file is sent in parts that make it up, and goes on after an interr
 });
 
 test('an upload that cannot be taken at the moment is tried again', async ({ home }) => {
-  await put(home, MAIN, jsonLines(said(1)));
+  await put(home, MAIN, jsonLines(userRecord(1)));
   await listening(
     async (listener) => {
       const { code, summary } = await run(home, listener.address);
@@ -226,8 +226,8 @@ test('an upload that cannot be taken at the moment is tried again', async ({ hom
 test('a file that the service refuses is named with the reason, and the others are sent; status 1', async ({
   home,
 }) => {
-  await put(home, MAIN, jsonLines(said(1)));
-  await put(home, `${PROJECT}/other.jsonl`, jsonLines(said(2)));
+  await put(home, MAIN, jsonLines(userRecord(1)));
+  await put(home, `${PROJECT}/other.jsonl`, jsonLines(userRecord(2)));
   await listening(
     async (listener) => {
       const { code, text } = await run(home, listener.address, { args: { json: false } });
@@ -242,16 +242,16 @@ test('a file that the service refuses is named with the reason, and the others a
 });
 
 test('lines that are no JSON are sent as texts', async ({ home }) => {
-  await put(home, MAIN, `${jsonLines(said(1))}\nnot json\n{"torn`);
+  await put(home, MAIN, `${jsonLines(userRecord(1))}\nnot json\n{"torn`);
   await listening(async (listener) => {
     await run(home, listener.address);
-    assert.equal(bodiesOf(listener)[0].records, [said(1), 'not json', '{"torn']);
+    assert.equal(bodiesOf(listener)[0].records, [userRecord(1), 'not json', '{"torn']);
   });
 });
 
 test('only files of so many days; a dry run lists them and sends nothing', async ({ home }) => {
-  const old = await put(home, MAIN, jsonLines(said(1)));
-  const young = await put(home, `${PROJECT}/young.jsonl`, jsonLines(said(2)));
+  const old = await put(home, MAIN, jsonLines(userRecord(1)));
+  const young = await put(home, `${PROJECT}/young.jsonl`, jsonLines(userRecord(2)));
   await utimes(old, new Date(Date.now() - 3 * 86_400_000), new Date(Date.now() - 3 * 86_400_000));
   await listening(async (listener) => {
     const dry = await run(home, listener.address, { args: { sinceDays: 2, dryRun: true } });
@@ -270,7 +270,7 @@ test('only files of so many days; a dry run lists them and sends nothing', async
 test('nobody at the address, and somebody else there: nothing is sent, and the message says what to do', async ({
   home,
 }) => {
-  await put(home, MAIN, jsonLines(said(1)));
+  await put(home, MAIN, jsonLines(userRecord(1)));
   const reason = async (address: string) => String(await run(home, address).catch((error: Error) => error));
   let asked = '';
   const other = createServer((request, response) => {

@@ -1,8 +1,8 @@
-/** A response's body on standard output, as it came; a line break is added where it ends without one. */
+/** What is printed of a response: its body on standard output as it came, or a document of ours as JSON. */
 import type { IncomingMessage } from 'node:http';
-import type { Io } from '../io.ts';
+import type { Io } from './io.ts';
 
-/** In bounded memory: on POSIX systems a write to standard output returns when it is done. */
+/** Ends with a line break. In bounded memory: on POSIX systems a write to standard output returns when it is done. */
 export async function copyBody(body: IncomingMessage, { out }: Pick<Io, 'out'>): Promise<void> {
   let last = '\n';
   for await (const chunk of body.setEncoding('utf8')) {
