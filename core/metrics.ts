@@ -1,6 +1,6 @@
 /** The Prometheus metrics: names and closed label sets in one place; a registry for each process or thread, no global one. */
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { ProviderId } from './provider/providers.ts';
+import { ProviderId } from './provider/provider-ids.ts';
 
 /** The owner of a registry. `engine`, a thread, and `forwarding`, a process, are merged into that of the service and name no build. */
 export type ProcessRole = 'all' | 'proxy' | 'api' | 'ingest' | 'derive' | 'engine' | 'forwarding';

@@ -1,8 +1,9 @@
 /** Calls that no upstream of theirs could serve: they are answered with the right address instead. */
 import type { IncomingMessage } from 'node:http';
-import { type Config, UPSTREAMS } from '../core/config/schema.ts';
+import type { Config } from '../core/config/schema.ts';
 import { baseAt, prefixIn, providerOfKey, providerOfPath } from '../core/http/whose-call.ts';
-import { type ProviderId, providerById } from '../core/provider/providers.ts';
+import { type ProviderId, UPSTREAMS } from '../core/provider/provider-ids.ts';
+import { providerById } from '../core/provider/providers.ts';
 import type { Route } from './routes.ts';
 
 export type Misdirected = { status: 404 | 421; provider: ProviderId; message: string };

@@ -1,7 +1,8 @@
 /** Provider, upstream and kind of a call, read from method and target alone, on the text as it came: nothing is normalised. */
 import type { Config } from '../core/config/schema.ts';
 import { isNoTurnPath } from '../core/harness/harnesses.ts';
-import { ProviderId, providers } from '../core/provider/providers.ts';
+import { ProviderId } from '../core/provider/provider-ids.ts';
+import { providers } from '../core/provider/providers.ts';
 
 /** `target` is path and query for the upstream, `path` the same without query; neither has the provider's prefix. `bare`: the url had no prefix. */
 export type Route = { provider: ProviderId; bare: boolean; upstream: string; target: string; path: string };

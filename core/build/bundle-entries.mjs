@@ -1,7 +1,7 @@
 /** What a start waits for, in few files: some hundred small ones take a thread or a process half a second to find and load.
  *  Nothing is done where no source has changed. Plain JavaScript, as main.mjs is. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder below `dist` for all of it. */
@@ -16,10 +16,11 @@ const COMMANDS =
  * `split`: what is imported later is in files of its own; else all of it is in one, whose modules run in the order of their imports, which
  * they do not across files. `apart`: files that are loaded as they were compiled, being shared with what is. `whole`: those of the files that
  * are imported later which are in the bundle: a reading command takes half as long as with a copy of its own of all that it imports.
+ * `ownMini`: what imports zod/mini has a copy of what it needs of zod, though other files of the group load all of zod.
  * `format`: CommonJS, which loads sooner, since Node needs no second loader for it.
  */
 const GROUPS = {
-  command: { entries: ['core/cli/commands'], split: true, apart: ['core/errors.js'], whole: COMMANDS },
+  command: { entries: ['core/cli/commands'], split: true, apart: ['core/errors.js'], whole: COMMANDS, ownMini: true },
   proxy: { entries: ['core/cli/serve/proxy-process'] },
   service: { entries: ['core/cli/serve/service-process', 'cassettes/export/cassette'], split: true },
   engine: { entries: ['core/engine/engine-worker'] },
@@ -91,7 +92,7 @@ async function bundled(dist, group) {
     ...{ minifyWhitespace: true, minifySyntax: true }, // half as much to parse
     external: PACKAGES_WITH_FILES,
     define: { BUNDLE: JSON.stringify(group) }, // core/built-entry.ts
-    plugins: [ownUrls(dist), oneLanguage, apart(dist, GROUPS[group])],
+    plugins: [ownUrls(dist), ...(GROUPS[group].ownMini ? [ownMini] : []), oneLanguage, apart(dist, GROUPS[group])],
     // Packages in the older format ask for Node's modules by `require`.
     ...(format === 'esm' && { banner: { js: REQUIRE } }),
   });
@@ -125,6 +126,32 @@ const apart = (dist, { apart: shared = [], whole }) => ({
     });
   },
 });
+
+/**
+ * A module that several files import is in the bundle once, with all that any of them needs: what imports zod/mini would load ten times as
+ * much as it uses, for the sake of others.
+ */
+const ownMini = {
+  name: 'own-mini',
+  setup(build) {
+    const namespace = 'zod-mini';
+    const resolved = async (path, { resolveDir, kind }) => {
+      const found = await build.resolve(path, { resolveDir, kind, pluginData: namespace });
+      return { path: found.path, namespace, sideEffects: false };
+    };
+    build.onResolve({ filter: /^zod\/mini$/ }, ({ path, pluginData, ...from }) =>
+      pluginData === namespace ? undefined : resolved(path, from),
+    );
+    build.onResolve({ filter: /^\./, namespace }, ({ path, pluginData, ...from }) =>
+      pluginData === namespace ? undefined : resolved(path, from),
+    );
+    build.onLoad({ filter: /./, namespace }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8'),
+      loader: 'js',
+      resolveDir: dirname(path),
+    }));
+  },
+};
 
 /** Of zod's messages in fifty languages, those that it speaks by default: the others are a third of what the proxy would load. */
 const oneLanguage = {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Ending, Outcome } from '../model/coverage.ts';
 import { HeaderList } from '../model/headers.ts';
 import { FormatId } from '../provider/formats.ts';
-import { ProviderId } from '../provider/providers.ts';
+import { ProviderId } from '../provider/provider-ids.ts';
 
 /** An instant with microseconds, UTC: `2026-11-21T09:30:00.123456Z`. */
 export const Instant = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);

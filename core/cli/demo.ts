@@ -7,7 +7,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { OperatorError } from '../errors.ts';
 import { serveApp } from '../http/listen.ts';
-import { forEachProvider } from '../provider/providers.ts';
+import { forEachProvider } from '../provider/provider-ids.ts';
 import { scriptedProvider } from './demo/scripted-provider.ts';
 import { showDemo } from './demo/show.ts';
 import type { Io } from './io.ts';

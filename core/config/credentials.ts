@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { OperatorError } from '../errors.ts';
 import type { Environment } from './environment.ts';
 import { replaceFile } from './replace-file.ts';
@@ -17,8 +17,8 @@ const FILE = 'credentials.toml';
 const VARIABLES: Record<CredentialOwner, string> = { openai: 'OPENAI_API_KEY', anthropic: 'ANTHROPIC_API_KEY' };
 
 const File = z.strictObject({
-  openai: z.strictObject({ api_key: z.string() }).optional(),
-  anthropic: z.strictObject({ api_key: z.string() }).optional(),
+  openai: z.optional(z.strictObject({ api_key: z.string() })),
+  anthropic: z.optional(z.strictObject({ api_key: z.string() })),
 });
 
 /** @param folder the `.svc` in effect @throws {OperatorError} its file is broken, or others can read it; the message never quotes it */

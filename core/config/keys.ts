@@ -1,6 +1,6 @@
 /** All configuration keys, with their names as a flag, as an environment variable and in the file. Read from the schema. */
-import { z } from 'zod';
-import { Config } from './schema.ts';
+import * as z from 'zod/mini';
+import { about, Config } from './schema.ts';
 
 export type KeyType = 'string' | 'boolean' | 'integer' | 'choice' | 'list';
 
@@ -14,7 +14,7 @@ export type ConfigKey = {
   flag: string | null; // --proxy-listen; null: in the file only
   env: string | null; // SVC_PROXY_LISTEN
   secret: boolean; // its value is never shown
-  schema: z.ZodType;
+  schema: z.ZodMiniType;
 };
 
 /** `version` is the version of the file's format, so only the file has it; `svc --version` prints another one. */
@@ -55,48 +55,55 @@ export function redacted(config: Config): Config {
   return nested(new Map(keys.map((key) => [key.path, shown(key)]))) as Config;
 }
 
-function keysOf(schema: z.ZodType, path: readonly string[]): ConfigKey[] {
+function keysOf(schema: z.ZodMiniType, path: readonly string[]): ConfigKey[] {
   const inner = unwrapped(schema);
-  if (!(inner instanceof z.ZodObject)) return [keyFrom(schema, inner, path)];
-  return Object.entries(inner.shape as z.ZodRawShape).flatMap(([name, child]) =>
-    keysOf(child as z.ZodType, [...path, name]),
+  if (!(inner instanceof z.ZodMiniObject)) return [keyFrom(schema, inner, path)];
+  return Object.entries(inner.shape as Record<string, z.ZodMiniType>).flatMap(([name, child]) =>
+    keysOf(child, [...path, name]),
   );
 }
 
-function keyFrom(schema: z.ZodType, inner: z.ZodType, names: readonly string[]): ConfigKey {
+function keyFrom(schema: z.ZodMiniType, inner: z.ZodMiniType, names: readonly string[]): ConfigKey {
   const path = names.join('.');
   const word = names.join('_');
   const named = !FILE_ONLY.has(path);
+  const { description = '', secret = false } = about.get(schema) ?? {};
   return {
     path,
     ...typeOf(inner, path),
-    default: schema instanceof z.ZodDefault ? (schema.def.defaultValue as ConfigKey['default']) : undefined,
-    description: schema.description ?? '',
+    default: schema instanceof z.ZodMiniDefault ? (schema.def.defaultValue as ConfigKey['default']) : undefined,
+    description,
     flag: named ? `--${word.replaceAll('_', '-')}` : null,
     env: named ? `SVC_${word.toUpperCase()}` : null,
-    secret: schema.meta()?.secret === true,
+    secret,
     schema,
   };
 }
 
-function typeOf(inner: z.ZodType, path: string): Pick<ConfigKey, 'type' | 'choices' | 'range'> {
+function typeOf(inner: z.ZodMiniType, path: string): Pick<ConfigKey, 'type' | 'choices' | 'range'> {
   const none = { choices: [], range: '' };
-  if (inner instanceof z.ZodEnum) return { ...none, type: 'choice', choices: inner.options.map(String) };
-  if (inner instanceof z.ZodBoolean) return { ...none, type: 'boolean' };
-  if (inner instanceof z.ZodArray) return { ...none, type: 'list' };
-  if (inner instanceof z.ZodLiteral) return { ...none, type: 'integer', range: String(inner.value) };
-  if (inner instanceof z.ZodNumber) return { ...none, type: 'integer', range: rangeOf(inner) };
-  if (inner instanceof z.ZodString) return { ...none, type: 'string' };
+  if (inner instanceof z.ZodMiniEnum) return { ...none, type: 'choice', choices: inner.options.map(String) };
+  if (inner instanceof z.ZodMiniBoolean) return { ...none, type: 'boolean' };
+  if (inner instanceof z.ZodMiniArray) return { ...none, type: 'list' };
+  if (inner instanceof z.ZodMiniLiteral)
+    return { ...none, type: 'integer', range: inner.def.values.map(String).join(' or ') };
+  if (inner instanceof z.ZodMiniNumber) return { ...none, type: 'integer', range: rangeOf(inner) };
+  if (inner instanceof z.ZodMiniString) return { ...none, type: 'string' };
   throw new Error(`Cannot offer '${path}' as a setting: its schema is none of the types a key may have`);
 }
 
-function rangeOf({ minValue, maxValue }: z.ZodNumber): string {
-  const bounded = maxValue !== null && maxValue < Number.MAX_SAFE_INTEGER;
-  return bounded ? `an integer from ${minValue} to ${maxValue}` : `an integer from ${minValue} on`;
+function rangeOf(number: z.ZodMiniNumber): string {
+  const bounds = new Map(
+    number.def.checks?.map(({ _zod: { def } }) => [def.check, (def as { value?: unknown }).value]),
+  );
+  const [minimum, maximum] = [bounds.get('greater_than'), bounds.get('less_than')];
+  return maximum === undefined ? `an integer from ${minimum} on` : `an integer from ${minimum} to ${maximum}`;
 }
 
-function unwrapped(schema: z.ZodType): z.ZodType {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional
-    ? unwrapped(schema.def.innerType as z.ZodType)
+function unwrapped(schema: z.ZodMiniType): z.ZodMiniType {
+  return schema instanceof z.ZodMiniDefault ||
+    schema instanceof z.ZodMiniPrefault ||
+    schema instanceof z.ZodMiniOptional
+    ? unwrapped(schema.def.innerType as z.ZodMiniType)
     : schema;
 }

@@ -1,18 +1,15 @@
 /** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README.md beside it follow from it. */
 import { isIP } from 'node:net';
-import { z } from 'zod';
-import { forEachProvider, ProviderId } from '../provider/providers.ts';
+import * as z from 'zod/mini'; // a tenth of zod to load, for commands that end within a tenth of a second
+import { forEachProvider, ProviderId, UPSTREAMS } from '../provider/provider-ids.ts';
 import { listenProblem } from './listen.ts';
 
 /** A string that `problem` accepts (null). Its message completes a sentence that begins with the key: `must be …`. */
 const text = (problem: (value: string) => string | null) =>
-  z.string().superRefine((value, context) => {
+  z.string().check(({ value, issues }) => {
     const message = problem(value);
-    if (message) context.addIssue({ code: 'custom', message });
+    if (message) issues.push({ code: 'custom', message, input: value });
   });
-
-const listen = (fallback: string, what: string) =>
-  text(listenProblem).default(fallback).describe(`${what}; without a host: loopback only`);
 
 /** The address of another service: without credentials (they would be shown), and with nothing after the path. */
 function addressProblem(value: string): string | null {
@@ -53,154 +50,116 @@ const dsn = () =>
       : "must be empty or begin with 'postgres://', such as 'postgres://user:password@host:5432/database'",
   );
 
-/** Marks a key whose value is never shown. */
-const SECRET = { secret: true };
+/** What is known of a key beside its type: what it means, and whether its value must never be shown. */
+export const about = z.registry<{ description: string; secret?: boolean }>();
 
-/** The default address of each provider. */
-export const UPSTREAMS: Readonly<Record<ProviderId, string>> = forEachProvider(({ upstream }) => upstream);
+/** A key with its default, and what it means. */
+function key<T extends z.ZodMiniType>(type: T, fallback: z.output<T>, description: string, secret = false) {
+  const schema: z.ZodMiniDefault<T> = z._default(type, fallback as never);
+  about.add(schema, { description, secret });
+  return schema;
+}
+
+const secretKey = <T extends z.ZodMiniType>(type: T, fallback: z.output<T>, description: string) =>
+  key(type, fallback, description, true);
+
+const section = <T extends z.core.$ZodShape>(keys: T) => z.prefault(z.strictObject(keys), {} as never);
+
+const listen = (fallback: string, what: string) =>
+  key(text(listenProblem), fallback, `${what}; without a host: loopback only`);
 
 /**
  * `.svc/config.toml`, overridden by environment and flags. An unknown key is a typo, so it is refused.
  * Strict at every level; each leaf is a string, boolean, integer, choice, or list of strings.
  */
 export const Config = z.strictObject({
-  version: z.literal(0).default(0).describe('of the form that the file has'),
-  storage: z
-    .strictObject({
-      postgres_dsn: dsn()
-        .default('')
-        .describe('PostgreSQL 17 or later; empty: the embedded database in .svc/data')
-        .meta(SECRET),
-      pooled: z
-        .boolean()
-        .default(false)
-        .describe('the DSN leads to a transaction pooler: no prepared statements, no LISTEN'),
-    })
-    .prefault({}),
-  publisher: z
-    .strictObject({
-      stream: z
-        .strictObject({
-          brokers: z
-            .array(text((value) => (/^[^\s/@]+:\d{1,5}$/.test(value) ? null : "must be a list of 'host:port'")))
-            .default([])
-            .describe('host:port of Kafka brokers; empty: nothing is published'),
-          topic: z.string().default('').describe('for node events'),
-          client_id: z.string().default('svc').describe('the name shown to the brokers'),
-        })
-        .prefault({}),
-    })
-    .prefault({}),
-  proxy: z
-    .strictObject({
-      provider: ProviderId.default('ollama').describe('format of the bare paths'),
-      upstream: addressOrEmpty()
-        .default('')
-        .describe('where the bare paths go; empty: the address of proxy.upstreams for the provider'),
-      upstreams: z
-        .strictObject(
-          forEachProvider(({ id, upstream }) => address().default(upstream).describe(`where /${id}/… goes`)),
-        )
-        .prefault({}),
-      listen: listen(':8080', 'capture proxy'),
-      project: z.string().default('').describe('label of the turns that pass here'),
-    })
-    .prefault({}),
-  capture: z
-    .strictObject({
-      mode: z
-        .enum(['full', 'metadata', 'off'])
-        .default('full')
-        .describe('metadata: no bodies are stored; off: only counted'),
-      max_body_bytes: z
-        .int()
-        .min(1024)
-        .default(33_554_432)
-        .describe('of one stored request or response; a larger one passes but is not stored'),
-    })
-    .prefault({}),
-  journal: z
-    .strictObject({
-      max_bytes: z
-        .int()
-        .min(1_048_576)
-        .default(1_073_741_824)
-        .describe('on disk before turns are counted journal_full'),
-    })
-    .prefault({}),
-  api: z
-    .strictObject({
-      listen: listen(':8081', 'read API'),
-      web_ui: z.boolean().default(true).describe('serve the browser UI at /'),
-      base_path: text(basePathProblem)
-        .default('')
-        .describe('prefix under which a reverse proxy serves read API and UI, such as /svc'),
-      token: text(tokenProblem)
-        .default('')
-        .describe(
-          'bearer token for everything but /ping, /metrics, /swagger and the empty pages of the UI; prefer SVC_API_TOKEN',
-        )
-        .meta(SECRET),
-      read_token: text(tokenProblem)
-        .default('')
-        .describe(
-          'second bearer token, which reads and changes nothing; needs api.token beside it; prefer SVC_API_READ_TOKEN',
-        )
-        .meta(SECRET),
-      trust_caller_header: z
-        .boolean()
-        .default(false)
-        .describe('believe x-svc-auth-subject: only behind a gateway that sets it'),
-    })
-    .prefault({}),
-  cassettes: z
-    .strictObject({
-      built_in: z.boolean().default(true).describe('let in export, search and skills, which come with the service'),
-    })
-    .prefault({}),
-  ingest: z.strictObject({ listen: listen(':8082', 'ingest API') }).prefault({}),
-  allowed_hosts: z
-    .array(text(hostProblem))
-    .default([])
-    .describe('Host names besides loopback that the listeners answer to'),
-  client: z
-    .strictObject({
-      proxy_target: address().default('http://localhost:8080').describe('where client commands find the proxy'),
-      api_target: address().default('http://localhost:8081').describe('where client commands find the read API'),
-    })
-    .prefault({}),
-  vector_store: z
-    .strictObject({ target: dsn().default('').describe('DSN for vectors; empty: storage.postgres_dsn').meta(SECRET) })
-    .prefault({}),
-  embedding: z
-    .strictObject({
-      provider: z.enum(['local', 'ollama', 'openai']).default('local').describe('who embeds'),
-      target: addressOrEmpty().default('').describe('address of the embedder; empty: the default of its provider'),
-      model: z.string().default('').describe('model name or folder; empty: the default of its provider'),
-      dimensions: z
-        .int()
-        .min(0)
-        .max(16_000)
-        .default(0)
-        .describe('of the vectors, for instance 768; 0: as the model has them'),
-    })
-    .prefault({}),
-  pricing: z
-    .strictObject({ file: z.string().default('').describe('JSON with prices that override the built-in ones') })
-    .prefault({}),
-  log: z
-    .strictObject({
-      level: z
-        .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
-        .default('info')
-        .describe('JSON lines on stderr'),
-    })
-    .prefault({}),
-  telemetry: z
-    .strictObject({ disabled: z.boolean().default(false).describe('this service sends none, whatever is set') })
-    .prefault({}),
-  update: z
-    .strictObject({ disabled: z.boolean().optional().describe('this service never looks for updates by itself') })
-    .prefault({}),
+  version: key(z.literal(0), 0, 'of the form that the file has'),
+  storage: section({
+    postgres_dsn: secretKey(dsn(), '', 'PostgreSQL 17 or later; empty: the embedded database in .svc/data'),
+    pooled: key(z.boolean(), false, 'the DSN leads to a transaction pooler: no prepared statements, no LISTEN'),
+  }),
+  publisher: section({
+    stream: section({
+      brokers: key(
+        z.array(text((value) => (/^[^\s/@]+:\d{1,5}$/.test(value) ? null : "must be a list of 'host:port'"))),
+        [],
+        'host:port of Kafka brokers; empty: nothing is published',
+      ),
+      topic: key(z.string(), '', 'for node events'),
+      client_id: key(z.string(), 'svc', 'the name shown to the brokers'),
+    }),
+  }),
+  proxy: section({
+    provider: key(ProviderId, 'ollama', 'format of the bare paths'),
+    upstream: key(
+      addressOrEmpty(),
+      '',
+      'where the bare paths go; empty: the address of proxy.upstreams for the provider',
+    ),
+    upstreams: section(forEachProvider((id) => key(address(), UPSTREAMS[id], `where /${id}/… goes`))),
+    listen: listen(':8080', 'capture proxy'),
+    project: key(z.string(), '', 'label of the turns that pass here'),
+  }),
+  capture: section({
+    mode: key(z.enum(['full', 'metadata', 'off']), 'full', 'metadata: no bodies are stored; off: only counted'),
+    max_body_bytes: key(
+      z.int().check(z.minimum(1024)),
+      33_554_432,
+      'of one stored request or response; a larger one passes but is not stored',
+    ),
+  }),
+  journal: section({
+    max_bytes: key(z.int().check(z.minimum(1_048_576)), 1_073_741_824, 'on disk before turns are counted journal_full'),
+  }),
+  api: section({
+    listen: listen(':8081', 'read API'),
+    web_ui: key(z.boolean(), true, 'serve the browser UI at /'),
+    base_path: key(
+      text(basePathProblem),
+      '',
+      'prefix under which a reverse proxy serves read API and UI, such as /svc',
+    ),
+    token: secretKey(
+      text(tokenProblem),
+      '',
+      'bearer token for everything but /ping, /metrics, /swagger and the empty pages of the UI; prefer SVC_API_TOKEN',
+    ),
+    read_token: secretKey(
+      text(tokenProblem),
+      '',
+      'second bearer token, which reads and changes nothing; needs api.token beside it; prefer SVC_API_READ_TOKEN',
+    ),
+    trust_caller_header: key(z.boolean(), false, 'believe x-svc-auth-subject: only behind a gateway that sets it'),
+  }),
+  cassettes: section({
+    built_in: key(z.boolean(), true, 'let in export, search and skills, which come with the service'),
+  }),
+  ingest: section({ listen: listen(':8082', 'ingest API') }),
+  allowed_hosts: key(z.array(text(hostProblem)), [], 'Host names besides loopback that the listeners answer to'),
+  client: section({
+    proxy_target: key(address(), 'http://localhost:8080', 'where client commands find the proxy'),
+    api_target: key(address(), 'http://localhost:8081', 'where client commands find the read API'),
+  }),
+  vector_store: section({ target: secretKey(dsn(), '', 'DSN for vectors; empty: storage.postgres_dsn') }),
+  embedding: section({
+    provider: key(z.enum(['local', 'ollama', 'openai']), 'local', 'who embeds'),
+    target: key(addressOrEmpty(), '', 'address of the embedder; empty: the default of its provider'),
+    model: key(z.string(), '', 'model name or folder; empty: the default of its provider'),
+    dimensions: key(
+      z.int().check(z.minimum(0), z.maximum(16_000)),
+      0,
+      'of the vectors, for instance 768; 0: as the model has them',
+    ),
+  }),
+  pricing: section({ file: key(z.string(), '', 'JSON with prices that override the built-in ones') }),
+  log: section({
+    level: key(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), 'info', 'JSON lines on stderr'),
+  }),
+  telemetry: section({ disabled: key(z.boolean(), false, 'this service sends none, whatever is set') }),
+  update: section({
+    disabled: z
+      .optional(z.boolean())
+      .register(about, { description: 'this service never looks for updates by itself' }),
+  }),
 });
 export type Config = z.infer<typeof Config>;

@@ -1,5 +1,5 @@
 /** The script of a demo session: what a person asks, what the model answers, what its tools return. */
-import type { ProviderId } from '../provider/providers.ts';
+import type { ProviderId } from '../provider/provider-ids.ts';
 
 export type DemoTool = { name: string; description: string; parameters: Record<string, unknown> };
 

@@ -1,5 +1,5 @@
 /** The tokens that a call of the demo uses, computed from its text, since no model has seen it. */
-import type { ProviderId } from '../provider/providers.ts';
+import type { ProviderId } from '../provider/provider-ids.ts';
 import type { Answers, DemoUsage, Refuses } from './script.ts';
 
 /** Four characters to a token: near enough for a demo, and the same on every machine. */

@@ -1,6 +1,7 @@
 /** Calls of a provider's client that was pointed at this listener: they get the address of the capture proxy, in an error of the provider's form. */
 import type { Context, MiddlewareHandler } from 'hono';
-import { type ProviderId, providerById } from '../provider/providers.ts';
+import type { ProviderId } from '../provider/provider-ids.ts';
+import { providerById } from '../provider/providers.ts';
 import { baseAt, prefixIn, providerOfHeaders, providerOfPath } from './whose-call.ts';
 
 type Deps = {

@@ -1,7 +1,8 @@
 /** The provider that a client means to call, recognised by the path and the key where the address does not name it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { nearest } from '../config/nearest.ts';
-import { ProviderId, providerById, providers } from '../provider/providers.ts';
+import { ProviderId } from '../provider/provider-ids.ts';
+import { providerById, providers } from '../provider/providers.ts';
 
 /** The provider that has such a path; null: none that we know. @param path without query and our prefix */
 export const providerOfPath = (path: string): ProviderId | null =>

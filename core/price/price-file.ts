@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
 import { modelAndSuffix } from '../harness/harnesses.ts';
-import { ProviderId } from '../provider/providers.ts';
+import { ProviderId } from '../provider/provider-ids.ts';
 import { tokenBill } from './bill.ts';
 import { timesDecimal } from './money.ts';
 import type { PriceOf } from './prices.ts';

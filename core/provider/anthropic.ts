@@ -9,7 +9,6 @@ export const anthropic = defineProvider({
   formats: [anthropicMessages],
   alsoServes: [openaiChat, openaiResponses],
   formatOf: () => anthropicMessages,
-  upstream: 'https://api.anthropic.com',
   basePath: '',
   clients: (base) => [['Anthropic SDK', `ANTHROPIC_BASE_URL=${base}`]],
   libraries: [

@@ -74,7 +74,6 @@ export const gemini = defineProvider({
   formats: [format],
   alsoServes: [openaiChat],
   formatOf: () => format,
-  upstream: 'https://generativelanguage.googleapis.com',
   basePath: '',
   clients: (base) => [['Gemini SDK', `GOOGLE_GEMINI_BASE_URL=${base}`]],
   libraries: [

@@ -11,7 +11,6 @@ export const ollama = defineProvider({
   formats: [ollamaChat, ollamaGenerate],
   alsoServes: [openaiChat, openaiResponses, anthropicMessages],
   formatOf: ({ messages }) => (messages !== undefined && messages !== null ? ollamaChat : ollamaGenerate),
-  upstream: 'http://localhost:11434',
   basePath: '',
   clients: (base) => [['Ollama client', `OLLAMA_HOST=${base}`]],
   libraries: [

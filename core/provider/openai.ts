@@ -11,7 +11,6 @@ export const openai = defineProvider({
     const has = (key: string) => request[key] !== undefined && request[key] !== null;
     return (has('input') || has('previous_response_id')) && !has('messages') ? openaiResponses : openaiChat;
   },
-  upstream: 'https://api.openai.com',
   basePath: '/v1',
   clients: (base) => [['OpenAI SDK', `OPENAI_BASE_URL=${base}`]],
   libraries: [

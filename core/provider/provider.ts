@@ -1,8 +1,12 @@
 /** The interface of a provider: all that is particular to it. One value per provider, in a file of its own, with its formats. */
 import type { WireFormat } from './format.ts';
 import type { Fields } from './json.ts';
+import type { ProviderId } from './provider-ids.ts';
 
-export type Provider<Id extends string = string, Formats extends readonly WireFormat[] = readonly WireFormat[]> = {
+export type Provider<
+  Id extends ProviderId = ProviderId,
+  Formats extends readonly WireFormat[] = readonly WireFormat[],
+> = {
   /** In the configuration, as the prefix of its paths, and in what is stored. */
   id: Id;
   /** Its own wire formats. They match different paths, so their order does not matter. */
@@ -11,8 +15,6 @@ export type Provider<Id extends string = string, Formats extends readonly WireFo
   alsoServes: readonly WireFormat[];
   /** The format of a request whose path is unknown. */
   formatOf(request: Fields): Formats[number];
-  /** Its default address. */
-  upstream: string;
   /** What its clients take as part of their base URL, after the provider's prefix; '' for nothing. */
   basePath: string;
   /** How to point clients at it. @param base address on the capture proxy, with prefix and `basePath` */
@@ -45,6 +47,6 @@ export type Pricing = {
 };
 
 /** Declares a provider, keeping its ids as literal types. */
-export const defineProvider = <const Id extends string, const Formats extends readonly WireFormat[]>(
+export const defineProvider = <const Id extends ProviderId, const Formats extends readonly WireFormat[]>(
   provider: Provider<Id, Formats>,
 ): Provider<Id, Formats> => provider;

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type IngestStatus, type Metrics, openMetrics, type ProcessRole, REASONS } from '../../core/metrics.ts';
 import { Outcome } from '../../core/model/coverage.ts';
-import { ProviderId } from '../../core/provider/providers.ts';
+import { ProviderId } from '../../core/provider/provider-ids.ts';
 import { type Json, testApi } from '../support/read-api.ts';
 
 const test = suite('metrics');

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Outcome } from '../../core/model/coverage.ts';
 import type { Status } from '../../core/model/status.ts';
-import { ProviderId } from '../../core/provider/providers.ts';
+import { ProviderId } from '../../core/provider/provider-ids.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { folderWithDatabase } from '../support/folder-with-database.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';

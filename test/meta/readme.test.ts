@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { type BannerFacts, bannerEnd, bannerStart } from '../../core/cli/serve/banner.ts';
 import { type ConfigKey, keys } from '../../core/config/keys.ts';
 import { Config } from '../../core/config/schema.ts';
+import { UPSTREAMS } from '../../core/provider/provider-ids.ts';
 import { providers } from '../../core/provider/providers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -33,9 +34,9 @@ test('every setting stands in the table as the schema has it, and no other', () 
 });
 
 test('every provider stands in the table with its prefix, its address and the formats that it serves', () => {
-  const expected = providers.map(({ id, upstream, formats, alsoServes }) => {
+  const expected = providers.map(({ id, formats, alsoServes }) => {
     const served = [...formats, ...alsoServes].map(({ id }) => code(id)).join(', ');
-    return `| ${[code(`/${id}/…`), code(upstream), served].join(' | ')} |`;
+    return `| ${[code(`/${id}/…`), code(UPSTREAMS[id]), served].join(' | ')} |`;
   });
   const lines = proxyPage.split('\n').map((line) => line.replace(/ +\|/g, ' |'));
   const table = lines.filter((line) => /^\| `\/[a-z]+\/…`/.test(line));

@@ -4,7 +4,7 @@ import pino from 'pino';
 import type { CallClosed, CallOpened, OutcomeRecord, ResponseHead } from '../../core/capture/journal-format.ts';
 import { Config } from '../../core/config/schema.ts';
 import type { FormatId } from '../../core/provider/formats.ts';
-import { forEachProvider, type ProviderId } from '../../core/provider/providers.ts';
+import { forEachProvider, type ProviderId } from '../../core/provider/provider-ids.ts';
 import type { ProxyDeps } from '../../proxy/app.ts';
 import { noEgress } from '../../proxy/egress.ts';
 import { type RunningProxy, startProxy } from '../../proxy/listen.ts';

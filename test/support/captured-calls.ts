@@ -11,7 +11,7 @@ import { openCall } from '../../core/engine/intake/open-call.ts';
 import type { HeaderList } from '../../core/model/headers.ts';
 import type { FormatId } from '../../core/provider/formats.ts';
 import { formatById } from '../../core/provider/formats.ts';
-import { ProviderId } from '../../core/provider/providers.ts';
+import { ProviderId } from '../../core/provider/provider-ids.ts';
 import { recordedCalls } from './replay-recordings.ts';
 
 /** `n` gives the request its id and its time: a second apart. */

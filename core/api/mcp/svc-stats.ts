@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { Stats, StatsQuery } from '../../model/stats.ts';
-import { PROVIDER_NAMES } from '../../provider/providers.ts';
+import { PROVIDER_NAMES } from '../../provider/provider-ids.ts';
 import { dollars, grouped, lasting, oneLine } from './quote.ts';
 import { readFilter } from './read-filter.ts';
 import { coreTool } from './tool.ts';

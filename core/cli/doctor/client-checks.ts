@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Environment } from '../../config/environment.ts';
 import { baseAt, prefixIn } from '../../http/whose-call.ts';
-import { type ProviderId, providerById } from '../../provider/providers.ts';
+import { type ProviderId, UPSTREAMS } from '../../provider/provider-ids.ts';
 import { jsonSettings, memberOf, textOf, tomlSettings } from '../start/harness/read-settings.ts';
 import { type Finding, fail, ok, warn } from './finding.ts';
 
@@ -66,7 +66,7 @@ function checked({ where, value, provider }: Pointer, context: ClientContext): F
   if (ingest !== null && host === hostOf(new URL(ingest)))
     return fail(check, `${where} leads to the ingest API, which forwards nothing`, right);
   if (host !== hostOf(new URL(proxy))) {
-    if (host === hostOf(new URL(providerById(provider).upstream)))
+    if (host === hostOf(new URL(UPSTREAMS[provider])))
       return warn(check, `${where} is the provider's own address: its calls pass svc by`, right);
     return warn(
       check,

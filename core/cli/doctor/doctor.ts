@@ -2,7 +2,7 @@
 import type { CoverageReport } from '../../api/coverage.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
-import { ProviderId } from '../../provider/providers.ts';
+import { ProviderId } from '../../provider/provider-ids.ts';
 import { type ApiClient, openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../print-response.ts';

@@ -9,7 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { baseAt } from '../../http/whose-call.ts';
 import type { Place } from '../../model/place.ts';
 import type { RawTurnSides } from '../../model/raw-turn.ts';
-import { type ProviderId, providerById } from '../../provider/providers.ts';
+import type { ProviderId } from '../../provider/provider-ids.ts';
+import { providerById } from '../../provider/providers.ts';
 import type { ApiClient } from '../api-client.ts';
 import { type Finding, fail, ok } from './finding.ts';
 

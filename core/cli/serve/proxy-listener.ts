@@ -14,7 +14,7 @@ import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Outcome } from '../../model/coverage.ts';
 import { formatOf } from '../../provider/formats.ts';
-import type { ProviderId } from '../../provider/providers.ts';
+import type { ProviderId } from '../../provider/provider-ids.ts';
 import type { OpenListener } from './listening.ts';
 
 export type ProxyParts = {

@@ -1,5 +1,5 @@
 /** Sets of settings that `svc init` starts a configuration file with. */
-import { providers } from '../../provider/providers.ts';
+import { PROVIDER_IDS } from '../../provider/provider-ids.ts';
 import type { TomlValue } from './edit-toml.ts';
 
 /** `next`: what is left to do, for whoever made the file. */
@@ -14,7 +14,7 @@ export const PRESETS: readonly Preset[] = [
     what: 'everything at its default: for one person, with the embedded database',
     settings: () => ({}),
   },
-  ...providers.map(({ id }) => ({
+  ...PROVIDER_IDS.map((id) => ({
     name: id,
     what: `requests without a provider in their path go to ${id}`,
     settings: () => ({ 'proxy.provider': id }),

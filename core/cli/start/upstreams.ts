@@ -1,6 +1,6 @@
 /** Where the proxy of a service that runs forwards to, by provider: as the service says, else as its configuration does. */
 import { type LoadedConfig, loadConfig } from '../../config/load.ts';
-import { forEachProvider, type ProviderId } from '../../provider/providers.ts';
+import { forEachProvider, type ProviderId, UPSTREAMS } from '../../provider/provider-ids.ts';
 import { getJson } from '../get-json.ts';
 import type { Io } from '../io.ts';
 import { isStatus } from '../is-status.ts';
@@ -19,8 +19,8 @@ export async function upstreamsOf(
   const reply = await getJson({ address: api, path: '/v1/admin/status', token, timeoutMs: REPLY_MS });
   const settings = typeof reply === 'object' && isStatus(reply.body) ? reply.body.service?.settings : undefined;
   if (!settings) return configured.proxy.upstreams;
-  return forEachProvider(({ id, upstream }) => {
+  return forEachProvider((id) => {
     const changed = settings.find(({ key }) => key === `proxy.upstreams.${id}`)?.value;
-    return typeof changed === 'string' ? changed : upstream;
+    return typeof changed === 'string' ? changed : UPSTREAMS[id];
   });
 }

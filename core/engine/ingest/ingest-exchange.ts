@@ -9,7 +9,7 @@ import { storable } from '../../derive/storable.ts';
 import type { Identity } from '../../model/identity.ts';
 import type { FormatId } from '../../provider/formats.ts';
 import { type Fields, fields, isFields, parseForeign, text } from '../../provider/json.ts';
-import { ProviderId } from '../../provider/providers.ts';
+import { ProviderId } from '../../provider/provider-ids.ts';
 import { isEmptyReply, REDUCED_TYPE } from '../../provider/reduced-reply.ts';
 import { bodyText } from '../../provider/sse.ts';
 import { redactJson } from '../../redaction/json.ts';

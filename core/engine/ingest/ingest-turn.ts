@@ -1,7 +1,7 @@
 /** The upload of a turn that a trusted client captured itself. */
 import { z } from '@hono/zod-openapi';
 import { IngestSession } from '../../model/ingest.ts';
-import { PROVIDER_NAMES } from '../../provider/providers.ts';
+import { PROVIDER_NAMES } from '../../provider/provider-ids.ts';
 
 const text = z.string();
 

@@ -1,7 +1,8 @@
 /** The format of an ingested call and the URL it was sent to: from its path, else from what its request looks like. */
 import { FormatId, formatById, formatOf } from '../../provider/formats.ts';
 import type { Fields } from '../../provider/json.ts';
-import { type ProviderId, providerById } from '../../provider/providers.ts';
+import type { ProviderId } from '../../provider/provider-ids.ts';
+import { providerById } from '../../provider/providers.ts';
 import { redactUrl } from '../../redaction/url.ts';
 
 /** A path counts only if the provider serves its format. */

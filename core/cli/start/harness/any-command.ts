@@ -1,6 +1,6 @@
 /** Any other command, as `svc start` runs it: with the variables by which the providers' libraries find their address. */
 import { baseAt } from '../../../http/whose-call.ts';
-import type { ProviderId } from '../../../provider/providers.ts';
+import type { ProviderId } from '../../../provider/provider-ids.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
 import { otherAddress } from './provider-address.ts';
 

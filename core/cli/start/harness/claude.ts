@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Environment } from '../../../config/environment.ts';
 import { baseAt } from '../../../http/whose-call.ts';
-import { providerById } from '../../../provider/providers.ts';
+import { UPSTREAMS } from '../../../provider/provider-ids.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
 import { otherAddress } from './provider-address.ts';
 import { jsonSettings, memberOf, textOf } from './read-settings.ts';
@@ -36,7 +36,7 @@ function launch(context: StartContext): Launch | Unrecorded {
     const unrecorded = otherAddress(BASE + where, textOf(settings[BASE]), 'anthropic', context);
     if (unrecorded) return { unrecorded };
   }
-  const isFirstParty = upstreams.anthropic === providerById('anthropic').upstream;
+  const isFirstParty = upstreams.anthropic === UPSTREAMS.anthropic;
   return {
     env: {
       [BASE]: baseAt(proxy, 'anthropic'),

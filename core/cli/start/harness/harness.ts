@@ -1,6 +1,6 @@
 /** The interface of a harness that `svc start` runs: how it is pointed at the proxy, by its environment and arguments alone. */
 import type { Environment } from '../../../config/environment.ts';
-import type { ProviderId } from '../../../provider/providers.ts';
+import type { ProviderId } from '../../../provider/provider-ids.ts';
 
 export type StartContext = {
   /** The proxy's address, as `http://127.0.0.1:8080`. */

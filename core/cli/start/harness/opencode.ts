@@ -1,7 +1,7 @@
 /** opencode, as `svc start opencode` runs it. */
 import { join } from 'node:path';
 import { isObject, parseJson } from '../../../parse-json.ts';
-import type { ProviderId } from '../../../provider/providers.ts';
+import type { ProviderId } from '../../../provider/provider-ids.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
 import { otherAddress } from './provider-address.ts';
 import { jsonSettings, memberOf, textOf } from './read-settings.ts';

@@ -1,6 +1,6 @@
 /** pi, as `svc start pi` runs it: an extension in a temporary file replaces its providers' addresses. */
 import { join } from 'node:path';
-import type { ProviderId } from '../../../provider/providers.ts';
+import type { ProviderId } from '../../../provider/provider-ids.ts';
 import type { Launch, StartContext, StartedHarness, Unrecorded } from './harness.ts';
 import { otherAddress } from './provider-address.ts';
 import { jsonSettings, memberOf, textOf } from './read-settings.ts';

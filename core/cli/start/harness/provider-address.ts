@@ -1,5 +1,6 @@
 /** Whether an address that a person has set for a provider may be replaced by the proxy's: only if the proxy forwards to just that address. */
-import { type ProviderId, providerById } from '../../../provider/providers.ts';
+import type { ProviderId } from '../../../provider/provider-ids.ts';
+import { providerById } from '../../../provider/providers.ts';
 import { plain } from '../../units.ts';
 import type { StartContext } from './harness.ts';
 

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { envelopeHeaders, newRun } from '../../../../core/cli/start/envelope.ts';
 import type { Launch, StartContext } from '../../../../core/cli/start/harness/harness.ts';
 import { startedHarness } from '../../../../core/cli/start/harness/harnesses.ts';
-import { forEachProvider } from '../../../../core/provider/providers.ts';
+import { UPSTREAMS } from '../../../../core/provider/provider-ids.ts';
 
 const test = suite('the environments of svc start');
 const PROXY = 'http://127.0.0.1:4711';
@@ -17,8 +17,6 @@ test.before.each(() => {
 });
 test.after.each(() => rmSync(home, { recursive: true, force: true }));
 
-const upstreams = forEachProvider(({ upstream }) => upstream);
-
 function write(name: string, content: string): string {
   const path = join(home, name);
   mkdirSync(dirname(path), { recursive: true });
@@ -27,7 +25,7 @@ function write(name: string, content: string): string {
 }
 
 const context = (env: Record<string, string>, more: Partial<StartContext>): StartContext => ({
-  ...{ proxy: PROXY, upstreams, env, args: [], cwd: '/home/ada/a b', home },
+  ...{ proxy: PROXY, upstreams: UPSTREAMS, env, args: [], cwd: '/home/ada/a b', home },
   ...{ envelope: envelopeHeaders(newRun(), '/home/ada/a b'), writeFile: write },
   ...more,
 });
@@ -56,7 +54,7 @@ test('Claude Code gets the address, the envelope after its own headers, and back
 
 test('what a person has switched off stays off, and a gateway behind the proxy is not taken for Anthropic', () => {
   assert.not.ok('ENABLE_TOOL_SEARCH' in launched('claude', { ENABLE_TOOL_SEARCH: 'false' }).env);
-  const gateway = { ...upstreams, anthropic: 'https://gateway.example' };
+  const gateway = { ...UPSTREAMS, anthropic: 'https://gateway.example' };
   const { env } = launched('claude', {}, { upstreams: gateway });
   assert.equal(Object.keys(env), ['ANTHROPIC_BASE_URL', 'ANTHROPIC_CUSTOM_HEADERS']);
 });
@@ -68,7 +66,7 @@ test('an address of one’s own is respected, unless the proxy forwards to just 
     /^ANTHROPIC_BASE_URL leads to gateway\.example, and svc would forward to api\.anthropic\.com; /,
   );
   assert.not.match(unrecorded('claude', own), 'secret');
-  const same = { ...upstreams, anthropic: 'https://gateway.example/llm' };
+  const same = { ...UPSTREAMS, anthropic: 'https://gateway.example/llm' };
   const at = { ANTHROPIC_BASE_URL: 'https://gateway.example/llm/' };
   assert.is(launched('claude', at, { upstreams: same }).env.ANTHROPIC_BASE_URL, `${PROXY}/anthropic`);
   for (const already of ['https://api.anthropic.com', `${PROXY}/anthropic`, 'http://localhost:4711/anthropic', ''])

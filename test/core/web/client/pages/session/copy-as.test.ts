@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { UPSTREAMS } from '../../../../../../core/provider/provider-ids.ts';
 import { providers } from '../../../../../../core/provider/providers.ts';
 import {
   curlCommand,
@@ -212,8 +213,8 @@ test('there is none for an unknown provider, a method that is none, and a WebSoc
 });
 
 test('the addresses are those of the providers', () => {
-  for (const { id, upstream, keyHeader } of providers) {
-    assert.is(upstreamOf(id)?.address, upstream);
+  for (const { id, keyHeader } of providers) {
+    assert.is(upstreamOf(id)?.address, UPSTREAMS[id]);
     if (keyHeader) assert.ok(upstreamOf(id)?.credentials[keyHeader]);
   }
 });
