@@ -42,7 +42,8 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
     exitCode = status;
   };
   try {
-    await buildProgram(commands, exit).parseAsync(args, { from: 'user' });
+    const program = buildProgram(commands, exit);
+    await program.parseAsync(isCommand(program, args[0]) ? args : args.slice(0, 1), { from: 'user' });
     return exitCode;
   } catch (error) {
     if (isUsageError(error)) return error.exitCode === 0 ? 0 : 2; // commander has printed why
@@ -59,6 +60,10 @@ export async function runProgram(commands: Commands, args: readonly string[]): P
     return 1;
   }
 }
+
+/** False for a command that there is not: `--help` after it would print the help of all, as if it were one. */
+const isCommand = (program: Command, word = '-') =>
+  word.startsWith('-') || word === 'help' || program.commands.some((command) => command.name() === word);
 
 /** Also of another copy of commander: what is built has one in its bundle, and commands that are loaded late have the package's. */
 const isUsageError = (error: unknown): error is CommanderError =>

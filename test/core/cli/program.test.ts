@@ -126,6 +126,7 @@ test('contract prints, or seals', async () => {
 test('wrong usage has status 2 and names what was likely meant', async () => {
   const cases: [string[], string][] = [
     [['srve'], 'Did you mean serve?'],
+    [['srve', '--help'], 'Did you mean serve?'],
     [['serve', '--proxy-lisen', ':1'], 'Did you mean --proxy-listen?'],
     [['serve', '--proxy-listen'], 'argument missing'],
     [['serve', 'all', 'too'], 'too many arguments'],
