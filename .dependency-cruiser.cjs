@@ -15,6 +15,7 @@ const rooms = [
   '^core/call/',
   '^core/derive/',
   '^core/db/',
+  '^core/publish/',
   '^core/engine/',
   '^core/demo/',
   '^core/http/',

@@ -28,6 +28,10 @@ export type Metrics = {
   intakeBatch(seconds: number): void;
   derived(seconds: number): void;
   derivePending(state: { lagSeconds: number; queue: number; parked: number }): void;
+  /** Nodes that were to be published, by what became of them. */
+  published(result: PublishResult, nodes: number): void;
+  /** The publisher as it is now. */
+  publisher(state: { queued: number; isUp: boolean }): void;
   /** The processes of the service as they are now. */
   processes(all: readonly { name: string; state: string; restarts: number }[]): void;
   /** All cassettes of the list as they are now. Names come from the operator, so they are few. */
@@ -100,6 +104,10 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const deriveLag = gauge('svc_derive_lag_seconds', 'How long the longest waiting session has waited');
   const deriveQueue = gauge('svc_derive_queue', 'Sessions whose projection is behind');
   const deriveParked = gauge('svc_derive_parked', 'Sessions that failed too often to be tried again');
+  const publishedNodes = counter('svc_publish_nodes_total', 'New nodes, by what became of their event', ['result']);
+  // Without labels they would be 0 where nothing is to be published, and that would read as an outage.
+  const publishQueue = gauge('svc_publish_queue', 'Nodes that wait to be published', ['to']);
+  const publishUp = gauge('svc_publish_broker_up', '1 while a broker can be reached, else 0', ['to']);
   const cassetteAdmitted = gauge(
     'svc_cassette_admitted',
     '1 while the cassette is in and its last look was good, else 0',
@@ -151,6 +159,11 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       deriveLag.set(lagSeconds);
       deriveQueue.set(queue);
       deriveParked.set(parked);
+    },
+    published: (result, nodes) => publishedNodes.inc({ result }, nodes),
+    publisher: ({ queued, isUp }) => {
+      publishQueue.set({ to: 'kafka' }, queued);
+      publishUp.set({ to: 'kafka' }, isUp ? 1 : 0);
     },
     processes: (all) => {
       processRestarts.reset(); // the parent counts
@@ -213,6 +226,12 @@ const INGEST_STATUSES = [
   'failed',
 ] as const;
 export type IngestStatus = (typeof INGEST_STATUSES)[number];
+
+/**
+ * `failed`: it was sent, and no broker has confirmed it. `dropped`: it was not sent, since the queue was full, the service stopped, or its
+ * turn was purged.
+ */
+export type PublishResult = 'published' | 'failed' | 'dropped';
 
 /** The reasons for which a request is no turn. A test compares them with `core/model/coverage.ts`. */
 export const REASONS: readonly string[] = [

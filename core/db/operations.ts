@@ -60,6 +60,8 @@ import { listRawTurns } from './read/list-raw-turns.ts';
 import { listSessions } from './read/list-sessions.ts';
 import { listTraces } from './read/list-traces.ts';
 import { callChain, nodeChain } from './read/node-chain.ts';
+import { nodeRoots } from './read/node-roots.ts';
+import { nodeSources } from './read/node-sources.ts';
 import { outline } from './read/outline.ts';
 import { rawTurnBytes } from './read/raw-turn-bytes.ts';
 import { readCoverage } from './read/read-coverage.ts';
@@ -159,6 +161,8 @@ export const operations = {
   turnParts,
   slicesUpTo,
   nodeChain,
+  nodeRoots,
+  nodeSources,
   callChain,
   editSession,
   deleteSession,

@@ -8,6 +8,8 @@ import { DatabaseError } from '../errors.ts';
 import { openLog } from '../log.ts';
 import { openMetrics } from '../metrics.ts';
 import { pricesWith } from '../price/price-file.ts';
+import type { BrokerSettings } from '../publish/broker-messages.ts';
+import type { Publisher, PublisherState } from '../publish/publisher.ts';
 import { yieldToListeners } from '../yield-to-listeners.ts';
 import { runIntake } from './intake/intake.ts';
 import { reportingReader } from './intake/journal-age.ts';
@@ -16,6 +18,11 @@ import { openPace } from './pace.ts';
 import { openPrecedence } from './precedence.ts';
 import { reachDatabase } from './reach-database.ts';
 import { runUpkeep } from './upkeep.ts';
+
+/** For what is queued to be published at a stop. */
+const PUBLISH_MS = 3_000;
+
+type Publish = Publisher['publish'] | undefined;
 
 yieldToListeners(10);
 const data = workerData as EngineData;
@@ -60,14 +67,25 @@ async function open() {
       })
     : null;
   const stored = () => derive?.poke();
-  if (data.journal) journalIntake = await openIntake(data.journal.folder, stored);
-  const writers = data.ingest ? await openWriters(Buffer.from(identity_key, 'hex'), stored) : null;
+  const publisher = data.publish ? await openPublishing(data.publish) : null;
+  const publish = publisher?.publish;
+  if (data.journal) journalIntake = await openIntake(data.journal.folder, stored, publish);
+  const writers = data.ingest ? await openWriters(Buffer.from(identity_key, 'hex'), stored, publish) : null;
   runUpkeep({ database, log, signal });
   send({ kind: 'ready' });
-  return { derive, writers, idle: () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]) };
+  return { derive, writers, publisher, idle: () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]) };
 }
 
-async function openIntake(folder: string, stored: () => void) {
+async function openPublishing(settings: BrokerSettings): Promise<Publisher> {
+  const [{ openPublisher }, { openBroker }] = await Promise.all([
+    import('../publish/publisher.ts'),
+    import('../publish/broker.ts'),
+  ]);
+  const changed = (state: PublisherState) => send({ kind: 'publisher', state });
+  return openPublisher({ database, reader, broker: openBroker(settings), log, metrics, changed, pause });
+}
+
+async function openIntake(folder: string, stored: () => void, publish: Publish) {
   const positions = await database.execute('journalPositions', {});
   const { runId = '', written } = live ?? {}; // as of now: another run may have begun meanwhile
   const journal = reportingReader(
@@ -77,18 +95,30 @@ async function openIntake(folder: string, stored: () => void) {
   );
   if (written) journal.written(written.segment, written.byteOffset);
   const freed = (bytes: number) => send({ kind: 'freed', bytes });
-  const intake = runIntake({ database, journal, reader, log, metrics, signal, stored, freed, pause, precedence });
+  const intake = runIntake({
+    database,
+    journal,
+    reader,
+    log,
+    metrics,
+    signal,
+    stored,
+    freed,
+    pause,
+    precedence,
+    publish,
+  });
   return { journal, intake };
 }
 
-async function openWriters(identityKey: Uint8Array, committed: () => void) {
+async function openWriters(identityKey: Uint8Array, committed: () => void, publish: Publish) {
   const [{ openIngest }, { openTranscripts }, { v7 }] = await Promise.all([
     import('./ingest/ingest-writer.ts'),
     import('./transcript/transcript-writer.ts'),
     import('uuid'),
   ]);
   return {
-    ingest: openIngest({ database, reader, identityKey, newId: v7, metrics, committed }),
+    ingest: openIngest({ database, reader, identityKey, newId: v7, metrics, committed, publish }),
     transcripts: openTranscripts({ database, committed }),
   };
 }
@@ -171,6 +201,7 @@ async function drained(): Promise<void> {
 async function stopped(): Promise<void> {
   const parts = await opened.catch(() => null); // the database had not been reached yet
   await Promise.allSettled([journalIntake?.intake.stopped, parts?.idle(), parts?.derive?.stopped]);
+  await parts?.publisher?.close(PUBLISH_MS);
 }
 
 type Writer<Verdict> = { append(body: Uint8Array, subject: string | null): Promise<Verdict> };

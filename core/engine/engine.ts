@@ -6,6 +6,8 @@ import type { Logger } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import type { PriceTable } from '../price/price-file.ts';
+import type { BrokerSettings } from '../publish/broker-messages.ts';
+import type { PublisherState } from '../publish/publisher.ts';
 import { startWorker } from '../start-worker.ts';
 import { openEngineRequests } from './engine-requests.ts';
 import { openEngineThread } from './engine-thread.ts';
@@ -31,6 +33,8 @@ export type Engine = {
   drain(deadlineMs: number): Promise<boolean>;
   /** prom-client's JSON of the engine's own metrics; empty while it restarts. */
   metrics(): Promise<unknown[]>;
+  /** What has been published since the engine started; null: nothing is to be. */
+  publisher(): PublisherState | null;
   stop(): Promise<void>;
 };
 
@@ -46,6 +50,7 @@ type Deps = {
   ingest: boolean;
   derive: boolean;
   prices: PriceTable | null;
+  publish: BrokerSettings | null;
   logLevel: string;
   log: Logger;
 };
@@ -62,6 +67,7 @@ export function startEngine({ connection, journal, identified, log, ...settings 
   let live = journal?.live ?? null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
+  let publisher: PublisherState | null = null;
   const age = openJournalAge();
 
   /** The journal is written every few milliseconds: a message for each write would cost more than the time that it saves. */
@@ -75,6 +81,7 @@ export function startEngine({ connection, journal, identified, log, ...settings 
     if (message.kind === 'freed') journal?.freed();
     else if (message.kind === 'identity') identified?.(message.identity_key);
     else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
+    else if (message.kind === 'publisher') publisher = message.state;
     else if (message.kind !== 'ready') requests.settle(message.id, message);
   };
 
@@ -141,6 +148,7 @@ export function startEngine({ connection, journal, identified, log, ...settings 
       const message = await requests.request({ kind: 'metrics' }, 2_000);
       return message?.kind === 'metrics' ? (message.metrics as unknown[]) : [];
     },
+    publisher: () => publisher,
     stop: thread.stop,
   };
 }

@@ -3,6 +3,8 @@ import type { DatabaseConnection } from '../db/client/connection.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import type { PriceTable } from '../price/price-file.ts';
+import type { BrokerSettings } from '../publish/broker-messages.ts';
+import type { PublisherState } from '../publish/publisher.ts';
 
 export type EngineData = {
   connection: DatabaseConnection;
@@ -12,6 +14,7 @@ export type EngineData = {
   ingest: boolean; // whether bodies are stored here
   derive: boolean; // whether sessions are derived here
   prices: PriceTable | null; // the operator's own
+  publish: BrokerSettings | null; // null: nothing is published
   logLevel: string;
 };
 
@@ -39,6 +42,7 @@ export type FromEngine =
   | { kind: 'identity'; identity_key: string | null } // of this installation, hex; null: the database cannot be reached now
   | { kind: 'freed'; bytes: number } // of the journal, deleted
   | { kind: 'stored'; segment: number; byteOffset: number; waiting: number | null } // of the live journal (journal-age.ts)
+  | { kind: 'publisher'; state: PublisherState }
   | { kind: 'ingested'; id: number; verdict: IngestVerdict | null } // null: the database refuses the turn
   | { kind: 'taken'; id: number; verdict: TranscriptVerdict | null } // the same of a transcript
   | { kind: 'decoded'; id: number; body: Uint8Array | null; reason: string } // null: it cannot be decoded

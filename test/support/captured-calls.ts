@@ -115,6 +115,7 @@ export async function takeIn(
   database: Database,
   calls: readonly JournalCall[],
   memory: CallMemory = callMemory(),
+  report_nodes = false,
 ): Promise<AppendedTurn[]> {
   const made: Prepared[] = [];
   for (const call of calls) {
@@ -131,6 +132,7 @@ export async function takeIn(
     slices: [...slices].map(([slice_id, bytes]) => packedSlice(slice_id, bytes)),
     counted: made.flatMap((one) => (one.kind === 'counted' ? { ...one.counted, position: null } : [])),
     positions: [],
+    report_nodes,
   };
   return database.execute('appendTurns', batch);
 }

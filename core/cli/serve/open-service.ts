@@ -46,6 +46,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
       ingest: role !== 'proxy',
       derive: role === 'all',
       prices,
+      publish: config.publisher.stream.brokers.length > 0 ? config.publisher.stream : null,
       logLevel: config.log.level,
       log,
     });

@@ -11,6 +11,7 @@ import { countCoverage } from './count-coverage.ts';
 import { beyondStored, storePosition } from './journal-positions.ts';
 import { logTurns } from './log-turns.ts';
 import { markDirty, notifyDirty } from './mark-dirty.ts';
+import { type NewNode, withNewNodes } from './new-nodes.ts';
 import { placeTurns } from './place-turns.ts';
 import { holdSlices } from './purge-count.ts';
 import { writeNodes } from './put-nodes.ts';
@@ -24,9 +25,17 @@ export type TurnBatch = {
   purges?: number | undefined; // undefined: none is omitted
   counted: (CountedRequest & { position: JournalPosition | null })[];
   positions: JournalPosition[]; // how far each journal is read with this batch
+  report_nodes?: boolean; // whether the turns are returned with their new nodes
 };
 
-export type AppendedTurn = { raw_turn_id: number; call_id: string; session_id: string; outcome: Outcome };
+/** `new_nodes`: those that the turn is the first to hold, each after its parent; absent unless `report_nodes`. */
+export type AppendedTurn = {
+  raw_turn_id: number;
+  call_id: string;
+  session_id: string;
+  outcome: Outcome;
+  new_nodes?: NewNode[];
+};
 
 /**
  * Stores a batch, in the given order; the number of statements does not depend on its size. A turn whose request id is stored already is
@@ -39,7 +48,7 @@ export const appendTurns = (db: Sql, batch: TurnBatch): Promise<AppendedTurn[]> 
     if (batch.turns.length > 0) await holdSlices(tx, batch.purges);
     const uncounted = await beyondStored(tx, batch.counted);
     const turns = await unstored(tx, batch.turns);
-    const stored = turns.length > 0 ? await storeTurns(tx, turns, batch.slices) : [];
+    const stored = turns.length > 0 ? await storeTurns(tx, turns, batch) : [];
     const counted = turns.map(({ requested_at: at, provider, outcome }) => ({ at, provider, outcome }));
     await countCoverage(tx, [...counted, ...uncounted]);
     for (const position of batch.positions) await storePosition(tx, position);
@@ -57,7 +66,7 @@ async function unstored(tx: Sql, turns: readonly PreparedTurn[]): Promise<Prepar
 async function storeTurns(
   tx: Sql,
   turns: readonly PreparedTurn[],
-  slices: readonly PackedSlice[],
+  { slices, report_nodes = false }: Pick<TurnBatch, 'slices' | 'report_nodes'>,
 ): Promise<AppendedTurn[]> {
   const placements = await placeTurns(tx, turns);
   const placed = turns.map((turn, index) => ({
@@ -72,15 +81,17 @@ async function storeTurns(
     placements.map(({ session_id }) => session_id),
   );
   const { ids, opened } = await logTurns(tx, placed, slices);
-  const stored = placed.map(({ call_id, outcome, nodes, place: { session_id } }) => {
-    const raw_turn_id = ids.get(call_id) ?? 0;
-    return { raw_turn_id, call_id, session_id, outcome, nodes };
+  const stored = placed.map((turn) => {
+    const { call_id, outcome, nodes, format, identity } = turn;
+    const { session_id } = turn.place;
+    return { raw_turn_id: ids.get(call_id) ?? 0, call_id, session_id, outcome, nodes, format, identity };
   });
-  await writeNodes(tx, stored);
+  const fresh = await writeNodes(tx, stored, report_nodes);
   await recordNamedForks(tx, placed, opened);
   const awaited = new Set(placements.flatMap((place) => (place.awaited ? place.session_id : [])));
   await markDirty(tx, [...new Set(stored.map(({ session_id }) => session_id))], awaited);
   await mergeSessions(tx, merges);
   await recordForksBefore(tx, placed);
-  return stored.map(({ nodes: _, ...turn }) => turn);
+  const appended = stored.map(({ nodes: _, format: __, identity: ___, ...turn }) => turn);
+  return report_nodes ? withNewNodes(appended, stored, fresh) : appended;
 }

@@ -16,15 +16,32 @@ export type PlacedNode = NodeRow & { raw_turn_id: number; session_id: string };
 /**
  * Writes nodes and calls within a transaction that has locked the sessions' rows. A message that is stored already is changed only
  * by an earlier call, (requested_at, call_id), whose attributes it then takes over.
+ * @param report whether the nodes are wanted that were not stored before; that costs a query
+ * @returns these, each after its parent
  */
-export async function writeNodes(tx: Sql, calls: readonly PlacedCall[]): Promise<void> {
-  if (calls.length === 0) return;
+export async function writeNodes(tx: Sql, calls: readonly PlacedCall[], report = false): Promise<PlacedNode[]> {
+  if (calls.length === 0) return [];
   const nodes = lowest(calls, await lastStoredPositions(tx, calls));
+  const fresh = report ? await notStored(tx, nodes) : [];
   if (nodes.length > 0) await insertNodes(tx, nodes);
   await insertCalls(
     tx,
     calls.map(({ raw_turn_id, session_id, nodes }) => ({ raw_turn_id, session_id, ...nodes.call })),
   );
+  return fresh;
+}
+
+/** A query of its own: what an insert returns does not show on every kind of table which rows it has made. */
+async function notStored(tx: Sql, nodes: readonly PlacedNode[]): Promise<PlacedNode[]> {
+  if (nodes.length === 0) return [];
+  const known = await tx.rows<{ place: number }>(sql`
+    select r.place
+      from unnest(${pgArray(nodes.map(({ session_id }) => session_id))}::uuid[],
+                  ${hexArray(nodes.map(({ node_hash }) => node_hash))}::bytea[],
+                  ${pgArray([...nodes.keys()])}::integer[]) as r (session_id, node_hash, place)
+      join svc.nodes n on n.session_id = r.session_id and n.node_hash = r.node_hash`);
+  const stored = new Set(known.map(({ place }) => place));
+  return nodes.filter((_, place) => !stored.has(place));
 }
 
 /** A shorter spine is written whole. */

@@ -9,6 +9,7 @@ import { DatabaseError } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { AcceptedTurn } from '../../model/ingest.ts';
 import { type NewSlices, openNewSlices } from '../intake/new-slices.ts';
+import type { StoreDeps } from '../intake/store-entries.ts';
 
 export type StoredTurn = Omit<AcceptedTurn, 'request_id' | 'provider'>;
 
@@ -23,6 +24,7 @@ export type IngestQueueDeps = {
   database: Database;
   metrics: Pick<Metrics, 'intakeTurn' | 'notCaptured'>;
   committed?: (() => void) | undefined; // turns have come in
+  publish?: StoreDeps['publish'];
 };
 
 /** A turn that waits to be written, with the functions that settle its sender's promise. */
@@ -76,12 +78,13 @@ async function settle(deps: IngestQueueDeps, newSlices: NewSlices, batch: readon
 }
 
 async function commit(deps: IngestQueueDeps, newSlices: NewSlices, batch: readonly Waiting[]): Promise<void> {
-  const { database, metrics, committed } = deps;
+  const { database, metrics, committed, publish } = deps;
   const slices = batch.flatMap((one) => one.slices);
   const turns = batch.map(({ turn }) => turn);
   const fresh = await newSlices.storing(
     slices,
-    (packed) => appended(database, { ...packed, turns, counted: [], positions: [] }),
+    (packed) =>
+      appended(database, { ...packed, turns, counted: [], positions: [], report_nodes: publish !== undefined }),
     (stored) => stored.length > 0,
   );
   answer(batch, fresh, await storedBefore(database, turns, fresh));
@@ -90,6 +93,7 @@ async function commit(deps: IngestQueueDeps, newSlices: NewSlices, batch: readon
     if (outcome === 'undecodable') metrics.notCaptured(outcome);
   }
   if (fresh.length > 0) committed?.();
+  publish?.(fresh.flatMap(({ new_nodes }) => new_nodes ?? []));
 }
 
 const storedBefore = async (database: Database, turns: readonly PreparedTurn[], fresh: readonly AppendedTurn[]) => {

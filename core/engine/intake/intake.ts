@@ -15,7 +15,7 @@ import { openDatabaseRetry } from './database-retry.ts';
 import { openDeletion } from './delete-segments.ts';
 import { openNewSlices } from './new-slices.ts';
 import { type PreparedEntry, prepareEntries } from './prepare-entries.ts';
-import { storeEntries } from './store-entries.ts';
+import { type StoreDeps, storeEntries } from './store-entries.ts';
 
 export type Intake = {
   /** Reports that there may be something to read. */
@@ -35,6 +35,7 @@ type Deps = {
   signal: AbortSignal;
   stored?: () => void; // turns have come in
   freed?: (bytes: number) => void; // of the journal, deleted
+  publish?: StoreDeps['publish'];
   pause?: EnginePace['pause'];
   precedence?: Precedence;
 };
@@ -44,11 +45,12 @@ const IDLE_MS = 1_000;
 
 /** Runs until the signal; in a worker thread, since reading bodies takes its time. */
 export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Intake {
-  const { database, journal, log, metrics, signal, stored, freed, pause } = deps;
+  const { database, journal, log, metrics, signal, stored, freed, pause, publish } = deps;
   const order = precedence ?? openPrecedence(database);
   const withRetry = openDatabaseRetry(log, signal);
   const preparing = { database, memory: callMemory(reader), withRetry, signal };
-  const storing = { database, journal, newSlices: openNewSlices(database), withRetry, log, metrics, signal, stored };
+  const newSlices = openNewSlices(database);
+  const storing = { database, journal, newSlices, withRetry, log, metrics, signal, stored, publish };
   const deleteSegments = openDeletion({ database, journal, withRetry, log, freed });
   const wakeUp = openWakeUp(signal);
   let drainers: (() => void)[] = [];

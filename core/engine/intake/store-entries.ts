@@ -2,6 +2,7 @@
 import type { JournalReader } from '../../capture/journal-reader.ts';
 import type { Database } from '../../db/database.ts';
 import type { TurnBatch } from '../../db/store/append-turns.ts';
+import type { NewNode } from '../../db/store/new-nodes.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { type DatabaseRetry, isTransient, reasonOf } from './database-retry.ts';
@@ -17,6 +18,7 @@ export type StoreDeps = {
   metrics: Pick<Metrics, 'intakeTurn' | 'notCaptured'>;
   signal: AbortSignal;
   stored?: (() => void) | undefined; // turns have come in
+  publish?: ((nodes: readonly NewNode[]) => void) | undefined; // these were stored for the first time
 };
 
 /** A batch that is refused is halved until the culprit is alone. @throws at the signal */
@@ -46,10 +48,10 @@ export async function storeEntries(deps: StoreDeps, items: readonly PreparedEntr
 }
 
 async function append(deps: StoreDeps, items: readonly PreparedEntry[]): Promise<void> {
-  const { database, journal, newSlices, metrics, stored } = deps;
+  const { database, journal, newSlices, metrics, stored, publish } = deps;
   const slices = items.flatMap((item) => item.slices);
   const { batch, turns } = await newSlices.storing(slices, async (fresh) => {
-    const batch = batchOf(items, fresh);
+    const batch = { ...batchOf(items, fresh), report_nodes: publish !== undefined };
     return { batch, turns: await database.execute('appendTurns', batch) };
   });
   for (const position of batch.positions) journal.committed(position);
@@ -60,6 +62,7 @@ async function append(deps: StoreDeps, items: readonly PreparedEntry[]): Promise
   for (const { outcome } of batch.counted)
     if (outcome === 'over_limit' || outcome === 'crashed') metrics.notCaptured(outcome);
   if (turns.length > 0) stored?.();
+  publish?.(turns.flatMap(({ new_nodes }) => new_nodes ?? []));
 }
 
 const batchOf = (items: readonly PreparedEntry[], fresh: FreshSlices): TurnBatch => ({
