@@ -80,6 +80,8 @@ export type ReadApi = {
   decode?: (bytes: Uint8Array, contentEncoding: string) => Promise<Uint8Array>;
   /** The state of this process's journal. Absent: it has none. */
   journal?: () => Status['journal'];
+  /** What has been published. Absent: nothing is to be. */
+  publisher?: () => Status['publisher'];
   /** Left on the disk of the database. Absent: it is another machine's. */
   freeBytes?: () => Promise<number>;
   /** The capture proxy's port, for clients that were pointed here instead. Absent: there is none. */
@@ -147,6 +149,7 @@ export function readApi(options: ReadApi) {
     token,
     now,
     journal = () => undefined,
+    publisher = () => undefined,
     service = () => undefined,
     freeBytes = () => Promise.resolve(undefined),
   } = options;
@@ -200,7 +203,7 @@ export function readApi(options: ReadApi) {
   app.route('/', cassetteMountApp({ cassettes, log }));
   const joined = () => cassetteTools(cassettes.installed(), cassettes.fetch);
   app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, version, log }));
-  app.route('/', statusApp({ execute, version, journal, freeBytes, service, startedAt: now(), now }));
+  app.route('/', statusApp({ execute, version, journal, publisher, freeBytes, service, startedAt: now(), now }));
   app.route('/', deriveRunApp({ execute }));
   app.route('/', backupApp({ execute, version, log }));
   app.route('/', verifyApp({ execute, log }));

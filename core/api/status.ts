@@ -21,6 +21,8 @@ export type StatusDeps = {
   version: string;
   /** The state of this process's journal; undefined where it has none. */
   journal: () => Status['journal'];
+  /** What has been published; undefined: nothing is to be. */
+  publisher: () => Status['publisher'];
   /** Left on the disk of the database; undefined: it is another machine's. */
   freeBytes: () => Promise<number | undefined>;
   /** What this process reports about itself; undefined: nothing. */
@@ -33,7 +35,7 @@ export type StatusDeps = {
 /** A larger table is estimated: at 64 MB a count takes some tens of milliseconds. */
 const COUNTED_BYTES = 67_108_864;
 
-export const statusApp = ({ execute, version, journal, freeBytes, service, startedAt, now }: StatusDeps) =>
+export const statusApp = ({ execute, version, journal, publisher, freeBytes, service, startedAt, now }: StatusDeps) =>
   routes().openapi(readStatus, async (c) => {
     const [{ last_turn_at, ...stored }, { queued, parked, oldest_seconds }, { ever }, { sizes, walBytes }, free] =
       await Promise.all([
@@ -45,6 +47,7 @@ export const statusApp = ({ execute, version, journal, freeBytes, service, start
       ]);
     const journalStatus = journal();
     const serviceStatus = service();
+    const publisherState = publisher();
     const outcomes = Object.fromEntries(
       Outcome.options.map((name) => [name, total(ever.filter(({ outcome }) => outcome === name))]),
     ) as Record<Outcome, number>;
@@ -59,6 +62,7 @@ export const statusApp = ({ execute, version, journal, freeBytes, service, start
           ...{ freeBytes: free, sizes },
         }),
         ...(journalStatus === undefined ? {} : { journal: journalStatus }),
+        ...(publisherState === undefined ? {} : { publisher: publisherState }),
         coverage: { requests: total(ever), outcomes },
         ...(last_turn_at === null ? {} : { last_turn_at }),
         ...(serviceStatus === undefined ? {} : { service: serviceStatus }),

@@ -116,9 +116,20 @@ function figures(status: Status, now: number): string[] {
     row('database', `PostgreSQL ${plain(database.server_version)}, ${database.kind}, ${sized(database.bytes)} on disk`),
     ...(status.disk === undefined ? [] : [row('disk', disk(status.disk))]), // an older service does not have it
     row('extensions', extensions(database.extensions)),
+    ...(status.publisher === undefined ? [] : [row('publishing', publishing(status.publisher))]),
     ...parkedSessions(parked_sessions, derive.parked, now),
     ...parkedTurns(parked_turns, now),
   ];
+}
+
+function publishing({ queued, published, failed, dropped, reason }: NonNullable<Status['publisher']>): string {
+  const lost = [...(failed > 0 ? [`${counted(failed)} failed`] : []), ...(dropped > 0 ? [`${counted(dropped)} dropped`] : [])];
+  const text = [
+    `${several(published, 'node')} sent since the start`,
+    ...(queued > 0 ? [`${counted(queued)} waiting`] : []),
+    ...(lost.length > 0 ? [pc.yellow(lost.join(', '))] : []),
+  ].join(', ');
+  return reason === null ? text : `${text}; ${pc.yellow(`no broker takes them: ${plain(reason)}`)}`;
 }
 
 /** Fewer days are shown as a problem. */

@@ -1,10 +1,10 @@
 /** The messages between the main thread and the engine. */
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
+import type { PublisherState } from '../model/publisher-state.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import type { PriceTable } from '../price/price-file.ts';
 import type { BrokerSettings } from '../publish/broker-messages.ts';
-import type { PublisherState } from '../publish/publisher.ts';
 
 export type EngineData = {
   connection: DatabaseConnection;

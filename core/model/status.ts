@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { Outcome } from './coverage.ts';
 import { At } from './page.ts';
+import { PublisherState } from './publisher-state.ts';
 
 /** Extensions that are used where a database has them. Only search needs one: `vector`. */
 const Extension = z.enum(['citus', 'pg_duckdb', 'timescaledb', 'vector']);
@@ -64,6 +65,7 @@ export const statusExample = {
     ],
   },
   journal: { bytes: 1_204_511, oldest_seconds: 0.04 },
+  publisher: { queued: 0, published: 20_118, failed: 0, dropped: 0, reason: null },
   coverage: { requests: 9_900, outcomes: { ...NONE, captured: 9_790, partial: 13, not_a_turn: 96, poison: 1 } },
   last_turn_at: '2026-07-27T09:59:57.310221Z',
   service: {
@@ -198,6 +200,7 @@ export const Status = z
       })
       .optional()
       .describe('absent where the process keeps none'),
+    publisher: PublisherState.optional().describe('nodes for the broker; absent where nothing is published'),
     coverage: z.object({ requests: z.int(), outcomes: Outcomes }).describe('as in /v1/coverage, of all time'),
     last_turn_at: At.optional().describe('absent before the first'),
     service: Service.optional(),

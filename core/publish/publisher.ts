@@ -9,6 +9,7 @@ import type { NewNode } from '../db/store/new-nodes.ts';
 import { DatabaseError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import type { PublisherState } from '../model/publisher-state.ts';
 import { openBackoff } from '../retry.ts';
 import { type Broker, BrokerError } from './broker.ts';
 import type { BrokerMessage } from './broker-messages.ts';
@@ -22,15 +23,6 @@ export type Publisher = {
   state(): PublisherState;
   /** Sends what is queued, for at most that long, and not to brokers that are away. */
   close(graceMs: number): Promise<void>;
-};
-
-/** `reason`: why no broker can be reached; null: one can, or none has been tried yet. */
-export type PublisherState = {
-  queued: number;
-  published: number;
-  failed: number;
-  dropped: number;
-  reason: string | null;
 };
 
 type Deps = {

@@ -50,10 +50,16 @@ async function listens(check: string, address: string | null, flag: string): Pro
     : fail(check, `nobody listens at ${address}`, 'svc status');
 }
 
+function publishing({ reason, published, dropped }: NonNullable<Status['publisher']>): Finding {
+  if (reason === null) return ok('publishing', `${several(published, 'node')} sent to the broker since the start`);
+  const lost = dropped > 0 ? `; ${several(dropped, 'node')} dropped` : '';
+  return fail('publishing', `no broker takes nodes: ${reason}${lost}`, 'svc config get publisher.stream.brokers');
+}
+
 const FEW_DAYS = 14;
 const LATE_SECONDS = 60;
 
-function keepingUp({ disk, derive, parked_turns, journal, database }: Status): Finding[] {
+function keepingUp({ disk, derive, parked_turns, journal, database, publisher }: Status): Finding[] {
   const left = disk?.days_left;
   return [
     derive.lag_seconds > LATE_SECONDS
@@ -72,6 +78,7 @@ function keepingUp({ disk, derive, parked_turns, journal, database }: Status): F
     ...((journal?.oldest_seconds ?? 0) > LATE_SECONDS
       ? [fail('journal', `a call has waited for ${lasting(journal?.oldest_seconds ?? 0)} to be stored`, 'svc status')]
       : []),
+    ...(publisher === undefined ? [] : [publishing(publisher)]),
     left !== undefined && left < FEW_DAYS
       ? warn(
           'disk',

@@ -79,6 +79,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     now: Date.now,
     looked: openLooks(database.execute, Date.now),
     journal: () => ({ bytes: journalBytes(), oldest_seconds: engine.oldestSeconds() }),
+    publisher: () => engine.publisher() ?? undefined,
     service,
     ...(database.kind === 'embedded' && { freeBytes: () => freeBytesAt(parts.about.folder) }),
     stopping: stopping.signal,
