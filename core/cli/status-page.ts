@@ -123,7 +123,10 @@ function figures(status: Status, now: number): string[] {
 }
 
 function publishing({ queued, published, failed, dropped, reason }: NonNullable<Status['publisher']>): string {
-  const lost = [...(failed > 0 ? [`${counted(failed)} failed`] : []), ...(dropped > 0 ? [`${counted(dropped)} dropped`] : [])];
+  const lost = [
+    ...(failed > 0 ? [`${counted(failed)} failed`] : []),
+    ...(dropped > 0 ? [`${counted(dropped)} dropped`] : []),
+  ];
   const text = [
     `${several(published, 'node')} sent since the start`,
     ...(queued > 0 ? [`${counted(queued)} waiting`] : []),
