@@ -20,6 +20,9 @@ const NAMES = [
   'svc_derive_lag_seconds',
   'svc_derive_queue',
   'svc_derive_parked',
+  'svc_publish_nodes_total',
+  'svc_publish_queue',
+  'svc_publish_broker_up',
   'svc_process_up',
   'svc_process_restarts_total',
   'svc_api_requests_total',
@@ -60,6 +63,8 @@ const countAll = (metrics: Metrics, text: string) => {
   metrics.intakeBatch(1);
   metrics.derived(1);
   metrics.derivePending({ lagSeconds: 1, queue: 1, parked: 1 });
+  metrics.published('failed', 1);
+  metrics.publisher({ queued: 1, isUp: true });
   metrics.processes([{ name: text, state: text, restarts: 1 }]);
   metrics.cassettes([{ name: 'search', admitted: true, restarts: 1, progress: { done: 1, pending: 1, failed: 1 } }]);
   metrics.apiRequest({ route: '/v1/sessions', method: text, status: 200, seconds: 1 });
