@@ -8,6 +8,7 @@ const rooms = [
   '^core/merkle/',
   '^core/provider/',
   '^core/metrics\\.ts$',
+  '^core/telemetry/',
   '^core/config/',
   '^core/harness/',
   '^core/price/',

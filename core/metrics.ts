@@ -32,6 +32,8 @@ export type Metrics = {
   published(result: PublishResult, nodes: number): void;
   /** The publisher as it is now. */
   publisher(state: { queued: number; isUp: boolean }): void;
+  /** An export of metrics to the operator's endpoint. */
+  telemetryExport(result: 'exported' | 'failed'): void;
   /** The processes of the service as they are now. */
   processes(all: readonly { name: string; state: string; restarts: number }[]): void;
   /** All cassettes of the list as they are now. Names come from the operator, so they are few. */
@@ -43,7 +45,9 @@ export type Metrics = {
   ingestBody(provider: string, bytes: number): void;
   /** Seconds from the end of a body to the verdict on it. */
   ingestWait(seconds: number): void;
-  /** The text exposition of this registry and `others`, added up. */
+  /** This registry and `others`, added up, as prom-client's JSON. */
+  snapshot(others?: readonly MetricsSnapshot[]): Promise<MetricsSnapshot>;
+  /** The same as text. */
   text(others?: readonly MetricsSnapshot[]): Promise<string>;
 };
 
@@ -108,6 +112,9 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   // Without labels they would be 0 where nothing is to be published, and that would read as an outage.
   const publishQueue = gauge('svc_publish_queue', 'Nodes that wait to be published', ['to']);
   const publishUp = gauge('svc_publish_broker_up', '1 while a broker can be reached, else 0', ['to']);
+  const telemetryExports = counter('svc_telemetry_exports_total', 'Exports of these metrics to telemetry.endpoint', [
+    'result',
+  ]);
   const cassetteAdmitted = gauge(
     'svc_cassette_admitted',
     '1 while the cassette is in and its last look was good, else 0',
@@ -165,6 +172,7 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       publishQueue.set({ to: 'kafka' }, queued);
       publishUp.set({ to: 'kafka' }, isUp ? 1 : 0);
     },
+    telemetryExport: (result) => telemetryExports.inc({ result }),
     processes: (all) => {
       processRestarts.reset(); // the parent counts
       for (const { state, restarts, ...process } of all) {
@@ -196,12 +204,13 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
     ingestBody: (provider, bytes) =>
       ingestBody.observe({ provider: known(provider, INGEST_PROVIDERS, 'unknown') }, bytes),
     ingestWait: (seconds) => ingestWait.observe(seconds),
-    text: async (others = []) =>
-      others.length === 0
-        ? registry.metrics()
-        : AggregatorRegistry.aggregate([await registry.getMetricsAsJSON(), ...others] as object[]).metrics(),
+    snapshot: async (others = []) => (await registryOf(registry, others)).getMetricsAsJSON(),
+    text: async (others = []) => (await registryOf(registry, others)).metrics(),
   };
 }
+
+const registryOf = async (own: Registry, others: readonly MetricsSnapshot[]): Promise<Registry> =>
+  others.length === 0 ? own : AggregatorRegistry.aggregate([await own.getMetricsAsJSON(), ...others] as object[]);
 
 const MOST_BUFFERED = 1_000; // observations, before they are counted without a scrape
 

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import * as z from 'zod/mini'; // a tenth of zod to load, for commands that end within a tenth of a second
 import { forEachProvider, ProviderId, UPSTREAMS } from '../provider/provider-ids.ts';
+import { headerListProblem } from './header-list.ts';
 import { listenProblem } from './listen.ts';
 
 /** A string that `problem` accepts (null). Its message completes a sentence that begins with the key: `must be …`. */
@@ -155,7 +156,19 @@ export const Config = z.strictObject({
   log: section({
     level: key(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), 'info', 'JSON lines on stderr'),
   }),
-  telemetry: section({ disabled: key(z.boolean(), false, 'this service sends none, whatever is set') }),
+  telemetry: section({
+    endpoint: key(
+      addressOrEmpty(),
+      '',
+      'OTLP over HTTP: receives the metrics of /metrics each minute, at <endpoint>/v1/metrics; empty: none',
+    ),
+    headers: secretKey(
+      text(headerListProblem),
+      '',
+      'sent along, as name=value,name=value; prefer SVC_TELEMETRY_HEADERS',
+    ),
+    disabled: key(z.boolean(), false, 'this service sends none, whatever is set'),
+  }),
   update: section({
     disabled: z
       .optional(z.boolean())

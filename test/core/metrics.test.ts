@@ -23,6 +23,7 @@ const NAMES = [
   'svc_publish_nodes_total',
   'svc_publish_queue',
   'svc_publish_broker_up',
+  'svc_telemetry_exports_total',
   'svc_process_up',
   'svc_process_restarts_total',
   'svc_api_requests_total',
@@ -65,6 +66,7 @@ const countAll = (metrics: Metrics, text: string) => {
   metrics.derivePending({ lagSeconds: 1, queue: 1, parked: 1 });
   metrics.published('failed', 1);
   metrics.publisher({ queued: 1, isUp: true });
+  metrics.telemetryExport('failed');
   metrics.processes([{ name: text, state: text, restarts: 1 }]);
   metrics.cassettes([{ name: 'search', admitted: true, restarts: 1, progress: { done: 1, pending: 1, failed: 1 } }]);
   metrics.apiRequest({ route: '/v1/sessions', method: text, status: 200, seconds: 1 });

@@ -25,7 +25,7 @@ export async function serveIngest(loaded: LoadedConfig, io: Io, { version, runni
     if (holderOf(folder) === null) (await holdAddress(config.ingest.listen, 'ingest API', '--ingest-listen')).release();
     const { listeners, engine, close } = await openService({
       ...{ loaded, io, role: 'ingest', version, log, pid: process.pid, addresses: {}, journal: null },
-      ...{ counters: noOthers, processes: () => [] },
+      ...{ counters: noOthers, processes: () => [], startedAt: Date.now() },
     });
     try {
       if (running) await Promise.race([running(listeners), signals.first]);

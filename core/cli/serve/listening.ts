@@ -80,8 +80,15 @@ export const hostsOf = (config: Config, sections: ('proxy' | 'api' | 'ingest')[]
   ...sections.flatMap((section) => parseListen(config[section].listen).hosts),
 ];
 
-/** The metrics of all processes of this service as one text. What is shown was reported to the parent before, so that none of it falls. */
-export async function exposition(parts: Process): Promise<string> {
+/** The metrics of all processes of this service as one text. */
+export const exposition = async (parts: Process): Promise<string> => parts.metrics.text(await otherMetrics(parts));
+
+/** The same as prom-client's JSON. */
+export const metricsOf = async (parts: Process): Promise<MetricsSnapshot> =>
+  parts.metrics.snapshot(await otherMetrics(parts));
+
+/** What this process's own metrics are shown with. It was reported to the parent before, so that none of it falls. */
+async function otherMetrics(parts: Process): Promise<MetricsSnapshot[]> {
   const { metrics, journalBytes, engine, cassettes, counters, processes } = parts;
   if (journalBytes) metrics.journal({ bytes: journalBytes(), oldestSeconds: engine.oldestSeconds() });
   metrics.processes(processes());
@@ -97,7 +104,7 @@ export async function exposition(parts: Process): Promise<string> {
   const [others, ofEngine] = await Promise.all([counters.others(), engine.metrics()]);
   const own = await ownCounters(parts, ofEngine as MetricsSnapshot);
   await counters.shown(own);
-  return metrics.text([ofEngine as MetricsSnapshot, ...others]);
+  return [ofEngine as MetricsSnapshot, ...others];
 }
 
 /** What this process and its engine have counted; not the restarts, which the parent counts and would else add up again. */

@@ -17,6 +17,7 @@ export type Start = {
   io: Pick<Io, 'env' | 'cwd' | 'home'>;
   role: 'all' | 'proxy';
   version: string;
+  startedAt: number; // the parent, in milliseconds since 1970
   addresses: Partial<Record<ListenerName, GivenAddress>>;
 };
 

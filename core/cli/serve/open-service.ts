@@ -60,6 +60,8 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
     };
     const listeners = await backing.listen(shared);
     closing(() => listeners.close(0));
+    const { endpoint, disabled } = config.telemetry;
+    if (endpoint !== '' && !disabled) closing((await import('./export-metrics.ts')).exportMetrics(parts, shared));
     return { listeners, engine, close };
   } catch (error) {
     await close();

@@ -16,6 +16,9 @@ import { reportWritten } from './report-written.ts';
 /** How far the journal may fill while calls have precedence: half, less what may come before the next check; for a small one nothing. */
 const waitingBytes = (maxBytes: number) => maxBytes / 2 - 67_108_864;
 
+/** Numbers of requests begin at 1. */
+const UNREQUESTED = 0;
+
 /** @throws {OperatorError} the address is taken, or the journal cannot be made */
 export async function runProxy({ loaded, io, role, addresses }: Start, link: Link): Promise<Role> {
   const { config, folder } = loaded;
@@ -30,13 +33,12 @@ export async function runProxy({ loaded, io, role, addresses }: Start, link: Lin
   await link.send({ kind: 'run', runId: journal.runId });
   const written = reportWritten(link.send);
   journal.onWritten(written.note);
+  const report = async (id: number) =>
+    link.send({ kind: 'counters', id, snapshot: await metrics.registry.getMetricsAsJSON() });
   link.receive((message) => {
     if (message.kind === 'identity') identity.learn(message.identity_key);
     else if (message.kind === 'deleted') journal.recount();
-    else if (message.kind === 'count')
-      void metrics.registry
-        .getMetricsAsJSON()
-        .then((snapshot) => link.send({ kind: 'counters', id: message.id, snapshot }));
+    else if (message.kind === 'count') void report(message.id);
   });
   const hasRoom = () => journal.bytes() < waitingBytes(config.journal.max_bytes);
   const unwatch = watchListeners({ calls: journal.calls, hasRoom }, (listeners) => {
@@ -55,6 +57,7 @@ export async function runProxy({ loaded, io, role, addresses }: Start, link: Lin
       unwatch();
       await journal.close();
       await written.flush();
+      await report(UNREQUESTED);
       await unlock();
     },
   };

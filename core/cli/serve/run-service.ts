@@ -14,7 +14,7 @@ const DRAIN_MS = { all: 1_000, proxy: 10_000 };
 
 /** @param startThread of the embedded database @throws {OperatorError} as `openService` does */
 export async function runService(
-  { loaded, io, role, version, addresses }: Start,
+  { loaded, io, role, version, addresses, startedAt }: Start,
   link: Link,
   startThread?: StartThread,
 ): Promise<Role> {
@@ -26,7 +26,7 @@ export async function runService(
     if (message.kind === 'processes') ({ processes } = message);
   });
   const { listeners, engine, close } = await openService({
-    ...{ loaded, role, version, log, addresses },
+    ...{ loaded, role, version, log, addresses, startedAt },
     io: { ...io, out: (text) => void link.send({ kind: 'print', text }), err: (text) => process.stderr.write(text) },
     pid: process.ppid,
     ...(startThread && { startThread }),

@@ -60,7 +60,7 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
   failed.catch(() => {}); // also when it comes while all is being stopped
   const processes = startProcesses({
     ...{ held, log, out: io.out, changed: published.update },
-    start: { loaded, role, version, io: { env: io.env, cwd: io.cwd, home: io.home } },
+    start: { loaded, role, version, startedAt: Date.now(), io: { env: io.env, cwd: io.cwd, home: io.home } },
     hopeless: (reason) => giveUp(new OperatorError(`Cannot serve: the capture proxy does not start: ${reason}`)),
   });
   let updateChecks: { stop(): void } | null = null;

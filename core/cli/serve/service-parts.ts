@@ -15,6 +15,8 @@ export type ServiceParts = {
   role: ServeRole;
   version: string;
   log: Logger;
+  /** When all of it was started, in milliseconds since 1970: counters count from then on. */
+  startedAt: number;
   /** The pid to signal for a stop. */
   pid: number;
   addresses: Start['addresses'];

@@ -54,6 +54,8 @@ const SAMPLES: Record<string, [string, unknown][]> = {
   'embedding.dimensions': integers(768, 384),
   'pricing.file': words('prices.json', '/etc/prices.json'),
   'log.level': words('debug', 'silent'),
+  'telemetry.endpoint': words('http://localhost:4318', 'https://otel.example/otlp'),
+  'telemetry.headers': words('authorization=Bearer%20one', 'x-one=1,x-two=2'),
   'telemetry.disabled': booleans(),
   'update.disabled': booleans(),
 };
