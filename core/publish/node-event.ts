@@ -44,9 +44,9 @@ const example = {
     kind: 'main',
     provider: 'anthropic',
     model: 'claude-sonnet-4-5',
-    harness_id: 'claude',
+    harness_id: 'acme',
     thread_id: '',
-    agent_name: 'claude-code',
+    agent_name: 'acme-coder',
     project: 'atlas',
   },
 } as const;
