@@ -20,7 +20,7 @@ test('all turns are stored, and the service stops without waiting for it', async
     for (let n = 0; n < TURNS; n++) await acceptedTurn(service, plainTurn(`turn-${n}`));
     const { publisher } = await eventually('the failure in the status', async () => {
       const status = await read<Status>(`${service.api}/v1/admin/status`);
-      return status.counts.raw_turns === TURNS && status.publisher?.reason && status.publisher.queued > 0
+      return status.counts.raw_turns === TURNS && status.publisher?.reason && status.publisher.queued === 2 * TURNS
         ? status
         : null;
     });

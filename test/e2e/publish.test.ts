@@ -49,7 +49,7 @@ if (brokers && dsn !== '')
       const published = await eventually('all nodes on the topic', async () => {
         const { counts, publisher } = await statusOf(service.api);
         const messages = counts.nodes === NODES ? await consumed(brokers, topic) : [];
-        return messages.length >= NODES && publisher ? { messages, publisher } : null;
+        return messages.length >= NODES && publisher?.queued === 0 ? { messages, publisher } : null;
       });
       const { queued, failed, dropped, reason } = published.publisher;
       assert.equal({ queued, failed, dropped, reason }, { queued: 0, failed: 0, dropped: 0, reason: null });
