@@ -5,8 +5,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { outcomeWithoutCopy } from '../core/call/outcome.ts';
-import { type Client, clientKey, credentialOf } from '../core/capture/client-key.ts';
+import { type Client, clientDigest, clientKey, credentialOf } from '../core/capture/client-key.ts';
 import type { Journal } from '../core/capture/journal.ts';
+import type { CallOpened } from '../core/capture/journal-format.ts';
 import { type RedactedHeaders, redactHeaders, redactTarget, withoutHeader } from '../core/capture/redact.ts';
 import type { Config } from '../core/config/schema.ts';
 import type { Logger } from '../core/log.ts';
@@ -31,8 +32,8 @@ export type ProxyDeps = {
   journal: Pick<Journal, 'recordOutcome' | 'open'>;
   /** @param path without query and provider prefix; null: no turn in any of our formats */
   formatOf(method: string, path: string): { id: FormatId; overWebSocket?: boolean } | null;
-  /** The key of this installation, with which client credentials are hashed. */
-  identityKey: Uint8Array;
+  /** The key with which version 0.1 hashed clients, where it has run: its sessions are continued by it. null: it has not. */
+  formerKey: Uint8Array | null;
   /** Admission of a request; null admits it. What is refused here is no call and has no outcome. */
   refuse(headers: IncomingHttpHeaders): { status: number; message: string } | null;
   /** Called once per request that was admitted. */
@@ -142,7 +143,7 @@ type Turn = {
 };
 
 function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): CallObserver {
-  const { config, journal, identityKey, count, now } = deps;
+  const { config, journal, formerKey, count, now } = deps;
   const { rawHeaders, method = 'GET', url = '/' } = incoming;
   const { provider, format, keep, requestedAt, declaredBytes } = turn;
   const copy = journal.open({
@@ -153,7 +154,7 @@ function openCopy(deps: ProxyDeps, turn: Turn, incoming: IncomingMessage): CallO
     method,
     url: redactTarget(originForm(url)),
     headers: trustedHeaders(redactHeaders(rawHeaders), config.api.trust_caller_header),
-    client_key: clientKeyOf(incoming, identityKey, config.proxy.project),
+    ...clientOf(incoming, formerKey, config.proxy.project),
     project: config.proxy.project,
     keep,
   });
@@ -214,12 +215,17 @@ function joinedHeader(raw: readonly string[], name: string): string | null {
   return values.length > 0 ? values.join(', ') : null;
 }
 
-type KnownClient = Client & { identityKey: Uint8Array; key: string };
+type KnownClient = Client & { hashes: ClientHashes };
+type ClientHashes = Pick<CallOpened, 'client_digest' | 'client_key'>;
 
 /** A cache of the client that last called on each connection, since nearly always the same one calls again. It ends with the connection. */
 const clients = new WeakMap<Duplex, KnownClient>();
 
-function clientKeyOf({ socket, headers, url }: IncomingMessage, identityKey: Uint8Array, project: string): string {
+function clientOf(
+  { socket, headers, url }: IncomingMessage,
+  formerKey: Uint8Array | null,
+  project: string,
+): ClientHashes {
   const client = {
     credential: credentialOf(headers, url),
     userAgent: headers['user-agent'] ?? '',
@@ -229,13 +235,12 @@ function clientKeyOf({ socket, headers, url }: IncomingMessage, identityKey: Uin
   if (
     known?.credential === client.credential &&
     known.userAgent === client.userAgent &&
-    known.project === client.project &&
-    known.identityKey === identityKey
+    known.project === client.project
   )
-    return known.key;
-  const key = clientKey(identityKey, client);
-  clients.set(socket, { ...client, identityKey, key });
-  return key;
+    return known.hashes;
+  const hashes = { client_digest: clientDigest(client), client_key: formerKey ? clientKey(formerKey, client) : '' };
+  clients.set(socket, { ...client, hashes });
+  return hashes;
 }
 
 /** The name of a caller is stored only where a gateway sets it, since anybody else could claim another's. */

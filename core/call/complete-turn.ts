@@ -88,6 +88,7 @@ function turnOf(
     request_id: exchange.request_id,
     call_id: callIdOf(exchange),
     client_key: exchange.client_key,
+    ...(exchange.former_client_key && { former_client_key: exchange.former_client_key }),
     identity,
     retry: retryCount(exchange.request_headers) > 0,
     requested_at: exchange.requested_at,

@@ -9,6 +9,7 @@ export type Exchange = {
   svc_proxy_request_id: string | null; // assigned by the proxy
   request_id: string | null; // of an ingested turn; one of the two ids is set
   client_key: string; // hex
+  former_client_key?: string; // hex; the key under which version 0.1 stored the client, where it may have
   provider: string;
   format: FormatId | null; // null: none that we can read
   method: string;

@@ -4,10 +4,11 @@ import type { CallNodes } from '../model/node.ts';
 import { type ChainMessage, type ConversationPlacement, type KnownNode, placeConversation } from './conversation.ts';
 import { sessionId } from './identity.ts';
 
-/** What placing reads of a call. `client_key` is hex. */
+/** What placing reads of a call. `client_key` is hex; the former one is that of the client's sessions of version 0.1. */
 export type Unplaced = {
   call_id: string;
   client_key: string;
+  former_client_key?: string;
   identity: Identity;
   retry: boolean; // the client marked the request as a retry
   requested_at: string;

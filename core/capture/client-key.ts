@@ -1,17 +1,31 @@
-/** The client's key: a keyed hash of what identifies it, so that clients can be told apart and no credential is stored. */
-import { createHmac } from 'node:crypto';
+/** Tells clients apart by what identifies them, so that no credential is stored: a digest in the journal, a keyed hash in the database. */
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 export type Client = { credential: string; userAgent: string; project: string };
 
+/** SHA-256 in lower-case hex: for the journal, which is written while no database may be there to give a key. */
+export const clientDigest = (client: Client): string => hashed(createHash('sha256'), client).digest('hex');
+
 /**
- * HMAC-SHA256 in lower-case hex. Each part is hashed after its length, so that no two clients hash the same text.
+ * The key under which a client of the proxy is stored: the digest hashed with the installation's key, so that whoever has a session
+ * and a guess at its credential cannot try it. HMAC-SHA256 in lower-case hex.
+ */
+export const keyedDigest = (key: Uint8Array, digest: string): string =>
+  createHmac('sha256', key).update(digest).digest('hex');
+
+/**
+ * The key of a client by itself, under which senders to the ingest API are stored, and which clients of the proxy had in version 0.1.
+ * HMAC-SHA256 in lower-case hex.
  * @param key the installation's identity key
  */
-export function clientKey(key: Uint8Array, { credential, userAgent, project }: Client): string {
-  const hmac = createHmac('sha256', key);
-  for (const part of [credential, userAgent, project]) hmac.update(`${Buffer.byteLength(part)}:${part}`);
-  return hmac.digest('hex');
+export const clientKey = (key: Uint8Array, client: Client): string =>
+  hashed(createHmac('sha256', key), client).digest('hex');
+
+/** Each part is hashed after its length, so that no two clients hash the same text. */
+function hashed<Hashing extends Hash | Hmac>(hashing: Hashing, { credential, userAgent, project }: Client): Hashing {
+  for (const part of [credential, userAgent, project]) hashing.update(`${Buffer.byteLength(part)}:${part}`);
+  return hashing;
 }
 
 /**

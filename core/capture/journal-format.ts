@@ -17,7 +17,8 @@ export const CallOpened = z.object({
   method: z.string(),
   url: z.string(), // path and query as the client sent them, with credentials replaced
   headers: HeaderList, // as sent, `x-svc-*` included, credentials replaced
-  client_key: z.string(), // hex; keyed hash of credential, user agent and project
+  client_digest: z.string().optional(), // hex; of credential, user agent and project. Records of version 0.1 have none
+  client_key: z.string(), // hex; the client's key as version 0.1 made it, for its sessions; '' where that version never ran
   project: z.string(), // of the configuration; an envelope header outranks it
   keep: z.enum(['full', 'metadata']), // metadata: no body bytes are written
 });

@@ -17,14 +17,6 @@ export async function installation(sql: Sql, _args: Record<string, never>): Prom
   return row;
 }
 
-/** Takes another key into a database that holds no turn yet. @param identity_key 64 hex digits */
-export async function adoptIdentityKey(sql: Sql, { identity_key }: { identity_key: string }): Promise<void> {
-  await sql.rows(statement`
-    update svc.installation set identity_key = decode(${identity_key}, 'hex')
-    where identity_key <> decode(${identity_key}, 'hex') and not exists (select from svc.raw_turns)
-  `);
-}
-
 /** Makes a copy of the template (client/template.ts) an installation: its key and its times, before its first use, and on the disk. */
 export async function ensureInstallation(sql: Sql): Promise<void> {
   const made = await sql.rows(statement`

@@ -50,7 +50,7 @@ import { purgeParked } from './edit/purge-parked.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
 import { repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
-import { adoptIdentityKey, installation } from './installation.ts';
+import { installation } from './installation.ts';
 import { ping } from './ping.ts';
 import { browseFacets } from './read/browse-facets.ts';
 import { browseSessions } from './read/browse-sessions.ts';
@@ -200,7 +200,6 @@ export const operations = {
   cassetteLogin,
   checkpoint,
   installation,
-  adoptIdentityKey,
   ping,
   recordSize,
   vacuum,

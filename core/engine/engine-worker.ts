@@ -52,10 +52,9 @@ let journalIntake: Awaited<ReturnType<typeof openIntake>> | null = null;
 /** Loads only what the process runs: a proxy by itself is to be small. */
 async function open() {
   const { connection } = data;
-  const unavailable = () => send({ kind: 'identity', identity_key: null });
-  if (data.reach && connection.kind === 'server') await reachDatabase({ server: connection, unavailable, log, signal });
+  if (data.reach && connection.kind === 'server') await reachDatabase({ server: connection, log, signal });
   const { identity_key } = await database.execute('installation', {});
-  send({ kind: 'identity', identity_key });
+  const identityKey = Buffer.from(identity_key, 'hex');
   const derive = data.derive
     ? (await import('./derive/derive-worker.ts')).runDeriveWorker({
         database,
@@ -70,8 +69,8 @@ async function open() {
   const stored = () => derive?.poke();
   const publisher = data.publish ? await openPublishing(data.publish) : null;
   const publish = publisher?.publish;
-  if (data.journal) journalIntake = await openIntake(data.journal.folder, stored, publish);
-  const writers = data.ingest ? await openWriters(Buffer.from(identity_key, 'hex'), stored, publish) : null;
+  if (data.journal) journalIntake = await openIntake(data.journal.folder, identityKey, stored, publish);
+  const writers = data.ingest ? await openWriters(identityKey, stored, publish) : null;
   runUpkeep({ database, log, signal });
   send({ kind: 'ready' });
   return { derive, writers, publisher, idle: () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]) };
@@ -86,7 +85,7 @@ async function openPublishing(settings: BrokerSettings): Promise<Publisher> {
   return openPublisher({ database, reader, broker: openBroker(settings), log, metrics, changed, pause });
 }
 
-async function openIntake(folder: string, stored: () => void, publish: Publish) {
+async function openIntake(folder: string, identityKey: Uint8Array, stored: () => void, publish: Publish) {
   const positions = await database.execute('journalPositions', {});
   const { runId = '', written } = live ?? {}; // as of now: another run may have begun meanwhile
   const journal = reportingReader(
@@ -97,17 +96,7 @@ async function openIntake(folder: string, stored: () => void, publish: Publish) 
   if (written) journal.written(written.segment, written.byteOffset);
   const freed = (bytes: number) => send({ kind: 'freed', bytes });
   const intake = runIntake({
-    database,
-    journal,
-    reader,
-    log,
-    metrics,
-    signal,
-    stored,
-    freed,
-    pause,
-    precedence,
-    publish,
+    ...{ database, journal, identityKey, reader, log, metrics, signal, stored, freed, pause, precedence, publish },
   });
   return { journal, intake };
 }

@@ -45,8 +45,6 @@ type Deps = {
   journal: { folder: string; live: LiveRun; freed(): void } | null;
   /** Whether the database may be unreachable when the engine starts, or of an older version: then it is waited for, and migrated. */
   reach: boolean;
-  /** Called with this installation's identity key, in hex, each time that the engine starts; null: the database cannot be reached now. */
-  identified?(identity_key: string | null): void;
   ingest: boolean;
   derive: boolean;
   prices: PriceTable | null;
@@ -63,7 +61,7 @@ const INGEST_MS = 30_000; // then the sender is told to try again, and the turn 
 const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journal, identified, log, ...settings }: Deps): Engine {
+export function startEngine({ connection, journal, log, ...settings }: Deps): Engine {
   let live = journal?.live ?? null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
@@ -79,7 +77,6 @@ export function startEngine({ connection, journal, identified, log, ...settings 
 
   const received = (message: FromEngine) => {
     if (message.kind === 'freed') journal?.freed();
-    else if (message.kind === 'identity') identified?.(message.identity_key);
     else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
     else if (message.kind === 'publisher') publisher = message.state;
     else if (message.kind !== 'ready') requests.settle(message.id, message);

@@ -39,7 +39,6 @@ export type ToEngine =
 
 export type FromEngine =
   | { kind: 'ready' }
-  | { kind: 'identity'; identity_key: string | null } // of this installation, hex; null: the database cannot be reached now
   | { kind: 'freed'; bytes: number } // of the journal, deleted
   | { kind: 'stored'; segment: number; byteOffset: number; waiting: number | null } // of the live journal (journal-age.ts)
   | { kind: 'publisher'; state: PublisherState }

@@ -11,7 +11,6 @@ const RETRY = { firstMs: 100, maxMs: 5_000 };
 
 type Deps = {
   server: Pick<Server, 'dsn' | 'pooled'>;
-  unavailable: () => void; // called while the database cannot be used
   log: Logger;
   signal: AbortSignal;
 };
@@ -20,7 +19,7 @@ type Deps = {
  * Settles when the database answers and has been migrated. What the operator has to fix (a password, a newer version's database) is
  * waited for like an outage: calls pass meanwhile, and the reason is logged. @throws what is no failure of the database, and at the signal
  */
-export async function reachDatabase({ server, unavailable, log, signal }: Deps): Promise<void> {
+export async function reachDatabase({ server, log, signal }: Deps): Promise<void> {
   let reported = '';
   const stopped = aborted(signal);
   stopped.catch(() => {}); // also when the signal comes after this has settled
@@ -33,7 +32,6 @@ export async function reachDatabase({ server, unavailable, log, signal }: Deps):
       if (reason !== reported)
         log.error({ reason }, 'Cannot use the database of storage.postgres_dsn: calls pass, and wait in the journal');
       reported = reason;
-      unavailable();
     },
   });
   if (reported !== '') log.info('The database answers: the journal is being taken in');

@@ -97,7 +97,7 @@ function storing(database: Database): (calls: readonly JournalCall[]) => Promise
   const newSlices = openNewSlices(database);
   return async (calls) => {
     for (const call of calls) {
-      const opened = openCall(call, memory);
+      const opened = openCall(call, memory, new Uint8Array(32));
       const named = { ...opened.continuation, client_key: call.opened.client_key };
       const prepared = completeTurn(opened, await findPreviousCall(database.execute, named, []), memory);
       if (prepared.kind !== 'turn') throw new Error('Cannot store a call: it is no turn');

@@ -113,7 +113,14 @@ async function takeIn(
   const stopping = new AbortController();
   const reader = openJournalReader({ folder: journalFolder, liveRunId: null, positions: [], log });
   const began = performance.now();
-  const intake = runIntake({ database, journal: reader, log, metrics: openMetrics('engine'), signal: stopping.signal });
+  const intake = runIntake({
+    database,
+    journal: reader,
+    identityKey: new Uint8Array(32),
+    log,
+    metrics: openMetrics('engine'),
+    signal: stopping.signal,
+  });
   await intake.drained();
   const seconds = (performance.now() - began) / 1000;
   stopping.abort();

@@ -80,11 +80,12 @@ test('a call is opened before it leaves, with everything but credentials', async
       ['Accept', 'b'],
       ['Content-Length', '7'],
     ],
-    client_key: call?.opened.client_key,
+    client_digest: call?.opened.client_digest,
+    client_key: '',
     project: '',
     keep: 'full',
   });
-  assert.match(call?.opened.client_key ?? '', /^[0-9a-f]{64}$/);
+  assert.match(call?.opened.client_digest ?? '', /^[0-9a-f]{64}$/);
   assert.is(Buffer.concat(call?.asked ?? []).toString(), '{"a":1}');
   assert.is(Buffer.concat(call?.replied ?? []).toString(), 'hello');
   assert.equal(call?.closed, {
@@ -154,7 +155,7 @@ test('clients are told apart by credential, user agent and project', async () =>
     ['x-api-key: a', 'User-Agent: x'],
   ];
   for (const headers of clients) await answerTo(stand.port, request('POST', '/v1/messages', headers));
-  const keys = stand.kept.map(({ opened }) => opened.client_key);
+  const keys = stand.kept.map(({ opened }) => opened.client_digest);
   assert.is(keys[0], keys[1]);
   assert.is(new Set(keys).size, 5);
 });

@@ -66,7 +66,7 @@ export async function openStand(script: Script, options: Options = {}): Promise<
         recordOutcome: (entry) => recorded.push(entry),
       },
       formatOf: (method, path) => formatOf(method, path),
-      identityKey: Buffer.from('00112233', 'hex'),
+      formerKey: null,
       refuse: () => null,
       count: (provider: ProviderId, outcome) => counted.push(`${provider} ${outcome}`),
       addedTtfb: (seconds) => ttfb.push(seconds),

@@ -119,8 +119,8 @@ export async function takeIn(
 ): Promise<AppendedTurn[]> {
   const made: Prepared[] = [];
   for (const call of calls) {
-    const opened = openCall(call, memory);
-    const named = { ...opened.continuation, client_key: call.opened.client_key };
+    const opened = openCall(call, memory, new Uint8Array(32));
+    const named = { ...opened.continuation, ...opened.exchange };
     const earlier = made.flatMap((one) => (one.kind === 'turn' ? one.turn : []));
     made.push(completeTurn(opened, await findPreviousCall(database.execute, named, earlier), memory));
   }

@@ -102,6 +102,7 @@ export async function startProxyAlone(
     last: /OLLAMA_HOST=.*\n/,
   });
   const internal = env.SVC_INTERNAL_LISTEN ? address('internal') : null;
+  if (internal) await eventually('the internal listener', () => fetch(internal).catch(() => null)); // of the other process
   return { proxy: address('capture proxy'), internal, ...ended };
 }
 

@@ -26,7 +26,6 @@ export type ToChild =
   | { kind: 'stop'; graceMs: number } // accept nothing new; what is under way may finish for so long
   | { kind: 'finish' } // the proxy has ended: nothing more comes into the journal
   // to the proxy
-  | { kind: 'identity'; identity_key: string | null } // of the installation, hex; null: the database cannot be reached now
   | { kind: 'deleted' } // segments of the journal
   | { kind: 'count'; id: number } // its counters are wanted
   // to the service
@@ -44,6 +43,6 @@ export type FromChild =
   | Extract<ToChild, { kind: 'run' | 'written' | 'busy' }>
   | { kind: 'counters'; id: number; snapshot: MetricsSnapshot }
   // from the service
-  | Extract<ToChild, { kind: 'identity' | 'deleted' }>
+  | Extract<ToChild, { kind: 'deleted' }>
   | { kind: 'count'; id: number } // the counters of all others are wanted
   | { kind: 'shown'; snapshots: MetricsSnapshot[] }; // its own counters, about to be shown to somebody

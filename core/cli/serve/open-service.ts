@@ -42,7 +42,6 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
         freed: journal.deleted,
       },
       reach,
-      ...(parts.identified && { identified: parts.identified }),
       ingest: role !== 'proxy',
       derive: role === 'all',
       prices,

@@ -18,6 +18,8 @@ export type Role = {
   finish(whole: boolean): Promise<void>;
 };
 
+/** Of the intake beside a proxy alone: calls that have passed already are stored before the end, since this disk may not be read again. */
+const STORING_BEGIN_MS = 5_000;
 const GONE_MS = 8_000; // for a process without a parent to end by itself
 
 /**
@@ -33,6 +35,7 @@ export function runUnderParent(
   let role: Promise<Role> | null = null;
   let closing: Promise<unknown> = Promise.resolve();
   let ending = false;
+  let beginMs = 0; // how long it may go on beginning after it was asked to stop
   const link: Link = {
     send: (message) =>
       new Promise((done) => {
@@ -64,12 +67,13 @@ export function runUnderParent(
 
   process.on('message', (message: ToChild) => {
     if (message.kind === 'start') {
+      if (finishes && message.start.role === 'proxy') beginMs = STORING_BEGIN_MS;
       role = begin(message.start, link);
       role.then(() => {
         early = null;
       }, fail);
     } else if (message.kind === 'stop') {
-      if (early) process.exit(0); // still beginning: what it has done so far may be cut off anywhere
+      if (early) setTimeout(() => early && process.exit(0), beginMs); // what it has done so far may be cut off anywhere
       closing = Promise.all([closing, role?.then((running) => running.stop(message.graceMs))]);
       closing.then(() => (finishes ? undefined : end(true))).catch(fail);
     } else if (message.kind === 'finish') closing.then(() => end(true)).catch(fail);

@@ -54,7 +54,6 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
   const counters = openCounters((id) => proxy.send({ kind: 'count', id }));
   let run: ToChild | null = null;
   let written: ToChild | null = null;
-  let identity: ToChild | null = null;
 
   const states = () => [proxy.state(), service.state()];
   const stateChanged = () => {
@@ -74,10 +73,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
     else if (message.kind === 'counters') counters.fromProxy(message.id, message.snapshot);
   };
   const fromService = (message: FromChild) => {
-    if (message.kind === 'identity') {
-      identity = message;
-      proxy.send(message);
-    } else if (message.kind === 'deleted') proxy.send(message);
+    if (message.kind === 'deleted') proxy.send(message);
     else if (message.kind === 'count')
       void counters.others().then((snapshots) => service.send({ kind: 'counted', id: message.id, snapshots }));
     else if (message.kind === 'shown') counters.fromService(message.snapshots);
@@ -91,10 +87,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
     fds: descriptors(held, LISTENERS.proxy),
     downMs: null, // calls wait for it
     log,
-    begin: () => [
-      { kind: 'start', start: { ...start, addresses: addressesFor(held, LISTENERS.proxy) } },
-      ...(identity ? [identity] : []),
-    ],
+    begin: () => [{ kind: 'start', start: { ...start, addresses: addressesFor(held, LISTENERS.proxy) } }],
     received: fromProxy,
     died: () => {
       counters.proxyDied();

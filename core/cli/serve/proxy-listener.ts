@@ -1,4 +1,4 @@
-/** Opens the capture proxy's listener: it needs upstreams, the journal and a key, and no database, which may be away. */
+/** Opens the capture proxy's listener: it needs upstreams and the journal, and no database, which may be away. */
 import type { Egress } from '../../../proxy/egress.ts';
 import { startProxy } from '../../../proxy/listen.ts';
 import { requestId } from '../../../proxy/request-id.ts';
@@ -23,8 +23,8 @@ export type ProxyParts = {
   metrics: Metrics;
   log: Logger;
   env: Environment;
-  /** The current key, which may change while the proxy runs. */
-  identityKey: () => Uint8Array;
+  /** As ProxyDeps has it. */
+  formerKey: Uint8Array | null;
   allowedHosts: string[];
   /** Absent: the configured address. */
   at?: ListenAt;
@@ -34,16 +34,14 @@ export type ProxyParts = {
 const KNOWN_AT_THE_PROXY: readonly Outcome[] = ['not_a_turn', 'unsupported_format', 'journal_full', 'disabled'];
 
 export async function openProxy(parts: ProxyParts): Promise<OpenListener> {
-  const { config, journal, log, metrics, identityKey, allowedHosts, at = parseListen(config.proxy.listen) } = parts;
+  const { config, journal, log, metrics, formerKey, allowedHosts, at = parseListen(config.proxy.listen) } = parts;
   const upstreams = openUpstreams(egressOf(parts.env));
   const deps = {
     config,
     upstreams,
     journal,
     formatOf,
-    get identityKey() {
-      return identityKey();
-    },
+    formerKey,
     refuse: refuseForeign(allowedHosts),
     count: (provider: ProviderId, outcome: Outcome) => {
       metrics.proxyRequest(provider, outcome);

@@ -1,12 +1,11 @@
 /** Runs the capture proxy: its listener, the journal, and what it reports to the service about both. */
 import { join } from 'node:path';
 import { openJournal } from '../../capture/journal.ts';
-import { isMade } from '../../db/client/data-folder.ts';
 import { joinLock } from '../../db/client/folder-lock.ts';
 import { watchListeners } from '../../engine/pace.ts';
 import { openLog } from '../../log.ts';
 import { openMetrics } from '../../metrics.ts';
-import { openIdentityKey } from './identity-key.ts';
+import { formerKeyOf } from './former-key.ts';
 import { hostsOf } from './listening.ts';
 import type { Start } from './messages.ts';
 import type { Link, Role } from './parent-link.ts';
@@ -25,9 +24,8 @@ export async function runProxy({ loaded, io, role, addresses }: Start, link: Lin
   const unlock = await joinLock(folder, process.ppid);
   const log = openLog(config.log.level);
   const metrics = openMetrics('forwarding');
-  const isNew = config.storage.postgres_dsn === '' && !isMade(folder);
-  const [identity, journal] = await Promise.all([
-    openIdentityKey(folder, log, isNew),
+  const [formerKey, journal] = await Promise.all([
+    formerKeyOf(folder),
     openJournal({ folder: join(folder, 'journal'), maxBytes: config.journal.max_bytes, log }),
   ]);
   await link.send({ kind: 'run', runId: journal.runId });
@@ -36,18 +34,16 @@ export async function runProxy({ loaded, io, role, addresses }: Start, link: Lin
   const report = async (id: number) =>
     link.send({ kind: 'counters', id, snapshot: await metrics.registry.getMetricsAsJSON() });
   link.receive((message) => {
-    if (message.kind === 'identity') identity.learn(message.identity_key);
-    else if (message.kind === 'deleted') journal.recount();
+    if (message.kind === 'deleted') journal.recount();
     else if (message.kind === 'count') void report(message.id);
   });
   const hasRoom = () => journal.bytes() < waitingBytes(config.journal.max_bytes);
   const unwatch = watchListeners({ calls: journal.calls, hasRoom }, (listeners) => {
     void link.send({ kind: 'busy', listeners });
   });
-  await identity.known;
   const hosts = hostsOf(config, role === 'all' ? ['proxy', 'api', 'ingest'] : ['proxy']);
   const proxy = await openProxy({
-    ...{ config, journal, log, metrics, env: io.env, identityKey: identity.current, allowedHosts: hosts },
+    ...{ config, journal, log, metrics, env: io.env, formerKey, allowedHosts: hosts },
     ...(addresses.proxy?.at && { at: addresses.proxy.at }),
   });
   await link.send({ kind: 'ready', urls: { proxy: proxy.addresses } });

@@ -33,7 +33,6 @@ export async function runService(
     counters: sharedCounters(link),
     processes: () => processes,
     journal: { live, deleted: () => void link.send({ kind: 'deleted' }) },
-    identified: (identity_key) => void link.send({ kind: 'identity', identity_key }),
   });
   await link.send({
     kind: 'ready',

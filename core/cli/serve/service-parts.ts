@@ -26,8 +26,6 @@ export type ServiceParts = {
   processes: () => ProcessState[];
   /** The journal that a proxy writes; `deleted` is called after segments were. null: there is none. */
   journal: { live: LiveJournal; deleted(): void } | null;
-  /** Called with the installation's identity key, in hex, each time that the engine starts; null: the database cannot be reached now. */
-  identified?(identity_key: string | null): void;
 };
 
 /** Registers what is to be closed. */

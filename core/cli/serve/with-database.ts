@@ -1,10 +1,9 @@
 /** The backing of a role that needs the database for each response: the database, opened first, and the cassettes where there is a journal. */
 import { isMade } from '../../db/client/data-folder.ts';
 import { findTemplate } from '../../db/client/template.ts';
-import { type OpenDatabase, openDatabase } from '../../db/open.ts';
+import { openDatabase } from '../../db/open.ts';
 import { whereData } from '../where-data.ts';
 import { aboutService } from './about-service.ts';
-import { storedIdentityKey } from './identity-key.ts';
 import type { Backing } from './listening.ts';
 import type { Closing, ServiceParts } from './service-parts.ts';
 
@@ -28,7 +27,6 @@ export async function withDatabase(
       ...(startThread && { startThread }),
     }).then(async (opened) => {
       closing(() => opened.close());
-      if (dsn === '' && journal !== null) await takeIdentityKey(folder, opened);
       return opened;
     }),
     import('./listeners.ts'), // loaded while the database opens, since both take long
@@ -53,10 +51,4 @@ export async function withDatabase(
       return listeners;
     },
   };
-}
-
-/** A database without a turn takes the key under which the proxy of its folder has begun to hash clients. */
-async function takeIdentityKey(folder: string, database: OpenDatabase): Promise<void> {
-  const identity_key = await storedIdentityKey(folder);
-  if (identity_key !== null) await database.execute('adoptIdentityKey', { identity_key });
 }

@@ -13,14 +13,24 @@ export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<M
   await tx.rows(sql`
     select pg_advisory_xact_lock(k.key)
       from (select key from unnest(${pgArray(keys.map(String))}::bigint[]) as u (key) order by key) k`);
+  const current = currentKeys(turns);
   const rows = [...(await decidingNodes(tx, turns)), ...(await answersInHistory(tx, turns))];
   for (const { client_key, ...node } of rows) {
-    const known = clients.get(client_key);
+    const known = clients.get(current.get(client_key) ?? client_key);
     if (!known) continue;
     known.set(node.node_hash, (known.get(node.node_hash) ?? new Map<string, ClientNode>()).set(node.session_id, node));
   }
   return clients;
 }
+
+/** Of each client that has sessions under a former key: its key now, by that one. */
+export const currentKeys = (turns: readonly Client[]): Map<string, string> =>
+  new Map(turns.flatMap(({ client_key, former_client_key: former }) => (former ? [[former, client_key]] : [])));
+
+type Client = Pick<Unplaced, 'client_key' | 'former_client_key'>;
+
+const ofClient = ({ client_key, former_client_key: former }: Client, node_hash: string): MessageKey[] =>
+  [client_key, ...(former ? [former] : [])].map((key) => ({ client_key: key, node_hash }));
 
 type Row = ClientNode & { client_key: string };
 type MessageKey = { client_key: string; node_hash: string };
@@ -31,11 +41,11 @@ type MessageKey = { client_key: string; node_hash: string };
  */
 async function decidingNodes(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
   const messages = distinct(
-    turns.flatMap(({ client_key, nodes, retry }) => {
+    turns.flatMap(({ nodes, retry, ...client }) => {
       const chain = spine(nodes);
       const from = chain.findIndex(({ role }) => role === 'assistant');
       const links = from === -1 ? chain.slice(retry ? -1 : chain.length) : chain.slice(from);
-      return links.map(({ node_hash }) => ({ client_key, node_hash }));
+      return links.flatMap(({ node_hash }) => ofClient(client, node_hash));
     }),
   );
   const holders = (condition: SQL) => sql`
@@ -53,7 +63,7 @@ async function decidingNodes(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]
 /** For each call's answer: the oldest session that has it in a request, without the call itself. */
 async function answersInHistory(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]> {
   const messages = distinct(
-    turns.flatMap(({ client_key, nodes: { answer } }) => (answer ? { client_key, node_hash: answer.node_hash } : [])),
+    turns.flatMap(({ nodes: { answer }, ...client }) => (answer ? ofClient(client, answer.node_hash) : [])),
   );
   return await rowsOf(
     tx,

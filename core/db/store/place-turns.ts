@@ -11,7 +11,7 @@ import {
   type Unplaced,
 } from '../../call/placement.ts';
 import type { Sql } from '../sql.ts';
-import { knownNodes } from './known-nodes.ts';
+import { currentKeys, knownNodes } from './known-nodes.ts';
 import { storedCalls } from './stored-calls.ts';
 import { waitingCalls } from './waiting-calls.ts';
 
@@ -29,10 +29,15 @@ async function awaitedAnswers(tx: Sql, turns: readonly Unplaced[]): Promise<Plac
   const response_ids = [...new Set(turns.map(({ nodes }) => nodes.call.response_id))].filter((id) => id !== '');
   const waiting = response_ids.length > 0 ? await waitingCalls(tx, { response_ids }) : [];
   const awaited: PlacementFacts['awaited'] = new Map();
+  const current = currentKeys(turns);
   for (const call of waiting) {
     const { requested_at, named } = call;
     const session = sessionKey(call);
-    const key = awaitedKey(named ? session : null, call.client_key, call.previous_response_id);
+    const key = awaitedKey(
+      named ? session : null,
+      current.get(call.client_key) ?? call.client_key,
+      call.previous_response_id,
+    );
     addTo(awaited, key, { session, requested_at, unnamed: isUnnamed(named, session) });
   }
   return awaited;

@@ -5,6 +5,8 @@ import { type Continuation, type ConversationUpTo, lastOf, type PreviousCall } f
 import type { Database } from '../../db/database.ts';
 import type { PreviousAnswer } from '../../db/store/previous-answers.ts';
 
+type Client = Pick<PreparedTurn, 'client_key' | 'former_client_key'>;
+
 /**
  * The newest call whose answer has this id: of the same client if there is one, since a local server may number its answers anew at
  * each start. Or the newest answered call of the conversation, of any client, that was requested before. null: none is known, or none
@@ -13,11 +15,11 @@ import type { PreviousAnswer } from '../../db/store/previous-answers.ts';
  */
 export async function findPreviousCall(
   execute: Database['execute'],
-  { response_id, conversation, client_key }: Continuation & { client_key: string },
+  { response_id, conversation, client_key, former_client_key }: Continuation & Client,
   earlier: readonly PreparedTurn[],
 ): Promise<PreviousCall | null> {
   if (response_id === '') return conversation && lastCall(execute, conversation, earlier);
-  const own = (call: { client_key: string }) => call.client_key === client_key;
+  const own = (call: Client) => call.client_key === client_key || call.client_key === former_client_key;
   const candidates = earlier.filter(({ nodes }) => nodes.call.response_id === response_id);
   const batched = candidates.findLast(own);
   if (batched) return inBatch(batched);

@@ -29,6 +29,8 @@ export type Intake = {
 type Deps = {
   database: Database;
   journal: JournalReader;
+  /** The installation's, with which clients are hashed. */
+  identityKey: Uint8Array;
   reader?: Reader;
   log: Logger;
   metrics: Pick<Metrics, 'intakeTurn' | 'intakeBatch' | 'notCaptured'>;
@@ -45,10 +47,10 @@ const IDLE_MS = 1_000;
 
 /** Runs until the signal; in a worker thread, since reading bodies takes its time. */
 export function runIntake({ reader = builtIn, precedence, ...deps }: Deps): Intake {
-  const { database, journal, log, metrics, signal, stored, freed, pause, publish } = deps;
+  const { database, journal, identityKey, log, metrics, signal, stored, freed, pause, publish } = deps;
   const order = precedence ?? openPrecedence(database);
   const withRetry = openDatabaseRetry(log, signal);
-  const preparing = { database, memory: callMemory(reader), withRetry, signal };
+  const preparing = { database, identityKey, memory: callMemory(reader), withRetry, signal };
   const newSlices = openNewSlices(database);
   const storing = { database, journal, newSlices, withRetry, log, metrics, signal, stored, publish };
   const deleteSegments = openDeletion({ database, journal, withRetry, log, freed });

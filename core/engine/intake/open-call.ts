@@ -4,16 +4,21 @@ import type { Exchange } from '../../call/exchange.ts';
 import { identityOf } from '../../call/identity.ts';
 import type { CallMemory } from '../../call/memory.ts';
 import { type OpenedExchange, openExchange } from '../../call/open-exchange.ts';
-import type { JournalCall } from '../../capture/journal-format.ts';
+import { keyedDigest } from '../../capture/client-key.ts';
+import type { CallOpened, JournalCall } from '../../capture/journal-format.ts';
 
-export const openCall = (call: JournalCall, memory: CallMemory): OpenedExchange =>
-  openExchange(exchangeOf(call), (skeleton) => identityOf(call.opened, skeleton), memory);
+/** @param identityKey of the installation: with it the client is hashed */
+export const openCall = (call: JournalCall, memory: CallMemory, identityKey: Uint8Array): OpenedExchange =>
+  openExchange(exchangeOf(call, identityKey), (skeleton) => identityOf(call.opened, skeleton), memory);
 
 /** A call that was open when its run ended has no end, and its copy may be incomplete. */
-const exchangeOf = ({ opened, request, answered, response, closed }: JournalCall): Exchange => ({
+const exchangeOf = (
+  { opened, request, answered, response, closed }: JournalCall,
+  identityKey: Uint8Array,
+): Exchange => ({
   svc_proxy_request_id: opened.svc_proxy_request_id,
   request_id: null,
-  client_key: opened.client_key,
+  ...clientOf(opened, identityKey),
   provider: opened.provider,
   format: opened.format,
   method: opened.method,
@@ -34,3 +39,11 @@ const exchangeOf = ({ opened, request, answered, response, closed }: JournalCall
   over_limit: closed?.over_limit ?? false,
   meta: closed && closed.cut !== 'none' ? { cut: closed.cut } : {},
 });
+
+function clientOf(
+  { client_digest, client_key }: CallOpened,
+  identityKey: Uint8Array,
+): Pick<Exchange, 'client_key' | 'former_client_key'> {
+  if (client_digest === undefined) return { client_key };
+  return { client_key: keyedDigest(identityKey, client_digest), ...(client_key && { former_client_key: client_key }) };
+}

@@ -21,7 +21,13 @@ export type PreparedEntry = {
   broken: string | null;
 };
 
-type Deps = { database: Database; memory: CallMemory; withRetry: DatabaseRetry; signal: AbortSignal };
+type Deps = {
+  database: Database;
+  identityKey: Uint8Array;
+  memory: CallMemory;
+  withRetry: DatabaseRetry;
+  signal: AbortSignal;
+};
 
 /** @param before turns that are being stored meanwhile, in their order. @throws at the signal */
 export async function prepareEntries(
@@ -42,7 +48,7 @@ export async function prepareEntries(
 }
 
 async function prepareEntry(
-  { database, memory, withRetry, signal }: Deps,
+  { database, identityKey, memory, withRetry, signal }: Deps,
   entry: JournalEntry,
   earlier: readonly PreparedTurn[],
 ): Promise<PreparedEntry> {
@@ -52,8 +58,8 @@ async function prepareEntry(
   if (entry.kind === 'counted') return { ...item, counted: entry.counted };
   const { call } = entry;
   try {
-    const opened = openCall(call, memory);
-    const continuation = { ...opened.continuation, client_key: call.opened.client_key };
+    const opened = openCall(call, memory, identityKey);
+    const continuation = { ...opened.continuation, ...opened.exchange };
     const previous = await withRetry(() => findPreviousCall(database.execute, continuation, earlier));
     const result = completeTurn(opened, previous, memory);
     if (result.kind === 'counted') return { ...item, counted: result.counted };

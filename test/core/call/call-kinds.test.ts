@@ -34,7 +34,7 @@ const recorded = await recordedJournalCalls();
 if (recorded) {
   test('the recorded session of Claude Code asks for a title once, and else is the conversation', () => {
     const memory = callMemory();
-    const kinds = recorded.map((call) => purposeOf(openCall(call, memory))[0]);
+    const kinds = recorded.map((call) => purposeOf(openCall(call, memory, new Uint8Array(32)))[0]);
     assert.equal(kinds, ['offshoot:title-gen', ...Array.from({ length: 8 }, () => 'main')]);
   });
 }
@@ -61,7 +61,7 @@ if (captures) {
           ...call.answered,
           headers: [['content-type', response.contentType]] as [string, string][],
         };
-        return [purposeOf(openCall({ ...call, answered }, memory))];
+        return [purposeOf(openCall({ ...call, answered }, memory, new Uint8Array(32)))];
       });
   };
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { clientKey, credentialOf } from '../../../core/capture/client-key.ts';
+import { clientDigest, clientKey, credentialOf, keyedDigest } from '../../../core/capture/client-key.ts';
 
 const test = suite('clientKey');
 const key = Buffer.from('0b'.repeat(32), 'hex');
@@ -26,6 +26,14 @@ test('each part counts, and the installation; parts do not run into each other',
     clientKey(Buffer.alloc(32), client),
   ];
   assert.is(new Set(keys).size, keys.length);
+});
+
+test('a known digest, of the same text without a key, and a known key of it', () => {
+  // printf '8:Bearer a7:agent/11:p' | sha256sum; printf <that> | openssl dgst -sha256 -mac HMAC -macopt hexkey:0b…
+  const digest = clientDigest(client);
+  assert.is(digest, '7874b2aeb77bf6f61fa8c1b232c1b9f8fa8e99539ec9ae1f4a53ec1bbb826692');
+  assert.is(keyedDigest(key, digest), '163aaaaa2e2476611f89c13bd3515f190710e0d55fb4202eccff1490edf9668d');
+  assert.not.equal(keyedDigest(Buffer.alloc(32), digest), keyedDigest(key, digest));
 });
 
 test('the credential is whatever header carries it', () => {

@@ -32,7 +32,7 @@ async function statementsFor(turn: Unplaced): Promise<string[]> {
 function turnOf(...words: string[]): Unplaced {
   const call = capturedCall({ n: 1, request: chat(...words), response: chatAnswer('the answer that all of them get') });
   const memory = callMemory();
-  const made = completeTurn(openCall(call, memory), null, memory);
+  const made = completeTurn(openCall(call, memory, new Uint8Array(32)), null, memory);
   if (made.kind !== 'turn') throw new Error('a chat is a turn');
   return made.turn;
 }

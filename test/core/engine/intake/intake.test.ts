@@ -56,6 +56,7 @@ async function intakeOf(database: Database, folder: string, journal: Journal | n
   const stopping = new AbortController();
   const seen = { freed: 0, poked: 0 };
   const intake = runIntake({
+    identityKey: new Uint8Array(32),
     database,
     journal: reader,
     log: silent,

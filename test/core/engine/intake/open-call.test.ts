@@ -20,7 +20,7 @@ import {
 
 /** A call that goes on from no other by the provider's word. */
 const prepareTurn = (call: JournalCall, memory: CallMemory): Prepared =>
-  completeTurn(openCall(call, memory), null, memory);
+  completeTurn(openCall(call, memory, new Uint8Array(32)), null, memory);
 
 const prepared = (like: Omit<CallLike, 'n'>): Prepared => prepareTurn(capturedCall({ n: 1, ...like }), callMemory());
 /** `turn <outcome> <ending>`, or `counted <outcome>`. */
