@@ -8,6 +8,7 @@ import { whereData } from '../where-data.ts';
 import { ingestBanner } from './banner.ts';
 import { holdAddress } from './held-addresses.ts';
 import { openService } from './open-service.ts';
+import { openServiceManager } from './service-manager.ts';
 import type { Serving } from './serving.ts';
 import { noOthers } from './shared-counters.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -27,7 +28,9 @@ export async function serveIngest(loaded: LoadedConfig, io: Io, { version, runni
       ...{ loaded, io, role: 'ingest', version, log, pid: process.pid, addresses: {}, journal: null },
       ...{ counters: noOthers, processes: () => [], startedAt: Date.now() },
     });
+    const manager = openServiceManager({ env: io.env, log, pid: process.pid });
     try {
+      manager.ready('ingest API up');
       if (running) await Promise.race([running(listeners), signals.first]);
       else {
         const data = whereData(config.storage.postgres_dsn, folder);
@@ -35,10 +38,12 @@ export async function serveIngest(loaded: LoadedConfig, io: Io, { version, runni
       }
       const signal = await signals.first;
       log.info({ signal }, 'stopping: nothing new is accepted, what is under way may finish');
+      manager.stopping();
       await Promise.race([listeners.close(GRACE_MS), signals.second]);
       await engine.drain(STORE_MS);
     } finally {
       await close();
+      await manager.close();
     }
   } finally {
     signals.close();

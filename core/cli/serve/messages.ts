@@ -24,6 +24,7 @@ export type Start = {
 export type ToChild =
   | { kind: 'start'; start: Start }
   | { kind: 'stop'; graceMs: number } // accept nothing new; what is under way may finish for so long
+  | { kind: 'beat' } // is it responsive? It sends the same back
   | { kind: 'finish' } // the proxy has ended: nothing more comes into the journal
   // to the proxy
   | { kind: 'deleted' } // segments of the journal
@@ -39,6 +40,7 @@ export type FromChild =
   | { kind: 'ready'; urls: Partial<Record<ListenerName, string[]>> } // it listens there
   | { kind: 'failed'; message: string; exitCode: 1 | 2; operator: boolean } // it cannot start; operator: somebody has to mend something
   | { kind: 'print'; text: string } // on stdout
+  | { kind: 'beat' }
   // from the proxy
   | Extract<ToChild, { kind: 'run' | 'written' | 'busy' }>
   | { kind: 'counters'; id: number; snapshot: MetricsSnapshot }

@@ -76,7 +76,8 @@ export function runUnderParent(
       if (early) setTimeout(() => early && process.exit(0), beginMs); // what it has done so far may be cut off anywhere
       closing = Promise.all([closing, role?.then((running) => running.stop(message.graceMs))]);
       closing.then(() => (finishes ? undefined : end(true))).catch(fail);
-    } else if (message.kind === 'finish') closing.then(() => end(true)).catch(fail);
+    } else if (message.kind === 'beat') void link.send(message);
+    else if (message.kind === 'finish') closing.then(() => end(true)).catch(fail);
     else {
       early?.push(message);
       for (const listener of listeners) listener(message);

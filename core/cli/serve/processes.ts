@@ -6,11 +6,15 @@ import { FIRST_FD, type Supervised, superviseProcess } from './child-process.ts'
 import { openCounters } from './counters.ts';
 import type { HeldAddress } from './held-addresses.ts';
 import type { FromChild, GivenAddress, ListenerName, Start, ToChild } from './messages.ts';
+import { withoutServiceManager } from './service-manager.ts';
+import { signsOfLife } from './signs-of-life.ts';
 
 export type Processes = {
   proxy: Supervised;
   service: Supervised;
   states(): ProcessState[];
+  /** Whether both have responded since the last call, as far as they run. */
+  areWell(): boolean;
   /** Stops both, the proxy first; what is under way may finish for so long. May be called again, for less. */
   stop(graceMs: number): Promise<void>;
 };
@@ -50,12 +54,17 @@ function addressesFor(held: Held, names: readonly ListenerName[]): Start['addres
   );
 }
 
-export function startProcesses({ start, held, log, out, changed, hopeless }: Options): Processes {
+export function startProcesses({ start: { io, ...rest }, held, log, out, changed, hopeless }: Options): Processes {
+  const start = { ...rest, io: { ...io, env: withoutServiceManager(io.env) } };
   const counters = openCounters((id) => proxy.send({ kind: 'count', id }));
   let run: ToChild | null = null;
   let written: ToChild | null = null;
 
   const states = () => [proxy.state(), service.state()];
+  const signs = signsOfLife(states, () => {
+    for (const one of [proxy, service]) one.send({ kind: 'beat' });
+  });
+  const heard = ({ pid }: ProcessState) => pid !== undefined && signs.heard(pid);
   const stateChanged = () => {
     changed(states());
     service.send({ kind: 'processes', processes: states() });
@@ -71,6 +80,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
       service.send(message);
     } else if (message.kind === 'busy') service.send(message);
     else if (message.kind === 'counters') counters.fromProxy(message.id, message.snapshot);
+    else if (message.kind === 'beat') heard(proxy.state());
   };
   const fromService = (message: FromChild) => {
     if (message.kind === 'deleted') proxy.send(message);
@@ -78,6 +88,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
       void counters.others().then((snapshots) => service.send({ kind: 'counted', id: message.id, snapshots }));
     else if (message.kind === 'shown') counters.fromService(message.snapshots);
     else if (message.kind === 'print') out(message.text);
+    else if (message.kind === 'beat') heard(service.state());
   };
 
   const proxy: Supervised = superviseProcess({
@@ -120,6 +131,7 @@ export function startProcesses({ start, held, log, out, changed, hopeless }: Opt
     proxy,
     service,
     states,
+    areWell: signs.check,
     stop: async (graceMs) => {
       clearInterval(remembering);
       const late = [setTimeout(proxy.kill, graceMs + END_MS), setTimeout(service.kill, graceMs + 2 * END_MS)];

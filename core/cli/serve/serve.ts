@@ -3,13 +3,15 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { holderOf, lockFolder } from '../../db/client/folder-lock.ts';
 import { OperatorError } from '../../errors.ts';
 import { openLog } from '../../log.ts';
+import type { ProcessState } from '../../model/status.ts';
 import type { Io } from '../io.ts';
 import { publishService } from '../running-service.ts';
 import { looksForUpdates, startUpdateChecks } from '../settings/update-checks.ts';
 import { bannerEnd, bannerStart, transcriptsOffer } from './banner.ts';
 import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';
 import { internalOf } from './internal-listen.ts';
-import { type Held, startProcesses } from './processes.ts';
+import { type Held, type Processes, startProcesses } from './processes.ts';
+import { openServiceManager } from './service-manager.ts';
 import type { Addresses, Serving } from './serving.ts';
 import { type StopSignals, stopSignals } from './stop-signals.ts';
 
@@ -58,8 +60,16 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
     giveUp = reject;
   });
   failed.catch(() => {}); // also when it comes while all is being stopped
-  const processes = startProcesses({
-    ...{ held, log, out: io.out, changed: published.update },
+  const manager = openServiceManager({
+    ...{ env: shared ? {} : io.env, log, pid: process.pid }, // what 'svc start' runs is no unit's
+    isWell: () => processes.areWell(),
+  });
+  const processes: Processes = startProcesses({
+    ...{ held, log, out: io.out },
+    changed: (states) => {
+      published.update(states);
+      manager.status(stateLine(states));
+    },
     start: { loaded, role, version, startedAt: Date.now(), io: { env: io.env, cwd: io.cwd, home: io.home } },
     hopeless: (reason) => giveUp(new OperatorError(`Cannot serve: the capture proxy does not start: ${reason}`)),
   });
@@ -71,6 +81,7 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
     const facts = { role, loaded, version, isTerminal: io.isTerminal === true, ...addresses, ...proxyUp };
     if (proxyUp && !running) io.out(bannerStart(facts));
     const allUp = proxyUp && (await Promise.race([processes.service.ready, stopped, failed]));
+    if (allUp) manager.ready(stateLine(processes.states()));
     if (allUp && running) await Promise.race([running({ ...facts, ...allUp }), stopped, failed]);
     else if (allUp) {
       io.out(bannerEnd({ ...facts, ...allUp }));
@@ -80,14 +91,18 @@ async function superviseUntilStopped(loaded: LoadedConfig, io: Io, options: Supe
 
     const signal = await Promise.race([signals.first, failed]);
     log.info({ signal }, 'stopping: nothing new is accepted, what is under way may finish');
+    manager.stopping();
     release(held);
     await Promise.race([processes.stop(GRACE_MS), signals.second.then(() => processes.stop(0))]);
   } finally {
     updateChecks?.stop();
     await processes.stop(0);
     published.withdraw();
+    await manager.close();
   }
 }
+
+const stateLine = (states: readonly ProcessState[]) => states.map(({ name, state }) => `${name} ${state}`).join(', ');
 
 /** Beside the start, which never waits for it. */
 async function offerTranscripts({ folder }: LoadedConfig, io: Io): Promise<void> {
