@@ -12,6 +12,7 @@ import { addKeepCommands } from './keep/commands.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
 import { addRecordCommands } from './record/commands.ts';
 import type { ServeRole } from './serve/role.ts';
+import { addServiceCommands } from './service/commands.ts';
 import { addSettingsCommands } from './settings/commands.ts';
 import { addStartCommands } from './start/commands.ts';
 import { addSyncCommands } from './sync/commands.ts';
@@ -136,6 +137,7 @@ export function buildProgram(
     });
 
   addDoctorCommand(program, parts);
+  addServiceCommands(program, parts);
   program.commandsGroup('Read the record:');
   addRecordCommands(program, parts);
   program.commandsGroup('Keep the record:');
