@@ -64,6 +64,6 @@ export const summed = ({ rollup, ...rows }: ChangeSum): ProjectionChanges | null
     rollup,
   };
 
-const spanKey = ({ trace_id, span_id }: { trace_id: string; span_id: string }) => `${trace_id} ${span_id}`;
-const linkKey = (row: LinkRow) =>
+export const spanKey = ({ trace_id, span_id }: { trace_id: string; span_id: string }) => `${trace_id} ${span_id}`;
+export const linkKey = (row: LinkRow) =>
   `${row.from_trace_id} ${row.from_span_id} ${row.to_trace_id} ${row.to_span_id} ${row.kind}`;

@@ -3,8 +3,8 @@ import { isObject } from '../parse-json.ts';
 import { noAgentTotals } from './agent-totals.ts';
 import { emptyState, type SessionState } from './state.ts';
 
-/** A state without some of its members. */
-export type StoredState = { version: number; [name: string]: unknown };
+/** A state without some of its members. `replacing`: of a pass that folds calls again and has not ended. */
+export type StoredState = { version: number; replacing?: boolean; [name: string]: unknown };
 
 export const storedState = (state: SessionState): StoredState => ({
   version: state.version,

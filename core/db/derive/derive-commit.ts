@@ -1,6 +1,6 @@
 /** Commits the result of a fold: in one transaction, fenced by the lease. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { ProjectionChanges } from '../../derive/changes.ts';
+import type { LinkRow, ProjectionChanges, SpanRow } from '../../derive/changes.ts';
 import type { Checkpoint } from '../../derive/checkpoint.ts';
 import type { CallKey } from '../../derive/order.ts';
 import type { SessionState } from '../../derive/state.ts';
@@ -24,10 +24,24 @@ export type DeriveCommit = {
   folded_seq: number; // turns up to this session_seq have been folded, as far as they sort before the state's last call
   checkpoints: Checkpoint[];
   kept_checkpoints: number[]; // by the number of calls they hold; others are not stored, or deleted
-  /** Rows of calls from this one on are deleted unless this fold made them again; `all`: those of every call. */
+  /** Checkpoints from this one on are deleted; `all`: every one. With the first commit of a pass that folds calls again. */
   replace: CallKey | 'all' | null;
+  /**
+   * The pass folds calls again, and this is not its last commit: what earlier rules or another order made stays readable until then,
+   * with the session's totals, and a pass that was broken off begins again.
+   */
+  replacing: boolean;
+  /** With the last commit of such a pass: the rows of calls from this one on are deleted, but for those that the pass has made. */
+  others: { from: CallKey | 'all'; made: MadeRows } | null;
   more: boolean; // calls are left: the lease is not released
   transcripts: TranscriptCommit | null; // with the first commit of a pass, where transcripts have something new
+};
+
+/** The keys of what a pass has made. */
+export type MadeRows = {
+  traces: readonly string[];
+  spans: readonly Pick<SpanRow, 'trace_id' | 'span_id'>[];
+  links: readonly Pick<LinkRow, 'from_trace_id' | 'from_span_id' | 'to_trace_id' | 'to_span_id' | 'kind'>[];
 };
 
 /** `committed` false: somebody else has the lease, and nothing of it was written. `again`: the session is still behind. */
@@ -65,11 +79,11 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
     const revisions = await nextRevisions(tx, session_ids);
     const wrote = new Set<string>();
     for (const commit of commits) {
-      const { session_id, replace, changes } = commit;
-      if (replace === null) continue;
-      const removed = await removeOthers(tx, commit);
+      const { session_id, others, changes } = commit;
+      if (others === null) continue;
+      const removed = await removeOthers(tx, session_id, others);
       if (removed > 0) await voidBefore(tx, { session_id, rev: revisions.get(session_id) ?? 0 });
-      const emptied = !changes && replace === 'all' ? await removeRollup(tx, session_id) : 0;
+      const emptied = !changes && others.from === 'all' ? await removeRollup(tx, session_id) : 0;
       if (removed + emptied > 0) wrote.add(session_id);
     }
     const changes = commits.flatMap((commit) => commit.changes ?? []);
@@ -78,7 +92,8 @@ const commitHeld = (db: Sql, commits: readonly DeriveCommit[]): Promise<DeriveCo
         tx,
         changes.flatMap(({ traces }) => traces),
       );
-      for (const session_id of await writeChanges(tx, changes, revisions)) wrote.add(session_id);
+      const unfinished = new Set(commits.flatMap(({ session_id, replacing }) => (replacing ? session_id : [])));
+      for (const session_id of await writeChanges(tx, changes, revisions, unfinished)) wrote.add(session_id);
     }
     for (const { session_id, transcripts } of commits)
       if (transcripts) await writeTranscripts(tx, session_id, transcripts);
@@ -137,11 +152,13 @@ async function endLeases(tx: Sql, ended: readonly DeriveCommitted[]): Promise<vo
     await tx.rows(sql`delete from svc.derive_queue where session_id = any(${ids(false)}::uuid[])`);
 }
 
-/** Deletes the rows that this fold did not make again. @returns how many */
-async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCommit): Promise<number> {
-  const spans = changes?.spans ?? [];
-  const links = changes?.links ?? [];
-  const ownSpans = sql`s.session_id = ${session_id} and ${replace === 'all' || replace === null ? sql`true` : fromCall(replace)}`;
+/** Deletes the rows that a pass did not make again. @returns how many */
+async function removeOthers(
+  tx: Sql,
+  session_id: string,
+  { from, made: { traces, spans, links } }: NonNullable<DeriveCommit['others']>,
+): Promise<number> {
+  const ownSpans = sql`s.session_id = ${session_id} and ${from === 'all' ? sql`true` : fromCall(from)}`;
   const removedLinks = await tx.rows(sql`
     with ours as materialized (select s.trace_id, s.span_id from svc.spans s where ${ownSpans})
     delete from svc.span_links l
@@ -169,7 +186,7 @@ async function removeOthers(tx: Sql, { session_id, replace, changes }: DeriveCom
     delete from svc.traces t
      where t.session_id = ${session_id}
        and not exists (select 1 from svc.spans s where s.trace_id = t.trace_id)
-       and t.trace_id <> all(${pgArray((changes?.traces ?? []).map((trace) => trace.trace_id))}::uuid[])
+       and t.trace_id <> all(${pgArray(traces)}::uuid[])
     returning 1`);
   return removedLinks.length + removedSpans.length + removedTraces.length;
 }
@@ -203,17 +220,27 @@ async function writeStates(tx: Sql, commits: readonly DeriveCommit[]): Promise<v
     await tx.rows(sql`
       delete from svc.derive_states where session_id = ${session_id} and opened_at < 'infinity' and ${after}`);
   }
-  const rows = commits.flatMap(({ session_id, state, folded_seq, checkpoints, kept_checkpoints }): StateRow[] => [
-    ...checkpoints
-      .filter(({ state: before }) => kept_checkpoints.includes(before.turns))
-      .map(({ requested_at, call_id, state: before }) => ({
-        ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns },
-        state: storedState(before),
-      })),
-    ...(state
-      ? [{ session_id, opened_at: 'infinity', opened_call_id: '', folded_turns: folded_seq, state: storedState(state) }]
-      : []),
-  ]);
+  const rows = commits.flatMap(
+    ({ session_id, state, folded_seq, checkpoints, kept_checkpoints, replacing }): StateRow[] => [
+      ...checkpoints
+        .filter(({ state: before }) => kept_checkpoints.includes(before.turns))
+        .map(({ requested_at, call_id, state: before }) => ({
+          ...{ session_id, opened_at: requested_at, opened_call_id: call_id, folded_turns: before.turns },
+          state: storedState(before),
+        })),
+      ...(state
+        ? [
+            {
+              session_id,
+              opened_at: 'infinity',
+              opened_call_id: '',
+              folded_turns: folded_seq,
+              state: { ...storedState(state), ...(replacing && { replacing }) },
+            },
+          ]
+        : []),
+    ],
+  );
   await upsertStates(tx, rows);
   const kept = commits.map(({ session_id, kept_checkpoints }) => ({ session_id, kept: kept_checkpoints }));
   await tx.rows(sql`

@@ -52,7 +52,7 @@ async function stateOf(
   const [newest] = await tx.rows<{ state: StoredState; folded_turns: number }>(sql`
     select state, folded_turns from svc.derive_states where session_id = ${session_id} and opened_at = 'infinity'`);
   const fromScratch = { state: null, replay_from: null, up_to_seq };
-  if (newest?.state.version !== version) return fromScratch;
+  if (newest?.state.version !== version || newest.state.replacing) return fromScratch; // a pass that was broken off begins again
   const state = restoredState(newest.state);
   const { last } = state;
   if (last === null) return { state, replay_from: null, up_to_seq };

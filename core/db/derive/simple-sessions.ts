@@ -38,7 +38,7 @@ export async function simpleSessions(
      order by u.ordinal`);
   return found.flatMap(({ session_id, state, up_to_seq }) => {
     if (state === null) return { session_id, state, up_to_seq };
-    if (state.version !== version) return [];
+    if (state.version !== version || state.replacing) return [];
     const restored = restoredState(state);
     return restored.last === null ? [] : { session_id, state: restored, up_to_seq };
   });

@@ -59,12 +59,14 @@ const upsertRollups = upsertInto<RollupRow, 'session_id'>('svc.session_rollups',
 /**
  * Writes the changes of some sessions.
  * @param revisions the revision of each session that they lead to
+ * @param unfinished sessions of which calls are folded again and some are left: their rollups stay as they are, which count all calls
  * @returns the sessions of which rows have changed
  */
 export async function writeChanges(
   tx: Sql,
   changes: readonly ProjectionChanges[],
   revisions: ReadonlyMap<string, number>,
+  unfinished: ReadonlySet<string> = new Set(),
 ): Promise<Set<string>> {
   const sessionOf = sessionsByTrace(changes);
   const revOf = (trace_id: string) => revisions.get(sessionOf.get(trace_id) ?? '') ?? 0;
@@ -92,7 +94,7 @@ export async function writeChanges(
   await reviseEnds(tx, changedLinks, { revised: [...writtenSpans, ...patchedSpans], revOf });
   const rollups = await upsertRollups(
     tx,
-    changes.map(({ rollup }) => rollup),
+    changes.flatMap(({ rollup }) => (unfinished.has(rollup.session_id) ? [] : rollup)),
   );
   const traces = [
     ...[...writtenTraces, ...writtenSpans, ...patchedSpans].map(({ trace_id }) => trace_id),

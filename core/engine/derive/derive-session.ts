@@ -2,11 +2,12 @@
 
 import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
-import type { DeriveCommit } from '../../db/derive/derive-commit.ts';
+import type { DeriveCommit, MadeRows } from '../../db/derive/derive-commit.ts';
 import type { Lease } from '../../db/derive/derive-queue.ts';
+import type { ProjectionChanges } from '../../derive/changes.ts';
 import { type Checkpoint, restoredRows, retainedCheckpoints } from '../../derive/checkpoint.ts';
 import { fold } from '../../derive/fold.ts';
-import { addChanges, noChanges, rowsIn, summed } from '../../derive/merge-changes.ts';
+import { addChanges, linkKey, noChanges, rowsIn, spanKey, summed } from '../../derive/merge-changes.ts';
 import { type CallKey, compareKeys, keyOf } from '../../derive/order.ts';
 import { emptyState, type SessionState } from '../../derive/state.ts';
 import type { CallTurn } from '../../derive/turn.ts';
@@ -22,6 +23,8 @@ type Deps = {
   reader: Reader;
   signal: AbortSignal;
   precedence?: Precedence;
+  /** The most turns of one commit. */
+  commitTurns?: number;
 };
 
 /** The most that one commit holds, except for the rows of its last call; a longer history is committed in several. */
@@ -34,7 +37,7 @@ export type DeriveEnd = { folded: number; end: 'done' | 'again' | 'lost' | 'stop
 
 /** Derives what is new of a session. A late call causes all calls after it to be folded again. @throws {DatabaseError} */
 export async function deriveSession(
-  { database, reader, signal, precedence = openPrecedence(database) }: Deps,
+  { database, reader, signal, precedence = openPrecedence(database), commitTurns = COMMIT.turns }: Deps,
   lease: Lease,
 ): Promise<DeriveEnd> {
   const { session_id, lease_token, mark } = lease;
@@ -44,6 +47,8 @@ export async function deriveSession(
   const { up_to_seq } = stored;
   let state: SessionState = stored.state ?? emptyState(session_id);
   let replace = stored.state === null ? ('all' as const) : stored.replay_from;
+  const replaced = replace;
+  const made = madeRows();
   let { commit: transcripts, retitled } = reading;
   const transcriptCalls = transcripts || stored.transcripts_follow ? await reading.turns() : [];
   let folded = 0;
@@ -59,14 +64,14 @@ export async function deriveSession(
     const batch = { turns: 0, bytes: 0 };
     const mostRows = replace === null ? COMMIT_ROWS.added : COMMIT_ROWS.replaced;
     let more = true;
-    while (more && batch.turns < COMMIT.turns && batch.bytes < COMMIT.bytes && rowsIn(sum) < mostRows) {
+    while (more && batch.turns < commitTurns && batch.bytes < COMMIT.bytes && rowsIn(sum) < mostRows) {
       if (loaded.turns.length === 0) {
         const page = await loadTurns(database, reader, [{ session_id, after: state.last, up_to_seq }]);
         loaded = inOrder({ ...page, more: page.more.length > 0 }, transcriptCalls, state.last);
         batch.bytes += loaded.bytes;
       }
       let next = 0;
-      for (; next < loaded.turns.length && rowsIn(sum) < mostRows; next++) {
+      for (; next < loaded.turns.length && rowsIn(sum) < mostRows && batch.turns + next < commitTurns; next++) {
         const turns = loaded.turns.slice(next, next + 1);
         state = fold(state, turns, { sum, checkpoints, priceOf: reader.priceOf, evidence });
         await yieldThread();
@@ -77,15 +82,34 @@ export async function deriveSession(
     }
     folded += batch.turns;
     const changes = summed(sum);
+    if (replaced !== null && changes) made.add(changes);
     const commit: DeriveCommit = {
       ...{ session_id, lease_token, mark, changes, state: state.turns > 0 ? state : null, folded_seq: up_to_seq },
       ...{ checkpoints, kept_checkpoints: retainedCheckpoints(state.turns), replace, more, transcripts },
+      replacing: replaced !== null && more,
+      others: replaced === null || more ? null : { from: replaced, made: made.rows() },
     };
     const [end] = await precedence.committing(() => database.execute('commitDerive', { commits: [commit] }));
     if (!end?.committed) return { folded, end: 'lost' };
     if (!more) return { folded, end: end.again ? 'again' : 'done' };
-    [replace, transcripts, retitled] = [null, null, false]; // the first commit has cleared what it replaces
+    [replace, transcripts, retitled] = [null, null, false];
   }
+}
+
+/** Collects the keys of what a pass makes, over all of its commits: a few dozen bytes a row, of long sessions alone. */
+function madeRows() {
+  const traces = new Set<string>();
+  const spans = new Map<string, MadeRows['spans'][number]>();
+  const links = new Map<string, MadeRows['links'][number]>();
+  return {
+    add: (changes: ProjectionChanges) => {
+      for (const { trace_id } of changes.traces) traces.add(trace_id);
+      for (const { trace_id, span_id } of changes.spans)
+        spans.set(spanKey({ trace_id, span_id }), { trace_id, span_id });
+      for (const link of changes.links) links.set(linkKey(link), link);
+    },
+    rows: (): MadeRows => ({ traces: [...traces], spans: [...spans.values()], links: [...links.values()] }),
+  };
 }
 
 type Page = { turns: CallTurn[]; more: boolean; bytes: number };

@@ -125,6 +125,6 @@ function folded(
   return {
     ...{ session_id, lease_token, mark, changes: summed(sum), state: after.turns > 0 ? after : null },
     ...{ folded_seq: up_to_seq, checkpoints, kept_checkpoints: retainedCheckpoints(after.turns) },
-    ...{ replace: null, more: false, transcripts: null },
+    ...{ replace: null, replacing: false, others: null, more: false, transcripts: null },
   };
 }
