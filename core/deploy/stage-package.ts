@@ -74,7 +74,7 @@ function isNeeded(path: string, inside: string): boolean {
 
 const nameAt = (path: string) => path.replace(/^.*node_modules\//, '');
 
-/** The packages that svc needs to run, by path, in the order of the lock; without those that are left out. */
+/** The packages that svc needs to run, by path, in the order of the lock; without those that are left out, and what only they need. */
 async function packagesOf(root: string): Promise<Map<string, Described>> {
   const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>;
@@ -86,7 +86,33 @@ async function packagesOf(root: string): Promise<Map<string, Described>> {
     const described = join(root, path, 'package.json');
     if (existsSync(described)) found.set(path, JSON.parse(await readFile(described, 'utf8')));
   }
-  return found;
+  const project = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Described;
+  const needed = reachable(found, Object.keys(project.dependencies ?? {}));
+  return new Map([...found].filter(([path]) => needed.has(path)));
+}
+
+/** The paths of packages that these names lead to. A bundled package that nothing asks for, 'npm install -g' would fetch. */
+function reachable(packages: ReadonlyMap<string, Described>, names: readonly string[]): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const visit = (from: string, name: string): void => {
+    const path = foldersAbove(from)
+      .map((folder) => `${folder}node_modules/${name}`)
+      .find((candidate) => packages.has(candidate));
+    const found = path === undefined ? undefined : packages.get(path);
+    if (path === undefined || found === undefined || reached.has(path)) return;
+    reached.add(path);
+    const { dependencies, optionalDependencies, peerDependencies } = found;
+    for (const next of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies }))
+      visit(path, next);
+  };
+  for (const name of names) visit('', name);
+  return reached;
+}
+
+/** Where Node looks for what a package requires, the nearest first: `node_modules/a/`, then ``. */
+function foldersAbove(path: string): string[] {
+  if (path === '') return [''];
+  return [`${path}/`, ...foldersAbove(path.slice(0, Math.max(0, path.lastIndexOf('node_modules/') - 1)))];
 }
 
 /** Writes an empty package of that name, in the version that is required: npm would fetch one if the version did not match. */

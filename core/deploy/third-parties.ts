@@ -11,6 +11,8 @@ export type Described = {
   author?: string | { name?: string };
   repository?: string | { url?: string };
   dependencies?: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 };
 
 /** Whose work it is, as the licence in the repository has it, where the package names nobody or one of its developers. */

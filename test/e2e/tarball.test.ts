@@ -195,6 +195,11 @@ test('npm installs it offline, on an empty cache, and nothing is fetched', async
     ...{ HTTP_PROXY: way, HTTPS_PROXY: way, http_proxy: way, https_proxy: way, npm_config_proxy: way },
   };
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: app, env });
+  // as the README has it: npm then fetches whatever is bundled without being asked for
+  const globally = ['install', '--global', '--prefix', join(folder, 'global'), '--offline', '--no-audit', '--no-fund'];
+  await run('npm', [...globally, tarball], { cwd: folder, env });
+  const { stdout } = await run(join(folder, 'global/bin/svc'), ['--version'], { cwd: folder, env });
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
   assert.equal(asked, []);
   const installed = await readFile(join(app, 'node_modules/.package-lock.json'), 'utf8');
   const { packages } = JSON.parse(installed) as { packages: Record<string, { resolved?: string }> };
