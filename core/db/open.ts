@@ -3,6 +3,7 @@ import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { connectDatabase, type DatabaseConnection } from './client/connection.ts';
 import { isMade } from './client/data-folder.ts';
+import { noteUse, refuseOtherPostgres } from './client/data-version.ts';
 import { startDatabaseThread } from './client/database-thread.ts';
 import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
@@ -34,7 +35,7 @@ type Options = {
 const STATEMENT_TIMEOUT_MS = 60_000;
 const SERVER_POOL = 10;
 
-/** @throws {OperatorError} the folder is in use, or the database is not one for this version */
+/** @throws {OperatorError} the folder is in use, or the database is not one for this version or its PostgreSQL */
 export const openDatabase = (options: Options): Promise<OpenDatabase> =>
   options.dsn === '' ? openEmbeddedDatabase(options) : openServerDatabase(options);
 
@@ -67,10 +68,12 @@ async function openEmbeddedDatabase(options: Options): Promise<OpenDatabase> {
   const startThread = options.startThread ?? startDatabaseThread;
   const unlock = options.isLocked ? async () => {} : await lockFolder(folder);
   try {
+    refuseOtherPostgres(folder);
     const template =
       options.template !== undefined || isMade(folder) ? (options.template ?? null) : await findTemplate();
     const host = await hostEmbedded({ folder, log, statementTimeoutMs, startThread, template });
     const ownConnection = await connectDatabase(host.connection());
+    noteUse(folder);
     const end = async () => {
       await ownConnection.close();
       await host.close();

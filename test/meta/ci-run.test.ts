@@ -36,7 +36,7 @@ test.before.each((context) => {
   mkdirSync(join(folder, 'bin'));
   copyFileSync(join(packageRoot(), '.ci/run'), join(folder, 'project/.ci/run'));
   script(join(folder, 'bin/npm'), NPM);
-  script(join(folder, 'bin/chromium'), 'exit 0');
+  for (const present of ['chromium', 'systemd-notify']) script(join(folder, 'bin', present), 'exit 0');
   script(join(folder, 'bin/apt-get'), 'exit 1');
   for (const tool of ['bash', 'cat', 'dirname', 'mktemp', 'rm'])
     symlinkSync(join('/usr/bin', tool), join(folder, 'bin', tool));

@@ -102,8 +102,8 @@ function launchd({ home, uid = process.getuid?.() ?? 0 }: Machine): Manager {
     forget: [],
     state: ['launchctl', 'print', `${domain}/${LABEL}`],
     stateOf: (printed) => {
-      const state = /^\s*state = (.+)$/m.exec(printed)?.[1] ?? 'not loaded';
-      const pid = /^\s*pid = (\d+)$/m.exec(printed)?.[1];
+      const state = /(?:^|\n)[ \t]{0,8}state = ([^\n]+)/.exec(printed)?.[1] ?? 'not loaded';
+      const pid = /(?:^|\n)[ \t]{0,8}pid = (\d+)/.exec(printed)?.[1];
       return { running: state === 'running', pid: pid ? Number(pid) : null, state };
     },
     logs: (lines, follow) => ['tail', '-n', String(lines), ...(follow ? ['-F'] : []), logFile],
