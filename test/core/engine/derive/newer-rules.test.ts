@@ -124,7 +124,8 @@ databaseSuite('newer rules', (test, database) => {
       ...database(),
       execute: (async (name, args) => {
         if (name === 'commitDerive')
-          for (const { session_id } of (args as { commits: { session_id: string }[] }).commits) order.push(session_id);
+          for (const { session_id } of (args as unknown as { commits: { session_id: string }[] }).commits)
+            order.push(session_id);
         return database().execute(name, args);
       }) as Database['execute'],
     };
