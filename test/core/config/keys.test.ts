@@ -24,7 +24,13 @@ test('every default is a value that the key would accept', () => {
 
 test('a key that may hold a password or token is a secret', () => {
   const secrets = keys.filter((key) => key.secret).map((key) => key.path);
-  assert.equal(secrets, ['storage.postgres_dsn', 'api.token', 'api.read_token', 'vector_store.target']);
+  assert.equal(secrets, [
+    'storage.postgres_dsn',
+    'api.token',
+    'api.read_token',
+    'vector_store.target',
+    'telemetry.headers',
+  ]);
 });
 
 test('redacted: secrets that are set are hidden, all else stays', () => {
