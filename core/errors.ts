@@ -26,6 +26,7 @@ export type RefusalCode =
   | 'cassette-broken'
   | 'cassette-late'
   | 'backup-broken'
+  | 'gc-under-way'
   | 'database-unavailable';
 
 /** A request that was understood and is not served. Anything else that is thrown is a bug. */

@@ -34,6 +34,8 @@ export type Metrics = {
   publisher(state: { queued: number; isUp: boolean }): void;
   /** An export of metrics to the operator's endpoint. */
   telemetryExport(result: 'exported' | 'failed'): void;
+  /** A sweep of retention has ended; what it removed. */
+  retentionSwept(removed: { sessions: number; raw_turns: number; slice_bytes: number }): void;
   /** The processes of the service as they are now. */
   processes(all: readonly { name: string; state: string; restarts: number }[]): void;
   /** All cassettes of the list as they are now. Names come from the operator, so they are few. */
@@ -115,6 +117,10 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const telemetryExports = counter('svc_telemetry_exports_total', 'Exports of these metrics to telemetry.endpoint', [
     'result',
   ]);
+  const removedSessions = counter('svc_retention_removed_sessions_total', 'Sessions that retention removed');
+  const removedTurns = counter('svc_retention_removed_turns_total', 'Turns of these sessions');
+  const removedBytes = counter('svc_retention_removed_bytes_total', 'Bytes of slices that were removed with them');
+  const retentionSweeps = counter('svc_retention_sweeps_total', 'Sweeps of retention that ended');
   const cassetteAdmitted = gauge(
     'svc_cassette_admitted',
     '1 while the cassette is in and its last look was good, else 0',
@@ -173,6 +179,12 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       publishUp.set({ to: 'kafka' }, isUp ? 1 : 0);
     },
     telemetryExport: (result) => telemetryExports.inc({ result }),
+    retentionSwept: ({ sessions, raw_turns, slice_bytes }) => {
+      removedSessions.inc(sessions);
+      removedTurns.inc(raw_turns);
+      removedBytes.inc(slice_bytes);
+      retentionSweeps.inc();
+    },
     processes: (all) => {
       processRestarts.reset(); // the parent counts
       for (const { state, restarts, ...process } of all) {

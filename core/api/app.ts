@@ -25,6 +25,7 @@ import { unrouted } from '../http/unrouted.ts';
 import { type Logger, openLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
+import type { RetentionRules } from '../model/retention.ts';
 import type { Status } from '../model/status.ts';
 import { attributionRepairApp } from './attribution-repair.ts';
 import { backupApp } from './backup.ts';
@@ -35,6 +36,7 @@ import { coverageApp } from './coverage.ts';
 import { deriveRunApp } from './derive-run.ts';
 import { eventsApp } from './events.ts';
 import { findTextApp } from './find-text.ts';
+import { gcApp } from './gc.ts';
 import { lookedAt } from './looked-at.ts';
 import { cassetteTools } from './mcp/cassette-tools.ts';
 import { coreTools } from './mcp/core-tools.ts';
@@ -88,6 +90,8 @@ export type ReadApi = {
   proxyPort?: () => number | null;
   /** Called with each session that is read. */
   looked?: (session_id: string) => void;
+  /** The rules of retention. Absent: nothing is removed by itself. */
+  retention?: RetentionRules | null;
   /** What this process reports about itself. Absent: nothing. */
   service?: () => Status['service'];
   /** Ends streams that have no end of their own. */
@@ -203,13 +207,18 @@ export function readApi(options: ReadApi) {
   app.route('/', cassetteMountApp({ cassettes, log }));
   const joined = () => cassetteTools(cassettes.installed(), cassettes.fetch);
   app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, version, log }));
-  app.route('/', statusApp({ execute, version, journal, publisher, freeBytes, service, startedAt: now(), now }));
+  const { retention = null } = options;
+  app.route(
+    '/',
+    statusApp({ execute, version, journal, publisher, freeBytes, service, retention, startedAt: now(), now }),
+  );
   app.route('/', deriveRunApp({ execute }));
   app.route('/', backupApp({ execute, version, log }));
   app.route('/', verifyApp({ execute, log }));
   app.route('/', findTextApp({ execute, log }));
   app.route('/', purgeListApp({ execute }));
   app.route('/', purgeApp({ execute }));
+  app.route('/', gcApp({ execute, stopping: options.stopping }));
   app.route('/', attributionRepairApp({ execute, log }));
   app.route('/', seedDemoApp({ append, derived: derivedBy(execute), now }));
   app.route('/', swaggerApp());

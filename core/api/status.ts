@@ -4,8 +4,10 @@ import type { Database } from '../db/database.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
 import { guarded, json, routes } from '../http/routes.ts';
 import { Outcome } from '../model/coverage.ts';
+import type { RetentionRules } from '../model/retention.ts';
 import { Status } from '../model/status.ts';
 import { diskStatus } from './disk-status.ts';
+import { removalsStatus } from './removals-status.ts';
 
 const readStatus = createRoute({
   method: 'get',
@@ -27,6 +29,8 @@ export type StatusDeps = {
   freeBytes: () => Promise<number | undefined>;
   /** What this process reports about itself; undefined: nothing. */
   service: () => Status['service'];
+  /** Null: nothing is removed by itself. */
+  retention: RetentionRules | null;
   /** Milliseconds since 1970, as `now` returns them. */
   startedAt: number;
   now: () => number;
@@ -35,16 +39,33 @@ export type StatusDeps = {
 /** A larger table is estimated: at 64 MB a count takes some tens of milliseconds. */
 const COUNTED_BYTES = 67_108_864;
 
-export const statusApp = ({ execute, version, journal, publisher, freeBytes, service, startedAt, now }: StatusDeps) =>
+export const statusApp = ({
+  execute,
+  version,
+  journal,
+  publisher,
+  freeBytes,
+  service,
+  retention,
+  startedAt,
+  now,
+}: StatusDeps) =>
   routes().openapi(readStatus, async (c) => {
-    const [{ last_turn_at, ...stored }, { queued, parked, oldest_seconds }, { ever }, { sizes, walBytes }, free] =
-      await Promise.all([
-        execute('readStatus', { counted_bytes: COUNTED_BYTES }),
-        execute('derivePending', {}),
-        execute('readCoverage', {}),
-        execute('databaseSizes', {}),
-        freeBytes(),
-      ]);
+    const [
+      { last_turn_at, ...stored },
+      { queued, parked, oldest_seconds },
+      { ever },
+      { sizes, walBytes },
+      free,
+      removals,
+    ] = await Promise.all([
+      execute('readStatus', { counted_bytes: COUNTED_BYTES }),
+      execute('derivePending', {}),
+      execute('readCoverage', {}),
+      execute('databaseSizes', {}),
+      freeBytes(),
+      removalsStatus(execute, retention, now()),
+    ]);
     const journalStatus = journal();
     const serviceStatus = service();
     const publisherState = publisher();
@@ -61,6 +82,7 @@ export const statusApp = ({ execute, version, journal, publisher, freeBytes, ser
           ...{ now: now(), databaseBytes: stored.database.bytes, logBytes: walBytes + (journalStatus?.bytes ?? 0) },
           ...{ freeBytes: free, sizes },
         }),
+        ...removals,
         ...(journalStatus === undefined ? {} : { journal: journalStatus }),
         ...(publisherState === undefined ? {} : { publisher: publisherState }),
         coverage: { requests: total(ever), outcomes },

@@ -4,6 +4,7 @@ import type { CassetteList } from '../model/cassette.ts';
 import { Outcome } from '../model/coverage.ts';
 import type { ParkedSession, ProcessState, Status } from '../model/status.ts';
 import type { ChangedSetting } from './changed-settings.ts';
+import { removalsLines } from './removals-lines.ts';
 import { counted, lasting, plain, several, sized } from './units.ts';
 
 /** foreign: another program answers; silent: connected, and no response in time; unknown: the address is not known. */
@@ -115,6 +116,7 @@ function figures(status: Status, now: number): string[] {
     row('slices', `${about('slices', 'distinct piece')} of bodies in ${sized(counts.slice_bytes)}`),
     row('database', `PostgreSQL ${plain(database.server_version)}, ${database.kind}, ${sized(database.bytes)} on disk`),
     ...(status.disk === undefined ? [] : [row('disk', disk(status.disk))]), // an older service does not have it
+    ...removalsLines(status, now).map(([name, text]) => row(name, text)),
     row('extensions', extensions(database.extensions)),
     ...(status.publisher === undefined ? [] : [row('publishing', publishing(status.publisher))]),
     ...parkedSessions(parked_sessions, derive.parked, now),

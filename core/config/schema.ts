@@ -1,6 +1,7 @@
 /** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README.md beside it follow from it. */
 import { isIP } from 'node:net';
 import * as z from 'zod/mini'; // a tenth of zod to load, for commands that end within a tenth of a second
+import { projectRule } from '../model/retention.ts';
 import { forEachProvider, ProviderId, UPSTREAMS } from '../provider/provider-ids.ts';
 import { headerListProblem } from './header-list.ts';
 import { listenProblem } from './listen.ts';
@@ -111,6 +112,20 @@ export const Config = z.strictObject({
   }),
   journal: section({
     max_bytes: key(z.int().check(z.minimum(1_048_576)), 1_073_741_824, 'on disk before turns are counted journal_full'),
+  }),
+  retention: section({
+    days: z.optional(z.int().check(z.minimum(1), z.maximum(36_500))).register(about, {
+      description: 'sessions that were last seen longer ago are removed, unless starred; unset: none is',
+    }),
+    max_bytes: z.optional(z.int().check(z.minimum(67_108_864))).register(about, {
+      description: 'the oldest sessions are removed while the database holds more; unset: none is',
+    }),
+    projects: key(
+      z.array(text((value) => (projectRule(value) ? null : "must be a list of 'project=days' or 'project=forever'"))),
+      [],
+      'project=days, in place of retention.days; project=forever: never removed',
+    ),
+    dry_run: key(z.boolean(), false, "nothing is removed; 'svc status' shows what would be"),
   }),
   api: section({
     listen: listen(':8081', 'read API'),

@@ -50,6 +50,19 @@ import { purgeParked } from './edit/purge-parked.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
 import { repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
+import {
+  closeCollection,
+  collectionDue,
+  deleteSlices,
+  openCollection,
+  settledTurn,
+  slicePage,
+  slicesOfNodesBySession,
+  slicesOfNodesByTurn,
+  slicesOfRewritten,
+  slicesOfTurns,
+} from './gc/collect-slices.ts';
+import { dropLog, rewriteTable, tableSizes } from './gc/rewrite-table.ts';
 import { installation } from './installation.ts';
 import { ping } from './ping.ts';
 import { browseFacets } from './read/browse-facets.ts';
@@ -82,6 +95,18 @@ import { chainHead, sessionCount, sessionIds, turnChain } from './read/turn-chai
 import { slicesUpTo, turnParts } from './read/turn-chain-bytes.ts';
 import { whereIs } from './read/where-is.ts';
 import { recordSize } from './record-size.ts';
+import { countDue, dueSessions } from './retention/due-sessions.ts';
+import { lastRemovals, recordRemoval } from './retention/removals.ts';
+import {
+  beginRemovals,
+  endRemovals,
+  forgetRemoved,
+  openRemovals,
+  removeDerived,
+  removeParkedTurns,
+  removeTurns,
+} from './retention/remove-sessions.ts';
+import { measureStored } from './retention/stored-size.ts';
 import { appendTranscript } from './store/append-transcript.ts';
 import { appendTurns } from './store/append-turns.ts';
 import { journalPositions } from './store/journal-positions.ts';
@@ -90,6 +115,7 @@ import { parkTurn } from './store/park-turn.ts';
 import { lastAnswers, previousAnswers } from './store/previous-answers.ts';
 import { storedCalls } from './store/stored-calls.ts';
 import { vacuum } from './vacuum.ts';
+import { leaseWork, releaseWork } from './work-lease.ts';
 
 export const operations = {
   commitDerive,
@@ -176,6 +202,33 @@ export const operations = {
   findTextInSession,
   findTextElsewhere,
   sweepPurged,
+  countDue,
+  dueSessions,
+  openRemovals,
+  beginRemovals,
+  removeDerived,
+  forgetRemoved,
+  removeTurns,
+  endRemovals,
+  removeParkedTurns,
+  recordRemoval,
+  lastRemovals,
+  measureStored,
+  openCollection,
+  closeCollection,
+  collectionDue,
+  settledTurn,
+  slicesOfTurns,
+  slicesOfNodesBySession,
+  slicesOfNodesByTurn,
+  slicesOfRewritten,
+  slicePage,
+  deleteSlices,
+  tableSizes,
+  rewriteTable,
+  dropLog,
+  leaseWork,
+  releaseWork,
   openBackup,
   backupRows,
   cassetteSchemas,

@@ -13,5 +13,7 @@ export const statementLimitsMs: { readonly [name: string]: number } = {
   finishRestore: 600_000,
   replaceNodes: 600_000,
   sweepPurged: 600_000,
+  rewriteTable: 3_600_000,
+  dropLog: 600_000,
   vacuum: 600_000,
 };

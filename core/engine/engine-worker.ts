@@ -72,8 +72,15 @@ async function open() {
   if (data.journal) journalIntake = await openIntake(data.journal.folder, identityKey, stored, publish);
   const writers = data.ingest ? await openWriters(identityKey, stored, publish) : null;
   runUpkeep({ database, log, signal });
+  const { retention: rules } = data;
+  const retention = rules
+    ? (await import('./retention/run-retention.ts')).runRetention({
+        ...{ database, rules, precedence, pause, signal, log, metrics },
+      })
+    : null;
   send({ kind: 'ready' });
-  return { derive, writers, publisher, idle: () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]) };
+  const idle = () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]);
+  return { derive, writers, publisher, retention, idle };
 }
 
 async function openPublishing(settings: BrokerSettings): Promise<Publisher> {
@@ -190,7 +197,7 @@ async function drained(): Promise<void> {
 
 async function stopped(): Promise<void> {
   const parts = await opened.catch(() => null); // the database had not been reached yet
-  await Promise.allSettled([journalIntake?.intake.stopped, parts?.idle(), parts?.derive?.stopped]);
+  await Promise.allSettled([journalIntake?.intake.stopped, parts?.idle(), parts?.derive?.stopped, parts?.retention]);
   await parts?.publisher?.close(PUBLISH_MS);
 }
 

@@ -5,6 +5,7 @@ import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
+import type { RetentionRules } from '../model/retention.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import type { PriceTable } from '../price/price-file.ts';
 import type { BrokerSettings } from '../publish/broker-messages.ts';
@@ -49,6 +50,8 @@ type Deps = {
   derive: boolean;
   prices: PriceTable | null;
   publish: BrokerSettings | null;
+  /** Null: nothing is removed by this process. */
+  retention?: RetentionRules | null;
   logLevel: string;
   log: Logger;
 };
@@ -61,7 +64,7 @@ const INGEST_MS = 30_000; // then the sender is told to try again, and the turn 
 const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journal, log, ...settings }: Deps): Engine {
+export function startEngine({ connection, journal, log, retention = null, ...settings }: Deps): Engine {
   let live = journal?.live ?? null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
@@ -85,7 +88,7 @@ export function startEngine({ connection, journal, log, ...settings }: Deps): En
   const start = () => {
     const ownConnection = connection();
     const toRead = journal && live && { folder: journal.folder, live };
-    const data: EngineData = { connection: ownConnection, journal: toRead, busy, ...settings };
+    const data: EngineData = { connection: ownConnection, journal: toRead, busy, retention, ...settings };
     const started = startWorker(
       'engine/engine-worker',
       data,

@@ -2,6 +2,7 @@
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
+import type { RetentionRules } from '../model/retention.ts';
 import type { TranscriptVerdict } from '../model/transcript-upload.ts';
 import type { PriceTable } from '../price/price-file.ts';
 import type { BrokerSettings } from '../publish/broker-messages.ts';
@@ -15,6 +16,7 @@ export type EngineData = {
   derive: boolean; // whether sessions are derived here
   prices: PriceTable | null; // the operator's own
   publish: BrokerSettings | null; // null: nothing is published
+  retention: RetentionRules | null; // null: nothing is removed by this process
   logLevel: string;
 };
 

@@ -22,6 +22,7 @@ const STATUS = {
   'method-not-allowed': 405,
   'raw-turn-inseparable': 409,
   'backup-broken': 409,
+  'gc-under-way': 409,
   'body-too-large': 413,
   'unsupported-media-type': 415,
   'range-unsatisfiable': 416,

@@ -64,6 +64,22 @@ export const statusExample = {
       { day: '2026-07-26', bytes: 457_733_811 },
     ],
   },
+  retention: {
+    days: 90,
+    projects: ['ferrybook=365'],
+    dry_run: false,
+    next: { sessions: 3, raw_turns: 41, more: false, excess_bytes: 0 },
+    free_bytes: 6_203_112,
+    last: {
+      ...{
+        began_at: '2026-07-27T09:40:00.000000Z',
+        ended_at: '2026-07-27T09:40:03.120000Z',
+        sessions: 12,
+        raw_turns: 204,
+      },
+      ...{ parked_turns: 0, slices: 1_931, slice_bytes: 811_204, freed_bytes: 0 },
+    },
+  },
   journal: { bytes: 1_204_511, oldest_seconds: 0.04 },
   publisher: { queued: 0, published: 20_118, failed: 0, dropped: 0, reason: null },
   coverage: { requests: 9_900, outcomes: { ...NONE, captured: 9_790, partial: 13, not_a_turn: 96, poison: 1 } },
@@ -142,6 +158,17 @@ const Service = z
   .describe('the service that answers');
 export type Service = z.infer<typeof Service>;
 
+const Removal = z.object({
+  began_at: At,
+  ended_at: At,
+  sessions: z.int(),
+  raw_turns: z.int(),
+  parked_turns: z.int().describe('set aside unread'),
+  slices: z.int().describe('that nothing referred to any more'),
+  slice_bytes: z.int().describe('what these took, compressed'),
+  freed_bytes: z.int().describe('what the database took less on disk'),
+});
+
 export const Status = z
   .object({
     version: z.string().describe('of the service that answers'),
@@ -191,6 +218,26 @@ export const Status = z
         .array(z.object({ day: z.iso.date(), bytes: z.int() }))
         .describe("the database's size at the beginning of each of thirty days, UTC, the newest first"),
     }),
+    retention: z
+      .object({
+        days: z.int().optional(),
+        max_bytes: z.int().optional(),
+        projects: z.array(z.string()).describe('project=days or project=forever'),
+        dry_run: z.boolean().describe('true: nothing is removed'),
+        next: z
+          .object({
+            sessions: z.int(),
+            raw_turns: z.int(),
+            more: z.boolean().describe('there are more than these 1,000 sessions'),
+            excess_bytes: z.int().describe('over retention.max_bytes, for which the oldest sessions go as well'),
+          })
+          .describe('what the next sweep removes for its age, and whether more goes for the size'),
+        free_bytes: z.int().describe('of the database on disk, left by what was removed: an estimate'),
+        last: Removal.optional().describe('absent while nothing was ever removed'),
+      })
+      .optional()
+      .describe('absent where nothing is removed by itself'),
+    last_gc: Removal.optional().describe("the last 'svc gc'; absent before the first"),
     journal: z
       .object({
         bytes: z.int().describe('on disk'),

@@ -37,6 +37,60 @@ const loads: Load[] = [
 export async function benchIntake(groups: readonly string[]): Promise<void> {
   if (groups.length === 0 || groups.includes('turns')) await benchTurns();
   if (groups.length === 0 || groups.includes('transcripts')) await benchTranscripts();
+  if (groups.includes('filled')) await benchFilled();
+}
+
+const FILLED = { slices: 3_000_000, nodes: 1_000_000 };
+
+/**
+ * Only where it is named, since it fills a server's database for minutes: what a turn writes where slices and nodes are many. Their keys are
+ * hashes, so that each new one is in another page, and after a checkpoint the log holds all of that page.
+ */
+async function benchFilled(): Promise<void> {
+  const dsn = process.env.SVC_TEST_DSN;
+  heading(`Intake: 140 KB turns beside ${FILLED.slices} slices and ${FILLED.nodes} nodes`);
+  if (!dsn) return row('server', 'SVC_TEST_DSN is not set');
+  row('', 'turns', 'turns/s', '', '', 'tables', 'log');
+  for (const filled of [false, true]) {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'));
+    const database = await serverDatabase(dsn);
+    try {
+      if (filled) await fill(database);
+      await database.sql('checkpoint');
+      const { turns, seconds, tables, logged } = await takeIn(folder, database, growingSessions(80, 5));
+      const aTurn = (bytes: number) => `${(bytes / turns / KB).toFixed(1)} KB`;
+      const name = filled ? 'filled, after a checkpoint' : 'empty';
+      row(name, String(turns), perSecond(turns / seconds), '', '', aTurn(tables), aTurn(logged));
+    } finally {
+      await database.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Rows that no turn refers to, without the triggers that add up totals. */
+async function fill({ sql }: TestDatabase): Promise<void> {
+  const inParts = async (rows: number, insert: (from: number, to: number) => string) => {
+    for (let from = 0; from < rows; from += 100_000)
+      await sql(`do $body$ begin
+        perform set_config('session_replication_role', 'replica', true);
+        ${insert(from, from + 99_999)};
+      end $body$`);
+  };
+  await inParts(
+    FILLED.slices,
+    (from, to) => `
+      insert into svc.slices (slice_id, codec, size_bytes, bytes)
+      select sha256(i::text::bytea), 0, 320, decode(repeat(md5(i::text), 20), 'hex') from generate_series(${from}, ${to}) i`,
+  );
+  await inParts(
+    FILLED.nodes,
+    (from, to) => `
+      insert into svc.nodes (session_id, node_hash, parent_hash, raw_turn_id, call_id, slice_id, position, depth, role, model, provider,
+                             agent_name, project, is_root, is_head, requested_at, created_at)
+      select md5((i / 20)::text)::uuid, sha256(i::text::bytea), sha256((i - 1)::text::bytea), -i, 'call ' || i, sha256(i::text::bytea), 0, 0,
+             'user', 'm', 'anthropic', '', '', false, false, now(), now() from generate_series(${from}, ${to}) i`,
+  );
 }
 
 /** `tables` and `log`: bytes a turn of tables with their indexes, and of the write-ahead log. */
@@ -66,7 +120,7 @@ async function benchTurns(): Promise<void> {
 }
 
 /** Writes a journal as the proxy does, then takes it in; only the second part is timed. */
-async function takeIn(
+export async function takeIn(
   folder: string,
   database: TestDatabase,
   calls: Iterable<{ session: string; request: Buffer; response: Buffer }>,
@@ -131,7 +185,7 @@ async function takeIn(
 }
 
 /** `logged`: since the cluster was made; other databases of a server's are quiet. */
-async function sizes({ sql }: TestDatabase): Promise<{ tables: number; logged: number }> {
+export async function sizes({ sql }: TestDatabase): Promise<{ tables: number; logged: number }> {
   const [found] = await sql(`
     select pg_database_size(current_database())::double precision as tables,
            pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::double precision as logged`);
@@ -183,7 +237,7 @@ function* growingSessions(sessions: number, calls: number) {
   }
 }
 
-function* smallTurns(count: number) {
+export function* smallTurns(count: number) {
   for (let i = 0; i < count; i++) {
     const body = { model: 'claude-sonnet-4-6', max_tokens: 10, messages: [{ role: 'user', content: `Question ${i}` }] };
     yield {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what the proxy adds, what intake manages, what one more turn costs to derive, how long reads take, what a bad cassette
- * costs, how soon it all starts and how long commands take, as ratios within one run.
+ * `npm run bench`: what the proxy adds, what intake manages, what one more turn costs to derive, how long reads take, how long a month
+ * takes to be removed, what a bad cassette costs, how soon it all starts and how long commands take, as ratios within one run.
  * `npm run bench -- proxy` for one part, `npm run bench -- web:load` for one group of a part that has groups.
  * Load, upstream and service share the machine's cores, so absolute figures are only worth something beside their neighbours.
  */
@@ -11,6 +11,7 @@ import { benchExport } from './export.ts';
 import { benchIntake } from './intake.ts';
 import { benchProxy } from './proxy.ts';
 import { benchRead } from './read.ts';
+import { benchRetention } from './retention.ts';
 import { benchSearch } from './search.ts';
 import { benchStart } from './start.ts';
 import { benchWeb } from './web.ts';
@@ -22,6 +23,7 @@ const parts = {
   read: benchRead,
   web: benchWeb,
   search: benchSearch,
+  retention: benchRetention,
   cassette: benchCassette,
   export: benchExport,
   start: benchStart,

@@ -24,6 +24,10 @@ const NAMES = [
   'svc_publish_queue',
   'svc_publish_broker_up',
   'svc_telemetry_exports_total',
+  'svc_retention_removed_sessions_total',
+  'svc_retention_removed_turns_total',
+  'svc_retention_removed_bytes_total',
+  'svc_retention_sweeps_total',
   'svc_process_up',
   'svc_process_restarts_total',
   'svc_api_requests_total',
@@ -67,6 +71,7 @@ const countAll = (metrics: Metrics, text: string) => {
   metrics.published('failed', 1);
   metrics.publisher({ queued: 1, isUp: true });
   metrics.telemetryExport('failed');
+  metrics.retentionSwept({ sessions: 1, raw_turns: 1, slice_bytes: 1 });
   metrics.processes([{ name: text, state: text, restarts: 1 }]);
   metrics.cassettes([{ name: 'search', admitted: true, restarts: 1, progress: { done: 1, pending: 1, failed: 1 } }]);
   metrics.apiRequest({ route: '/v1/sessions', method: text, status: 200, seconds: 1 });

@@ -118,6 +118,7 @@ export const GUIDES: readonly Guide[] = [
       [/^svc verify/, /: all as written\n$/],
       [/^svc purge --before/, /Would remove \d+ sessions with \d+ turns\n/],
       [/svc forget --dry-run/, /(It stands nowhere|Session [-0-9a-f]{36})/],
+      [/^svc gc/, /^The database takes /m],
       [/^svc token new/, /^[\w-]{43}\n/],
     ],
   },

@@ -1,4 +1,4 @@
-/** The commands that keep the record: backup, restore, purge, forget, tokens and the demo's sessions; and their arguments. */
+/** The commands that keep the record: backup, restore, purge, forget, garbage collection, tokens and the demo's sessions; and their arguments. */
 import type { Command } from 'commander';
 import type { CommandParts } from '../command-parts.ts';
 import { addClientOptions, addConfigOptions } from '../options.ts';
@@ -56,6 +56,14 @@ export function addKeepCommands(program: Command, { io, loaded, exit, version }:
       const [{ forget }, { hiddenInput }] = await Promise.all([import('./forget.ts'), import('../hidden-input.ts')]);
       const options = { text: text ?? null, dryRun: dryRun === true, yes: yes === true, json: json === true };
       exit(await forget(loaded(parsed), options, io, hiddenInput));
+    });
+
+  addConfigOptions(program.command('gc'))
+    .description('remove stored bytes that nothing refers to, and give the space of removed sessions back to the disk')
+    .option('--json', 'what was removed and what is left, as one JSON document')
+    .action(async ({ json, ...parsed }: Record<string, unknown>) => {
+      const { collectGarbage } = await import('./gc.ts');
+      exit(await collectGarbage(loaded(parsed), { json: json === true }, io));
     });
 
   const token = program

@@ -9,6 +9,7 @@ import { parseListen } from '../../config/listen.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Database } from '../../db/database.ts';
 import { serveApp } from '../../http/listen.ts';
+import { retentionRules } from '../../model/retention.ts';
 import type { Service } from '../../model/status.ts';
 import { builtAssets, openAssets } from '../../web/assets.ts';
 import { webApp } from '../../web/web-app.ts';
@@ -81,6 +82,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     journal: () => ({ bytes: journalBytes(), oldest_seconds: engine.oldestSeconds() }),
     publisher: () => engine.publisher() ?? undefined,
     service,
+    retention: retentionRules(config.retention),
     ...(database.kind === 'embedded' && { freeBytes: () => freeBytesAt(parts.about.folder) }),
     stopping: stopping.signal,
     cassettes: cassettes.host,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { bytesOfRuns } from '../../capture/journal.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { openMetrics } from '../../metrics.ts';
+import { retentionRules } from '../../model/retention.ts';
 import { configuredPrices } from '../configured-prices.ts';
 import type { Listeners, Process } from './listening.ts';
 import type { Closing, ServiceParts } from './service-parts.ts';
@@ -46,6 +47,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
       derive: role === 'all',
       prices,
       publish: config.publisher.stream.brokers.length > 0 ? config.publisher.stream : null,
+      retention: role === 'all' ? retentionRules(config.retention) : null,
       logLevel: config.log.level,
       log,
     });

@@ -5,9 +5,11 @@ import { type SQL, sql } from 'drizzle-orm';
 export type BackupMarks = {
   /** The highest raw_turn_id. */
   up_to: number;
-  /** The highest correction_id, and how many purges there have been: when either changes, the backup does not hold together. */
+  /** The highest correction_id, and how many purges there have been: when one of these changes, the backup does not hold together. */
   corrections: number;
   purges: number;
+  /** The highest tombstone_id: retention removes turns without a purge of slices. */
+  tombstones: number;
 };
 
 /** A table as it is read: by pages in the order of its key. */
@@ -67,6 +69,7 @@ export const KEPT_TABLES: readonly KeptTable[] = [
   { name: 'svc.tombstones', key: ['tombstone_id'] },
   { name: 'svc.parked_turns', key: ['svc_proxy_request_id'] },
   { name: 'svc.session_edits', key: ['session_id'] },
+  { name: 'svc.session_removals', key: ['session_id'] },
   { name: 'svc.session_revisions', key: ['session_id'] },
   { name: 'svc.transcript_claims', key: ['session_id', 'call_key'] },
   { name: 'svc.transcript_claim_marks', key: ['session_id'] },

@@ -60,13 +60,15 @@ export const openBackup = (db: Sql, _args: Record<string, never>): Promise<Backu
 /** Whether what was read since the marks were set holds together: turns are only added, unless somebody purges or moves some. */
 export async function isBackupWhole(db: Sql, { marks }: { marks: BackupMarks }): Promise<boolean> {
   const now = await marksOf(db);
-  return now.purges === marks.purges && now.corrections === marks.corrections;
+  const same = (mark: keyof BackupMarks) => now[mark] === marks[mark];
+  return same('purges') && same('corrections') && same('tombstones');
 }
 
 async function marksOf(db: Sql): Promise<BackupMarks> {
   const [marks] = await db.rows<BackupMarks>(sql`
     select coalesce((select max(raw_turn_id) from svc.raw_turns), 0) as up_to,
            coalesce((select max(correction_id) from svc.raw_turn_corrections), 0) as corrections,
+           coalesce((select max(tombstone_id) from svc.tombstones), 0) as tombstones,
            (select purges from svc.installation) as purges`);
   if (!marks) throw new Error('Cannot back up: the marks are missing');
   return marks;

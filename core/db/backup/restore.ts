@@ -121,6 +121,11 @@ async function runAsCassette(
 /** Everything is to be derived again, and whoever reads along is to read everything again. */
 export const finishRestore = (db: Sql, _args: Record<string, never>): Promise<void> =>
   db.transaction(async (tx) => {
+    // A backup of an earlier version counts no turns that were purged.
+    await tx.rows(sql`
+      update svc.sessions s set purged_turns = t.turns
+        from (select purged_session_id, count(*) as turns from svc.tombstones group by 1) t
+       where s.session_id = t.purged_session_id and s.purged_turns <> t.turns`);
     await tx.rows(sql`
       insert into svc.session_revisions as v (session_id, rev, floor) select session_id, 2, 2 from svc.sessions
       on conflict (session_id) do update set rev = v.rev + 1, floor = v.rev + 1`);

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { PackedSlice } from '../../capture/slice-codec.ts';
 import { DatabaseError } from '../../errors.ts';
 import { batches } from '../batches.ts';
+import { recordRewritten } from '../gc/rewritten-sessions.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
@@ -47,6 +48,7 @@ export const replaceNodes = (
          and not exists (select from svc.raw_turn_corrections k where k.raw_turn_id = t.raw_turn_id)
        limit 1`);
     if (newer.length > 0) return false;
+    await recordRewritten(tx, session_id);
     await putSlices(tx, slices);
     await putNodes(tx, session_id, nodes);
     await putCalls(tx, session_id, calls);

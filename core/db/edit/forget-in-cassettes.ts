@@ -1,14 +1,15 @@
-/** Deletes what cassettes stored of a purged session: rows of their own tables that name it, with the rows that depend on them. */
+/** Deletes what cassettes stored of purged sessions: rows of their own tables that name them, with the rows that depend on them. */
 import { type SQL, sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { CALLS } from '../cassette/names.ts';
+import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 
 /**
  * A cassette's table with a column `session_id uuid` names the session of each row. A table that refuses the deletion, or that may not
- * be changed, is left to its cassette, whose views no longer show the session.
+ * be changed, is left to its cassette, whose views no longer show the sessions.
  */
-export async function forgetInCassettes(tx: Sql, session_id: string): Promise<void> {
+export async function forgetInCassettes(tx: Sql, session_ids: readonly string[]): Promise<void> {
   const tables = await tx.rows<{ name: string }>(sql`
     select ${quotedName} as name
       from ${cassetteTables}
@@ -18,7 +19,7 @@ export async function forgetInCassettes(tx: Sql, session_id: string): Promise<vo
   for (const { name } of tables)
     await tx
       .transaction(async (inner) => {
-        await inner.rows(sql`delete from ${sql.raw(name)} where session_id = ${session_id}::uuid`);
+        await inner.rows(sql`delete from ${sql.raw(name)} where session_id = any(${pgArray(session_ids)}::uuid[])`);
         await inner.rows(sql`set constraints all immediate`); // a deferred one would refuse the whole purge at its end
       })
       .catch(tolerated);

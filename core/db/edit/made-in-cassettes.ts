@@ -1,5 +1,6 @@
-/** Rows that cassettes made of several sessions, such as skills. For a purged session the unedited ones are deleted, and all are named. */
+/** Rows that cassettes made of several sessions, such as skills. For purged sessions the unedited ones are deleted, and all are named. */
 import { type SQL, sql } from 'drizzle-orm';
+import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { cassetteTables, quotedName, tolerated } from './forget-in-cassettes.ts';
 
@@ -17,11 +18,11 @@ type Columns = { key: boolean; called: boolean; edited: boolean };
  * A cassette's table names in a column `…session_ids` (`uuid[]` or `text[]`) the sessions that its rows were made of. A row is deleted when
  * its column `edited boolean` is false. Each is named by its columns `id` and `name`, where it has them.
  */
-export async function removeMadeInCassettes(tx: Sql, session_id: string): Promise<MadeOfSession[]> {
+export async function removeMadeInCassettes(tx: Sql, session_ids: readonly string[]): Promise<MadeOfSession[]> {
   const made: MadeOfSession[] = [];
   for (const table of await tablesOfMade(tx)) {
-    const removed = table.edited ? await rowsOf(tx, table, deleting(table, session_id)) : [];
-    const left = await rowsOf(tx, table, reading(table, session_id));
+    const removed = table.edited ? await rowsOf(tx, table, deleting(table, session_ids)) : [];
+    const left = await rowsOf(tx, table, reading(table, session_ids));
     made.push(...removed.map((row) => ({ ...row, removed: true })), ...left.map((row) => ({ ...row, removed: false })));
   }
   return made;
@@ -56,16 +57,16 @@ async function rowsOf(tx: Sql, { cassette, table }: Table, rows: SQL): Promise<O
   return found.map(({ id, name }) => ({ cassette, table, id, name }));
 }
 
-const deleting = (table: Table, session_id: string): SQL => sql`
+const deleting = (table: Table, session_ids: readonly string[]): SQL => sql`
   with gone as (
-    delete from ${sql.raw(table.quoted)} r where ${mentionsSession(table, session_id)} and not r.edited returning ${named(table)})
+    delete from ${sql.raw(table.quoted)} r where ${mentionsSession(table, session_ids)} and not r.edited returning ${named(table)})
   select id, name from gone limit ${MOST_NAMED}`;
 
-const reading = (table: Table, session_id: string): SQL => sql`
-  select ${named(table)} from ${sql.raw(table.quoted)} r where ${mentionsSession(table, session_id)} limit ${MOST_NAMED}`;
+const reading = (table: Table, session_ids: readonly string[]): SQL => sql`
+  select ${named(table)} from ${sql.raw(table.quoted)} r where ${mentionsSession(table, session_ids)} limit ${MOST_NAMED}`;
 
 const named = ({ key, called }: Table): SQL => sql`
   ${key ? sql`left(r.id::text, 200)` : sql`''`} as id, ${called ? sql`left(r.name::text, 200)` : sql`''`} as name`;
 
-const mentionsSession = ({ sessions, type }: Table, session_id: string): SQL =>
-  sql`r.${sql.raw(sessions)} @> array[${session_id}]::${sql.raw(type)}[]`;
+const mentionsSession = ({ sessions, type }: Table, session_ids: readonly string[]): SQL =>
+  sql`r.${sql.raw(sessions)} && ${pgArray(session_ids)}::${sql.raw(type)}[]`;

@@ -1,6 +1,7 @@
 /** Merges a session into another, once a call has come that links the two: by a correction of each of its turns. */
 import { sql } from 'drizzle-orm';
 import { markFromScratch } from '../derive/mark-from-scratch.ts';
+import { recordRewritten } from '../gc/rewritten-sessions.ts';
 import { pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
@@ -60,6 +61,7 @@ async function merge(tx: Sql, { from, to }: Merge): Promise<void> {
 /** Moves what was read of the turns too, so that a call that comes before they are read again finds what it continues. */
 async function moveReading(tx: Sql, { from, to }: Merge): Promise<void> {
   await tx.rows(sql`delete from svc.transcript_readings where session_id in (${from}::uuid, ${to}::uuid)`);
+  await recordRewritten(tx, to);
   await tx.rows(sql`
     update svc.nodes n set session_id = ${to}::uuid
      where n.session_id = ${from}::uuid

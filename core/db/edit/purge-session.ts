@@ -11,6 +11,7 @@ import { countPurge, stopWriters } from '../store/purge-count.ts';
 import { forgetInCassettes } from './forget-in-cassettes.ts';
 import { type MadeOfSession, removeMadeInCassettes } from './made-in-cassettes.ts';
 import { sliceReferences } from './slice-references.ts';
+import { replaceByTombstones } from './tombstones.ts';
 
 /** `raw_turns`: how many turns up to `up_to` the latest corrections attribute to the session; later ones are not part of the purge. */
 export type PurgeOpened = { up_to: number; raw_turns: number };
@@ -115,12 +116,16 @@ const remove = (db: Sql, { session_id, up_to, turns, reason }: PurgeScope, candi
     await stopWriters(tx);
     await tx.rows(sql`select set_config('svc.purge', 'on', true)`);
     const current = new Set(await turnsOf(tx, session_id, up_to));
-    const purgedIds = pgArray(turns.filter((raw_turn_id) => current.has(raw_turn_id)));
-    const affected = [...new Set([...(await chainsOf(tx, purgedIds)), session_id])].sort();
+    const raw_turn_ids = turns.filter((raw_turn_id) => current.has(raw_turn_id));
+    const affected = [...new Set([...(await chainsOf(tx, pgArray(raw_turn_ids))), session_id])].sort();
     await removeProjections(tx, pgArray(affected));
-    await forgetInCassettes(tx, session_id);
-    const made_of_it = await removeMadeInCassettes(tx, session_id);
-    const raw_turns = await replaceByTombstones(tx, { session_id, purgedIds, reason });
+    await forgetInCassettes(tx, [session_id]);
+    const made_of_it = await removeMadeInCassettes(tx, [session_id]);
+    await replaceByTombstones(
+      tx,
+      raw_turn_ids.map((raw_turn_id) => ({ raw_turn_id, session_id, reason })),
+    );
+    const raw_turns = raw_turn_ids.length;
     await deriveAgain(tx, pgArray(affected));
     const corrected = pgArray(turns.filter((raw_turn_id) => !current.has(raw_turn_id)));
     await keepReferenced(
@@ -174,25 +179,6 @@ export async function removeProjections(tx: Sql, session_ids: string): Promise<v
     released.map(({ call_key }) => call_key),
     null,
   );
-}
-
-/** Deletes the turns and puts a tombstone in each one's place in its chain. @returns how many */
-async function replaceByTombstones(
-  tx: Sql,
-  { session_id, purgedIds, reason }: { session_id: string; purgedIds: string; reason: string },
-): Promise<number> {
-  await tx.rows(sql`delete from svc.raw_turn_corrections where raw_turn_id = any(${purgedIds}::bigint[])`);
-  const [counted] = await tx.rows<{ raw_turns: number }>(sql`
-    with gone as (
-      delete from svc.raw_turns where raw_turn_id = any(${purgedIds}::bigint[])
-      returning raw_turn_id, session_id, session_seq, turn_hash, prev_hash),
-    stones as (
-      insert into svc.tombstones (session_id, raw_turn_id, session_seq, turn_hash, prev_hash, purged_session_id, reason)
-      select session_id, raw_turn_id, session_seq, turn_hash, prev_hash, ${session_id}::uuid, ${reason}
-        from gone order by session_id, session_seq
-      returning raw_turn_id)
-    select count(*) as raw_turns from stones`);
-  return counted?.raw_turns ?? 0;
 }
 
 /** Queues those of the sessions that have turns left. */

@@ -1,5 +1,6 @@
 /** Removes purged data from the database's files as well: deleted rows stay in their pages until these are rewritten. */
 import { sql } from 'drizzle-orm';
+import { dropLog } from '../gc/rewrite-table.ts';
 import { pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { tablesOfCassettes } from './forget-in-cassettes.ts';
@@ -38,12 +39,6 @@ export async function sweepPurged(db: Sql, _args: Record<string, never>): Promis
     allRewritten &&= affordable;
   }
   await db.rows(sql`vacuum full pg_catalog.pg_statistic`);
-  // After a new log segment and a checkpoint, no earlier segment is needed. Recycled ones would keep their bytes.
-  // In one transaction, since a cassette's statement in between would reset the setting.
-  await db.transaction(async (tx) => {
-    await tx.rows(sql`set local wal_recycle = off`);
-    await tx.rows(sql`select pg_switch_wal()`);
-    await tx.rows(sql`checkpoint`);
-  });
+  await dropLog(db, {});
   return allRewritten;
 }

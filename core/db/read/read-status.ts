@@ -38,8 +38,8 @@ type Facts = {
 async function facts(db: Sql): Promise<Facts> {
   const [row] = await db.rows<Facts>(sql`
     select current_setting('server_version') as server_version, pg_database_size(current_database()) as bytes,
-           pg_total_relation_size('svc.slices') as slice_bytes, count(*) as sessions,
-           coalesce(sum(s.turn_count), 0)::bigint as raw_turns,
+           pg_total_relation_size('svc.slices') as slice_bytes, count(*) filter (where not s.is_empty) as sessions,
+           coalesce(sum(s.turn_count - s.purged_turns), 0)::bigint as raw_turns,
            (select ${instant(sql`max(l.last_seen_at)`)} from svc.sessions l where l.turn_count > 0) as last_turn_at
       from svc.sessions s`);
   if (!row) throw new Error('Cannot read the status: an aggregate gave no row');

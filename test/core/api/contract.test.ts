@@ -71,6 +71,7 @@ const OPERATIONS: Record<string, readonly string[]> = {
     'PATCH /v1/sessions/{id} renameSession',
     'POST /v1/admin/derive/run runDerive',
     'POST /v1/admin/find-text findText',
+    'POST /v1/admin/gc collectGarbage',
     'POST /v1/admin/purge/parked-turns purgeParkedTurns',
     'POST /v1/admin/raw-turns/attribution-repair repairAttribution',
     'POST /v1/admin/seed/demo seedDemo',

@@ -33,6 +33,13 @@ const SAMPLES: Record<string, [string, unknown][]> = {
   'capture.mode': words('metadata', 'off'),
   'capture.max_body_bytes': integers(1024, 4096),
   'journal.max_bytes': integers(1_048_576, 2_000_000),
+  'retention.days': integers(1, 90),
+  'retention.max_bytes': integers(67_108_864, 5_000_000_000),
+  'retention.projects': [
+    ['ferrybook=30,a=b=7', ['ferrybook=30', 'a=b=7']],
+    ['ledger=forever', ['ledger=forever']],
+  ],
+  'retention.dry_run': booleans(),
   'api.listen': words('localhost:9081', ':0'),
   'api.web_ui': booleans(),
   'api.base_path': words('/svc', '/tools/svc-1'),

@@ -42,6 +42,7 @@ const REFUSALS: Record<RefusalCode, number> = {
   'route-unknown': 404,
   'method-not-allowed': 405,
   'backup-broken': 409,
+  'gc-under-way': 409,
   'body-too-large': 413,
   'body-undecodable': 422,
   'decoder-unavailable': 503,

@@ -1,0 +1,152 @@
+/**
+ * The steps of a collection of slices that nothing refers to (core/engine/gc/collect-slices.ts): what turns and nodes refer to is read page by
+ * page while writers go on, and a batch of other slices is deleted under the lock that stops them, once what they wrote since was checked.
+ */
+import { sql } from 'drizzle-orm';
+import { sliceReferences } from '../edit/slice-references.ts';
+import { hexArray, pgArray } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+import { countPurge, stopWriters } from '../store/purge-count.ts';
+
+/** Begins it. */
+export async function openCollection(db: Sql, _args: Record<string, never>): Promise<void> {
+  await db.transaction(async (tx) => {
+    await stopWriters(tx); // who holds slices from now on knows that a collection is under way
+    await tx.rows(sql`update svc.installation set collecting = true, slices_due = false`);
+    await tx.rows(sql`delete from svc.rewritten_sessions`);
+  });
+}
+
+/** The highest raw_turn_id, at a moment without a writer: no lower one is still to be committed. */
+export const settledTurn = (db: Sql, _args: Record<string, never>): Promise<number> =>
+  db.transaction(async (tx) => {
+    await stopWriters(tx);
+    const [row] = await tx.rows<{ up_to: number }>(
+      sql`select coalesce(max(raw_turn_id), 0) as up_to from svc.raw_turns`,
+    );
+    return row?.up_to ?? 0;
+  });
+
+/** @param complete false: it was given up, and is due */
+export async function closeCollection(db: Sql, { complete }: { complete: boolean }): Promise<void> {
+  await db.rows(sql`update svc.installation set collecting = false, slices_due = slices_due or ${!complete}`);
+  await db.rows(sql`delete from svc.rewritten_sessions`);
+}
+
+/** Whether turns were removed whose slices were not collected yet. */
+export async function collectionDue(db: Sql, _args: Record<string, never>): Promise<boolean> {
+  const [row] = await db.rows<{ due: boolean }>(sql`select slices_due as due from svc.installation`);
+  return row?.due === true;
+}
+
+const ID_BYTES = 32;
+
+/** `ids`: of 32 bytes each, one after the other; an id may come twice. `last`: where the next page begins; null: this is the last. */
+export type SlicePage<Place> = { ids: Uint8Array; last: Place | null };
+
+/** What the next turns refer to, up to `up_to`. */
+export async function slicesOfTurns(
+  db: Sql,
+  { after, up_to, limit }: { after: number; up_to: number; limit: number },
+): Promise<SlicePage<number>> {
+  const [page] = await db.rows<{ last: number | null; turns: number }>(sql`
+    select max(p.raw_turn_id) as last, count(*) as turns
+      from (select raw_turn_id from svc.raw_turns where raw_turn_id > ${after} and raw_turn_id <= ${up_to}
+             order by raw_turn_id limit ${limit}) p`);
+  if (!page || page.last === null) return { ids: new Uint8Array(), last: null };
+  const found = new Set<string>();
+  const within = sql`t.raw_turn_id > ${after} and t.raw_turn_id <= ${page.last}`;
+  for await (const ids of sliceReferences(db, within)) for (const id of ids) found.add(id);
+  return { ids: packed(found), last: page.turns === limit ? page.last : null };
+}
+
+/** What the nodes of the next sessions name. A session's nodes are read by one statement, so none of them can move meanwhile. */
+export async function slicesOfNodesBySession(
+  db: Sql,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<SlicePage<string>> {
+  const [page] = await db.rows<{ last: string | null; sessions: number }>(sql`
+    select max(p.session_id::text collate "C") as last, count(*) as sessions
+      from (select session_id from svc.sessions where ${after}::uuid is null or session_id > ${after}::uuid
+             order by session_id limit ${limit}) p`);
+  if (!page || page.last === null) return { ids: new Uint8Array(), last: null };
+  const [found] = await db.rows<{ ids: Uint8Array | null }>(sql`
+    select string_agg(n.slice_id, ''::bytea) as ids
+      from (select distinct slice_id from svc.nodes
+             where (${after}::uuid is null or session_id > ${after}::uuid) and session_id <= ${page.last}::uuid
+               and slice_id is not null) n`);
+  return { ids: found?.ids ?? new Uint8Array(), last: page.sessions === limit ? page.last : null };
+}
+
+/** The ids of stored slices, in their order. */
+export async function slicePage(
+  db: Sql,
+  { after, limit }: { after: string | null; limit: number },
+): Promise<SlicePage<string>> {
+  const [page] = await db.rows<{ ids: Uint8Array | null; last: string | null; count: number }>(sql`
+    select string_agg(p.slice_id, ''::bytea order by p.slice_id) as ids, count(*) as count
+      from (select slice_id from svc.slices where ${after}::text is null or slice_id > decode(${after}, 'hex')
+             order by slice_id limit ${limit}) p`);
+  const ids = page?.ids ?? new Uint8Array();
+  const last = Buffer.from(ids.subarray(ids.byteLength - ID_BYTES)).toString('hex');
+  return { ids, last: page?.count === limit ? last : null };
+}
+
+/** What nodes of these turns name, besides what the turns refer to. */
+export async function slicesOfNodesByTurn(
+  db: Sql,
+  { after, up_to }: { after: number; up_to: number },
+): Promise<{ ids: Uint8Array }> {
+  const [found] = await db.rows<{ ids: Uint8Array | null }>(sql`
+    select string_agg(n.slice_id, ''::bytea) as ids
+      from (select distinct slice_id from svc.nodes
+             where raw_turn_id > ${after} and raw_turn_id <= ${up_to} and slice_id is not null) n`);
+  return { ids: found?.ids ?? new Uint8Array() };
+}
+
+/** What the nodes of some sessions name that were rewritten meanwhile, which are thereby seen to. `sessions` 0: there is none. */
+export const slicesOfRewritten = (
+  db: Sql,
+  { limit }: { limit: number },
+): Promise<{ ids: Uint8Array; sessions: number }> =>
+  db.transaction(async (tx) => {
+    const rewritten = await tx.rows<{ session_id: string }>(sql`
+      delete from svc.rewritten_sessions
+       where session_id in (select session_id from svc.rewritten_sessions order by session_id limit ${limit})
+      returning session_id`);
+    if (rewritten.length === 0) return { ids: new Uint8Array(), sessions: 0 };
+    const [found] = await tx.rows<{ ids: Uint8Array | null }>(sql`
+      select string_agg(n.slice_id, ''::bytea) as ids
+        from (select distinct slice_id from svc.nodes
+               where session_id = any(${pgArray(rewritten.map(({ session_id }) => session_id))}::uuid[])
+                 and slice_id is not null) n`);
+    return { ids: found?.ids ?? new Uint8Array(), sessions: rewritten.length };
+  });
+
+/**
+ * Deletes those of the slices that nothing refers to.
+ * @param seen turns up to this one, which was settled, were looked at, with their nodes and those of rewritten sessions
+ */
+export const deleteSlices = (
+  db: Sql,
+  { candidates, seen }: { candidates: string[]; seen: number },
+): Promise<{ slices: number; bytes: number }> =>
+  db.transaction(async (tx) => {
+    await stopWriters(tx);
+    const left = new Set(candidates);
+    for await (const ids of sliceReferences(tx, sql`t.raw_turn_id > ${seen}`)) for (const id of ids) left.delete(id);
+    const named = await tx.rows<{ slice_id: string }>(sql`
+      select encode(slice_id, 'hex') as slice_id from svc.nodes where raw_turn_id > ${seen} and slice_id is not null
+       union
+      select encode(n.slice_id, 'hex')
+        from svc.rewritten_sessions w join svc.nodes n on n.session_id = w.session_id where n.slice_id is not null`);
+    for (const { slice_id } of named) left.delete(slice_id);
+    const [deleted] = await tx.rows<{ slices: number; bytes: number }>(sql`
+      with gone as (
+        delete from svc.slices where slice_id = any(${hexArray([...left])}::bytea[]) returning octet_length(bytes) as bytes)
+      select count(*) as slices, coalesce(sum(bytes), 0)::bigint as bytes from gone`);
+    if ((deleted?.slices ?? 0) > 0) await countPurge(tx);
+    return { slices: deleted?.slices ?? 0, bytes: deleted?.bytes ?? 0 };
+  });
+
+const packed = (ids: ReadonlySet<string>): Uint8Array => new Uint8Array(Buffer.from([...ids].join(''), 'hex'));

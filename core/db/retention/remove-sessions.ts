@@ -1,0 +1,190 @@
+/**
+ * Removes sessions a batch of rows at a time, so that nobody waits long for a lock or, on the embedded database, for the connection:
+ * `beginRemovals` chooses and hides them, `removeDerived`, `forgetRemoved` and `removeTurns` delete their rows, `endRemovals` completes it.
+ * Their slices stay until they are collected (../gc). An interrupted removal is listed by `openRemovals`.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import { markFromScratch } from '../derive/mark-from-scratch.ts';
+import { voidOutlines } from '../derive/revisions.ts';
+import { forgetInCassettes } from '../edit/forget-in-cassettes.ts';
+import { removeMadeInCassettes } from '../edit/made-in-cassettes.ts';
+import { replaceByTombstones } from '../edit/tombstones.ts';
+import { pgArray } from '../literals.ts';
+import { recordChange } from '../record-change.ts';
+import type { Sql } from '../sql.ts';
+import { lockClaims, settleOwners } from '../store/call-owners.ts';
+import type { DueSession } from './due-sessions.ts';
+
+/** Sessions whose removal was begun and not completed. */
+export const openRemovals = async (db: Sql, { limit }: { limit: number }): Promise<string[]> =>
+  (
+    await db.rows<{ session_id: string }>(
+      sql`select session_id from svc.session_removals order by began_at, session_id limit ${limit}`,
+    )
+  ).map(({ session_id }) => session_id);
+
+/**
+ * Hides the sessions and takes them out of derivation, unless something came in since they were listed, or a person starred them.
+ * @returns those that are removed now
+ */
+export const beginRemovals = (
+  db: Sql,
+  { sessions, reason }: { sessions: DueSession[]; reason: string },
+): Promise<string[]> =>
+  db.transaction(async (tx) => {
+    const listed = pgArray(sessions.map(({ session_id }) => session_id));
+    const [claiming] = await tx.rows(
+      sql`select 1 as one from svc.transcript_claims where session_id = any(${listed}::uuid[]) limit 1`,
+    );
+    if (claiming) await lockClaims(tx, 'to claim'); // before the queue, in the same order as `claimCalls`
+    const locked = await tx.rows<{ session_id: string }>(sql`
+      select s.session_id
+        from svc.sessions s
+        join unnest(${listed}::uuid[], ${pgArray(sessions.map((one) => one.last_seen_at))}::timestamptz[])
+               as l (session_id, last_seen_at) on l.session_id = s.session_id and l.last_seen_at = s.last_seen_at
+       order by s.session_id for update of s skip locked`);
+    const begun = await tx.rows<{ session_id: string }>(sql`
+      insert into svc.session_removals (session_id, up_to, was_hidden, reason)
+      select s.session_id, coalesce(max(c.raw_turn_id), 0), bool_or(e.deleted_at is not null), ${reason}
+        from unnest(${pgArray(locked.map((row) => row.session_id))}::uuid[]) as s (session_id)
+        left join svc.session_edits e on e.session_id = s.session_id
+        left join lateral (
+          select r.raw_turn_id from svc.raw_turns r where r.session_id = s.session_id
+           union all
+          select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = s.session_id) c on true
+       where e.starred_at is null
+       group by s.session_id
+       order by s.session_id
+      on conflict (session_id) do nothing
+      returning session_id`);
+    const ids = begun.map(({ session_id }) => session_id);
+    const array = pgArray(ids);
+    await tx.rows(sql`
+      insert into svc.session_edits as e (session_id, deleted_at)
+      select session_id, now() from unnest(${array}::uuid[]) as n (session_id) order by session_id
+      on conflict (session_id) do update set deleted_at = coalesce(e.deleted_at, now()), display_name = null, edited_at = now()`);
+    await tx.rows(sql`delete from svc.derive_queue where ${among(array)}`); // a fold in progress thereby loses its lease
+    if (claiming) {
+      const released = await tx.rows<{ call_key: string }>(sql`
+        delete from svc.transcript_claims where ${among(array)} returning encode(call_key, 'hex') as call_key`);
+      await tx.rows(sql`delete from svc.transcript_claim_marks where ${among(array)}`);
+      await settleOwners(
+        tx,
+        released.map(({ call_key }) => call_key),
+        null,
+      );
+    }
+    await voidOutlines(tx, array);
+    await recordChange(tx, ids);
+    return ids;
+  });
+
+/** In the order in which they are deleted. Totals of nodes and rollups follow by their triggers. */
+const DERIVED = [
+  ...['span_links', 'spans', 'traces', 'session_rollups', 'derive_states', 'transcript_readings', 'transcript_calls'],
+  ...['nodes', 'calls'],
+];
+
+/** Deletes at most `limit` rows of what was derived. @returns how many; fewer than the limit: nothing is left */
+export const removeDerived = (
+  db: Sql,
+  { session_ids, limit }: { session_ids: string[]; limit: number },
+): Promise<number> =>
+  db.transaction(async (tx) => {
+    let removed = 0;
+    for (const name of DERIVED) {
+      if (removed === limit) break;
+      const table = sql.raw(`svc.${name}`);
+      const rows = sql`
+        delete from ${table} where ctid = any(array(
+          select ctid from ${table} where ${among(pgArray(session_ids))} limit ${limit - removed}))`;
+      removed += name === 'calls' ? await removeCalls(tx, rows) : await deleted(tx, rows);
+    }
+    return removed;
+  });
+
+/** A call that other sessions hold too counts in one of those from now on. */
+async function removeCalls(tx: Sql, rows: SQL): Promise<number> {
+  const removed = await tx.rows<{ call_key: string | null }>(
+    sql`${rows} returning encode(call_key, 'hex') as call_key`,
+  );
+  const call_keys = removed.flatMap(({ call_key }) => call_key ?? []);
+  if (call_keys.length > 0) await lockClaims(tx, 'to look');
+  await settleOwners(tx, call_keys, null);
+  return removed.length;
+}
+
+async function deleted(tx: Sql, rows: SQL): Promise<number> {
+  const [row] = await tx.rows<{ count: number }>(
+    sql`with gone as (${rows} returning 1) select count(*) as count from gone`,
+  );
+  return row?.count ?? 0;
+}
+
+/** Deletes what cassettes keep of the sessions, or made of them and nobody edited since. */
+export const forgetRemoved = (db: Sql, { session_ids }: { session_ids: string[] }): Promise<void> =>
+  db.transaction(async (tx) => {
+    await forgetInCassettes(tx, session_ids);
+    await removeMadeInCassettes(tx, session_ids);
+  });
+
+/**
+ * Puts tombstones in the places of at most `limit` turns that count for the sessions. A turn that a correction moved to another session
+ * stays; of one that was moved here, the session in whose chain it stood is derived again. @returns how many; fewer: none is left
+ */
+export const removeTurns = (
+  db: Sql,
+  { session_ids, limit }: { session_ids: string[]; limit: number },
+): Promise<number> =>
+  db.transaction(async (tx) => {
+    const array = pgArray(session_ids);
+    await tx.rows(sql`select set_config('svc.purge', 'on', true)`);
+    await tx.rows(sql`select session_id from svc.sessions where ${among(array)} order by session_id for no key update`);
+    const turns = await tx.rows<{ raw_turn_id: number; session_id: string; reason: string }>(sql`
+      select c.raw_turn_id, c.session_id, c.reason
+        from (select r.raw_turn_id, m.session_id, m.up_to, m.reason
+                from svc.session_removals m join svc.raw_turns r on r.session_id = m.session_id
+               where m.session_id = any(${array}::uuid[])
+               union
+              select k.raw_turn_id, m.session_id, m.up_to, m.reason
+                from svc.session_removals m join svc.raw_turn_corrections k on k.session_id = m.session_id
+               where m.session_id = any(${array}::uuid[])) c
+        join svc.effective_turns e on e.raw_turn_id = c.raw_turn_id and e.session_id = c.session_id
+       where c.raw_turn_id <= c.up_to
+       order by c.raw_turn_id
+       limit ${limit}`);
+    const chains = await replaceByTombstones(tx, turns);
+    if (turns.length > 0) await tx.rows(sql`update svc.installation set slices_due = true where not slices_due`);
+    for (const session_id of chains) if (!session_ids.includes(session_id)) await markFromScratch(tx, { session_id });
+    return turns.length;
+  });
+
+/** A session that got turns meanwhile is shown again and derived from them; the others are shown nowhere until a turn comes. */
+export const endRemovals = (db: Sql, { session_ids }: { session_ids: string[] }): Promise<void> =>
+  db.transaction(async (tx) => {
+    const array = pgArray(session_ids);
+    await tx.rows(sql`select session_id from svc.sessions where ${among(array)} order by session_id for update`);
+    await tx.rows(sql`
+      update svc.sessions set emptied = true where ${among(array)} and turn_count + moved_turns = purged_turns`);
+    await tx.rows(sql`
+      delete from svc.session_edits e using svc.session_removals m
+       where m.session_id = e.session_id and e.session_id = any(${array}::uuid[]) and not m.was_hidden`);
+    await tx.rows(sql`delete from svc.session_removals where ${among(array)}`);
+    const left = await tx.rows<{ session_id: string }>(sql`
+      select session_id from svc.sessions where ${among(array)} and turn_count + moved_turns > purged_turns`);
+    for (const { session_id } of left) await markFromScratch(tx, { session_id });
+    await recordChange(tx, session_ids);
+  });
+
+/** Deletes at most `limit` turns that were set aside unread before the instant. @returns how many */
+export const removeParkedTurns = async (
+  db: Sql,
+  { before, limit }: { before: string; limit: number },
+): Promise<number> =>
+  deleted(
+    db,
+    sql`delete from svc.parked_turns where svc_proxy_request_id = any(array(
+          select svc_proxy_request_id from svc.parked_turns where parked_at < ${before}::timestamptz limit ${limit}))`,
+  );
+
+const among = (session_ids: string): SQL => sql`session_id = any(${session_ids}::uuid[])`;

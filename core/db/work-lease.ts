@@ -1,0 +1,21 @@
+/** The lease of work that one process does at a time: it is renewed with its token while the work goes on. */
+import { sql } from 'drizzle-orm';
+import type { Sql } from './sql.ts';
+
+type Lease = { work: 'retention' | 'gc'; token: string };
+
+/** Acquires or renews it, by the database's clock. @returns whether the token holds it for `ms` */
+export async function leaseWork(db: Sql, { work, token, ms }: Lease & { ms: number }): Promise<boolean> {
+  const until = sql`now() + make_interval(secs => ${ms / 1000}::double precision)`;
+  const rows = await db.rows(sql`
+    insert into svc.work_leases as l (work, token, leased_until) values (${work}, ${token}::uuid, ${until})
+    on conflict (work) do update set token = excluded.token, leased_until = excluded.leased_until
+     where l.token = excluded.token or l.leased_until <= now()
+    returning 1 as one`);
+  return rows.length > 0;
+}
+
+/** Releases it, if the token still holds it. */
+export async function releaseWork(db: Sql, { work, token }: Lease): Promise<void> {
+  await db.rows(sql`delete from svc.work_leases where work = ${work} and token = ${token}::uuid`);
+}

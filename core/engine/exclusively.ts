@@ -1,0 +1,33 @@
+/** Work that one process of a database does at a time, under a lease that is renewed while it goes on. */
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../db/database.ts';
+
+const LEASE_MS = 60_000;
+const RENEW_MS = 15_000;
+
+/** @returns null: another process does it now. The signal of `task` is given when the caller's is, or the lease is lost */
+export async function exclusively<T>(
+  execute: Database['execute'],
+  work: 'retention' | 'gc',
+  signal: AbortSignal,
+  task: (signal: AbortSignal) => Promise<T>,
+): Promise<T | null> {
+  const lease = { work, token: randomUUID() };
+  if (!(await execute('leaseWork', { ...lease, ms: LEASE_MS }))) return null;
+  const lost = new AbortController();
+  let renewedAt = performance.now();
+  const renew = async () => {
+    if (await execute('leaseWork', { ...lease, ms: LEASE_MS })) renewedAt = performance.now();
+    else lost.abort();
+  };
+  const timer = setInterval(() => {
+    if (performance.now() - renewedAt > LEASE_MS - RENEW_MS) lost.abort(); // another may have it by now
+    renew().catch(() => undefined); // tried again, as long as the lease lasts
+  }, RENEW_MS);
+  try {
+    return await task(AbortSignal.any([signal, lost.signal]));
+  } finally {
+    clearInterval(timer);
+    await execute('releaseWork', lease);
+  }
+}

@@ -1,0 +1,102 @@
+/** One sweep of retention: removes sessions that are too old, then the oldest while the database is too large, then their slices. */
+import type { DueBefore } from '../../db/retention/due-sessions.ts';
+import type { Removed } from '../../db/retention/removals.ts';
+import type { RetentionRules } from '../../model/retention.ts';
+import { exclusively } from '../exclusively.ts';
+import { collectSlices } from '../gc/collect-slices.ts';
+import { forSize, parkedTooOld, tooOld } from './due-before.ts';
+import { excessTurns } from './excess-turns.ts';
+import { completeRemovals, type Removing, removeBatch } from './remove-batch.ts';
+
+type Sweep = Removing & {
+  rules: RetentionRules;
+  /** Milliseconds since 1970. */
+  now: number;
+  /** False: what was removed leaves its slices to a later sweep. */
+  mayCollect?: boolean;
+  /** Called with how long it took to collect them. */
+  collected?(tookMs: number): void;
+};
+
+/** `unreachable`: the size cannot be reached, since what is left is starred, kept for ever or goes on. */
+export type Swept = Removed & { unreachable: boolean };
+
+const LISTED = { sessions: 200, turns: 500 }; // at most so many turns together in a batch, or one session
+const PARKED = 100;
+
+/** Nothing is removed by a dry run. @returns what was removed; null: nothing was to be */
+export async function sweepRetention(sweep: Sweep): Promise<Swept | null> {
+  const { database, rules, now, signal } = sweep;
+  if (rules.dryRun) return null;
+  const began_at = new Date(now).toISOString();
+  const { execute } = database;
+  const removed = { sessions: 0, raw_turns: 0, parked_turns: 0, slices: 0, slice_bytes: 0, freed_bytes: 0 };
+  const add = ({ sessions, turns }: { sessions: number; turns: number }) => {
+    removed.sessions += sessions;
+    removed.raw_turns += turns;
+  };
+  const before = await execute('measureStored', {});
+
+  for (let open = await execute('openRemovals', { limit: LISTED.sessions }); open.length > 0 && !signal.aborted; ) {
+    add(await completeRemovals(sweep, open));
+    open = await execute('openRemovals', { limit: LISTED.sessions });
+  }
+  await removeDue(sweep, tooOld(rules, now), { most: Number.POSITIVE_INFINITY, reason: 'retention.days', add });
+  const excess = excessTurns(await execute('measureStored', {}), rules.maxBytes);
+  const left = excess.turns === 0 ? 0 : await removeDue(sweep, forSize(rules, now), sizeOptions(excess.turns, add));
+  removed.parked_turns = await removeParked(sweep);
+
+  const { mayCollect = true } = sweep;
+  if (mayCollect && (await execute('collectionDue', {}))) {
+    const began = performance.now();
+    const collected = await exclusively(execute, 'gc', signal, (own) =>
+      collectSlices(execute, { ...sweep, signal: own }),
+    );
+    sweep.collected?.(performance.now() - began);
+    Object.assign(removed, { slices: collected?.slices ?? 0, slice_bytes: collected?.bytes ?? 0 });
+  }
+  if (removed.raw_turns + removed.parked_turns + removed.slices === 0 && left <= 0) return null;
+  const after = await execute('measureStored', {});
+  removed.freed_bytes = Math.max(0, before.bytes - after.bytes);
+  if (removed.raw_turns + removed.parked_turns + removed.slices > 0)
+    await execute('recordRemoval', { kind: 'retention', began_at, removed });
+  return { ...removed, unreachable: left > 0 };
+}
+
+type RemoveOptions = { most: number; reason: string; add(removed: { sessions: number; turns: number }): void };
+
+const sizeOptions = (most: number, add: RemoveOptions['add']): RemoveOptions => ({
+  ...{ most, reason: 'retention.max_bytes', add },
+});
+
+/** Removes sessions, the oldest first, until as many turns are gone. @returns how many could not be removed */
+async function removeDue(sweep: Sweep, due: DueBefore, { most, reason, add }: RemoveOptions): Promise<number> {
+  const { database, signal } = sweep;
+  const except = new Set<string>();
+  let wanted = most;
+  while (wanted > 0 && !signal.aborted) {
+    const listed = await database.execute('dueSessions', { ...due, except: [...except], limit: LISTED.sessions });
+    if (listed.length === 0) return Number.isFinite(wanted) ? wanted : 0;
+    let turns = 0;
+    const batch = listed.filter(({ turns: own }, i) => {
+      const fits = i === 0 || (turns + own <= LISTED.turns && turns < wanted);
+      turns = fits ? turns + own : Number.POSITIVE_INFINITY; // the others are listed again, in their order
+      return fits;
+    });
+    const removed = await removeBatch(sweep, batch, reason);
+    add(removed);
+    wanted -= removed.turns;
+    for (const session_id of removed.passed) except.add(session_id);
+  }
+  return 0;
+}
+
+/** Turns that were set aside unread name no session: they go by their own age. */
+async function removeParked({ database, rules, now, signal, committing }: Sweep): Promise<number> {
+  const before = parkedTooOld(rules, now);
+  if (before === null) return 0;
+  let removed = 0;
+  for (let count = PARKED; count === PARKED && !signal.aborted; removed += count)
+    count = await committing(() => database.execute('removeParkedTurns', { before, limit: PARKED }));
+  return removed;
+}

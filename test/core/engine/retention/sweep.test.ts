@@ -1,0 +1,275 @@
+/** Retention removes whole sessions, the oldest first, and leaves all that is counted, derived and proved of the others as it was. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import fc from 'fast-check';
+import * as assert from 'uvu/assert';
+import { sessionId } from '../../../../core/call/identity.ts';
+import { builtIn } from '../../../../core/call/reader.ts';
+import { openPrecedence } from '../../../../core/engine/precedence.ts';
+import { sweepRetention } from '../../../../core/engine/retention/sweep.ts';
+import { openCheckedSlices } from '../../../../core/engine/verify/checked-slices.ts';
+import { verifiedSessions } from '../../../../core/engine/verify/verified-sessions.ts';
+import type { RetentionRules } from '../../../../core/model/retention.ts';
+import { StatsQuery } from '../../../../core/model/stats.ts';
+import { capturedCall, chat, chatAnswer } from '../../../support/captured-calls.ts';
+import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import { deriveAll } from '../../../support/derive-all.ts';
+import { ingestBody, testIngest } from '../../../support/ingested-turns.ts';
+import { assertWhole } from '../../../support/stored-bytes.ts';
+
+const NOW = Date.parse('2026-07-27T10:00:00Z');
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number, ms = 0) => new Date(NOW - days * DAY_MS + ms).toISOString();
+
+const session = (name: string) => sessionId('test', name);
+
+/** A turn of a session, `days` old; what all sessions hold, and what only this one does. */
+const body = (name: string, turn: number, days: number) => {
+  const call = capturedCall({
+    n: ++calls,
+    request: chat(
+      'shared by all sessions',
+      `${name} begins`,
+      ...Array.from({ length: turn }, (_, i) => `${name} ${i}`),
+    ),
+    response: chatAnswer(`answer ${turn} of ${name}`),
+    headers: [
+      ['x-svc-harness-id', 'test'],
+      ['x-svc-harness-session-id', name],
+    ],
+  });
+  const at = daysAgo(days, turn * 1_000);
+  return ingestBody({
+    ...call,
+    opened: { ...call.opened, requested_at: at },
+    ...(call.answered && { answered: { ...call.answered, first_byte_at: at } }),
+    ...(call.closed && { closed: { ...call.closed, last_byte_at: at } }),
+  });
+};
+let calls = 0;
+
+const rules = (own: Partial<RetentionRules>): RetentionRules => ({
+  ...{ days: null, maxBytes: null, projects: new Map(), dryRun: false },
+  ...own,
+});
+
+const sweep = (database: TestDatabase, own: Partial<RetentionRules>, signal = new AbortController().signal) =>
+  sweepRetention({
+    database,
+    rules: rules(own),
+    now: NOW,
+    signal,
+    committing: openPrecedence(database).committing,
+    pause: () => Promise.resolve(),
+  });
+
+const stats = (database: TestDatabase) => database.execute('readStats', StatsQuery.parse({}));
+
+/** @returns turns, and positions that tombstones explain */
+async function assertVerified(database: TestDatabase) {
+  const sum = { turns: 0, purged: 0 };
+  const verifier = { database, reader: builtIn, slices: openCheckedSlices(database) };
+  for await (const verified of verifiedSessions(verifier, { session: null, head: null })) {
+    assert.equal(verified.first_breaks, []);
+    sum.turns += verified.turns;
+    sum.purged += verified.purged;
+  }
+  return sum;
+}
+
+const listed = async (database: TestDatabase) =>
+  (await database.sql(`select id from svc_v1.sessions order by id`)).map(({ id }) => String(id));
+
+databaseSuite('retention', (test, database) => {
+  const store = async (sessions: Record<string, { turns: number; days: number }>) => {
+    const writer = await testIngest(database());
+    for (const [name, { turns, days }] of Object.entries(sessions)) {
+      for (let turn = 0; turn < turns; turn++) {
+        const verdict = await writer.append(body(name, turn, days), null);
+        assert.is(verdict.kind, 'accepted', JSON.stringify(verdict));
+      }
+    }
+    await deriveAll(database());
+  };
+  const slices = async () => Number((await database().sql('select count(*) as n from svc.slices'))[0]?.n);
+
+  test.before.each(() => database().reset());
+
+  test('sessions older than the limit go with their slices, and the others stay as they are', async () => {
+    await store({ kept: { turns: 3, days: 2 } });
+    const before = { stats: await stats(database()), slices: await slices() };
+    await store({ old: { turns: 3, days: 40 }, older: { turns: 2, days: 60 } });
+
+    const swept = await sweep(database(), { days: 30 });
+
+    assert.is(swept?.sessions, 2);
+    assert.is(swept?.raw_turns, 5);
+    assert.ok((swept?.slices ?? 0) > 5);
+    assert.equal(await stats(database()), before.stats);
+    assert.is(await slices(), before.slices, 'what only the removed sessions referred to is gone');
+    assert.is(await assertWhole(database()), 3);
+    assert.equal(await listed(database()), [session('kept')]);
+    assert.equal(await assertVerified(database()), { turns: 3, purged: 5 });
+    const stones = await database().sql('select distinct reason from svc.tombstones');
+    assert.equal(stones, [{ reason: 'retention.days' }]);
+    assert.is((await database().execute('lastRemovals', {}))[0]?.raw_turns, 5);
+    assert.is(await sweep(database(), { days: 30 }), null, 'nothing is left to be removed');
+  });
+
+  test('nothing goes while nothing is configured, nor by a dry run', async () => {
+    await store({ old: { turns: 2, days: 400 } });
+    assert.is(await sweep(database(), {}), null);
+    assert.is(await sweep(database(), { days: 30, dryRun: true }), null);
+    assert.equal(await assertVerified(database()), { turns: 2, purged: 0 });
+  });
+
+  test('last activity counts, not the start; a starred session stays', async () => {
+    await store({ long: { turns: 1, days: 90 }, starred: { turns: 1, days: 90 } });
+    await store({ long: { turns: 2, days: 3 } });
+    await database().execute('editSession', { session_id: session('starred'), edits: { starred: true } });
+    assert.is(await sweep(database(), { days: 30 }), null);
+    assert.equal((await listed(database())).length, 2);
+  });
+
+  test('a project has its own limit, or none', async () => {
+    await store({ brief: { turns: 1, days: 10 }, ever: { turns: 1, days: 500 }, other: { turns: 1, days: 10 } });
+    for (const name of ['brief', 'ever'])
+      await database().sql(`update svc.session_rollups set project = $1 where session_id = $2::uuid`, [
+        name,
+        session(name),
+      ]);
+    const projects = new Map([
+      ['brief', 7],
+      ['ever', null],
+    ]);
+    const swept = await sweep(database(), { days: 30, projects });
+    assert.is(swept?.sessions, 1);
+    assert.equal(await listed(database()), [session('ever'), session('other')].sort());
+    assert.is(await sweep(database(), { projects: new Map([['nobody', 1]]) }), null);
+  });
+
+  test('a session that goes on after its removal is shown again, with the new turns only', async () => {
+    await store({ back: { turns: 2, days: 50 } });
+    await sweep(database(), { days: 30 });
+    assert.equal(await listed(database()), []);
+    const writer = await testIngest(database());
+    await writer.append(body('back', 2, 1), null);
+    await deriveAll(database());
+    assert.equal(await listed(database()), [session('back')]);
+    assert.equal(await assertVerified(database()), { turns: 1, purged: 2 });
+    const read = await database().execute('readSession', { session_id: session('back') });
+    assert.ok(read);
+  });
+
+  test('an interrupted removal is completed by the next sweep', async () => {
+    await store({ old: { turns: 3, days: 50 }, kept: { turns: 1, days: 1 } });
+    const before = await stats(database());
+    const [due] = await database().execute('dueSessions', { before: daysAgo(30), projects: [], never: [], limit: 5 });
+    assert.ok(due);
+    await database().execute('beginRemovals', { sessions: [due], reason: 'test' });
+    const hidden = await stats(database());
+    await database().execute('removeDerived', { session_ids: [session('old')], limit: 3 });
+    await database().execute('removeTurns', { session_ids: [session('old')], limit: 1 });
+    assert.equal(await stats(database()), hidden, 'exact in the middle of it');
+    assert.ok(before.turn_count > hidden.turn_count);
+    const swept = await sweep(database(), { days: 365 });
+    assert.is(swept?.raw_turns, 2);
+    assert.equal(await stats(database()), hidden);
+    assert.equal(await assertVerified(database()), { turns: 1, purged: 3 });
+    assert.equal(
+      await database().sql('select 1 from svc.session_removals union all select 1 from svc.session_edits'),
+      [],
+    );
+  });
+
+  test('a turn that comes in while its session is being removed stays', async () => {
+    await store({ old: { turns: 2, days: 50 } });
+    const [due] = await database().execute('dueSessions', { before: daysAgo(30), projects: [], never: [], limit: 5 });
+    assert.ok(due);
+    await database().execute('beginRemovals', { sessions: [due], reason: 'test' });
+    const writer = await testIngest(database());
+    await writer.append(body('old', 2, 0), null);
+    await sweep(database(), { days: 365 });
+    await deriveAll(database());
+    assert.equal(await assertVerified(database()), { turns: 1, purged: 2 });
+    assert.equal(await listed(database()), [session('old')]);
+  });
+
+  test('the oldest go for the size, and no more go while nothing comes in', async () => {
+    const sessions = Array.from({ length: 12 }, (_, i) => [
+      `s${String(i).padStart(2, '0')}`,
+      { turns: 2, days: 20 - i },
+    ]);
+    await store(Object.fromEntries(sessions));
+    const { bytes, turn_bytes } = await database().execute('measureStored', {});
+    const maxBytes = Math.round((bytes - 8 * turn_bytes) / 0.95); // down to 95 % of it: some eight turns go
+    const swept = await sweep(database(), { maxBytes: Math.min(maxBytes, bytes - 1) });
+    assert.ok(swept && swept.sessions >= 3 && swept.sessions <= 6, JSON.stringify(swept));
+    const left = await listed(database());
+    assert.not.ok(left.includes(session('s00')));
+    assert.ok(left.includes(session('s11')));
+    for (let i = 0; i < 3; i++) assert.is(await sweep(database(), { maxBytes: Math.min(maxBytes, bytes - 1) }), null);
+    assert.equal(await listed(database()), left);
+  });
+
+  test('a size that cannot be reached is reported, and starred sessions stay', async () => {
+    await store({ a: { turns: 1, days: 9 }, b: { turns: 1, days: 8 } });
+    await database().execute('editSession', { session_id: session('a'), edits: { starred: true } });
+    const swept = await sweep(database(), { maxBytes: 1_000 });
+    assert.is(swept?.unreachable, true);
+    assert.equal(await listed(database()), [session('a')]);
+  });
+
+  test('every turn that is stored during a sweep is whole', async () => {
+    const old = Array.from({ length: 25 }, (_, i) => [`old ${i}`, { turns: 3, days: 50 + i }]);
+    await store(Object.fromEntries(old));
+    let writing = true;
+    const write = async (n: number) => {
+      const writer = await testIngest(database());
+      let turns = 0;
+      for (; writing && turns < 200; turns++) {
+        const name = turns % 3 === 0 ? `old ${turns % 25}` : `new ${n} ${turns % 4}`; // a removed one goes on as well
+        const verdict = await writer.append(body(name, turns % 12, 0), null);
+        assert.is(verdict.kind, 'accepted', JSON.stringify(verdict));
+        await sleep(5);
+      }
+      return turns;
+    };
+    const writers = [write(0), write(1)];
+    await sleep(50);
+    let removed = 0;
+    for (let i = 0; i < 3; i++) removed += (await sweep(database(), { days: 30 }))?.raw_turns ?? 0;
+    writing = false;
+    const written = (await Promise.all(writers)).reduce((a, b) => a + b, 0);
+    await deriveAll(database());
+    assert.is(await assertWhole(database()), 75 + written - removed);
+    const verified = await assertVerified(database());
+    assert.equal(verified, { turns: 75 + written - removed, purged: removed });
+    assert.ok(removed > 30, `${removed} were removed`);
+    const counts = await database().sql(`
+      select s.session_id from svc.sessions s
+       where s.turn_count + s.moved_turns - s.purged_turns
+             <> (select count(*) from svc.effective_turns e where e.session_id = s.session_id)`);
+    assert.equal(counts, [], 'the counts of what is left are exact');
+  });
+
+  test('whatever goes, the totals are those of what is left', async () => {
+    const ages = fc.array(fc.record({ turns: fc.integer({ min: 1, max: 3 }), days: fc.integer({ min: 0, max: 60 }) }), {
+      minLength: 1,
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(ages, fc.integer({ min: 1, max: 60 }), async (all, days) => {
+        await database().reset();
+        const named = Object.fromEntries(all.map((one, i) => [`p${i}`, one]));
+        const isLeft = (one: { days: number }) => one.days < days;
+        await store(Object.fromEntries(Object.entries(named).filter(([, one]) => isLeft(one))));
+        const expected = { stats: await stats(database()), slices: await slices() };
+        await store(Object.fromEntries(Object.entries(named).filter(([, one]) => !isLeft(one))));
+        await sweep(database(), { days });
+        assert.equal(await stats(database()), expected.stats);
+        assert.is(await slices(), expected.slices);
+      }),
+      { numRuns: 6 },
+    );
+  });
+});
