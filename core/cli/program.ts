@@ -11,7 +11,7 @@ import type { Io } from './io.ts';
 import { addKeepCommands } from './keep/commands.ts';
 import { addConfigOptions, flagsOf } from './options.ts';
 import { addRecordCommands } from './record/commands.ts';
-import type { ServeRole } from './serve/role.ts';
+import { SERVE_ROLES, type ServeRole } from './serve/role.ts';
 import { addServiceCommands } from './service/commands.ts';
 import { addSettingsCommands } from './settings/commands.ts';
 import { addStartCommands } from './start/commands.ts';
@@ -32,8 +32,7 @@ export type Commands = {
   login: (owner: string, loaded: LoadedConfig, io: Io) => Promise<void>;
 };
 
-const ROLES: readonly ServeRole[] = ['all', 'proxy', 'ingest'];
-const isRole = (word: string): word is ServeRole => ROLES.some((role) => role === word);
+const isRole = (word: string): word is ServeRole => SERVE_ROLES.some((role) => role === word);
 
 /** Exit status: 0 done, 1 failed, 2 wrong usage; of `svc start` that of the program. `args` is what follows the command's name. */
 export async function runProgram(commands: Commands, args: readonly string[]): Promise<number> {
@@ -98,12 +97,12 @@ export function buildProgram(
 
   program.commandsGroup('Run the service:');
   addConfigOptions(program.command('serve'))
-    .description('start the capture proxy, the read API and the ingest API, or one of the first and the last alone')
-    .addArgument(choiceArgument('[role]', 'what to run', ROLES).default('all'))
-    .addHelpText('after', SETTINGS)
+    .description('start the capture proxy, the read API, the ingest API and derivation, or one of them alone')
+    .addArgument(choiceArgument('[role]', 'what to run', SERVE_ROLES).default('all'))
+    .addHelpText('after', `${SETTINGS}\n${ROLE_HELP}`)
     .action(async (role: string, parsed: Record<string, unknown>) => {
       if (!isRole(role)) {
-        const known = ROLES.map((one) => `'${one}'`).join(', ');
+        const known = SERVE_ROLES.map((one) => `'${one}'`).join(', ');
         throw new OperatorError(`Cannot serve '${role}': there is no such role, only ${known}`, 2);
       }
       await serve(loaded(parsed), role, io);
@@ -180,6 +179,10 @@ const HELP = `
 'svc help <command>' explains a command. Results go to stdout, all else to stderr; NO_COLOR=1 turns colours off.`;
 
 const EXIT_STATUS = '\nExit status: 0 done, 1 failed, 2 wrong usage.';
+
+const ROLE_HELP = `
+A role by itself runs in any number on one PostgreSQL (storage.postgres_dsn), on one machine or many: 'proxy' records calls, 'ingest' takes
+turns in, 'derive' makes sessions of what these store, 'api' shows them. SVC_INTERNAL_LISTEN opens /ping, /ready and /metrics for each.`;
 
 const SETTINGS = `
 Each setting can also stand in .svc/config.toml (here, else in your home folder), as 'listen' under '[proxy]', or in the

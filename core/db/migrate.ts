@@ -5,20 +5,27 @@ import type { SchemaMigration } from './migrations.ts';
 import type { Sql } from './sql.ts';
 
 const OLDEST_SERVER = 170000;
-const LOCK = statement`select pg_advisory_xact_lock(8201447304118392)`; // a number of our own, since applications of one database share these locks
+const LOCK = statement.raw('8201447304118392'); // a number of our own, since applications of one database share these locks
 
 /**
  * Applies missing migrations; any number of processes may do so at once, since on a server each transaction takes the lock (which
- * also works through a pooler). @returns the names of those applied here
+ * also works through a pooler).
+ * @param options `ownSession`: all statements run over one connection that is this process's until its end. Then the first of many applies
+ *   all of them, and the others do not take turns with it. @returns the names of those applied here
  * @throws {OperatorError} an old server, an edited file, a database of a newer version, missing rights
  */
-export async function migrate(sql: Sql, migrations: readonly SchemaMigration[]): Promise<string[]> {
+export async function migrate(
+  sql: Sql,
+  migrations: readonly SchemaMigration[],
+  { ownSession = false } = {},
+): Promise<string[]> {
   try {
+    if (ownSession) await sql.rows(statement`select pg_advisory_lock(${LOCK})`);
     if (sql.kind === 'server') await refuseOldServer(sql); // the embedded one comes with svc, and has one client
     const applied: string[] = [];
     for (;;) {
       const name = await sql.transaction(async (tx) => {
-        if (sql.kind === 'server') await tx.rows(LOCK);
+        if (sql.kind === 'server') await tx.rows(statement`select pg_advisory_xact_lock(${LOCK})`);
         const next = nextMigration(await ledger(tx), migrations);
         if (!next) return undefined;
         await tx.script(next.text);
@@ -36,6 +43,8 @@ export async function migrate(sql: Sql, migrations: readonly SchemaMigration[]):
       throw new OperatorError(`Cannot migrate the database: the role lacks a right (${error.message})`);
     }
     throw error;
+  } finally {
+    if (ownSession) await sql.rows(statement`select pg_advisory_unlock(${LOCK})`).catch(() => {}); // a lost session has none
   }
 }
 

@@ -9,7 +9,7 @@ import { hostEmbedded, type StartThread } from './client/embedded-host.ts';
 import { lockFolder } from './client/folder-lock.ts';
 import { findTemplate } from './client/template.ts';
 import type { Database } from './database.ts';
-import { readMigrations } from './migrations.ts';
+import { readMigrations, reportMigrations } from './migrations.ts';
 
 export type OpenDatabase = Database & {
   /** For another thread, once each: `startWorker(name, { connection }, transferables(connection))`. (connection.ts) */
@@ -27,6 +27,9 @@ type Options = {
   isLocked?: boolean;
   /** The limit of a statement; a few operations have a longer one (operations.ts). */
   statementTimeoutMs?: number;
+  /** Connections to a server: of this thread, and of each other. */
+  size?: number;
+  threadSize?: number;
   startThread?: StartThread;
   /** What a new embedded database is copied from; null: it is created. Default: the template of this build, where there is one. */
   template?: string | null;
@@ -42,7 +45,10 @@ export const openDatabase = (options: Options): Promise<OpenDatabase> =>
 async function openServerDatabase({
   dsn,
   pooled,
+  log,
   statementTimeoutMs = STATEMENT_TIMEOUT_MS,
+  size = SERVER_POOL,
+  threadSize,
 }: Options): Promise<OpenDatabase> {
   const [{ connectServer, openPool }, { migrate }] = await Promise.all([
     import('./client/server.ts'), // with all operations, which the thread of an embedded database loads by itself
@@ -50,7 +56,10 @@ async function openServerDatabase({
   ]);
   const pool = openPool({ dsn, pooled, size: 1 });
   try {
-    await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations());
+    const applied = await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations(), {
+      ownSession: !pooled,
+    });
+    reportMigrations(log, applied);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     throw new OperatorError(`Cannot use the database of storage.postgres_dsn: ${error.message}`, 1, { cause: error });
@@ -58,8 +67,11 @@ async function openServerDatabase({
     await pool.close();
   }
   return {
-    ...connectServer({ dsn, pooled, size: SERVER_POOL, statementTimeoutMs }),
-    connection: () => ({ kind: 'server', dsn, pooled, statementTimeoutMs }),
+    ...connectServer({ dsn, pooled, size, statementTimeoutMs }),
+    connection: () => ({
+      ...{ kind: 'server', dsn, pooled, statementTimeoutMs },
+      ...(threadSize !== undefined && { size: threadSize }),
+    }),
   };
 }
 

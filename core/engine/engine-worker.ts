@@ -25,8 +25,8 @@ const PUBLISH_MS = 3_000;
 
 type Publish = Publisher['publish'] | undefined;
 
-yieldToListeners(10);
 const data = workerData as EngineData;
+if (data.yields) yieldToListeners(10);
 const port = parentPort;
 if (!port) throw new Error('Cannot run the engine: it is a worker thread');
 const send = (message: FromEngine) => port.postMessage(message);
@@ -52,8 +52,15 @@ let journalIntake: Awaited<ReturnType<typeof openIntake>> | null = null;
 /** Loads only what the process runs: a proxy by itself is to be small. */
 async function open() {
   const { connection } = data;
-  if (data.reach && connection.kind === 'server') await reachDatabase({ server: connection, log, signal });
+  const unavailable = (why: string) => send({ kind: 'away', why });
+  if (data.reach && connection.kind === 'server') {
+    const withoutIt = data.journal
+      ? 'calls pass, and wait in the journal'
+      : 'nothing is stored or read until it can be';
+    await reachDatabase({ server: connection, unavailable, withoutIt, log, signal });
+  }
   const { identity_key } = await database.execute('installation', {});
+  send({ kind: 'reached' });
   const identityKey = Buffer.from(identity_key, 'hex');
   const derive = data.derive
     ? (await import('./derive/derive-worker.ts')).runDeriveWorker({

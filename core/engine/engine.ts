@@ -46,8 +46,12 @@ type Deps = {
   journal: { folder: string; live: LiveRun; freed(): void } | null;
   /** Whether the database may be unreachable when the engine starts, or of an older version: then it is waited for, and migrated. */
   reach: boolean;
+  /** Called each time that the engine starts: null when the database can be used, else why not yet. */
+  reachable?(why: string | null): void;
   ingest: boolean;
   derive: boolean;
+  /** Whether its thread has a lower priority than others: where a capture proxy runs beside it, whose calls it must not delay. */
+  yields: boolean;
   prices: PriceTable | null;
   publish: BrokerSettings | null;
   /** Null: nothing is removed by this process. */
@@ -64,7 +68,7 @@ const INGEST_MS = 30_000; // then the sender is told to try again, and the turn 
 const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journal, log, retention = null, ...settings }: Deps): Engine {
+export function startEngine({ connection, journal, reachable, log, retention = null, ...settings }: Deps): Engine {
   let live = journal?.live ?? null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
@@ -80,6 +84,8 @@ export function startEngine({ connection, journal, log, retention = null, ...set
 
   const received = (message: FromEngine) => {
     if (message.kind === 'freed') journal?.freed();
+    else if (message.kind === 'reached') reachable?.(null);
+    else if (message.kind === 'away') reachable?.(message.why);
     else if (message.kind === 'stored') age.stored(message.segment, message.byteOffset, message.waiting);
     else if (message.kind === 'publisher') publisher = message.state;
     else if (message.kind !== 'ready') requests.settle(message.id, message);

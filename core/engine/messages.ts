@@ -14,6 +14,7 @@ export type EngineData = {
   busy: boolean; // whether the listeners are busy when the engine starts
   ingest: boolean; // whether bodies are stored here
   derive: boolean; // whether sessions are derived here
+  yields: boolean; // whether a capture proxy beside it has priority
   prices: PriceTable | null; // the operator's own
   publish: BrokerSettings | null; // null: nothing is published
   retention: RetentionRules | null; // null: nothing is removed by this process
@@ -41,6 +42,8 @@ export type ToEngine =
 
 export type FromEngine =
   | { kind: 'ready' }
+  | { kind: 'reached' } // the database can be used
+  | { kind: 'away'; why: string } // the database cannot be used yet (core/db/client/why-unavailable.ts)
   | { kind: 'freed'; bytes: number } // of the journal, deleted
   | { kind: 'stored'; segment: number; byteOffset: number; waiting: number | null } // of the live journal (journal-age.ts)
   | { kind: 'publisher'; state: PublisherState }

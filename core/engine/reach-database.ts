@@ -1,8 +1,9 @@
 /** Connects a process that serves without its database: retries until the database answers and is of this version, and logs why it waits. */
 import { aborted } from '../aborted.ts';
 import { openPool, type Server } from '../db/client/server.ts';
+import { whyUnavailable } from '../db/client/why-unavailable.ts';
 import { migrate } from '../db/migrate.ts';
-import { readMigrations } from '../db/migrations.ts';
+import { readMigrations, reportMigrations } from '../db/migrations.ts';
 import { DatabaseError, OperatorError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { retry } from '../retry.ts';
@@ -11,6 +12,8 @@ const RETRY = { firstMs: 100, maxMs: 5_000 };
 
 type Deps = {
   server: Pick<Server, 'dsn' | 'pooled'>;
+  unavailable: (why: string) => void; // called while the database cannot be used
+  withoutIt: string; // what happens meanwhile, for the log
   log: Logger;
   signal: AbortSignal;
 };
@@ -19,31 +22,32 @@ type Deps = {
  * Settles when the database answers and has been migrated. What the operator has to fix (a password, a newer version's database) is
  * waited for like an outage: calls pass meanwhile, and the reason is logged. @throws what is no failure of the database, and at the signal
  */
-export async function reachDatabase({ server, log, signal }: Deps): Promise<void> {
+export async function reachDatabase({ server, unavailable, withoutIt, log, signal }: Deps): Promise<void> {
   let reported = '';
   const stopped = aborted(signal);
   stopped.catch(() => {}); // also when the signal comes after this has settled
-  await retry(() => Promise.race([reach(server), stopped]), {
+  const applied = await retry(() => Promise.race([reach(server), stopped]), {
     ...RETRY,
     signal,
     isRetryable: isOfDatabase,
     onFailure: (error) => {
       const reason = (error as Error).message;
-      if (reason !== reported)
-        log.error({ reason }, 'Cannot use the database of storage.postgres_dsn: calls pass, and wait in the journal');
+      if (reason !== reported) log.error({ reason }, `Cannot use the database of storage.postgres_dsn: ${withoutIt}`);
       reported = reason;
+      unavailable(whyUnavailable(error));
     },
   });
-  if (reported !== '') log.info('The database answers: the journal is being taken in');
+  if (reported !== '') log.info('The database answers');
+  reportMigrations(log, applied);
 }
 
 const isOfDatabase = (error: unknown): boolean => error instanceof DatabaseError || error instanceof OperatorError;
 
-/** @throws when the database does not answer or is not of this version */
-async function reach({ dsn, pooled }: Pick<Server, 'dsn' | 'pooled'>): Promise<void> {
+/** @returns the migrations that were applied @throws when the database does not answer or is not of this version */
+async function reach({ dsn, pooled }: Pick<Server, 'dsn' | 'pooled'>): Promise<string[]> {
   const pool = openPool({ dsn, pooled, size: 1 });
   try {
-    await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations());
+    return await migrate(pool.sqlFor(Number.POSITIVE_INFINITY), await readMigrations(), { ownSession: !pooled });
   } finally {
     await pool.close();
   }

@@ -160,7 +160,14 @@ async function openAll() {
     seen.evidence++;
     return { schema: 'svc.evidence/v1' } as CassetteEvidence;
   };
-  const { fetch } = internalApi({ evidence, token: TOKEN, allowedHosts: [], log: openLog('silent') });
+  const { fetch } = internalApi({
+    evidence,
+    ready: async () => ({ ready: true, reasons: [], remarks: [] }),
+    metrics: async () => '',
+    token: TOKEN,
+    allowedHosts: [],
+    log: openLog('silent'),
+  });
   const internal = await serveApp({ fetch, hosts: ['127.0.0.1'], port: 0, what: 'internal listener' });
   const pages = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });

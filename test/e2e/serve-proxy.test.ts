@@ -188,7 +188,7 @@ test('a database that refuses is waited for like one that is away', async ({ env
   });
 });
 
-test('its own listener belongs to the upstream; health and metrics are at the internal one, behind its token', ({
+test('its own listener belongs to the upstream; health, readiness and metrics are at the internal one', ({
   env,
   provider,
 }) =>
@@ -198,10 +198,11 @@ test('its own listener belongs to the upstream; health and metrics are at the in
       assert.equal([response.status, await response.text()], [200, '{"data":[]}'], path);
       assert.is(provider.requests.at(-1)?.url, path);
     }
-    assert.match(proxy.banner, /internal +http:\/\/\S+ +\/ping, \/metrics\n/);
+    assert.match(proxy.banner, /internal +http:\/\/\S+ +\/ping, \/ready, \/metrics\n/);
     assert.not.match(proxy.banner, /read API|ingest API/);
-    for (const path of ['/ping', '/metrics', '/internal/readiness/evidence'])
+    for (const path of ['/metrics', '/internal/readiness/evidence'])
       assert.is((await fetch(`${proxy.internal}${path}`)).status, 401, path);
+    assert.equal(await (await fetch(`${proxy.internal}/ready`)).json(), { status: 'ready', reasons: [], remarks: [] });
     const headers = { authorization: `Bearer ${INTERNAL.SVC_INTERNAL_TOKEN}` };
     assert.equal(await (await fetch(`${proxy.internal}/ping`, { headers })).json(), { status: 'ok' });
     assert.is((await fetch(`${proxy.internal}/internal/readiness/evidence`, { headers })).status, 404);

@@ -1,7 +1,7 @@
 /**
  * `npm run soak`: does nothing get lost when things go wrong for long? The scenarios that `npm test` runs small, at full length, on both
  * databases where SVC_TEST_DSN names a server. `npm run soak -- kills` for one part. Prints what was done; status 1 when a rule is broken.
- * SVC_SOAK_IDLE_MINUTES: how long `idle` takes; default: an hour.
+ * SVC_SOAK_IDLE_MINUTES: how long `idle` takes; default: an hour. SVC_SOAK_SPLIT_MINUTES: how long `split` does; default: 15.
  */
 import { join } from 'node:path';
 import { attacksBesideLoad } from '../support/attacks/beside-load.ts';
@@ -13,6 +13,7 @@ import { openCallBesideTraffic } from '../support/faults/long-stream.ts';
 import { databaseAway } from '../support/faults/outage.ts';
 import { inOwnMounts } from '../support/faults/own-mounts.ts';
 import { poisonAmongOthers } from '../support/faults/poison-turn.ts';
+import { type SplitSample, splitSoak } from '../support/faults/split-soak.ts';
 import { lightDay } from '../support/light-day.ts';
 import { heldBy, type MemorySample } from '../support/process-memory.ts';
 import { emptyFolder, removeFolder } from '../support/serve.ts';
@@ -21,6 +22,7 @@ const MIB = 1_048_576;
 const GROWTH_MIB = 50; // of a process whose database is away
 const ATTACKED = { stallMs: 250, grownMib: 500 }; // at most: while proxy and APIs share a loop
 const IDLE_MS = 60_000 * Number(process.env.SVC_SOAK_IDLE_MINUTES ?? 60);
+const SPLIT_MINUTES = Number(process.env.SVC_SOAK_SPLIT_MINUTES ?? 15);
 const IDLE_CALL_MS = 12_000;
 const IDLE_GROWTH_MIB = 32; // of a process, from the second quarter to the last: what is flat wavers by half of it
 const OUTAGE = { warmMs: 20_000, awayMs: 300_000, afterMs: 5_000, perSecond: 50 };
@@ -79,6 +81,10 @@ const parts: Record<string, Part> = {
       return { calls, processes: growths.length };
     },
   },
+  split: {
+    databases: ['server'],
+    run: (where) => splitSoak({ ...where, minutes: SPLIT_MINUTES }, printSplit),
+  },
   stream: {
     databases: both,
     run: (where) => openCallBesideTraffic(where, { maxBytes: 64 * MIB, passBytes: 500 * MIB }),
@@ -135,6 +141,14 @@ function printEach(everyMs: number): (sample: MemorySample) => void {
     const held = names.map((name) => `${name} ${heldBy(name, sample)[0]} MiB`);
     console.log(`${(sample.ms / 60_000).toFixed(1).padStart(8)} min  ${held.join(', ')}`);
   };
+}
+
+function printSplit({ ms, begun, stored, mib, deriveLag, journalLag, fault }: SplitSample): void {
+  const memory = Object.entries(mib).map(([role, held]) => `${role} ${held}`);
+  const lag = `lag ${deriveLag.toFixed(1)} s derive, ${journalLag.toFixed(1)} s journal`;
+  console.log(
+    `${(ms / 60_000).toFixed(1).padStart(8)} min  ${begun} begun, ${stored} stored  ${lag}  MiB: ${memory.join(', ')}  (${fault})`,
+  );
 }
 
 /** Each figure behind its name. */

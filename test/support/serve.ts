@@ -87,6 +87,31 @@ export async function startIngest(folder: string, env: Record<string, string> = 
   return { ingest: address('ingest API'), ...ended };
 }
 
+/** What a role by itself has; the addresses of what it does not run are ''. */
+export type RoleService = Pick<Service, 'api' | 'ingest' | 'internal'> & Ended;
+
+/** `svc serve api`, `ingest` or `derive`. */
+export async function startRole(
+  role: 'api' | 'ingest' | 'derive',
+  folder: string,
+  env: Record<string, string> = {},
+  program: readonly string[] = SVC,
+): Promise<RoleService> {
+  const listen = { SVC_API_LISTEN: ':0', SVC_INGEST_LISTEN: ':0' };
+  const { address, ...ended } = await started(folder, {
+    args: [role],
+    env: { ...listen, SVC_CASSETTES_BUILT_IN: 'false', ...env },
+    program,
+    last: /\n\s+data .*\n/,
+  });
+  return {
+    api: role === 'api' ? address('read API') : '',
+    ingest: role === 'ingest' ? address('ingest API') : '',
+    internal: env.SVC_INTERNAL_LISTEN ? address('internal') : null,
+    ...ended,
+  };
+}
+
 export type ProxyService = Pick<Service, 'proxy' | 'internal'> & Ended;
 
 /** `svc serve proxy`, the capture proxy alone. */

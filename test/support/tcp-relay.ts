@@ -6,6 +6,8 @@ export type Relay = {
   through(dsn: string): string;
   cut(): Promise<void>;
   mend(): Promise<void>;
+  /** Resets all connections, in the middle of what is sent; new ones are taken. */
+  reset(): void;
 };
 
 /** @param dsn of the target */
@@ -44,5 +46,8 @@ export async function startRelay(dsn: string): Promise<Relay> {
         for (const end of ends) end.destroy();
       }),
     mend: () => listen(port),
+    reset: () => {
+      for (const end of ends) end.resetAndDestroy();
+    },
   };
 }

@@ -9,6 +9,7 @@ import type { TranscriptsFound } from '../sync/offer.ts';
 import { uiAddress } from '../ui-address.ts';
 import { several } from '../units.ts';
 import { whereData } from '../where-data.ts';
+import type { LoneRole } from './role.ts';
 
 export type BannerFacts = {
   role: 'all' | 'proxy';
@@ -28,7 +29,7 @@ export function bannerStart({ role, version, loaded, isTerminal, ...at }: Banner
   const proxy = shown(at.proxy);
   const api = shown(at.api);
   const ui = role === 'all' ? uiAddress(api, config.api, isTerminal) : null;
-  const internalPaths = role === 'all' ? '/internal/readiness/evidence' : '/ping, /metrics';
+  const internalPaths = role === 'all' ? `${PROBES}, /internal/readiness/evidence` : PROBES;
   return [
     `${pc.bold(`svc ${version}`)} is recording`,
     '',
@@ -66,9 +67,35 @@ export const transcriptsOffer = ({ files, harnesses: names, isAll }: Transcripts
     '',
   ].join('\n');
 
-/** The banner of the ingest API alone. */
-export const ingestBanner = ({ version, ingest, data }: { version: string; ingest: string; data: string }): string =>
-  [`${pc.bold(`svc ${version}`)} takes turns in`, '', row('ingest API', ingest), row('data', data), ''].join('\n');
+/** The banner of a role by itself; the row with its data is the last. */
+export function roleBanner({
+  role,
+  version,
+  loaded,
+  isTerminal,
+  ...at
+}: Omit<BannerFacts, 'role'> & { role: LoneRole }): string {
+  const { config, folder } = loaded;
+  const ui = role === 'api' ? uiAddress(shown(at.api), config.api, isTerminal) : null;
+  return [
+    `${pc.bold(`svc ${version}`)} ${DOES[role]}`,
+    '',
+    ...(ui === null ? [] : [row('web UI', ui)]),
+    ...(role === 'api' ? [row('read API', `${shown(at.api)}   ${pc.dim('contract: /swagger')}`)] : []),
+    ...(role === 'ingest' ? [row('ingest API', shown(at.ingest))] : []),
+    ...(at.internal.length > 0 ? [row('internal', `${shown(at.internal)}   ${pc.dim(PROBES)}`)] : []),
+    row('data', whereData(config.storage.postgres_dsn, folder)),
+    '',
+  ].join('\n');
+}
+
+const DOES: Record<LoneRole, string> = {
+  api: 'shows what is recorded',
+  ingest: 'takes turns in',
+  derive: 'derives sessions',
+};
+
+const PROBES = '/ping, /ready, /metrics';
 
 /** The token's variable instead of its value, which must not be on a screen or in a scrollback. */
 const TOKEN = '-H "authorization: Bearer $SVC_API_TOKEN" ';

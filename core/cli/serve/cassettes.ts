@@ -1,5 +1,7 @@
 /** Starts the cassettes of a process: the host with the bindings that it gives out, and the lists as they are edited. */
+import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { coreSettings } from '../../cassette/admission/core-settings.ts';
 import type { Env } from '../../cassette/contract.ts';
@@ -15,7 +17,15 @@ import type { OpenDatabase } from '../../db/open.ts';
 import type { Logger } from '../../log.ts';
 import type { Io } from '../io.ts';
 
-type Parts = { config: Config; database: OpenDatabase; folder: string; io: Io; log: Logger };
+type Parts = {
+  config: Config;
+  database: OpenDatabase;
+  folder: string;
+  io: Io;
+  log: Logger;
+  /** Whether this process holds the folder's lock: else others may use it at the same time. */
+  ownFolder?: boolean;
+};
 
 export type Cassettes = {
   host: CassetteHost;
@@ -26,10 +36,10 @@ export type Cassettes = {
   close(graceMs: number): Promise<void>;
 };
 
-export function openCassettes({ config, database, folder, io, log }: Parts): Cassettes {
+export function openCassettes({ config, database, folder, io, log, ownFolder = true }: Parts): Cassettes {
   const { postgres_dsn: dsn, pooled } = config.storage;
   const databases = openCassetteDatabases({ database, dsn, pooled, log });
-  const tmp = join(folder, 'run');
+  const tmp = ownFolder ? join(folder, 'run') : join(tmpdir(), `svc-run-${randomUUID()}`);
   let core: (request: Request) => Response | Promise<Response> = () => new Response(null, { status: 503 });
   const CORE: NonNullable<Env['CORE']> = coreBinding((request) => core(request));
   const host = openHost({
@@ -54,7 +64,7 @@ export function openCassettes({ config, database, folder, io, log }: Parts): Cas
       core = fetch;
     },
     async start() {
-      await rm(tmp, { recursive: true, force: true }); // left by a process that was killed
+      if (ownFolder) await rm(tmp, { recursive: true, force: true }); // left by a process that was killed
       await mkdir(tmp, { recursive: true, mode: 0o700 });
       watching = await watchLists({
         ...listFiles({ cwd: io.cwd, folder, built_in: config.cassettes.built_in }),
@@ -68,6 +78,7 @@ export function openCassettes({ config, database, folder, io, log }: Parts): Cas
       watching?.close();
       await host.close(graceMs);
       await databases.close();
+      if (!ownFolder) await rm(tmp, { recursive: true, force: true });
     },
   };
 }

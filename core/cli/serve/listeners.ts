@@ -2,9 +2,7 @@
 import { statfs } from 'node:fs/promises';
 import { complaint, ingestApi } from '../../../ingest/app.ts';
 import { type Pages, readApi } from '../../api/app.ts';
-import { internalApi } from '../../api/internal.ts';
 import { openLooks } from '../../api/looked-at.ts';
-import { evidenceOf } from '../../cassette/evidence.ts';
 import { parseListen } from '../../config/listen.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Database } from '../../db/database.ts';
@@ -14,12 +12,10 @@ import type { Service } from '../../model/status.ts';
 import { builtAssets, openAssets } from '../../web/assets.ts';
 import { webApp } from '../../web/web-app.ts';
 import type { Cassettes } from './cassettes.ts';
-import { instanceOf } from './instance.ts';
-import { internalOf } from './internal-listen.ts';
+import { openInternal } from './internal-listener.ts';
 import {
   exposition,
   hostsOf,
-  type Keep,
   type Listeners,
   listenAt,
   type OpenListener,
@@ -27,16 +23,21 @@ import {
   together,
 } from './listening.ts';
 
-type Parts = Process & { database: Database; proxyPort?: () => number | null };
-/** A process with all listeners has a journal, and serves cassettes. */
-type AllParts = Parts & { journalBytes: () => number; cassettes: Cassettes; about: About };
+type Parts = Process & {
+  database: Database;
+  /** Why the database cannot be used; null: it can. */
+  databaseReady: () => Promise<string | null>;
+  proxyPort?: () => number | null;
+};
+/** A process with the read API serves cassettes. */
+type ApiParts = Parts & { cassettes: Cassettes; about: About };
 type About = Omit<Service, 'listeners' | 'processes'>;
 
 /**
  * Opens read API and ingest API, and the internal listener where it is configured.
  * @throws {OperatorError} an address is taken or is not this machine's; then none of them listens
  */
-export const openListeners = (all: AllParts): Promise<Listeners> =>
+export const openListeners = (all: ApiParts): Promise<Listeners> =>
   together(async (register) => {
     const hosts = hostsOf(all.config, ['proxy', 'api', 'ingest']);
     const bound: Service['listeners'] = { proxy: all.addresses.proxy?.urls ?? [], api: [], ingest: [] }; // filled in below
@@ -48,16 +49,25 @@ export const openListeners = (all: AllParts): Promise<Listeners> =>
     return { ...bound, internal };
   });
 
-const portOf = (address: string | undefined): number | null => (address ? Number(new URL(address).port) : null);
-
-/** Opens the ingest API alone. @throws {OperatorError} its address is taken or is not this machine's */
-export const openIngestListener = (parts: Parts): Promise<Listeners> =>
+/** Opens the read API, and the internal listener where it is configured. @throws {OperatorError} as `openListeners` does */
+export const openApiListeners = (parts: ApiParts): Promise<Listeners> =>
   together(async (register) => {
-    const hosts = hostsOf(parts.config, ['ingest']);
-    return { api: [], proxy: [], internal: [], ingest: register(await openIngest(parts, hosts)).addresses };
+    const bound: Service['listeners'] = { proxy: [], api: [], ingest: [] }; // filled in below
+    const service = () => ({ ...parts.about, listeners: bound, processes: parts.processes() });
+    bound.api = register(await openApi(parts, hostsOf(parts.config, ['api']), service)).addresses;
+    return { ...bound, internal: await openInternal(parts, register) };
   });
 
-async function openApi(parts: AllParts, allowedHosts: string[], service: () => Service): Promise<OpenListener> {
+const portOf = (address: string | undefined): number | null => (address ? Number(new URL(address).port) : null);
+
+/** Opens the ingest API, and the internal listener where it is configured. @throws {OperatorError} as `openListeners` does */
+export const openIngestListeners = (parts: Parts): Promise<Listeners> =>
+  together(async (register) => {
+    const ingest = register(await openIngest(parts, hostsOf(parts.config, ['ingest']))).addresses;
+    return { api: [], proxy: [], ingest, internal: await openInternal(parts, register) };
+  });
+
+async function openApi(parts: ApiParts, allowedHosts: string[], service: () => Service): Promise<OpenListener> {
   const { config, database, engine, journalBytes, cassettes, log, version } = parts;
   const { token, read_token: readToken } = config.api;
   if (!parseListen(config.api.listen).loopback && token === '')
@@ -79,7 +89,7 @@ async function openApi(parts: AllParts, allowedHosts: string[], service: () => S
     trustCallerHeader: config.api.trust_caller_header,
     now: Date.now,
     looked: openLooks(database.execute, Date.now),
-    journal: () => ({ bytes: journalBytes(), oldest_seconds: engine.oldestSeconds() }),
+    ...(journalBytes && { journal: () => ({ bytes: journalBytes(), oldest_seconds: engine.oldestSeconds() }) }),
     publisher: () => engine.publisher() ?? undefined,
     service,
     retention: retentionRules(config.retention),
@@ -111,26 +121,6 @@ const pagesOf = ({ api: { token, base_path: basePath } }: Config, version: strin
 async function freeBytesAt(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
-}
-
-/** Serves the evidence to operators alone; opens nothing where `SVC_INTERNAL_LISTEN` is not set. */
-async function openInternal(parts: AllParts, register: Keep): Promise<string[]> {
-  const { config, cassettes, env, log, addresses, processes } = parts;
-  const internal = internalOf(env);
-  if (!internal) return [];
-  const instance = instanceOf(env, Date.now());
-  const evidence = () =>
-    evidenceOf({
-      instance,
-      processes: processes(),
-      list: cassettes.host.list(),
-      installed: cassettes.host.installed(),
-      now: Date.now(),
-    });
-  const allowedHosts = [...config.allowed_hosts, ...internal.at.hosts];
-  const { fetch } = internalApi({ evidence, token: internal.token, allowedHosts, log });
-  const at = addresses.internal?.at ?? internal.at;
-  return register(await serveApp({ fetch, ...at, what: 'internal listener' })).addresses;
 }
 
 function openIngest(parts: Parts, allowedHosts: string[]): Promise<OpenListener> {

@@ -40,6 +40,8 @@ export type Backing = {
   connection(): DatabaseConnection;
   /** Whether the database may be away, or behind this version. (core/engine/engine.ts) */
   reach: boolean;
+  /** What is to know whether the engine has reached the database. (core/engine/engine.ts) */
+  reachable?(why: string | null): void;
   /** @throws {OperatorError} an address is taken or is not this machine's; then none of them listens */
   listen(parts: Process): Promise<Listeners>;
 };

@@ -1,11 +1,11 @@
-/** Opens what runs behind the proxy, or as the ingest API alone: database, engine, listeners, cassettes; and closes it again. */
+/** Opens what runs behind the proxy, or as a role by itself: database, engine, listeners, cassettes; and closes it again. */
 import { join } from 'node:path';
 import { bytesOfRuns } from '../../capture/journal.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { openMetrics } from '../../metrics.ts';
 import { retentionRules } from '../../model/retention.ts';
 import { configuredPrices } from '../configured-prices.ts';
-import type { Listeners, Process } from './listening.ts';
+import type { Backing, Listeners, Process } from './listening.ts';
 import type { Closing, ServiceParts } from './service-parts.ts';
 
 export type OpenService = {
@@ -16,8 +16,8 @@ export type OpenService = {
 };
 
 /**
- * @throws {OperatorError} an address is taken, the folder is in use, the database cannot be reached (an intake starts without it),
- *   pricing.file is no price list
+ * @throws {OperatorError} an address is taken, the folder is in use, pricing.file is no price list, or the database cannot be reached (only
+ *   what keeps a journal and serves all needs it at the start, and what has an embedded one)
  */
 export async function openService(parts: ServiceParts): Promise<OpenService> {
   const { loaded, io, role, version, log, journal } = parts;
@@ -30,9 +30,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
   };
   try {
     const prices = await configuredPrices(loaded, io);
-    const backing = await (role === 'proxy'
-      ? (await import('./intake-alone.ts')).intakeAlone(loaded)
-      : (await import('./with-database.ts')).withDatabase(parts, closing));
+    const backing = await backingOf(parts, closing);
     await journal?.live.begun;
     const { connection, reach } = backing;
     const engine = startEngine({
@@ -43,8 +41,10 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
         freed: journal.deleted,
       },
       reach,
-      ingest: role !== 'proxy',
-      derive: role === 'all',
+      ...(backing.reachable && { reachable: backing.reachable }),
+      ingest: role === 'all' || role === 'ingest' || role === 'api', // the read API stores the demo's sessions
+      derive: role === 'all' || role === 'derive',
+      yields: role === 'all' || role === 'proxy',
       prices,
       publish: config.publisher.stream.brokers.length > 0 ? config.publisher.stream : null,
       retention: role === 'all' ? retentionRules(config.retention) : null,
@@ -68,4 +68,12 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
     await close();
     throw error;
   }
+}
+
+async function backingOf(parts: ServiceParts, closing: Closing): Promise<Backing> {
+  const { role, loaded } = parts;
+  if (role === 'proxy') return (await import('./intake-alone.ts')).intakeAlone(parts);
+  if (role === 'all' || loaded.config.storage.postgres_dsn === '')
+    return (await import('./with-database.ts')).withDatabase(parts, closing);
+  return (await import('./with-server.ts')).withServer({ ...parts, role }, closing);
 }

@@ -1,2 +1,6 @@
-/** What `svc serve` runs: everything, or the capture proxy or the ingest API alone beside another process. */
-export type ServeRole = 'all' | 'proxy' | 'ingest';
+/** What `svc serve` runs: everything, or one part of it, of which any number run beside others on the same PostgreSQL. */
+export const SERVE_ROLES = ['all', 'proxy', 'api', 'ingest', 'derive'] as const;
+export type ServeRole = (typeof SERVE_ROLES)[number];
+
+/** The roles that are a process by themselves, without a parent that starts them again. */
+export type LoneRole = Exclude<ServeRole, 'all' | 'proxy'>;

@@ -11,6 +11,7 @@ import { bannerEnd, bannerStart, transcriptsOffer } from './banner.ts';
 import { canHoldAddresses, type HeldAddress, holdAddress } from './held-addresses.ts';
 import { internalOf } from './internal-listen.ts';
 import { type Held, type Processes, startProcesses } from './processes.ts';
+import type { ServeRole } from './role.ts';
 import { openServiceManager } from './service-manager.ts';
 import type { Addresses, Serving } from './serving.ts';
 import { type StopSignals, stopSignals } from './stop-signals.ts';
@@ -25,8 +26,9 @@ const GRACE_MS = 10_000; // for streams under way at a stop
 export async function serve(loaded: LoadedConfig, io: Io, serving: Serving): Promise<void> {
   const { config, folder } = loaded;
   const { role } = serving;
-  if (role === 'ingest') return (await import('./ingest-alone.ts')).serveIngest(loaded, io, serving);
-  if (role === 'proxy' && config.storage.postgres_dsn === '') throw new OperatorError(NOWHERE_TO_STORE, 2);
+  if (config.storage.postgres_dsn === '' && role in NEEDS_SERVER) throw new OperatorError(NEEDS_SERVER[role] ?? '', 2);
+  if (role !== 'all' && role !== 'proxy')
+    return (await import('./role-alone.ts')).serveAlone(loaded, io, { ...serving, role });
   internalOf(io.env); // refused before anything is opened
   const signals = stopSignals();
   const undo: (() => unknown)[] = [() => signals.close()];
@@ -44,8 +46,14 @@ export async function serve(loaded: LoadedConfig, io: Io, serving: Serving): Pro
   }
 }
 
-const NOWHERE_TO_STORE =
-  'Cannot serve the proxy alone: its turns go into a PostgreSQL database that others read, and storage.postgres_dsn is not set';
+/** What a role that cannot do its work on an embedded database, which is one process's, says without a server. */
+const NEEDS_SERVER: Partial<Record<ServeRole, string>> = {
+  proxy:
+    'Cannot serve the proxy alone: its turns go into a PostgreSQL database that others read, and storage.postgres_dsn is not set',
+  api: 'Cannot serve the read API alone: it shows a PostgreSQL database that others fill, and storage.postgres_dsn is not set',
+  derive:
+    'Cannot derive alone: it derives what others store in a PostgreSQL database, and storage.postgres_dsn is not set',
+};
 
 type Supervision = Serving & { role: 'all' | 'proxy'; held: Held; signals: StopSignals };
 

@@ -1,10 +1,12 @@
-/** The backing of a role that needs the database for each response: the database, opened first, and the cassettes where there is a journal. */
+/** The backing of a service with all of it, and of the ingest API on an embedded database: the database is opened first. */
 import { isMade } from '../../db/client/data-folder.ts';
 import { findTemplate } from '../../db/client/template.ts';
 import { openDatabase } from '../../db/open.ts';
 import { whereData } from '../where-data.ts';
 import { aboutService } from './about-service.ts';
 import type { Backing } from './listening.ts';
+import { POOL_SIZES } from './pool-sizes.ts';
+import { databaseReadiness } from './readiness.ts';
 import type { Closing, ServiceParts } from './service-parts.ts';
 
 const CASSETTES_MS = 750; // for their background work, after the listeners are closed: what is cut off is done again
@@ -20,9 +22,10 @@ export async function withDatabase(
   const { postgres_dsn: dsn, pooled } = config.storage;
   const template = dsn === '' && !isMade(folder) ? await findTemplate() : undefined;
   if (template === null) io.out(`\nMaking a database in ${whereData(dsn, folder)}: some seconds, once …\n`);
-  const [database, { openListeners, openIngestListener }, { openCassettes }] = await Promise.all([
+  const [database, { openListeners, openIngestListeners }, { openCassettes }] = await Promise.all([
     openDatabase({
       ...{ dsn, pooled, folder, log, isLocked: journal !== null },
+      ...{ size: POOL_SIZES.all.listeners, threadSize: POOL_SIZES.all.engine },
       ...(template !== undefined && { template }),
       ...(startThread && { startThread }),
     }).then(async (opened) => {
@@ -36,12 +39,12 @@ export async function withDatabase(
     connection: () => database.connection(),
     reach: false,
     listen: async (parts) => {
-      const { journalBytes } = parts;
-      if (!journalBytes) return openIngestListener({ ...parts, database });
+      const databaseReady = databaseReadiness({ execute: database.execute, writes: true });
+      if (!parts.journalBytes) return openIngestListeners({ ...parts, database, databaseReady });
       const cassettes = openCassettes({ config, database, folder, io, log });
       closing(() => cassettes.close(CASSETTES_MS));
       const listeners = await openListeners({
-        ...{ ...parts, database, journalBytes, cassettes },
+        ...{ ...parts, database, databaseReady, cassettes },
         about: aboutService(loaded, { cwd: io.cwd, pid }),
       });
       await cassettes.start().catch(async (error: unknown) => {

@@ -10,20 +10,20 @@ import type { HostNotice, PortReply, PortRequest, RunningOperation } from './por
 
 /** Plain data except for the port, which has to be transferred: `startWorker(name, { connection }, transferables(connection))`. */
 export type DatabaseConnection =
-  | { kind: 'server'; dsn: string; pooled: boolean; statementTimeoutMs: number }
+  | { kind: 'server'; dsn: string; pooled: boolean; statementTimeoutMs: number; size?: number }
   | { kind: 'embedded'; control: MessagePort; statementTimeoutMs: number };
 
 export const transferables = (connection: DatabaseConnection): MessagePort[] =>
   connection.kind === 'embedded' ? [connection.control] : [];
 
-/** Another thread than the opener's needs few connections of its own. */
+/** Another thread than the opener's needs few connections of its own, unless its `size` says otherwise. */
 const THREAD_POOL = 4;
 
 /** Its `close` closes this thread's connection only. Loads the client of a server, and all operations, only for a server. */
 export async function connectDatabase(connection: DatabaseConnection): Promise<Database> {
   if (connection.kind === 'embedded') return holder(connection);
   const { connectServer } = await import('./server.ts');
-  return connectServer({ ...connection, size: THREAD_POOL });
+  return connectServer({ size: THREAD_POOL, ...connection });
 }
 
 /**

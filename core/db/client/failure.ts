@@ -14,9 +14,9 @@ export const lostConnection = (why: string) => new DatabaseError(`Cannot ask the
 
 /** True when the connection with this error cannot be used any more. */
 export function connectionIsLost(error: unknown): boolean {
-  if (error instanceof DatabaseError) return error.sqlstate === '' && error.transient;
+  if (error instanceof DatabaseError) return error.transient && ['', READ_ONLY].includes(error.sqlstate);
   const { code, severity } = fields(error);
-  return isFatal(severity) || (severity === '' && LOST.test(code)) || /^(08|57P0)/.test(code);
+  return isFatal(severity) || (severity === '' && LOST.test(code)) || /^(08|57P0)/.test(code) || code === READ_ONLY;
 }
 
 /** For the operation that ran when the database thread was ended, or ended by itself: a retry would not help. */
@@ -78,11 +78,15 @@ const isFatal = (severity: string) => severity === 'FATAL' || severity === 'PANI
  */
 const TRANSIENT = /^(08|25006|28|3D|40|53|55|57|58)/;
 
+/** A server that became a standby takes no writes on this connection; a new one may lead to its successor. */
+const READ_ONLY = '25006';
+
 /** Codes of Node's sockets and of postgres.js for a connection that failed or ended. */
 const LOST = /^(E[A-Z]{3,}|CONNECT_TIMEOUT|CONNECTION_[A-Z]+)$/;
 
+/** A pooler's own errors have the severity in the field for people only, which postgres.js calls `severity_local`. */
 function fields(error: unknown): { code: string; severity: string; message: string } {
-  const { code, severity, message } = (error ?? {}) as Record<string, unknown>;
+  const { code, severity, severity_local, message } = (error ?? {}) as Record<string, unknown>;
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
-  return { code: text(code), severity: text(severity), message: text(message) };
+  return { code: text(code), severity: text(severity) || text(severity_local), message: text(message) };
 }

@@ -43,8 +43,14 @@ export type Pool = {
   close(): Promise<void>;
 };
 
-/** `limitMs`: the statement timeout that was last set for this connection. */
-type Connection = { client: postgres.Sql; lost: boolean; limitMs: number };
+/**
+ * `limitMs`: the statement timeout that was last set for this connection. `gone`: aborted soon after it was closed, when whoever still waits for
+ * a response will get none. postgres.js forgets a query that is sent between the `error` and the `close` of its socket.
+ */
+type Connection = { client: postgres.Sql; lost: boolean; limitMs: number; gone: AbortController };
+
+/** For the driver to fail its queries itself, with the reason. */
+const DRIVER_MS = 100;
 
 /** `login` overrides the one in the DSN. */
 type PoolOptions = Pick<Server, 'dsn' | 'pooled' | 'size'> & { login?: { user?: string; password?: string } };
@@ -57,13 +63,14 @@ export function openPool({ dsn, pooled, size, login = {} }: PoolOptions): Pool {
   const newConnection = (): Connection => {
     const onclose = () => {
       connection.lost = true;
+      setTimeout(() => connection.gone.abort(), DRIVER_MS);
       const at = idle.indexOf(connection);
       if (at < 0) return; // in use: its user releases it
       idle.splice(at, 1);
       connectionCount -= 1;
     };
     const opened = client(dsn, { ...login, prepare: !pooled, idle_timeout: 60, onclose });
-    const connection: Connection = { client: opened, lost: false, limitMs: 0 };
+    const connection: Connection = { client: opened, lost: false, limitMs: 0, gone: new AbortController() };
     return connection;
   };
   const acquire = (): Promise<Connection> | Connection => {
@@ -114,21 +121,26 @@ const LONGEST_MS = 2 ** 31 - 1; // as timers and `statement_timeout` count
 /** A lost connection would reconnect by itself, outside the transaction: so it is refused here, and discarded on release. */
 async function onConnection<T>(connection: Connection, limitMs: number, query: () => PromiseLike<T>): Promise<T> {
   if (connection.lost) throw lostConnection('the connection is lost');
+  const { signal } = connection.gone;
   let timer: NodeJS.Timeout | undefined;
+  let end = () => {};
   try {
-    const timeout = new Promise<never>((_resolve, reject) => {
+    const unanswered = new Promise<never>((_resolve, reject) => {
       const expire = () => {
         connection.lost = true;
         reject(lostConnection('no answer came in time'));
       };
       timer = setTimeout(expire, Math.min(limitMs + SLACK_MS, LONGEST_MS));
+      end = () => reject(lostConnection('the connection was closed'));
+      signal.addEventListener('abort', end, { once: true });
     });
-    return await Promise.race([query(), timeout]);
+    return await Promise.race([query(), unanswered]);
   } catch (error) {
     if (connectionIsLost(error)) connection.lost = true;
     throw databaseError(error);
   } finally {
     clearTimeout(timer);
+    signal.removeEventListener('abort', end);
   }
 }
 

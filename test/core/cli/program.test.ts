@@ -87,7 +87,7 @@ test('serve all is serve; a role that does not exist is refused before anything 
   assert.is((await svc(['serve', 'all'])).served.length, 1);
   const { status, err, served } = await svc(['serve', 'everything']);
   assert.is(status, 2);
-  assert.is(err, "Cannot serve 'everything': there is no such role, only 'all', 'proxy', 'ingest'\n");
+  assert.is(err, "Cannot serve 'everything': there is no such role, only 'all', 'proxy', 'api', 'ingest', 'derive'\n");
   assert.is(served.length, 0);
 });
 

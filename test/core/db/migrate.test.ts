@@ -111,6 +111,17 @@ server.after.each(async () => {
   await Promise.all(pools.splice(0).map((pool) => pool.close()));
   await own.drop();
 });
+server('of 10 clients with sessions of their own one applies all files, and leaves the lock', async () => {
+  const files = await readMigrations();
+  const names = files.map(({ name }) => name);
+  const start = () => migrate(sql(), files, { ownSession: true });
+  const applied = await Promise.all(Array.from({ length: 10 }, start));
+  assert.equal(
+    applied.filter((some) => some.length > 0),
+    [names],
+  );
+  assert.equal(await migrate(sql(true), files), [], 'also for one that comes through a pooler');
+});
 server('20 clients at once apply each file once', async () => {
   const applied = await Promise.all(Array.from({ length: 20 }, async () => migrate(sql(), await readMigrations())));
   assert.equal(

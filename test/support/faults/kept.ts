@@ -15,13 +15,13 @@ export type Ledger = { requests: number; outcomes: Record<string, number> };
 /** `counted` are the calls without a stored turn, which have to be in the ledger with another outcome. */
 export type Figures = { calls: number; captured: number; partial: number; counted: number };
 
-export const ledger = ({ api }: Service): Promise<Ledger> => read<Ledger>(`${api}/v1/coverage`);
+export const ledger = ({ api }: Pick<Service, 'api'>): Promise<Ledger> => read<Ledger>(`${api}/v1/coverage`);
 
 export const bytesOf = ({ encoding, body }: Side): Buffer =>
   Buffer.from(body, encoding === 'base64' ? 'base64' : 'utf8');
 
 /** Waits until everything in the journals is stored. It makes a last call and waits for that, since intake is in order. */
-export async function settled(service: Service, run: number): Promise<Call> {
+export async function settled(service: Pick<Service, 'api' | 'proxy'>, run: number): Promise<Call> {
   const last = newCall(`last of run ${run}`, 'small', run);
   await askProxy(service, last);
   const id = await eventually(
@@ -42,7 +42,7 @@ export async function settled(service: Service, run: number): Promise<Call> {
 }
 
 /** All stored turns, by the names of their calls; '' where too little of the request is stored to have the name. */
-export async function storedTurns(service: Service): Promise<Map<string, Turn[]>> {
+export async function storedTurns(service: Pick<Service, 'api'>): Promise<Map<string, Turn[]>> {
   const byName = new Map<string, Turn[]>();
   for (const { id } of await sessionsOf(service))
     for (const turn of await turnsOf(service, id)) {
@@ -104,7 +104,7 @@ export function compare(
 
 const nameOf = ({ payload }: Turn): string => nameIn(bytesOf(payload.request).toString());
 
-const sessionsOf = async ({ api }: Service) => {
+const sessionsOf = async ({ api }: Pick<Service, 'api'>) => {
   const found: { id: string; harness_session_id: string }[] = [];
   for (let cursor = ''; ; ) {
     type Page = { items: typeof found; next_cursor?: string };
@@ -115,7 +115,7 @@ const sessionsOf = async ({ api }: Service) => {
   }
 };
 
-async function turnsOf({ api }: Service, id: string): Promise<Turn[]> {
+async function turnsOf({ api }: Pick<Service, 'api'>, id: string): Promise<Turn[]> {
   const turns: Turn[] = [];
   for (let cursor = ''; ; ) {
     const page = await read<{ items: Turn[]; next_cursor?: string }>(

@@ -74,10 +74,15 @@ export const ask = (to: string, call: Call, through: Agent = agent): Promise<voi
     outgoing.end(call.sent);
   });
 
-export const askProxy = (service: Service, call: Call) => ask(`${service.proxy}/anthropic`, call);
+export const askProxy = (service: Pick<Service, 'proxy'>, call: Call) => ask(`${service.proxy}/anthropic`, call);
 
 /** Clients of these kinds. Each makes its next call when the last one has ended, until the load is stopped or the service is gone. */
-export function startClients(service: Service, kinds: readonly Kind[], run: number, fillerBytes = 0): Load {
+export function startClients(
+  service: Pick<Service, 'proxy'>,
+  kinds: readonly Kind[],
+  run: number,
+  fillerBytes = 0,
+): Load {
   const calls: Call[] = [];
   let running = true;
   let sockets = 0;
@@ -109,7 +114,12 @@ export function startClients(service: Service, kinds: readonly Kind[], run: numb
 }
 
 /** Starts that many calls a second, whether or not earlier ones have ended. */
-export function startRate(service: Service, kind: Exclude<Kind, 'socket'>, perSecond: number, run: number): Load {
+export function startRate(
+  service: Pick<Service, 'proxy'>,
+  kind: Exclude<Kind, 'socket'>,
+  perSecond: number,
+  run: number,
+): Load {
   const calls: Call[] = [];
   const underWay = new Set<Promise<void>>();
   const began = Date.now();
