@@ -47,7 +47,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
       yields: role === 'all' || role === 'proxy',
       prices,
       publish: config.publisher.stream.brokers.length > 0 ? config.publisher.stream : null,
-      retention: role === 'all' ? retentionRules(config.retention) : null,
+      retention: role === 'all' || role === 'derive' ? retentionRules(config.retention) : null,
       logLevel: config.log.level,
       log,
     });
