@@ -1,7 +1,7 @@
 /** The page of `svc status`: what is up, what is wrong and what to do about it, then the figures, then the settings. */
 import pc from 'picocolors';
 import type { CassetteList } from '../model/cassette.ts';
-import { Outcome } from '../model/coverage.ts';
+import type { Outcome } from '../model/coverage.ts';
 import type { ParkedSession, ProcessState, Status } from '../model/status.ts';
 import type { ChangedSetting } from './changed-settings.ts';
 import { removalsLines } from './removals-lines.ts';
@@ -157,7 +157,7 @@ function disk({ bytes, growth_bytes_per_day: growth, free_bytes, days_left }: St
 const LOST: readonly Outcome[] = ['undecodable', 'over_limit', 'journal_full', 'poison', 'crashed'];
 
 function coverage({ requests, outcomes }: Status['coverage']): string {
-  const named = Outcome.options
+  const named = (Object.keys(outcomes) as Outcome[])
     .filter((outcome) => outcomes[outcome] > 0)
     .map((outcome) => {
       const text = `${counted(outcomes[outcome])} ${outcome}`;
