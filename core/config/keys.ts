@@ -10,6 +10,7 @@ export type ConfigKey = {
   choices: readonly string[]; // of a choice, else empty
   range: string; // of an integer, in words, else empty
   default: string | number | boolean | readonly string[] | undefined;
+  example: number | boolean | undefined; // of a key without a default
   description: string;
   flag: string | null; // --proxy-listen; null: in the file only
   env: string | null; // SVC_PROXY_LISTEN
@@ -67,11 +68,12 @@ function keyFrom(schema: z.ZodMiniType, inner: z.ZodMiniType, names: readonly st
   const path = names.join('.');
   const word = names.join('_');
   const named = !FILE_ONLY.has(path);
-  const { description = '', secret = false } = about.get(schema) ?? {};
+  const { description = '', secret = false, example } = about.get(schema) ?? {};
   return {
     path,
     ...typeOf(inner, path),
     default: schema instanceof z.ZodMiniDefault ? (schema.def.defaultValue as ConfigKey['default']) : undefined,
+    example,
     description,
     flag: named ? `--${word.replaceAll('_', '-')}` : null,
     env: named ? `SVC_${word.toUpperCase()}` : null,

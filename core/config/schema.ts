@@ -53,7 +53,7 @@ const dsn = () =>
   );
 
 /** What is known of a key beside its type: what it means, and whether its value must never be shown. */
-export const about = z.registry<{ description: string; secret?: boolean }>();
+export const about = z.registry<{ description: string; secret?: boolean; example?: number | boolean }>();
 
 /** A key with its default, and what it means. */
 function key<T extends z.ZodMiniType>(type: T, fallback: z.output<T>, description: string, secret = false) {
@@ -64,6 +64,13 @@ function key<T extends z.ZodMiniType>(type: T, fallback: z.output<T>, descriptio
 
 const secretKey = <T extends z.ZodMiniType>(type: T, fallback: z.output<T>, description: string) =>
   key(type, fallback, description, true);
+
+/** A key that has no value unless it is set. @param example a value that does no harm where somebody takes it over */
+function unsetKey<T extends z.ZodMiniType>(type: T, example: number | boolean, description: string) {
+  const schema: z.ZodMiniOptional<T> = z.optional(type);
+  about.add(schema, { description, example });
+  return schema;
+}
 
 const section = <T extends z.core.$ZodShape>(keys: T) => z.prefault(z.strictObject(keys), {} as never);
 
@@ -114,12 +121,16 @@ export const Config = z.strictObject({
     max_bytes: key(z.int().check(z.minimum(1_048_576)), 1_073_741_824, 'on disk before turns are counted journal_full'),
   }),
   retention: section({
-    days: z.optional(z.int().check(z.minimum(1), z.maximum(36_500))).register(about, {
-      description: 'sessions that were last seen longer ago are removed, unless starred; unset: none is',
-    }),
-    max_bytes: z.optional(z.int().check(z.minimum(67_108_864))).register(about, {
-      description: 'the oldest sessions are removed while the database holds more; unset: none is',
-    }),
+    days: unsetKey(
+      z.int().check(z.minimum(1), z.maximum(36_500)),
+      3_650,
+      'sessions that were last seen longer ago are removed, unless starred; unset: none is',
+    ),
+    max_bytes: unsetKey(
+      z.int().check(z.minimum(67_108_864)),
+      1_099_511_627_776,
+      'the oldest sessions are removed while the database holds more; unset: none is',
+    ),
     projects: key(
       z.array(text((value) => (projectRule(value) ? null : "must be a list of 'project=days' or 'project=forever'"))),
       [],

@@ -20,8 +20,8 @@ function table(section: string): string {
   return (section === '' ? '' : `[${section}]\n`) + lines.join('\n');
 }
 
-function entry({ path, description, choices, default: fallback }: ConfigKey): string {
+function entry({ path, description, choices, default: fallback, example = false }: ConfigKey): string {
   const among = choices.length > 0 ? ` (${choices.join(', ')})` : '';
-  const shown = fallback === undefined ? 'false  # not set, unless you do' : tomlLiteral(fallback);
+  const shown = fallback === undefined ? `${example}  # not set, unless you do` : tomlLiteral(fallback);
   return `# ${description}${among}\n# ${path.split('.').at(-1)} = ${shown}\n`;
 }

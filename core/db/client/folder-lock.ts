@@ -38,9 +38,9 @@ export const lockFolder = (folder: string): Promise<() => Promise<void>> => clai
 async function claimFolder(folder: string, leader: ProcessId | null): Promise<() => Promise<void>> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
-  const ownName = `lock.${randomUUID()}`;
   const orphansUntil = performance.now() + ORPHANS_MS;
   for (let attempt = 0; ; ) {
+    const ownName = `lock.${randomUUID()}`; // whoever saw the claim of the last attempt may be about to remove it
     await writeClaim(folder, ownName, leader);
     const other = await otherClaim(folder, ownName, leader);
     if (!other) return () => rm(join(folder, ownName), { force: true });

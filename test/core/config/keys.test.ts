@@ -40,8 +40,8 @@ test('redacted: secrets that are set are hidden, all else stays', () => {
   assert.is(shown.api.token, '[redacted]');
   assert.is(shown.vector_store.target, '');
   assert.equal(
-    { ...shown, api: null, storage: null, update: null },
-    { ...config, api: null, storage: null, update: null },
+    { ...shown, api: null, storage: null, update: null, retention: null },
+    { ...config, api: null, storage: null, update: null, retention: null },
   );
 });
 

@@ -46,7 +46,7 @@ else {
     assert.equal(inBash('contr'), ['contract']);
     assert.equal(inBash('config', ''), ['list', 'get', 'set', 'unset', 'path', 'help']);
     assert.equal(inBash('config', 'list', '--ch'), ['--changed']);
-    assert.equal(inBash('serve', ''), ['all', 'proxy', 'ingest']);
+    assert.equal(inBash('serve', ''), ['all', 'proxy', 'api', 'ingest', 'derive']);
     assert.equal(inBash('completion', 'f'), ['fish']);
     assert.equal(inBash('help', 'casset'), ['cassette']);
     assert.equal(inBash('nothing', 'of', 'it', '--x'), []);

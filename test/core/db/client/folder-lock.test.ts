@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -111,4 +112,28 @@ test('of attempts that start at once never two get it, and one does in the end',
   }
   await (await lockFolder(folder))();
 });
+
+test('no attempt takes a name that an earlier one has withdrawn, since others may be about to remove it', async () => {
+  const unlock = await lockFolder(folder);
+  const [held] = readdirSync(folder);
+  const names = new Set<string>();
+  let trying = true;
+  const attempt = lockFolder(folder).catch(() => {
+    trying = false;
+  });
+  let present = false; // a claim is there, then withdrawn, then there again
+  let claims = 0;
+  while (trying) {
+    const others = readdirSync(folder).filter((name) => name !== held && !name.endsWith('.new'));
+    if (others.length > 0 && !present) claims += 1;
+    present = others.length > 0;
+    for (const name of others) names.add(name);
+    await new Promise(setImmediate);
+  }
+  await attempt;
+  assert.ok(claims > 1, `${claims} attempts seen`);
+  assert.ok(names.size >= claims, `${names.size} names in ${claims} attempts`);
+  await unlock();
+});
+
 test.run();
