@@ -149,7 +149,9 @@ databaseSuite('collectSlices', (test, database) => {
     assert.ok(report?.complete);
     assert.ok(report.slices > 100);
     assert.equal(report.left, []);
-    assert.ok(report.bytes_after < report.bytes_before, JSON.stringify(report));
+    // Of the whole that holds only beside more rows: a server's vacuum gives each table some pages about its free space.
+    const slices = report.tables.find(({ name }) => name === 'svc.slices');
+    assert.ok(slices && slices.bytes_after < slices.bytes_before, JSON.stringify(report));
     const [recorded] = await database().execute('lastRemovals', {});
     assert.is(recorded?.kind, 'gc');
     assert.is(recorded?.slices, report.slices);
