@@ -2,6 +2,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { Refusal } from '../errors.ts';
 import { bodyText } from './body-text.ts';
+import { LINGER_BYTES } from './linger.ts';
 
 const MOST_BYTES = 4_096;
 
@@ -12,7 +13,8 @@ const MOST_BYTES = 4_096;
 export const optionalBody =
   (mostBytes = MOST_BYTES): MiddlewareHandler =>
   async (c, next) => {
-    const text = await bodyText(c.req.raw.body, mostBytes);
+    // A body that is left unread closes its connection half a second later, in the middle of the response to the next request on it.
+    const text = await bodyText(c.req.raw.body, mostBytes, LINGER_BYTES);
     if (text === null) throw new Refusal('body-too-large', 'Cannot read the body: it is too large');
     const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(c.req.header('content-type') ?? '');
     if (text.trim() !== '' && !isJson)
