@@ -36,7 +36,7 @@ test('sessions ended, connections reset, a fail-over, no connection left: each i
     await assertUnready(fleet, 'the database has no connection left');
     await fill(false);
     await assertReady(fleet);
-    await pause(500);
+    await pause(2_000);
   });
   assert.ok(figures.captured > 10 && figures.sent > 10, `the load was real: ${JSON.stringify(figures)}`);
   assert.is(figures.captured, figures.calls, 'no proxy was killed: all is captured');
@@ -51,12 +51,13 @@ test('through PgBouncer in transaction mode: all roles work, also when it is res
   };
   const env = { SVC_STORAGE_POOLED: 'true' };
   const figures = await splitUnderLoad({ cluster, sizes: SIZES, ...RATE, through, env }, async ({ fleet, killed }) => {
-    await pause(1_000);
+    await pause(2_000);
     await restart();
     await assertReady(fleet);
     const [derive] = fleet.of('derive');
     assert.ok(derive);
     await killed(derive);
+    await pause(2_000); // on a quick machine all this takes a second
   });
   assert.ok(figures.captured > 10 && figures.sent > 10, `the load was real: ${JSON.stringify(figures)}`);
   assert.is(figures.captured, figures.calls);
