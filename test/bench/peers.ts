@@ -11,7 +11,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { freePort } from './free-port.ts';
+import { freePort } from '../support/free-port.ts';
 
 export type Peer = {
   name: string;

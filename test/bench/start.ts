@@ -5,9 +5,9 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildService } from '../support/built-service.ts';
+import { freePort } from '../support/free-port.ts';
 import { emptyFolder, removeFolder } from '../support/serve.ts';
 import { bounded, heading, median, row, wholeMs } from './figures.ts';
-import { freePort } from './free-port.ts';
 
 const ROUNDS = 5;
 const BARS = { first: { proxy: 400, apis: 2_500 }, warm: { proxy: 400, apis: 1_000 }, stop: 2_000 }; // milliseconds

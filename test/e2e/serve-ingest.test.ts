@@ -1,11 +1,11 @@
 /** `svc serve ingest`: the ingest API alone, beside a service on the same PostgreSQL, or by itself on an embedded database. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyServerDatabase } from '../support/databases.ts';
 import { folderWithDatabase } from '../support/folder-with-database.ts';
+import { freePort } from '../support/free-port.ts';
 import {
   acceptance,
   acceptedTurn,
@@ -25,15 +25,6 @@ import {
   startService,
 } from '../support/serve.ts';
 import { spansOf } from '../support/told-sessions.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Why nobody answers at an address; '' when somebody does. */
 const refusalOf = (address: string): Promise<string> =>

@@ -129,8 +129,8 @@ test('no database from the very start: it serves, says so, waits, and what it ke
     await beside(
       env,
       async (proxy) => {
-        const said = [question('Away'), answer(begun), question('And now')];
-        for (let n = 0; n < 3; n++) said.push(answer(await asked(proxy.proxy, said)), question(`Away ${n}`));
+        const messages = [question('Away'), answer(begun), question('And now')];
+        for (let n = 0; n < 3; n++) messages.push(answer(await asked(proxy.proxy, messages)), question(`Away ${n}`));
         assert.match(await asked(proxy.proxy, [question('Streamed')], true), '[DONE]');
         const told = await eventually(
           'it to say so',
@@ -154,7 +154,7 @@ test('no database from the very start: it serves, says so, waits, and what it ke
         assert.match(proxy.log(), 'The database answers');
 
         // a conversation that nobody names is the one that it continues, though no database was there to tell the client by
-        await asked(whole.proxy, said);
+        await asked(whole.proxy, messages);
         await eventually('the next turn', async () => (await captured(whole)) === before + 5);
         assert.is((await sessionsOf(whole)).length, sessions + 1); // the streamed call is a conversation of its own
       },

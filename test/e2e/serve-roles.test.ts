@@ -83,8 +83,8 @@ test('together they are a service: what passes and what is sent is derived, and 
   assert.is(response.status, 200);
   const { session_id } = await acceptedTurn(ingest, plainTurn('through ingest'));
   for (const api of apis) {
-    const told = await toldSession(api, session_id, 1);
-    assert.is(told.traces[0]?.trace.response_preview, 'Answer to Question through ingest');
+    const derived = await toldSession(api, session_id, 1);
+    assert.is(derived.traces[0]?.trace.response_preview, 'Answer to Question through ingest');
     await eventually('the call', async () => {
       const { items } = await read<{ items: { harness_session_id: string; rollup: { turn_count: number } }[] }>(
         `${api.api}/v1/sessions`,

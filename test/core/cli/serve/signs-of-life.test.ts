@@ -10,18 +10,18 @@ const running = (pid: number | undefined): ProcessState[] => [
 
 const test = suite('signs of life');
 
-test('a process is well that has responded since it was asked; each check asks again', () => {
-  let asked = 0;
+test('a process is well that has responded since the last check; each check requests a response', () => {
+  let requested = 0;
   const signs = signsOfLife(
     () => running(1),
-    () => asked++,
+    () => requested++,
   );
-  assert.is(signs.check(), true, 'nobody was asked yet');
+  assert.is(signs.check(), true, 'no response was requested yet');
   assert.is(signs.check(), false);
   signs.heard(1);
   assert.is(signs.check(), true);
   assert.is(signs.check(), false);
-  assert.is(asked, 4);
+  assert.is(requested, 4);
 });
 
 test('one that has ended is missed by nobody here, and the next one has until the next time', () => {

@@ -1,4 +1,4 @@
-/** A port for a program that is told where to listen. */
+/** A port for a program whose address has to be known before it starts. */
 import { type AddressInfo, createServer } from 'node:net';
 
 export async function freePort(): Promise<number> {
