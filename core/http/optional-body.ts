@@ -2,9 +2,9 @@
 import type { MiddlewareHandler } from 'hono';
 import { Refusal } from '../errors.ts';
 import { bodyText } from './body-text.ts';
-import { LINGER_BYTES } from './linger.ts';
 
 const MOST_BYTES = 4_096;
+const DROPPED_BYTES = 1024 * 1024;
 
 /**
  * Middleware for a route whose JSON body is not required. Without it a body of another content type would be ignored silently,
@@ -13,8 +13,9 @@ const MOST_BYTES = 4_096;
 export const optionalBody =
   (mostBytes = MOST_BYTES): MiddlewareHandler =>
   async (c, next) => {
-    // A body that is left unread closes its connection half a second later, in the middle of the response to the next request on it.
-    const text = await bodyText(c.req.raw.body, mostBytes, LINGER_BYTES);
+    // A body that is left unread closes its connection half a second later, in the middle of the response to the next request on it:
+    // so a client whose body is not read to its end has to open another.
+    const text = await bodyText(c.req.raw.body, mostBytes, DROPPED_BYTES, () => c.header('connection', 'close'));
     if (text === null) throw new Refusal('body-too-large', 'Cannot read the body: it is too large');
     const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(c.req.header('content-type') ?? '');
     if (text.trim() !== '' && !isJson)

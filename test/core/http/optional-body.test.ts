@@ -51,7 +51,7 @@ const post = (port: number, body: string) =>
     outgoing.end(body);
   });
 
-for (const bytes of [5_000, 300_000, 3_000_000])
+for (const bytes of [5_000, 300_000, 1_000_000])
   test(`after a body of ${bytes} bytes is refused, its connection serves the next request to the end`, async () => {
     const served = await openApp();
     try {
@@ -64,5 +64,18 @@ for (const bytes of [5_000, 300_000, 3_000_000])
       await served.close(0);
     }
   });
+
+test('after a body of 3 MB is refused, the next request goes over another connection', async () => {
+  const served = await openApp();
+  try {
+    assert.is((await post(served.port, 'x'.repeat(3_000_000))).status, 413);
+    const next = await post(served.port, '{}');
+    assert.is(next.status, 200);
+    assert.is(next.text, 'piece\n'.repeat(PIECES));
+    assert.not.ok(next.isReused);
+  } finally {
+    await served.close(0);
+  }
+});
 
 test.run();
