@@ -14,6 +14,7 @@ const rooms = [
   '^core/price/',
   '^core/capture/',
   '^core/call/',
+  '^core/prompt/',
   '^core/derive/',
   '^core/db/',
   '^core/publish/',

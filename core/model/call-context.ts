@@ -1,0 +1,120 @@
+/** The context of a call: the blocks that the model saw, in cache order, and what has changed since another call. */
+import { z } from '@hono/zod-openapi';
+import { CacheBreak, PromptSection } from './cache-break.ts';
+
+export const BLOCK_KINDS = [
+  'tool-definition',
+  'instructions',
+  'user',
+  'assistant',
+  'thinking',
+  'tool-call',
+  'tool-result',
+  'injected',
+  'image',
+  'held', // not in this request: the provider held it (previous_response_id, or an earlier message of the socket)
+  'other',
+] as const;
+export const BlockKind = z.enum(BLOCK_KINDS);
+export type BlockKind = z.infer<typeof BlockKind>;
+
+export const ContextBlock = z.object({
+  n: z.int().describe('place in cache order, 0 first'),
+  id: z.string().describe('SHA-256 of the canonical JSON (RFC 8785) of the block without `cache_control`, in hex'),
+  section: PromptSection,
+  path: z.string().describe('in the request, such as `messages[3].content[1]`; "" for what the provider held'),
+  role: z.string(),
+  kind: BlockKind,
+  label: z.string().describe('a name, or the first 120 characters'),
+  bytes: z.int().describe('of its JSON in the request, UTF-8'),
+  tokens: z.int().nullable(),
+  basis: z
+    .enum(['billed', 'shared', 'none'])
+    .describe(
+      "billed: the provider's count is of this block alone; shared: its count is of several, divided by their sizes; none: no count",
+    ),
+  billed_as: z.enum(['read', 'write', 'fresh', 'mixed']).nullable(),
+  since: z.int().nullable().describe('raw_turn_id of the first call of the session that sent it'),
+  span: z.object({ trace_id: z.uuid(), span_id: z.uuid() }).nullable().describe('the span that shows it'),
+});
+export type ContextBlock = z.infer<typeof ContextBlock>;
+
+export const ContextChange = z
+  .object({
+    op: z.enum(['add', 'remove', 'change', 'move']),
+    before: z.int().optional().describe('block of the other call; absent for add'),
+    after: z.int().optional().describe('block of this call; absent for remove'),
+    path: z.string().optional().describe('of a change: the first member that differs, such as `tools[14].description`'),
+    at: z.int().optional().describe('of a change: the first character of that member that differs, in UTF-16 units'),
+  })
+  .describe('what is in neither list of changes is the same block, in the same order');
+export type ContextChange = z.infer<typeof ContextChange>;
+
+export const CallContext = z
+  .object({
+    raw_turn_id: z.int(),
+    session_id: z.uuid(),
+    thread_id: z.string(),
+    model: z.string(),
+    provider: z.string(),
+    reach: z.enum(['whole', 'tail']).describe('tail: of what the provider held, not all is recorded'),
+    window_tokens: z.int().nullable().describe("the model's context window, where it is known"),
+    usage: z
+      .object({
+        input_tokens: z.int(),
+        cache_read_tokens: z.int(),
+        cache_write_5m_tokens: z.int(),
+        cache_write_1h_tokens: z.int(),
+        output_tokens: z.int(),
+        cost_usd: z.number().nullable(),
+      })
+      .nullable(),
+    unattributed_tokens: z
+      .int()
+      .describe('billed, and not in the bytes: the tokens of all blocks and these are `usage.input_tokens`'),
+    parameters: z.array(
+      z.object({
+        name: z.string(),
+        value: z.string(),
+        same: z.boolean().nullable().describe('null: nothing to compare'),
+      }),
+    ),
+    marks: z.array(z.object({ block: z.int(), ttl: z.enum(['5m', '1h']) })).describe('cache marks of the client'),
+    blocks: z.array(ContextBlock),
+    against: z
+      .object({
+        raw_turn_id: z.int(),
+        common: z.int().describe('blocks that both begin with'),
+        common_tokens: z.int().nullable(),
+        blocks: z.array(
+          ContextBlock.pick({
+            n: true,
+            id: true,
+            section: true,
+            path: true,
+            role: true,
+            kind: true,
+            label: true,
+            bytes: true,
+          }),
+        ),
+        changes: z.array(ContextChange),
+      })
+      .nullable(),
+    break: CacheBreak.nullable().describe('why less was read from the cache than the provider held; null: it was not'),
+  })
+  .openapi('CallContext');
+export type CallContext = z.infer<typeof CallContext>;
+
+/** GET /v1/raw_turns/{id}/blocks/{n} */
+export const BlockContent = z
+  .object({
+    n: z.int(),
+    id: z.string(),
+    path: z.string(),
+    json: z.unknown().describe('the block as the request has it'),
+    text: z.string().nullable().describe('its text, where it has one'),
+    exact: z.boolean().describe('false: characters that JSON cannot hold were replaced'),
+  })
+  .openapi('BlockContent');
+export type BlockContent = z.infer<typeof BlockContent>;
