@@ -80,6 +80,7 @@ function turnOf(
     stop_reason: read.stop_reason,
     usage: read.usage,
     cost_usd: read.cost_usd,
+    cost_parts: read.cost_parts,
     requested_at: read.requested_at,
     answered_at: read.answered_at,
   };

@@ -58,6 +58,8 @@ export function readCall(
   const leaf = isRead && reply && reply.content.length > 0 ? leafOf(format, tip ?? preceding, reply) : null;
   const model = reply?.model || (head?.model ?? '');
   const usage = reply?.usage ?? null;
+  const priced =
+    format && reply && usage && priceOf(facts.provider, model, facts.requested_at, usage, format.terms(reply));
   const { harness_id } = facts;
   const traits = head && { harness_id, ...head, ...parsed.traits, reply };
   const { kind, judged } = traits ? callPurpose(traits) : noPurpose;
@@ -89,11 +91,8 @@ export function readCall(
     project: facts.project,
     stop_reason: reply?.stop_reason ?? '',
     usage: usage ?? noUsage,
-    cost_usd:
-      format &&
-      reply &&
-      usage &&
-      (priceOf(facts.provider, model, facts.requested_at, usage, format.terms(reply))?.usd ?? null),
+    cost_usd: priced?.usd ?? null,
+    cost_parts: priced?.parts ?? null,
     requested_at: facts.requested_at,
     answered_at: facts.last_byte_at ?? facts.requested_at,
     reply,

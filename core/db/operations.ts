@@ -82,6 +82,7 @@ import { rawTurnBody, readRawTurn } from './read/read-raw-turn.ts';
 import { readSession } from './read/read-session.ts';
 import { readSpan } from './read/read-span.ts';
 import { readStats } from './read/read-stats.ts';
+import { readStatsSeries } from './read/read-stats-series.ts';
 import { readStatus } from './read/read-status.ts';
 import { readTrace } from './read/read-trace.ts';
 import { changedSince, changesNow, sessionChanges } from './read/session-changes.ts';
@@ -166,6 +167,7 @@ export const operations = {
   readSession,
   readSpan,
   readStats,
+  readStatsSeries,
   readStatus,
   readTrace,
   changedSince,

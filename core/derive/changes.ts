@@ -3,7 +3,9 @@ import type { PermissionVerdict } from '../harness/harness.ts';
 import type { ContentBlock } from '../model/content-block.ts';
 import type { AgentTotals } from '../model/span.ts';
 import type { Usage } from '../model/usage.ts';
+import type { AppliedRates } from '../price/bill.ts';
 import type { Usd } from '../price/money.ts';
+import type { Price } from '../price/prices.ts';
 
 export type TraceRow = {
   trace_id: string;
@@ -62,7 +64,7 @@ export type SpanRow = Usage & {
   totals: ExactAgentTotals | null; // of an agent
   usage_verbatim: unknown;
   cost_usd: Usd | null;
-  price: { model: string; source: string; date: string } | null;
+  price: (Omit<Price, 'rates'> & { rates?: AppliedRates }) | null; // stored before the rates were: without them
   raw_turn_id: number | null;
   call_id: string; // of a call in a transcript, which holds many; '' of a call over the wire, which its raw turn identifies
   node_hash: string | null;

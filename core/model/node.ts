@@ -1,6 +1,7 @@
 /** The stored rows of the Merkle DAG: one per distinct message of a session, and one per call, with the nodes at which its messages end. */
 import type { MessageRole } from './bucket.ts';
 import type { CallKind } from './call-kind.ts';
+import type { CostPart } from './stats-series.ts';
 import type { Usage } from './usage.ts';
 
 /** A message linked into the DAG: all of it follows from its hash, except the slice that held it. Hashes are lower-case hex. */
@@ -30,7 +31,33 @@ export type NodeRow = LinkedMessage &
     requested_at: string;
     created_at: string; // when the call was made, or for an answer its last byte
     cost_usd: string | null; // of an answer with a price, an exact decimal
-  };
+  } & CostColumns;
+
+/** What a cost comes to by kind of token, exact decimals; null: nothing, or not known. */
+export type CostColumns = { [Part in CostPart as `cost_${Part}`]: string | null };
+
+/** The columns of known parts. */
+export const costColumns = (parts: Record<CostPart, string> | null): CostColumns =>
+  parts === null
+    ? NO_COST
+    : {
+        cost_fresh: orNull(parts.fresh),
+        cost_cache_read: orNull(parts.cache_read),
+        cost_cache_write_5m: orNull(parts.cache_write_5m),
+        cost_cache_write_1h: orNull(parts.cache_write_1h),
+        cost_output: orNull(parts.output),
+        cost_reasoning: orNull(parts.reasoning),
+      };
+
+const NO_COST: CostColumns = {
+  cost_fresh: null,
+  cost_cache_read: null,
+  cost_cache_write_5m: null,
+  cost_cache_write_1h: null,
+  cost_output: null,
+  cost_reasoning: null,
+};
+const orNull = (usd: string) => (usd === '0' ? null : usd);
 
 /** A row of `svc.calls` without its raw turn and session. */
 export type CallRow = {
@@ -65,6 +92,7 @@ export type CallNodes = {
   stop_reason: string;
   usage: Usage;
   cost_usd: string | null; // null: not priced, or nothing was used
+  cost_parts: Record<CostPart, string> | null; // of that cost
   requested_at: string;
   answered_at: string; // last byte of the answer, or requested_at
 };

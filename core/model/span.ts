@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi';
 import { ContentBlock } from './content-block.ts';
 import { At } from './page.ts';
+import { CostParts } from './stats-series.ts';
 import { UsageTotals } from './usage-totals.ts';
 
 const Block = ContentBlock.openapi('ContentBlock', {
@@ -19,7 +20,13 @@ const SpanUsage = z.object({
   cache_write_1h_tokens: z.int(),
   reasoning_tokens: z.int(),
   cost_usd: z.number().nullable().describe('null: the model has no known price'),
+  cost: CostParts.optional().describe(
+    'the cost in its parts; left out where it has no price, or its rates are not known',
+  ),
 });
+
+const rate = z.number().describe('USD per million tokens');
+const Rates = z.object({ fresh: rate, cache_read: rate, cache_write_5m: rate, cache_write_1h: rate, output: rate });
 
 export const spanExample = {
   trace_id: '0c2a4d5e-6f70-5182-93a4-b5c6d7e8f901',
@@ -50,8 +57,21 @@ export const spanExample = {
     cache_write_1h_tokens: 0,
     reasoning_tokens: 0,
     cost_usd: 0.0234,
+    cost: {
+      fresh: 0.000_6,
+      cache_read: 0.005_4,
+      cache_write_5m: 0.011_25,
+      cache_write_1h: 0,
+      output: 0.006_15,
+      reasoning: 0,
+    },
   },
-  price: { model: 'claude-sonnet-4-5', source: 'genai-prices', date: '2026-07-01' },
+  price: {
+    model: 'claude-sonnet-4-5',
+    source: 'genai-prices',
+    date: '2026-07-01',
+    rates: { fresh: 3, cache_read: 0.3, cache_write_5m: 3.75, cache_write_1h: 6, output: 15 },
+  },
   raw_turn_id: 12,
 };
 
@@ -83,7 +103,14 @@ export const Span = z
     usage: SpanUsage,
     usage_verbatim: z.record(z.string(), z.unknown()).optional().describe('as the provider reported it'),
     price: z
-      .object({ model: z.string(), source: z.string(), date: z.string() })
+      .object({
+        model: z.string(),
+        source: z.string(),
+        date: z.string(),
+        rates: Rates.optional().describe(
+          'as applied: what the row lacks is filled in, a multiple is multiplied; reasoning is billed as output',
+        ),
+      })
       .optional()
       .describe('the price row that was used'),
     tool_calls_omitted: z

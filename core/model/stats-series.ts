@@ -4,11 +4,24 @@ import { At } from './page.ts';
 import { StatsQuery } from './stats.ts';
 
 export const COST_PARTS = ['fresh', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'] as const;
+export type CostPart = (typeof COST_PARTS)[number];
 
 const usd = z.number();
 export const CostParts = z
-  .object({ fresh: usd, cache_read: usd, cache_write_5m: usd, cache_write_1h: usd, output: usd, reasoning: usd })
-  .describe('USD; `output` without reasoning; together exactly the cost')
+  .object({
+    fresh: usd,
+    cache_read: usd,
+    cache_write_5m: usd,
+    cache_write_1h: usd,
+    output: usd,
+    reasoning: usd,
+    unsplit: usd
+      .optional()
+      .describe(
+        'of responses whose parts are not known: those that a release before the parts stored; left out when 0',
+      ),
+  })
+  .describe('USD; `output` without reasoning, with web searches; together exactly the cost')
   .openapi('CostParts');
 export type CostParts = z.infer<typeof CostParts>;
 
@@ -17,7 +30,10 @@ export const SeriesQuery = StatsQuery.extend({
   by: z.enum(['model', 'project', 'agent_name', 'provider']).default('model'),
 });
 
-export const SeriesCell = z.object({
+/** As `StatsFilter`. */
+export type SeriesFilter = z.infer<typeof SeriesQuery>;
+
+const SeriesCell = z.object({
   cost_usd: z.number(),
   cost: CostParts,
   input_tokens: z.int(),
@@ -29,6 +45,7 @@ export const SeriesCell = z.object({
   tool_calls: z.int(),
   unpriced_tokens: z.int().describe('input and output of answers whose model has no price'),
 });
+export type SeriesCell = z.infer<typeof SeriesCell>;
 
 export const StatsSeries = z
   .object({
@@ -36,7 +53,7 @@ export const StatsSeries = z
     by: z.enum(['model', 'project', 'agent_name', 'provider']),
     keys: z
       .array(z.string())
-      .describe('the dearest twelve, dearest first; what is left is the last, `other`, if anything is'),
+      .describe('the dearest twelve, dearest first; what is left is the thirteenth, `other`, if anything is'),
     points: z
       .array(z.object({ at: At, cells: z.array(SeriesCell.nullable()).describe('one for each key; null: nothing') }))
       .describe('oldest first; buckets without anything are left out'),

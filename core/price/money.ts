@@ -16,6 +16,7 @@ export function addUsd(one: Usd, other: Usd): Usd {
 
 /** What so many tokens cost at a price per million, for instance `usdOf(1_000, '3.75')` is `0.00375`. */
 export function usdOf(tokens: number, perMillion: string): Usd {
+  if (tokens === 0) return '0';
   const price = parsed(perMillion);
   return printed({ units: BigInt(tokens) * price.units, scale: price.scale + 6 });
 }

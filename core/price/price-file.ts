@@ -80,10 +80,8 @@ export function pricesWith(table: PriceTable, otherwise: PriceOf): PriceOf {
       const known = models.get(name);
       const row = known && rowAt(known.rows, provider, at);
       if (!row) continue;
-      return {
-        usd: tokenBill(provider, usage, row),
-        price: { model: known.name, source: 'pricing.file', date: row.since ?? '' },
-      };
+      const { usd, parts, rates } = tokenBill(provider, usage, row);
+      return { usd, parts, price: { model: known.name, source: 'pricing.file', date: row.since ?? '', rates } };
     }
     return otherwise(provider, model, at, usage, terms);
   };

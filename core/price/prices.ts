@@ -4,12 +4,20 @@ import { modelAndSuffix } from '../harness/harnesses.ts';
 import type { Terms } from '../model/terms.ts';
 import type { Usage } from '../model/usage.ts';
 import { providerNamed } from '../provider/providers.ts';
-import { type ConfiguredRates, multiplesUsed, tokenBill } from './bill.ts';
-import { addUsd, timesDecimal, type Usd, usdOf } from './money.ts';
+import {
+  type AppliedRates,
+  type ConfiguredRates,
+  type ExactCostParts,
+  multiplesUsed,
+  timesBill,
+  tokenBill,
+  withOutput,
+} from './bill.ts';
+import { type Usd, usdOf } from './money.ts';
 
-/** The price row that was used. `date`: since when the row holds; '' when the list gives none. */
-export type Price = { model: string; source: string; date: string };
-export type Priced = { usd: Usd; price: Price };
+/** The price row that was used. `date`: since when the row holds; '' when the list gives none. `rates`: as applied to this call. */
+export type Price = { model: string; source: string; date: string; rates: AppliedRates };
+export type Priced = { usd: Usd; parts: ExactCostParts; price: Price };
 
 /**
  * A price lookup, passed to the fold so that a caller may use other prices. `at` is UTC in the form of the projection's instants.
@@ -44,12 +52,16 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
     multiples && `cache writes at ${multiples.for5m} (5 minutes) and ${multiples.for1h} (1 hour) times input`,
     inUs && IN_US,
   ].filter((note) => typeof note === 'string');
+  const bill = inUs ? timesBill(tokens, US_MULTIPLE) : tokens;
+  const { usd, parts } = searches === '0' ? bill : withOutput(bill, searches);
   return {
-    usd: addUsd(inUs ? timesDecimal(tokens, US_MULTIPLE) : tokens, searches),
+    usd,
+    parts,
     price: {
       model: found.model.id,
       source: [SOURCE, ...notes].join(', '),
       date: dateOf(found.model.prices, found.model_price),
+      rates: bill.rates,
     },
   };
 };

@@ -18,6 +18,16 @@ export type StatNode = {
   is_root: boolean;
   is_head: boolean;
   cost_usd: string | null; // with twelve decimals, or null
+  cache_read_tokens: number;
+  cache_write_5m_tokens: number;
+  cache_write_1h_tokens: number;
+  reasoning_tokens: number;
+  cost_fresh: string | null; // of cost_usd, as are the others; all null: not known
+  cost_cache_read: string | null;
+  cost_cache_write_5m: string | null;
+  cost_cache_write_1h: string | null;
+  cost_output: string | null;
+  cost_reasoning: string | null;
   created_us: number; // microseconds after nine o'clock
 };
 
@@ -40,8 +50,39 @@ const plain: StatNode = {
   is_root: false,
   is_head: false,
   cost_usd: null,
+  cache_read_tokens: 0,
+  cache_write_5m_tokens: 0,
+  cache_write_1h_tokens: 0,
+  reasoning_tokens: 0,
+  cost_fresh: null,
+  cost_cache_read: null,
+  cost_cache_write_5m: null,
+  cost_cache_write_1h: null,
+  cost_output: null,
+  cost_reasoning: null,
   created_us: 0,
 };
+
+const TOKENS = ['cache_read_tokens', 'cache_write_5m_tokens', 'cache_write_1h_tokens', 'reasoning_tokens'];
+const COSTS = [
+  'cost_fresh',
+  'cost_cache_read',
+  'cost_cache_write_5m',
+  'cost_cache_write_1h',
+  'cost_output',
+  'cost_reasoning',
+];
+const BY_KIND = [...TOKENS, ...COSTS];
+
+/** The sums by kind as a group-by over nodes has them, and as rollups do. */
+export const KIND_SUMS = `
+  sum(cache_read_tokens::numeric) as cache_read_tokens, sum(cache_write_1h_tokens + cache_write_5m_tokens::numeric) as cache_write_tokens,
+  sum(reasoning_tokens::numeric) as reasoning_tokens,
+  sum(case when cost_usd is null then input_tokens::numeric + output_tokens else 0 end) as unpriced_tokens,
+  ${COSTS.map((name) => `sum(coalesce(${name}, 0)) as ${name}`).join(', ')}`;
+export const ROLLED_UP = ['cache_read_tokens', 'cache_write_tokens', 'reasoning_tokens', 'unpriced_tokens', ...COSTS]
+  .map((name) => `trim_scale(${name}) as ${name}`)
+  .join(', ');
 
 /** Replaces all nodes by these. Of their sessions some are deleted; those of an even number are at least renamed. */
 export async function put(
@@ -78,18 +119,20 @@ async function write(database: TestDatabase, nodes: readonly (readonly [number, 
   await database.sql(
     `insert into svc.nodes (
        session_id, node_hash, raw_turn_id, call_id, position, depth, role, injected, project, agent_name, model, provider,
-       stop_reason, input_tokens, output_tokens, tool_calls, is_root, is_head, cost_usd, requested_at, created_at)
+       stop_reason, input_tokens, output_tokens, tool_calls, is_root, is_head, cost_usd, requested_at, created_at, ${BY_KIND})
      select session_id, node_hash, 1, 'call', 0, 0, role, injected, project, agent_name, model, provider,
-            stop_reason, input_tokens, output_tokens, tool_calls, is_root, is_head, cost_usd, created_at, created_at
+            stop_reason, input_tokens, output_tokens, tool_calls, is_root, is_head, cost_usd, created_at, created_at, ${BY_KIND}
        from jsonb_to_recordset($1::jsonb) as n (
               session_id uuid, node_hash bytea, role text, injected text, project text, agent_name text, model text,
               provider text, stop_reason text, input_tokens bigint, output_tokens bigint, tool_calls integer, is_root boolean,
-              is_head boolean, cost_usd numeric, created_at timestamptz)
+              is_head boolean, cost_usd numeric, created_at timestamptz,
+              ${BY_KIND.map((name) => `${name} ${TOKENS.includes(name) ? 'bigint' : 'numeric'}`)})
      on conflict (session_id, node_hash) do update set
        role = excluded.role, injected = excluded.injected, project = excluded.project, agent_name = excluded.agent_name,
        model = excluded.model, provider = excluded.provider, stop_reason = excluded.stop_reason,
        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, tool_calls = excluded.tool_calls,
-       is_root = excluded.is_root, is_head = excluded.is_head, cost_usd = excluded.cost_usd, created_at = excluded.created_at`,
+       is_root = excluded.is_root, is_head = excluded.is_head, cost_usd = excluded.cost_usd, created_at = excluded.created_at,
+       ${BY_KIND.map((name) => `${name} = excluded.${name}`)}`,
     [JSON.stringify(rows)],
   );
 }
@@ -145,7 +188,7 @@ export async function take(database: TestDatabase, nodes: (StatNode | null)[], s
 export async function assertCells(database: TestDatabase, message?: string) {
   const sums = `turn_count, root_count, head_count, completed_count, tool_calls, unpriced_count, first_at, last_at,
                 trim_scale(input_tokens) as input_tokens, trim_scale(output_tokens) as output_tokens,
-                trim_scale(cost_usd) as cost_usd`;
+                trim_scale(cost_usd) as cost_usd, ${ROLLED_UP}`;
   const keys = 'session_id, day, project, agent_name, model, provider';
   const [cells, groups] = [
     await database.sql(`select ${keys}, ${sums} from svc.stat_cells order by ${keys}`),
@@ -160,7 +203,7 @@ export async function assertCells(database: TestDatabase, message?: string) {
                      sum(case when cost_usd is null and greatest(input_tokens, output_tokens) > 0 then 1 else 0 end) as unpriced_count,
                      sum(tool_calls) as tool_calls, min(created_at) as first_at, max(created_at) as last_at,
                      sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens,
-                     sum(coalesce(cost_usd, 0)) as cost_usd
+                     sum(coalesce(cost_usd, 0)) as cost_usd, ${KIND_SUMS}
                 from svc.nodes parted
                group by 1, 2, 3, 4, 5, 6) grouped, lateral (select midnight::date as day) days
        order by ${keys}`),

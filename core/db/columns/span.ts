@@ -2,6 +2,7 @@
 import type { ExactAgentTotals, SpanRow } from '../../derive/changes.ts';
 import type { SpanOutline } from '../../derive/span-outline.ts';
 import type { Span } from '../../model/span.ts';
+import { partsOf } from '../../price/bill.ts';
 import {
   type Column,
   type ColumnsFor,
@@ -26,6 +27,19 @@ const fields = <Name extends string>(column: Column<'p', Name, unknown, unknown>
   column as Column<'p', Name, Record<string, unknown> | null, Record<string, unknown> | null>;
 
 const agentTotals = (totals: ExactAgentTotals | null) => totals && { ...totals, cost_usd: usd(totals.cost_usd) };
+
+/** Rates are stored as the decimal texts that were multiplied. */
+const price = (stored: SpanRow['price']): NonNullable<Span['price']> | null => {
+  if (stored === null) return null;
+  const { rates, ...row } = stored;
+  return rates ? { ...row, rates: numbers(rates) } : row;
+};
+
+const numbers = <Amounts extends Record<string, string>>(amounts: Amounts) =>
+  Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, Number(amount)])) as Record<
+    keyof Amounts,
+    number
+  >;
 
 export const spanColumns = {
   trace_id: derived('trace_id', 'uuid'),
@@ -61,7 +75,7 @@ export const spanColumns = {
     cost_usd: money(derived('cost_usd', 'numeric')),
   },
   usage_verbatim: optional(fields(derived('usage_verbatim', 'jsonb'))),
-  price: optional(derived('price', 'jsonb')),
+  price: optional(shownAs(derived('price', 'jsonb'), price)),
   tool_calls_omitted: nonZero(derived('tool_calls_omitted', 'integer')),
   events_omitted: nonZero(derived('events_omitted', 'integer')),
   description: optional(derived('description', 'text')),
@@ -72,7 +86,7 @@ export const spanColumns = {
 } as const satisfies ColumnsFor<WholeSpan>;
 
 /** A span as it is stored: how much of it is shown is not in it. */
-type WholeSpan = Omit<Span, 'payload'>;
+type WholeSpan = Omit<Span, 'payload' | 'usage'> & { usage: Omit<Span['usage'], 'cost'> };
 
 export type SpanColumns = RowOf<typeof spanColumns>;
 
@@ -96,4 +110,12 @@ export const outlineTypes: Record<keyof SpanOutline, PgType> = {
   images: 'integer',
 };
 
-export const toSpan = mapping<WholeSpan, SpanColumns>(spanColumns);
+const toStored = mapping<WholeSpan, SpanColumns>(spanColumns);
+
+/** With the parts of its cost, which follow from its tokens and the rates that were applied. */
+export function toSpan(row: SpanColumns): Omit<Span, 'payload'> {
+  const span = toStored(row);
+  const rates = row.price?.rates;
+  if (!rates || row.cost_usd === null) return span;
+  return { ...span, usage: { ...span.usage, cost: numbers(partsOf(span.usage, rates, row.cost_usd)) } };
+}

@@ -11,6 +11,13 @@ const NODE = {
   ...{ project: 'text', stop_reason: 'text', input_tokens: 'bigint', output_tokens: 'bigint' },
   ...{ cache_read_tokens: 'bigint', cache_write_5m_tokens: 'bigint', cache_write_1h_tokens: 'bigint' },
   ...{ reasoning_tokens: 'bigint', cost_usd: 'numeric', tool_calls: 'integer' },
+  ...{
+    cost_fresh: 'numeric',
+    cost_cache_read: 'numeric',
+    cost_cache_write_5m: 'numeric',
+    cost_cache_write_1h: 'numeric',
+  },
+  ...{ cost_output: 'numeric', cost_reasoning: 'numeric' },
   ...{ requested_at: 'timestamptz', created_at: 'timestamptz' },
 } satisfies Partial<Record<keyof PlacedNode, string>>;
 

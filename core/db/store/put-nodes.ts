@@ -1,6 +1,6 @@
 /** Writes the messages of calls into the DAG of their session, which is the same in whatever order the calls are stored. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { CallNodes, CallRow, LinkedMessage, NodeRow } from '../../model/node.ts';
+import { type CallNodes, type CallRow, costColumns, type LinkedMessage, type NodeRow } from '../../model/node.ts';
 import { noUsage } from '../../model/usage.ts';
 import type { PgType } from '../columns/column.ts';
 import { hexArray, jsonText, pgArray } from '../literals.ts';
@@ -121,6 +121,7 @@ function placedNode(
   const isAnswer = message === nodes.answer;
   const { call_id, model, provider, agent_name, project, requested_at } = nodes;
   const usage = isAnswer ? nodes.usage : noUsage;
+  const cost = costColumns(isAnswer ? nodes.cost_parts : null);
   return {
     ...message,
     input_tokens: usage.input_tokens,
@@ -130,6 +131,12 @@ function placedNode(
     cache_write_1h_tokens: usage.cache_write_1h_tokens,
     reasoning_tokens: usage.reasoning_tokens,
     cost_usd: isAnswer ? nodes.cost_usd : null,
+    cost_fresh: cost.cost_fresh,
+    cost_cache_read: cost.cost_cache_read,
+    cost_cache_write_5m: cost.cost_cache_write_5m,
+    cost_cache_write_1h: cost.cost_cache_write_1h,
+    cost_output: cost.cost_output,
+    cost_reasoning: cost.cost_reasoning,
     raw_turn_id,
     session_id,
     call_id,
@@ -155,7 +162,8 @@ const ATTRIBUTES = sql.raw(
   [
     ...['raw_turn_id', 'call_id', 'slice_id', 'position', 'model', 'provider', 'agent_name', 'project', 'stop_reason'],
     ...['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_5m_tokens', 'cache_write_1h_tokens'],
-    ...['reasoning_tokens', 'cost_usd', 'requested_at', 'created_at'],
+    ...['reasoning_tokens', 'cost_usd', 'cost_fresh', 'cost_cache_read', 'cost_cache_write_5m', 'cost_cache_write_1h'],
+    ...['cost_output', 'cost_reasoning', 'requested_at', 'created_at'],
   ]
     .map((column) => `${column} = excluded.${column}`)
     .join(', '),
@@ -177,6 +185,13 @@ const SENT: Record<keyof SentNode, PgType> = {
   ...{ agent_name: 'text', project: 'text', stop_reason: 'text', input_tokens: 'bigint', output_tokens: 'bigint' },
   ...{ cache_read_tokens: 'bigint', cache_write_5m_tokens: 'bigint', cache_write_1h_tokens: 'bigint' },
   ...{ reasoning_tokens: 'bigint', cost_usd: 'numeric', tool_calls: 'integer', followed: 'boolean' },
+  ...{
+    cost_fresh: 'numeric',
+    cost_cache_read: 'numeric',
+    cost_cache_write_5m: 'numeric',
+    cost_cache_write_1h: 'numeric',
+  },
+  ...{ cost_output: 'numeric', cost_reasoning: 'numeric' },
   ...{ requested_at: 'timestamptz', created_at: 'timestamptz' },
 };
 const names = Object.keys(SENT) as (keyof typeof SENT)[];

@@ -8,9 +8,9 @@ import { noSurroundings } from '../../harness/surroundings.ts';
 import { type ChainNode, chain } from '../../merkle/chain.ts';
 import type { Message } from '../../model/bucket.ts';
 import type { Identity } from '../../model/identity.ts';
-import type { NodeRow } from '../../model/node.ts';
+import { costColumns, type NodeRow } from '../../model/node.ts';
 import { noUsage, type Usage } from '../../model/usage.ts';
-import type { PriceOf } from '../../price/prices.ts';
+import type { Priced, PriceOf } from '../../price/prices.ts';
 import { echoed } from '../../provider/echoed.ts';
 import { formatById, formatNamed } from '../../provider/formats.ts';
 import { compareKeys, keyOf } from '../order.ts';
@@ -182,15 +182,16 @@ function callId({ harness_id, harness_session_id }: Identity, thread_id: string,
   return `${PREFIX}${createHash('sha256').update(JSON.stringify(identifiers)).digest('hex').slice(0, 32)}`;
 }
 
-type NodeAttributes = Pick<NodeRow, 'stop_reason' | 'created_at' | 'cost_usd'> & { usage: Usage };
+type NodeAttributes = Pick<NodeRow, 'stop_reason' | 'created_at'> & { usage: Usage; priced: Priced | null };
 
 /** One literal: of a row so wide, spread from parts, the copying would cost more than all else in a reading. */
 function nodeOf(
   { call_id, model, provider, identity, requested_at }: CallTurn,
   { node_hash, parent_hash, role, injected, content }: FreshMessage,
   { depth, position }: HistoryNode,
-  { usage, stop_reason, created_at, cost_usd }: NodeAttributes,
+  { usage, stop_reason, created_at, priced }: NodeAttributes,
 ): NodeRow {
+  const cost = costColumns(priced?.parts ?? null);
   return {
     node_hash,
     parent_hash,
@@ -208,7 +209,13 @@ function nodeOf(
     project: identity.project,
     stop_reason,
     created_at,
-    cost_usd,
+    cost_usd: priced?.usd ?? null,
+    cost_fresh: cost.cost_fresh,
+    cost_cache_read: cost.cost_cache_read,
+    cost_cache_write_5m: cost.cost_cache_write_5m,
+    cost_cache_write_1h: cost.cost_cache_write_1h,
+    cost_output: cost.cost_output,
+    cost_reasoning: cost.cost_reasoning,
     input_tokens: usage.input_tokens,
     output_tokens: usage.output_tokens,
     cache_read_tokens: usage.cache_read_tokens,
@@ -223,7 +230,7 @@ const messageNode = (turn: CallTurn, node: HistoryNode): NodeRow =>
     usage: noUsage,
     stop_reason: '',
     created_at: turn.requested_at,
-    cost_usd: null,
+    priced: null,
   });
 
 /** The node of an answer, which holds what the call used. */
@@ -236,7 +243,7 @@ function answerNode(turn: CallTurn, answer: HistoryNode, priceOf: PriceOf): Node
     usage: usage ?? noUsage,
     stop_reason: storable(reply?.stop_reason ?? ''),
     created_at: last_byte_at ?? requested_at,
-    cost_usd: priced?.usd ?? null,
+    priced,
   });
 }
 

@@ -5,115 +5,16 @@ import * as assert from 'uvu/assert';
 import { readStats } from '../../../../core/db/read/read-stats.ts';
 import type { Sql } from '../../../../core/db/sql.ts';
 import { Stats, StatsQuery } from '../../../../core/model/stats.ts';
+import { type AskedStats, anyAskedStats, anyStatNode, anyStep, askedBy } from '../../../support/any-stat-nodes.ts';
 import { user } from '../../../support/call-turn.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { insertSessions } from '../../../support/projection-rows.ts';
 import { assertDays } from '../../../support/stat-days.ts';
-import {
-  assertCells,
-  instantAt,
-  MIDNIGHT,
-  NINE_MS,
-  put,
-  SESSIONS,
-  type StatNode,
-  type Step,
-  take,
-} from '../../../support/stat-nodes.ts';
+import { assertCells, instantAt, NINE_MS, put, SESSIONS, type StatNode, take } from '../../../support/stat-nodes.ts';
 import { journalCall, storeCalls } from '../../../support/stored-calls.ts';
 
-const ODD = ['', 'a', 'A', 'a ', "o'c", '"\\', '%', '日本', '\u{1F600}', '\uFFFD', 'null'];
-
-/** So often the usual one that filters on several attributes still find some. */
-const mostly = (usual: string, others: readonly string[]) =>
-  fc.oneof({ weight: 3, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(...others) });
-
-const node: fc.Arbitrary<StatNode> = fc.record({
-  session: fc.constantFrom(...SESSIONS),
-  role: fc.constantFrom('assistant', 'assistant', 'user', 'system', 'tool'),
-  injected: fc.constantFrom('', '', '', 'claude-md'),
-  project: mostly('atlas', ODD),
-  agent_name: mostly('claude-code', ODD),
-  model: mostly('m-1', ['M-1', ...ODD]),
-  provider: mostly('openai', ['anthropic', '']),
-  stop_reason: fc.constantFrom(
-    'stop',
-    'STOP',
-    'end_turn',
-    'End_Turn',
-    'END-turn',
-    'eos',
-    'eoS',
-    'tool_use',
-    'stop ',
-    '',
-    'length',
-  ),
-  input_tokens: fc.oneof(fc.constant(0), fc.nat(5_000_000_000)),
-  output_tokens: fc.oneof(fc.constant(0), fc.nat(1000)),
-  tool_calls: fc.nat(3),
-  is_root: fc.boolean(),
-  is_head: fc.boolean(),
-  cost_usd: fc.option(
-    fc
-      .tuple(fc.nat(2000), fc.nat(999_999_999_999))
-      .map(([whole, parts]) => `${whole}.${String(parts).padStart(12, '0')}`),
-  ),
-  created_us: fc.oneof(
-    fc.nat(4),
-    fc.nat(400_000_000),
-    fc.constantFrom(MIDNIGHT - 1, MIDNIGHT, MIDNIGHT + 7, 2 * MIDNIGHT),
-  ),
-});
-
-const at = fc.array(fc.nat(40), { maxLength: 6 });
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({ kind: fc.constant('more' as const), nodes: fc.array(node, { maxLength: 8 }) }),
-  fc.record({ kind: fc.constant('earlier' as const), at, node, more: fc.array(node, { maxLength: 3 }) }),
-  fc.record({ kind: fc.constant('followed' as const), at }),
-  fc.record({ kind: fc.constant('moved' as const), at, session: fc.constantFrom(...SESSIONS) }),
-  fc.record({ kind: fc.constant('gone' as const), at }),
-);
-
-/** A bound to the nanosecond, in some offset: its text, and its place on the nodes' clock. */
-const bound = fc
-  .record({
-    us: fc.oneof(
-      fc.integer({ min: -1, max: 5 }),
-      fc.integer({ min: -1, max: 400_000_001 }),
-      fc.constantFrom(MIDNIGHT - 1, MIDNIGHT, MIDNIGHT + 1),
-    ),
-    ns: fc.constantFrom(0, 0, 1, 500, 999),
-    offset: fc.constantFrom(0, 0, 90, -330, 1439, -1439),
-    short: fc.boolean(),
-  })
-  .map(({ us, ns, offset, short }) => {
-    const ms = NINE_MS + Math.floor(us / 1000);
-    const local = new Date(ms + offset * 60_000).toISOString().slice(0, 19);
-    const digits = `${String(new Date(ms).getUTCMilliseconds()).padStart(3, '0')}${String(((us % 1000) + 1000) % 1000).padStart(3, '0')}${String(ns).padStart(3, '0')}`;
-    const fraction = short ? `.${digits}`.replace(/\.?0+$/, '') : `.${digits}`;
-    const two = (n: number) => String(n).padStart(2, '0');
-    const minutes = Math.abs(offset);
-    const zone = offset === 0 ? 'Z' : `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
-    return { stamp: `${local}${fraction}${zone}`, at: BigInt(us) * 1000n + BigInt(ns) };
-  });
-
-const asked = fc.record({
-  project: mostly('atlas', ODD.slice(1)),
-  agent_name: mostly('claude-code', ODD.slice(1)),
-  model: mostly('m-1', ODD.slice(1)),
-  provider: mostly('openai', ['anthropic', 'OpenAI']),
-  since: bound,
-  until: bound,
-});
-type Asked = Partial<typeof asked extends fc.Arbitrary<infer All> ? All : never>;
-
-/** The filter's parameters of which the bits of `mask` name. */
-const chosen = (all: Asked, mask: number): Asked =>
-  Object.fromEntries(Object.entries(all).filter((_, bit) => (mask & (1 << bit)) !== 0));
-
 /** The same numbers by hand: a loop over the nodes, integers of any size, decimals as integers. */
-function counted(nodes: readonly StatNode[], deleted: readonly number[], asked: Asked): Stats {
+function counted(nodes: readonly StatNode[], deleted: readonly number[], asked: AskedStats): Stats {
   const matching = nodes.filter((node) => {
     if (deleted.includes(node.session)) return false;
     for (const name of ['project', 'agent_name', 'model', 'provider'] as const)
@@ -187,10 +88,10 @@ databaseSuite('readStats', (test, database) => {
     let matched = 0;
     await fc.assert(
       fc.asyncProperty(
-        fc.array(node, { maxLength: 40 }),
-        fc.array(step, { maxLength: 5 }),
+        fc.array(anyStatNode, { maxLength: 40 }),
+        fc.array(anyStep, { maxLength: 5 }),
         fc.subarray(SESSIONS, { maxLength: 2 }),
-        asked,
+        anyAskedStats,
         async (first, steps, deleted, all) => {
           await put(database(), first, deleted);
           const written: (StatNode | null)[] = [...first];
@@ -201,13 +102,13 @@ databaseSuite('readStats', (test, database) => {
           }
           const nodes = written.filter((node) => node !== null);
           for (let mask = 0; mask < 64; mask++) {
-            const { since, until, ...equal } = chosen(all, mask);
+            const { since, until, ...equal } = askedBy(all, mask);
             const stats = await read({
               ...equal,
               ...(since && { since: since.stamp }),
               ...(until && { until: until.stamp }),
             });
-            const expected = counted(nodes, deleted, chosen(all, mask));
+            const expected = counted(nodes, deleted, askedBy(all, mask));
             assert.equal(stats, expected, `filters ${mask.toString(2).padStart(6, '0')}`);
             if (mask !== 0 && expected.turn_count > 0) matched++;
           }
