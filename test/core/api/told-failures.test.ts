@@ -118,6 +118,7 @@ const BAD: Record<string, { query: string } | { body: string }> = {
   readTrace: { query: 'payload=x' },
   readSessionTraces: { query: 'payload=x' },
   readStats: { query: 'model=a&model=b' },
+  readStatsSeries: { query: 'bucket=hour' },
   readEvents: { query: 'after=x' },
   renameSession: { body: '{}' },
   runDerive: { body: '{"all":true}' },

@@ -26,7 +26,16 @@ test('claude-sonnet-4-5: 3 in, 15 out, 0.3 read, 3.75 and 6 written, per million
   // 1,000 × 3 + 6,000 × 0.3 + 2,000 × 3.75 + 1,000 × 6 + 500 × 15 = 3,000 + 1,800 + 7,500 + 6,000 + 7,500 = 25,800 per million
   const priced = priceOf('anthropic', 'claude-sonnet-4-5-20250929', AT, usage);
   assert.is(priced?.usd, '0.0258');
-  assert.equal(priced?.price, { model: 'claude-sonnet-4-5', source: SOURCE, date: '' });
+  const rates = { fresh: '3', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6', output: '15' };
+  assert.equal(priced?.price, { model: 'claude-sonnet-4-5', source: SOURCE, date: '', rates });
+  assert.equal(priced?.parts, {
+    fresh: '0.003',
+    cache_read: '0.0018',
+    cache_write_5m: '0.0075',
+    cache_write_1h: '0.006',
+    output: '0.0075',
+    reasoning: '0',
+  });
 });
 test('claude-opus-5-5, whose cache reads are a twentieth: 4 in, 20 out, 0.2 read, 5 and 8 written', () => {
   const usage = {
@@ -39,7 +48,9 @@ test('claude-opus-5-5, whose cache reads are a twentieth: 4 in, 20 out, 0.2 read
     reasoning_tokens: 1_000, // within the output, billed once
   };
   // 3 × 4 + 140,000 × 0.2 + 7,000 × 5 + 3,000 × 8 + 1,234 × 20 = 12 + 28,000 + 35,000 + 24,000 + 24,680 = 111,692
-  assert.is(priceOf('anthropic', 'claude-opus-5-5', AT, usage)?.usd, '0.111692');
+  const priced = priceOf('anthropic', 'claude-opus-5-5', AT, usage);
+  assert.is(priced?.usd, '0.111692');
+  assert.equal([priced?.parts.output, priced?.parts.reasoning], ['0.00468', '0.02']); // 234 × 20, 1,000 × 20
 });
 test('a cache write that the list has no price for costs a multiple of input, and the source says so', () => {
   const usage = { ...noUsage, input_tokens: 3_000, cache_write_5m_tokens: 1_000, cache_write_1h_tokens: 2_000 };
@@ -93,7 +104,8 @@ test('gemini-2.5-pro: 1.25 in, 10 out, 0.125 read, and twice or half as much mor
   assert.is(cost(200_000)?.usd, '0.1475');
   // 100,001 × 2.5 + 100,000 × 0.25 + 1,000 × 15 = 250,002.5 + 25,000 + 15,000
   assert.is(cost(200_001)?.usd, '0.2900025');
-  assert.equal(cost(1)?.price, { model: 'gemini-2.5-pro', source: SOURCE, date: '' });
+  const rates = { fresh: '1.25', cache_read: '0.125', cache_write_5m: '1.25', cache_write_1h: '1.25', output: '10' };
+  assert.equal(cost(1)?.price, { model: 'gemini-2.5-pro', source: SOURCE, date: '', rates });
 });
 test('cached tokens count towards the tier, and all kinds of tokens cost what it says', () => {
   const cost = (plain: number) =>
@@ -176,6 +188,8 @@ test('inference in the US costs 1.1 times the tokens, and the source says so', (
   const priced = priceOf('anthropic', 'claude-opus-5', AT, MILLION, terms);
   assert.is(priced?.usd, '5.51'); // 5 × 1.1 + 10 / 1,000
   assert.is(priced?.price.source, `${SOURCE}, inference in the US at 1.1`);
+  assert.equal([priced?.parts.fresh, priced?.parts.output], ['5.5', '0.01'], 'a search counts as output');
+  assert.is(priced?.price.rates.fresh, '5.5');
 });
 test('ordinary terms are the list price, others none', () => {
   const cost = (terms: Partial<Terms>) => priceOf('anthropic', 'claude-opus-5', AT, MILLION, onTerms(terms))?.usd;
