@@ -16,6 +16,7 @@ const rooms = [
   '^core/call/',
   '^core/prompt/',
   '^core/derive/',
+  '^core/find/',
   '^core/db/',
   '^core/publish/',
   '^core/engine/',

@@ -35,6 +35,7 @@ import { cassettesApp } from './cassettes.ts';
 import { coverageApp } from './coverage.ts';
 import { deriveRunApp } from './derive-run.ts';
 import { eventsApp } from './events.ts';
+import { findApp } from './find.ts';
 import { findTextApp } from './find-text.ts';
 import { gcApp } from './gc.ts';
 import { lookedAt } from './looked-at.ts';
@@ -49,6 +50,7 @@ import { rawTurnsApp } from './raw-turns.ts';
 import { seedDemoApp } from './seed-demo.ts';
 import { serviceApp } from './service.ts';
 import { sessionEditsApp } from './session-edits.ts';
+import { sessionFindApp } from './session-find.ts';
 import { sessionsApp } from './sessions.ts';
 import { statsApp } from './stats.ts';
 import { statusApp } from './status.ts';
@@ -117,6 +119,7 @@ const WITHOUT_TOKEN = ['/ping', '/metrics', ...SWAGGER_PATHS];
 /** Routes whose responses hold whole payloads; the list of raw turns does on request. */
 const PAYLOADS = [
   ...['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'],
+  ...['/v1/find', '/v1/sessions/:id/find'],
   ...['/v1/raw_turns/:raw_turn_id/request', '/v1/raw_turns/:raw_turn_id/response'],
 ];
 /** At once: fewer than the connections to a database server, so that other queries find one; some 10 MB each at worst. */
@@ -195,6 +198,8 @@ export function readApi(options: ReadApi) {
   app.route('/', sessionsApp({ execute, now }));
   app.route('/', sessionEditsApp({ execute, now }));
   app.route('/', browseApp({ execute, now }));
+  app.route('/', findApp({ execute }));
+  app.route('/', sessionFindApp({ execute, log }));
   app.route('/', outlineApp({ execute, pageSpans: options.outlineSpans }));
   app.route('/', tracesApp({ execute, now, log }));
   app.route('/', rawTurnsApp({ execute, log }));

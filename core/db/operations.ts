@@ -50,6 +50,9 @@ import { purgeParked } from './edit/purge-parked.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
 import { repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
+import { candidateSpans, findCandidates } from './find/find-candidates.ts';
+import { findInSession, spansToSearch } from './find/find-in-session.ts';
+import { findCoverage, pruneIndexed, sessionsToIndex, spansToIndex, writeIndexed } from './find/index-spans.ts';
 import {
   closeCollection,
   collectionDue,
@@ -202,6 +205,15 @@ export const operations = {
   purgeParked,
   sessionsToPurge,
   findTextInSession,
+  candidateSpans,
+  findCandidates,
+  findCoverage,
+  findInSession,
+  spansToSearch,
+  pruneIndexed,
+  sessionsToIndex,
+  spansToIndex,
+  writeIndexed,
   findTextElsewhere,
   sweepPurged,
   countDue,

@@ -73,7 +73,13 @@ async function open() {
         precedence,
       })
     : null;
-  const stored = () => derive?.poke();
+  const indexing = data.derive
+    ? (await import('./find/run-indexing.ts')).runIndexing({ database, precedence, pause, signal, log })
+    : null;
+  const stored = () => {
+    derive?.poke();
+    indexing?.poke();
+  };
   const publisher = data.publish ? await openPublishing(data.publish) : null;
   const publish = publisher?.publish;
   if (data.journal) journalIntake = await openIntake(data.journal.folder, identityKey, stored, publish);
@@ -87,7 +93,7 @@ async function open() {
     : null;
   send({ kind: 'ready' });
   const idle = () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]);
-  return { derive, writers, publisher, retention, idle };
+  return { derive, indexing, writers, publisher, retention, idle };
 }
 
 async function openPublishing(settings: BrokerSettings): Promise<Publisher> {
@@ -204,7 +210,10 @@ async function drained(): Promise<void> {
 
 async function stopped(): Promise<void> {
   const parts = await opened.catch(() => null); // the database had not been reached yet
-  await Promise.allSettled([journalIntake?.intake.stopped, parts?.idle(), parts?.derive?.stopped, parts?.retention]);
+  await Promise.allSettled([
+    ...[journalIntake?.intake.stopped, parts?.idle(), parts?.derive?.stopped],
+    ...[parts?.indexing?.stopped, parts?.retention],
+  ]);
   await parts?.publisher?.close(PUBLISH_MS);
 }
 

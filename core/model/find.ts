@@ -1,7 +1,7 @@
 /** Finding text in what was recorded: across sessions by an index, within one as it is looked through. */
 import { z } from '@hono/zod-openapi';
 import { Attribute, Bound, boundSchema } from './filter.ts';
-import { At, NextCursor } from './page.ts';
+import { At, Cursor, limitOf, NextCursor } from './page.ts';
 
 export const FIND_PLACES = ['conversation', 'tools', 'thinking', 'prompt'] as const;
 export const FindPlace = z
@@ -11,17 +11,49 @@ export const FindPlace = z
   );
 export type FindPlace = z.infer<typeof FindPlace>;
 
+/** Places, separated by commas. */
+const places = (usual: readonly FindPlace[]) =>
+  z
+    .string()
+    .optional()
+    .transform((list, context): FindPlace[] => {
+      if (!list) return [...usual];
+      const listed = z.array(FindPlace).safeParse([...new Set(list.split(','))].sort());
+      if (listed.success) return listed.data;
+      context.addIssue(`must be one of ${FIND_PLACES.join(', ')}, or some of them with commas between`);
+      return z.NEVER;
+    })
+    .openapi({
+      type: 'array',
+      items: { type: 'string', enum: [...FIND_PLACES] },
+      param: { style: 'form', explode: false },
+      description: `${FindPlace.description}; absent: ${usual.join(', ')}`,
+    });
+
+const Sought = z.string().min(1).max(1_024);
+
+const FIND_PAGE = { usual: 20, largest: 50 };
+
 /** GET /v1/find */
 export const FindQuery = z.object({
-  text: z.string().min(1).max(1_024).describe('words, an identifier, a path, or a part of one, in any language'),
-  in: z.string().optional().describe('places, separated by commas; absent: conversation, tools and thinking'),
+  text: Sought.describe('words, an identifier, a path, or a part of one, in any language'),
+  in: places(['conversation', 'tools', 'thinking']),
   project: Attribute.openapi({ type: 'string' }),
   agent_name: Attribute.openapi({ type: 'string' }),
   model: Attribute.openapi({ type: 'string' }),
   tool: Attribute.openapi({ type: 'string', description: 'the name of a tool' }),
-  status: z.enum(['ok', 'error', 'partial']).optional(),
+  status: z.enum(['ok', 'error', 'partial']).optional().describe('of the span'),
   since: Bound.openapi(boundSchema('spans begun then or later')),
   until: Bound.openapi(boundSchema('spans begun before')),
+  limit: limitOf('hits in a page', FIND_PAGE),
+  cursor: Cursor,
+});
+
+/** GET /v1/sessions/{id}/find */
+export const FindInSessionQuery = z.object({
+  text: Sought.describe('any text, as it is written; letters of either case are the same'),
+  in: places(FIND_PLACES),
+  thread: z.string().max(500).optional().describe('only this thread; empty: the main one'),
 });
 
 /** Where a text stands. Offsets are UTF-16 units of the block's text. */
@@ -65,18 +97,21 @@ export const FindPage = z
   .openapi('FindPage');
 export type FindPage = z.infer<typeof FindPage>;
 
+const SessionMatch = FindMatch.extend({
+  trace_id: z.uuid(),
+  span_id: z.uuid(),
+  raw_turn_id: z.int().nullable(),
+  place: FindPlace,
+});
+export type SessionMatch = z.infer<typeof SessionMatch>;
+
 /** One line of GET /v1/sessions/{id}/find. */
 export const FindLine = z
   .union([
-    FindMatch.extend({
-      trace_id: z.uuid(),
-      span_id: z.uuid(),
-      raw_turn_id: z.int().nullable(),
-      place: FindPlace,
-    }),
+    SessionMatch,
     z
       .object({ searched: z.int(), of: z.int(), complete: z.boolean() })
       .describe('now and then, and last: spans looked through'),
   ])
-  .openapi('FindLine');
+  .openapi('FindLine', { examples: [{ searched: 340, of: 340, complete: true }] });
 export type FindLine = z.infer<typeof FindLine>;

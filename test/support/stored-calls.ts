@@ -95,6 +95,8 @@ function sent(block: ContentBlock): unknown {
         content: block.tool_output,
         is_error: block.is_error,
       };
+    case 'thinking':
+      return { type: 'thinking', thinking: block.thinking, signature: 'signed' };
     default:
       return { type: 'text', text: block.text };
   }

@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { DatabaseError } from '../../errors.ts';
 import { batches } from '../batches.ts';
 import { voidOutlines } from '../derive/revisions.ts';
+import { removeIndexed } from '../find/index-spans.ts';
 import { hexArray, pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
@@ -165,6 +166,7 @@ export async function removeProjections(tx: Sql, session_ids: string): Promise<v
   await voidOutlines(tx, session_ids);
   await tx.rows(sql`delete from svc.session_rollups where ${ofSessions}`);
   await tx.rows(sql`delete from svc.derive_states where ${ofSessions}`);
+  await removeIndexed(tx, session_ids);
   await tx.rows(sql`delete from svc.transcript_readings where ${ofSessions}`);
   await tx.rows(sql`delete from svc.transcript_calls where ${ofSessions}`);
   await tx.rows(sql`delete from svc.nodes where ${ofSessions}`);

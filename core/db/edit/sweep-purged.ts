@@ -10,6 +10,7 @@ const TABLES = [
   ...['raw_turns', 'raw_turn_corrections', 'slices', 'calls', 'nodes', 'session_rollups', 'session_edits'],
   ...['traces', 'spans', 'span_links', 'derive_states', 'stat_cells', 'stat_days'],
   ...['transcript_readings', 'transcript_calls', 'parked_turns'],
+  ...['found_texts', 'found_prompts', 'found_prompt_uses', 'found_sessions'],
 ].map((name) => `svc.${name}`);
 
 const MOST_BYTES = 512 * 1024 * 1024; // of a table that is rewritten: meanwhile nothing else runs

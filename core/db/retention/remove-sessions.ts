@@ -9,7 +9,7 @@ import { voidOutlines } from '../derive/revisions.ts';
 import { forgetInCassettes } from '../edit/forget-in-cassettes.ts';
 import { removeMadeInCassettes } from '../edit/made-in-cassettes.ts';
 import { replaceByTombstones } from '../edit/tombstones.ts';
-import { pgArray } from '../literals.ts';
+import { hexArray, pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
@@ -82,7 +82,7 @@ export const beginRemovals = (
 /** In the order in which they are deleted. Totals of nodes and rollups follow by their triggers. */
 const DERIVED = [
   ...['span_links', 'spans', 'traces', 'session_rollups', 'derive_states', 'transcript_readings', 'transcript_calls'],
-  ...['nodes', 'calls'],
+  ...['nodes', 'calls', 'found_texts', 'found_prompt_uses', 'found_sessions'],
 ];
 
 /** Deletes at most `limit` rows of what was derived. @returns how many; fewer than the limit: nothing is left */
@@ -98,7 +98,8 @@ export const removeDerived = (
       const rows = sql`
         delete from ${table} where ctid = any(array(
           select ctid from ${table} where ${among(pgArray(session_ids))} limit ${limit - removed}))`;
-      removed += name === 'calls' ? await removeCalls(tx, rows) : await deleted(tx, rows);
+      if (name === 'calls') removed += await removeCalls(tx, rows);
+      else removed += name === 'found_prompt_uses' ? await removePromptUses(tx, rows) : await deleted(tx, rows);
     }
     return removed;
   });
@@ -111,6 +112,16 @@ async function removeCalls(tx: Sql, rows: SQL): Promise<number> {
   const call_keys = removed.flatMap(({ call_key }) => call_key ?? []);
   if (call_keys.length > 0) await lockClaims(tx, 'to look');
   await settleOwners(tx, call_keys, null);
+  return removed.length;
+}
+
+/** Pieces of prompts that no other session uses go with them. */
+async function removePromptUses(tx: Sql, rows: SQL): Promise<number> {
+  const removed = await tx.rows<{ piece_id: string }>(sql`${rows} returning encode(piece_id, 'hex') as piece_id`);
+  await tx.rows(sql`
+    delete from svc.found_prompts p
+     where p.piece_id = any(${hexArray(removed.map(({ piece_id }) => piece_id))}::bytea[])
+       and not exists (select from svc.found_prompt_uses u where u.piece_id = p.piece_id)`);
   return removed.length;
 }
 

@@ -49,6 +49,7 @@ const SEGMENTS: Record<string, string> = { file: 'none', raw_turn_id: '12' };
 /** Without which an operation refuses, or asks less of the database. */
 const QUERIES: Record<string, string> = {
   ...{ listTraces: `?session_id=${ID}`, verifySessions: `?session_id=${ID}`, browseFacets: '?field=model' },
+  ...{ find: '?text=walrus', findInSession: '?text=walrus' },
 };
 /** It knows no id that is unknown. */
 const TOO_LONG: Record<string, { segment: string }> = { whereIs: { segment: 'x'.repeat(600) } };
@@ -127,6 +128,8 @@ const BAD: Record<string, { query: string } | { body: string }> = {
   seedDemo: { body: '{"overwrite":true}' },
   verifySessions: { query: 'session_id=x' },
   findText: { body: '{"text":"x"}' },
+  find: { query: 'text=a&in=x' },
+  findInSession: { query: 'text=a&in=x' },
   listSessionsToPurge: { query: 'after=x' },
   purgeParkedTurns: { body: '{}' },
 };

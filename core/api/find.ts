@@ -1,0 +1,72 @@
+/** GET /v1/find: where something was said, across sessions. */
+import { createRoute, z } from '@hono/zod-openapi';
+import type { Database } from '../db/database.ts';
+import { readCursor, writeCursor } from '../http/cursor.ts';
+import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
+import { FindPage, FindQuery } from '../model/find.ts';
+
+const find = createRoute({
+  method: 'get',
+  path: '/v1/find',
+  operationId: 'find',
+  tags: ['sessions'],
+  summary: 'Where a text stands, across sessions: words, identifiers and parts of them, in any language',
+  description: [
+    'Best first: the text as it is written, then all of its words, then parts of words, then some of them; of equal hits the newest.',
+    'Each hit was compared with the text itself. An index is filled behind derivation, and of each text it has the first 32,768',
+    'characters; GET /v1/sessions/{id}/find looks through everything.',
+  ].join(' '),
+  request: { query: FindQuery },
+  responses: {
+    200: json(FindPage, 'One page of hits'),
+    400: json(Failure, 'No text, or a bad place, filter, limit or cursor', [
+      'bad-request',
+      'Cannot read the query: "in" must be one of conversation, tools, thinking, prompt, or some of them with commas between',
+    ]),
+    ...guardedPayloads,
+  },
+});
+
+/** A search reads what it shows, so that pages further down are made of the first ones. */
+const MOST_HITS = 200;
+const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS) });
+
+/** Counting all spans takes a while, and few are new since the last count. */
+const COUNTED_AGAIN = 50;
+
+export const findApp = ({ execute }: { execute: Database['execute'] }) => {
+  const coverage = openCoverage(execute);
+  return routes().openapi(find, async (c) => {
+    const { text, in: places, limit, cursor, ...filters } = c.req.valid('query');
+    const filter = { ...filters, status: filters.status ?? null };
+    const list = { route: '/v1/find', parameters: { text, places: places.join(), filter: JSON.stringify(filter) } };
+    const { skip } = readCursor(list, cursor, Skipped) ?? { skip: 0 };
+    const { findAcross } = await import('../engine/find/find-across.ts');
+    const hits = await findAcross(execute, { text, places, filter, wanted: Math.min(skip + limit + 1, MOST_HITS) });
+    const next = skip + limit;
+    return c.json(
+      {
+        items: hits.slice(skip, next),
+        ...(await coverage()),
+        substrings: true,
+        ...(hits.length > next && next < MOST_HITS ? { next_cursor: writeCursor(list, { skip: next }) } : {}),
+      },
+      200,
+    );
+  });
+};
+
+type Coverage = { spans: number; spans_indexed: number };
+
+/** As of a moment ago, where counting takes long. */
+function openCoverage(execute: Database['execute']): () => Promise<Coverage> {
+  let last: { counts: Coverage; until: number } | null = null;
+  return async () => {
+    const began = performance.now();
+    if (last && began < last.until) return last.counts;
+    const counts = await execute('findCoverage', {});
+    const now = performance.now();
+    last = { counts, until: now + (now - began) * COUNTED_AGAIN };
+    return counts;
+  };
+}

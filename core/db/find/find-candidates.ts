@@ -1,0 +1,136 @@
+/** What the index of texts has for a search: spans that may hold what is sought, the newest first. Their texts decide. */
+import { type SQL, sql } from 'drizzle-orm';
+import { storable } from '../../derive/storable.ts';
+import type { FindPlace } from '../../model/find.ts';
+import { instant, pgArray } from '../literals.ts';
+import { notDeleted } from '../read/not-deleted.ts';
+import type { Sql } from '../sql.ts';
+
+/** All that is not null must hold. */
+export type FindFilter = {
+  project: string | null;
+  agent_name: string | null;
+  model: string | null;
+  tool: string | null;
+  status: string | null;
+  since: string | null;
+  until: string | null;
+};
+
+export type Candidate = { trace_id: string; span_id: string; place: FindPlace };
+
+type Search = {
+  /** Groups of terms. `all`: a text must have every term of every group; `some`: of as many groups as there are, rare ones first. */
+  groups: readonly (readonly number[])[];
+  match: 'all' | 'some';
+  places: readonly FindPlace[];
+  filter: FindFilter;
+  limit: number;
+};
+
+/** Each span and place once. */
+export const findCandidates = (db: Sql, { groups, match, places, filter, limit }: Search): Promise<Candidate[]> =>
+  db.transaction(async (tx) => {
+    await useIndexes(tx);
+    const within = sql`f.place = any(${pgArray(places)}::text[]) and ${notDeleted(sql`f.session_id`)}${inWindow(sql`f.at`, filter)}`;
+    const found = match === 'all' ? withAll(groups, within) : withSome(groups, within);
+    return tx.rows<Candidate>(sql`
+      with c as materialized (${found})
+      select c.trace_id, c.span_id, c.place
+        from c ${joined(filter)}
+       where true ${matching(filter)}
+       group by c.trace_id, c.span_id, c.place
+       order by max(c.weight) desc, max(c.at) desc, c.span_id
+       limit ${limit}`);
+  });
+
+/** Terms are compared without reading them from where they are stored, which the planner does not expect to be so slow. */
+export const useIndexes = (tx: Sql) => tx.rows(sql`select set_config('enable_seqscan', 'off', true)`);
+
+const COLUMNS = sql`f.session_id, f.trace_id, f.span_id, f.place, f.at`;
+
+const withAll = (groups: Search['groups'], within: SQL): SQL => sql`
+  select ${COLUMNS}, 0 as weight from svc.found_texts f where f.terms @> ${terms(groups.flat())} and ${within}`;
+
+/** A group weighs the more the fewer texts have it. */
+const withSome = (groups: Search['groups'], within: SQL): SQL => {
+  const arms = groups.map(
+    (group) => sql`
+    select f.ctid as row, ${COLUMNS}, 1.0 / ln(2 + count(*) over ()) as weight
+      from svc.found_texts f where f.terms @> ${terms(group)} and ${within}`,
+  );
+  return sql`
+    select a.session_id, a.trace_id, a.span_id, a.place, a.at, sum(a.weight) as weight
+      from (${sql.join(arms, sql` union all `)}) a
+     group by a.row, a.session_id, a.trace_id, a.span_id, a.place, a.at`;
+};
+
+export const terms = (numbers: readonly number[]): SQL => sql`${pgArray([...new Set(numbers)])}::smallint[]`;
+
+/** Without a filter no span is looked at. */
+export function joined({ project, agent_name, model, tool, status }: FindFilter): SQL {
+  const spans = sql` join svc.spans p on p.trace_id = c.trace_id and p.span_id = c.span_id`;
+  const rollups = sql` join svc.session_rollups r on r.session_id = c.session_id`;
+  return sql`${model === null && tool === null && status === null ? sql`` : spans}${project === null && agent_name === null ? sql`` : rollups}`;
+}
+
+export const matching = ({ project, agent_name, model, tool, status }: FindFilter): SQL =>
+  sql.join([
+    equal(sql`r.project`, project),
+    equal(sql`r.agent_name`, agent_name),
+    equal(sql`p.model`, model),
+    tool === null ? sql`` : sql` and p.kind = 'tool'${equal(sql`p.name`, tool)}`,
+    equal(sql`p.status`, status),
+  ]);
+
+/** Text that no column can hold matches nothing; as a parameter PostgreSQL would refuse it. */
+function equal(column: SQL, value: string | null): SQL {
+  if (value === null) return sql``;
+  return storable(value) === value ? sql` and ${column} = ${value}` : sql` and false`;
+}
+
+export const inWindow = (at: SQL, { since, until }: FindFilter): SQL =>
+  sql`${since === null ? sql`` : sql` and ${at} >= ${since}::timestamptz`}${until === null ? sql`` : sql` and ${at} < ${until}::timestamptz`}`;
+
+/** A span with its payload as JSON, and what is shown of it. */
+export type CandidateSpan = {
+  session_id: string;
+  trace_id: string;
+  span_id: string;
+  raw_turn_id: number | null;
+  title: string | null;
+  kind: string;
+  name: string;
+  model: string;
+  status: string;
+  at: string;
+  input: string;
+  output: string;
+  error_message: string;
+};
+
+const PAGE_BYTES = 1024 * 1024;
+
+/** The first of these spans, as many as fit in a page, but at least one. `covered`: how many of them; the others are gone. */
+export async function candidateSpans(
+  db: Sql,
+  { keys }: { keys: readonly { trace_id: string; span_id: string }[] },
+): Promise<{ covered: number; spans: CandidateSpan[] }> {
+  const wanted = sql`
+    unnest(${pgArray(keys.map(({ trace_id }) => trace_id))}::uuid[], ${pgArray(keys.map(({ span_id }) => span_id))}::uuid[])
+      with ordinality as k (trace_id, span_id, place)`;
+  const rows = await db.rows<CandidateSpan & { place: number }>(sql`
+    select n.place, p.session_id, p.trace_id, p.span_id, p.raw_turn_id, coalesce(e.display_name, r.title, r.name) as title,
+           p.kind, p.name, p.model, p.status, ${instant(sql`p.started_at`)} as at,
+           p.input::text as input, p.output::text as output, p.error_message
+      from (select k.place, k.trace_id, k.span_id, sum(o.payload_bytes) over (order by k.place) - o.payload_bytes as bytes_before
+              from ${wanted}
+              join svc.spans o on o.trace_id = k.trace_id and o.span_id = k.span_id) n
+      join svc.spans p on p.trace_id = n.trace_id and p.span_id = n.span_id
+      left join svc.session_rollups r on r.session_id = p.session_id
+      left join svc.session_edits e on e.session_id = p.session_id
+     where n.bytes_before < ${PAGE_BYTES} and ${notDeleted(sql`p.session_id`)}
+     order by n.place`);
+  const last = rows.at(-1)?.place ?? keys.length;
+  return { covered: rows.length === 0 ? keys.length : last, spans: rows.map(({ place: _, ...span }) => span) };
+}

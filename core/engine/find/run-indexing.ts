@@ -1,0 +1,72 @@
+/** The index of texts beside the engine's other work: by one process of a database at a time, which rests as long as it works. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../db/database.ts';
+import type { Logger } from '../../log.ts';
+import { classOf } from '../derive/query-retry.ts';
+import { exclusively } from '../exclusively.ts';
+import type { Precedence } from '../precedence.ts';
+import { indexTexts } from './index-texts.ts';
+
+const LOOK = { firstMs: 500, pokedMs: 2_000, mostMs: 15_000 };
+const MOST_REST_MS = 2_000;
+
+type Deps = {
+  database: Database;
+  precedence: Precedence;
+  pause(workedMs: number): Promise<void>;
+  signal: AbortSignal;
+  log: Logger;
+};
+
+export type Indexing = {
+  /** Something came in that will have texts. */
+  poke(): void;
+  /** Resolves after the signal, when no pass is under way. */
+  stopped: Promise<void>;
+};
+
+export function runIndexing({ database, precedence, pause, signal, log }: Deps): Indexing {
+  const { execute } = database;
+  const { committing } = precedence;
+  let poked = true;
+  const rest = async (workedMs: number) => {
+    const { queued } = await execute('derivePending', {});
+    const shares = queued > 0 ? 4 : 1; // what waits for derivation goes first
+    await sleep(Math.min(workedMs * shares, MOST_REST_MS), undefined, { signal }).catch(() => undefined);
+    await pause(workedMs);
+  };
+  const pass = async (): Promise<boolean> => {
+    if ((await execute('sessionsToIndex', { limit: 1 })).length === 0) return false;
+    const spans = await exclusively(execute, 'find', signal, (own) =>
+      indexTexts({ execute, signal: own, committing, rest }),
+    );
+    return spans !== null && spans > 0;
+  };
+  const run = async () => {
+    let waitMs = LOOK.firstMs;
+    let lookedAt = performance.now();
+    for (;;) {
+      await sleep(LOOK.firstMs, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      const rested = performance.now() - lookedAt;
+      if (rested < waitMs && !(poked && rested >= Math.min(waitMs, LOOK.pokedMs))) continue;
+      poked = false;
+      const began = performance.now();
+      let found = false;
+      try {
+        found = await pass();
+      } catch (error) {
+        if (!signal.aborted) log.warn({ reason: classOf(error) }, 'texts could not be indexed; the next pass goes on');
+      }
+      lookedAt = performance.now();
+      // What a look costs grows with the number of sessions: it may take a twentieth of the time.
+      waitMs = found ? LOOK.firstMs : Math.min(Math.max(2 * waitMs, (lookedAt - began) * 20), LOOK.mostMs);
+    }
+  };
+  return {
+    poke: () => {
+      poked = true;
+    },
+    stopped: run(),
+  };
+}

@@ -1,0 +1,47 @@
+/** Where a text stands in another, in letters of either case, and what is around it. */
+import type { z } from '@hono/zod-openapi';
+import type { FindMatch } from '../model/find.ts';
+
+const AROUND = 80;
+
+/** Matches a text as it is written, in any case. Folding changes no length, so that offsets hold. */
+export const literalPattern = (text: string): RegExp => new RegExp(literal(text), 'giu');
+
+/** Matches each of the texts. */
+export const anyOfPattern = (texts: readonly string[]): RegExp =>
+  new RegExp(
+    [...texts]
+      .sort((a, b) => b.length - a.length)
+      .map(literal)
+      .join('|'),
+    'giu',
+  );
+
+/** A lone half of a character would be read as a range of a pattern, or refused. */
+const literal = (text: string): string =>
+  text.replace(/[\\^$.*+?()[\]{}|/-]/g, (character) => ESCAPED[character] ?? `\\${character}`);
+const ESCAPED: Readonly<Record<string, string>> = { '-': '\\x2d' };
+
+type Match = z.infer<typeof FindMatch>;
+
+/** What stands around a place of a text, cut between characters. @param offset of the text within its block */
+export function matchAt(
+  text: string,
+  start: number,
+  length: number,
+  offset = 0,
+): Pick<Match, 'start' | 'end' | 'before' | 'match' | 'after'> {
+  const end = start + length;
+  return {
+    start: start + offset,
+    end: end + offset,
+    before: text.slice(isLow(text, start - AROUND) ? start - AROUND + 1 : Math.max(0, start - AROUND), start),
+    match: text.slice(start, end),
+    after: text.slice(end, isLow(text, end + AROUND) ? end + AROUND - 1 : end + AROUND),
+  };
+}
+
+const isLow = (text: string, at: number): boolean => {
+  const unit = at > 0 && at < text.length ? text.charCodeAt(at) : 0;
+  return unit >= 0xdc00 && unit <= 0xdfff;
+};

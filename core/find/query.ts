@@ -1,0 +1,36 @@
+/** What is looked for: a text, and its words. */
+import { literalPattern } from './matches.ts';
+import { partOfWord, type Word, wholeWord, wordsOf } from './terms.ts';
+
+export type TextQuery = {
+  text: string;
+  exact: RegExp;
+  /** Each once. */
+  words: readonly Word[];
+};
+
+const MOST_WORDS = 16;
+const MOST_TERMS = 32;
+
+export function textQuery(sought: string): TextQuery {
+  const text = sought.trim() === '' ? sought : sought.trim();
+  const words = [...new Map(wordsOf(text).map((word) => [word.text, word])).values()].slice(0, MOST_WORDS);
+  return { text, exact: literalPattern(text), words };
+}
+
+/** Terms of texts that have all words, each for itself, or `parts`: also as parts of longer words. */
+export const allTerms = ({ words }: TextQuery, parts: boolean): number[] =>
+  [...new Set(words.flatMap(parts ? partOfWord : wholeWord))].slice(0, MOST_TERMS);
+
+/** The words by which a text is found that has only some of them. */
+export function tellingWords({ words }: TextQuery): Word[] {
+  const telling = words.filter(({ text, cjk }) => cjk || (text.length > 2 && !COMMON.has(text)));
+  return (telling.length > 0 ? telling : [...words]).slice(0, 8);
+}
+
+/** Words of which English texts have many: alone they find nothing. */
+const COMMON = new Set(
+  'the and for are was were that this these those with from have has had not but you your can could should would what when where which who why how does did will about into there their they them then than its our out all any'.split(
+    ' ',
+  ),
+);

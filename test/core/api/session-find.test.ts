@@ -1,0 +1,132 @@
+/** Is every place of a text in a session found, and none that is not there? */
+import * as assert from 'uvu/assert';
+import type { ContentBlock } from '../../../core/model/content-block.ts';
+import { FindLine } from '../../../core/model/find.ts';
+import { Problem } from '../../../core/model/problem.ts';
+import type { Span } from '../../../core/model/span.ts';
+import { answer, assistant, toolResult, toolUse, user } from '../../support/call-turn.ts';
+import { databaseSuite } from '../../support/databases.ts';
+import { deriveAll } from '../../support/derive-all.ts';
+import { type Json, testApi } from '../../support/read-api.ts';
+import { journalCall, storeCalls } from '../../support/stored-calls.ts';
+
+/** Code, other scripts, characters with a meaning in regular expressions, and what stands at the ends of texts. */
+const SOUGHT = [
+  ...[
+    'readFileSync',
+    'READFILESYNC',
+    'const a = [1, 2];',
+    'a.b',
+    'a*b',
+    '(?:x|y)+',
+    '[a-z]{2,}',
+    '\\d+\\s',
+    '$1^',
+    'x || y',
+    '"quoted"',
+  ],
+  ...['πρωί', 'ΠΡΩΊ', 'Το τεστ', '晚上', '败', '夜に', '실패', '🦊', 'naïve', 'STRASSE', 'ß'],
+  ...['line one\nline two', '\tindented', 'e', ' ', 'core/db/', '..', 'zzz-nowhere', '</script>'],
+];
+
+databaseSuite('finding in a session', (test, database) => {
+  const api = () => testApi({ execute: database().execute });
+  const find = async (session_id: string, query: Record<string, string>): Promise<Json[]> => {
+    const response = await api().request(`/v1/sessions/${session_id}/find?${new URLSearchParams(query)}`);
+    assert.is(response.status, 200);
+    assert.is(response.headers.get('content-type'), 'application/x-ndjson');
+    const lines = (await response.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    for (const line of lines) assert.equal(FindLine.parse(line), line);
+    return lines;
+  };
+
+  let session_id = '';
+  test.before.each(async () => {
+    await database().reset();
+    const asked = user('Το τεστ αποτυγχάνει το πρωί: a.b, a*b and "quoted" 🦊', 'naïve\tindented Straße');
+    const called = assistant(
+      { type: 'thinking', thinking: 'perhaps (?:x|y)+ or [a-z]{2,} $1^' },
+      'I look at core/db/',
+      toolUse('t1', 'Bash', {
+        command: 'grep -n "readFileSync" x || y',
+        options: { lines: ['line one\nline two', 7] },
+      }),
+      toolUse('t2', 'Read', { path: '../notes' }),
+    );
+    const results = user(
+      toolResult('t1', 'const a = [1, 2];\n\\d+\\s readFileSync readfilesync'),
+      toolResult('t2', '测试在晚上失败 夜に 실패 </script>', true),
+    );
+    const [stored = ''] = await storeCalls(database(), [
+      journalCall('s', { at: 1, says: [asked], answers: answer(...called.content) }),
+      journalCall('s', { at: 2, says: [asked, called, results], answers: answer('It fails: line one\nline two') }),
+    ]);
+    session_id = stored;
+    await deriveAll(database());
+  });
+
+  test('as many as by brute force over the texts of the API, each at its offsets', async () => {
+    const { traces } = await (await api().request(`/v1/sessions/${session_id}/traces`)).json();
+    const spans: Span[] = traces.flatMap((trace: Json) => trace.spans);
+    const byId = new Map(spans.map((span) => [span.span_id, span]));
+    const texts = spans.flatMap((span) => textsOfSpan(span));
+    for (const text of SOUGHT) {
+      const lines = await find(session_id, { text, in: 'conversation,tools,thinking' });
+      const hits = lines.filter((line) => 'match' in line);
+      assert.is(
+        hits.length,
+        texts.reduce((sum, one) => sum + occurrences(one, text), 0),
+        text,
+      );
+      assert.equal(lines.at(-1), { searched: spans.length, of: spans.length, complete: true });
+      for (const { span_id, side, block, start, end, before, match, after } of hits) {
+        const span = byId.get(span_id) as Span;
+        const whole = textsOf((side === 'input' ? span.input : span.output)[block] as ContentBlock).join('\n');
+        assert.is(whole.slice(start, end), match);
+        assert.is(match.toLowerCase(), text.toLowerCase());
+        assert.ok(whole.includes(before + match + after));
+      }
+    }
+  });
+
+  test('in some places, and in a thread', async () => {
+    const places = async (query: Record<string, string>) =>
+      (await find(session_id, query)).flatMap(({ place }) => place ?? []);
+    assert.equal(await places({ text: 'readfilesync' }), ['tools', 'tools', 'tools']);
+    assert.equal(await places({ text: 'line two', in: 'conversation' }), ['conversation']);
+    assert.equal(await places({ text: 'line two', in: 'tools,conversation' }), ['tools', 'conversation']);
+    assert.equal(await places({ text: 'perhaps', in: 'thinking' }), ['thinking']);
+    assert.equal(await places({ text: 'line two', thread: '' }), ['tools', 'conversation']);
+    assert.equal(await find(session_id, { text: 'line two', thread: 'agent' }), [
+      { searched: 0, of: 0, complete: true },
+    ]);
+  });
+
+  test('a session that is not there, or deleted', async () => {
+    const status = async (id: string) => {
+      const response = await api().request(`/v1/sessions/${id}/find?text=a`);
+      return [response.status, Problem.parse(await response.json()).code];
+    };
+    assert.equal(await status('7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10'), [404, 'session-unknown']);
+    await database().execute('deleteSession', { session_id });
+    assert.equal(await status(session_id), [404, 'session-unknown']);
+  });
+});
+
+/** What a person reads in a span: not the calls of tools within an answer, which have spans of their own. */
+const textsOfSpan = ({ kind, input, output }: Span): string[] =>
+  [...input, ...output].filter(({ type }) => kind === 'tool' || type !== 'tool_use').flatMap(textsOf);
+
+const textsOf = ({ text, thinking, tool_output, tool_input }: ContentBlock): string[] =>
+  [text, thinking, tool_output].filter((one) => one !== undefined).concat(strings(tool_input));
+
+const strings = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value];
+  return value !== null && typeof value === 'object' ? Object.values(value).flatMap(strings) : [];
+};
+
+const occurrences = (within: string, sought: string): number =>
+  within.toLowerCase().split(sought.toLowerCase()).length - 1;
