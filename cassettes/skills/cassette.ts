@@ -12,6 +12,7 @@ import { headsApp } from './heads.ts';
 import { listApp } from './list.ts';
 import { manifest, type SkillsConfig, type SkillsHttp } from './manifest.ts';
 import { migrations } from './migrations.ts';
+import { promptsApp } from './prompts.ts';
 import { answerFailure } from './refused.ts';
 import { toolsApp } from './tools.ts';
 import { versionsApp } from './versions.ts';
@@ -25,7 +26,7 @@ function skillsApp() {
   app.use(refuseNul());
   app.use(literalFirst(app));
   app.use(knownQuery(app));
-  for (const part of [listApp(), generateApp(), toolsApp(), headsApp(), versionsApp(), downloadApp()])
+  for (const part of [listApp(), generateApp(), toolsApp(), promptsApp(), headsApp(), versionsApp(), downloadApp()])
     app.route('/', part);
   let document: unknown = null;
   app.get('/ping', (c) => c.json({ status: 'ok' }));

@@ -47,8 +47,13 @@ export function skillMd({ content, ...skill }: Written): string {
   const yaml = stringify(front, {
     ...{ defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'PLAIN', doubleQuotedAsJSON: true, lineWidth: 0 },
   });
+  return `---\n${yaml}---\n\n${skillText({ name, content })}\n`;
+}
+
+/** The content without front matter; of an empty one its name as a heading. */
+export function skillText({ name, content }: Pick<Written, 'name' | 'content'>): string {
   const body = withoutFront(content).trim();
-  return `---\n${yaml}---\n\n${body === '' ? `# ${name.replace(/\s+/g, ' ')}` : body}\n`;
+  return body === '' ? `# ${name.replace(/\s+/g, ' ')}` : body;
 }
 
 /** 1 to 1,024 characters, without half a surrogate pair at the end. */

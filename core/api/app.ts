@@ -211,7 +211,8 @@ export function readApi(options: ReadApi) {
   app.route('/', cassettesApp({ installed: cassettes.installed }));
   app.route('/', cassetteMountApp({ cassettes, log }));
   const joined = () => cassetteTools(cassettes.installed(), cassettes.fetch);
-  app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, version, log }));
+  const offering = { installed: cassettes.installed, send: cassettes.fetch };
+  app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, cassettes: offering, version, log }));
   const { retention = null } = options;
   app.route(
     '/',

@@ -121,12 +121,23 @@ function shownCassette(one: Installed): CassetteInfo {
         }),
     ...(progress === null ? {} : { progress }),
     tools: isAdmitted && document ? document.tools.map(({ full_name, title }) => ({ name: full_name, title })) : [],
+    ...(isAdmitted && document ? offers(document) : {}),
     ...(document === null
       ? {}
       : { manifest_digest: document.manifest_digest, openapi_digest: document.openapi_digest }),
     ...(one.source_digest === null ? {} : { source_digest: one.source_digest }),
   };
 }
+
+/** Absent where there are none. */
+const offers = ({ resources, prompts }: NonNullable<Installed['document']>) => ({
+  ...(resources.length > 0 && {
+    resources: resources.map(({ uri, full_name, title }) => ({ uri, name: full_name, title })),
+  }),
+  ...(prompts.length > 0 && {
+    prompts: prompts.map(({ full_name, title, list }) => ({ name: list ? `${full_name}…` : full_name, title })),
+  }),
+});
 
 type Declared = NonNullable<Installed['document']>['manifest'];
 

@@ -37,6 +37,10 @@ export async function conform(
         `the tool ${tool.full_name} answers arguments that are empty without failing`,
         await toolCall(running, tool.path),
       );
+    for (const { uri, variables, list } of document.resources)
+      if (list) record(`the resources ${uri} can be listed`, await listed(running, list.path, variables));
+    for (const { full_name, list } of document.prompts)
+      if (list) record(`the prompts ${full_name}… can be listed`, await listed(running, list.path, []));
     if (running.loaded?.scheduled) record('its background work runs', await backgroundWork(running));
     record('it can be installed a second time under another name', await secondInstallation(entry, parts));
   } finally {
@@ -113,6 +117,23 @@ async function toolCall(running: RunningCassette, path: string): Promise<string[
   const status = await statusOf(running, path, { method: 'POST', headers, body: '{}' });
   if (typeof status === 'string') return [status];
   return status === 500 || status === 404 || status === 405 ? [`it answers ${status} to POST ${path}`] : [];
+}
+
+/** @param members that each item has, beside its name */
+async function listed(running: RunningCassette, path: string, members: readonly string[]): Promise<string[]> {
+  const signal = AbortSignal.timeout(REQUEST_MS);
+  try {
+    const response = await running.fetch(new Request(`http://cassette${path}`, { signal }));
+    if (!response.ok) return [`it answers ${response.status} to GET ${path}`];
+    const { items } = (await response.json()) as { items?: unknown };
+    if (!Array.isArray(items)) return [`GET ${path} answers without a list "items"`];
+    const lacking = ['name', ...members].filter((member) =>
+      items.some((item) => !['string', 'number'].includes(typeof (item as Record<string, unknown> | null)?.[member])),
+    );
+    return lacking.map((member) => `GET ${path} answers with items that have no "${member}"`);
+  } catch (error) {
+    return [signal.aborted ? `no answer within ${REQUEST_MS / 1000} s` : (error as Error).message];
+  }
 }
 
 /** The status of the response, or why there is none. */

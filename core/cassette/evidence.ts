@@ -79,7 +79,15 @@ const lookedAt = (one: Installed) => {
     source_pinned: entry.digest !== undefined,
     ...(document === null
       ? {}
-      : { manifest_digest: document.manifest_digest, openapi_digest: document.openapi_digest }),
+      : {
+          manifest_digest: document.manifest_digest,
+          openapi_digest: document.openapi_digest,
+          mcp: {
+            tools: document.tools.map(({ full_name }) => full_name),
+            resources: document.resources.map(({ uri }) => uri),
+            prompts: document.prompts.map(({ full_name, list }) => (list ? `${full_name}…` : full_name)),
+          },
+        }),
     openapi_status:
       document === null ? ('missing' as const) : state === 'stale' ? ('stale' as const) : ('fresh' as const),
     route_prefix: `/v1/cassettes/${entry.name}`,

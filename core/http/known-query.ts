@@ -18,7 +18,8 @@ export const knownQuery = (app: App, alternatives: Readonly<Record<string, strin
     const start = c.req.url.indexOf('?');
     if (start === -1) return next();
     parametersByRoute ??= parametersOf(app);
-    const route = matchedRoutes(c).findLast(({ method }) => method !== 'ALL');
+    const matched = matchedRoutes(c).filter(({ method }) => method !== 'ALL');
+    const route = matched.find(({ path }) => path === c.req.path) ?? matched.at(-1); // a literal path goes before a parameter
     const known = route && parametersByRoute.get(`${route.method} ${route.path}`);
     if (!route || !known) return next();
     const unknown = [...new URLSearchParams(c.req.url.slice(start + 1)).keys()].find((name) => !known.includes(name));

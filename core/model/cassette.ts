@@ -75,6 +75,14 @@ export const CassetteInfo = z.object({
   tools: z
     .array(z.object({ name: z.string(), title: z.string() }))
     .describe('in /v1/mcp, by the names that agents call; none while it is not in'),
+  resources: z
+    .array(z.object({ uri: z.string(), name: z.string(), title: z.string() }))
+    .optional()
+    .describe('in /v1/mcp; a URI with {…} is a template'),
+  prompts: z
+    .array(z.object({ name: z.string(), title: z.string() }))
+    .optional()
+    .describe('in /v1/mcp; a name that ends with … stands for all prompts that the cassette lists'),
   manifest_digest: Digest.optional(),
   openapi_digest: Digest.optional().describe('of its document as it came'),
   source_digest: Digest.optional().describe('of what was installed; absent of a remote one'),

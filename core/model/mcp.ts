@@ -9,7 +9,11 @@ const MessageId = z.union([z.string(), z.int()]);
 const Message = z.object({
   jsonrpc: z.literal('2.0'),
   id: MessageId.optional().describe('absent: a notification, which gets no response'),
-  method: z.string().describe('initialize, ping, tools/list, tools/call; or notifications/…'),
+  method: z
+    .string()
+    .describe(
+      'initialize, ping, tools/list, tools/call; resources/… and prompts/… where a cassette offers some; or notifications/…',
+    ),
   params: z.record(z.string(), z.unknown()).optional(),
 });
 

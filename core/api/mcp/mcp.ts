@@ -1,8 +1,10 @@
 /** POST /v1/mcp: the records, as tools for agents. (Model Context Protocol, streamable HTTP without sessions.) */
 import { createRoute, z } from '@hono/zod-openapi';
+import { cassetteUnknown } from '../../cassette/cassette-unknown.ts';
 import { Failure, guardFailures, json, routes } from '../../http/routes.ts';
 import type { Logger } from '../../log.ts';
 import { McpAnswer, McpMessage, McpRefusal, PROTOCOL_VERSIONS } from '../../model/mcp.ts';
+import type { OfferingCassettes } from './answer.ts';
 import { allTools, type McpTool } from './tool.ts';
 
 const PATH = '/v1/mcp';
@@ -73,6 +75,8 @@ type Deps = {
   tools: readonly McpTool[];
   /** The tools of cassettes, called for each request. They cannot replace one of `tools`. */
   joined?: () => readonly McpTool[];
+  /** Those that may offer resources and prompts. Absent: there are none. */
+  cassettes?: OfferingCassettes;
   version: string;
   log: Logger;
 };
@@ -80,7 +84,9 @@ type Deps = {
 /** As its cassette declares it; those of the service all read. */
 const isReading = ({ annotations }: McpTool): boolean => annotations.readOnlyHint === true;
 
-export const mcpApp = ({ tools, joined = () => [], version, log }: Deps) => {
+const NO_CASSETTES: OfferingCassettes = { installed: () => [], send: () => Promise.reject(cassetteUnknown()) };
+
+export const mcpApp = ({ tools, joined = () => [], cassettes = NO_CASSETTES, version, log }: Deps) => {
   const app = routes();
   // Plain handlers: the protocol has its own errors for what a route would refuse. GET and DELETE are refused like any unrouted method.
   for (const route of [callMcp, listenMcp, endMcp]) app.openAPIRegistry.registerPath(route);
@@ -88,6 +94,7 @@ export const mcpApp = ({ tools, joined = () => [], version, log }: Deps) => {
     const { answerMcp } = await import('./answer.ts'); // many modules that the start does not need
     const deps = {
       tools: allTools(tools, c.get('readOnly') ? joined().filter(isReading) : joined()),
+      cassettes, // what they offer is read by GET, so the token that reads has it all
       version,
       log,
       requestId: c.get('requestId'),

@@ -3,17 +3,9 @@
 import { type DeclaredManifest, manifestDigest, ownPrefix, parseManifest } from '../admission/manifest.ts';
 import { rejection } from '../admission/rejection.ts';
 import { Rejection } from '../running.ts';
-import {
-  isNode,
-  METHODS,
-  type Node,
-  type OpenApi,
-  type Path,
-  placeOf,
-  pointerParts,
-  standsAt,
-  visit,
-} from './openapi-shape.ts';
+import { type Offers, offersOf } from './offers.ts';
+import { isNode, METHODS, type Node, type OpenApi, type Path, placeOf, pointerParts, visit } from './openapi-shape.ts';
+import { parametersOf } from './parameters-of.ts';
 import { referenceProblems } from './references.ts';
 import { isBelow, operationKey, rewritten } from './rewrite.ts';
 import { schemaProblems } from './schema-problems.ts';
@@ -27,7 +19,7 @@ export type CheckedDocument = {
   /** The document as it is served: with the paths of the read API. */
   document: OpenApi;
   tools: readonly ToolDeclaration[];
-};
+} & Offers;
 
 const MANIFEST = 'x-svc-cassette';
 const MOST_OPERATIONS = 1000;
@@ -48,11 +40,13 @@ export async function checkedDocument(text: string, { name, isolation }: Install
   refuse(referenceProblems(document));
   refuse(parameterProblems(document));
   const tools = await toolDeclarations(document, { name, isolation });
+  const offers = offersOf(document, { name, prefix });
   return {
     manifest,
     manifest_digest: manifestDigest(manifest),
     document: rewritten(document, { name, prefix, ids: missingIds(document, prefix) }),
     tools,
+    ...offers,
   };
 }
 
@@ -196,15 +190,6 @@ function parameterProblems(document: OpenApi): string[] {
           .map((one) => `${where}: its path has no {${String(one.name)}}`),
       ];
     });
-  });
-}
-
-function parametersOf(document: OpenApi, { parameters }: Node): Node[] {
-  return (Array.isArray(parameters) ? parameters : []).flatMap((parameter: unknown) => {
-    let resolved = parameter;
-    while (isNode(resolved) && typeof resolved.$ref === 'string')
-      resolved = standsAt(document, pointerParts(resolved.$ref) ?? []);
-    return isNode(resolved) ? [resolved] : [];
   });
 }
 

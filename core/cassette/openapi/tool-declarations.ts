@@ -72,8 +72,14 @@ export async function toolDeclarations(document: OpenApi, { name, isolation }: I
   visit(document, 'document', (node, kind, path) => {
     if (!(EXTENSION in node)) return;
     const [root, route, method, ...deeper] = path;
+    if (isOffer(node[EXTENSION]) && kind === 'operation' && root === 'paths' && deeper.length === 0) {
+      if (method !== 'get') problems.push(`${placeOf(path)}: a resource or a prompt stands on a GET operation`);
+      return; // offers.ts reads it
+    }
     if (kind !== 'operation' || root !== 'paths' || method !== 'post' || deeper.length > 0)
-      problems.push(`${placeOf(path)}: ${EXTENSION} stands on POST operations only`);
+      problems.push(
+        `${placeOf(path)}: ${EXTENSION} stands on POST operations only, with "resource" or "prompt" on GET operations`,
+      );
     else if (++count <= MOST_TOOLS) {
       const read = declared(document, String(route), node, { name, isolation });
       if (typeof read === 'string') problems.push(`${placeOf(path)}: ${read}`);
@@ -91,6 +97,10 @@ export async function toolDeclarations(document: OpenApi, { name, isolation }: I
   if (problems.length > 0) throw rejection('tools', 'Cannot offer its tools', problems);
   return found.sort((one, other) => (one.full_name < other.full_name ? -1 : 1));
 }
+
+/** Whether it declares a resource or a prompt, which are read by GET, and not a tool. */
+export const isOffer = (declaration: unknown): declaration is Node =>
+  isNode(declaration) && ('resource' in declaration || 'prompt' in declaration);
 
 const sizes = new WeakMap<object, number>();
 

@@ -59,6 +59,7 @@ export function permissionPage(permission: Permission): string {
     'It adds:',
     ...row('routes', `/v1/cassettes/${name}/…, ${count(operationsIn(document.document), 'operation')}`),
     ...tools(permission),
+    ...offers(permission),
     '',
     ...apart(permission),
     '',
@@ -169,6 +170,15 @@ function tools({ document }: Permission): string[] {
     const changes = annotations.readOnlyHint === true ? '' : ' (may change things)';
     return row('tool', `${full_name}${changes}: ${authorText(description || title)}`);
   });
+}
+
+function offers({ document }: Permission): string[] {
+  return [
+    ...document.resources.flatMap(({ uri, description }) => row('resource', `${uri}: ${authorText(description)}`)),
+    ...document.prompts.flatMap(({ full_name, list, description }) =>
+      row('prompt', `${full_name}${list ? '…' : ''}: ${authorText(description)}`),
+    ),
+  ];
 }
 
 const ISOLATION: Readonly<Record<Isolation, string>> = {

@@ -40,13 +40,14 @@ for (const [method, path, codes] of ROWS)
     assert.ok(declared.filter((code) => code < 300).length === 1);
   });
 
-test('all that is served is declared: the ten routes, and the two tools', async () => {
+test('all that is served is declared: the ten routes, the two tools, and what lists and makes prompts', async () => {
   const { paths } = await document();
   const served = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods as object).map((method) => `${method} ${path}`),
   );
   const routes = ROWS.map(([method, path]) => `${method} ${path}`);
-  assert.equal(served.sort(), [...routes, 'post /api/skills/list', 'post /api/skills/get'].sort());
+  const agents = ['post /api/skills/list', 'post /api/skills/get', 'get /api/skills/names'];
+  assert.equal(served.sort(), [...routes, ...agents, 'get /api/skills/prompts/{name}'].sort());
 });
 
 test('a new name must not be blank, which the schema says too', async () => {
