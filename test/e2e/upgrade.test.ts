@@ -92,7 +92,7 @@ async function assertParts({ api }: Service): Promise<void> {
   assert.ok(before.cache_read_tokens > 0 && before.cache_write_tokens > 0);
   const after = await eventually('the parts of each cost', async () => {
     const { cost, ...total } = (await series()).total;
-    const sum = Object.values(cost).reduce((all, part) => all + part, 0);
+    const sum = Object.values(cost).reduce<number>((all, part = 0) => all + part, 0);
     assert.ok(Math.abs(sum - total.cost_usd) < 1e-9, 'together the cost');
     const isKnown = cost.unsplit === undefined && cost.cache_read > 0 && cost.output > 0;
     return isKnown && total.turn_count === before.turn_count && total; // messages of transcripts come a moment after the others
