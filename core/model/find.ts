@@ -41,6 +41,8 @@ export const FindQuery = z.object({
   project: Attribute.openapi({ type: 'string' }),
   agent_name: Attribute.openapi({ type: 'string' }),
   model: Attribute.openapi({ type: 'string' }),
+  provider: Attribute.openapi({ type: 'string' }),
+  harness_id: Attribute.openapi({ type: 'string' }),
   tool: Attribute.openapi({ type: 'string', description: 'the name of a tool' }),
   status: z.enum(['ok', 'error', 'partial']).optional().describe('of the span'),
   since: Bound.openapi(boundSchema('spans begun then or later')),

@@ -139,14 +139,20 @@ function addTotalCommands(program: Command, { io, loaded }: CommandParts): void 
 
 function addSearchCommands(program: Command, { io, loaded }: CommandParts): void {
   addFilters(addClientOptions(program.command('find')))
-    .description('find conversations by their words, or by what they mean')
-    .argument('<query...>', 'what is looked for')
-    .option('--mode <mode>', 'text: with all of these words; vector: by meaning, of the search cassette', 'text')
+    .description('find where something was said, as it is written or by what it means')
+    .argument('<query...>', 'what is looked for: words, an identifier, a path, or a part of one')
+    .option('--mode <mode>', 'text: as it is written; vector: by meaning, of the search cassette', 'text')
+    .option(
+      '--in <places>',
+      'conversation, tools, thinking or prompt, with commas between; all but the last without it',
+    )
+    .option('--tool <name>', 'in what this tool was given and gave back')
     .option('-n, --limit <count>', 'at most so many', wholeNumber, 10)
     .option('--json', 'as one JSON document')
     .action(async (words: string[], parsed: Parsed) => {
       const { mode, limit, json } = parsed;
-      const options = { mode: String(mode), filter: filterOf(parsed), limit: Number(limit), json: json === true };
+      const filter = { ...filterOf(parsed), ...texts(parsed, { in: 'in', tool: 'tool' }) };
+      const options = { mode: String(mode), filter, limit: Number(limit), json: json === true };
       await (await import('./find.ts')).find(words.join(' '), options, loaded(parsed), io);
     });
 

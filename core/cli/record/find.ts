@@ -1,14 +1,14 @@
-/** `svc find`: where something was said, by its words or, where the search cassette runs, by what they mean. */
+/** `svc find`: where something was said, as it is written or, where the search cassette runs, by what they mean. */
 import pc from 'picocolors';
 import type { SpanHit } from '../../../cassettes/search/model.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { OperatorError } from '../../errors.ts';
+import type { FindHit, FindPage } from '../../model/find.ts';
 import { openApiClient } from '../api-client.ts';
 import type { Io } from '../io.ts';
 import { printJson } from '../print-response.ts';
 import { plain, shortAge } from '../units.ts';
 import { keepList } from './last-list.ts';
-import { type SessionPage, sessionTable } from './sessions-list.ts';
 import { shortened } from './table.ts';
 
 const MODES = ['text', 'vector'] as const;
@@ -24,16 +24,41 @@ export async function find(query: string, options: FindOptions, loaded: LoadedCo
     throw new OperatorError(`Cannot search by '${plain(mode)}': there are only ${known}`, 2);
   }
   const api = await openApiClient(loaded);
-  const parameters = new URLSearchParams({ ...filter, text: query, limit: String(limit) });
-  const page = await api.json<SessionPage>({ path: `/v1/browse/sessions?${parameters}`, what: 'search the sessions' });
-  keepList(
-    { home: io.home, address: api.address },
-    page.items.map(({ id }) => id),
-  );
+  const parameters = new URLSearchParams({ ...filter, text: query, limit: String(Math.min(limit, MOST_HITS)) });
+  const page = await api.json<FindPage>({ path: `/v1/find?${parameters}`, what: 'find the text' });
+  const { items, spans, spans_indexed } = page;
+  const sessions = [...new Set(items.map(({ session_id }) => session_id))];
+  if (items.length > 0) keepList({ home: io.home, address: api.address }, sessions);
   if (json) return printJson(page, io);
-  if (page.items.length === 0)
-    return void io.err("No session has all of these words; 'svc find --mode vector' looks for what they mean\n");
-  io.out(sessionTable(page.items, io));
+  const now = Date.now();
+  for (const hit of items) io.out(hitLines(hit, sessions.indexOf(hit.session_id) + 1, now, io));
+  if (items.length === 0)
+    io.err("Nothing recorded has these words; 'svc find --mode vector' looks for what they mean\n");
+  if (spans_indexed < spans) io.err(pc.dim(`${spans_indexed} of ${spans} steps are in the index yet\n`));
+}
+
+const MOST_HITS = 50;
+
+function hitLines({ session_id, span_id, title, at, name, place, matches }: FindHit, n: number, now: number, io: Io) {
+  const number = pc.cyan(String(n));
+  const facts = `${plain(name)}  ${place}  span ${span_id.slice(0, 8)}  ${shortAge(at, now)}`;
+  const [match] = matches;
+  return [
+    `${number}  ${pc.dim(session_id.slice(0, 8))}  ${pc.bold(line(title ?? '', io, 16))}`,
+    `   ${pc.dim(facts)}`,
+    ...(match ? [`   ${snippet(match, io)}`] : []),
+    '',
+  ].join('\n');
+}
+
+/** What was found, in bold, with as much around it as fits in a line. */
+function snippet({ before, match, after }: FindHit['matches'][number], { columns }: Io): string {
+  const [head, found, tail] = [before, match, after].map((text) => plain(text.replace(/\s+/g, ' ')));
+  const room = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(20, columns - 5);
+  const shown = shortened(found ?? '', Math.min(room, 400));
+  const left = Math.max(0, room - shown.length);
+  const begin = (head ?? '').slice(-Math.ceil(left / 3) || (head ?? '').length);
+  return `${left === 0 ? '' : begin}${pc.bold(shown)}${(tail ?? '').slice(0, Math.max(0, left - begin.length))}`;
 }
 
 type Hits = { results: SpanHit[]; count: number; coverage?: { embedded: number; pending: number } };

@@ -11,6 +11,8 @@ export type FindFilter = {
   project: string | null;
   agent_name: string | null;
   model: string | null;
+  provider: string | null;
+  harness_id: string | null;
   tool: string | null;
   status: string | null;
   since: string | null;
@@ -52,12 +54,16 @@ const COLUMNS = sql`f.session_id, f.trace_id, f.span_id, f.place, f.at`;
 const withAll = (groups: Search['groups'], within: SQL): SQL => sql`
   select ${COLUMNS}, 0 as weight from svc.found_texts f where f.terms @> ${terms(groups.flat())} and ${within}`;
 
+/** Of a frequent word: it hardly weighs. */
+const MOST_OF_GROUP = 2_000;
+
 /** A group weighs the more the fewer texts have it. */
 const withSome = (groups: Search['groups'], within: SQL): SQL => {
   const arms = groups.map(
     (group) => sql`
-    select f.ctid as row, ${COLUMNS}, 1.0 / ln(2 + count(*) over ()) as weight
-      from svc.found_texts f where f.terms @> ${terms(group)} and ${within}`,
+    select m.*, 1.0 / ln(2 + count(*) over ()) as weight
+      from (select f.ctid as row, ${COLUMNS} from svc.found_texts f where f.terms @> ${terms(group)} and ${within}
+             limit ${MOST_OF_GROUP}) m`,
   );
   return sql`
     select a.session_id, a.trace_id, a.span_id, a.place, a.at, sum(a.weight) as weight
@@ -67,18 +73,25 @@ const withSome = (groups: Search['groups'], within: SQL): SQL => {
 
 export const terms = (numbers: readonly number[]): SQL => sql`${pgArray([...new Set(numbers)])}::smallint[]`;
 
-/** Without a filter no span is looked at. */
-export function joined({ project, agent_name, model, tool, status }: FindFilter): SQL {
-  const spans = sql` join svc.spans p on p.trace_id = c.trace_id and p.span_id = c.span_id`;
-  const rollups = sql` join svc.session_rollups r on r.session_id = c.session_id`;
-  return sql`${model === null && tool === null && status === null ? sql`` : spans}${project === null && agent_name === null ? sql`` : rollups}`;
+/** Without a filter neither spans nor sessions are looked at. */
+export function joined({ project, agent_name, model, provider, harness_id, tool, status }: FindFilter): SQL {
+  const any = (...values: (string | null)[]) => values.some((value) => value !== null);
+  return sql.join([
+    any(model, provider, tool, status)
+      ? sql` join svc.spans p on p.trace_id = c.trace_id and p.span_id = c.span_id`
+      : sql``,
+    any(project, agent_name) ? sql` join svc.session_rollups r on r.session_id = c.session_id` : sql``,
+    any(harness_id) ? sql` join svc.sessions s on s.session_id = c.session_id` : sql``,
+  ]);
 }
 
-export const matching = ({ project, agent_name, model, tool, status }: FindFilter): SQL =>
+export const matching = ({ project, agent_name, model, provider, harness_id, tool, status }: FindFilter): SQL =>
   sql.join([
     equal(sql`r.project`, project),
     equal(sql`r.agent_name`, agent_name),
+    equal(sql`s.harness_id`, harness_id),
     equal(sql`p.model`, model),
+    equal(sql`p.provider`, provider),
     tool === null ? sql`` : sql` and p.kind = 'tool'${equal(sql`p.name`, tool)}`,
     equal(sql`p.status`, status),
   ]);

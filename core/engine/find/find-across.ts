@@ -17,8 +17,9 @@ type Search = {
   wanted: number;
 };
 
-const CANDIDATES = 200;
-const BATCH = 40;
+/** Of candidates more than are wanted are compared, since the best are not always the newest. */
+const CANDIDATES = { least: 60, most: 200 };
+const BATCH = 60;
 /** After this long a search that has hits looks for no better ones. */
 const ENOUGH_MS = 150;
 const MOST_MS = 2_000;
@@ -34,6 +35,7 @@ export async function findAcross(execute: Database['execute'], search: Search): 
     const ms = performance.now() - began;
     return ms > MOST_MS || (ms > ENOUGH_MS && hits.size >= search.wanted);
   };
+  const limit = Math.min(Math.max(2 * search.wanted, CANDIDATES.least), CANDIDATES.most);
   const look = async (groups: number[][], match: 'all' | 'some') => {
     const places = search.places.filter((place) => place !== 'prompt');
     if (places.length === 0) return;
@@ -42,7 +44,7 @@ export async function findAcross(execute: Database['execute'], search: Search): 
       match,
       places,
       filter: search.filter,
-      limit: CANDIDATES,
+      limit,
     });
     const fresh = candidates.filter((candidate) => !seen.has(keyOf(candidate)));
     for (const candidate of fresh) seen.add(keyOf(candidate));
@@ -50,9 +52,8 @@ export async function findAcross(execute: Database['execute'], search: Search): 
     for (let at = 0; at < spans.length && !enough(); )
       at += await verify(execute, query, spans.slice(at, at + BATCH), hits);
   };
-  const exact = () => [...hits.values()].filter(({ score }) => score >= 3).length;
   await look([allTerms(query, false)], 'all');
-  if (exact() < search.wanted && !enough()) await look([allTerms(query, true)], 'all');
+  if (hits.size < search.wanted && !enough()) await look([allTerms(query, true)], 'all');
   if (hits.size < search.wanted && query.words.length > 1 && !enough())
     await look(tellingWords(query).map(partOfWord), 'some');
   return [...hits.values()].sort((a, b) => b.score - a.score || (a.at < b.at ? 1 : -1));

@@ -6,6 +6,7 @@ import { coreTools } from '../../../../core/api/mcp/core-tools.ts';
 import { type Served, serveApp } from '../../../../core/http/listen.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { demoApi } from '../../../support/demo-api.ts';
+import { indexAll } from '../../../support/index-all.ts';
 import { connectMcp, type McpClient } from '../../../support/mcp.ts';
 import type { Json } from '../../../support/read-api.ts';
 
@@ -19,6 +20,7 @@ databaseSuite('MCP tools', (test, database) => {
   let mcp: McpClient;
   test.before(async () => {
     const app = await demoApi(database());
+    await indexAll(database());
     served = await serveApp({ fetch: app.fetch, hosts: ['127.0.0.1'], port: 0, what: 'read API' });
     api = served.addresses[0] ?? '';
     mcp = await connectMcp(api);
@@ -57,7 +59,7 @@ databaseSuite('MCP tools', (test, database) => {
       const old = await connectMcp(api, { version });
       assert.is(old.version, version);
       const { tools } = await old.client.listTools();
-      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_stats'];
+      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_find', 'svc_stats'];
       assert.equal(
         tools.map(({ name }) => name),
         names,
@@ -75,6 +77,7 @@ databaseSuite('MCP tools', (test, database) => {
         svc_sessions: [{}, { limit: 1 }, { text: 'no such word' }],
         svc_session: [{ session_id: session.id }, { session_id: session.id, order: 'newest', limit: 1 }],
         svc_trace: [{ trace_id: turn.trace_id }, { trace_id: turn.trace_id, detail: 'full' }],
+        svc_find: [{ text: 'no such words' }, { text: BUG, in: ['tools'], limit: 1 }],
         svc_stats: [{}, { project: 'no such project' }],
       };
       for (const { name, title, description = '', annotations, inputSchema, outputSchema = {} } of tools) {
@@ -220,6 +223,19 @@ databaseSuite('MCP tools', (test, database) => {
     const { steps: one } = await told('svc_trace', { trace_id, span_id: first.span_id });
     assert.equal(one, [full[1]]);
     assert.match((await mcp.call('svc_trace', { trace_id })).text, "> The test 'departs today' fails");
+  });
+
+  test('what was said is found with the step that it stands in', async () => {
+    const { hits } = await told('svc_find', { text: 'run 8841', in: ['tools'] });
+    assert.ok(hits.length > 0);
+    assert.match(hits[0].snippets[0], 'run 8841');
+    const { steps } = await told('svc_trace', { trace_id: hits[0].trace_id, span_id: hits[0].span_id });
+    assert.match(steps[0].output, 'run 8841');
+    const all = await told('svc_find', { text: 'midnight', limit: 50 });
+    const paged = await pages('svc_find', { text: 'midnight', limit: 2 }, 'hits');
+    assert.equal(new Set(paged.map(({ span_id }) => span_id)), new Set(all.hits.map(({ span_id }: Json) => span_id)));
+    assert.match((await mcp.call('svc_find', { text: 'zzzz' })).text, 'Nothing was found');
+    assert.match(await refused('svc_find', { text: 'a', since: 'x' }), '"since"');
   });
 
   test('stats are those of the read API', async () => {

@@ -8,6 +8,7 @@ import type { Session } from '../../../../core/model/session.ts';
 import { svc } from '../../../support/cli-program.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { demoApi } from '../../../support/demo-api.ts';
+import { indexAll } from '../../../support/index-all.ts';
 import { testApi } from '../../../support/read-api.ts';
 
 const MIDNIGHT = '16dd8bce-b2a0-59a6-9baa-d811643b8fe4';
@@ -22,6 +23,7 @@ databaseSuite('the record in the terminal', (test, database) => {
     cwd = mkdtempSync(join(tmpdir(), 'svc-record-'));
     await database().reset();
     const api = await demoApi(database());
+    await indexAll(database());
     listener = await serveApp({ fetch: api.fetch, hosts: ['127.0.0.1'], port: 0, what: 'test' });
     address = listener.addresses[0] ?? '';
   });
@@ -138,11 +140,12 @@ databaseSuite('the record in the terminal', (test, database) => {
     assert.match(await printed('coverage'), /^all +98 +97 +1$/m);
   });
 
-  test('find lists what has the words; what has none of them leaves the numbers as they were', async () => {
+  test('find shows where the words stand; what is nowhere leaves the numbers as they were', async () => {
     assert.match(await printed('find', 'midnight', 'test'), MIDNIGHT.slice(0, 8));
+    assert.match(await printed('find', 'run', '8841', '--in', 'tools'), /tools  span .*\n   .*run 8841/);
     const { status, out, err } = await called(['find', 'zzzz']);
     assert.equal([status, out], [0, '']);
-    assert.match(err, 'No session has all of these words');
+    assert.match(err, 'Nothing recorded has these words');
     assert.match(await printed('sessions', 'show', '1'), MIDNIGHT);
     assert.equal(await refused('find', 'x', '--mode', 'magic'), [
       2,
