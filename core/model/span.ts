@@ -12,7 +12,7 @@ const Block = ContentBlock.openapi('ContentBlock', {
 const AgentTotals = UsageTotals.extend({ calls: z.int(), tool_calls: z.int() });
 export type AgentTotals = z.infer<typeof AgentTotals>;
 
-const SpanUsage = z.object({
+export const SpanUsage = z.object({
   input_tokens: z.int().describe('cache reads and writes included'),
   output_tokens: z.int().describe('reasoning included'),
   cache_read_tokens: z.int(),
@@ -24,6 +24,7 @@ const SpanUsage = z.object({
     'the cost in its parts; left out where it has no price, or its rates are not known',
   ),
 });
+export type SpanUsage = z.infer<typeof SpanUsage>;
 
 const rate = z.number().describe('USD per million tokens');
 const Rates = z.object({ fresh: rate, cache_read: rate, cache_write_5m: rate, cache_write_1h: rate, output: rate });

@@ -10,9 +10,13 @@ export type PromptBlock = {
   kind: BlockKind;
   label: string; // a name, or the first 120 characters
   bytes: number; // UTF-8, of its JSON
-  pixels: number; // of an image, 0 for all else: an image's tokens follow from its area
+  pixels: number; // of the pictures in it, 0 for none: a picture's tokens follow from its area
+  picture_bytes: number; // how many of `bytes` are the data of pictures
+  picture_tokens: number; // what the provider's published rule makes of their areas
   mark: '5m' | '1h' | null; // the client's cache mark on it
+  raw: () => Uint8Array; // its JSON in the request
   json: () => unknown; // parsed when it is needed
+  text: () => string | null; // its text, where it has one
 };
 
 export type Prompt = {
@@ -20,9 +24,11 @@ export type Prompt = {
   format: string;
   reach: 'whole' | 'tail'; // tail: of what the provider held, not all is recorded
   blocks: readonly PromptBlock[];
-  /** Those that providers name as part of the cache's key: thinking, tool_choice, betas …; the value as JSON text. */
-  parameters: readonly { name: string; value: string }[];
+  parameters: readonly PromptParameter[];
 };
+
+/** `value`: as JSON text. `keyed`: the provider names it as part of the cache's key (thinking, tool_choice, betas …). */
+export type PromptParameter = { name: string; value: string; keyed: boolean };
 
 /** How two prompts compare. `common`: blocks that both begin with. */
 export type PromptChange =

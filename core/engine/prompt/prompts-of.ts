@@ -1,0 +1,37 @@
+/** The prompts of a session's calls in the order of time, read from their stored requests, each with the tokens of its blocks. */
+import type { Database } from '../../db/database.ts';
+import type { Span, SpanUsage } from '../../model/span.ts';
+import type { Prompt } from '../../prompt/prompt.ts';
+import type { TokenShares } from '../../prompt/token-shares.ts';
+
+export type CallPrompt = {
+  raw_turn_id: number;
+  session_id: string;
+  thread_id: string; // '' is the main thread
+  at: string; // when the request came: UTC with microseconds
+  ended_at: string | null; // the last byte of the answer; null: none came
+  model: string; // as answered, else as requested
+  provider: string;
+  credential: string; // the keyed hash under which the session's client is stored
+  call_kind: string; // core/model/call-kind.ts
+  usage: SpanUsage | null; // null: the provider reported none, or the call is not derived yet
+  price: NonNullable<Span['price']> | null; // the price row of its cost
+  span: { trace_id: string; span_id: string } | null; // of the call; null: not derived yet
+  prompt: Prompt;
+  tokens: TokenShares;
+};
+
+export type PromptRange = {
+  /** Only calls up to this one, it included. Absent: all. */
+  upTo?: number;
+};
+
+/** Calls whose request was not stored or cannot be read are left out. */
+export async function* promptsOf(
+  _execute: Database['execute'],
+  _session_id: string,
+  _range: PromptRange = {},
+): AsyncGenerator<CallPrompt, void> {}
+
+/** null: no such call, or its request was not stored or cannot be read. */
+export const promptOf = async (_execute: Database['execute'], _raw_turn_id: number): Promise<CallPrompt | null> => null;
