@@ -79,6 +79,7 @@ import { callChain, nodeChain } from './read/node-chain.ts';
 import { nodeRoots } from './read/node-roots.ts';
 import { nodeSources } from './read/node-sources.ts';
 import { outline } from './read/outline.ts';
+import { promptCallNamed, promptCallOf, promptCalls } from './read/prompt-calls.ts';
 import { rawTurnBytes } from './read/raw-turn-bytes.ts';
 import { readCoverage } from './read/read-coverage.ts';
 import { rawTurnBody, readRawTurn } from './read/read-raw-turn.ts';
@@ -167,6 +168,9 @@ export const operations = {
   readCoverage,
   readRawTurn,
   rawTurnBody,
+  promptCalls,
+  promptCallOf,
+  promptCallNamed,
   readSession,
   readSpan,
   readStats,

@@ -8,6 +8,7 @@ export type PromptBlock = {
   path: string; // 'tools[14]', 'system[2]', 'messages[3].content[1]'; '' for what the provider held
   role: string;
   kind: BlockKind;
+  call_id: string; // of a tool's call or result; '' for all else
   label: string; // a name, or the first 120 characters
   bytes: number; // UTF-8, of its JSON
   pixels: number; // of the pictures in it, 0 for none: a picture's tokens follow from its area

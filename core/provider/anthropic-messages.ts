@@ -9,6 +9,7 @@ import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
 import { replyIn, streamEvents } from './sse.ts';
 import { commonTerms } from './terms.ts';
+import { anthropicPrompt } from './anthropic-prompt.ts';
 
 export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   id: 'anthropic.messages',
@@ -17,6 +18,7 @@ export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   overWebSocket: false,
   echoesThinking: true,
   echoesToolIds: true,
+  prompt: anthropicPrompt,
   messagesKey: 'messages',
   systemKey: 'system',
   toolsKey: 'tools',

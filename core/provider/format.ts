@@ -2,6 +2,7 @@
 import type { Message } from '../model/bucket.ts';
 import type { Reply, RequestHead } from '../model/reply.ts';
 import type { Terms } from '../model/terms.ts';
+import type { PromptShape } from './prompt-shape.ts';
 
 /** The provider's ids of a call, as its answer and its headers give them; '' where it gives none. */
 export type ProviderIds = { response_id: string; request_id: string };
@@ -23,6 +24,8 @@ export type WireFormat<Id extends string = string> = {
   echoesThinking: boolean;
   /** Whether clients send the ids of tool calls back with the next request; where some do not, the ids stay out of the hash. */
   echoesToolIds: boolean;
+  /** Where its requests hold the prompt, block by block. */
+  prompt: PromptShape;
   /** The top-level array of the body that holds the messages; null for a format without one. */
   messagesKey: string | null;
   /** The top-level member of the body that may be an array of system prompts; null for a format without one. */

@@ -9,6 +9,7 @@ import { assertShallow, type Fields, fields, isFields, limit, parsed, text, toke
 import { openaiChat } from './openai-chat.ts';
 import { defineProvider } from './provider.ts';
 import { bodyShape, bodyText, type StreamEvent, streamEvents } from './sse.ts';
+import { geminiPrompt } from './gemini-prompt.ts';
 
 /** The API takes each name in camel case and in snake case. */
 const named = (from: Fields, camel: string): unknown =>
@@ -27,6 +28,7 @@ const format: WireFormat<'gemini.generate'> = {
   matches: (method, path) => method.toUpperCase() === 'POST' && CALL.test(path),
   echoesThinking: false,
   echoesToolIds: false, // often there are none, and clients make up their own
+  prompt: geminiPrompt,
   messagesKey: 'contents',
   systemKey: null,
   toolsKey: 'tools',

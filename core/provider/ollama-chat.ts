@@ -6,6 +6,7 @@ import { assertShallow, isFields, text } from './json.ts';
 import { ollamaAnswer } from './ollama-answer.ts';
 import { contentOf, toolResult } from './ollama-message.ts';
 import { ollamaHead } from './ollama-request.ts';
+import { ollamaChatPrompt } from './ollama-prompt.ts';
 
 export const ollamaChat: WireFormat<'ollama.chat'> = {
   id: 'ollama.chat',
@@ -14,6 +15,7 @@ export const ollamaChat: WireFormat<'ollama.chat'> = {
   overWebSocket: false,
   echoesThinking: false,
   echoesToolIds: false,
+  prompt: ollamaChatPrompt,
   messagesKey: 'messages',
   systemKey: null,
   toolsKey: 'tools',

@@ -9,6 +9,7 @@ import { assertShallow, type Fields, text } from './json.ts';
 import { ollamaAnswer } from './ollama-answer.ts';
 import { contentOf } from './ollama-message.ts';
 import { ollamaHead } from './ollama-request.ts';
+import { ollamaGeneratePrompt } from './ollama-prompt.ts';
 
 export const ollamaGenerate: WireFormat<'ollama.generate'> = {
   id: 'ollama.generate',
@@ -17,6 +18,7 @@ export const ollamaGenerate: WireFormat<'ollama.generate'> = {
   overWebSocket: false,
   echoesThinking: false,
   echoesToolIds: false,
+  prompt: ollamaGeneratePrompt,
   messagesKey: null,
   systemKey: null,
   toolsKey: 'tools',

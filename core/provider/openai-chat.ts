@@ -13,6 +13,7 @@ import { assertShallow, type Fields, fields, isFields, limit, text, tokens, tool
 import { errorIn } from './openai-error.ts';
 import { openaiTerms } from './openai-terms.ts';
 import { replyIn, streamEvents } from './sse.ts';
+import { openaiChatPrompt } from './openai-chat-prompt.ts';
 
 export const openaiChat: WireFormat<'openai.chat'> = {
   id: 'openai.chat',
@@ -21,6 +22,7 @@ export const openaiChat: WireFormat<'openai.chat'> = {
   overWebSocket: false,
   echoesThinking: false,
   echoesToolIds: true,
+  prompt: openaiChatPrompt,
   messagesKey: 'messages',
   systemKey: null,
   toolsKey: 'tools',

@@ -11,6 +11,7 @@ import { itemMessage } from './openai-responses-items.ts';
 import { failure, streamedResponse } from './openai-responses-stream.ts';
 import { openaiTerms } from './openai-terms.ts';
 import { bodyText, replyIn, type StreamEvent, streamEvents } from './sse.ts';
+import { openaiResponsesPrompt } from './openai-responses-prompt.ts';
 
 export const openaiResponses: WireFormat<'openai.responses'> = {
   id: 'openai.responses',
@@ -19,6 +20,7 @@ export const openaiResponses: WireFormat<'openai.responses'> = {
   overWebSocket: true,
   echoesThinking: false,
   echoesToolIds: true,
+  prompt: openaiResponsesPrompt,
   messagesKey: 'input',
   systemKey: null,
   toolsKey: 'tools',

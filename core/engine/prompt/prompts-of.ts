@@ -3,6 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { Span, SpanUsage } from '../../model/span.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
 import type { TokenShares } from '../../prompt/token-shares.ts';
+import { modelOf, type WalkedCall, walkPrompts } from './walk-prompts.ts';
 
 export type CallPrompt = {
   raw_turn_id: number;
@@ -28,10 +29,38 @@ export type PromptRange = {
 
 /** Calls whose request was not stored or cannot be read are left out. */
 export async function* promptsOf(
-  _execute: Database['execute'],
-  _session_id: string,
-  _range: PromptRange = {},
-): AsyncGenerator<CallPrompt, void> {}
+  execute: Database['execute'],
+  session_id: string,
+  { upTo }: PromptRange = {},
+): AsyncGenerator<CallPrompt, void> {
+  for await (const walked of walkPrompts(execute, session_id, upTo ?? null)) yield callPrompt(walked);
+}
 
-/** null: no such call, or its request was not stored or cannot be read. */
-export const promptOf = async (_execute: Database['execute'], _raw_turn_id: number): Promise<CallPrompt | null> => null;
+/** null: no such call, or its request was not stored or cannot be read. The calls before it are read as well: its tokens follow from theirs. */
+export async function promptOf(execute: Database['execute'], raw_turn_id: number): Promise<CallPrompt | null> {
+  const call = await execute('promptCallOf', { raw_turn_id });
+  if (!call) return null;
+  for await (const walked of walkPrompts(execute, call.session_id, raw_turn_id))
+    if (walked.call.raw_turn_id === raw_turn_id) return callPrompt(walked);
+  return null;
+}
+
+function callPrompt({ call, prompt, tokens }: WalkedCall): CallPrompt {
+  const { raw_turn_id, session_id, thread_id, provider, credential, call_kind, span } = call;
+  return {
+    raw_turn_id,
+    session_id,
+    thread_id,
+    at: call.requested_at,
+    ended_at: call.last_byte_at,
+    model: modelOf(call),
+    provider,
+    credential,
+    call_kind,
+    usage: span?.usage ?? null,
+    price: span?.price ?? null,
+    span: span && { trace_id: span.trace_id, span_id: span.span_id },
+    prompt,
+    tokens,
+  };
+}

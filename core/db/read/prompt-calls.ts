@@ -1,0 +1,126 @@
+/** The calls of a session whose prompts can be read: where their bytes are, what they were billed, and the span that shows each. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { Span, SpanUsage } from '../../model/span.ts';
+import { instant } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+import { hasBodies } from '../store/stored-turns.ts';
+import { notDeleted } from './not-deleted.ts';
+import type { TurnParts } from './turn-chain-bytes.ts';
+
+export type PromptCall = TurnParts & {
+  session_id: string;
+  thread_id: string;
+  call_id: string;
+  continues_call_id: string; // '' for none
+  names_previous: boolean; // the request names an answer or a conversation that the provider holds
+  format: string;
+  url: string;
+  requested_at: string;
+  last_byte_at: string | null;
+  model: string; // as requested
+  provider: string;
+  credential: string;
+  call_kind: string;
+  span: CallSpan | null; // null: not derived yet
+};
+
+export type CallSpan = {
+  trace_id: string;
+  span_id: string;
+  model: string; // as answered
+  usage: SpanUsage | null; // null: the provider reported none
+  price: NonNullable<Span['price']> | null;
+};
+
+type Columns = Omit<PromptCall, 'span' | 'call_kind'> & {
+  call_kind: string | null;
+  trace_id: string | null;
+  span_id: string | null;
+  span_model: string | null;
+  reported: boolean | null;
+  price: NonNullable<Span['price']> | null;
+  cost_usd: string | null;
+  input_tokens: number;
+  output_tokens: number;
+  cache_read_tokens: number;
+  cache_write_5m_tokens: number;
+  cache_write_1h_tokens: number;
+  reasoning_tokens: number;
+};
+
+/** In the order of time, after a place in it. */
+export type PromptPlace = { requested_at: string; raw_turn_id: number };
+
+export async function promptCalls(
+  db: Sql,
+  { session_id, after, limit }: { session_id: string; after: PromptPlace | null; limit: number },
+): Promise<PromptCall[]> {
+  const rows = await db.rows<Columns>(sql`
+    ${select}
+      from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
+            union
+            select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) q
+      join svc.effective_turns e on e.raw_turn_id = q.raw_turn_id and e.session_id = ${session_id}::uuid
+      ${joins}
+     where ${readable}
+       and ${after === null ? sql`true` : sql`(t.requested_at, t.raw_turn_id) > (${after.requested_at}::timestamptz, ${after.raw_turn_id}::bigint)`}
+     order by t.requested_at, t.raw_turn_id
+     limit ${limit}`);
+  return rows.map(promptCall);
+}
+
+/** One call; null: there is none, or it holds no prompt that can be read. */
+async function onePromptCall(db: Sql, where: SQL): Promise<PromptCall | null> {
+  const [row] = await db.rows<Columns>(sql`
+    ${select} from svc.effective_turns e ${joins} where ${where} and ${readable}`);
+  return row ? promptCall(row) : null;
+}
+
+export const promptCallOf = (db: Sql, { raw_turn_id }: { raw_turn_id: number }): Promise<PromptCall | null> =>
+  onePromptCall(db, sql`e.raw_turn_id = ${raw_turn_id}::bigint`);
+
+/** By the id under which other calls continue it. */
+export const promptCallNamed = (db: Sql, { call_id }: { call_id: string }): Promise<PromptCall | null> =>
+  onePromptCall(db, sql`(t.svc_proxy_request_id = ${call_id} or t.request_id = ${call_id})`);
+
+const select = sql`
+  select t.raw_turn_id, e.session_id, e.thread_id, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) as call_id,
+         coalesce(t.identity ->> 'continues_call_id', '') as continues_call_id,
+         coalesce(c.previous_response_id <> '' or c.conversation_id <> '', false) as names_previous,
+         t.format, t.url, ${instant(sql`t.requested_at`)} as requested_at, ${instant(sql`t.last_byte_at`)} as last_byte_at,
+         coalesce(c.model, '') as model, t.provider, encode(s.client_key, 'hex') as credential, c.kind as call_kind,
+         t.request_pages, t.request_page_depth, encode(t.response_slice, 'hex') as response_slice,
+         encode(t.request_header_template, 'hex') as request_header_template, t.request_header_values,
+         encode(t.response_header_template, 'hex') as response_header_template, t.response_header_values,
+         p.trace_id, p.span_id, p.model as span_model, p.usage_verbatim is not null as reported, p.price, p.cost_usd,
+         p.input_tokens, p.output_tokens, p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens,
+         p.reasoning_tokens`;
+
+const joins = sql`
+  join svc.raw_turns t on t.raw_turn_id = e.raw_turn_id
+  join svc.sessions s on s.session_id = e.session_id
+  left join svc.calls c on c.raw_turn_id = e.raw_turn_id
+  left join lateral (
+    select o.trace_id, o.span_id, o.model, o.usage_verbatim, o.price, o.cost_usd, o.input_tokens, o.output_tokens,
+           o.cache_read_tokens, o.cache_write_5m_tokens, o.cache_write_1h_tokens, o.reasoning_tokens
+      from svc.spans o
+     where o.raw_turn_id = e.raw_turn_id and o.session_id = e.session_id and o.kind = 'llm' and o.inherited_from is null
+     order by o.started_at, o.span_id
+     limit 1) p on true`;
+
+const readable = sql`
+  t.source = 'wire' and t.format <> '' and ${hasBodies} and coalesce(c.unreadable, '') = '' and ${notDeleted(sql`e.session_id`)}`;
+
+function promptCall({ trace_id, span_id, span_model, reported, price, cost_usd, call_kind, ...row }: Columns): PromptCall {
+  const { input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, reasoning_tokens, ...call } =
+    row;
+  const usage = {
+    ...{ input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, reasoning_tokens },
+    cost_usd: cost_usd === null ? null : Number(cost_usd),
+  };
+  const span =
+    trace_id === null || span_id === null
+      ? null
+      : { trace_id, span_id, model: span_model ?? '', usage: reported ? usage : null, price };
+  return { ...call, call_kind: call_kind ?? 'main', span };
+}

@@ -1,0 +1,70 @@
+/** Reads a call's prompt: what its request holds, and what the provider held before it. */
+import { readAnswer } from '../../call/read-answer.ts';
+import type { Database } from '../../db/database.ts';
+import type { PromptCall } from '../../db/read/prompt-calls.ts';
+import { answerBlocks, asHeld, type Held, heldAfter, heldBlocks } from '../../prompt/held.ts';
+import type { Prompt, PromptBlock } from '../../prompt/prompt.ts';
+import { requestPrompt } from '../../prompt/request-prompt.ts';
+import type { WireFormat } from '../../provider/format.ts';
+import { formatNamed } from '../../provider/formats.ts';
+import { type StoredPieces, storedPieces } from './stored-pieces.ts';
+
+/** Reads the prompts of calls that come in the order of time. null: the request is missing, or cannot be read. */
+export type PromptReader = (call: PromptCall) => Promise<Prompt | null>;
+
+/** A call that others may continue. */
+type Continued = { call: PromptCall; held: Held | null; messages: readonly PromptBlock[]; after?: Promise<Held> };
+
+/** So many calls that are not among those read are followed back, each by a query. */
+const MOST_FOREIGN = 200;
+
+/** Remembers what was read, since a later call may continue any earlier one. */
+export function openPromptReader(execute: Database['execute']): PromptReader {
+  const pieces = storedPieces(execute);
+  const read = new Map<string, Continued>();
+
+  const promptOf = async (call: PromptCall, foreign: number): Promise<Prompt | null> => {
+    const format = formatNamed(call.format);
+    const request = format && (await pieces.requestOf(call));
+    if (!format || !request) return null;
+    const continues = format.prompt.holds && (call.continues_call_id !== '' || call.names_previous);
+    const own = requestPrompt({ format, ...request, url: call.url, continues });
+    if (!own) return null;
+    const held = continues ? await heldBefore(call, foreign) : null;
+    if (format.prompt.holds) read.set(call.call_id, { call, held, messages: own.messages });
+    return {
+      provider: call.provider,
+      format: call.format,
+      reach: continues && !held?.whole ? 'tail' : 'whole',
+      blocks: [...own.fixed, ...heldBlocks(held), ...own.messages],
+      parameters: own.parameters,
+    };
+  };
+
+  const heldBefore = async ({ continues_call_id }: PromptCall, foreign: number): Promise<Held | null> => {
+    if (continues_call_id === '') return null;
+    if (!read.has(continues_call_id) && foreign < MOST_FOREIGN) {
+      const earlier = await execute('promptCallNamed', { call_id: continues_call_id });
+      if (earlier) await promptOf(earlier, foreign + 1);
+    }
+    const continued = read.get(continues_call_id);
+    if (!continued) return null;
+    continued.after ??= heldAfterCall(pieces, continued);
+    return continued.after;
+  };
+
+  return (call) => promptOf(call, 0);
+}
+
+async function heldAfterCall(pieces: StoredPieces, { call, held, messages }: Continued): Promise<Held> {
+  const format = formatNamed(call.format);
+  const content = format && (await answerOf(pieces, call, format));
+  const wasWhole = held !== null || (call.continues_call_id === '' && !call.names_previous);
+  return heldAfter(held, [...messages.map(asHeld), ...answerBlocks(content ?? [])], wasWhole && content !== null);
+}
+
+/** null: none came, or it cannot be read. */
+async function answerOf(pieces: StoredPieces, call: PromptCall, format: WireFormat) {
+  const answer = await pieces.answerOf(call);
+  return answer && (readAnswer(format, answer).reply?.content ?? null);
+}

@@ -1,0 +1,160 @@
+/** The pieces of stored requests, each read once as long as there is room: a conversation sends the same ones again with each call. */
+import { LRUCache } from 'lru-cache';
+import { decodeBodySync, Undecodable } from '../../capture/content-encoding.ts';
+import { headersFrom } from '../../capture/header-template.ts';
+import { idsIn, readRecipe } from '../../capture/recipe.ts';
+import { sliceId, unpackSlice } from '../../capture/slice-codec.ts';
+import { sliceBody } from '../../capture/slices.ts';
+import type { Database } from '../../db/database.ts';
+import type { TurnParts } from '../../db/read/turn-chain-bytes.ts';
+import { contentCoding, type HeaderList } from '../../model/headers.ts';
+import { openPiece, type Piece } from '../../prompt/request-prompt.ts';
+
+type Execute = Database['execute'];
+
+const CACHE_BYTES = 64 * 1024 * 1024;
+/** What is read of a piece: mostly one block, of which the texts stay in the bytes. */
+const READ_BYTES = 1_500;
+const PAGES = 4_096;
+const QUERY = { ids: 512, bytes: 4 * 1024 * 1024 };
+
+export type StoredPieces = {
+  /** Reads what these turns need beyond what is cached, in few queries. */
+  prepare(turns: readonly TurnParts[]): Promise<void>;
+  /** The pieces of a request's body without its content coding, in order; null: some of it is missing, or cannot be decoded. */
+  requestOf(turn: TurnParts): Promise<{ pieces: Piece[]; headers: HeaderList } | null>;
+  /** An answer as it is stored; null: there is none. */
+  answerOf(turn: TurnParts): Promise<{ bytes: Uint8Array; slice_id: string; headers: HeaderList } | null>;
+};
+
+const opened = new WeakMap<Execute, StoredPieces>();
+
+/** One cache per database. */
+export function storedPieces(execute: Execute): StoredPieces {
+  const pieces = opened.get(execute) ?? openStoredPieces(execute);
+  opened.set(execute, pieces);
+  return pieces;
+}
+
+class Missing extends Error {}
+
+function openStoredPieces(execute: Execute): StoredPieces {
+  const cache = new LRUCache<string, Piece>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: ({ bytes }) => bytes.byteLength + READ_BYTES,
+  });
+  const listed = new LRUCache<string, string[]>({ max: PAGES }); // the ids in a page, or in a body under a coding
+
+  /** Stored slices by their ids. What does not fit into the cache is returned all the same. */
+  const read = async (ids: readonly string[]): Promise<Map<string, Piece>> => {
+    const found = new Map<string, Piece>();
+    const missing: string[] = [];
+    for (const id of new Set(ids)) {
+      const piece = cache.get(id);
+      if (piece) found.set(id, piece);
+      else missing.push(id);
+    }
+    for (let from = 0; from < missing.length; ) {
+      const wanted = missing.slice(from, from + QUERY.ids);
+      const { covered, slices } = await execute('slicesUpTo', { ids: wanted, max_bytes: QUERY.bytes });
+      for (const slice of slices) {
+        const piece = openPiece(slice.slice_id, unpackSlice(slice));
+        found.set(slice.slice_id, piece);
+        cache.set(slice.slice_id, piece);
+      }
+      from += covered;
+    }
+    return found;
+  };
+
+  /** @throws {Missing} */
+  const all = async (ids: readonly string[]): Promise<Piece[]> => {
+    const found = ids.map((id) => cache.get(id));
+    if (found.every((piece) => piece !== undefined)) return found;
+    const stored = await read(ids);
+    return ids.map((id) => {
+      const piece = stored.get(id);
+      if (!piece) throw new Missing();
+      return piece;
+    });
+  };
+
+  /** The ids of a request's pieces. @throws {Missing} */
+  const idsOf = async ({ request_pages, request_page_depth: depth }: TurnParts): Promise<string[]> => {
+    let ids = idsIn(request_pages);
+    for (let level = depth; level > 0; level--) {
+      const unknown = ids.filter((id) => !listed.has(id));
+      const pages = await all(unknown);
+      unknown.forEach((id, i) => {
+        listed.set(id, idsIn(pages[i]?.bytes ?? new Uint8Array()));
+      });
+      const next = ids.map((id) => listed.get(id));
+      ids = next.every((list) => list !== undefined)
+        ? next.flat()
+        : await readRecipe({ roots: ids, depth: 1 }, async (roots) => (await all(roots)).map(({ bytes }) => bytes));
+    }
+    return ids;
+  };
+
+  const headersOf = async (template: string | null, values: string[]): Promise<HeaderList> => {
+    const [piece] = template === null ? [] : await all([template]);
+    return piece ? headersFrom(piece.bytes, values) : [];
+  };
+
+  /** A body under a coding is one slice; its pieces are cut again. */
+  const decoded = (whole: Piece, coding: string): Piece[] => {
+    const key = `${coding} ${whole.id}`;
+    const known = listed.get(key)?.map((id) => cache.get(id));
+    if (known?.every((piece) => piece !== undefined)) return known;
+    const body = decodeBodySync(whole.bytes, coding).bytes;
+    const pieces = sliceBody(body).map(({ start, end }) => {
+      const bytes = body.subarray(start, end);
+      const id = sliceId(bytes);
+      const piece = cache.get(id) ?? openPiece(id, Uint8Array.from(bytes)); // not a window into the whole body
+      cache.set(id, piece);
+      return piece;
+    });
+    listed.set(
+      key,
+      pieces.map(({ id }) => id),
+    );
+    return pieces;
+  };
+
+  return {
+    async prepare(turns) {
+      const ids = await Promise.all(turns.map((turn) => idsOf(turn).catch(noneMissing)));
+      const templates = turns.flatMap(({ request_header_template: id }) => id ?? []);
+      await read([...ids.flat(), ...templates]);
+    },
+    async requestOf(turn) {
+      try {
+        const headers = await headersOf(turn.request_header_template, turn.request_header_values);
+        const pieces = await all(await idsOf(turn));
+        const coding = contentCoding(headers);
+        const [whole] = pieces;
+        return { headers, pieces: coding !== null && whole && pieces.length === 1 ? decoded(whole, coding) : pieces };
+      } catch (error) {
+        if (error instanceof Missing || error instanceof Undecodable) return null;
+        throw error;
+      }
+    },
+    async answerOf(turn) {
+      const { response_slice: slice_id } = turn;
+      if (slice_id === null) return null;
+      try {
+        const headers = await headersOf(turn.response_header_template, turn.response_header_values);
+        const [piece] = await all([slice_id]);
+        return piece ? { bytes: piece.bytes, slice_id, headers } : null;
+      } catch (error) {
+        if (error instanceof Missing) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+function noneMissing(error: unknown): string[] {
+  if (error instanceof Missing) return [];
+  throw error;
+}

@@ -1,0 +1,64 @@
+/** What a provider holds of a conversation, so that a request need not repeat it: the messages of the calls before, and their answers. */
+import { canonicalJson } from '../merkle/canonical-json.ts';
+import { withoutCacheControl } from '../merkle/projection.ts';
+import type { ContentBlock } from '../model/content-block.ts';
+import { blockId } from './block-id.ts';
+import type { PromptBlock } from './prompt.ts';
+
+/** The conversation up to a call's answer, in pieces that the calls after it share. `whole`: all of it is recorded. */
+export type Held = { before: Held | null; blocks: readonly PromptBlock[]; count: number; whole: boolean };
+
+export const heldAfter = (before: Held | null, blocks: readonly PromptBlock[], whole: boolean): Held => ({
+  before,
+  blocks,
+  count: (before?.count ?? 0) + blocks.length,
+  whole: whole && (before?.whole ?? true),
+});
+
+/** In order, the first message first. */
+export function heldBlocks(held: Held | null): PromptBlock[] {
+  const blocks = new Array<PromptBlock>(held?.count ?? 0);
+  let end = blocks.length;
+  for (let part = held; part; part = part.before) {
+    end -= part.blocks.length;
+    part.blocks.forEach((block, i) => {
+      blocks[end + i] = block;
+    });
+  }
+  return blocks;
+}
+
+const known = new WeakMap<PromptBlock, PromptBlock>();
+
+/** A block that was sent, as the calls after it show it. */
+export function asHeld(block: PromptBlock): PromptBlock {
+  const held = known.get(block) ?? { ...block, kind: 'held' as const, path: '', mark: null };
+  known.set(block, held);
+  return held;
+}
+
+/** The blocks of an answer, in the form in which answers of all formats are read: the client has not sent them. */
+export function answerBlocks(content: readonly ContentBlock[]): PromptBlock[] {
+  return content.map((block) => {
+    const json = JSON.stringify(block);
+    const text = block.text ?? block.thinking ?? null;
+    const raw = () => Buffer.from(json);
+    return {
+      id: blockId(canonicalJson(withoutCacheControl(JSON.parse(json)))),
+      section: 'messages',
+      path: '',
+      role: 'assistant',
+      kind: 'held',
+      call_id: block.tool_use_id ?? '',
+      label: (block.tool_name || text || block.type).slice(0, 120),
+      bytes: Buffer.byteLength(json),
+      pixels: 0,
+      picture_bytes: 0,
+      picture_tokens: 0,
+      mark: null,
+      raw,
+      json: () => JSON.parse(json) as unknown,
+      text: () => text,
+    };
+  });
+}

@@ -1,0 +1,99 @@
+/** The prompt in a request of Gemini: tools, system instruction, contents. Members come in camel case and in snake case. */
+import { type Fields, fields, isFields, text } from './json.ts';
+import { type BlockPart, blockPart, kindOfRole, type PictureSize, type PromptShape, textIn, wholeText } from './prompt-shape.ts';
+
+const spellings = (camel: string): string[] => [camel, camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+
+/** The spelling in which a member is there. */
+const keyIn = (from: Fields, camel: string): string | undefined => spellings(camel).find((key) => from[key] !== undefined);
+
+const valueIn = (from: Fields, camel: string): unknown => from[keyIn(from, camel) ?? camel];
+
+const inBoth = (...paths: string[]): string[] => paths.flatMap((path) => [...new Set(spellings(path))]);
+
+export const geminiPrompt: PromptShape = {
+  members: [
+    { key: 'tools', section: 'tools', parts: toolParts },
+    ...spellings('systemInstruction').map((key) => ({ key, section: 'system' as const, parts: systemParts })),
+    { key: 'contents', section: 'messages', parts: contentParts },
+  ],
+  parameters: {
+    keyed: ['model', ...inBoth('cachedContent', 'toolConfig')],
+    others: [
+      ...['thinkingConfig', 'maxOutputTokens', 'temperature', 'topP', 'topK', 'responseMimeType', 'responseSchema'].flatMap(
+        (name) => spellings('generationConfig').flatMap((key) => spellings(name).map((inner) => `${key}.${inner}`)),
+      ),
+      ...inBoth('safetySettings'),
+    ],
+  },
+  keyedHeaders: [],
+  textPart: (words) => ({ text: words }),
+  marks: [],
+  holds: false,
+  pictureTokens,
+};
+
+/** https://ai.google.dev/gemini-api/docs/image-understanding: 258, if both sides have at most 384 pixels, else 258 for each tile of 768 by 768. */
+function pictureTokens({ width, height }: PictureSize): number {
+  if (width <= 384 && height <= 384) return 258;
+  return 258 * Math.ceil(width / 768) * Math.ceil(height / 768);
+}
+
+/** An element may declare any number of functions. */
+function toolParts(raw: unknown): BlockPart[] {
+  const tool = fields(raw);
+  const key = keyIn(tool, 'functionDeclarations');
+  const declared = key === undefined ? null : tool[key];
+  if (key === undefined || !Array.isArray(declared))
+    return [blockPart([], '', 'tool-definition', { name: Object.keys(tool)[0] ?? '' })];
+  return declared.map((one, i) => {
+    const { name, description } = fields(one);
+    return blockPart([key, i], '', 'tool-definition', { name: text(name), text: text(description) || null });
+  });
+}
+
+function systemParts(raw: unknown): BlockPart[] {
+  const { parts } = fields(raw);
+  if (!Array.isArray(parts)) return wholeText(raw, 'system', 'instructions');
+  return parts.map((part, i) => blockPart(['parts', i], 'system', 'instructions', { text: textIn(part) }));
+}
+
+function contentParts(raw: unknown): BlockPart[] {
+  const { role: named, parts } = fields(raw);
+  const role = text(named);
+  if (!Array.isArray(parts)) return wholeText(raw, role, 'other');
+  return parts.map((part, i) => contentPart(fields(part), role, ['parts', i]));
+}
+
+function contentPart(part: Fields, role: string, at: BlockPart['at']): BlockPart {
+  if (typeof part.text === 'string') {
+    return blockPart(at, role, part.thought === true ? 'thinking' : kindOfRole(role), { text: part.text });
+  }
+  const call = valueIn(part, 'functionCall') ?? valueIn(part, 'executableCode');
+  if (isFields(call)) return blockPart(at, role, 'tool-call', {
+      name: text(call.name) || 'code_execution',
+      call_id: text(call.id),
+    });
+  const result = valueIn(part, 'functionResponse') ?? valueIn(part, 'codeExecutionResult');
+  if (isFields(result)) {
+    const output = fields(result.response).output ?? result.output;
+    const files = Array.isArray(result.parts) ? result.parts : [];
+    return blockPart(at, role, 'tool-result', {
+      name: typeof output === 'string' ? '' : text(result.name),
+      text: typeof output === 'string' ? output : null,
+      call_id: text(result.id),
+      pictures: files.flatMap((file) => pictureIn(fields(file)) ?? []),
+    });
+  }
+  const picture = pictureIn(part);
+  if (picture !== null) return blockPart(at, role, 'image', { name: 'image', pictures: [picture] });
+  return blockPart(at, role, 'other', { name: Object.keys(part)[0] ?? '' });
+}
+
+/** null: the part is no picture. */
+function pictureIn(part: Fields): string | null {
+  const inline = fields(valueIn(part, 'inlineData'));
+  const file = fields(valueIn(part, 'fileData'));
+  const isPicture = [inline, file].some((data) => text(valueIn(data, 'mimeType')).startsWith('image/'));
+  return isPicture ? text(inline.data) : null;
+}
