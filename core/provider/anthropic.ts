@@ -1,5 +1,7 @@
 /** Anthropic. */
+import type { PromptSection } from '../model/cache-break.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
+import type { Caching } from './caching.ts';
 import { openaiChat } from './openai-chat.ts';
 import { openaiResponses } from './openai-responses.ts';
 import { defineProvider } from './provider.ts';
@@ -27,6 +29,22 @@ export const anthropic = defineProvider({
     listed: (model) => model,
     cacheWrites: { for5m: '1.25', for1h: '2' },
   },
+  caching: ({ model, format }) => (format === anthropicMessages.id && /claude/i.test(model) ? byMarks : null),
 });
+
+/** As the page 'Prompt caching' of its documentation has it. */
+const byMarks: Caching = {
+  by: 'marks',
+  reach: 20,
+  least: (model) => LEAST.find(([models]) => models.test(model))?.[1] ?? 1_024,
+  scopeOf: (parameter) => SCOPES[parameter] ?? 'tools',
+};
+
+const LEAST: readonly (readonly [models: RegExp, tokens: number])[] = [
+  [/opus-4[-.][567]|haiku-4[-.]5/i, 4_096],
+  [/sonnet-4[-.]6|(?:3[-.]5-|3-)haiku|haiku-3/i, 2_048],
+];
+
+const SCOPES: Record<string, PromptSection> = { tool_choice: 'messages', thinking: 'messages', speed: 'system' };
 
 const ERRORS: Record<number, string> = { 404: 'not_found_error', 421: 'invalid_request_error' };

@@ -95,6 +95,7 @@ export const gemini = defineProvider({
   errorBody: (status, message) =>
     JSON.stringify({ error: { code: status, message, status: ERRORS[status] ?? 'UNAVAILABLE' } }),
   pricing: { list: 'google', listed: (model) => model.replace(/^models\//, ''), cacheWrites: null },
+  caching: () => null,
 });
 
 const ERRORS: Record<number, string> = { 403: 'PERMISSION_DENIED', 404: 'NOT_FOUND', 421: 'INVALID_ARGUMENT' };

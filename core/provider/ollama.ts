@@ -25,4 +25,5 @@ export const ollama = defineProvider({
   errorBody: (_status, message) => JSON.stringify({ error: message }),
   // a model at home costs nothing that a list knows, and the list has no such provider
   pricing: { list: 'ollama', listed: (model) => model, cacheWrites: null },
+  caching: () => null,
 });

@@ -1,4 +1,5 @@
 /** OpenAI, and the many servers that speak its formats. */
+import type { Caching } from './caching.ts';
 import { openaiChat } from './openai-chat.ts';
 import { openaiResponses } from './openai-responses.ts';
 import { defineProvider } from './provider.ts';
@@ -36,7 +37,23 @@ export const openai = defineProvider({
     listed: (model) => (SOLD_BY_OTHERS.test(model) || BILLED_BY_CALL.test(model) ? '' : model),
     cacheWrites: null,
   },
+  caching: ({ model }) => (CACHED.test(model) && !SOLD_BY_OTHERS.test(model) ? bySteps : null),
 });
+
+/** As the guide 'Prompt caching' of its documentation has it: for gpt-4o and newer models. Other servers that speak its formats do not say. */
+const CACHED = /^(?:ft:)?(?:gpt-(?:4o|4\.[1-9]|[5-9])|chatgpt-4o|o[1-9]|codex)/i;
+
+const bySteps: Caching = {
+  by: 'steps',
+  least: 1_024,
+  step: 128,
+  idle: (retention) =>
+    retention === '24h' ? { usual_ms: DAY_MS, most_ms: DAY_MS } : { usual_ms: 5 * MINUTE_MS, most_ms: 60 * MINUTE_MS },
+  scopeOf: () => 'tools',
+};
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 const ERRORS: Record<number, string> = { 404: 'invalid_request_error', 421: 'invalid_request_error' };
 

@@ -1,4 +1,5 @@
 /** The interface of a provider: all that is particular to it. One value per provider, in a file of its own, with its formats. */
+import type { Caching } from './caching.ts';
 import type { WireFormat } from './format.ts';
 import type { Fields } from './json.ts';
 import type { ProviderId } from './provider-ids.ts';
@@ -34,6 +35,8 @@ export type Provider<
   /** An error in its own shape, so that its SDKs understand what we answer in its place. */
   errorBody(status: number, message: string): string;
   pricing: Pricing;
+  /** How it caches the prompts of a model; null: it does not say, or not for this model or format. */
+  caching(call: { model: string; format: string }): Caching | null;
 };
 
 /** How a provider's calls are priced by a list. */
