@@ -36,6 +36,8 @@ export type Metrics = {
   telemetryExport(result: 'exported' | 'failed'): void;
   /** A sweep of retention has ended; what it removed. */
   retentionSwept(removed: { sessions: number; raw_turns: number; slice_bytes: number }): void;
+  /** A session was looked at for breaks of the prompt cache. `contradictions`: of its verdicts, those that more was read than they allow. */
+  cacheReviewed(found: { contradictions: number }): void;
   /** The processes of the service as they are now. */
   processes(all: readonly { name: string; state: string; restarts: number }[]): void;
   /** All cassettes of the list as they are now. Names come from the operator, so they are few. */
@@ -121,6 +123,14 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
   const removedTurns = counter('svc_retention_removed_turns_total', 'Turns of these sessions');
   const removedBytes = counter('svc_retention_removed_bytes_total', 'Bytes of slices that were removed with them');
   const retentionSweeps = counter('svc_retention_sweeps_total', 'Sweeps of retention that ended');
+  const cacheReviews = counter(
+    'svc_cache_reviews_total',
+    'Sessions that were looked at for breaks of the prompt cache',
+  );
+  const cacheContradictions = counter(
+    'svc_cache_contradictions_total',
+    'Breaks whose call read more than its prompt has in common with the one before: the two were compared wrongly',
+  );
   const cassetteAdmitted = gauge(
     'svc_cassette_admitted',
     '1 while the cassette is in and its last look was good, else 0',
@@ -184,6 +194,10 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       removedTurns.inc(raw_turns);
       removedBytes.inc(slice_bytes);
       retentionSweeps.inc();
+    },
+    cacheReviewed: ({ contradictions }) => {
+      cacheReviews.inc();
+      cacheContradictions.inc(contradictions);
     },
     processes: (all) => {
       processRestarts.reset(); // the parent counts

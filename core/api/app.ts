@@ -27,9 +27,11 @@ import type { Metrics } from '../metrics.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { RetentionRules } from '../model/retention.ts';
 import type { Status } from '../model/status.ts';
+import { type PriceOf, priceOf as publishedPrice } from '../price/prices.ts';
 import { attributionRepairApp } from './attribution-repair.ts';
 import { backupApp } from './backup.ts';
 import { browseApp } from './browse.ts';
+import { cacheApp } from './cache.ts';
 import { cassetteMountApp } from './cassette-mount.ts';
 import { cassettesApp } from './cassettes.ts';
 import { coverageApp } from './coverage.ts';
@@ -90,6 +92,8 @@ export type ReadApi = {
   freeBytes?: () => Promise<number>;
   /** The capture proxy's port, for clients that were pointed here instead. Absent: there is none. */
   proxyPort?: () => number | null;
+  /** The prices of calls. Absent: the published ones. */
+  priceOf?: PriceOf;
   /** Called with each session that is read. */
   looked?: (session_id: string) => void;
   /** The rules of retention. Absent: nothing is removed by itself. */
@@ -119,7 +123,7 @@ const WITHOUT_TOKEN = ['/ping', '/metrics', ...SWAGGER_PATHS];
 /** Routes whose responses hold whole payloads; the list of raw turns does on request. */
 const PAYLOADS = [
   ...['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'],
-  ...['/v1/find', '/v1/sessions/:id/find'],
+  ...['/v1/find', '/v1/sessions/:id/find', '/v1/sessions/:id/cache'],
   ...['/v1/raw_turns/:raw_turn_id/request', '/v1/raw_turns/:raw_turn_id/response'],
 ];
 /** At once: fewer than the connections to a database server, so that other queries find one; some 10 MB each at worst. */
@@ -160,7 +164,7 @@ export function readApi(options: ReadApi) {
     service = () => undefined,
     freeBytes = () => Promise.resolve(undefined),
   } = options;
-  const { cassettes = NO_CASSETTES, pages } = options;
+  const { cassettes = NO_CASSETTES, pages, priceOf = publishedPrice } = options;
   const app = routes<HttpEnv>();
   app.use(requestIds());
   app.use(async (c, next) => {
@@ -204,6 +208,7 @@ export function readApi(options: ReadApi) {
   app.route('/', tracesApp({ execute, now, log }));
   app.route('/', rawTurnsApp({ execute, log }));
   app.route('/', rawTurnApp({ execute, decode: options.decode ?? decodeHere }));
+  app.route('/', cacheApp({ execute, priceOf }));
   app.route('/', whereIsApp({ execute }));
   app.route('/', coverageApp({ execute }));
   app.route('/', eventsApp({ execute, now, log, stopping: options.stopping }));

@@ -11,6 +11,9 @@ import {
   restoreInstallation,
   restoreRows,
 } from './backup/restore.ts';
+import { reviewOpened, sessionsChangedSince, storeReview, unreviewedSessions } from './cache/cache-reviews.ts';
+import { compactionSeams } from './cache/compaction-seams.ts';
+import { listBreaks } from './cache/list-breaks.ts';
 import { callCassette, closeCassetteCursor, fetchCassetteCursor, openCassetteCursor } from './cassette/call.ts';
 import { leaseCassette, releaseCassette } from './cassette/lease.ts';
 import { migrateCassette } from './cassette/migrate-cassette.ts';
@@ -219,6 +222,12 @@ export const operations = {
   spansToIndex,
   writeIndexed,
   findTextElsewhere,
+  compactionSeams,
+  listBreaks,
+  reviewOpened,
+  sessionsChangedSince,
+  storeReview,
+  unreviewedSessions,
   sweepPurged,
   countDue,
   dueSessions,

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import type { Sql } from './sql.ts';
 
-type Lease = { work: 'retention' | 'gc' | 'find'; token: string };
+type Lease = { work: 'retention' | 'gc' | 'find' | 'cache'; token: string };
 
 /** Acquires or renews it, by the database's clock. @returns whether the token holds it for `ms` */
 export async function leaseWork(db: Sql, { work, token, ms }: Lease & { ms: number }): Promise<boolean> {

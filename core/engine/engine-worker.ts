@@ -91,9 +91,14 @@ async function open() {
         ...{ database, rules, precedence, pause, signal, log, metrics },
       })
     : null;
+  const reviews = data.derive
+    ? (await import('./cache/run-reviews.ts')).runReviews({
+        ...{ database, priceOf: reader.priceOf, precedence, pause, signal, log, metrics },
+      })
+    : null;
   send({ kind: 'ready' });
   const idle = () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]);
-  return { derive, indexing, writers, publisher, retention, idle };
+  return { derive, indexing, writers, publisher, retention, reviews, idle };
 }
 
 async function openPublishing(settings: BrokerSettings): Promise<Publisher> {
@@ -212,7 +217,7 @@ async function stopped(): Promise<void> {
   const parts = await opened.catch(() => null); // the database had not been reached yet
   await Promise.allSettled([
     ...[journalIntake?.intake.stopped, parts?.idle(), parts?.derive?.stopped],
-    ...[parts?.indexing?.stopped, parts?.retention],
+    ...[parts?.indexing?.stopped, parts?.retention, parts?.reviews],
   ]);
   await parts?.publisher?.close(PUBLISH_MS);
 }

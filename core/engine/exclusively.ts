@@ -8,7 +8,7 @@ const RENEW_MS = 15_000;
 /** @returns null: another process does it now. The signal of `task` is given when the caller's is, or the lease is lost */
 export async function exclusively<T>(
   execute: Database['execute'],
-  work: 'retention' | 'gc' | 'find',
+  work: 'retention' | 'gc' | 'find' | 'cache',
   signal: AbortSignal,
   task: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | null> {

@@ -1,7 +1,7 @@
 /** A break of the prompt cache: a call that sent again what the provider held, and paid to have it written once more. */
 import { z } from '@hono/zod-openapi';
 import { Attribute, Bound, boundSchema } from './filter.ts';
-import { At, NextCursor } from './page.ts';
+import { At, Cursor, Limit, NextCursor } from './page.ts';
 
 /** The first that holds, in this order; what each means is in `core/prompt/README.md`. */
 export const BREAK_CAUSES = [
@@ -118,6 +118,8 @@ export const BreaksQuery = z.object({
   agent_name: Attribute.openapi({ type: 'string' }),
   model: Attribute.openapi({ type: 'string' }),
   by: z.enum(['cause', 'project', 'harness']).default('cause').describe('what the groups are of'),
+  limit: Limit,
+  cursor: Cursor,
 });
 
 export const BreaksPage = z

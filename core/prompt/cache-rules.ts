@@ -9,9 +9,9 @@ import { type Caching, type CachingByMarks, LIFETIME_MS } from '../provider/cach
 import { adviceFor } from './cache-advice.ts';
 import type { BilledCall, CacheCall } from './cache-call.ts';
 import { lostUsd } from './cache-cost.ts';
-import { firstDifference, resembles, type Shown } from './shown-difference.ts';
 import { type Candidate, type Earlier, openPredecessors } from './predecessor.ts';
 import type { Lifetime, Mark, Prefixes } from './prefixes.ts';
+import { firstDifference, resembles, type Shown } from './shown-difference.ts';
 
 /** `contradicted`: more was read than the two prompts have in common, so they were compared wrongly. */
 export type Verdict = { judged: boolean; break: CacheBreak | null; contradicted: boolean };

@@ -28,6 +28,8 @@ const NAMES = [
   'svc_retention_removed_turns_total',
   'svc_retention_removed_bytes_total',
   'svc_retention_sweeps_total',
+  'svc_cache_reviews_total',
+  'svc_cache_contradictions_total',
   'svc_process_up',
   'svc_process_restarts_total',
   'svc_api_requests_total',

@@ -9,6 +9,8 @@ import type { Database } from '../../db/database.ts';
 import { serveApp } from '../../http/listen.ts';
 import { retentionRules } from '../../model/retention.ts';
 import type { Service } from '../../model/status.ts';
+import { pricesWith } from '../../price/price-file.ts';
+import { priceOf } from '../../price/prices.ts';
 import { builtAssets, openAssets } from '../../web/assets.ts';
 import { webApp } from '../../web/web-app.ts';
 import type { Cassettes } from './cassettes.ts';
@@ -88,6 +90,7 @@ async function openApi(parts: ApiParts, allowedHosts: string[], service: () => S
     readToken,
     trustCallerHeader: config.api.trust_caller_header,
     now: Date.now,
+    ...(parts.prices && { priceOf: pricesWith(parts.prices, priceOf) }),
     looked: openLooks(database.execute, Date.now),
     ...(journalBytes && { journal: () => ({ bytes: journalBytes(), oldest_seconds: engine.oldestSeconds() }) }),
     publisher: () => engine.publisher() ?? undefined,

@@ -8,6 +8,7 @@ import type { ListenAt } from '../../http/bind.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics, MetricsSnapshot } from '../../metrics.ts';
 import type { ProcessState } from '../../model/status.ts';
+import type { PriceTable } from '../../price/price-file.ts';
 import type { Cassettes } from './cassettes.ts';
 import type { Start } from './messages.ts';
 import type { SharedCounters } from './shared-counters.ts';
@@ -28,6 +29,8 @@ export type Process = {
   processes: () => ProcessState[];
   counters: SharedCounters;
   cassettes?: Cassettes;
+  /** The operator's own; null: none. */
+  prices: PriceTable | null;
 };
 
 /** Where a listener of this process listens. */

@@ -55,7 +55,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
     journal?.live.attach(engine);
     const { addresses, counters, processes } = parts;
     const shared: Process = {
-      ...{ config, engine, log, version, addresses, counters, processes, env: io.env },
+      ...{ config, prices, engine, log, version, addresses, counters, processes, env: io.env },
       metrics: openMetrics(role, version),
       journalBytes: journal && (() => bytesOfRuns(join(folder, 'journal'))),
     };

@@ -160,6 +160,8 @@ export async function removeProjections(tx: Sql, session_ids: string): Promise<v
   const ofSessions = sql`session_id = any(${session_ids}::uuid[])`;
   await lockClaims(tx, 'to claim'); // before the queue, in the same order as `claimCalls`
   await tx.rows(sql`delete from svc.derive_queue where ${ofSessions}`);
+  await tx.rows(sql`delete from svc.cache_breaks where ${ofSessions}`);
+  await tx.rows(sql`delete from svc.cache_reviews where ${ofSessions}`);
   await tx.rows(sql`delete from svc.span_links where ${ofSessions}`);
   await tx.rows(sql`delete from svc.spans where ${ofSessions}`);
   await tx.rows(sql`delete from svc.traces where ${ofSessions}`);

@@ -9,7 +9,7 @@ import { tablesOfCassettes } from './forget-in-cassettes.ts';
 const TABLES = [
   ...['raw_turns', 'raw_turn_corrections', 'slices', 'calls', 'nodes', 'session_rollups', 'session_edits'],
   ...['traces', 'spans', 'span_links', 'derive_states', 'stat_cells', 'stat_days'],
-  ...['transcript_readings', 'transcript_calls', 'parked_turns'],
+  ...['transcript_readings', 'transcript_calls', 'parked_turns', 'cache_breaks'],
   ...['found_texts', 'found_prompts', 'found_prompt_uses', 'found_sessions'],
 ].map((name) => `svc.${name}`);
 

@@ -23,7 +23,7 @@ export type RowsFound = {
 
 const TABLES = [
   ...['sessions', 'session_edits', 'session_rollups', 'traces', 'spans', 'nodes', 'calls'],
-  ...['derive_states', 'transcript_readings'],
+  ...['derive_states', 'transcript_readings', 'cache_breaks'],
 ] as const;
 const MOST_SPANS = 20;
 

@@ -81,6 +81,7 @@ export const beginRemovals = (
 
 /** In the order in which they are deleted. Totals of nodes and rollups follow by their triggers. */
 const DERIVED = [
+  ...['cache_breaks', 'cache_reviews'],
   ...['span_links', 'spans', 'traces', 'session_rollups', 'derive_states', 'transcript_readings', 'transcript_calls'],
   ...['nodes', 'calls', 'found_texts', 'found_prompt_uses', 'found_sessions'],
 ];

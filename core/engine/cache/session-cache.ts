@@ -1,0 +1,111 @@
+/** What a session read from the prompt cache and wrote to it, and where it broke: worked out from the prompts of its calls. */
+import type { Database } from '../../db/database.ts';
+import type { CacheBreak, SessionCache } from '../../model/cache-break.ts';
+import { ordinaryTerms } from '../../model/terms.ts';
+import { addUsd, type Usd } from '../../price/money.ts';
+import type { PriceOf } from '../../price/prices.ts';
+import type { CacheCall } from '../../prompt/cache-call.ts';
+import { savedUsd } from '../../prompt/cache-cost.ts';
+import { openCacheJudge } from '../../prompt/cache-rules.ts';
+import { cachingOf } from '../../provider/providers.ts';
+import { type CallPrompt, type PromptRange, promptsOf } from '../prompt/prompts-of.ts';
+
+export type WorkedOut = SessionCache & {
+  /** Verdicts for which the prompts must have been compared wrongly. */
+  contradictions: number;
+  calls: number;
+};
+
+type Options = PromptRange & {
+  priceOf: PriceOf;
+  signal?: AbortSignal | undefined;
+  /** Awaited after each call, with the time that it took. */
+  pause?: (workedMs: number) => Promise<void>;
+};
+
+/** @throws the signal's reason */
+export async function sessionCache(
+  execute: Database['execute'],
+  session_id: string,
+  { priceOf, signal, pause, ...range }: Options,
+): Promise<WorkedOut> {
+  const seams = new Set(await execute('compactionSeams', { session_id }));
+  const judge = openCacheJudge(cachingOf);
+  const sums = { read: 0, write: 0, fresh: 0, largest: 0 };
+  const breaks: CacheBreak[] = [];
+  let saved: Usd | null = null;
+  let lost: number | null = null;
+  const seen = { calls: 0, judged: false, contradictions: 0 };
+  let began = performance.now();
+  for await (const prompt of promptsOf(execute, session_id, range)) {
+    signal?.throwIfAborted();
+    const call = cacheCallOf(prompt, seams.has(prompt.raw_turn_id), priceOf);
+    seen.calls += 1;
+    const { usage } = call;
+    if (usage) {
+      const written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens;
+      sums.read += usage.cache_read_tokens;
+      sums.write += written;
+      sums.fresh += Math.max(0, usage.input_tokens - usage.cache_read_tokens - written);
+      sums.largest = Math.max(sums.largest, usage.input_tokens);
+      const usd = savedUsd({ usage, cost: call.cost });
+      if (usd !== null) {
+        saved = addUsd(saved ?? '0', usd);
+        lost ??= 0;
+      }
+    }
+    const verdict = judge.judge(call);
+    seen.judged ||= verdict.judged;
+    if (verdict.contradicted) seen.contradictions += 1;
+    if (verdict.break) {
+      breaks.push(verdict.break);
+      if (!verdict.break.planned && verdict.break.lost_usd !== null) lost = (lost ?? 0) + verdict.break.lost_usd;
+    }
+    await pause?.(performance.now() - began);
+    began = performance.now();
+  }
+  return {
+    read_tokens: sums.read,
+    write_tokens: sums.write,
+    fresh_tokens: sums.fresh,
+    rewrite_factor: sums.write === 0 ? null : sums.write / sums.largest,
+    saved_usd: saved === null ? null : Number(saved),
+    lost_usd: lost,
+    verdict: seen.judged ? 'judged' : 'does not say',
+    breaks,
+    contradictions: seen.contradictions,
+    calls: seen.calls,
+  };
+}
+
+const IN_US = { ...ordinaryTerms, inference_geo: 'us' };
+
+function cacheCallOf(call: CallPrompt, seam: boolean, priceOf: PriceOf): CacheCall {
+  const { thread_id, call_kind, tokens, price, provider, model, at } = call;
+  return {
+    raw_turn_id: call.raw_turn_id,
+    session_id: call.session_id,
+    at,
+    ended_at: call.ended_at,
+    model,
+    provider,
+    credential: call.credential,
+    lane: call_kind === 'main' ? thread_id : JSON.stringify([thread_id, call_kind]),
+    seam,
+    prompt: call.prompt,
+    tokens: tokens.shares.map((share) => share.tokens),
+    usage: call.usage,
+    cost: (usage) => {
+      if (!price) return null;
+      const terms = price.source.includes(' in the US ') ? IN_US : undefined;
+      const priced = priceOf(provider, model, at, usage, terms);
+      // Where the list has another row by now, what was billed cannot be divided any more.
+      return priced && listOf(priced.price) === listOf(price) ? priced.usd : null;
+    },
+    span: call.span,
+  };
+}
+
+/** Without the notes on what the list lacks, which depend on the tokens. */
+const listOf = ({ model, source, date }: { model: string; source: string; date: string }): string =>
+  JSON.stringify([model, source.split(', ')[0], date]);
