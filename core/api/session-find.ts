@@ -1,6 +1,7 @@
 /** GET /v1/sessions/{id}/find: every place of a text in one session, sent as it is found. */
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
+import type { SearchedPage } from '../db/find/find-in-session.ts';
 import type { SpanKey } from '../db/read/session-traces.ts';
 import { Refusal } from '../errors.ts';
 import { chunkStream } from '../http/chunk-stream.ts';
@@ -57,7 +58,7 @@ async function* linesOf(execute: Database['execute'], search: Search): AsyncGene
   let searched = 0;
   for (let after: SpanKey | null = null, more = true; more; ) {
     const limit = after ? SPANS.later : SPANS.first;
-    const page = await execute('findInSession', { session_id, thread, text, places, after, limit });
+    const page: SearchedPage = await execute('findInSession', { session_id, thread, text, places, after, limit });
     searched += page.searched;
     after = page.next;
     more = after !== null;

@@ -23,7 +23,7 @@ export async function spansToSearch(db: Sql, { session_id, thread }: Scope): Pro
   return row?.spans ?? null;
 }
 
-type SearchedPage = { matches: SessionMatch[]; searched: number; next: SpanKey | null };
+export type SearchedPage = { matches: SessionMatch[]; searched: number; next: SpanKey | null };
 
 /** A page of spans in the order of their traces, then of `seq`, and where the text stands in them. */
 export async function findInSession(
