@@ -6,6 +6,8 @@ export type RefusalCode =
   | 'span-unknown'
   | 'raw-turn-unknown'
   | 'raw-turn-unanswered'
+  | 'raw-turn-promptless'
+  | 'block-unknown'
   | 'raw-turn-inseparable'
   | 'route-unknown'
   | 'method-not-allowed'

@@ -32,6 +32,7 @@ import { attributionRepairApp } from './attribution-repair.ts';
 import { backupApp } from './backup.ts';
 import { browseApp } from './browse.ts';
 import { cacheApp } from './cache.ts';
+import { callContextApp } from './call-context.ts';
 import { cassetteMountApp } from './cassette-mount.ts';
 import { cassettesApp } from './cassettes.ts';
 import { coverageApp } from './coverage.ts';
@@ -125,6 +126,7 @@ const PAYLOADS = [
   ...['/v1/sessions/:id/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans/:span_id'],
   ...['/v1/find', '/v1/sessions/:id/find', '/v1/sessions/:id/cache'],
   ...['/v1/raw_turns/:raw_turn_id/request', '/v1/raw_turns/:raw_turn_id/response'],
+  ...['/v1/raw_turns/:raw_turn_id/context', '/v1/raw_turns/:raw_turn_id/blocks/:n'],
 ];
 /** At once: fewer than the connections to a database server, so that other queries find one; some 10 MB each at worst. */
 const PAYLOAD_READS = 8;
@@ -209,6 +211,7 @@ export function readApi(options: ReadApi) {
   app.route('/', rawTurnsApp({ execute, log }));
   app.route('/', rawTurnApp({ execute, decode: options.decode ?? decodeHere }));
   app.route('/', cacheApp({ execute, priceOf }));
+  app.route('/', callContextApp({ execute }));
   app.route('/', whereIsApp({ execute }));
   app.route('/', coverageApp({ execute }));
   app.route('/', eventsApp({ execute, now, log, stopping: options.stopping }));

@@ -97,6 +97,7 @@ import { sessionStart } from './read/session-start.ts';
 import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
 import { sessionsToPurge } from './read/sessions-to-purge.ts';
 import { placeOfSpan, spanWindow } from './read/span-window.ts';
+import { spansOfBlocks } from './read/spans-of-blocks.ts';
 import { toolsOfTraces } from './read/tools-of-traces.ts';
 import { traceStart } from './read/trace-start.ts';
 import { chainHead, sessionCount, sessionIds, turnChain } from './read/turn-chain.ts';
@@ -174,6 +175,7 @@ export const operations = {
   promptCalls,
   promptCallOf,
   promptCallNamed,
+  spansOfBlocks,
   readSession,
   readSpan,
   readStats,

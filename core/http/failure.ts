@@ -17,6 +17,8 @@ const STATUS = {
   'span-unknown': 404,
   'raw-turn-unknown': 404,
   'raw-turn-unanswered': 404,
+  'raw-turn-promptless': 404,
+  'block-unknown': 404,
   'route-unknown': 404,
   'cassette-unknown': 404,
   'method-not-allowed': 405,

@@ -75,7 +75,7 @@ export const CallContext = z
     parameters: z.array(
       z.object({
         name: z.string(),
-        value: z.string(),
+        value: z.string().describe('as JSON; "" where only the other call has it'),
         same: z.boolean().nullable().describe('null: nothing to compare'),
       }),
     ),

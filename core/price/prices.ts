@@ -66,6 +66,14 @@ export const priceOf: PriceOf = (provider, model, at, usage, terms) => {
   };
 };
 
+/** The context window of a model in tokens; null where the list does not give one. */
+export function contextWindow(provider: string, model: string, at: string): number | null {
+  const pricing = providerNamed(provider)?.pricing;
+  const name = pricing ? pricing.listed(modelAndSuffix(model.trim())[0]) : '';
+  const found = pricing && name !== '' ? listed(pricing.list, name, at) : null;
+  return found && !isOtherVersion(name, found.model.id) ? (found.model.context_window ?? null) : null;
+}
+
 const REMEMBERED = 1_000;
 const rowsOfMinutes = new Map<string, ReturnType<typeof calcPrice>>();
 

@@ -88,7 +88,8 @@ function longestRising(pairs: readonly Pair[]): Pair[] {
     tops[low] = index;
   });
   const rising: Pair[] = [];
-  for (let index = tops.at(-1) ?? -1; index !== -1; index = previous[index] as number) rising.push(pairs[index] as Pair);
+  for (let index = tops.at(-1) ?? -1; index !== -1; index = previous[index] as number)
+    rising.push(pairs[index] as Pair);
   return rising.reverse();
 }
 
@@ -117,7 +118,12 @@ function changesIn(
       if (place === undefined) continue;
       left.delete(place);
       unpaired.delete(n);
-      changes.push({ op: 'change', before: place, after: n, ...firstDifference(before[place] as PromptBlock, after[n] as PromptBlock) });
+      changes.push({
+        op: 'change',
+        before: place,
+        after: n,
+        ...firstDifference(before[place] as PromptBlock, after[n] as PromptBlock),
+      });
     }
   }
   for (const n of left) changes.push({ op: 'remove', before: n });
@@ -128,11 +134,13 @@ function changesIn(
 /** What makes a block the successor of another: a tool its name, other blocks their place in the request, or at last their kind. */
 const LIKENESSES: readonly ((block: PromptBlock) => string | null)[] = [
   ({ section, kind, label }) => (kind === 'tool-definition' ? `${section} ${label}` : null),
-  ({ section, kind, role, path }) => (kind === 'tool-definition' || path === '' ? null : `${section} ${kind} ${role} ${path}`),
+  ({ section, kind, role, path }) =>
+    kind === 'tool-definition' || path === '' ? null : `${section} ${kind} ${role} ${path}`,
   ({ section, kind, role }) => (kind === 'tool-definition' ? null : `${section} ${kind} ${role}`),
 ];
 
-const range = (from: number, end: number): number[] => Array.from({ length: Math.max(0, end - from) }, (_, i) => from + i);
+const range = (from: number, end: number): number[] =>
+  Array.from({ length: Math.max(0, end - from) }, (_, i) => from + i);
 
 /** In the order of the later prompt; what was removed stands where it stood. */
 const byPlace = (one: PromptChange, other: PromptChange): number => placeOf(one) - placeOf(other);

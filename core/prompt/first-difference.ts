@@ -10,7 +10,9 @@ export function firstDifference(before: PromptBlock, after: PromptBlock): Differ
   if (typeof one === typeof other) return within(one, other, after.path) ?? { path: after.path, at: null };
   const [text, words] = [before.text(), after.text()]; // as a plain text, and in an object of its own
   const path = typeof other === 'string' ? after.path : `${after.path}.text`;
-  return text === null || words === null ? { path: after.path, at: null } : (within(text, words, path) ?? { path, at: null });
+  return text === null || words === null
+    ? { path: after.path, at: null }
+    : (within(text, words, path) ?? { path, at: null });
 }
 
 /** null: there is none. */

@@ -19,9 +19,7 @@ const png = (bytes: Buffer): PictureSize | null =>
     : null;
 
 const gif = (bytes: Buffer): PictureSize | null =>
-  starts(bytes, 'GIF8') && bytes.length >= 10
-    ? { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
-    : null;
+  starts(bytes, 'GIF8') && bytes.length >= 10 ? { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) } : null;
 
 /** Its three forms: lossy, lossless, and extended. */
 function webp(bytes: Buffer): PictureSize | null {
@@ -32,9 +30,7 @@ function webp(bytes: Buffer): PictureSize | null {
     const bits = bytes.readUInt32LE(21);
     return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
   }
-  return starts(bytes, 'VP8X', 12)
-    ? { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
-    : null;
+  return starts(bytes, 'VP8X', 12) ? { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 } : null;
 }
 
 /** In the segment that begins a frame (SOF), which may come behind any number of others. */
@@ -43,7 +39,8 @@ function jpeg(bytes: Buffer): PictureSize | null {
   for (let at = 2; at + 9 <= bytes.length; ) {
     const marker = bytes[at + 1] ?? 0;
     if (bytes[at] !== 0xff) return null;
-    if (marker === 0xff) at++; // fill
+    if (marker === 0xff)
+      at++; // fill
     else if (FRAMES.test(marker.toString(16)))
       return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };
     else at += 2 + bytes.readUInt16BE(at + 2);

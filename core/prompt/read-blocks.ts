@@ -20,9 +20,11 @@ const LABEL = 120;
 export function readBlocks(shape: PromptShape, member: PromptMember, bytes: Uint8Array): ReadBlock[] {
   const value = parseJson(textOf(bytes));
   const rangeOf = rangesIn(bytes);
-  return member.parts(value).map((part, index) =>
-    readBlock({ shape, member, bytes, index, range: rangeOf(part.at) }, part, valueAt(value, part.at)),
-  );
+  return member
+    .parts(value)
+    .map((part, index) =>
+      readBlock({ shape, member, bytes, index, range: rangeOf(part.at) }, part, valueAt(value, part.at)),
+    );
 }
 
 type Place = { shape: PromptShape; member: PromptMember; bytes: Uint8Array; index: number; range: Range };
@@ -95,7 +97,9 @@ function rangesIn(bytes: Uint8Array): (at: BlockPart['at']) => Range {
 }
 
 const shifted = (members: Map<string, Range>, by: number): Map<string, Range> =>
-  by === 0 ? members : new Map([...members].map(([key, { start, end }]) => [key, { start: start + by, end: end + by }]));
+  by === 0
+    ? members
+    : new Map([...members].map(([key, { start, end }]) => [key, { start: start + by, end: end + by }]));
 
 const valueAt = (value: unknown, at: BlockPart['at']): unknown =>
   at.reduce<unknown>((inner, key) => (inner as Record<string | number, unknown> | null | undefined)?.[key], value);

@@ -6,6 +6,8 @@ import { elementsOf } from '../capture/json-elements.ts';
 import { membersOf, type Range } from '../capture/json-members.ts';
 import { afterSpace, bufferOf, CLOSE_BRACKET, COMMA } from '../capture/json-scan.ts';
 import { skeletonOf as skeletonIn } from '../capture/slices.ts';
+import type { PromptSection } from '../model/cache-break.ts';
+import type { BlockKind } from '../model/call-context.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import { isObject } from '../parse-json.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
@@ -61,8 +63,9 @@ export function requestPrompt({ format, pieces, headers, url, continues }: Reque
       for (const [index, piece] of elements.entries()) {
         const path = cut || (Array.isArray(value) && !member.inOne) ? `${member.key}[${index}]` : member.key;
         const read = readOf(format, member, piece);
-        opening &&= member.section !== 'messages' || read.every(({ kind }) => kind === 'instructions');
-        const section = member.section === 'messages' && opening ? 'system' : member.section;
+        opening &&= member.section !== 'messages' || read.every(({ kind }) => OPENING.includes(kind));
+        const section =
+          member.section === 'messages' && opening ? openingSection(read, [fixed, messages]) : member.section;
         const into = member.section === 'messages' ? messages : fixed;
         for (const block of placed(piece, read, `${format.id} ${section} ${path}`, { section, path })) into.push(block);
       }
@@ -73,6 +76,14 @@ export function requestPrompt({ format, pieces, headers, url, continues }: Reque
     throw error;
   }
 }
+
+/** What stands before the first message is the system prompt in the formats that have no other place for it, and so are tools. */
+const OPENING: readonly BlockKind[] = ['instructions', 'tool-definition'];
+
+const openingSection = (read: readonly ReadBlock[], before: readonly PromptBlock[][]): PromptSection =>
+  read.every(({ kind }) => kind === 'tool-definition') && before.flat().every(({ section }) => section === 'tools')
+    ? 'tools'
+    : 'system';
 
 /** The pieces between the elements, and the elements by the key of their array. */
 function sectionsOf(pieces: readonly Piece[]): { glue: Piece[]; sections: Map<string, Piece[]> } {

@@ -39,7 +39,9 @@ export function tokenShares(
   if (input_tokens === null) return { shares: blocks.map(() => NONE), unattributed_tokens: 0 };
   const compared = earlier.map((call) => ({ call, common: commonBeginning(call.prompt.blocks, blocks) }));
   const [nearest] = compared.sort((one, other) => other.common - one.common); // stable: of equals the newest
-  const base = compared.find(({ call, common }) => common === call.prompt.blocks.length && sameKey(call.prompt, prompt));
+  const base = compared.find(
+    ({ call, common }) => common === call.prompt.blocks.length && sameKey(call.prompt, prompt),
+  );
   const grown = base && addedShares(blocks.slice(base.common), input_tokens - base.call.input_tokens);
   if (base && grown) {
     const { shares, unattributed_tokens } = base.call.tokens;
@@ -92,7 +94,9 @@ function divided(blocks: readonly PromptBlock[], tokens: number, sizes: readonly
   const whole = sum(sizes);
   const exact = sizes.map((size) => (whole === 0 ? 0 : (attributed * size) / whole));
   const counts = exact.map(Math.floor);
-  const order = exact.map((share, n) => ({ n, rest: share - Math.floor(share) })).sort((a, b) => b.rest - a.rest || a.n - b.n);
+  const order = exact
+    .map((share, n) => ({ n, rest: share - Math.floor(share) }))
+    .sort((a, b) => b.rest - a.rest || a.n - b.n);
   const missing = attributed - sum(counts);
   for (let i = 0; i < missing; i++) {
     const next = order[i % order.length];

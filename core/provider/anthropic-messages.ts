@@ -5,11 +5,11 @@ import type { ContentBlock } from '../model/content-block.ts';
 import type { Reply } from '../model/reply.ts';
 import type { Terms } from '../model/terms.ts';
 import { noUsage, type Usage } from '../model/usage.ts';
+import { anthropicPrompt } from './anthropic-prompt.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
 import { replyIn, streamEvents } from './sse.ts';
 import { commonTerms } from './terms.ts';
-import { anthropicPrompt } from './anthropic-prompt.ts';
 
 export const anthropicMessages: WireFormat<'anthropic.messages'> = {
   id: 'anthropic.messages',

@@ -26,7 +26,16 @@ export const anthropicPrompt: PromptShape = {
       ...['model', 'thinking', 'tool_choice', 'speed', 'output_config', 'output_format'],
       ...['cache_control', 'context_management', 'mcp_servers', 'container'],
     ],
-    others: ['max_tokens', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'service_tier', 'inference_geo', 'stream'],
+    others: [
+      'max_tokens',
+      'temperature',
+      'top_p',
+      'top_k',
+      'stop_sequences',
+      'service_tier',
+      'inference_geo',
+      'stream',
+    ],
   },
   keyedHeaders: ['anthropic-beta'],
   textPart: (words) => ({ type: 'text', text: words }),
@@ -55,11 +64,16 @@ function contentPart(raw: unknown, role: string, at: BlockPart['at']): BlockPart
   if (type === 'text') return blockPart(at, role, kindOfRole(role), { text: text(part.text) });
   if (type === 'thinking') return blockPart(at, role, 'thinking', { text: text(part.thinking) });
   if (type === 'redacted_thinking') return blockPart(at, role, 'thinking', { name: type });
-  if (type.endsWith('tool_use')) return blockPart(at, role, 'tool-call', { name: text(part.name) || type, call_id: text(part.id) });
+  if (type.endsWith('tool_use'))
+    return blockPart(at, role, 'tool-call', { name: text(part.name) || type, call_id: text(part.id) });
   if (type.endsWith('tool_result')) {
     const pieces = Array.isArray(part.content) ? part.content : [];
     const call_id = text(part.tool_use_id);
-    return blockPart(at, role, 'tool-result', { text: textIn(part.content), call_id, pictures: pieces.flatMap(picturesIn) });
+    return blockPart(at, role, 'tool-result', {
+      text: textIn(part.content),
+      call_id,
+      pictures: pieces.flatMap(picturesIn),
+    });
   }
   if (type === 'image') return blockPart(at, role, 'image', { name: 'image', pictures: picturesIn(part) });
   return blockPart(at, role, 'other', { name: text(part.title) || type, text: textIn(part.content) });

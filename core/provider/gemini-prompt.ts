@@ -1,11 +1,20 @@
 /** The prompt in a request of Gemini: tools, system instruction, contents. Members come in camel case and in snake case. */
 import { type Fields, fields, isFields, text } from './json.ts';
-import { type BlockPart, blockPart, kindOfRole, type PictureSize, type PromptShape, textIn, wholeText } from './prompt-shape.ts';
+import {
+  type BlockPart,
+  blockPart,
+  kindOfRole,
+  type PictureSize,
+  type PromptShape,
+  textIn,
+  wholeText,
+} from './prompt-shape.ts';
 
 const spellings = (camel: string): string[] => [camel, camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
 
 /** The spelling in which a member is there. */
-const keyIn = (from: Fields, camel: string): string | undefined => spellings(camel).find((key) => from[key] !== undefined);
+const keyIn = (from: Fields, camel: string): string | undefined =>
+  spellings(camel).find((key) => from[key] !== undefined);
 
 const valueIn = (from: Fields, camel: string): unknown => from[keyIn(from, camel) ?? camel];
 
@@ -20,8 +29,16 @@ export const geminiPrompt: PromptShape = {
   parameters: {
     keyed: ['model', ...inBoth('cachedContent', 'toolConfig')],
     others: [
-      ...['thinkingConfig', 'maxOutputTokens', 'temperature', 'topP', 'topK', 'responseMimeType', 'responseSchema'].flatMap(
-        (name) => spellings('generationConfig').flatMap((key) => spellings(name).map((inner) => `${key}.${inner}`)),
+      ...[
+        'thinkingConfig',
+        'maxOutputTokens',
+        'temperature',
+        'topP',
+        'topK',
+        'responseMimeType',
+        'responseSchema',
+      ].flatMap((name) =>
+        spellings('generationConfig').flatMap((key) => spellings(name).map((inner) => `${key}.${inner}`)),
       ),
       ...inBoth('safetySettings'),
     ],
@@ -70,7 +87,8 @@ function contentPart(part: Fields, role: string, at: BlockPart['at']): BlockPart
     return blockPart(at, role, part.thought === true ? 'thinking' : kindOfRole(role), { text: part.text });
   }
   const call = valueIn(part, 'functionCall') ?? valueIn(part, 'executableCode');
-  if (isFields(call)) return blockPart(at, role, 'tool-call', {
+  if (isFields(call))
+    return blockPart(at, role, 'tool-call', {
       name: text(call.name) || 'code_execution',
       call_id: text(call.id),
     });

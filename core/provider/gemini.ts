@@ -5,11 +5,11 @@ import type { Reply } from '../model/reply.ts';
 import { ordinaryTerms, type Terms } from '../model/terms.ts';
 import type { Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
+import { geminiPrompt } from './gemini-prompt.ts';
 import { assertShallow, type Fields, fields, isFields, limit, parsed, text, tokens } from './json.ts';
 import { openaiChat } from './openai-chat.ts';
 import { defineProvider } from './provider.ts';
 import { bodyShape, bodyText, type StreamEvent, streamEvents } from './sse.ts';
-import { geminiPrompt } from './gemini-prompt.ts';
 
 /** The API takes each name in camel case and in snake case. */
 const named = (from: Fields, camel: string): unknown =>

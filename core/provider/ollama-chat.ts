@@ -5,8 +5,8 @@ import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, isFields, text } from './json.ts';
 import { ollamaAnswer } from './ollama-answer.ts';
 import { contentOf, toolResult } from './ollama-message.ts';
-import { ollamaHead } from './ollama-request.ts';
 import { ollamaChatPrompt } from './ollama-prompt.ts';
+import { ollamaHead } from './ollama-request.ts';
 
 export const ollamaChat: WireFormat<'ollama.chat'> = {
   id: 'ollama.chat',

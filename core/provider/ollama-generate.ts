@@ -8,8 +8,8 @@ import { Unreadable, type WireFormat } from './format.ts';
 import { assertShallow, type Fields, text } from './json.ts';
 import { ollamaAnswer } from './ollama-answer.ts';
 import { contentOf } from './ollama-message.ts';
-import { ollamaHead } from './ollama-request.ts';
 import { ollamaGeneratePrompt } from './ollama-prompt.ts';
+import { ollamaHead } from './ollama-request.ts';
 
 export const ollamaGenerate: WireFormat<'ollama.generate'> = {
   id: 'ollama.generate',

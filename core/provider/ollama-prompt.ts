@@ -5,7 +5,15 @@ import { type BlockPart, blockPart, kindOfRole, type PromptShape, wholeText } fr
 const common = {
   parameters: {
     keyed: ['model', 'template', 'raw'],
-    others: ['format', 'think', 'options.num_ctx', 'options.num_predict', 'options.temperature', 'keep_alive', 'stream'],
+    others: [
+      'format',
+      'think',
+      'options.num_ctx',
+      'options.num_predict',
+      'options.temperature',
+      'keep_alive',
+      'stream',
+    ],
   },
   keyedHeaders: [],
   textPart: (words: string) => ({ type: 'text', text: words }),
@@ -38,7 +46,9 @@ export const ollamaGeneratePrompt: PromptShape = {
 
 function toolPart(raw: unknown): BlockPart[] {
   const declared = fields(fields(raw).function);
-  return [blockPart([], '', 'tool-definition', { name: text(declared.name), text: text(declared.description) || null })];
+  return [
+    blockPart([], '', 'tool-definition', { name: text(declared.name), text: text(declared.description) || null }),
+  ];
 }
 
 /** The tokens of earlier calls, as numbers; each element of the array would be a block, so only the whole is one. */
@@ -62,5 +72,8 @@ function messageParts(raw: unknown): BlockPart[] {
 }
 
 function picture(value: unknown, role: string, at: BlockPart['at']): BlockPart {
-  return blockPart(at, role, 'image', { name: 'image', pictures: [text(value).replace(/^data:[^,]{0,300};base64,/i, '')] });
+  return blockPart(at, role, 'image', {
+    name: 'image',
+    pictures: [text(value).replace(/^data:[^,]{0,300};base64,/i, '')],
+  });
 }

@@ -25,7 +25,16 @@ export const openaiChatPrompt: PromptShape = {
     // a schema of the answer is part of the prefix; requests are routed to a cache by `prompt_cache_key`
     keyed: ['model', 'response_format', 'prompt_cache_key', 'prompt_cache_retention', 'reasoning_effort', 'verbosity'],
     others: [
-      ...['tool_choice', 'parallel_tool_calls', 'max_completion_tokens', 'max_tokens', 'temperature', 'top_p', 'seed', 'n'],
+      ...[
+        'tool_choice',
+        'parallel_tool_calls',
+        'max_completion_tokens',
+        'max_tokens',
+        'temperature',
+        'top_p',
+        'seed',
+        'n',
+      ],
       ...['stop', 'service_tier', 'modalities', 'web_search_options', 'stream', 'reasoning', 'thinking'],
     ],
   },
@@ -76,5 +85,7 @@ function contentPart(raw: unknown, role: string, at: BlockPart['at']): BlockPart
     return blockPart(at, role, 'image', { name: 'image', pictures: [pictureAt(url) ?? ''] });
   }
   const words = typeof raw === 'string' ? raw : typeof part.refusal === 'string' ? part.refusal : textIn(part);
-  return words === null ? blockPart(at, role, 'other', { name: type }) : blockPart(at, role, kindOfRole(role), { text: words });
+  return words === null
+    ? blockPart(at, role, 'other', { name: type })
+    : blockPart(at, role, kindOfRole(role), { text: words });
 }

@@ -10,10 +10,10 @@ import type { Usage } from '../model/usage.ts';
 import { Unreadable, type WireFormat } from './format.ts';
 import { imageAt } from './image-url.ts';
 import { assertShallow, type Fields, fields, isFields, limit, text, tokens, toolInput } from './json.ts';
+import { openaiChatPrompt } from './openai-chat-prompt.ts';
 import { errorIn } from './openai-error.ts';
 import { openaiTerms } from './openai-terms.ts';
 import { replyIn, streamEvents } from './sse.ts';
-import { openaiChatPrompt } from './openai-chat-prompt.ts';
 
 export const openaiChat: WireFormat<'openai.chat'> = {
   id: 'openai.chat',

@@ -44,13 +44,18 @@ function itemParts(raw: unknown): BlockPart[] {
     const words = textIn(item.summary) ?? textIn(item.content);
     return [blockPart([], 'assistant', 'thinking', words === null ? { name: type } : { text: words })];
   }
-  if (type === 'additional_tools') return [blockPart([], 'system', 'tool-definition', { name: type })];
+  if (type === 'additional_tools') return addedTools(item);
   if (type.endsWith('_call') || type === 'mcp_approval_request') {
     return [blockPart([], 'assistant', 'tool-call', { name: text(item.name) || type, call_id: text(item.call_id) })];
   }
   if (type.endsWith('_output') || type === 'mcp_approval_response') return [resultPart(item)];
   return [blockPart([], 'assistant', 'other', { name: type, text: textIn(item.content) })];
 }
+
+const addedTools = ({ tools }: Record<string, unknown>): BlockPart[] =>
+  (Array.isArray(tools) ? tools : []).flatMap((tool, i) =>
+    declaredTool(tool).map((part) => ({ ...part, at: ['tools', i], role: 'system' })),
+  );
 
 function messageParts(item: Record<string, unknown>): BlockPart[] {
   const role = text(item.role);

@@ -8,10 +8,10 @@ import { assertShallow, type Fields, fields, isFields, limit, text, tokens } fro
 import { jsonLines } from './ndjson.ts';
 import { errorIn } from './openai-error.ts';
 import { itemMessage } from './openai-responses-items.ts';
+import { openaiResponsesPrompt } from './openai-responses-prompt.ts';
 import { failure, streamedResponse } from './openai-responses-stream.ts';
 import { openaiTerms } from './openai-terms.ts';
 import { bodyText, replyIn, type StreamEvent, streamEvents } from './sse.ts';
-import { openaiResponsesPrompt } from './openai-responses-prompt.ts';
 
 export const openaiResponses: WireFormat<'openai.responses'> = {
   id: 'openai.responses',

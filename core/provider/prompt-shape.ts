@@ -92,5 +92,7 @@ export const declaredTool = (tool: unknown): BlockPart[] => {
   const kind = text(declared.type);
   const inner = fields(declared[kind]);
   const name = text(inner.name) || text(declared.name) || text(declared.server_label) || kind;
-  return [blockPart([], '', 'tool-definition', { name, text: text(inner.description ?? declared.description) || null })];
+  return [
+    blockPart([], '', 'tool-definition', { name, text: text(inner.description ?? declared.description) || null }),
+  ];
 };

@@ -111,11 +111,34 @@ const joins = sql`
 const readable = sql`
   t.source = 'wire' and t.format <> '' and ${hasBodies} and coalesce(c.unreadable, '') = '' and ${notDeleted(sql`e.session_id`)}`;
 
-function promptCall({ trace_id, span_id, span_model, reported, price, cost_usd, call_kind, ...row }: Columns): PromptCall {
-  const { input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, reasoning_tokens, ...call } =
-    row;
+function promptCall({
+  trace_id,
+  span_id,
+  span_model,
+  reported,
+  price,
+  cost_usd,
+  call_kind,
+  ...row
+}: Columns): PromptCall {
+  const {
+    input_tokens,
+    output_tokens,
+    cache_read_tokens,
+    cache_write_5m_tokens,
+    cache_write_1h_tokens,
+    reasoning_tokens,
+    ...call
+  } = row;
   const usage = {
-    ...{ input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, reasoning_tokens },
+    ...{
+      input_tokens,
+      output_tokens,
+      cache_read_tokens,
+      cache_write_5m_tokens,
+      cache_write_1h_tokens,
+      reasoning_tokens,
+    },
     cost_usd: cost_usd === null ? null : Number(cost_usd),
   };
   const span =

@@ -13,7 +13,9 @@ export type WalkedCall = {
   prompt: Prompt;
   tokens: TokenShares;
   /** The earlier call of the thread whose prompt shares the longest beginning; null: none does. */
-  previous: number | null;
+  previous: { raw_turn_id: number; prompt: Prompt } | null;
+  /** By call: the one that stood there for it. */
+  previousOf: ReadonlyMap<number, number>;
   /** By the id of a block: the first call of the session that sent it. */
   since: ReadonlyMap<string, number>;
 };
@@ -33,6 +35,7 @@ export async function* walkPrompts(
   const readPrompt = openPromptReader(execute);
   const threads = new Map<string, RecentCall[]>(); // the newest first
   const since = new Map<string, number>();
+  const previousOf = new Map<number, number>();
   const yieldThread = openYielder();
   for (let after: PromptPlace | null = null, more = true; more; ) {
     const page: PromptCall[] = await execute('promptCalls', { session_id, after, limit: PAGE });
@@ -41,7 +44,8 @@ export async function* walkPrompts(
       const prompt = await readPrompt(call);
       if (prompt) {
         const recent = threads.get(call.thread_id) ?? [];
-        const walked = { call, prompt, since, ...compared(call, prompt, recent) };
+        const walked = { call, prompt, since, previousOf, ...compared(call, prompt, recent) };
+        if (walked.previous) previousOf.set(call.raw_turn_id, walked.previous.raw_turn_id);
         for (const { id } of prompt.blocks) if (!since.has(id)) since.set(id, call.raw_turn_id);
         threads.set(call.thread_id, [recentCall(walked), ...recent].slice(0, RECENT));
         yield walked;
@@ -55,17 +59,17 @@ export async function* walkPrompts(
 }
 
 function compared(call: PromptCall, prompt: Prompt, recent: readonly RecentCall[]) {
-  let [previous, most] = [null as number | null, 0];
-  for (const { raw_turn_id, prompt: earlier } of recent) {
-    const common = commonBeginning(earlier.blocks, prompt.blocks);
-    if (common > most) [previous, most] = [raw_turn_id, common];
+  let [previous, most] = [null as RecentCall | null, 0];
+  for (const earlier of recent) {
+    const common = commonBeginning(earlier.prompt.blocks, prompt.blocks);
+    if (common > most) [previous, most] = [earlier, common];
   }
   const model = modelOf(call);
   const counted = recent.filter((earlier) => earlier.counted && earlier.model === model);
   return { previous, tokens: tokenShares(prompt, call.span?.usage?.input_tokens ?? null, counted) };
 }
 
-const recentCall = ({ call, prompt, tokens }: Omit<WalkedCall, 'previous' | 'since'>): RecentCall => {
+const recentCall = ({ call, prompt, tokens }: Pick<WalkedCall, 'call' | 'prompt' | 'tokens'>): RecentCall => {
   const { raw_turn_id } = call;
   const input_tokens = call.span?.usage?.input_tokens ?? 0;
   return { raw_turn_id, model: modelOf(call), prompt, tokens, input_tokens, counted: call.span?.usage != null };

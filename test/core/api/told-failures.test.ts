@@ -44,7 +44,7 @@ const BODY: Record<string, string> = {
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** What stands in a path, where that is no UUID. */
-const SEGMENTS: Record<string, string> = { file: 'none', raw_turn_id: '12' };
+const SEGMENTS: Record<string, string> = { file: 'none', raw_turn_id: '12', n: '0' };
 
 /** Without which an operation refuses, or asks less of the database. */
 const QUERIES: Record<string, string> = {
@@ -116,6 +116,7 @@ const BAD: Record<string, { query: string } | { body: string }> = {
   readSpans: { query: 'from_seq=x' },
   readRawRequest: { query: 'as=x' },
   readRawResponse: { query: 'as=x' },
+  readCallContext: { query: 'against=x' },
   readTrace: { query: 'payload=x' },
   readSessionTraces: { query: 'payload=x' },
   readStats: { query: 'model=a&model=b' },

@@ -38,6 +38,8 @@ const REFUSALS: Record<RefusalCode, number> = {
   'span-unknown': 404,
   'raw-turn-unknown': 404,
   'raw-turn-unanswered': 404,
+  'raw-turn-promptless': 404,
+  'block-unknown': 404,
   'raw-turn-inseparable': 409,
   'route-unknown': 404,
   'method-not-allowed': 405,
