@@ -11,6 +11,7 @@ import type { BilledCall, CacheCall } from './cache-call.ts';
 import { lostUsd } from './cache-cost.ts';
 import { type Candidate, type Earlier, openPredecessors } from './predecessor.ts';
 import type { Lifetime, Mark, Prefixes } from './prefixes.ts';
+import type { Prompt, PromptParameter } from './prompt.ts';
 import { firstDifference, resembles, type Shown } from './shown-difference.ts';
 
 /** `contradicted`: more was read than the two prompts have in common, so they were compared wrongly. */
@@ -204,9 +205,14 @@ function readsBeyond({ call, candidate: { common }, ids, prefixes, caching }: Co
   return most !== null && call.usage.cache_read_tokens > most + toleranceOf(most);
 }
 
+/** Other models are no predecessors, and a mark for the whole prompt is one like those on blocks. */
+const isKey = ({ name, keyed }: PromptParameter): boolean => keyed && name !== 'model' && name !== WHOLE_MARK;
+
+const WHOLE_MARK = 'cache_control';
+
 function changedParameter(before: CacheCall, after: CacheCall, end: number, { scopeOf }: Caching): Shown | null {
   const keyed = ({ prompt }: CacheCall) =>
-    new Map(prompt.parameters.filter(({ keyed }) => keyed).map(({ name, value }) => [name, value]));
+    new Map(prompt.parameters.filter(isKey).map(({ name, value }) => [name, value]));
   const [was, is] = [keyed(before), keyed(after)];
   for (const name of new Set([...is.keys(), ...was.keys()])) {
     const [old, now] = [was.get(name) ?? null, is.get(name) ?? null];
@@ -229,7 +235,7 @@ function isOutOfReach(
   { reach }: CachingByMarks,
   expected: number,
 ): boolean {
-  const marks = call.prompt.blocks.flatMap(({ mark }, i) => (mark ? [i] : []));
+  const marks = marksIn(call.prompt).map(({ block }) => block);
   const found = prefixes
     .marks(ids, candidate.common)
     .findLast(({ block }) => marks.some((mark) => mark >= block && mark - block < reach));
@@ -293,11 +299,21 @@ function isOtherConversation(
 function marksOf({ prompt, tokens }: CacheCall, usage: Usage): Mark[] {
   const { cache_write_5m_tokens: for5m, cache_write_1h_tokens: for1h } = usage;
   const stated = for5m > 0 && for1h === 0 ? '5m' : for1h > 0 && for5m === 0 ? '1h' : null;
-  return prompt.blocks.flatMap(({ mark }, block) => {
-    if (!mark) return [];
+  return marksIn(prompt).map(({ block, ttl }) => {
     const upTo = sumOf(tokens, block + 1);
     const written = writtenTokens(usage) > 0 && (upTo === null || upTo > usage.cache_read_tokens);
-    return [{ block, written, ttl: (written ? stated : null) ?? mark }];
+    return { block, written, ttl: (written ? stated : null) ?? ttl };
+  });
+}
+
+/** The marks on blocks, and the one of the whole prompt, which stands on its last block. */
+function marksIn({ blocks, parameters }: Prompt): Omit<Mark, 'written'>[] {
+  const whole = parameters.find(({ name }) => name === WHOLE_MARK)?.value;
+  const last: Lifetime | null =
+    whole === undefined || whole === 'null' ? null : /"ttl": *"1h"/.test(whole) ? '1h' : '5m';
+  return blocks.flatMap(({ mark }, block) => {
+    const ttl = mark ?? (block === blocks.length - 1 ? last : null);
+    return ttl === null ? [] : [{ block, ttl }];
   });
 }
 

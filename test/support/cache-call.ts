@@ -79,7 +79,7 @@ function blockOf({ json, mark = null }: Part, section: PromptSection, path: stri
   const raw = Buffer.from(JSON.stringify(json));
   return {
     id: createHash('sha256').update(raw).digest('hex'),
-    ...{ section, path, role: section === 'messages' ? 'user' : '', label: '' },
+    ...{ section, path, role: section === 'messages' ? 'user' : '', label: '', call_id: '' },
     kind: section === 'tools' ? 'tool-definition' : section === 'system' ? 'instructions' : 'user',
     ...{ bytes: raw.length, pixels: 0, picture_bytes: 0, picture_tokens: 0, mark },
     raw: () => raw,
