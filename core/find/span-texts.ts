@@ -52,11 +52,11 @@ export function blockTexts(block: ContentBlock): string[] {
   if (block.thinking !== undefined) return [block.thinking];
   if (block.tool_input !== undefined) return textsIn(block.tool_input);
   const text = resultText(block);
-  return text !== '' ? [text] : textsIn(block.content);
+  return text !== '' ? [text] : textsIn(block.content, ['type']);
 }
 
-/** Without recursion, since what a model sent may be nested to any depth. */
-export function textsIn(value: unknown): string[] {
+/** Without recursion, since what a model sent may be nested to any depth. @param except members that are no text */
+export function textsIn(value: unknown, except: readonly string[] = []): string[] {
   const texts: string[] = [];
   const rest: unknown[] = [value];
   while (rest.length > 0) {
@@ -64,7 +64,8 @@ export function textsIn(value: unknown): string[] {
     if (typeof next === 'string') {
       if (!isImageData(next)) texts.push(next);
     } else if (Array.isArray(next)) for (let i = next.length - 1; i >= 0; i -= 1) rest.push(next[i]);
-    else if (isObject(next)) rest.push(...Object.values(next).reverse());
+    else if (isObject(next))
+      for (const [name, member] of Object.entries(next).reverse()) if (!except.includes(name)) rest.push(member);
   }
   return texts;
 }

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
 import { connectMcp } from '../support/mcp.ts';
 import type { Json } from '../support/read-api.ts';
+import { eventually } from '../support/serve.ts';
 import { onEachDatabase } from '../support/whole-service.ts';
 
 const INSPECTOR = resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol/inspector-cli/build/cli.js');
@@ -47,6 +48,11 @@ onEachDatabase('MCP', (test) => {
     assert.is(mcp.version, '2025-11-25');
     const { structured } = await mcp.call('svc_sessions', { text: 'departs', limit: 1 });
     assert.match(structured.sessions[0].title, 'departs today');
+    const hits = await eventually('the texts are in the index', async () => {
+      const found = await mcp.call('svc_find', { text: 'run 8841', in: ['tools'] });
+      return found.structured.hits.length > 0 && found.structured.hits;
+    });
+    assert.match(hits[0].snippets[0], 'run 8841');
     await mcp.close();
   });
 

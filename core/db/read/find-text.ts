@@ -46,6 +46,10 @@ export async function findTextInSession(
       select count(*) as found from ${sql.raw(`svc.${table}`)} t where ${own} and ${holds(forms)}`);
     if (counted && counted.found > 0) rows[table] = counted.found;
   }
+  const [prompts] = await db.rows<{ found: number }>(sql`
+    select count(*) as found from svc.found_prompt_uses t join svc.found_prompts q on q.piece_id = t.piece_id
+     where ${own} and ${holds(forms, sql`to_jsonb(q.text)::text`)}`);
+  if (prompts && prompts.found > 0) rows.found_prompts = prompts.found;
   const spans = rows.spans
     ? await db.rows<RowsFound['spans'][number]>(sql`
         select t.trace_id, t.span_id, t.kind from svc.spans t where ${own} and ${holds(forms)}

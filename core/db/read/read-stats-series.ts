@@ -9,7 +9,7 @@ import {
 } from '../../model/stats-series.ts';
 import { instantText } from '../literals.ts';
 import type { Sql } from '../sql.ts';
-import { each, edgeCells, hourParts, listOf, type StatParts, type StatSum, windowParts } from './stats-window.ts';
+import { each, edgeCells, hourParts, type StatParts, type StatSum, windowParts } from './stats-window.ts';
 
 const MOST_KEYS = 12;
 const REST = 'other'; // what the keys after these come to
