@@ -68,7 +68,7 @@ export function cacheCall({ parts, second, parameters = {}, format, ...rest }: G
     seam: false,
     tokens: all.map(({ part }) => part.tokens),
     usage: null,
-    cost: (usage) => tokenBill('anthropic', usage, RATES),
+    cost: (usage) => tokenBill('anthropic', usage, RATES).usd,
     span: null,
     ...rest,
     prompt,
