@@ -13,6 +13,17 @@ const SESSIONS = `${CLIENT}/pages/sessions/sessions-page.tsx`;
 const SESSION = `${CLIENT}/pages/session/session-page.tsx`;
 const BELOW_SESSION = `${CLIENT}/pages/session/`;
 
+/** Parts that share a file, since together they compress to less: what is seen of calls, and the small pages beside the sessions. */
+const TOGETHER = {
+  calls: [
+    'session/context/context-page.tsx',
+    'session/bytes/bytes-page.tsx',
+    'session/calls/calls-lens.tsx',
+    'session/cache/cache-lens.tsx',
+  ],
+  service: ['health/health-page.tsx', 'help/help-page.tsx', 'cassettes/cassettes-page.tsx', 'skills/skills-page.tsx'],
+};
+
 /**
  * Bundles the page and its worker.
  * @param root the project, with its packages installed
@@ -88,6 +99,10 @@ function groupsOf(root) {
     const parts = [...(partsOf.get(path) ?? [])].map((part) => pathFrom(root, part));
     const has = (part) => parts.includes(part);
     if (has(PAGE)) return 'kernel';
+    const shared = Object.entries(TOGETHER).find(([, own]) =>
+      parts.every((part) => own.some((name) => part === `${CLIENT}/pages/${name}`)),
+    );
+    if (shared && parts.length > 0) return shared[0];
     if (parts.length < 2) return null; // it is in the file of its part
     if (has(SESSIONS)) return 'kernel';
     if (has(SESSION)) return 'session';

@@ -114,7 +114,8 @@ async function benchShifts(ground: Ground): Promise<void> {
   const turns = await read<{ items: { raw_turn_id: number }[] }>(`${base}/v1/sessions/${id}/raw_turns`);
   heading('Layout shift of each page, from its address until nothing more comes');
   for (const path of [
-    ...['/', `/sessions/${id}`, `/sessions/${id}/time`, `/sessions/${id}/calls/${turns.items[0]?.raw_turn_id}`],
+    ...['/', `/sessions/${id}`, `/sessions/${id}/time`, `/sessions/${id}/cache`],
+    ...['', '/bytes'].map((view) => `/sessions/${id}/calls/${turns.items[0]?.raw_turn_id}${view}`),
     ...['/spend', '/find', '/skills', '/cassettes', '/health', '/help'],
   ]) {
     const { context, page } = await blankPage(await ground.browser());

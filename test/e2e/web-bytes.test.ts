@@ -47,7 +47,8 @@ async function sentCall({ service, base }: WebStand, question: string, more: obj
   return { turn, body, answer };
 }
 
-const pathOf = ({ session_id, raw_turn_id }: Turn, rest = '') => `/sessions/${session_id}/calls/${raw_turn_id}${rest}`;
+const pathOf = ({ session_id, raw_turn_id }: Turn, rest = '') =>
+  `/sessions/${session_id}/calls/${raw_turn_id}/bytes${rest}`;
 
 async function opened({ open }: WebStand, path: string): Promise<Page> {
   const page = await open(path);
@@ -176,11 +177,13 @@ inBrowser('the bytes of a call', (test) => {
     await calls.keyboard.press('ArrowDown');
     await calls.waitForFunction(() => document.activeElement?.closest('[aria-posinset="2"]') !== null);
     await calls.keyboard.press('Enter');
+    await calls.waitForSelector('main[data-page=context]');
+    await calls.keyboard.press('2');
     await calls.waitForSelector('main[data-page=bytes] .side[data-state=ready]');
     const at = () => new URL(calls.url()).pathname;
     const second = at();
     await calls.waitForSelector('button[aria-keyshortcuts="["]:not([disabled])');
-    assert.match(await calls.locator('.bytes-place').innerText(), /call 2 of \d+/);
+    assert.match(await calls.locator('.call-place').innerText(), /call 2 of \d+/);
     await calls.keyboard.press('[');
     await calls.waitForFunction((path) => location.pathname !== path, second);
     await calls.keyboard.press(']');
@@ -190,7 +193,7 @@ inBrowser('the bytes of a call', (test) => {
     await calls.keyboard.press('u');
     await calls.waitForSelector('main[data-page=session]');
 
-    const page = await opened(stand, pathOf(first.turn, '/bytes?view=text'));
+    const page = await opened(stand, pathOf(first.turn, '?view=text').replace('/bytes', '')); // an address of before
     await page.fill('input[type=search][aria-label="Find in the body"]', 'first of');
     await page.waitForSelector('.text-row.hit');
     assert.match(await page.locator('.text-find [role=status]').innerText(), '1 of 1');

@@ -113,7 +113,7 @@ inBrowser(
 
     test('Bytes: what passed is text, both sides of it, and so are the events', async (stand) => {
       const { session_id, raw_turn_id } = await passed(stand, MARKUP.join('\n\n'));
-      const page = await stand.open(`/sessions/${session_id}/calls/${raw_turn_id}`);
+      const page = await stand.open(`/sessions/${session_id}/calls/${raw_turn_id}/bytes`);
       await page.waitForSelector('.side[data-state=ready]');
       assert.ok((await page.locator('main').textContent())?.includes('window.hacked=2'));
       const sides = await page.locator('[role=tab]').all();
@@ -127,7 +127,7 @@ inBrowser(
 
     test('Bytes: a body that is nested five thousand deep is shown, and delays nobody', async (stand) => {
       const { session_id, raw_turn_id } = await passed(stand, 'How deep?', NESTED_TOOL);
-      const page = await stand.open(`/sessions/${session_id}/calls/${raw_turn_id}`);
+      const page = await stand.open(`/sessions/${session_id}/calls/${raw_turn_id}/bytes`);
       await page.waitForSelector('.side[data-state=ready]');
       for (const view of ['JSON', 'Text']) {
         await page.getByRole('button', { name: view, exact: true }).click();

@@ -64,7 +64,9 @@ inBrowser(
         ['/spend', '[data-by=model]'],
         ['/cassettes', 'main'],
         ['/health', '[data-outcome]'],
-        [`${own}/calls/${turn?.raw_turn_id}`, '.side[data-state=ready]'],
+        [`${own}/cache`, '.cache-lens'],
+        [`${own}/calls/${turn?.raw_turn_id}`, '[data-group]'],
+        [`${own}/calls/${turn?.raw_turn_id}/bytes`, '.side[data-state=ready]'],
       ] as const) {
         await page.goto(`${base}${path}`);
         await page.waitForSelector('main:is([data-state=ready], [data-state=empty])');

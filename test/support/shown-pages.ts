@@ -27,6 +27,7 @@ export async function shownPages(base: string): Promise<ShownPage[]> {
   const session = `/sessions/${id}`;
   const rows = async (page: Page) => void (await page.locator('.talk-list [data-row=step]').first().waitFor());
   const side = async (page: Page) => void (await page.locator('.side[data-state=ready]').first().waitFor());
+  const block = async (page: Page) => void (await page.locator('[data-block], [data-group]').first().waitFor());
   return [
     { name: 'sessions', path: '/' },
     {
@@ -66,9 +67,16 @@ export async function shownPages(base: string): Promise<ShownPage[]> {
       path: `${session}/calls`,
       prepare: async (page) => void (await page.waitForSelector('.call-row')),
     },
-    { name: 'bytes', path: `${session}/calls/${call}`, prepare: side },
-    { name: 'bytes-text', path: `${session}/calls/${call}?view=text`, prepare: side },
-    { name: 'bytes-events', path: `${session}/calls/${call}?side=response&view=events`, prepare: side },
+    {
+      name: 'cache',
+      path: `${session}/cache`,
+      prepare: async (page) => void (await page.waitForSelector('.cache-lens')),
+    },
+    { name: 'context', path: `${session}/calls/${call}`, prepare: block },
+    { name: 'context-order', path: `${session}/calls/${call}?order=cache&block=0`, prepare: block },
+    { name: 'bytes', path: `${session}/calls/${call}/bytes`, prepare: side },
+    { name: 'bytes-text', path: `${session}/calls/${call}/bytes?view=text`, prepare: side },
+    { name: 'bytes-events', path: `${session}/calls/${call}/bytes?side=response&view=events`, prepare: side },
     { name: 'spend', path: '/spend' },
     { name: 'find', path: '/find' },
     { name: 'find-words', path: '/find?q=timetable' },

@@ -10,6 +10,7 @@ import { Boundary } from './parts/boundary.tsx';
 const SessionsPage = lazy(() => import('./pages/sessions/sessions-page.tsx').then((part) => part.SessionsPage));
 const SessionPage = lazy(() => import('./pages/session/session-page.tsx').then((part) => part.SessionPage));
 const BytesPage = lazy(() => import('./pages/session/bytes/bytes-page.tsx').then((part) => part.BytesPage));
+const ContextPage = lazy(() => import('./pages/session/context/context-page.tsx').then((part) => part.ContextPage));
 const SpanPage = lazy(() => import('./pages/span/span-page.tsx').then((part) => part.SpanPage));
 const SpendPage = lazy(() => import('./pages/spend/spend-page.tsx').then((part) => part.SpendPage));
 const FindPage = lazy(() => import('./pages/find/find-page.tsx').then((part) => part.FindPage));
@@ -22,7 +23,8 @@ const HelpPage = lazy(() => import('./pages/help/help-page.tsx').then((part) => 
 const PAGES: readonly [path: string, page: ComponentType][] = [
   ['/', SessionsPage],
   ['/sessions', SessionsPage],
-  ['/sessions/:session/calls/:rest+', BytesPage],
+  ['/sessions/:session/calls/:call', ContextPage],
+  ['/sessions/:session/calls/:call/bytes', BytesPage],
   ['/sessions/:rest+', SessionPage],
   ['/spans/:rest+', SpanPage],
   ['/spend', SpendPage],

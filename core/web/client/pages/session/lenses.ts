@@ -12,6 +12,11 @@ export const LENSES: readonly Lens[] = [
   TALK,
   { name: 'time', word: 'Time', component: lazy(() => import('./time/time-lens.tsx').then((part) => part.TimeLens)) },
   {
+    name: 'cache',
+    word: 'Cache',
+    component: lazy(() => import('./cache/cache-lens.tsx').then((part) => part.CacheLens)),
+  },
+  {
     name: 'calls',
     word: 'Calls',
     component: lazy(() => import('./calls/calls-lens.tsx').then((part) => part.CallsLens)),

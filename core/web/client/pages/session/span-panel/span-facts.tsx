@@ -7,6 +7,7 @@ import { Cost, Duration, Tokens } from '../../../parts/figure.tsx';
 import { Recorded } from '../../../parts/recorded.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
+import { callPath } from '../call/call-path.ts';
 
 type SpanFactsProps = {
   columns: OutlineColumns;
@@ -56,8 +57,15 @@ export function SpanFacts({ columns, index, span, whole, sessionId }: SpanFactsP
       {name(spans.error_type) !== '' && <Text term="error" text={name(spans.error_type)} />}
       {name(spans.verdict) !== '' && <Text term="verdict" text={name(spans.verdict)} />}
       {isCall && raw !== null && (
+        <Fact term="context">
+          <a href={hrefOf(callPath(sessionId, raw, 'context'))} title="What the model saw (w)" aria-keyshortcuts="w">
+            what call {call + 1} saw
+          </a>
+        </Fact>
+      )}
+      {isCall && raw !== null && (
         <Fact term="bytes">
-          <a href={hrefOf(`/sessions/${sessionId}/calls/${raw}`)}>
+          <a href={hrefOf(callPath(sessionId, raw, 'bytes'))}>
             call {call + 1}, raw turn {raw}
           </a>
         </Fact>

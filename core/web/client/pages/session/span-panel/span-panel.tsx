@@ -1,5 +1,6 @@
 /** The panel of a span: what went in and came out, what it is linked to, what it cost, and its ids. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAddress } from '../../../address.ts';
 import { useKeys } from '../../../keys.ts';
 import { copyText } from '../../../parts/copy-text.ts';
 import { Icon } from '../../../parts/icon.tsx';
@@ -8,6 +9,7 @@ import { Recorded } from '../../../parts/recorded.tsx';
 import { StatusMark } from '../../../parts/status-mark.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
+import { callPath } from '../call/call-path.ts';
 import { useSession } from '../session-store.ts';
 import { Blocks } from './block-view.tsx';
 import { CopyDialog } from './copy-dialog.tsx';
@@ -26,6 +28,7 @@ type SpanPanelProps = {
 };
 
 export function SpanPanel({ columns, index, span, onSelect, onClose }: SpanPanelProps) {
+  const { go } = useAddress();
   const { id: session_id, texts } = useSession();
   const { spans, traces, names } = columns;
   const trace_id = traces.trace_id[spans.trace[span] ?? -1] ?? '';
@@ -55,10 +58,17 @@ export function SpanPanel({ columns, index, span, onSelect, onClose }: SpanPanel
     onSelect(link.span);
     return true;
   };
+  const toContext = () => {
+    const raw = spans.raw_turn_id[span] ?? Number.NaN;
+    if ((index.callOf[span] ?? -1) < 0 || Number.isNaN(raw)) return false;
+    go(callPath(session_id, raw, 'context'));
+    return true;
+  };
   useKeys(
     {
       ',': { does: 'follow the last link, and come back', run: follow },
       y: { does: 'copy the text', run: () => (whole ? void copyText(blocksText(whole.output, whole.input)) : false) },
+      w: { does: 'why these tokens: the context of its call', run: toContext },
       Y: { does: 'copy as …', run: () => setCopying(true) },
       Escape: { does: 'close the step', run: onClose },
     },

@@ -15,3 +15,9 @@ export function placeOf(calls: readonly number[], raw_turn_id: number): string {
   const at = calls.indexOf(raw_turn_id);
   return at < 0 ? '' : `call ${at + 1} of ${calls.length}`;
 }
+
+/** What a call is called: its place in the session, or its raw turn where that is not known. */
+export function callWord(calls: readonly number[], raw_turn_id: number): string {
+  const at = calls.indexOf(raw_turn_id);
+  return at < 0 ? `raw turn ${raw_turn_id}` : `call ${at + 1}`;
+}
