@@ -2,6 +2,7 @@
  * Is the browser's page as quick as it has to be? A built service and a real browser, in groups: `npm run bench -- web:load`.
  * Bars are for a machine of two cores that has nothing else to do.
  */
+import { benchContext } from './web-context.ts';
 import { benchKeys } from './web-keys.ts';
 import { benchLive } from './web-live.ts';
 import { benchLoad } from './web-load.ts';
@@ -14,6 +15,7 @@ const groups: Record<string, (ground: Ground) => Promise<void>> = {
   outline: benchOutline,
   load: benchLoad,
   session: benchSession,
+  context: benchContext,
   scroll: benchScroll,
   keys: benchKeys,
   live: benchLive,

@@ -44,14 +44,16 @@ export function ContextNotes({ context, calls, onSelect }: ContextNotesProps) {
         {parameters.map(({ name, value, same }) => (
           <span key={name} data-parameter={name} data-same={same ?? ''} title={value.slice(0, 500)}>
             <Recorded text={name} />{' '}
-            {same === true ? (
+            {value === '' ? (
+              'gone'
+            ) : same === true ? (
               <span class="muted">same</span>
             ) : (
               <code class={same === false ? 'op-change' : ''}>
                 <Recorded text={value.slice(0, 80)} />
               </code>
             )}
-            {same === false && ' changed'}
+            {same === false && value !== '' && ' changed'}
           </span>
         ))}
       </Note>

@@ -34,16 +34,27 @@ const ORDERS = [
 ] as const;
 
 export function ContextPage() {
-  const { path, query, go } = useAddress();
+  const { path, query } = useAddress();
   const [, session = '', number = ''] = PATH.exec(path) ?? [];
   const raw_turn_id = Number(number);
+  if (query.has('side') || query.has('view')) return <ToBytes {...{ session, raw_turn_id }} />;
+  return <CallContextPage {...{ session, raw_turn_id }} />;
+}
+
+type CallProps = { session: string; raw_turn_id: number };
+
+/** An address of when the bytes were here. */
+function ToBytes({ session, raw_turn_id }: CallProps) {
+  const { query, go } = useAddress();
+  useEffect(() => go(`${callPath(session, raw_turn_id, 'bytes')}?${query}`, { replace: true }), []);
+  return null;
+}
+
+function CallContextPage({ session, raw_turn_id }: CallProps) {
+  const { query } = useAddress();
   const against = query.get('against');
   const calls = useCalls(session);
   const key = `${raw_turn_id} ${against ?? ''}`;
-  const isBytes = query.has('side') || query.has('view'); // an address of when this page showed the bytes
-  useEffect(() => {
-    if (isBytes) go(`${callPath(session, raw_turn_id, 'bytes')}?${query}`, { replace: true });
-  }, [isBytes]);
   const reading = useReading<CallContext>(key, (signal) => {
     performance.clearMarks(READY);
     return readContext(raw_turn_id, against, signal);
@@ -52,7 +63,7 @@ export function ContextPage() {
   const isShown = reading.key === key && answer !== null;
   const state = error !== null ? 'error' : isShown ? pageState(reading) : 'loading';
   return (
-    <Page name="context" title={`Call ${number}: context`} state={state}>
+    <Page name="context" title={`Call ${raw_turn_id}: context`} state={state}>
       <CallPlace {...{ session, raw_turn_id, calls }} current="context" kept={keptQuery(query)} />
       {error !== null && (
         <>

@@ -1,0 +1,270 @@
+/** A call's context and the Cache lens in a real browser: what is shown adds up to what was billed, and a planted break is named. */
+import type { Page } from 'playwright-core';
+import * as assert from 'uvu/assert';
+import type { SessionCache } from '../../core/model/cache-break.ts';
+import type { CallContext } from '../../core/model/call-context.ts';
+import { type CacheUse, cachedCall, startCachingProvider } from '../support/cached-calls.ts';
+import { eventually, read } from '../support/serve.ts';
+import { inBrowser, type WebStand } from '../support/web.ts';
+
+const BROKEN = '5e551011-0000-4000-8000-000000000001';
+const HEALTHY = '5e551011-0000-4000-8000-000000000002';
+const LONG = 'A line of a long result, with characters < > & é 日本 to be shown.\n'.repeat(120);
+const WRITE_LESS_READ_USD = (3.75 - 0.3) / 1_000_000; // of claude-sonnet-4-5, for a token
+
+const mark = { cache_control: { type: 'ephemeral' } };
+const tool = (name: string, description: string) => ({
+  ...{ name, description },
+  input_schema: { type: 'object', properties: { path: { type: 'string' } } },
+});
+const says = (text: string, more: object = {}) => ({ role: 'user', content: [{ type: 'text', text, ...more }] });
+const answered = (text: string) => ({ role: 'assistant', content: [{ type: 'text', text }] });
+
+type Call = { raw_turn_id: number; session_id: string };
+type Shown = { block: number; id: string; section: string; tokens: number; basis: string };
+type Change = { op: string; before: number | null; after: number | null };
+
+/** A conversation that grows: the third call has another date in the description of its second tool, and read nothing from the cache. */
+async function haveConversation(
+  { service }: WebStand,
+  session: string,
+  uses: readonly CacheUse[],
+  days: readonly string[],
+) {
+  const messages: object[] = [];
+  for (const [n, use] of uses.entries()) {
+    const own = n === 0 ? says(`<system-reminder>Long.</system-reminder>\n${LONG}`) : says(`Prompt ${n} of ${session}`);
+    const last = says(`And then? ${n} ${session}`, mark);
+    const request = {
+      ...{ model: 'claude-sonnet-4-5', max_tokens: 100 },
+      messages: [...messages, own, answered('So far.'), last],
+      system: [{ type: 'text', text: `You are careful. ${LONG}`, ...mark }],
+      tools: [tool('Read', 'Reads a file.'), tool('Bash', `Runs a command.\n${days[n]}\nMind the quotes.`)],
+    };
+    const answer = await cachedCall(service.proxy, session, request, use);
+    messages.push(own, answered('So far.'), says(`And then? ${n} ${session}`), answered(answer));
+  }
+}
+
+async function callsOf({ base }: WebStand, session: string, count: number): Promise<Call[]> {
+  type Sessions = { items: { id: string; harness_session_id: string }[] };
+  return eventually(`the calls of ${session}`, async () => {
+    const { items } = await read<Sessions>(`${base}/v1/sessions?limit=50`);
+    const id = items.find(({ harness_session_id }) => harness_session_id === session)?.id;
+    if (!id) return null;
+    const turns = await read<{ items: Call[] }>(`${base}/v1/sessions/${id}/raw_turns?limit=50`);
+    const { spans, names } = await read<{ names: string[]; spans: { kind: number[] } }>(
+      `${base}/v1/sessions/${id}/outline`,
+    );
+    const derived = spans.kind.filter((kind) => names[kind] === 'llm').length;
+    return turns.items.length === count && derived === count ? turns.items : null;
+  });
+}
+
+const pathOf = ({ session_id, raw_turn_id }: Call, query = '') =>
+  `/sessions/${session_id}/calls/${raw_turn_id}${query}`;
+
+async function opened({ open }: WebStand, path: string): Promise<Page> {
+  const page = await open(path);
+  await page.waitForFunction(() => performance.getEntriesByName('svc:context-ready').length > 0);
+  return page;
+}
+
+/** All rows of the list, as they come into view. */
+async function allRows(page: Page): Promise<Record<string, string>[]> {
+  const rows = new Map<string, Record<string, string>>();
+  await page.evaluate(`document.querySelector('.block-list .fixed-rows').scrollTop = 0`);
+  for (let before = -1, top = 0; top !== before; ) {
+    before = top;
+    const shown =
+      (await page.evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(
+      [...document.querySelectorAll('.block-row')].map((row) => ({ ...row.dataset, top: row.style.transform })))))))`)) as Record<
+        string,
+        string
+      >[];
+    assert.ok(shown.length <= 60, `${shown.length} rows are in the document`);
+    for (const row of shown) rows.set(row.top ?? '', row);
+    top = (await page.evaluate(
+      `(() => { const list = document.querySelector('.block-list .fixed-rows'); list.scrollTop += list.clientHeight - 40; return list.scrollTop; })()`,
+    )) as number;
+  }
+  const placeOf = ({ top }: Record<string, string>) => Number(/-?[\d.]+/.exec(top ?? '')?.[0]);
+  return [...rows.values()].sort((a, b) => placeOf(a) - placeOf(b));
+}
+
+async function shownBlocks(page: Page): Promise<Shown[]> {
+  return (await allRows(page)).flatMap(({ block, id = '', section = '', tokens, basis = '' }) =>
+    block === undefined ? [] : [{ block: Number(block), id, section, tokens: Number(tokens), basis }],
+  );
+}
+
+const numberOf = async (page: Page, name: string): Promise<number> => {
+  const found = page.locator(`[data-number=${name}]`).first();
+  return (await found.count()) === 0 ? 0 : Number(await found.getAttribute('data-value'));
+};
+
+/** The value at a path such as `messages[0].content[1]`. */
+const valueAt = (value: unknown, path: string): unknown =>
+  (path.match(/[^.[\]]+/g) ?? []).reduce<unknown>((found, key) => (found as Record<string, unknown>)[key], value);
+
+inBrowser(
+  'the context of a call and the cache of a session',
+  (test) => {
+    let broken: Call[] = [];
+    let healthy: Call[] = [];
+
+    test.before(async (stand) => {
+      const uses = [
+        { read: 0, written: 6_000, fresh: 4 },
+        { read: 6_000, written: 60, fresh: 4 },
+        { read: 0, written: 6_200, fresh: 4 },
+      ];
+      await haveConversation(stand, BROKEN, uses, [
+        'Today is Fri Nov 20',
+        'Today is Fri Nov 20',
+        'Today is Sat Nov 21',
+      ]);
+      await haveConversation(stand, HEALTHY, uses.slice(0, 2), ['Today is Fri Nov 20', 'Today is Fri Nov 20']);
+      broken = await callsOf(stand, BROKEN, 3);
+      healthy = await callsOf(stand, HEALTHY, 2);
+    });
+
+    test('the tokens of all blocks are those billed, in cache order; a block’s text is that part of the request', async (stand) => {
+      for (const call of broken) {
+        const page = await opened(stand, pathOf(call, '?order=cache'));
+        const blocks = await shownBlocks(page);
+        const sum = blocks.reduce((total, { tokens }) => total + tokens, 0);
+        const billed = await numberOf(page, 'input_tokens');
+        assert.is(billed, [6_004, 6_064, 6_204][broken.indexOf(call)]);
+        assert.is(sum + (await numberOf(page, 'unattributed_tokens')), billed);
+        assert.equal(
+          blocks.map(({ block }) => block),
+          blocks.map((_, n) => n),
+          'each once, in order',
+        );
+        const sections = blocks.map(({ section }) => ['tools', 'system', 'messages'].indexOf(section));
+        assert.equal(
+          sections,
+          sections.toSorted((a, b) => a - b),
+        );
+        await page.close();
+      }
+      const [first] = broken;
+      assert.ok(first);
+      const request = await (await fetch(`${stand.base}/v1/raw_turns/${first.raw_turn_id}/request?as=decoded`)).json();
+      const { blocks } = await read<CallContext>(`${stand.base}/v1/raw_turns/${first.raw_turn_id}/context`);
+      const page = await opened(stand, pathOf(first, '?order=cache&block=0'));
+      for (const { n, path } of blocks) {
+        await page.locator(`[data-block="${n}"]`).click();
+        await page.waitForSelector(`.block-panel[data-panel="${n}"] :is(.block-text, .runs, .json-rows)`);
+        const value = valueAt(request, path) as string | { text?: string; description?: string };
+        const text = typeof value === 'string' ? value : value.text;
+        if (text === undefined) {
+          const panel = await page.locator('.block-panel').innerText();
+          assert.match(panel, String((value as { description: string }).description).slice(0, 12));
+          continue;
+        }
+        await page.click('button:has-text("Whole text")');
+        assert.is(await page.locator('.block-text[data-text=whole]').textContent(), text, path);
+      }
+    });
+
+    test('the changes that are shown make the blocks of one call into those of the next', async (stand) => {
+      for (const [n, call] of broken.entries()) {
+        const other = broken[n - 1];
+        if (!other) continue;
+        const page = await opened(stand, pathOf(call, `?order=cache&against=${other.raw_turn_id}`));
+        const rows = await allRows(page);
+        const changes = rows.flatMap(({ change: op, before, block }): Change[] =>
+          op === undefined ? [] : [{ op, before: before ? Number(before) : null, after: block ? Number(block) : null }],
+        );
+        assert.ok(changes.length > 0);
+        const now = rows.flatMap(({ block, id = '' }) => (block === undefined ? [] : [id]));
+        const was = (await read<CallContext>(`${stand.base}/v1/raw_turns/${other.raw_turn_id}/context`)).blocks.map(
+          ({ id }) => id,
+        );
+        assert.equal(applied(was, now, changes), now);
+        const moved = changes.filter(({ op }) => op === 'move');
+        for (const { before, after } of moved) assert.is(was[before ?? -1], now[after ?? -1]);
+        await page.close();
+      }
+    });
+
+    test('what changed is shown first, with the words that differ; only what changed; against nothing', async (stand) => {
+      const page = await opened(stand, pathOf(broken[2] as Call));
+      await page.waitForSelector('[data-diff="tools[1].description"] [data-op=added] mark');
+      assert.is(await page.locator('[data-op=removed] .diff-text').innerText(), 'Today is Fri Nov 20');
+      assert.is(await page.locator('[data-op=added] .diff-text').innerText(), 'Today is Sat Nov 21');
+      await page.keyboard.press('d');
+      await page.waitForSelector('[data-change=change]');
+      assert.ok((await allRows(page)).every(({ group, change }) => group !== undefined || change !== undefined));
+      await page.keyboard.press('o');
+      await page.waitForFunction(() => location.search.includes('order=cache'));
+      await page.selectOption('.context-against select', 'none');
+      await page.waitForSelector('[data-against=""]');
+      assert.is(await page.locator('[data-change]').count(), 0);
+      await page.keyboard.press('[');
+      await page.waitForFunction((path) => location.pathname === path, pathOf(broken[1] as Call));
+      await page.keyboard.press('u');
+      await page.waitForSelector('.talk-list [data-row=step]');
+      await page.keyboard.press(']');
+      await page.keyboard.press('i');
+      await page.waitForSelector('.span-panel');
+      await page.keyboard.press('w');
+      await page.waitForSelector('main[data-page=context][data-state=ready]');
+    });
+
+    test('the Cache lens names the planted break: cause, place, what was and is, and what it cost', async (stand) => {
+      const [, , call] = broken as [Call, Call, Call];
+      const page = await stand.open(`/sessions/${call.session_id}/cache`);
+      const card = page.locator('[data-break=tools]');
+      await card.waitFor();
+      assert.is(await page.locator('[data-break][data-planned=false]').count(), 1);
+      assert.is(await card.getAttribute('data-call'), `${call.raw_turn_id}`);
+      assert.is(await card.getAttribute('data-ground'), 'bytes');
+      const place = card.locator('.break-place');
+      assert.is(await place.getAttribute('data-path'), 'tools[1].description');
+      assert.is(await place.getAttribute('data-char'), `${'Runs a command.\nToday is '.length}`);
+      assert.match(await place.locator('[data-side=was] mark').innerText(), 'Fri');
+      assert.match(await place.locator('[data-side=is] mark').innerText(), 'Sat');
+      const value = async (name: string) =>
+        Number(await card.locator(`[data-number=${name}]`).getAttribute('data-value'));
+      const rewritten = await value('rewritten_tokens');
+      assert.is(rewritten, (await value('expected_tokens')) - (await value('read_tokens')));
+      assert.ok(Math.abs((await value('lost_usd')) - rewritten * WRITE_LESS_READ_USD) < 1e-9);
+      const { lost_usd } = await read<SessionCache>(`${stand.base}/v1/sessions/${call.session_id}/cache`);
+      assert.is(await numberOf(page, 'session_lost_usd'), lost_usd);
+      await page.keyboard.press('d');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector(`[data-call="${call.raw_turn_id}"] [data-break=tools]`);
+    });
+
+    test('a session without a break says so', async (stand) => {
+      const page = await stand.open(`/sessions/${healthy[0]?.session_id}/cache`);
+      await page.waitForSelector('[data-verdict=judged]');
+      assert.match(await page.locator('.cache-lens h2').first().innerText(), 'No break');
+      assert.is(await page.locator('[data-break][data-planned=false]').count(), 0);
+    });
+
+    test.run();
+  },
+  {
+    demo: false,
+    beside: async () => {
+      const provider = await startCachingProvider();
+      return { env: { SVC_PROXY_UPSTREAMS_ANTHROPIC: provider.url }, close: provider.close };
+    },
+  },
+);
+
+/** What becomes of the blocks of one call: what has no change keeps its order, and fills the places that no change fills. */
+function applied(was: readonly string[], now: readonly string[], changes: readonly Change[]): string[] {
+  const left = new Set(changes.flatMap(({ before }) => (before === null ? [] : [before])));
+  const placed = new Map(
+    changes.flatMap(({ after, before, op }) =>
+      after === null ? [] : [[after, op === 'move' ? was[before ?? -1] : now[after]]],
+    ),
+  );
+  const same = was.filter((_, n) => !left.has(n));
+  return Array.from({ length: same.length + placed.size }, (_, n) => placed.get(n) ?? same.shift() ?? '');
+}
