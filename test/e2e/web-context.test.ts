@@ -78,7 +78,7 @@ async function allRows(page: Page): Promise<Record<string, string>[]> {
     before = top;
     const shown =
       (await page.evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(
-      [...document.querySelectorAll('.block-row')].map((row) => ({ ...row.dataset, top: row.style.transform })))))))`)) as Record<
+      [...document.querySelectorAll('.block-row')].map((row) => ({ ...row.dataset, top: row.style.transform }))))))`)) as Record<
         string,
         string
       >[];
@@ -236,7 +236,7 @@ inBrowser(
       assert.is(await numberOf(page, 'session_lost_usd'), lost_usd);
       await page.keyboard.press('d');
       await page.keyboard.press('Enter');
-      await page.waitForSelector(`[data-call="${call.raw_turn_id}"] [data-break=tools]`);
+      await page.waitForSelector(`.context[data-call="${call.raw_turn_id}"]`);
     });
 
     test('a session without a break says so', async (stand) => {

@@ -88,9 +88,11 @@ export function BlockPanel({ session, context, entry, calls, onReady }: BlockPan
       </p>
       {block && context.break?.where?.block === block.n && <BreakCost context={context} />}
       <div class="block-looks">
-        <button type="button" aria-pressed={look === 'whole'} onClick={() => turn('whole')}>
-          Whole text
-        </button>
+        {contents?.own.text != null && (
+          <button type="button" aria-pressed={look === 'whole'} onClick={() => turn('whole')}>
+            Whole text
+          </button>
+        )}
         <button type="button" aria-pressed={look === 'json'} onClick={() => turn('json')}>
           As JSON
         </button>
