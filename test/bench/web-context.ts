@@ -80,7 +80,7 @@ async function lastCall(base: string): Promise<{ session: string; last: number }
     const session = items[0]?.id;
     if (!session) return null;
     const outline = await read<{ spans: { raw_turn_id: (number | null)[] } }>(`${base}/v1/sessions/${session}/outline`);
-    const turns = outline.spans.raw_turn_id.filter((turn) => turn !== null);
-    return turns.length === 3 ? { session, last: Math.max(...turns) } : null;
+    const turns = new Set(outline.spans.raw_turn_id.filter((turn) => turn !== null));
+    return turns.size === 3 ? { session, last: Math.max(...turns) } : null;
   });
 }
