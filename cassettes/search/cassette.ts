@@ -9,6 +9,7 @@ import { problem } from '../../core/http/problem.ts';
 import { routes } from '../../core/http/routes.ts';
 import { unrouted } from '../../core/http/unrouted.ts';
 import { settingsProblem } from './configured.ts';
+import { CoreFailed } from './core-reads.ts';
 import { embedSpans } from './embed-spans.ts';
 import { EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { manifest, type SearchConfig } from './manifest.ts';
@@ -53,7 +54,7 @@ app.onError((error, c) => {
   }
   if (error instanceof HTTPException && error.status === 415) return problem(c, ...NO_JSON);
   if (error.name === 'Refusal' || error instanceof HTTPException) return onError(log as unknown as OurLog)(error, c);
-  const ours = error instanceof EmbeddingFailed || error.name === 'DatabaseError';
+  const ours = error instanceof EmbeddingFailed || error instanceof CoreFailed || error.name === 'DatabaseError';
   log.error({ request_id, error: error.name, ...(ours ? { why: error.message } : {}) }, 'a search failed');
   return problem(c, ...BROKEN);
 });

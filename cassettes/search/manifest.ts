@@ -27,7 +27,7 @@ export const manifest: Manifest = {
     license: 'Apache-2.0',
   },
   depends: { core: 'v1', views: ['spans', 'span_turns'], extensions: ['vector'] },
-  bindings: { db: true, network: true },
+  bindings: { db: true, core: true, network: true },
   tables: [{ name: 'embedded_spans' }, { name: 'span_embeddings' }],
   config: [
     {

@@ -1,5 +1,7 @@
 /** The requests and responses of search. */
 import { z } from '@hono/zod-openapi';
+import { FILTERS } from './filter.ts';
+import { Match } from './text-half.ts';
 
 const MOST = 100;
 const DEFAULT = 5;
@@ -12,6 +14,15 @@ const Query = z
 
 const BOUNDS = `must be a whole number from 1 to ${MOST}`;
 
+export const MODES = ['vector', 'hybrid', 'text'] as const;
+const Mode = z
+  .enum(MODES)
+  .default('vector')
+  .openapi({
+    description: 'vector: by meaning; text: by words, parts of words and identifiers; hybrid: by both, the ranks of each summed up',
+  });
+export type Mode = z.infer<typeof Mode>;
+
 /** The query of GET: its values are text, so the number is parsed here. */
 export const SpanQuery = z.object({
   query: Query,
@@ -22,6 +33,8 @@ export const SpanQuery = z.object({
     .transform(Number)
     .refine((count) => count >= 1 && count <= MOST, BOUNDS)
     .openapi({ type: 'integer', minimum: 1, maximum: MOST, default: DEFAULT, description: 'most results' }),
+  mode: Mode,
+  ...FILTERS,
 });
 
 /** The body of POST, which is also the tool. */
@@ -29,6 +42,8 @@ export const SpanQuestion = z
   .strictObject({
     query: Query,
     top_k: z.int(BOUNDS).min(1, BOUNDS).max(MOST, BOUNDS).default(DEFAULT).describe('most results'),
+    mode: Mode,
+    ...FILTERS,
   })
   .openapi('SpanQuestion', { examples: [{ query: QUESTION, top_k: 3 }] });
 
@@ -48,11 +63,20 @@ const SpanHit = z
     session_id: z.uuid(),
     trace_id: z.uuid(),
     span_id: z.uuid(),
-    score: z.number().describe('cosine: 1 means the same'),
+    score: z
+      .number()
+      .describe('of vector the cosine, 1 means the same; else higher is better, and compares hits of one answer only'),
     user_prompt: z.string().describe('what the trace began with'),
-    snippet: z.string().describe('where the passage begins that is nearest to the query'),
+    snippet: z.string().describe('where the passage begins that is nearest to the query, or what the words are in'),
     model: z.string().describe('that answered in this span'),
     started_at: z.string().openapi({ format: 'date-time' }),
+    kind: z.string().optional().describe('of the span; of text and hybrid'),
+    name: z.string().optional().describe('of the span, such as that of a tool; of text and hybrid'),
+    matches: z.array(Match).optional().describe('where the words are; empty: found by meaning alone; of text and hybrid'),
+    ranks: z
+      .object({ text: z.int().optional(), vector: z.int().optional() })
+      .optional()
+      .describe('from 1, in each ranking that has it; of hybrid'),
   })
   .openapi('SpanHit', { examples: [hitExample] });
 export type SpanHit = z.infer<typeof SpanHit>;
@@ -70,12 +94,22 @@ export const SpanHits = z
       })
       .optional()
       .describe('how far embedding has come; absent where another process embeds, whose status knows'),
+    text_coverage: z
+      .object({ spans: z.int(), indexed: z.int() })
+      .optional()
+      .describe('how many spans the index of words has; of text and hybrid'),
+    missing: z
+      .literal('vector')
+      .optional()
+      .describe('of hybrid: there is no embedder now, so that words alone were looked for'),
   })
   .openapi('SpanHits', {
     examples: [
       { query: QUESTION, results: [hitExample], count: 1, coverage: { embedded: 1197, pending: 7, failed: 0 } },
     ],
   });
+
+export type SpanHits = z.infer<typeof SpanHits>;
 
 const Failed = z.object({
   session_id: z.uuid(),

@@ -1,11 +1,19 @@
 /** Finds the spans nearest to a vector: of each its nearest chunk, by cosine. */
 import type { Db } from '../../core/cassette/contract.ts';
+import type { SpanCondition } from './filter.ts';
 import { HALF_DIMENSIONS, INDEXED_DIMENSIONS } from './migrations.ts';
 import type { SpanHit } from './model.ts';
 import { explained, type Relations } from './relations.ts';
 import type { VectorStore } from './vector-store.ts';
 
-type NearestQuery = { model: string; vector: readonly number[]; top_k: number };
+type NearestQuery = {
+  model: string;
+  vector: readonly number[];
+  top_k: number;
+  /** On a span `s`; its parameters begin with `FIRST_OF_CONDITION`. */
+  condition?: SpanCondition;
+};
+export const FIRST_OF_CONDITION = 3;
 
 /** Up to this many spans every chunk is compared: that takes milliseconds, while an index may miss some when there are few. */
 const FEW_SPANS = 3000;
@@ -29,21 +37,46 @@ export async function nearestSpans(
   relations: Relations,
   query: NearestQuery,
 ): Promise<SpanHit[]> {
-  const { top_k } = query;
+  const { top_k, condition = ANY } = query;
   const most = top_k + SPARE;
   const first = Math.max(LEAST_CANDIDATES, most * CHUNKS_A_SPAN);
   try {
+    const matching = condition === ANY ? null : await spansMatching(db, relations, condition);
+    if (matching && matching.length <= MOST_COMPARED) {
+      const near = await nearest(store, query, { candidates: null, most, among: matching });
+      return await hitsOf(db, relations, near, top_k);
+    }
     const few = await areFew(db, store, query.model);
     for (const candidates of few ? [null] : [first, MOST_CANDIDATES]) {
       const near = await nearest(store, query, { candidates, most });
-      const hits = await hitsOf(db, relations, near, top_k);
+      const hits = await hitsOf(db, relations, near, top_k, condition);
       if (hits.length >= top_k || (few && near.length < most)) return hits;
     }
-    const every = await nearest(store, query, { candidates: null, most: null }); // all near chunks were of few spans, or of deleted ones
+    // all near chunks were of few spans, of deleted ones, or of spans without what the filter requires
+    const limits = matching ? { candidates: null, most, among: matching } : { candidates: null, most: null };
+    const every = await nearest(store, query, limits);
     return await hitsOf(db, relations, every, top_k);
   } catch (error) {
     throw explained(error, relations);
   }
+}
+
+const ANY: SpanCondition = { sql: '', values: [] };
+
+/** Of so many spans that match a filter every chunk is compared; of more the index names those that are near. */
+const MOST_COMPARED = 3_000;
+/** The newest, where the index has found too few. */
+const MOST_MATCHING = 20_000;
+
+type SpanKey = { trace_id: string; span_id: string };
+
+async function spansMatching(db: Db, { spans }: Relations, { sql, values }: SpanCondition): Promise<SpanKey[]> {
+  const { rows } = await db.query<SpanKey>(
+    `select s.trace_id, s.span_id from ${spans} s
+      where s.kind = 'llm' and s.call_kind = $1 ${sql} order by s.started_at desc limit $2::integer`,
+    ['main', MOST_MATCHING, ...values],
+  );
+  return rows;
 }
 
 async function areFew(db: Db, store: VectorStore, model: string): Promise<boolean> {
@@ -63,19 +96,24 @@ type NearestLimits = {
   candidates: number | null;
   /** The limit of spans; null: none. */
   most: number | null;
+  /** Only these. Absent: all. */
+  among?: readonly SpanKey[];
 };
 
 async function nearest(
   store: VectorStore,
   { model, vector }: NearestQuery,
-  { candidates, most }: NearestLimits,
+  { candidates, most, among }: NearestLimits,
 ): Promise<Near[]> {
   const distance = distanceTo(vector.length);
   const limited = candidates === null ? '' : `order by ${distance} limit ${candidates}`;
+  const keys = among
+    ? `join jsonb_to_recordset($4::jsonb) as k (trace_id uuid, span_id uuid) using (trace_id, span_id)`
+    : '';
   const text = `
     with near as materialized (
       select trace_id, span_id, snippet, ${distance} as distance
-        from span_embeddings
+        from span_embeddings ${keys}
        where model = $1 and dimensions = ${vector.length} ${limited}
     ), best as (
       select distinct on (trace_id, span_id) trace_id, span_id, snippet, distance
@@ -89,21 +127,29 @@ async function nearest(
           enable_seqscan: false, // without statistics of the table the planner avoids the index
           ...{ 'hnsw.ef_search': candidates, 'hnsw.iterative_scan': 'strict_order' },
         };
-  const { rows } = await store.query<Near>(text, [model, `[${vector.join(',')}]`, most], { settings });
+  const parameters = [model, `[${vector.join(',')}]`, most, ...(among ? [JSON.stringify(among)] : [])];
+  const { rows } = await store.query<Near>(text, parameters, { settings });
   return rows;
 }
 
 /** The hits, without spans that no longer exist. */
-async function hitsOf(db: Db, { spans, turns }: Relations, near: readonly Near[], top_k: number): Promise<SpanHit[]> {
+async function hitsOf(
+  db: Db,
+  { spans, turns }: Relations,
+  near: readonly Near[],
+  top_k: number,
+  { sql, values }: SpanCondition = ANY,
+): Promise<SpanHit[]> {
   const { rows } = await db.query<SpanHit>(
     `select s.session_id, s.trace_id, s.span_id, 1 - n.distance as score, t.user_prompt, n.snippet, s.model,
             to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as started_at
        from jsonb_to_recordset($1::jsonb) as n (trace_id uuid, span_id uuid, snippet text, distance double precision)
        join ${spans} s on s.trace_id = n.trace_id and s.span_id = n.span_id
        join ${turns} t on t.trace_id = n.trace_id
+      where true ${sql}
       order by n.distance, s.trace_id, s.span_id
       limit $2::integer`,
-    [JSON.stringify(near), top_k],
+    [JSON.stringify(near), top_k, ...values],
   );
   return rows;
 }

@@ -4,12 +4,11 @@ import type { Env } from '../../core/cassette/contract.ts';
 import { problemOf } from '../../core/http/problem.ts';
 import { Failure, json } from '../../core/http/routes.ts';
 import { embedderOf } from './configured.ts';
-import { embeddingReached, embedQuestion } from './embed-spans.ts';
 import { ledgerOf } from './ledger.ts';
 import type { SearchConfig } from './manifest.ts';
 import { SearchStatus, SpanHits, SpanQuery, SpanQuestion } from './model.ts';
-import { nearestSpans } from './nearest-spans.ts';
 import { databaseOf, relationsOf } from './relations.ts';
+import { searchSpans } from './search-spans.ts';
 import { vectorStoreOf } from './vector-store.ts';
 
 export type SearchEnv = { Bindings: Env<SearchConfig>; Variables: { requestId: string } };
@@ -30,7 +29,7 @@ const failures = {
   503: failure('Search is not configured, or a relation that it reads is missing. It does not pass by itself', OFF),
 };
 const bad = (part: string) =>
-  failure('The query is missing, or top_k is not from 1 to 100', [
+  failure('The query is missing, top_k is not from 1 to 100, or a mode or filter is none', [
     ...([400, 'bad-request', `Cannot read the ${part}: "query" is missing`] as const),
   ]);
 
@@ -39,7 +38,7 @@ const findSpans = createRoute({
   path: '/api/search/spans',
   operationId: 'findSpans',
   tags: ['search'],
-  summary: 'Spans whose words mean what the query means',
+  summary: 'Spans whose words mean what the query means, or that have its words',
   request: { query: SpanQuery },
   responses: {
     200: json(SpanHits, 'The nearest spans; none where nothing is embedded yet'),
@@ -56,7 +55,8 @@ const askForSpans = createRoute({
   summary: 'Search recorded conversations',
   description: [
     'Finds calls of past conversations with language models by meaning, not by words: what a person asked, what was answered,',
-    'and what a provider said of a failure; not what tools were given or gave back.',
+    'and what a provider said of a failure; not what tools were given or gave back. With mode "hybrid" or "text" it finds words',
+    'as well: identifiers, paths and parts of words, also in what tools were given or gave back, with the place of each.',
     'Each result is one span with its session_id and trace_id, the user_prompt it began with, and where the nearest passage begins.',
   ].join(' '),
   request: { body: { ...json(SpanQuestion, 'What is looked for'), required: true } },
@@ -79,20 +79,11 @@ const readStatus = createRoute({
 
 export const searchRoutes = (app: OpenAPIHono<SearchEnv>) =>
   app
-    .openapi(findSpans, async (c) => c.json(await search(c.env, c.req.valid('query')), 200))
-    .openapi(askForSpans, async (c) => c.json(await search(c.env, c.req.valid('json')), 200))
+    .openapi(findSpans, async (c) => c.json(await searchSpans(c.env, c.req.valid('query')), 200))
+    .openapi(askForSpans, async (c) => c.json(await searchSpans(c.env, c.req.valid('json')), 200))
     .openapi(readStatus, async (c) => {
       const db = databaseOf(c.env);
       const { model } = embedderOf(c.env);
       const ledger = ledgerOf(db, await vectorStoreOf(c.env), relationsOf(c.env.CONFIG), model);
       return c.json(await ledger.status(), 200);
     });
-
-async function search(env: Env<SearchConfig>, { query, top_k }: { query: string; top_k: number }) {
-  const db = databaseOf(env);
-  const [{ model, vector }, store] = await Promise.all([embedQuestion(env, query), vectorStoreOf(env)]);
-  const results = await nearestSpans(db, store, relationsOf(env.CONFIG), { model, vector, top_k });
-  const progress = embeddingReached(env);
-  const coverage = progress && { embedded: progress.done, pending: progress.pending, failed: progress.failed };
-  return { query, results, count: results.length, ...(coverage && { coverage }) };
-}

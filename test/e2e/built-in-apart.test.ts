@@ -19,7 +19,7 @@ import { emptyFolder, eventually, read, type Service, startService } from '../su
 const TOKEN = 'of-the-operator';
 const GRANTS = {
   export: { bindings: ['db'], views: ['sessions', 'spans', 'span_turns', 'span_links'] },
-  search: { bindings: ['db', 'network'], views: ['spans', 'span_turns'], extensions: ['vector'] },
+  search: { bindings: ['db', 'core', 'network'], views: ['spans', 'span_turns'], extensions: ['vector'] },
   skills: { bindings: ['db', 'core', 'network', 'forward_auth'] },
 };
 
