@@ -10,7 +10,8 @@ const Attribute = z
   .optional()
   .transform((value) => (value === '' ? undefined : value));
 
-const BOUND = 'must be an RFC 3339 timestamp such as 2026-07-27T09:30:00Z, a day such as 2026-07-27, today or yesterday';
+const BOUND =
+  'must be an RFC 3339 timestamp such as 2026-07-27T09:30:00Z, a day such as 2026-07-27, today or yesterday';
 const STAMP = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d))?$/i;
 const DAYS_AGO: Readonly<Record<string, number>> = { today: 0, yesterday: 1 };
 const DAY_MS = 86_400_000;

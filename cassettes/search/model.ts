@@ -15,12 +15,10 @@ const Query = z
 const BOUNDS = `must be a whole number from 1 to ${MOST}`;
 
 export const MODES = ['vector', 'hybrid', 'text'] as const;
-const Mode = z
-  .enum(MODES)
-  .default('vector')
-  .openapi({
-    description: 'vector: by meaning; text: by words, parts of words and identifiers; hybrid: by both, the ranks of each summed up',
-  });
+const Mode = z.enum(MODES).default('vector').openapi({
+  description:
+    'vector: by meaning; text: by words, parts of words and identifiers; hybrid: by both, the ranks of each summed up',
+});
 export type Mode = z.infer<typeof Mode>;
 
 /** The query of GET: its values are text, so the number is parsed here. */
@@ -72,7 +70,10 @@ const SpanHit = z
     started_at: z.string().openapi({ format: 'date-time' }),
     kind: z.string().optional().describe('of the span; of text and hybrid'),
     name: z.string().optional().describe('of the span, such as that of a tool; of text and hybrid'),
-    matches: z.array(Match).optional().describe('where the words are; empty: found by meaning alone; of text and hybrid'),
+    matches: z
+      .array(Match)
+      .optional()
+      .describe('where the words are; empty: found by meaning alone; of text and hybrid'),
     ranks: z
       .object({ text: z.int().optional(), vector: z.int().optional() })
       .optional()

@@ -112,9 +112,7 @@ async function promptsOf(env: Env<SearchConfig>, hits: readonly TextHit[]): Prom
 
 function coverageOf(env: Env<SearchConfig>): Pick<SpanHits, 'coverage'> {
   const progress = embeddingReached(env);
-  return progress
-    ? { coverage: { embedded: progress.done, pending: progress.pending, failed: progress.failed } }
-    : {};
+  return progress ? { coverage: { embedded: progress.done, pending: progress.pending, failed: progress.failed } } : {};
 }
 
 const textCoverageOf = ({ spans, spans_indexed }: TextHits): Pick<SpanHits, 'text_coverage'> => ({

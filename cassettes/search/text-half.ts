@@ -53,7 +53,12 @@ export async function textHits(env: Env<SearchConfig>, query: string, filter: Fi
   const found = { spans: 0, spans_indexed: 0 };
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES && hits.size < most; page++) {
-    const parameters = { ...filter, text: query.trim().slice(0, MOST_TEXT), limit: String(Math.min(PAGE, most)), cursor };
+    const parameters = {
+      ...filter,
+      text: query.trim().slice(0, MOST_TEXT),
+      limit: String(Math.min(PAGE, most)),
+      cursor,
+    };
     const { items, next_cursor, ...counts } = Page.parse(await readCore(env, '/v1/find', parameters));
     Object.assign(found, counts);
     for (const hit of items) {

@@ -7,7 +7,7 @@ import type { Env } from './contract.ts';
 /** The routes that can be read, matched by the same router that the read API uses. */
 export const CORE_READS = [
   ...['/ping', '/openapi', '/v1/stats', '/v1/coverage', '/v1/events', '/v1/browse/sessions', '/v1/browse/facets'],
-  ...['/v1/find', '/v1/sessions/:id/find'],
+  ...['/v1/find', '/v1/sessions/:id/find', '/v1/stats/series', '/v1/sessions/:id/cache', '/v1/cache/breaks'],
   ...['/v1/sessions', '/v1/sessions/:id', '/v1/sessions/:id/outline', '/v1/sessions/:id/traces'],
   ...['/v1/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans', '/v1/traces/:trace_id/spans/:span_id'],
   ...['/v1/sessions/:id/raw_turns', '/v1/raw_turns/:raw_turn_id'],
