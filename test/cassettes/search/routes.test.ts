@@ -301,7 +301,10 @@ databaseSuite('search: routes', (test, database) => {
         const [tool] = search.shown()?.document?.tools ?? [];
         assert.is(tool?.full_name, 'recall_search');
         assert.is(tool?.annotations.readOnlyHint, true);
-        assert.equal(Object.keys((tool?.inputSchema.properties ?? {}) as object), ['query', 'top_k']);
+        assert.equal(Object.keys((tool?.inputSchema.properties ?? {}) as object), [
+          ...['query', 'top_k', 'mode', 'project', 'agent_name', 'model', 'tool', 'status', 'since', 'until'],
+        ]);
+        assert.equal(tool?.inputSchema.required, ['query']);
         await search.embedded();
         const rpc = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
         const called = await search.ask('/v1/mcp', {
