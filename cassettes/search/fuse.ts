@@ -6,24 +6,23 @@ const K = 60;
 export type Ranks = { text?: number; vector?: number };
 
 /**
- * The keys by the sum of `1 / (60 + rank)` over the rankings that have them. Of equal sums that of the text comes first.
+ * The keys by the sum of `weight / (60 + rank)` over the rankings that have them. Of equal sums that of the text comes first.
+ * @param text `weight` from 0 to 1: how much of the query it has. Else what shares a frequent word with a query would
+ * push aside what means the same in other words.
  * @example
- * fused(['a', 'b'], ['b', 'c']).map(({ key }) => key); // => ['b', 'a', 'c']
+ * const text = ['a', 'b'].map((key) => ({ key, weight: 1 }));
+ * fused(text, ['b', 'c']).map(({ key }) => key); // => ['b', 'a', 'c']
  */
 export function fused(
-  text: readonly string[],
+  text: readonly { key: string; weight: number }[],
   vector: readonly string[],
 ): { key: string; score: number; ranks: Ranks }[] {
-  const all = new Map<string, Ranks>();
-  text.forEach((key, i) => {
-    all.set(key, { text: i + 1 });
-  });
-  vector.forEach((key, i) => {
-    all.set(key, { ...all.get(key), vector: i + 1 });
-  });
-  return [...all]
-    .map(([key, ranks]) => ({ key, ranks, score: part(ranks.text) + part(ranks.vector) }))
-    .sort((one, other) => other.score - one.score); // stable: those of the text were added first
+  const all = new Map<string, { score: number; ranks: Ranks }>();
+  const add = (key: string, half: keyof Ranks, rank: number, weight: number) => {
+    const { score = 0, ranks = {} } = all.get(key) ?? {};
+    all.set(key, { score: score + weight / (K + rank), ranks: { ...ranks, [half]: rank } });
+  };
+  for (const [i, { key, weight }] of text.entries()) add(key, 'text', i + 1, weight);
+  for (const [i, key] of vector.entries()) add(key, 'vector', i + 1, 1);
+  return [...all].map(([key, one]) => ({ key, ...one })).sort((one, other) => other.score - one.score); // stable: those of the text were added first
 }
-
-const part = (rank: number | undefined): number => (rank === undefined ? 0 : 1 / (K + rank));

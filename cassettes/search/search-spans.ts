@@ -56,13 +56,19 @@ function ifAway(error: unknown): null {
 
 const keyOf = ({ trace_id, span_id }: { trace_id: string; span_id: string }) => `${trace_id} ${span_id}`;
 
+/** 1 where all words are in the text, at least in part: the core scores those above 1, and others by the share of words that they have. */
+const weightOf = ({ score }: TextHit): number => Math.min(1, score) ** 2;
+
 async function together(
   env: Env<SearchConfig>,
   text: readonly TextHit[],
   vector: readonly SpanHit[],
   top_k: number,
 ): Promise<SpanHit[]> {
-  const ranking = fused(text.map(keyOf), vector.map(keyOf)).slice(0, top_k);
+  const ranking = fused(
+    text.map((hit) => ({ key: keyOf(hit), weight: weightOf(hit) })),
+    vector.map(keyOf),
+  ).slice(0, top_k);
   const wanted = new Set(ranking.map(({ key }) => key));
   const byWords = await shown(
     env,

@@ -2,17 +2,26 @@
 
 /** What was asked, and what was answered; each is a session. */
 export const LABELLED_SESSIONS: readonly (readonly [asks: string, answers: string])[] = [
-  ['Γιατί αργεί το πρωινό δρομολόγιο;', 'Το πρωί το λιμάνι έχει ομίχλη, οπότε ο καπετάνιος περιμένει την άδεια της λιμενικής αρχής.'],
+  [
+    'Γιατί αργεί το πρωινό δρομολόγιο;',
+    'Το πρωί το λιμάνι έχει ομίχλη, οπότε ο καπετάνιος περιμένει την άδεια της λιμενικής αρχής.',
+  ],
   ['Διόρθωσε τη σελίδα πληρωμών', 'Η πληρωμή απέτυχε επειδή το πιστοποιητικό της τράπεζας είχε λήξει. Το ανανέωσα.'],
   ['Πώς δουλεύει η κράτηση θέσεων;', 'Η κράτηση κλειδώνει τη θέση για δέκα λεπτά και μετά την ελευθερώνει.'],
   ['Μετάφρασε τις ετικέτες των εισιτηρίων', 'Το παιδικό εισιτήριο γράφεται πλέον με την έκπτωση δίπλα στην τιμή.'],
   ['Ο χάρτης δεν φορτώνει', 'Ο διακομιστής των πλακιδίων απαντούσε πολύ αργά, γι’ αυτό έβαλα προσωρινή μνήμη.'],
   ['Γράψε δοκιμές για τον μετατροπέα', 'Η δοκιμή ελέγχει ότι οι ώρες στρογγυλοποιούνται προς τα κάτω.'],
   ['Σβήσε τα παλιά αρχεία καταγραφής', 'Τα αρχεία παλαιότερα των τριάντα ημερών διαγράφονται κάθε νύχτα.'],
-  ['Ο κινητήρας αναζήτησης δεν βρίσκει τόνους', 'Τώρα αγνοεί τους τόνους, ώστε «ανεμος» και «άνεμος» να είναι το ίδιο.'],
+  [
+    'Ο κινητήρας αναζήτησης δεν βρίσκει τόνους',
+    'Τώρα αγνοεί τους τόνους, ώστε «ανεμος» και «άνεμος» να είναι το ίδιο.',
+  ],
   ['Φτιάξε μια αναφορά για το καλοκαίρι', 'Η αναφορά δείχνει τις αναχωρήσεις ανά νησί και την πληρότητα των πλοίων.'],
   ['Ασφάλεια των κωδικών', 'Οι κωδικοί αποθηκεύονται με αλάτι και δεν φαίνονται στο ημερολόγιο.'],
-  ['Γιατί σκάει η εφαρμογή στο τηλέφωνο;', 'Η μνήμη γέμιζε από φωτογραφίες μεγάλης ανάλυσης· τις μικραίνω πριν ανέβουν.'],
+  [
+    'Γιατί σκάει η εφαρμογή στο τηλέφωνο;',
+    'Η μνήμη γέμιζε από φωτογραφίες μεγάλης ανάλυσης· τις μικραίνω πριν ανέβουν.',
+  ],
   ['Βάλε κλιματολογικά δεδομένα', 'Η θερμοκρασία της θάλασσας διαβάζεται από τον σταθμό κάθε ώρα.'],
   ['为什么早班船总是晚点？', '因为早上港口有雾，船长要等港务局的许可才能出发。'],
   ['修复支付页面', '支付失败的原因是银行证书过期，我已经更新了证书。'],
@@ -31,7 +40,10 @@ export const LABELLED_SESSIONS: readonly (readonly [asks: string, answers: strin
   ['The retry loops for ever', 'MAX_RETRY_ATTEMPTS was read as a string; parseRetryLimit turns it into a number.'],
   ['A type error in the parser', 'TokenStreamReader.peekNext returns undefined at the end, so the type says so now.'],
   ['Logging is too loud', 'I set the level of net_socket_monitor to warn, and dropped log_every_packet.'],
-  ['The cache never expires', 'ttl_seconds was compared with Date.now(), which is in milliseconds; expireStaleEntries fixes it.'],
+  [
+    'The cache never expires',
+    'ttl_seconds was compared with Date.now(), which is in milliseconds; expireStaleEntries fixes it.',
+  ],
   ['Add a feature flag', 'enableNightTariff is off by default; FeatureGate.isOpen reads it once a minute.'],
   ['Broken migration', 'ALTER TABLE boarding_passes failed since idx_boarding_gate existed already.'],
   ['CSS of the header', 'The class header__ferry-logo--sticky had no z-index.'],
@@ -44,9 +56,18 @@ export const LABELLED_SESSIONS: readonly (readonly [asks: string, answers: strin
   ['Lint fails', 'src/ticketing/price/round-fare.test.tsx had an unused import.'],
   ['Terraform state', 'The bucket is in infra/modules/object-store/main.tf with versioning on.'],
   ['Windows build', 'It looked for C:\\Harbour\\Tools\\dredge.exe, which the installer had moved.'],
-  ['Explain the tariff of the bicycles', 'A bicycle travels free on weekdays; at weekends it needs a reservation and a luggage label.'],
-  ['Summarise the accessibility audit', 'Screen readers skipped the calendar; every weekday now has a label and keyboard focus.'],
-  ['Refrigerated cargo', 'The thermometer reports each quarter of an hour, and an alarm rings above minus eighteen degrees.'],
+  [
+    'Explain the tariff of the bicycles',
+    'A bicycle travels free on weekdays; at weekends it needs a reservation and a luggage label.',
+  ],
+  [
+    'Summarise the accessibility audit',
+    'Screen readers skipped the calendar; every weekday now has a label and keyboard focus.',
+  ],
+  [
+    'Refrigerated cargo',
+    'The thermometer reports each quarter of an hour, and an alarm rings above minus eighteen degrees.',
+  ],
   ['The lighthouse schedule', 'Maintenance of the lighthouse takes place in February, when traffic is lowest.'],
   ['Invoice rounding', 'Amounts are rounded half to even, so that the quarterly total agrees with accounting.'],
   ['Passenger manifest', 'The manifest must be signed before embarkation, and a copy goes to the coast guard.'],

@@ -1,7 +1,7 @@
 /** How much of what is sought do the three modes of search find? Sixty labelled queries over the demo and conversations of six kinds. */
 import { readFile } from 'node:fs/promises';
 import { answer, user } from '../support/call-turn.ts';
-import { type TestDatabase } from '../support/databases.ts';
+import type { TestDatabase } from '../support/databases.ts';
 import { demoApi } from '../support/demo-api.ts';
 import { deriveAll } from '../support/derive-all.ts';
 import { indexAll } from '../support/index-all.ts';
@@ -53,7 +53,11 @@ export async function searchQuality(database: TestDatabase): Promise<ClassRecall
 
 type Ask = (path: string) => Promise<Response>;
 
-async function recallOf(database: TestDatabase, ask: Ask, { asks, finds }: Labelled): Promise<Record<SearchMode, number>> {
+async function recallOf(
+  database: TestDatabase,
+  ask: Ask,
+  { asks, finds }: Labelled,
+): Promise<Record<SearchMode, number>> {
   const wanted = (await database.sql(
     `select span_id from svc_v1.spans
       where kind = 'llm' and call_kind = 'main' and inherited_from_session_id is null

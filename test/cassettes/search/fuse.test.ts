@@ -2,10 +2,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fused } from '../../../cassettes/search/fuse.ts';
 
+const words = (keys: string[], weight = 1) => keys.map((key) => ({ key, weight }));
 const test = suite('reciprocal rank fusion');
 
 test('what both rankings have comes before what one has higher', () => {
-  const all = fused(['a', 'b', 'c'], ['d', 'b']);
+  const all = fused(words(['a', 'b', 'c']), ['d', 'b']);
   assert.equal(
     all.map(({ key }) => key),
     ['b', 'a', 'd', 'c'],
@@ -16,7 +17,7 @@ test('what both rankings have comes before what one has higher', () => {
 
 test('of equal sums that of the text comes first, and an empty ranking changes nothing', () => {
   assert.equal(
-    fused(['x'], ['y']).map(({ key }) => key),
+    fused(words(['x']), ['y']).map(({ key }) => key),
     ['x', 'y'],
   );
   assert.equal(
@@ -24,6 +25,15 @@ test('of equal sums that of the text comes first, and an empty ranking changes n
     ['y', 'z'],
   );
   assert.equal(fused([], []), []);
+});
+
+test('what has few of the words pushes aside nothing that is near, and helps what is', () => {
+  const all = fused(
+    words(['far', 'near-9'], 0.1),
+    Array.from({ length: 12 }, (_, i) => `near-${i}`),
+  );
+  assert.is(all.at(-1)?.key, 'far');
+  assert.ok(all.findIndex(({ key }) => key === 'near-9') < 9);
 });
 
 test.run();
