@@ -3,16 +3,8 @@
  * https://docs.claude.com/en/docs/build-with-claude/prompt-caching
  */
 import { fields, isFields, text } from './json.ts';
-import {
-  type BlockPart,
-  blockPart,
-  declaredTool,
-  kindOfRole,
-  type PictureSize,
-  type PromptShape,
-  textIn,
-  wholeText,
-} from './prompt-shape.ts';
+import { blockPart, declaredTool, kindOfRole, textIn, wholeText } from './prompt-parts.ts';
+import type { BlockPart, PictureSize, PromptShape } from './prompt-shape.ts';
 
 export const anthropicPrompt: PromptShape = {
   members: [

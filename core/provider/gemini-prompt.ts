@@ -1,14 +1,7 @@
 /** The prompt in a request of Gemini: tools, system instruction, contents. Members come in camel case and in snake case. */
 import { type Fields, fields, isFields, text } from './json.ts';
-import {
-  type BlockPart,
-  blockPart,
-  kindOfRole,
-  type PictureSize,
-  type PromptShape,
-  textIn,
-  wholeText,
-} from './prompt-shape.ts';
+import { blockPart, kindOfRole, textIn, wholeText } from './prompt-parts.ts';
+import type { BlockPart, PictureSize, PromptShape } from './prompt-shape.ts';
 
 const spellings = (camel: string): string[] => [camel, camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
 

@@ -1,6 +1,7 @@
 /** The prompts in requests of Ollama: of its chat, and of its completion, whose members are the messages. */
 import { fields, text } from './json.ts';
-import { type BlockPart, blockPart, kindOfRole, type PromptShape, wholeText } from './prompt-shape.ts';
+import { blockPart, kindOfRole, wholeText } from './prompt-parts.ts';
+import type { BlockPart, PromptShape } from './prompt-shape.ts';
 
 const common = {
   parameters: {

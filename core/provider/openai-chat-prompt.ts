@@ -4,16 +4,8 @@
  */
 import { fields, text } from './json.ts';
 import { openaiPictureTokens } from './openai-pictures.ts';
-import {
-  type BlockPart,
-  blockPart,
-  declaredTool,
-  kindOfRole,
-  type PromptShape,
-  pictureAt,
-  textIn,
-  wholeText,
-} from './prompt-shape.ts';
+import { blockPart, declaredTool, kindOfRole, pictureAt, textIn, wholeText } from './prompt-parts.ts';
+import type { BlockPart, PromptShape } from './prompt-shape.ts';
 
 export const openaiChatPrompt: PromptShape = {
   members: [
