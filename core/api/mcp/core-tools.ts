@@ -1,6 +1,7 @@
 /** The service's own tools, with which an agent reads its recorded past, from the totals to the single step. */
 import type { Database } from '../../db/database.ts';
 import type { AcquireSlot } from '../../http/payload-reads.ts';
+import { contextTool } from './svc-context.ts';
 import { findTool } from './svc-find.ts';
 import { sessionTool } from './svc-session.ts';
 import { sessionsTool } from './svc-sessions.ts';
@@ -15,6 +16,7 @@ export const coreTools = ({ execute, now, takePlace }: Deps): McpTool[] => [
   sessionsTool({ execute, now }),
   sessionTool({ execute, now }),
   traceTool({ execute, takePlace }),
+  contextTool({ execute, takePlace }),
   findTool({ execute, takePlace }),
   statsTool({ execute }),
 ];
