@@ -95,7 +95,10 @@ async function turnOfSpan(execute: Database['execute'], span_id: string | undefi
   const places = await execute('whereIs', { id: span_id });
   const turn = places.find((place) => place.raw_turn_id !== undefined)?.raw_turn_id;
   if (turn === undefined)
-    throw new Refusal('span-unknown', 'Cannot show the context: no call of a model has this span_id; svc_trace lists them');
+    throw new Refusal(
+      'span-unknown',
+      'Cannot show the context: no call of a model has this span_id; svc_trace lists them',
+    );
   return turn;
 }
 
@@ -110,7 +113,7 @@ function summaryOf(context: CallContext): Summary {
       op: change.op,
       kind: block?.kind ?? 'other',
       label: oneLine(block?.label ?? '', 80),
-      ...(change.path ?? block?.path ? { path: change.path ?? block?.path } : {}),
+      ...((change.path ?? block?.path) ? { path: change.path ?? block?.path } : {}),
       ...(change.at === undefined ? {} : { at: change.at }),
       tokens: change.op === 'remove' ? null : (blocks[change.after ?? -1]?.tokens ?? null),
     };

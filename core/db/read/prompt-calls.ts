@@ -22,6 +22,7 @@ export type PromptCall = TurnParts & {
   credential: string;
   call_kind: string;
   span: CallSpan | null; // null: not derived yet
+  mark: string; // changes with what its tokens and those of later calls depend on
 };
 
 export type CallSpan = {
@@ -56,17 +57,18 @@ export async function promptCalls(
   { session_id, after, limit }: { session_id: string; after: PromptPlace | null; limit: number },
 ): Promise<PromptCall[]> {
   const rows = await db.rows<Columns>(sql`
-    ${select}
-      from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
-            union
-            select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) q
-      join svc.effective_turns e on e.raw_turn_id = q.raw_turn_id and e.session_id = ${session_id}::uuid
-      ${joins}
-     where ${readable}
+    ${select} ${ofSession(session_id)}
        and ${after === null ? sql`true` : sql`(t.requested_at, t.raw_turn_id) > (${after.requested_at}::timestamptz, ${after.raw_turn_id}::bigint)`}
      order by t.requested_at, t.raw_turn_id
      limit ${limit}`);
   return rows.map(promptCall);
+}
+
+/** The marks of all of its calls, in the same order. */
+export async function promptMarks(db: Sql, { session_id }: { session_id: string }): Promise<string[]> {
+  const rows = await db.rows<{ mark: string }>(sql`
+    select ${mark} as mark ${ofSession(session_id)} order by t.requested_at, t.raw_turn_id`);
+  return rows.map((row) => row.mark);
 }
 
 /** One call; null: there is none, or it holds no prompt that can be read. */
@@ -83,6 +85,8 @@ export const promptCallOf = (db: Sql, { raw_turn_id }: { raw_turn_id: number }):
 export const promptCallNamed = (db: Sql, { call_id }: { call_id: string }): Promise<PromptCall | null> =>
   onePromptCall(db, sql`(t.svc_proxy_request_id = ${call_id} or t.request_id = ${call_id})`);
 
+const mark = sql`concat_ws(' ', t.raw_turn_id, e.thread_id, p.span_id, p.model, p.input_tokens)`;
+
 const select = sql`
   select t.raw_turn_id, e.session_id, e.thread_id, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) as call_id,
          coalesce(t.identity ->> 'continues_call_id', '') as continues_call_id,
@@ -94,7 +98,7 @@ const select = sql`
          encode(t.response_header_template, 'hex') as response_header_template, t.response_header_values,
          p.trace_id, p.span_id, p.model as span_model, p.usage_verbatim is not null as reported, p.price, p.cost_usd,
          p.input_tokens, p.output_tokens, p.cache_read_tokens, p.cache_write_5m_tokens, p.cache_write_1h_tokens,
-         p.reasoning_tokens`;
+         p.reasoning_tokens, ${mark} as mark`;
 
 const joins = sql`
   join svc.raw_turns t on t.raw_turn_id = e.raw_turn_id
@@ -110,6 +114,15 @@ const joins = sql`
 
 const readable = sql`
   t.source = 'wire' and t.format <> '' and ${hasBodies} and coalesce(c.unreadable, '') = '' and ${notDeleted(sql`e.session_id`)}`;
+
+/** The calls that the latest corrections attribute to a session. */
+const ofSession = (session_id: string): SQL => sql`
+  from (select r.raw_turn_id from svc.raw_turns r where r.session_id = ${session_id}::uuid
+        union
+        select k.raw_turn_id from svc.raw_turn_corrections k where k.session_id = ${session_id}::uuid) q
+  join svc.effective_turns e on e.raw_turn_id = q.raw_turn_id and e.session_id = ${session_id}::uuid
+  ${joins}
+ where ${readable}`;
 
 function promptCall({
   trace_id,

@@ -4,6 +4,7 @@ import type { Span, SpanUsage } from '../../model/span.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
 import type { TokenShares } from '../../prompt/token-shares.ts';
 import { modelOf, type WalkedCall, walkPrompts } from './walk-prompts.ts';
+import { walkedCall } from './walked-calls.ts';
 
 export type CallPrompt = {
   raw_turn_id: number;
@@ -38,11 +39,8 @@ export async function* promptsOf(
 
 /** null: no such call, or its request was not stored or cannot be read. The calls before it are read as well: its tokens follow from theirs. */
 export async function promptOf(execute: Database['execute'], raw_turn_id: number): Promise<CallPrompt | null> {
-  const call = await execute('promptCallOf', { raw_turn_id });
-  if (!call) return null;
-  for await (const walked of walkPrompts(execute, call.session_id, raw_turn_id))
-    if (walked.call.raw_turn_id === raw_turn_id) return callPrompt(walked);
-  return null;
+  const walked = await walkedCall(execute, raw_turn_id);
+  return walked && callPrompt(walked);
 }
 
 function callPrompt({ call, prompt, tokens }: WalkedCall): CallPrompt {

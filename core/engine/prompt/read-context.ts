@@ -2,7 +2,8 @@
 import type { Database } from '../../db/database.ts';
 import type { Prompt, PromptBlock } from '../../prompt/prompt.ts';
 import { openPromptReader } from './read-prompt.ts';
-import { type WalkedCall, walkPrompts } from './walk-prompts.ts';
+import type { WalkedCall } from './walk-prompts.ts';
+import { walkedCall } from './walked-calls.ts';
 
 type Execute = Database['execute'];
 
@@ -30,14 +31,6 @@ export async function promptBlocksOf(execute: Execute, raw_turn_id: number): Pro
   if (!call) return null;
   if (call.continues_call_id === '') return openPromptReader(execute)(call);
   return (await walkedCall(execute, raw_turn_id))?.prompt ?? null; // what was held is read once, from the first call on
-}
-
-async function walkedCall(execute: Execute, raw_turn_id: number): Promise<WalkedCall | null> {
-  const call = await execute('promptCallOf', { raw_turn_id });
-  if (!call) return null;
-  for await (const walked of walkPrompts(execute, call.session_id, raw_turn_id))
-    if (walked.call.raw_turn_id === raw_turn_id) return walked;
-  return null;
 }
 
 type SpanKey = { trace_id: string; span_id: string };

@@ -18,9 +18,11 @@ export type WalkedCall = {
   previousOf: ReadonlyMap<number, number>;
   /** By the id of a block: the first call of the session that sent it. */
   since: ReadonlyMap<string, number>;
+  /** Of this call, and of those without a prompt since the one before: what the walk depends on, as `promptMarks` has it. */
+  marks: readonly string[];
 };
 
-const PAGE = 32;
+const PAGE = 64;
 /** So many earlier calls of a thread are compared with each: agents interleave two or three conversations, and repeat calls that failed. */
 const RECENT = 16;
 
@@ -37,24 +39,27 @@ export async function* walkPrompts(
   const since = new Map<string, number>();
   const previousOf = new Map<number, number>();
   const yieldThread = openYielder();
+  let marks: string[] = [];
   for (let after: PromptPlace | null = null, more = true; more; ) {
     const page: PromptCall[] = await execute('promptCalls', { session_id, after, limit: PAGE });
     await pieces.prepare(page);
     for (const call of page) {
       const prompt = await readPrompt(call);
+      marks.push(call.mark);
       if (prompt) {
         const recent = threads.get(call.thread_id) ?? [];
-        const walked = { call, prompt, since, previousOf, ...compared(call, prompt, recent) };
+        const walked = { call, prompt, since, previousOf, marks, ...compared(call, prompt, recent) };
         if (walked.previous) previousOf.set(call.raw_turn_id, walked.previous.raw_turn_id);
         for (const { id } of prompt.blocks) if (!since.has(id)) since.set(id, call.raw_turn_id);
         threads.set(call.thread_id, [recentCall(walked), ...recent].slice(0, RECENT));
+        marks = [];
         yield walked;
       }
       if (call.raw_turn_id === upTo) return;
       await yieldThread();
     }
     after = page.at(-1) ?? null;
-    more = page.length === PAGE;
+    more = page.length > 0; // a walk that is remembered goes on with the calls that have come since
   }
 }
 

@@ -26,7 +26,10 @@ test('a tool whose description changed is named by its path and the first charac
 
 test('what was added, removed and moved', () => {
   const before = claude({ tools: [tool('A', 'a'), tool('B', 'b'), tool('C', 'c')], messages: words('one', 'two') });
-  const after = claude({ tools: [tool('C', 'c'), tool('A', 'a'), tool('B', 'b')], messages: words('one', 'two', 'three') });
+  const after = claude({
+    tools: [tool('C', 'c'), tool('A', 'a'), tool('B', 'b')],
+    messages: words('one', 'two', 'three'),
+  });
   assert.equal(diffPrompts(before, after).changes, [
     { op: 'move', before: 2, after: 0 },
     { op: 'add', after: 5 },
@@ -68,7 +71,10 @@ const block = fc.record({
   role: fc.constantFrom('user', 'assistant'),
 });
 const prompt = fc
-  .record({ tools: fc.array(fc.constantFrom('A', 'B', 'C', 'D'), { maxLength: 6 }), said: fc.array(block, { maxLength: 25 }) })
+  .record({
+    tools: fc.array(fc.constantFrom('A', 'B', 'C', 'D'), { maxLength: 6 }),
+    said: fc.array(block, { maxLength: 25 }),
+  })
   .map(({ tools, said }) =>
     claude({
       tools: tools.map((name) => tool(name, name)),
@@ -84,7 +90,8 @@ test('applied to the first, the changes give exactly the second', () => {
       assert.is(applied.length, after.length);
       for (const [n, one] of applied.entries()) assert.ok(sameBlock(one, after[n] as PromptBlock), String(n));
       for (const change of changes) {
-        if (change.op === 'move') assert.ok(sameBlock(before[change.before] as PromptBlock, after[change.after] as PromptBlock));
+        if (change.op === 'move')
+          assert.ok(sameBlock(before[change.before] as PromptBlock, after[change.after] as PromptBlock));
         if ('after' in change) assert.ok(change.after >= common);
       }
     }),
@@ -93,7 +100,9 @@ test('applied to the first, the changes give exactly the second', () => {
 });
 
 test('3,000 blocks, all of them turned round, take no time that anyone notices', () => {
-  const before = claude({ messages: Array.from({ length: 3_000 }, (_, n) => ({ role: 'user', content: `text ${n}` })) });
+  const before = claude({
+    messages: Array.from({ length: 3_000 }, (_, n) => ({ role: 'user', content: `text ${n}` })),
+  });
   const began = performance.now();
   const { changes } = diffPrompts(before, [...before].reverse());
   assert.ok(performance.now() - began < 400);

@@ -9,7 +9,11 @@ import { valueAtPath } from '../../support/value-at-path.ts';
 
 const test = suite('requestPrompt');
 
-type Planted = { request: Record<string, unknown>; blocks: [section: string, kind: string, path: string, label: string][]; url?: string };
+type Planted = {
+  request: Record<string, unknown>;
+  blocks: [section: string, kind: string, path: string, label: string][];
+  url?: string;
+};
 
 const declared = (name: string) => ({ type: 'function', function: { name, description: 'd', parameters: {} } });
 const PICTURE = 'iVBORw0KGgo=';
@@ -18,7 +22,13 @@ const planted: Record<(typeof formats)[number]['id'], Planted> = {
   'anthropic.messages': {
     request: {
       messages: [
-        { role: 'user', content: [{ type: 'text', text: '<system-reminder>dates</system-reminder>' }, { type: 'text', text: 'hi' }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: '<system-reminder>dates</system-reminder>' },
+            { type: 'text', text: 'hi' },
+          ],
+        },
         {
           role: 'assistant',
           content: [
@@ -26,7 +36,10 @@ const planted: Record<(typeof formats)[number]['id'], Planted> = {
             { type: 'tool_use', id: 't1', name: 'Read', input: {} },
           ],
         },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: [{ type: 'text', text: 'found' }] }] },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 't1', content: [{ type: 'text', text: 'found' }] }],
+        },
         { role: 'assistant', content: 'done' },
       ],
       system: [{ type: 'text', text: 'be brief', cache_control: { type: 'ephemeral' } }],
@@ -49,8 +62,19 @@ const planted: Record<(typeof formats)[number]['id'], Planted> = {
       model: 'm',
       messages: [
         { role: 'system', content: 'be brief' },
-        { role: 'user', content: [{ type: 'text', text: 'look' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${PICTURE}` } }] },
-        { role: 'assistant', content: null, reasoning_content: 'hm', tool_calls: [{ id: 'c', type: 'function', function: { name: 'read', arguments: '{}' } }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'look' },
+            { type: 'image_url', image_url: { url: `data:image/png;base64,${PICTURE}` } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: null,
+          reasoning_content: 'hm',
+          tool_calls: [{ id: 'c', type: 'function', function: { name: 'read', arguments: '{}' } }],
+        },
         { role: 'tool', tool_call_id: 'c', content: 'found' },
       ],
       tools: [declared('read')],
@@ -167,7 +191,8 @@ for (const { id } of formats)
   });
 
 test('a body that repeats a key, or has its arrays where nobody expects them, is read as a parser reads it', () => {
-  const repeated = '{"messages":[{"role":"user","content":"old"}],"model":"m","messages":[{"role":"user","content":"new"}]}';
+  const repeated =
+    '{"messages":[{"role":"user","content":"old"}],"model":"m","messages":[{"role":"user","content":"new"}]}';
   assert.equal(
     promptIn('anthropic.messages', repeated).blocks.map(({ label }) => label),
     ['new'],

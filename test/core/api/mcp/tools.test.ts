@@ -43,6 +43,11 @@ databaseSuite('MCP tools', (test, database) => {
     return text;
   };
   const theBug = async (): Promise<Json> => (await told('svc_sessions', { text: BUG })).sessions[0];
+  const theCall = async (): Promise<Json> => {
+    const [turn] = (await told('svc_session', { session_id: (await theBug()).id })).turns;
+    const { spans } = await read(`/v1/traces/${turn.trace_id}`);
+    return spans.findLast(({ kind, call_kind }: Json) => kind === 'llm' && call_kind === 'main');
+  };
   const pages = async (name: string, args: Record<string, unknown>, list: string): Promise<Json[]> => {
     const items: Json[] = [];
     for (let cursor: string | undefined, n = 0; n === 0 || cursor; n++) {
@@ -59,7 +64,7 @@ databaseSuite('MCP tools', (test, database) => {
       const old = await connectMcp(api, { version });
       assert.is(old.version, version);
       const { tools } = await old.client.listTools();
-      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_find', 'svc_stats'];
+      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_context', 'svc_find', 'svc_stats'];
       assert.equal(
         tools.map(({ name }) => name),
         names,
@@ -77,6 +82,7 @@ databaseSuite('MCP tools', (test, database) => {
         svc_sessions: [{}, { limit: 1 }, { text: 'no such word' }],
         svc_session: [{ session_id: session.id }, { session_id: session.id, order: 'newest', limit: 1 }],
         svc_trace: [{ trace_id: turn.trace_id }, { trace_id: turn.trace_id, detail: 'full' }],
+        svc_context: [{ raw_turn_id: (await theCall()).raw_turn_id }, { span_id: (await theCall()).span_id }],
         svc_find: [{ text: 'no such words' }, { text: BUG, in: ['tools'], limit: 1 }],
         svc_stats: [{}, { project: 'no such project' }],
       };
@@ -102,6 +108,19 @@ databaseSuite('MCP tools', (test, database) => {
       }
       await old.close();
     });
+
+  test('what filled a call adds up to its input, and leads to what changed since the call before', async () => {
+    const { span_id, raw_turn_id, usage } = await theCall();
+    const context = await told('svc_context', { span_id });
+    assert.equal([context.raw_turn_id, context.input_tokens], [raw_turn_id, usage.input_tokens]);
+    const sum = context.parts.reduce((total: number, { tokens }: Json) => total + tokens, context.unattributed_tokens);
+    assert.is(sum, usage.input_tokens);
+    assert.ok(context.since.changes.length > 0 && context.since.same_blocks > 0);
+    assert.match((await mcp.call('svc_context', { raw_turn_id })).text, 'What filled it:');
+    assert.match(await refused('svc_context', {}), 'give a span_id from svc_trace');
+    assert.match(await refused('svc_context', { span_id: NOBODY }), 'svc_trace lists them');
+    assert.match(await refused('svc_context', { raw_turn_id: 999_999 }), 'no request of that call can be read');
+  });
 
   test('sessions are told as the read API has them, those seen last first', async () => {
     const { items } = await read('/v1/sessions');

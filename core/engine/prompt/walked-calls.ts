@@ -1,0 +1,69 @@
+/**
+ * The walked calls of the sessions that readers look at. A walk to a late call takes in all before it, so it is remembered: the next
+ * call, or one of those before, costs a query and what is new.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../../db/database.ts';
+import { type WalkedCall, walkPrompts } from './walk-prompts.ts';
+
+type Execute = Database['execute'];
+
+/** A walk that stopped at some call. `marks`: of the calls so far, what the walk depends on. */
+type Walk = { calls: AsyncGenerator<WalkedCall, void>; marks: string[]; ended: boolean; busy: Promise<unknown> };
+
+type Remembered = { walks: LRUCache<string, Walk>; calls: LRUCache<number, WalkedCall> };
+
+const MOST = { walks: 8, calls: 256 };
+
+const remembered = new WeakMap<Execute, Remembered>();
+
+/** null: no such call, or none with a prompt. */
+export async function walkedCall(execute: Execute, raw_turn_id: number): Promise<WalkedCall | null> {
+  const call = await execute('promptCallOf', { raw_turn_id });
+  if (!call) return null;
+  const { session_id } = call;
+  const known = remembered.get(execute) ?? {
+    walks: new LRUCache({ max: MOST.walks }),
+    calls: new LRUCache({ max: MOST.calls }),
+  };
+  remembered.set(execute, known);
+  const marks = await execute('promptMarks', { session_id });
+  const before = known.walks.get(session_id);
+  const walk = before && isStill(before, marks) ? before : newWalk(execute, session_id, known);
+  const found = walk.busy.then(() => advance(walk, raw_turn_id, known));
+  walk.busy = found.catch(() => known.walks.delete(session_id)); // a walk that failed cannot go on
+  const walked = await found;
+  if (walked || walk !== before) return walked;
+  return advance(newWalk(execute, session_id, known), raw_turn_id, known); // it had gone past the call, which was forgotten
+}
+
+/** Whether the session's calls, as they are now, begin with those of the walk. One that has ended knows nothing of those that came since. */
+const isStill = ({ marks, ended }: Walk, now: readonly string[]): boolean =>
+  marks.length <= now.length && !(ended && marks.length < now.length) && marks.every((mark, n) => mark === now[n]);
+
+function newWalk(execute: Execute, session_id: string, { walks, calls }: Remembered): Walk {
+  for (const [id, { call }] of calls.entries()) if (call.session_id === session_id) calls.delete(id);
+  const walk: Walk = {
+    calls: walkPrompts(execute, session_id, null),
+    marks: [],
+    ended: false,
+    busy: Promise.resolve(),
+  };
+  walks.set(session_id, walk);
+  return walk;
+}
+
+async function advance(walk: Walk, raw_turn_id: number, { calls }: Remembered): Promise<WalkedCall | null> {
+  const known = calls.get(raw_turn_id);
+  if (known) return known;
+  for (;;) {
+    const { value } = await walk.calls.next();
+    if (!value) {
+      walk.ended = true;
+      return null;
+    }
+    walk.marks.push(...value.marks);
+    calls.set(value.call.raw_turn_id, value);
+    if (value.call.raw_turn_id === raw_turn_id) return value;
+  }
+}
