@@ -210,8 +210,8 @@ export function readApi(options: ReadApi) {
   app.route('/', tracesApp({ execute, now, log }));
   app.route('/', rawTurnsApp({ execute, log }));
   app.route('/', rawTurnApp({ execute, decode: options.decode ?? decodeHere }));
+  app.route('/', callContextApp({ execute, priceOf }));
   app.route('/', cacheApp({ execute, priceOf }));
-  app.route('/', callContextApp({ execute }));
   app.route('/', whereIsApp({ execute }));
   app.route('/', coverageApp({ execute }));
   app.route('/', eventsApp({ execute, now, log, stopping: options.stopping }));

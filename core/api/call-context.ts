@@ -7,6 +7,7 @@ import { Refusal } from '../errors.ts';
 import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
 import { BlockContent, CallContext } from '../model/call-context.ts';
 import { RawTurnId } from '../model/page.ts';
+import type { PriceOf } from '../price/prices.ts';
 import { callContext } from './call-context-document.ts';
 
 const NO_TURN = ['raw-turn-unknown', 'Cannot read the raw turn: there is none with this number'] as const;
@@ -61,7 +62,7 @@ const readBlock = createRoute({
   },
 });
 
-export const callContextApp = ({ execute }: { execute: Database['execute'] }) =>
+export const callContextApp = ({ execute, priceOf }: { execute: Database['execute']; priceOf: PriceOf }) =>
   routes()
     .openapi(readCallContext, async (c) => {
       const { raw_turn_id } = c.req.valid('param');
@@ -72,7 +73,8 @@ export const callContextApp = ({ execute }: { execute: Database['execute'] }) =>
           'raw-turn-promptless',
           'Cannot compare with that raw turn: it has no request that can be read',
         );
-      const cacheBreak = null; // what the rules of core/prompt/cache-break.ts say of the call
+      const { breakOf } = await import('../engine/cache/session-cache.ts'); // not needed at the start
+      const cacheBreak = await breakOf(execute, raw_turn_id, { priceOf, signal: c.req.raw.signal });
       return c.json(callContext(read, await spansOf(execute, read), cacheBreak), 200);
     })
     .openapi(readBlock, async (c) => {

@@ -1,7 +1,7 @@
 /** A break of the prompt cache: a call that sent again what the provider held, and paid to have it written once more. */
 import { z } from '@hono/zod-openapi';
 import { Attribute, Bound, boundSchema } from './filter.ts';
-import { At, Cursor, Limit, NextCursor } from './page.ts';
+import { At, Cursor, cursorExample, Limit, NextCursor } from './page.ts';
 
 /** The first that holds, in this order; what each means is in `core/prompt/README.md`. */
 export const BREAK_CAUSES = [
@@ -23,6 +23,27 @@ export type BreakCause = z.infer<typeof BreakCause>;
 export const PROMPT_SECTIONS = ['tools', 'system', 'messages'] as const;
 export const PromptSection = z.enum(PROMPT_SECTIONS).describe('in the order in which a provider caches them');
 export type PromptSection = z.infer<typeof PromptSection>;
+
+const cacheBreakExample = {
+  session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
+  raw_turn_id: 41,
+  trace_id: '0c2a4d5e-6f70-5182-93a4-b5c6d7e8f901',
+  span_id: '1d3b5e6f-7081-5293-a4b5-c6d7e8f90112',
+  at: '2026-07-27T09:30:00.123456Z',
+  model: 'claude-sonnet-4-6',
+  cause: 'tools',
+  ground: 'bytes',
+  planned: false,
+  expected_tokens: 129_400,
+  read_tokens: 0,
+  rewritten_tokens: 129_400,
+  lost_usd: 0.446_43,
+  before: { raw_turn_id: 40, gap_ms: 22_000, ttl: '5m' },
+  where: { section: 'tools', block: 14, path: 'tools[14].description', char: 212 },
+  was: 'Today is Fri Nov 20',
+  is: 'Today is Sat Nov 21',
+  advice: 'Keep what changes behind the last cache mark: 97 % of the prompt stands behind this block',
+} as const;
 
 export const CacheBreak = z
   .object({
@@ -65,28 +86,7 @@ export const CacheBreak = z
     advice: z.string().nullable().describe('one sentence with the numbers of this call'),
   })
   .openapi('CacheBreak', {
-    examples: [
-      {
-        session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
-        raw_turn_id: 41,
-        trace_id: '0c2a4d5e-6f70-5182-93a4-b5c6d7e8f901',
-        span_id: '1d3b5e6f-7081-5293-a4b5-c6d7e8f90112',
-        at: '2026-07-27T09:30:00.123456Z',
-        model: 'claude-sonnet-4-6',
-        cause: 'tools',
-        ground: 'bytes',
-        planned: false,
-        expected_tokens: 129_400,
-        read_tokens: 0,
-        rewritten_tokens: 129_400,
-        lost_usd: 0.446_43,
-        before: { raw_turn_id: 40, gap_ms: 22_000, ttl: '5m' },
-        where: { section: 'tools', block: 14, path: 'tools[14].description', char: 212 },
-        was: 'Today is Fri Nov 20',
-        is: 'Today is Sat Nov 21',
-        advice: 'Keep what changes behind the last cache mark: 97 % of the prompt stands behind this block',
-      },
-    ],
+    examples: [cacheBreakExample],
   });
 export type CacheBreak = z.infer<typeof CacheBreak>;
 
@@ -107,7 +107,20 @@ export const SessionCache = z
       .describe('does not say: no provider of this session states how it caches'),
     breaks: z.array(CacheBreak),
   })
-  .openapi('SessionCache');
+  .openapi('SessionCache', {
+    examples: [
+      {
+        read_tokens: 9_700_000,
+        write_tokens: 512_000,
+        fresh_tokens: 21_000,
+        rewrite_factor: 2.8,
+        saved_usd: 25.8,
+        lost_usd: 0.446_43,
+        verdict: 'judged',
+        breaks: [cacheBreakExample],
+      },
+    ],
+  });
 export type SessionCache = z.infer<typeof SessionCache>;
 
 /** GET /v1/cache/breaks */
@@ -140,5 +153,15 @@ export const BreaksPage = z
     sessions_waiting: z.int().describe('that have changed since, or were not looked at yet'),
     next_cursor: NextCursor,
   })
-  .openapi('CacheBreaksPage');
+  .openapi('CacheBreaksPage', {
+    examples: [
+      {
+        groups: [{ key: 'tools', cause: 'tools', breaks: 41, rewritten_tokens: 5_200_000, lost_usd: 17.94 }],
+        items: [cacheBreakExample],
+        sessions: 120,
+        sessions_waiting: 1,
+        next_cursor: cursorExample,
+      },
+    ],
+  });
 export type BreaksPage = z.infer<typeof BreaksPage>;

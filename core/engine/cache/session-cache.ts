@@ -109,3 +109,15 @@ function cacheCallOf(call: CallPrompt, seam: boolean, priceOf: PriceOf): CacheCa
 /** Without the notes on what the list lacks, which depend on the tokens. */
 const listOf = ({ model, source, date }: { model: string; source: string; date: string }): string =>
   JSON.stringify([model, source.split(', ')[0], date]);
+
+/** The break of one call; null: there is none, or no such call. The calls before it are read as well. */
+export async function breakOf(
+  execute: Database['execute'],
+  raw_turn_id: number,
+  options: Pick<Options, 'priceOf' | 'signal'>,
+): Promise<CacheBreak | null> {
+  const call = await execute('promptCallOf', { raw_turn_id });
+  if (!call) return null;
+  const { breaks } = await sessionCache(execute, call.session_id, { ...options, upTo: raw_turn_id });
+  return breaks.find((one) => one.raw_turn_id === raw_turn_id) ?? null;
+}

@@ -113,6 +113,7 @@ const BAD: Record<string, { query: string } | { body: string }> = {
   browseSessions: { query: 'limit=0' },
   browseFacets: { query: '' },
   readOutline: { query: 'after=x' },
+  listCacheBreaks: { query: 'by=x' },
   readSpans: { query: 'from_seq=x' },
   readRawRequest: { query: 'as=x' },
   readRawResponse: { query: 'as=x' },
