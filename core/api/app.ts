@@ -220,7 +220,10 @@ export function readApi(options: ReadApi) {
   app.route('/', cassetteMountApp({ cassettes, log }));
   const joined = () => cassetteTools(cassettes.installed(), cassettes.fetch);
   const offering = { installed: cassettes.installed, send: cassettes.fetch };
-  app.route('/', mcpApp({ tools: coreTools({ execute, now, takePlace }), joined, cassettes: offering, version, log }));
+  app.route(
+    '/',
+    mcpApp({ tools: coreTools({ execute, now, takePlace, priceOf }), joined, cassettes: offering, version, log }),
+  );
   const { retention = null } = options;
   app.route(
     '/',

@@ -127,9 +127,9 @@ export type SessionCache = z.infer<typeof SessionCache>;
 export const BreaksQuery = z.object({
   since: Bound.openapi(boundSchema('breaks of calls made then or later')),
   until: Bound.openapi(boundSchema('breaks of calls made before')),
-  project: Attribute.openapi({ type: 'string' }),
-  agent_name: Attribute.openapi({ type: 'string' }),
-  model: Attribute.openapi({ type: 'string' }),
+  project: Attribute.openapi({ type: 'string', description: 'breaks in sessions of this project' }),
+  agent_name: Attribute.openapi({ type: 'string', description: 'breaks in sessions of this agent' }),
+  model: Attribute.openapi({ type: 'string', description: 'breaks of calls that this model answered' }),
   by: z.enum(['cause', 'project', 'harness']).default('cause').describe('what the groups are of'),
   limit: Limit,
   cursor: Cursor,

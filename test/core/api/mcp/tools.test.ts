@@ -64,7 +64,7 @@ databaseSuite('MCP tools', (test, database) => {
       const old = await connectMcp(api, { version });
       assert.is(old.version, version);
       const { tools } = await old.client.listTools();
-      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_context', 'svc_find', 'svc_stats'];
+      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_context', 'svc_find', 'svc_stats', 'svc_cache'];
       assert.equal(
         tools.map(({ name }) => name),
         names,
@@ -85,6 +85,7 @@ databaseSuite('MCP tools', (test, database) => {
         svc_context: [{ raw_turn_id: (await theCall()).raw_turn_id }, { span_id: (await theCall()).span_id }],
         svc_find: [{ text: 'no such words' }, { text: BUG, in: ['tools'], limit: 1 }],
         svc_stats: [{}, { project: 'no such project' }],
+        svc_cache: [{}, { session_id: session.id }, { by: 'harness', since: '2026-07-01' }],
       };
       for (const { name, title, description = '', annotations, inputSchema, outputSchema = {} } of tools) {
         assert.match(name, /^[a-zA-Z0-9_-]{1,64}$/);
