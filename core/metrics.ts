@@ -38,6 +38,8 @@ export type Metrics = {
   retentionSwept(removed: { sessions: number; raw_turns: number; slice_bytes: number }): void;
   /** A session was looked at for breaks of the prompt cache. `contradictions`: of its verdicts, those that more was read than they allow. */
   cacheReviewed(found: { contradictions: number }): void;
+  /** A budget was crossed, and this process was the first to notice. */
+  budgetCrossed(period: 'day' | 'month'): void;
   /** The processes of the service as they are now. */
   processes(all: readonly { name: string; state: string; restarts: number }[]): void;
   /** All cassettes of the list as they are now. Names come from the operator, so they are few. */
@@ -131,6 +133,9 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
     'svc_cache_contradictions_total',
     'Breaks whose call read more than its prompt has in common with the one before: the two were compared wrongly',
   );
+  const budgetCrossings = counter('svc_budget_crossings_total', 'Budgets that were exceeded, once for each period', [
+    'period',
+  ]);
   const cassetteAdmitted = gauge(
     'svc_cassette_admitted',
     '1 while the cassette is in and its last look was good, else 0',
@@ -189,6 +194,7 @@ export function openMetrics(role: ProcessRole, version = ''): Metrics {
       publishUp.set({ to: 'kafka' }, isUp ? 1 : 0);
     },
     telemetryExport: (result) => telemetryExports.inc({ result }),
+    budgetCrossed: (period) => budgetCrossings.inc({ period }),
     retentionSwept: ({ sessions, raw_turns, slice_bytes }) => {
       removedSessions.inc(sessions);
       removedTurns.inc(raw_turns);

@@ -24,6 +24,7 @@ import { bearer } from '../http/token.ts';
 import { unrouted } from '../http/unrouted.ts';
 import { type Logger, openLog } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import type { PeriodBudget } from '../model/budget-settings.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { RetentionRules } from '../model/retention.ts';
 import type { Status } from '../model/status.ts';
@@ -99,6 +100,8 @@ export type ReadApi = {
   looked?: (session_id: string) => void;
   /** The rules of retention. Absent: nothing is removed by itself. */
   retention?: RetentionRules | null;
+  /** Absent: none. */
+  budgets?: readonly PeriodBudget[];
   /** What this process reports about itself. Absent: nothing. */
   service?: () => Status['service'];
   /** Ends streams that have no end of their own. */
@@ -224,10 +227,10 @@ export function readApi(options: ReadApi) {
     '/',
     mcpApp({ tools: coreTools({ execute, now, takePlace, priceOf }), joined, cassettes: offering, version, log }),
   );
-  const { retention = null } = options;
+  const { retention = null, budgets = [] } = options;
   app.route(
     '/',
-    statusApp({ execute, version, journal, publisher, freeBytes, service, retention, startedAt: now(), now }),
+    statusApp({ execute, version, journal, publisher, freeBytes, service, retention, budgets, startedAt: now(), now }),
   );
   app.route('/', deriveRunApp({ execute }));
   app.route('/', backupApp({ execute, version, log }));

@@ -38,6 +38,7 @@ type Reader = {
 };
 
 const LIMITS = { pollMs: 250, pingMs: 15_000, readers: 100 };
+const CROSSINGS_MS = 1_000;
 const PAGE = 50;
 const CHUNK_CHARS = 64 * 1024;
 
@@ -46,6 +47,7 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
   let timer: NodeJS.Timeout | undefined;
   let isQuerying = false;
   let databaseAway = false;
+  let newest = { at: Number.NEGATIVE_INFINITY, id: 0 }; // of the crossings of budgets
 
   const join = (reader: Reader) => {
     readers.add(reader);
@@ -91,6 +93,12 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
       isQuerying = false;
     }
   };
+  /** Crossings are few: whether there are new ones is queried once a second for all readers. */
+  const crossingsAfter = async (after: number) => {
+    if (performance.now() - newest.at >= CROSSINGS_MS)
+      newest = { at: performance.now(), id: await execute('lastCrossing', {}) };
+    return newest.id > after ? execute('crossingsAfter', { after, limit: PAGE }) : [];
+  };
   /** Readers at the same position share one query. */
   const dueGroups = (): Reader[][] => {
     const byId = new Map<string, Reader[]>();
@@ -104,21 +112,27 @@ export function eventFeed({ execute, now, log, stopping, limits = LIMITS }: Deps
   const deliverTo = async (group: readonly Reader[]) => {
     const [first] = group;
     if (!first) return;
-    const { life, place } = first.at;
+    const { life, place, crossing } = first.at;
     const page = await execute('sessionChanges', { place, limit: PAGE });
     let text = '';
-    let at: EventPosition = { life, place: page.place };
+    let at: EventPosition = { life, place: page.place, crossing };
     let cut = false;
     for (const change of page.changes) {
       cut = text.length >= CHUNK_CHARS;
       if (cut) break;
-      at = { life, place: change.place };
+      at = { life, place: change.place, crossing };
       const { session, session_id } = change;
       const id = eventId(at);
       const event: Event = session
         ? { event: 'session', id, data: { session: shownSession(session, now()) } }
         : { event: 'session_deleted', id, data: { session_id } };
       text += eventText(event);
+    }
+    if (!cut && !page.more && crossing !== null) {
+      for (const { crossing_id, ...data } of await crossingsAfter(crossing)) {
+        at = { ...at, crossing: crossing_id };
+        text += eventText({ event: 'budget_exceeded', id: eventId(at), data });
+      }
     }
     for (const reader of group) {
       if (!readers.has(reader) || !reader.ready) continue; // it left or got a ping meanwhile

@@ -17,7 +17,8 @@ const readEvents = createRoute({
   tags: ['sessions'],
   summary: 'Sessions as they change, as Server-Sent Events; resumable',
   description:
-    'One event per changed session, within a second: `session` with the session as it reads now, `session_deleted`; besides `ping`, ' +
+    'One event per changed session, within a second: `session` with the session as it reads now, `session_deleted`; ' +
+    '`budget_exceeded`, once for each budget and period; besides `ping`, ' +
     'and `reset` when the id sent does not belong to this database any more and everything is to be read again. A session that ' +
     'changes several times in a row may be told once, as it came to be. Without an id the stream begins now, with a `ping`. With ' +
     'the id of the last event heard, as `Last-Event-ID` (clients of Server-Sent Events send it by themselves when they connect ' +
@@ -61,9 +62,14 @@ export const eventsApp = (deps: Deps & { feed?: EventFeed }) => {
     const current = await execute('changesNow', {});
     if (feed.isFull()) throw new Refusal('too-many-readers', 'Cannot tell events: too many are listening already');
     if (c.req.raw.method === 'HEAD') return c.body(null, 200, HEAD);
-    const from = { life: current.life, place: { seen: current.seen, round: null } };
+    const newest = await execute('lastCrossing', {});
+    const from = { life: current.life, place: { seen: current.seen, round: null }, crossing: newest };
     if (requested === null) return c.body(feed.stream(from, 'ping'), 200, HEAD);
     if (!isKnownPlace(requested, current)) return c.body(feed.stream(from, 'reset'), 200, HEAD);
-    return c.body(feed.stream({ life: current.life, place: requested.place }, 'ping'), 200, HEAD);
+    return c.body(
+      feed.stream({ life: current.life, place: requested.place, crossing: requested.crossing ?? newest }, 'ping'),
+      200,
+      HEAD,
+    );
   });
 };

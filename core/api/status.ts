@@ -3,6 +3,7 @@ import { createRoute } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { DERIVE_VERSION } from '../derive/version.ts';
 import { guarded, json, routes } from '../http/routes.ts';
+import type { PeriodBudget } from '../model/budget-settings.ts';
 import { Outcome } from '../model/coverage.ts';
 import type { RetentionRules } from '../model/retention.ts';
 import { Status } from '../model/status.ts';
@@ -31,6 +32,7 @@ export type StatusDeps = {
   service: () => Status['service'];
   /** Null: nothing is removed by itself. */
   retention: RetentionRules | null;
+  budgets: readonly PeriodBudget[];
   /** Milliseconds since 1970, as `now` returns them. */
   startedAt: number;
   now: () => number;
@@ -47,6 +49,7 @@ export const statusApp = ({
   freeBytes,
   service,
   retention,
+  budgets,
   startedAt,
   now,
 }: StatusDeps) =>
@@ -58,6 +61,7 @@ export const statusApp = ({
       { sizes, walBytes },
       free,
       removals,
+      budgetStates,
     ] = await Promise.all([
       execute('readStatus', { counted_bytes: COUNTED_BYTES }),
       execute('derivePending', {}),
@@ -65,6 +69,7 @@ export const statusApp = ({
       execute('databaseSizes', {}),
       freeBytes(),
       removalsStatus(execute, retention, now()),
+      budgets.length === 0 ? undefined : execute('budgetStates', { budgets: [...budgets] }),
     ]);
     const journalStatus = journal();
     const serviceStatus = service();
@@ -83,6 +88,7 @@ export const statusApp = ({
           ...{ freeBytes: free, sizes },
         }),
         ...removals,
+        ...(budgetStates && { budgets: budgetStates }),
         ...(journalStatus === undefined ? {} : { journal: journalStatus }),
         ...(publisherState === undefined ? {} : { publisher: publisherState }),
         coverage: { requests: total(ever), outcomes },

@@ -3,6 +3,7 @@ import pc from 'picocolors';
 import type { CassetteList } from '../model/cassette.ts';
 import type { Outcome } from '../model/coverage.ts';
 import type { ParkedSession, ProcessState, Status } from '../model/status.ts';
+import { budgetLines } from './budget-lines.ts';
 import type { ChangedSetting } from './changed-settings.ts';
 import { removalsLines } from './removals-lines.ts';
 import { counted, lasting, plain, several, sized } from './units.ts';
@@ -117,6 +118,7 @@ function figures(status: Status, now: number): string[] {
     row('database', `PostgreSQL ${plain(database.server_version)}, ${database.kind}, ${sized(database.bytes)} on disk`),
     ...(status.disk === undefined ? [] : [row('disk', disk(status.disk))]), // an older service does not have it
     ...removalsLines(status, now).map(([name, text]) => row(name, text)),
+    ...budgetLines(status.budgets).map(([name, text]) => row(name, text)),
     row('extensions', extensions(database.extensions)),
     ...(status.publisher === undefined ? [] : [row('publishing', publishing(status.publisher))]),
     ...parkedSessions(parked_sessions, derive.parked, now),

@@ -1,6 +1,7 @@
 /** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README.md beside it follow from it. */
 import { isIP } from 'node:net';
 import * as z from 'zod/mini'; // a tenth of zod to load, for commands that end within a tenth of a second
+import { projectBudget } from '../model/budget-settings.ts';
 import { projectRule } from '../model/retention.ts';
 import { forEachProvider, ProviderId, UPSTREAMS } from '../provider/provider-ids.ts';
 import { headerListProblem } from './header-list.ts';
@@ -71,6 +72,9 @@ function unsetKey<T extends z.ZodMiniType>(type: T, example: number | boolean, d
   about.add(schema, { description, example });
   return schema;
 }
+
+/** Whole dollars. */
+const dollars = () => z.int().check(z.minimum(1), z.maximum(1_000_000_000));
 
 const section = <T extends z.core.$ZodShape>(keys: T) => z.prefault(z.strictObject(keys), {} as never);
 
@@ -179,6 +183,25 @@ export const Config = z.strictObject({
     ),
   }),
   pricing: section({ file: key(z.string(), '', 'JSON with prices that override the built-in ones') }),
+  budget: section({
+    daily_usd: unsetKey(
+      dollars(),
+      1_000_000,
+      'a day (UTC) that spends more raises an event, once; no call is blocked; unset: none',
+    ),
+    monthly_usd: unsetKey(dollars(), 10_000_000, 'the same for a calendar month in UTC'),
+    projects: key(
+      z.array(
+        text((value) =>
+          projectBudget(value) ? null : "must be a list of 'project.daily_usd=25' or 'project.monthly_usd=400'",
+        ),
+      ),
+      [],
+      'project.daily_usd=25, project.monthly_usd=400: budgets of single projects',
+    ),
+    webhook: secretKey(addressOrEmpty(), '', 'address that is sent a POST for each event of a budget; empty: none'),
+    webhook_secret: secretKey(z.string(), '', 'signs what the webhook is sent; prefer SVC_BUDGET_WEBHOOK_SECRET'),
+  }),
   log: section({
     level: key(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']), 'info', 'JSON lines on stderr'),
   }),

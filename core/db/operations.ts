@@ -14,6 +14,14 @@ import {
 import { reviewOpened, sessionsChangedSince, storeReview, unreviewedSessions } from './cache/cache-reviews.ts';
 import { compactionSeams } from './cache/compaction-seams.ts';
 import { listBreaks } from './cache/list-breaks.ts';
+import {
+  budgetStates,
+  crossBudgets,
+  crossingsAfter,
+  endDelivery,
+  lastCrossing,
+  takeDelivery,
+} from './budget/crossings.ts';
 import { callCassette, closeCassetteCursor, fetchCassetteCursor, openCassetteCursor } from './cassette/call.ts';
 import { leaseCassette, releaseCassette } from './cassette/lease.ts';
 import { migrateCassette } from './cassette/migrate-cassette.ts';
@@ -181,6 +189,12 @@ export const operations = {
   readSpan,
   readStats,
   readStatsSeries,
+  crossBudgets,
+  crossingsAfter,
+  lastCrossing,
+  takeDelivery,
+  endDelivery,
+  budgetStates,
   readStatus,
   readTrace,
   changedSince,

@@ -96,9 +96,14 @@ async function open() {
         ...{ database, priceOf: reader.priceOf, precedence, pause, signal, log, metrics },
       })
     : null;
+  const budgets = data.budgets
+    ? (await import('./budget/run-budgets.ts')).runBudgets({
+        ...{ database, watched: data.budgets, signal, log, metrics },
+      })
+    : null;
   send({ kind: 'ready' });
   const idle = () => Promise.all([writers?.ingest.idle(), writers?.transcripts.idle()]);
-  return { derive, indexing, writers, publisher, retention, reviews, idle };
+  return { derive, indexing, writers, publisher, retention, reviews, budgets, idle };
 }
 
 async function openPublishing(settings: BrokerSettings): Promise<Publisher> {
@@ -217,7 +222,7 @@ async function stopped(): Promise<void> {
   const parts = await opened.catch(() => null); // the database had not been reached yet
   await Promise.allSettled([
     ...[journalIntake?.intake.stopped, parts?.idle(), parts?.derive?.stopped],
-    ...[parts?.indexing?.stopped, parts?.retention, parts?.reviews],
+    ...[parts?.indexing?.stopped, parts?.retention, parts?.reviews, parts?.budgets],
   ]);
   await parts?.publisher?.close(PUBLISH_MS);
 }

@@ -3,6 +3,7 @@ import { Undecodable } from '../capture/content-encoding.ts';
 import type { DatabaseConnection } from '../db/client/connection.ts';
 import { Refusal } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import type { Budgets } from '../model/budget-settings.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
 import type { RetentionRules } from '../model/retention.ts';
@@ -56,6 +57,8 @@ type Deps = {
   publish: BrokerSettings | null;
   /** Null: nothing is removed by this process. */
   retention?: RetentionRules | null;
+  /** Null: none is watched by this process. */
+  budgets?: Budgets | null;
   logLevel: string;
   log: Logger;
 };
@@ -68,7 +71,15 @@ const INGEST_MS = 30_000; // then the sender is told to try again, and the turn 
 const INTAKE_LIMITS = { maxYoungGenerationSizeMb: 4 };
 
 /** Returns at once: the thread starts beside the listeners, and what passes meanwhile waits in the journal. */
-export function startEngine({ connection, journal, reachable, log, retention = null, ...settings }: Deps): Engine {
+export function startEngine({
+  connection,
+  journal,
+  reachable,
+  log,
+  retention = null,
+  budgets = null,
+  ...settings
+}: Deps): Engine {
   let live = journal?.live ?? null;
   let busy = false; // the listeners, as last reported
   let notifyTimer: NodeJS.Timeout | null = null;
@@ -94,7 +105,7 @@ export function startEngine({ connection, journal, reachable, log, retention = n
   const start = () => {
     const ownConnection = connection();
     const toRead = journal && live && { folder: journal.folder, live };
-    const data: EngineData = { connection: ownConnection, journal: toRead, busy, retention, ...settings };
+    const data: EngineData = { connection: ownConnection, journal: toRead, busy, retention, budgets, ...settings };
     const started = startWorker(
       'engine/engine-worker',
       data,

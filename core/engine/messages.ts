@@ -1,5 +1,6 @@
 /** The messages between the main thread and the engine. */
 import type { DatabaseConnection } from '../db/client/connection.ts';
+import type { Budgets } from '../model/budget-settings.ts';
 import type { IngestVerdict } from '../model/ingest.ts';
 import type { PublisherState } from '../model/publisher-state.ts';
 import type { RetentionRules } from '../model/retention.ts';
@@ -17,6 +18,7 @@ export type EngineData = {
   yields: boolean; // whether a capture proxy beside it has priority
   prices: PriceTable | null; // the operator's own
   publish: BrokerSettings | null; // null: nothing is published
+  budgets: Budgets | null; // null: none is watched by this process
   retention: RetentionRules | null; // null: nothing is removed by this process
   logLevel: string;
 };

@@ -1,5 +1,6 @@
 /** The status of the service, for its operator: the database behind it, how much is stored, what waits, what was given up. */
 import { z } from '@hono/zod-openapi';
+import { BudgetState } from './budget.ts';
 import { Outcome } from './coverage.ts';
 import { At } from './page.ts';
 import { PublisherState } from './publisher-state.ts';
@@ -237,6 +238,7 @@ export const Status = z
       })
       .optional()
       .describe('absent where nothing is removed by itself'),
+    budgets: z.array(BudgetState).optional().describe('each in its current period; absent where none is set'),
     last_gc: Removal.optional().describe("the last 'svc gc'; absent before the first"),
     journal: z
       .object({

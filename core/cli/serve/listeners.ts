@@ -7,6 +7,7 @@ import { parseListen } from '../../config/listen.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Database } from '../../db/database.ts';
 import { serveApp } from '../../http/listen.ts';
+import { budgetsOf } from '../../model/budget-settings.ts';
 import { retentionRules } from '../../model/retention.ts';
 import type { Service } from '../../model/status.ts';
 import { pricesWith } from '../../price/price-file.ts';
@@ -96,6 +97,7 @@ async function openApi(parts: ApiParts, allowedHosts: string[], service: () => S
     publisher: () => engine.publisher() ?? undefined,
     service,
     retention: retentionRules(config.retention),
+    budgets: budgetsOf(config.budget)?.budgets ?? [],
     ...(database.kind === 'embedded' && { freeBytes: () => freeBytesAt(parts.about.folder) }),
     stopping: stopping.signal,
     cassettes: cassettes.host,

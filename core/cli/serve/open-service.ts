@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { bytesOfRuns } from '../../capture/journal.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { openMetrics } from '../../metrics.ts';
+import { budgetsOf } from '../../model/budget-settings.ts';
 import { retentionRules } from '../../model/retention.ts';
 import { configuredPrices } from '../configured-prices.ts';
 import type { Backing, Listeners, Process } from './listening.ts';
@@ -48,6 +49,7 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
       prices,
       publish: config.publisher.stream.brokers.length > 0 ? config.publisher.stream : null,
       retention: role === 'all' || role === 'derive' ? retentionRules(config.retention) : null,
+      budgets: role === 'all' || role === 'derive' ? budgetsOf(config.budget) : null,
       logLevel: config.log.level,
       log,
     });

@@ -18,15 +18,19 @@ const rounds = fc
   .tuple(snapshots, fc.bigInt({ min: 3n, max: 2n ** 32n - 1n }), fc.uuid())
   .map(([towards, xid, session_id]) => ({ towards, changed_by: String(xid), session_id }));
 const places = fc
-  .tuple(fc.nat(), fc.nat(), snapshots, fc.option(rounds))
-  .map(([database, table, seen, round]) => ({ life: `${database}.${table}`, place: { seen, round } }));
+  .tuple(fc.nat(), fc.nat(), snapshots, fc.option(rounds), fc.option(fc.integer({ min: 1 })))
+  .map(([database, table, seen, round, crossing]) => ({
+    life: `${database}.${table}`,
+    place: { seen, round },
+    crossing,
+  }));
 
 test('what was written is read again', async () => {
   await fc.assert(fc.property(places, (at) => assert.equal(readEventId(eventId(at)), at)));
 });
 
 test('0 is the place before everything, whatever the database', () => {
-  assert.equal(readEventId('0'), { life: '', place: EVERYTHING });
+  assert.equal(readEventId('0'), { life: '', place: EVERYTHING, crossing: null });
   assert.ok(isKnownPlace(readEventId('0'), { life: '5.1', seen: '800:800:' }));
 });
 

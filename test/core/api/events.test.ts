@@ -292,7 +292,7 @@ databaseSuite('GET /v1/events', (test, database) => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const feed = eventFeed({ execute, now, log, limits: { pollMs: 10, pingMs: 60_000, readers: 10 } });
     const { life, seen } = await database().execute('changesNow', {});
-    const from = { life, place: { seen, round: null } };
+    const from = { life, place: { seen, round: null }, crossing: 0 };
     const before = timers();
     const streams = Array.from({ length: 5 }, () => feed.stream(from, 'ping'));
     assert.equal([asked, timers()], [0, before], 'nobody reads yet');

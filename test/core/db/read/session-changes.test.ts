@@ -175,7 +175,7 @@ databaseSuite('session changes', (test, database) => {
             for (const { session_id } of heard)
               assert.ok(changed.delete(numberOf(session_id)), 'told without a change');
             const at = heard.length < page.changes.length ? (heard.at(-1)?.place ?? place) : page.place;
-            ({ place } = readEventId(eventId({ life: '1.1', place: at })));
+            ({ place } = readEventId(eventId({ life: '1.1', place: at, crossing: null })));
             return page.more || page.changes.length > 0;
           };
           const end = async (lane: Lane, kept: boolean) => {

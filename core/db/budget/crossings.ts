@@ -1,0 +1,148 @@
+/** The spend of budgets' periods, their crossings, each stored once, and what is still to be delivered of these. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { BudgetCrossing, BudgetState } from '../../model/budget.ts';
+import type { PeriodBudget } from '../../model/budget-settings.ts';
+import { usd } from '../columns/column.ts';
+import { instantText, jsonText } from '../literals.ts';
+import type { Sql } from '../sql.ts';
+
+export type StoredCrossing = BudgetCrossing & { crossing_id: number };
+
+type CrossingRow = Omit<StoredCrossing, 'project' | 'limit_usd' | 'spent_usd'> & {
+  project: string | null;
+  limit_usd: string;
+  spent_usd: string;
+};
+
+const COLUMNS = sql.raw(
+  `crossing_id, budget, project, period, period_start::text as period_start, limit_usd, spent_usd,
+   ${instantText('crossed_at')} as crossed_at`,
+);
+
+const stored = ({
+  crossing_id,
+  budget,
+  project,
+  period,
+  period_start,
+  limit_usd,
+  spent_usd,
+  crossed_at,
+}: CrossingRow) => ({
+  crossing_id,
+  budget,
+  ...(project !== null && { project }),
+  ...{ period, period_start, limit_usd: usd(limit_usd) ?? 0, spent_usd: usd(spent_usd) ?? 0, crossed_at },
+});
+
+/** A call that ends at midnight is stored after it: so long a period that has ended is still looked at. */
+const LATE = sql`interval '1 hour'`;
+
+/** `b`: each budget with the periods that are open at `instants`. */
+const periods = (budgets: readonly PeriodBudget[], instants: SQL): SQL => sql`
+  (select distinct r.budget, r.project, r.period, r.limit_usd,
+          date_trunc(r.period, i.at at time zone 'UTC')::date as period_start
+     from json_to_recordset(${jsonText(budgets)}::json) as r (budget text, project text, period text, limit_usd numeric),
+          unnest(array[${instants}]) as i (at)) b`;
+
+/** Deleted sessions are counted too: what they cost has been spent. */
+const SPENT = sql`
+  (select coalesce(sum(d.cost_usd), 0) as usd
+     from svc.stat_days d
+    where d.day >= b.period_start and d.day < b.period_start + case b.period when 'day' then interval '1 day' else interval '1 month' end
+      and (b.project is null or d.project = b.project)) spent`;
+
+/**
+ * Stores the crossings that are new: a budget whose period has spent more than its limit, unless any process stored it already.
+ * @returns those that this call stored
+ */
+export const crossBudgets = (
+  db: Sql,
+  { budgets, webhook }: { budgets: PeriodBudget[]; webhook: boolean },
+): Promise<StoredCrossing[]> =>
+  db.transaction(async (tx) => {
+    const crossed = sql`
+      select b.budget, b.project, b.period, b.period_start, b.limit_usd, spent.usd as spent_usd
+        from ${periods(budgets, sql`now(), now() - ${LATE}`)}, lateral ${SPENT}
+       where spent.usd > b.limit_usd
+         and not exists (select from svc.budget_crossings c where c.budget = b.budget and c.period_start = b.period_start)`;
+    if ((await tx.rows(crossed)).length === 0) return [];
+    // Ids are in the order of commits, so that a reader of events who has seen one has seen all before it.
+    await tx.rows(sql`lock table svc.budget_crossings in share row exclusive mode`);
+    const rows = await tx.rows<CrossingRow>(sql`
+      insert into svc.budget_crossings (budget, project, period, period_start, limit_usd, spent_usd, crossed_at, delivery)
+      select n.*, clock_timestamp(), ${webhook ? 'pending' : 'none'}::text from (${crossed}) n
+      on conflict (budget, period_start) do nothing
+      returning ${COLUMNS}`);
+    return rows.map(stored);
+  });
+
+/** The crossings after that id, oldest first. */
+export const crossingsAfter = async (
+  db: Sql,
+  { after, limit }: { after: number; limit: number },
+): Promise<StoredCrossing[]> =>
+  (
+    await db.rows<CrossingRow>(sql`
+      select ${COLUMNS} from svc.budget_crossings where crossing_id > ${after} order by crossing_id limit ${limit}`)
+  ).map(stored);
+
+/** The id of the newest crossing; 0: there is none. */
+export async function lastCrossing(db: Sql, _args: Record<string, never>): Promise<number> {
+  const [row] = await db.rows<{ last: number }>(sql`
+    select coalesce(max(crossing_id), 0)::bigint as last from svc.budget_crossings`);
+  return row?.last ?? 0;
+}
+
+/** Takes the next delivery that is due, for `ms`: whoever takes it and dies leaves it to others after that. Null: none is due. */
+export async function takeDelivery(
+  db: Sql,
+  { ms }: { ms: number },
+): Promise<{ crossing: StoredCrossing; attempts: number; seconds_old: number } | null> {
+  const [row] = await db.rows<CrossingRow & { attempts: number; seconds_old: number }>(sql`
+    update svc.budget_crossings set attempts = attempts + 1, try_after = now() + make_interval(secs => ${ms / 1000}::double precision)
+     where crossing_id = (select c.crossing_id from svc.budget_crossings c
+                           where c.delivery = 'pending' and c.try_after <= now()
+                           order by c.crossing_id limit 1 for update skip locked)
+    returning ${COLUMNS}, attempts, extract(epoch from now() - crossed_at)::double precision as seconds_old`);
+  return row ? { crossing: stored(row), attempts: row.attempts, seconds_old: row.seconds_old } : null;
+}
+
+/** @param error null: it was delivered @param again_ms when it is tried again; null: never */
+export async function endDelivery(
+  db: Sql,
+  { crossing_id, error, again_ms }: { crossing_id: number; error: string | null; again_ms: number | null },
+): Promise<null> {
+  const delivery = error === null ? 'delivered' : again_ms === null ? 'failed' : 'pending';
+  await db.rows(sql`
+    update svc.budget_crossings
+       set delivery = ${delivery}, error = ${error}, delivered_at = case when ${error === null}::boolean then now() end,
+           try_after = now() + make_interval(secs => ${(again_ms ?? 0) / 1000}::double precision)
+     where crossing_id = ${crossing_id}`);
+  return null;
+}
+
+type StateRow = Omit<BudgetState, 'project' | 'limit_usd' | 'spent_usd' | 'crossed_at' | 'delivery'> & {
+  project: string | null;
+  limit_usd: string;
+  spent_usd: string;
+  crossed_at: string | null;
+  delivery: NonNullable<BudgetState['delivery']> | null;
+};
+
+/** Each budget's current period. */
+export async function budgetStates(db: Sql, { budgets }: { budgets: PeriodBudget[] }): Promise<BudgetState[]> {
+  const rows = await db.rows<StateRow>(sql`
+    select b.budget, b.project, b.period, b.period_start::text as period_start, b.limit_usd, spent.usd as spent_usd,
+           ${sql.raw(instantText('c.crossed_at'))} as crossed_at, c.delivery
+      from ${periods(budgets, sql`now()`)}
+      left join svc.budget_crossings c on c.budget = b.budget and c.period_start = b.period_start, lateral ${SPENT}
+     order by b.project nulls first, b.period, b.budget`);
+  return rows.map(({ budget, project, period, period_start, limit_usd, spent_usd, crossed_at, delivery }) => ({
+    budget,
+    ...(project !== null && { project }),
+    ...{ period, period_start, limit_usd: usd(limit_usd) ?? 0, spent_usd: usd(spent_usd) ?? 0 },
+    ...(crossed_at !== null && { crossed_at }),
+    ...(delivery !== null && { delivery }),
+  }));
+}

@@ -1,0 +1,68 @@
+/**
+ * Budgets beside the engine's other work: every few seconds the spend of each period is compared with its limit, and what was crossed is
+ * reported and delivered. No call waits for it.
+ */
+import type { Database } from '../../db/database.ts';
+import { DatabaseError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { Budgets } from '../../model/budget-settings.ts';
+import { sleepUntil } from '../../retry.ts';
+import { postCrossing } from './webhook.ts';
+
+const EVERY_MS = 3_000;
+const LEASE_MS = 30_000; // longer than the deadline of a POST
+const FIRST_AGAIN_MS = 1_000;
+const MOST_AGAIN_MS = 600_000;
+const GIVEN_UP_SECONDS = 3 * 86_400;
+
+type Deps = { database: Database; watched: Budgets; signal: AbortSignal; log: Logger; metrics: Metrics };
+
+/** @returns a promise that resolves after the signal, when no delivery is under way */
+export async function runBudgets(deps: Deps): Promise<void> {
+  const { signal, log } = deps;
+  let isAway = false;
+  while (!signal.aborted) {
+    try {
+      await cross(deps);
+      await deliver(deps);
+      isAway = false;
+    } catch (error) {
+      const isWaitedFor = error instanceof DatabaseError && error.transient;
+      if (!isAway && !signal.aborted)
+        log.warn({ reason: (error as Error).name }, 'budgets are not watched: tried again');
+      isAway = isWaitedFor;
+    }
+    await sleepUntil(signal, EVERY_MS);
+  }
+}
+
+async function cross({ database, watched, log, metrics }: Deps): Promise<void> {
+  const { budgets, webhook } = watched;
+  for (const crossing of await database.execute('crossBudgets', { budgets, webhook: webhook !== null })) {
+    const { crossing_id: _, ...shown } = crossing;
+    metrics.budgetCrossed(crossing.period);
+    log.warn(shown, 'a budget is exceeded');
+  }
+}
+
+async function deliver({ database, watched: { webhook }, signal, log }: Deps): Promise<void> {
+  if (!webhook) return;
+  while (!signal.aborted) {
+    const due = await database.execute('takeDelivery', { ms: LEASE_MS });
+    if (!due) return;
+    const { attempts: attempt, seconds_old } = due;
+    const { crossing_id, ...crossing } = due.crossing;
+    const id = `${crossing.budget}/${crossing.period_start}`;
+    const error = await postCrossing(webhook, { id, attempt, sentAt: new Date().toISOString(), crossing }, signal);
+    const again_ms = seconds_old > GIVEN_UP_SECONDS ? null : againMs(attempt);
+    await database.execute('endDelivery', { crossing_id, error, again_ms });
+    if (error === null) continue;
+    if (again_ms === null)
+      log.error({ budget: crossing.budget, attempt, reason: error }, 'the webhook of a budget is given up');
+    else if (attempt === 1)
+      log.warn({ budget: crossing.budget, reason: error }, 'the webhook of a budget failed: tried again');
+  }
+}
+
+const againMs = (attempt: number): number => Math.min(FIRST_AGAIN_MS * 2 ** Math.min(attempt - 1, 20), MOST_AGAIN_MS);

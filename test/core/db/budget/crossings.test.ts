@@ -1,0 +1,94 @@
+/** Crossings of budgets: each once, whoever notices it; their deliveries one at a time. */
+import * as assert from 'uvu/assert';
+import type { PeriodBudget } from '../../../../core/model/budget-settings.ts';
+import { budgetsOf, projectBudget } from '../../../../core/model/budget-settings.ts';
+import { databaseSuite, type TestDatabase } from '../../../support/databases.ts';
+import { NINE_MS, put } from '../../../support/stat-nodes.ts';
+
+const BUDGETS = budgetsOf({
+  ...{ daily_usd: 5, monthly_usd: 1_000, projects: ['atlas.daily_usd=2', 'a=b.c.monthly_usd=1'] },
+  ...{ webhook: '', webhook_secret: '' },
+})?.budgets as PeriodBudget[];
+
+/** A node of this moment. */
+const now = (usd: string, project: string) => ({ project, cost_usd: usd, created_us: (Date.now() - NINE_MS) * 1000 });
+
+databaseSuite('crossings of budgets', (test, database) => {
+  const cross = (webhook = true) => database().execute('crossBudgets', { budgets: BUDGETS, webhook });
+  const forget = (at: TestDatabase) => at.sql('truncate svc.budget_crossings restart identity');
+
+  test('a rule names a project, which may hold dots and equals signs, a period and whole dollars', () => {
+    assert.equal(projectBudget('a=b.c.monthly_usd=1'), {
+      budget: 'projects.a=b.c.monthly_usd',
+      project: 'a=b.c',
+      period: 'month',
+      limit_usd: 1,
+    });
+    for (const wrong of ['atlas', 'atlas=2', '.daily_usd=2', 'a.daily_usd=0', 'a.daily_usd=1.5', 'a.yearly_usd=1'])
+      assert.is(projectBudget(wrong), null, wrong);
+  });
+
+  test('a period that spent more than its limit is stored once, whoever looks at the same time', async () => {
+    await forget(database());
+    await put(database(), [now('2.000000000000', 'atlas'), now('1.500000000000', 'other')]);
+    assert.equal(await cross(), [], 'all of it is not more than it');
+    await put(database(), [now('2.000000000001', 'atlas'), now('1.500000000000', 'other')], [1]);
+    const found = (await Promise.all(Array.from({ length: 6 }, () => cross()))).flat();
+    assert.equal(
+      found.map(({ budget, project, period, limit_usd, spent_usd }) => ({
+        budget,
+        project,
+        period,
+        limit_usd,
+        spent_usd,
+      })),
+      [
+        {
+          budget: 'projects.atlas.daily_usd',
+          project: 'atlas',
+          period: 'day',
+          limit_usd: 2,
+          spent_usd: 2.000000000001,
+        },
+      ],
+      'also of a session that was deleted',
+    );
+    await put(database(), [now('9.000000000000', 'a=b.c')]);
+    assert.equal((await cross()).map(({ budget }) => budget).sort(), ['daily_usd', 'projects.a=b.c.monthly_usd']);
+    assert.equal(await cross(), []);
+    const ids = (await database().execute('crossingsAfter', { after: 0, limit: 9 })).map(
+      ({ crossing_id }) => crossing_id,
+    );
+    assert.equal(
+      ids,
+      [...ids].sort((a, b) => a - b),
+    );
+    assert.is(await database().execute('lastCrossing', {}), ids.at(-1));
+    assert.equal((await database().execute('crossingsAfter', { after: ids[0] ?? 0, limit: 9 })).length, 2);
+    const states = await database().execute('budgetStates', { budgets: BUDGETS });
+    assert.equal(states.map(({ budget, spent_usd, delivery }) => [budget, spent_usd, delivery]).sort(), [
+      ['daily_usd', 9, 'pending'],
+      ['monthly_usd', 9, undefined],
+      ['projects.a=b.c.monthly_usd', 9, 'pending'],
+      ['projects.atlas.daily_usd', 0, 'pending'],
+    ]);
+  });
+
+  test('a delivery is taken by one, and by another when that one dies', async () => {
+    await forget(database());
+    await put(database(), [now('9.000000000000', 'other')]);
+    assert.is((await cross()).length, 1);
+    const take = (ms: number) => database().execute('takeDelivery', { ms });
+    const taken = (await Promise.all([take(100), take(100), take(100)])).filter((one) => one !== null);
+    assert.is(taken.length, 1);
+    assert.is(await take(100), null);
+    await new Promise((done) => setTimeout(done, 150));
+    const again = await take(60_000);
+    assert.is(again?.attempts, 2);
+    const { crossing_id = 0 } = again?.crossing ?? {};
+    await database().execute('endDelivery', { crossing_id, error: 'status 500', again_ms: 0 });
+    assert.is((await take(60_000))?.attempts, 3);
+    await database().execute('endDelivery', { crossing_id, error: null, again_ms: null });
+    assert.is(await take(0), null);
+  });
+});
