@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import type { StatsSeries } from '../../core/model/stats-series.ts';
 import { violations } from '../support/axe.ts';
 import { eventually } from '../support/eventually.ts';
 import { inBrowser } from '../support/web.ts';
@@ -78,16 +79,44 @@ inBrowser(
       await page.waitForSelector(READY);
       const since = new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
       const stats = await answer<Stats>(base, `/v1/stats?since=${since}`);
+      const series = await answer<StatsSeries>(base, `/v1/stats/series?since=${since}`);
       assert.is(await numberOf(page.locator('.spend-sum [data-number=total_cost]')), stats.total_cost);
       assert.is(await numberOf(page.locator('[data-number=input_tokens]').first()), stats.input_tokens);
       await page.locator('.days-table summary').click();
-      const days = await numbersOf(page, '.days-table [data-number=total_cost]');
-      assert.ok(days.length > 1);
-      assert.ok(Math.abs(sum(days) - stats.total_cost) < 1e-9);
-      assert.is(sum(await numbersOf(page, '.days-table [data-number=input_tokens]')), stats.input_tokens);
-      assert.is(await page.locator('[data-bar]').count(), days.filter((cost) => cost > 0).length);
+      const cells = series.points.flatMap(({ at, cells }) =>
+        cells.flatMap((cell, place) => (cell ? [{ day: at.slice(0, 10), key: series.keys[place], cell }] : [])),
+      );
+      assert.ok(cells.length > 1);
+      const shown = await page.$$eval('.days-table tbody tr', (rows) =>
+        rows.map((row) => ({
+          day: row.getAttribute('data-day'),
+          key: row.getAttribute('data-key'),
+          numbers: [...row.querySelectorAll('[data-number]')].map((each) => each.getAttribute('data-value')),
+        })),
+      );
+      assert.equal(
+        shown,
+        cells.toReversed().map(({ day, key, cell }) => ({
+          ...{ day, key },
+          numbers: [
+            cell.cost_usd === 0 && cell.unpriced_tokens > 0 ? '' : String(cell.cost_usd), // unpriced: never $0
+            ...[cell.input_tokens, cell.cache_read_tokens, cell.cache_write_tokens, cell.output_tokens].map(String),
+            String(cell.tool_calls),
+          ],
+        })),
+      );
+      assert.ok(Math.abs(sum(cells.map(({ cell }) => cell.cost_usd)) - stats.total_cost) < 1e-9);
+      const dear = cells.filter(({ cell }) => cell.cost_usd > 0);
+      assert.is(await page.locator('[data-bar]').count(), dear.length);
+      assert.ok(Math.abs(sum(await numbersOf(page, '[data-part] [data-number=part]')) - stats.total_cost) < 1e-9);
       const models = await numbersOf(page, '[data-by=model] [data-number=total_cost]');
       assert.ok(Math.abs(sum(models) - stats.total_cost) < 1e-9);
+      assert.equal(
+        await page.$$eval('.spend-unpriced [data-number=unpriced_tokens]', (all) =>
+          all.map((each) => Number(each.getAttribute('data-value'))),
+        ),
+        series.unpriced_models.map(({ tokens }) => tokens),
+      );
       const dearest = (await answer<Listed>(base, '/v1/browse/sessions?sort=total_cost')).items
         .filter(({ rollup }) => rollup.usage.cost_usd !== null)
         .slice(0, 8);
@@ -100,9 +129,14 @@ inBrowser(
       assert.ok(
         Math.abs(sum(await numbersOf(page, '[data-by=provider] [data-number=total_cost]')) - stats.total_cost) < 1e-9,
       );
-      await page.locator('.days-table tbody a').first().click();
+      await page.selectOption('select[name=by]', 'model');
+      await page.waitForSelector(`${READY} [data-by=model]`);
+      const [{ day, key } = { day: '', key: '' }] = dear;
+      await page.locator(`[data-bar="${day}"][data-key="${key}"]`).click();
       await page.waitForSelector('main[data-page=sessions][data-state=ready]');
-      assert.match(page.url(), /since=.*until=.*sort=total_cost/);
+      const query = new URL(page.url()).searchParams;
+      assert.equal([query.get('since'), query.get('model'), query.get('sort')], [day, key, 'total_cost']);
+      assert.ok((await page.locator('[data-session]').count()) > 0);
     });
 
     test('Find leads an id to its place, words to their sessions, and meaning to steps', async ({ open, base }) => {

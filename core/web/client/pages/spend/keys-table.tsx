@@ -1,70 +1,40 @@
-/** What a window's spend went to: one row for each model, project, agent or provider. */
-import type { Stats } from '../../../../model/stats.ts';
+/** What a window's spend went to: one row for each model, project, agent or provider, in the colours of the chart. */
+import type { StatsSeries } from '../../../../model/stats-series.ts';
 import { hrefOf } from '../../base.ts';
 import { DataTable } from '../../parts/data-table.tsx';
 import { Cost, Tokens } from '../../parts/figure.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import type { Filters } from './read-spend.ts';
+import { filtersOfKey, keyLabel } from './series-keys.ts';
 import { sessionsOfWindow } from './sessions-of-day.ts';
-import { byCost, type DayWindow, type SpendField, type SpendRow } from './spend-days.ts';
+import { type DayWindow, isUnpriced, shareText } from './spend-days.ts';
 
-type KeysTableProps = {
-  field: SpendField;
-  rows: readonly SpendRow[];
-  total: Stats;
-  window: DayWindow;
-  filters: Filters;
-};
+type KeysTableProps = { series: StatsSeries; window: DayWindow; filters: Filters };
 
-export function KeysTable({ field, rows, total, window, filters }: KeysTableProps) {
-  const shown = byCost(rows);
-  const rest = total.total_cost - shown.reduce((sum, { stats }) => sum + stats.total_cost, 0);
+export function KeysTable({ series, window, filters }: KeysTableProps) {
+  const { by, totals, total } = series;
+  const word = by === 'agent_name' ? 'agent' : by;
   return (
     <section aria-labelledby="spend-keys">
-      <h2 id="spend-keys">Where it went</h2>
+      <h2 id="spend-keys">By {word}</h2>
       <DataTable
-        attributes={{ 'data-by': field }}
-        columns={[field === 'agent_name' ? 'agent' : field, 'Cost', 'Share', 'Tokens']}
-        rows={[
-          ...shown.map(({ key, stats }) => ({
-            key,
-            attributes: { 'data-key': key },
-            head: (
-              <a href={hrefOf(sessionsOfWindow(window, { ...filters, [field]: key }))}>
-                <Recorded text={key} />
-              </a>
-            ),
-            cells: [
-              <Cost
-                name="total_cost"
-                usd={isUnpriced(stats) ? null : stats.total_cost}
-                atLeast={stats.unpriced_models.length > 0}
-              />,
-              shareText(stats.total_cost, total.total_cost),
-              <Tokens name="tokens" count={stats.input_tokens + stats.output_tokens} />,
-            ],
-          })),
-          ...(rest > total.total_cost * 1e-9 && rest > 1e-9
-            ? [
-                {
-                  key: '',
-                  attributes: { 'data-key': '' },
-                  head: 'others, and calls without one',
-                  cells: [<Cost name="total_cost" usd={rest} />, shareText(rest, total.total_cost), ''],
-                },
-              ]
-            : []),
-        ]}
+        attributes={{ 'data-by': by }}
+        columns={[word, 'Cost', 'Share', 'Tokens']}
+        rows={totals.map((cell, place) => ({
+          key: String(place),
+          attributes: { 'data-key': series.keys[place] ?? '' },
+          head: (
+            <a href={hrefOf(sessionsOfWindow(window, { ...filters, ...filtersOfKey(series, place) }))}>
+              <Recorded text={keyLabel(series, place)} />
+            </a>
+          ),
+          cells: [
+            <Cost name="total_cost" usd={isUnpriced(cell) ? null : cell.cost_usd} atLeast={cell.unpriced_tokens > 0} />,
+            shareText(cell.cost_usd, total.cost_usd),
+            <Tokens name="tokens" count={cell.input_tokens + cell.output_tokens} />,
+          ],
+        }))}
       />
     </section>
   );
-}
-
-/** It used tokens, and none of them has a price. */
-const isUnpriced = ({ total_cost, unpriced_models }: Stats) => total_cost === 0 && unpriced_models.length > 0;
-
-function shareText(part: number, whole: number): string {
-  if (whole === 0) return '';
-  const percent = (part / whole) * 100;
-  return percent > 0 && percent < 1 ? '< 1 %' : `${Math.round(percent)} %`;
 }

@@ -1,5 +1,5 @@
 /** The days and sums of the page of spend. */
-import type { Stats } from '../../../../model/stats.ts';
+import type { SeriesCell, StatsSeries } from '../../../../model/stats-series.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -17,8 +17,8 @@ export const lastDays = (days: number, now: number): DayWindow => ({
   until: dayOf(now + DAY_MS),
 });
 
-/** Each day is a request, so there is an end to them. */
-export const MOST_DAYS = 92;
+/** Each day is a band of the chart, so there is an end to them. */
+const MOST_DAYS = 366;
 
 /** The window that an address sets; without one, or with one that is none, the last 30 days. */
 export function windowIn(query: URLSearchParams, now: number): DayWindow {
@@ -66,18 +66,19 @@ export function filtersIn(query: URLSearchParams): Record<string, string> {
   return Object.fromEntries(FIELDS.flatMap((name) => (query.get(name) ? [[name, query.get(name) ?? '']] : [])));
 }
 
-export type SpendRow = { key: string; stats: Stats };
+/** The cells of each day in which there are any, by key. */
+export const cellsByDay = ({ points }: Pick<StatsSeries, 'points'>): ReadonlyMap<string, (SeriesCell | null)[]> =>
+  new Map(points.map(({ at, cells }) => [at.slice(0, 10), cells]));
 
-/** The dearest first; what has no known price by its tokens, behind. */
-export const byCost = (rows: readonly SpendRow[]): SpendRow[] =>
-  [...rows]
-    .filter(({ stats }) => stats.turn_count > 0)
-    .sort(
-      (one, other) =>
-        other.stats.total_cost - one.stats.total_cost ||
-        other.stats.input_tokens - one.stats.input_tokens ||
-        (one.key < other.key ? -1 : 1),
-    );
+/** It used tokens, and none of them has a price. */
+export const isUnpriced = ({ cost_usd, unpriced_tokens }: Pick<SeriesCell, 'cost_usd' | 'unpriced_tokens'>): boolean =>
+  cost_usd === 0 && unpriced_tokens > 0;
+
+export function shareText(part: number, whole: number): string {
+  if (whole === 0) return '';
+  const percent = (part / whole) * 100;
+  return percent > 0 && percent < 1 ? '< 1 %' : `${Math.round(percent)} %`;
+}
 
 /** A table as CSV (RFC 4180). A cell that a spreadsheet would run as a formula begins with an apostrophe. */
 export const csvOf = (rows: readonly (readonly (string | number)[])[]): string =>

@@ -1,5 +1,6 @@
 /** What was spent: the sum of a window, its days, what it went to, and the dearest sessions. */
 import { useState } from 'preact/hooks';
+import type { StatsSeries } from '../../../../model/stats-series.ts';
 import { useAddress } from '../../address.ts';
 import { Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -9,8 +10,10 @@ import { DaysChart, type Measure } from './days-chart.tsx';
 import { DaysTable } from './days-table.tsx';
 import { DearestSessions } from './dearest-sessions.tsx';
 import { KeysTable } from './keys-table.tsx';
-import { type DaySpend, readDays, readKeys, readTotals, type SpendTotals } from './read-spend.ts';
-import { FIELDS, fieldIn, filtersIn, lastDays, type SpendField, type SpendRow, windowIn } from './spend-days.ts';
+import { avoidableOf, LeaksTable } from './leaks-table.tsx';
+import { PartsTable } from './parts-table.tsx';
+import { type Leaks, readLeaks, readSeries, readTotals, type SpendTotals } from './read-spend.ts';
+import { daysOf, FIELDS, fieldIn, filtersIn, lastDays, type SpendField, windowIn } from './spend-days.ts';
 import { SpendSums } from './spend-sums.tsx';
 import '../../parts/data-table.css';
 import './spend-page.css';
@@ -26,17 +29,16 @@ export const FIELD_WORDS: Readonly<Record<SpendField, string>> = {
 export function SpendPage() {
   const { query, setQuery } = useAddress();
   const [measure, setMeasure] = useState<Measure>('cost');
-  const [daysDone, setDaysDone] = useState(0);
   const window = windowIn(query, Date.now());
   const filters = filtersIn(query);
   const field = fieldIn(query);
   const key = new URLSearchParams({ ...filters, ...window }).toString();
   const totals = useReading<SpendTotals>(key, (signal) => readTotals(window, filters, signal));
-  const days = useReading<DaySpend[]>(key, (signal) => readDays(window, filters, signal, setDaysDone));
-  const keys = useReading<SpendRow[]>(`${field} ${key}`, (signal) => readKeys(field, window, filters, signal));
+  const series = useReading<StatsSeries>(`${field} ${key}`, (signal) => readSeries(field, window, filters, signal));
+  const leaks = useReading<Leaks | null>(key, (signal) => readLeaks(window, filters, signal));
   const count = WINDOWS.find((each) => lastDays(each, Date.now()).since === window.since);
-  const hasAll = [totals, days].every((reading) => reading.key === key) && keys.key === `${field} ${key}`;
-  const error = [totals, days, keys].map((reading) => reading.error).find((each) => each !== null) ?? null;
+  const hasAll = totals.key === key && series.key === `${field} ${key}`;
+  const error = [totals, series].map((reading) => reading.error).find((each) => each !== null) ?? null;
   const state = pageState(totals, ({ now }) => now.turn_count === 0);
   return (
     <Page name="spend" title="Spend" state={error === null && !hasAll ? 'loading' : state}>
@@ -82,15 +84,21 @@ export function SpendPage() {
         ))}
       </div>
       {error !== null && (
-        <Problem error={error} onRetry={() => [totals, days, keys].forEach(({ retry }) => void retry())} />
+        <Problem error={error} onRetry={() => [totals, series].forEach(({ retry }) => void retry())} />
       )}
-      {totals.answer && <SpendSums {...totals.answer} />}
+      {totals.answer && (
+        <SpendSums
+          {...totals.answer}
+          unpriced={series.answer?.unpriced_models ?? []}
+          avoidable={leaks.answer && avoidableOf(leaks.answer)}
+        />
+      )}
       {!hasAll && error === null && (
         <p class="muted" role="status">
-          reading {daysDone} days …
+          reading …
         </p>
       )}
-      {days.answer && (
+      {series.answer && (
         <section aria-labelledby="spend-days">
           <div class="spend-days-head">
             <h2 id="spend-days">By day</h2>
@@ -106,14 +114,14 @@ export function SpendPage() {
               </select>
             </label>
           </div>
-          <DaysChart days={days.answer} measure={measure} filters={filters} />
-          <DaysTable days={days.answer} filters={filters} />
+          <DaysChart series={series.answer} days={daysOf(window)} measure={measure} filters={filters} />
+          <DaysTable series={series.answer} filters={filters} />
         </section>
       )}
       <div class="spend-columns">
-        {keys.answer && totals.answer && (
-          <KeysTable field={field} rows={keys.answer} total={totals.answer.now} window={window} filters={filters} />
-        )}
+        {series.answer && <KeysTable series={series.answer} window={window} filters={filters} />}
+        {series.answer && <PartsTable total={series.answer.total} />}
+        {leaks.answer && series.answer && <LeaksTable leaks={leaks.answer} total={series.answer.total.cost_usd} />}
         {totals.answer && <DearestSessions sessions={totals.answer.dearest} />}
       </div>
     </Page>

@@ -1,10 +1,18 @@
 /** The sums of the window, and how they compare with the window before. */
+
+import type { StatsSeries } from '../../../../model/stats-series.ts';
 import { Cost, Count, Tokens } from '../../parts/figure.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import type { SpendTotals } from './read-spend.ts';
 import { changeOf, changeText } from './spend-days.ts';
 
-export function SpendSums({ now, before }: Pick<SpendTotals, 'now' | 'before'>) {
+type SpendSumsProps = Pick<SpendTotals, 'now' | 'before'> & {
+  unpriced: StatsSeries['unpriced_models'];
+  /** What was lost to breaks of the prompt cache; null: not known. */
+  avoidable: number | null;
+};
+
+export function SpendSums({ now, before, unpriced, avoidable }: SpendSumsProps) {
   const isPartial = now.unpriced_models.length > 0;
   const hasPrice = now.total_cost > 0 || !isPartial;
   const change = changeOf(now.total_cost, before.total_cost);
@@ -17,6 +25,11 @@ export function SpendSums({ now, before }: Pick<SpendTotals, 'now' | 'before'>) 
         {change !== null && (
           <span class="muted" data-number="change" data-value={change}>
             {changeText(change)} in as many days before
+          </span>
+        )}{' '}
+        {avoidable !== null && avoidable > 0 && (
+          <span>
+            avoidable <Cost name="avoidable" usd={avoidable} />
           </span>
         )}
       </p>
@@ -33,6 +46,7 @@ export function SpendSums({ now, before }: Pick<SpendTotals, 'now' | 'before'>) 
             <>
               {i > 0 && ', '}
               <Recorded text={model} />
+              <TokensOf model={model} unpriced={unpriced} />
             </>
           ))}
           : what they cost is in no sum here. Prices of your own go into the file that pricing.file names.
@@ -41,4 +55,14 @@ export function SpendSums({ now, before }: Pick<SpendTotals, 'now' | 'before'>) 
       {now.turn_count === 0 && <p>Nothing was recorded in this window.</p>}
     </>
   );
+}
+
+function TokensOf({ model, unpriced }: { model: string; unpriced: StatsSeries['unpriced_models'] }) {
+  const found = unpriced.find((each) => each.model === model);
+  return found ? (
+    <>
+      {' ('}
+      <Tokens name="unpriced_tokens" count={found.tokens} /> tokens)
+    </>
+  ) : null;
 }

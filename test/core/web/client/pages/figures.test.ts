@@ -2,7 +2,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Outcome } from '../../../../../core/model/coverage.ts';
-import type { Stats } from '../../../../../core/model/stats.ts';
 import { mayBeId, placePath, wordsIn } from '../../../../../core/web/client/pages/find/place-path.ts';
 import {
   OUTCOME_ORDER,
@@ -11,15 +10,17 @@ import {
 } from '../../../../../core/web/client/pages/health/outcome-sentences.ts';
 import { sparkPath } from '../../../../../core/web/client/pages/sessions/sparkline.tsx';
 import { chartOf } from '../../../../../core/web/client/pages/spend/chart-scale.ts';
+import { filtersOfKey, keyLabel } from '../../../../../core/web/client/pages/spend/series-keys.ts';
 import {
-  byCost,
   changeOf,
   changeText,
   csvOf,
   daysOf,
   fieldIn,
   filtersIn,
+  isUnpriced,
   lastDays,
+  shareText,
   windowBefore,
   windowIn,
 } from '../../../../../core/web/client/pages/spend/spend-days.ts';
@@ -56,8 +57,8 @@ test('windows are whole UTC days; an address that names none is the last thirty'
     assert.equal(windowOf(query), lastDays(30, NOON), query);
   assert.is(
     daysOf(windowOf('since=2001-01-01')).length,
-    92,
-    'a request for each day, and not for each of nine thousand',
+    366,
+    'a band of the chart for each day, and not for each of nine thousand',
   );
 });
 
@@ -69,23 +70,25 @@ test('a change is a share of what was before', () => {
   assert.is(changeText(0.001), 'as much as');
 });
 
-const stats = (change: Partial<Stats>): Stats => ({
-  ...{ session_count: 1, turn_count: 1, root_count: 1, completed_count: 1, total_cost: 0, input_tokens: 0 },
-  ...{ output_tokens: 0, total_duration_ns: 0, tool_calls: 0, unpriced_models: [] },
-  ...change,
+test('the thirteenth key of a series is what the others come to, whatever it is named', () => {
+  const series = {
+    by: 'model' as const,
+    keys: ['other', '', ...Array.from({ length: 10 }, (_, n) => `m-${n}`), 'other'],
+  };
+  assert.equal(
+    [0, 1, 12].map((place) => keyLabel(series, place)),
+    ['other', 'without one', 'all others'],
+  );
+  assert.equal(
+    [0, 1, 2, 12].map((place) => filtersOfKey(series, place)),
+    [{ model: 'other' }, {}, { model: 'm-0' }, {}],
+  );
 });
 
-test('what cost most comes first, then what used most; what was not used is left out', () => {
-  const rows = byCost([
-    { key: 'none', stats: stats({ turn_count: 0 }) },
-    { key: 'unpriced', stats: stats({ input_tokens: 9 }) },
-    { key: 'cheap', stats: stats({ total_cost: 0.1 }) },
-    { key: 'dear', stats: stats({ total_cost: 2 }) },
-  ]);
-  assert.equal(
-    rows.map(({ key }) => key),
-    ['dear', 'cheap', 'unpriced'],
-  );
+test('tokens without a price have no cost, and a share is never shown as none', () => {
+  assert.ok(isUnpriced({ cost_usd: 0, unpriced_tokens: 9 }));
+  assert.not.ok(isUnpriced({ cost_usd: 0, unpriced_tokens: 0 }));
+  assert.equal([shareText(1, 3), shareText(0.001, 3), shareText(0, 3), shareText(1, 0)], ['33 %', '< 1 %', '0 %', '']);
 });
 
 test('filters of the address that /v1/stats does not have are not sent to it', () => {

@@ -1,0 +1,47 @@
+/** What breaks of the prompt cache cost: what was paid to write again what the provider held. */
+import { DataTable } from '../../parts/data-table.tsx';
+import { Cost, Count } from '../../parts/figure.tsx';
+import type { Leaks } from './read-spend.ts';
+import { shareText } from './spend-days.ts';
+
+const WORDS: Readonly<Record<string, string>> = {
+  tools: 'tools changed',
+  system: 'system prompt changed',
+  parameters: 'parameters changed',
+  history: 'history rewritten',
+  mark: 'cache mark moved',
+  small: 'too small to be cached',
+  expired: 'expired',
+  unexplained: 'not explained',
+};
+
+export const avoidableOf = ({ groups }: Leaks): number =>
+  groups.reduce((sum, { lost_usd }) => sum + (lost_usd ?? 0), 0);
+
+export const LeaksTable = ({ leaks, total }: { leaks: Leaks; total: number }) => (
+  <section aria-labelledby="spend-leaks">
+    <h2 id="spend-leaks">Where it leaked</h2>
+    {leaks.groups.length === 0 ? (
+      <p class="muted">no cache broke that could have held</p>
+    ) : (
+      <DataTable
+        columns={['Cause', 'Lost', 'Share', 'Breaks']}
+        rows={leaks.groups.map(({ key, cause, lost_usd, breaks }) => ({
+          key,
+          attributes: { 'data-cause': cause },
+          head: WORDS[cause] ?? cause,
+          cells: [
+            <Cost name="lost_usd" usd={lost_usd} />,
+            shareText(lost_usd ?? 0, total),
+            <Count name="breaks" count={breaks} />,
+          ],
+        }))}
+      />
+    )}
+    {leaks.sessions_waiting > 0 && (
+      <p class="muted">
+        <Count name="sessions_waiting" count={leaks.sessions_waiting} /> sessions are still to be looked at
+      </p>
+    )}
+  </section>
+);
