@@ -28,7 +28,7 @@ onEachDatabase('MCP', (test) => {
     const { tools } = await inspect(service.api, folder, '--method', 'tools/list');
     assert.equal(
       tools.map(({ name }: Json) => name),
-      ['svc_sessions', 'svc_session', 'svc_trace', 'svc_context', 'svc_find', 'svc_stats', 'svc_cache'],
+      ['svc_sessions', 'svc_session', 'svc_trace', 'svc_context', 'svc_find', 'svc_stats', 'svc_cache', 'svc_spend'],
     );
     const call = async (name: string, ...args: string[]) => {
       const given = args.flatMap((arg) => ['--tool-arg', arg]);

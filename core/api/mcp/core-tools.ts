@@ -7,6 +7,7 @@ import { contextTool } from './svc-context.ts';
 import { findTool } from './svc-find.ts';
 import { sessionTool } from './svc-session.ts';
 import { sessionsTool } from './svc-sessions.ts';
+import { spendTool } from './svc-spend.ts';
 import { statsTool } from './svc-stats.ts';
 import { traceTool } from './svc-trace.ts';
 import type { McpTool } from './tool.ts';
@@ -22,4 +23,5 @@ export const coreTools = ({ execute, now, takePlace, priceOf = publishedPrice }:
   findTool({ execute, takePlace }),
   statsTool({ execute }),
   cacheTool({ execute, priceOf, takePlace }),
+  spendTool({ execute, now }),
 ];

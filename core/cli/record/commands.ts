@@ -1,5 +1,5 @@
 /** The commands that read the record of a service that runs, and their arguments. */
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandParts } from '../command-parts.ts';
 import { addClientOptions } from '../options.ts';
 import { SESSION_ARGUMENT } from './session-argument.ts';
@@ -114,6 +114,8 @@ function addListCommands(program: Command, { io, loaded }: CommandParts): void {
     });
 }
 
+const SPEND_KEYS = { model: 'model', project: 'project', agent: 'agent_name', provider: 'provider' } as const;
+
 function addTotalCommands(program: Command, { io, loaded }: CommandParts): void {
   addClientOptions(program.command('stats'))
     .description('sum up what was recorded: conversations, tokens, cost')
@@ -123,9 +125,16 @@ function addTotalCommands(program: Command, { io, loaded }: CommandParts): void 
     .option('--provider <name>', 'of this provider')
     .option('--since <time>', SINCE)
     .option('--until <time>', 'before; as --since')
+    .addOption(new Option('--by <key>', 'the cost of each, in its parts').choices(Object.keys(SPEND_KEYS)))
+    .addOption(new Option('--bucket <time>', 'of each day or hour (UTC) as well').choices(['day', 'hour']))
     .option('--json', 'as one JSON document')
     .action(async (parsed: Parsed) => {
       const options = { filter: filterOf(parsed), json: parsed.json === true };
+      if (parsed.by !== undefined || parsed.bucket !== undefined) {
+        const by = SPEND_KEYS[String(parsed.by ?? 'model') as keyof typeof SPEND_KEYS];
+        const spend = { ...options, by, bucket: parsed.bucket as 'day' | 'hour' | undefined };
+        return (await import('./spend.ts')).printSpend(spend, loaded(parsed), io);
+      }
       await (await import('./totals.ts')).printStats(options, loaded(parsed), io);
     });
 

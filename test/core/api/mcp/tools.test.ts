@@ -64,7 +64,7 @@ databaseSuite('MCP tools', (test, database) => {
       const old = await connectMcp(api, { version });
       assert.is(old.version, version);
       const { tools } = await old.client.listTools();
-      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_context', 'svc_find', 'svc_stats', 'svc_cache'];
+      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_context', 'svc_find', 'svc_stats', 'svc_cache', 'svc_spend'];
       assert.equal(
         tools.map(({ name }) => name),
         names,
@@ -86,6 +86,7 @@ databaseSuite('MCP tools', (test, database) => {
         svc_find: [{ text: 'no such words' }, { text: BUG, in: ['tools'], limit: 1 }],
         svc_stats: [{}, { project: 'no such project' }],
         svc_cache: [{}, { session_id: session.id }, { by: 'harness', since: '2026-07-01' }],
+        svc_spend: [{ since: '2026-11-01' }, { since: '2026-11-01', by: 'project' }, { project: 'no such project' }],
       };
       for (const { name, title, description = '', annotations, inputSchema, outputSchema = {} } of tools) {
         assert.match(name, /^[a-zA-Z0-9_-]{1,64}$/);
@@ -264,6 +265,24 @@ databaseSuite('MCP tools', (test, database) => {
     const stats = await told('svc_stats', filter);
     assert.ok(stats.turn_count > 0);
     assert.equal(stats, await read(`/v1/stats?${new URLSearchParams(filter)}`));
+  });
+
+  test('spend is the series of the read API, with the window before', async () => {
+    const window = { since: '2026-11-01T00:00:00Z', until: '2026-12-01T00:00:00Z' };
+    const spend = await told('svc_spend', { ...window, by: 'project' });
+    const series = await read(`/v1/stats/series?${new URLSearchParams({ ...window, by: 'project' })}`);
+    const { cost_usd, cost, input_tokens, output_tokens } = series.total;
+    assert.equal(spend.total, { cost_usd, cost, input_tokens, output_tokens });
+    assert.ok(cost_usd > 0);
+    assert.equal(
+      spend.keys.map(({ key }: Json) => key),
+      series.keys,
+    );
+    assert.is(spend.days.length, series.points.length);
+    assert.equal(spend.unpriced, series.unpriced_models);
+    assert.is(spend.before_usd, 0);
+    assert.is((await told('svc_spend', { since: '2026-12-01', until: '2026-12-31T00:00:00Z' })).before_usd, cost_usd);
+    assert.match(await refused('svc_spend', { since: 'lately' }), '"since" must be an RFC 3339 timestamp');
   });
 
   test('what cannot be is told in a sentence that helps', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { type Served, serveApp } from '../../../../core/http/listen.ts';
 import type { Session } from '../../../../core/model/session.ts';
+import type { StatsSeries } from '../../../../core/model/stats-series.ts';
 import { svc } from '../../../support/cli-program.ts';
 import { databaseSuite } from '../../../support/databases.ts';
 import { demoApi } from '../../../support/demo-api.ts';
@@ -138,6 +139,16 @@ databaseSuite('the record in the terminal', (test, database) => {
     assert.match(await printed('stats'), /^sessions +12$/m);
     assert.match(await printed('stats', '--agent', 'codex'), /^sessions +1$/m);
     assert.match(await printed('coverage'), /^all +98 +97 +1$/m);
+  });
+
+  test('spend is the series of the read API, by key and by day', async () => {
+    const series = (await (await fetch(`${address}/v1/stats/series?by=agent_name&bucket=day`)).json()) as StatsSeries;
+    assert.equal(JSON.parse(await printed('stats', '--by', 'agent', '--bucket', 'day', '--json')), series);
+    const text = await printed('stats', '--by', 'agent');
+    assert.match(text, /^AGENT +COST +FRESH +READ +WRITTEN +OUTPUT +REASONING +TOKENS IN +OUT$/m);
+    for (const key of series.keys) assert.match(text, new RegExp(`^${key || '\\(none\\)'} `, 'm'));
+    const days = (await printed('stats', '--by', 'agent', '--bucket', 'day')).trimEnd().split('\n');
+    assert.is(days.length, 2 + series.points.flatMap(({ cells }) => cells.filter(Boolean)).length);
   });
 
   test('find shows where the words stand; what is nowhere leaves the numbers as they were', async () => {

@@ -30,7 +30,7 @@ export function KeysTable({ series, window, filters }: KeysTableProps) {
           ),
           cells: [
             <Cost name="total_cost" usd={isUnpriced(cell) ? null : cell.cost_usd} atLeast={cell.unpriced_tokens > 0} />,
-            shareText(cell.cost_usd, total.cost_usd),
+            isUnpriced(cell) ? '' : shareText(cell.cost_usd, total.cost_usd),
             <Tokens name="tokens" count={cell.input_tokens + cell.output_tokens} />,
           ],
         }))}
