@@ -33,6 +33,7 @@ const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS) });
 
 /** Counting all spans takes a while, and few are new since the last count. */
 const COUNTED_AGAIN = 50;
+const SLOW_MS = 50;
 
 export const findApp = ({ execute }: { execute: Database['execute'] }) => {
   const coverage = openCoverage(execute);
@@ -58,15 +59,24 @@ export const findApp = ({ execute }: { execute: Database['execute'] }) => {
 
 type Coverage = { spans: number; spans_indexed: number };
 
-/** As of a moment ago, where counting takes long. */
+/** Where counting takes long, the counts are those of a moment ago, and are counted again meanwhile. */
 function openCoverage(execute: Database['execute']): () => Promise<Coverage> {
-  let last: { counts: Coverage; until: number } | null = null;
-  return async () => {
+  let last: { counts: Coverage; until: number; slow: boolean } | null = null;
+  let counting: Promise<Coverage> | null = null;
+  const count = async () => {
     const began = performance.now();
-    if (last && began < last.until) return last.counts;
     const counts = await execute('findCoverage', {});
-    const now = performance.now();
-    last = { counts, until: now + (now - began) * COUNTED_AGAIN };
+    const ms = performance.now() - began;
+    last = { counts, until: began + ms * COUNTED_AGAIN, slow: ms > SLOW_MS };
     return counts;
+  };
+  return async () => {
+    if (last && performance.now() < last.until) return last.counts;
+    counting ??= count().finally(() => {
+      counting = null;
+    });
+    if (!last?.slow) return counting;
+    counting.catch(() => {}); // the next search counts again
+    return last.counts;
   };
 }

@@ -55,15 +55,28 @@ async function* linesOf(execute: Database['execute'], search: Search): AsyncGene
   const { session_id, text, in: places, thread = null } = search;
   const of = await execute('spansToSearch', { session_id, thread });
   if (of === null) throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
+  const inPrompts = places.includes('prompt');
   let searched = 0;
   for (let after: SpanKey | null = null, more = true; more; ) {
     const limit = after ? SPANS.later : SPANS.first;
-    const page: SearchedPage = await execute('findInSession', { session_id, thread, text, places, after, limit });
+    const page: SearchedPage = await execute('findInSession', {
+      session_id,
+      thread,
+      text,
+      places,
+      after,
+      limit,
+    });
     searched += page.searched;
     after = page.next;
     more = after !== null;
-    yield linesFrom([...page.matches, { searched, of: Math.max(of, searched), complete: !more }]);
+    yield linesFrom([...page.matches, { searched, of: Math.max(of, searched), complete: !more && !inPrompts }]);
   }
+  if (!inPrompts) return;
+  const { findInPrompts } = await import('../engine/find/find-in-prompts.ts');
+  for await (const matches of findInPrompts(execute, { session_id, thread, text }))
+    if (matches.length > 0) yield linesFrom(matches);
+  yield linesFrom([{ searched, of: Math.max(of, searched), complete: true }]);
 }
 
 const linesFrom = (lines: readonly FindLine[]): Uint8Array =>

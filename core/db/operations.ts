@@ -64,6 +64,7 @@ import { sweepPurged } from './edit/sweep-purged.ts';
 import { candidateSpans, findCandidates } from './find/find-candidates.ts';
 import { findInSession, spansToSearch } from './find/find-in-session.ts';
 import { findCoverage, pruneIndexed, sessionsToIndex, spansToIndex, writeIndexed } from './find/index-spans.ts';
+import { promptCandidates } from './find/prompts.ts';
 import {
   closeCollection,
   collectionDue,
@@ -234,6 +235,7 @@ export const operations = {
   findCoverage,
   findInSession,
   spansToSearch,
+  promptCandidates,
   pruneIndexed,
   sessionsToIndex,
   spansToIndex,

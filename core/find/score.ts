@@ -16,7 +16,7 @@ const MOST_COUNTED = 200;
 const LEVEL = { exact: 3, words: 2, parts: 1.5 };
 
 /** Scores the texts that a span has in one place. null: none of them has anything of the query. */
-export function scoreOf(query: TextQuery, texts: readonly PlacedText[], side?: Match['side']): Scored | null {
+export function scoreOf(query: TextQuery, texts: readonly PlacedText[]): Scored | null {
   const characters = texts.reduce((sum, { text }) => sum + text.length, 0);
   const matches: Match[] = [];
   let exact = 0;
@@ -25,20 +25,15 @@ export function scoreOf(query: TextQuery, texts: readonly PlacedText[], side?: M
     for (const found of placed.text.matchAll(query.exact)) {
       exact += 1;
       aligned ||= isAligned(placed.text, found.index, found[0].length);
-      if (matches.length < MOST_MATCHES) matches.push(shown(placed, found.index, found[0].length, side));
+      if (matches.length < MOST_MATCHES) matches.push(shown(placed, found.index, found[0].length));
       if (exact === MOST_COUNTED) break;
     }
   }
   if (exact > 0) return { score: LEVEL.exact + (aligned ? 0.5 : 0) + density(exact, characters), matches };
-  return wordsScore(query, texts, characters, side);
+  return wordsScore(query, texts, characters);
 }
 
-function wordsScore(
-  query: TextQuery,
-  texts: readonly PlacedText[],
-  characters: number,
-  side?: Match['side'],
-): Scored | null {
+function wordsScore(query: TextQuery, texts: readonly PlacedText[], characters: number): Scored | null {
   if (query.words.length === 0) return null;
   const pattern = anyOfPattern(query.words.map(({ text }) => text));
   const found = new Map<string, { whole: boolean; match: Match }>();
@@ -51,8 +46,7 @@ function wordsScore(
       const word = matched.toLowerCase();
       const before = found.get(word);
       const whole = isAligned(placed.text, index, matched.length);
-      if (!before || (whole && !before.whole))
-        found.set(word, { whole, match: shown(placed, index, matched.length, side) });
+      if (!before || (whole && !before.whole)) found.set(word, { whole, match: shown(placed, index, matched.length) });
       last.set(word, index);
       if (last.size === query.words.length) nearest = Math.min(nearest, index - Math.min(...last.values()));
       if (counted === MOST_COUNTED) break;

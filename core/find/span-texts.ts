@@ -7,7 +7,7 @@ import { isObject } from '../parse-json.ts';
 /** `offset`: of the text within its block, where the block holds several: as if they were joined by line feeds. */
 export type PlacedText = {
   place: FindPlace;
-  side: 'input' | 'output' | 'error';
+  side: 'input' | 'output' | 'error' | 'prompt';
   block: number;
   offset: number;
   text: string;
@@ -36,7 +36,7 @@ export function spanTexts({ kind, input, output, error_message }: FoundSpan): Pl
   ];
 }
 
-function placed(texts: readonly string[], where: Pick<PlacedText, 'place' | 'side' | 'block'>): PlacedText[] {
+function placed(texts: readonly string[], where: Omit<PlacedText, 'offset' | 'text'>): PlacedText[] {
   let offset = 0;
   return texts.flatMap((text) => {
     const here = offset;

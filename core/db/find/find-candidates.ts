@@ -1,6 +1,7 @@
 /** What the index of texts has for a search: spans that may hold what is sought, the newest first. Their texts decide. */
 import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../../derive/storable.ts';
+import { spannedTimes } from '../../find/terms.ts';
 import type { FindPlace } from '../../model/find.ts';
 import { instant, pgArray } from '../literals.ts';
 import { notDeleted } from '../read/not-deleted.ts';
@@ -30,23 +31,45 @@ type Search = {
   limit: number;
 };
 
+/** Of a frequent word only the newest texts are looked at: so many, then more, then all. */
+const NEWEST = [8_192, 65_536, null];
+
 /** Each span and place once. */
 export const findCandidates = (db: Sql, { groups, match, places, filter, limit }: Search): Promise<Candidate[]> =>
   db.transaction(async (tx) => {
     await useIndexes(tx);
     const within = sql`f.place = any(${pgArray(places)}::text[]) and ${notDeleted(sql`f.session_id`)}${inWindow(sql`f.at`, filter)}`;
-    const found = match === 'all' ? withAll(groups, within) : withSome(groups, within);
-    return tx.rows<Candidate>(sql`
-      with c as materialized (${found})
-      select c.trace_id, c.span_id, c.place
-        from c ${joined(filter)}
-       where true ${matching(filter)}
-       group by c.trace_id, c.span_id, c.place
-       order by max(c.weight) desc, max(c.at) desc, c.span_id
-       limit ${limit}`);
+    const read = (found: SQL) =>
+      tx.rows<Candidate>(sql`
+        with c as materialized (${found})
+        select c.trace_id, c.span_id, c.place
+          from c ${joined(filter)}
+         where true ${matching(filter)}
+         group by c.trace_id, c.span_id, c.place
+         order by max(c.weight) desc, max(c.at) desc, c.span_id
+         limit ${limit}`);
+    if (match === 'some') return read(withSome(groups, within));
+    for (const newest of filter.until === null ? NEWEST : [null]) {
+      const window = newest === null ? null : await newestTexts(tx, newest);
+      const candidates = await read(withAll(groups, window === null ? within : sql`${within} and ${window}`));
+      if (window === null || candidates.length >= limit) return candidates;
+    }
+    return [];
   });
 
-/** Terms are compared without reading them from where they are stored, which the planner does not expect to be so slow. */
+/** The condition of the newest texts, so many of them; null: there are no more than that, or the index cannot tell them apart. */
+async function newestTexts(tx: Sql, newest: number): Promise<SQL | null> {
+  const [row] = await tx.rows<{ first: string | null; last: string | null }>(sql`
+    select ${instant(sql`(select f.at from svc.found_texts f order by f.at desc offset ${newest} limit 1)`)} as first,
+           ${instant(sql`(select max(f.at) from svc.found_texts f)`)} as last`);
+  if (!row?.first || !row.last) return null;
+  const times = spannedTimes(row.first, row.last);
+  return times && sql`f.terms && ${terms(times)} and f.at >= ${row.first}::timestamptz`;
+}
+
+/**
+ * How many texts have a term is not in the statistics, so the planner expects few. To compare terms without their index is slow.
+ */
 export const useIndexes = (tx: Sql) => tx.rows(sql`select set_config('enable_seqscan', 'off', true)`);
 
 const COLUMNS = sql`f.session_id, f.trace_id, f.span_id, f.place, f.at`;

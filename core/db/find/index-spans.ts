@@ -1,8 +1,9 @@
 /** Fills the index of texts: which sessions are behind, what is to be read of them, and the rows that are written. */
 import { sql } from 'drizzle-orm';
 import type { FindPlace } from '../../model/find.ts';
-import { pgArray } from '../literals.ts';
+import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { type FoundPrompt, removeUnused, writePrompts } from './prompts.ts';
 
 /** Counts up when texts get other terms: then all are indexed again. */
 export const TERMS_VERSION = 1;
@@ -45,6 +46,7 @@ export async function sessionsToIndex(db: Sql, { limit }: { limit: number }): Pr
 export type SpanToIndex = IndexedKey & {
   kind: string;
   inherited: boolean;
+  at: string;
   raw_turn_id: number | null;
   input: string;
   output: string;
@@ -59,7 +61,7 @@ export async function spansToIndex(
   { session_id, after, rev, limit }: { session_id: string; after: IndexedKey; rev: number; limit: number },
 ): Promise<SpanToIndex[]> {
   return db.rows<SpanToIndex>(sql`
-    select p.rev, p.trace_id, p.span_id, p.kind, p.inherited_from is not null as inherited, p.raw_turn_id,
+    select p.rev, p.trace_id, p.span_id, p.kind, p.inherited_from is not null as inherited, p.raw_turn_id, ${instant(sql`p.started_at`)} as at,
            p.input::text as input, p.output::text as output, p.error_message
       from (select q.*, sum(q.payload_bytes) over (order by q.rev, q.trace_id, q.span_id) - q.payload_bytes as bytes_before
               from (select o.rev, o.trace_id, o.span_id, o.payload_bytes
@@ -87,6 +89,7 @@ type Indexed = {
   /** Those that were read: what the index had of them is replaced. */
   spans: readonly Pick<IndexedKey, 'trace_id' | 'span_id'>[];
   texts: readonly FoundText[];
+  prompts: readonly FoundPrompt[];
   /** Up to where the session is in the index with these. */
   done: IndexedKey;
   /** Whether the index may have had some of them before. */
@@ -94,7 +97,7 @@ type Indexed = {
 };
 
 /** @returns false: the session is being removed, and nothing was written */
-export const writeIndexed = (db: Sql, { session_id, spans, texts, done, again }: Indexed): Promise<boolean> =>
+export const writeIndexed = (db: Sql, { session_id, spans, texts, prompts, done, again }: Indexed): Promise<boolean> =>
   db.transaction(async (tx) => {
     const present = await tx.rows(sql`
       select 1 as one from svc.session_rollups where session_id = ${session_id}::uuid for key share`);
@@ -112,6 +115,7 @@ export const writeIndexed = (db: Sql, { session_id, spans, texts, done, again }:
                       ${pgArray(texts.map(({ terms }) => `{${terms.join(',')}}`))}::text[])
                  as k (trace_id, span_id, place, piece, terms)
           join svc.spans p on p.trace_id = k.trace_id and p.span_id = k.span_id and p.session_id = ${session_id}::uuid`);
+    await writePrompts(tx, session_id, prompts);
     await tx.rows(sql`
       insert into svc.found_sessions (session_id, version, rev, trace_id, span_id)
       values (${session_id}::uuid, ${TERMS_VERSION}, ${done.rev}, ${done.trace_id}::uuid, ${done.span_id}::uuid)
@@ -120,29 +124,38 @@ export const writeIndexed = (db: Sql, { session_id, spans, texts, done, again }:
     return true;
   });
 
-/** Removes from the index what the session no longer has; `all`: everything. */
-export async function pruneIndexed(db: Sql, { session_id, all }: { session_id: string; all: boolean }): Promise<void> {
-  const gone = (table: string) =>
-    all
+/**
+ * Removes from the index what the session no longer has; `all`: everything.
+ * @returns whether prompts were removed that its other calls may have too: then it is to be indexed again
+ */
+export const pruneIndexed = (db: Sql, { session_id, all }: { session_id: string; all: boolean }): Promise<boolean> =>
+  db.transaction(async (tx) => {
+    const gone = all
       ? sql``
       : sql` and not exists (
-          select from svc.spans p
-           where p.trace_id = ${sql.raw(table)}.trace_id and p.span_id = ${sql.raw(table)}.span_id and p.session_id = ${session_id}::uuid)`;
-  await db.rows(sql`delete from svc.found_texts t where t.session_id = ${session_id}::uuid${gone('t')}`);
-  await db.rows(sql`delete from svc.found_prompt_uses u where u.session_id = ${session_id}::uuid${gone('u')}`);
-}
+          select from svc.spans p where p.trace_id = t.trace_id and p.span_id = t.span_id and p.session_id = t.session_id)`;
+    const own = sql`t.session_id = ${session_id}::uuid${gone}`;
+    await tx.rows(sql`delete from svc.found_texts t where ${own}`);
+    const unused = await tx.rows<{ piece_id: string }>(sql`
+      delete from svc.found_prompt_uses t where ${own} returning encode(t.piece_id, 'hex') as piece_id`);
+    await removeUnused(
+      tx,
+      unused.map(({ piece_id }) => piece_id),
+    );
+    return unused.length > 0;
+  });
 
 /** Removes sessions from the index, after their rollups, which a writer of it locks. Pieces of prompts that no other uses go with them. */
 export async function removeIndexed(tx: Sql, session_ids: string): Promise<void> {
   await tx.rows(sql`delete from svc.found_sessions where session_id = any(${session_ids}::uuid[])`);
   await tx.rows(sql`delete from svc.found_texts where session_id = any(${session_ids}::uuid[])`);
-  await tx.rows(sql`
-    with gone as (delete from svc.found_prompt_uses where session_id = any(${session_ids}::uuid[]) returning piece_id)
-    delete from svc.found_prompts p
-     where p.piece_id in (select piece_id from gone)
-       and not exists (
-         select from svc.found_prompt_uses u
-          where u.piece_id = p.piece_id and u.session_id <> all(${session_ids}::uuid[]))`);
+  const unused = await tx.rows<{ piece_id: string }>(sql`
+    delete from svc.found_prompt_uses where session_id = any(${session_ids}::uuid[])
+    returning encode(piece_id, 'hex') as piece_id`);
+  await removeUnused(
+    tx,
+    unused.map(({ piece_id }) => piece_id),
+  );
 }
 
 /** How many spans there are, and of how many the texts are in the index. */

@@ -9,7 +9,8 @@ import { voidOutlines } from '../derive/revisions.ts';
 import { forgetInCassettes } from '../edit/forget-in-cassettes.ts';
 import { removeMadeInCassettes } from '../edit/made-in-cassettes.ts';
 import { replaceByTombstones } from '../edit/tombstones.ts';
-import { hexArray, pgArray } from '../literals.ts';
+import { removeUnused } from '../find/prompts.ts';
+import { pgArray } from '../literals.ts';
 import { recordChange } from '../record-change.ts';
 import type { Sql } from '../sql.ts';
 import { lockClaims, settleOwners } from '../store/call-owners.ts';
@@ -119,10 +120,10 @@ async function removeCalls(tx: Sql, rows: SQL): Promise<number> {
 /** Pieces of prompts that no other session uses go with them. */
 async function removePromptUses(tx: Sql, rows: SQL): Promise<number> {
   const removed = await tx.rows<{ piece_id: string }>(sql`${rows} returning encode(piece_id, 'hex') as piece_id`);
-  await tx.rows(sql`
-    delete from svc.found_prompts p
-     where p.piece_id = any(${hexArray(removed.map(({ piece_id }) => piece_id))}::bytea[])
-       and not exists (select from svc.found_prompt_uses u where u.piece_id = p.piece_id)`);
+  await removeUnused(
+    tx,
+    removed.map(({ piece_id }) => piece_id),
+  );
   return removed.length;
 }
 

@@ -33,7 +33,7 @@ export async function findAcross(execute: Database['execute'], search: Search): 
   const seen = new Set<string>();
   const enough = () => {
     const ms = performance.now() - began;
-    return ms > MOST_MS || (ms > ENOUGH_MS && hits.size >= search.wanted);
+    return hits.size > 0 && (ms > MOST_MS || (ms > ENOUGH_MS && hits.size >= search.wanted));
   };
   const limit = Math.min(Math.max(2 * search.wanted, CANDIDATES.least), CANDIDATES.most);
   const look = async (groups: number[][], match: 'all' | 'some') => {
@@ -52,6 +52,7 @@ export async function findAcross(execute: Database['execute'], search: Search): 
     for (let at = 0; at < spans.length && !enough(); )
       at += await verify(execute, query, spans.slice(at, at + BATCH), hits);
   };
+  if (search.places.includes('prompt')) await lookInPrompts(execute, query, search.filter, limit, hits);
   await look([allTerms(query, false)], 'all');
   if (hits.size < search.wanted && !enough()) await look([allTerms(query, true)], 'all');
   if (hits.size < search.wanted && query.words.length > 1 && !enough())
@@ -95,6 +96,23 @@ async function verify(
   return read.covered;
 }
 
+/** The newest calls first that have it in a system prompt or the definition of a tool; each session names the first one. */
+async function lookInPrompts(
+  execute: Database['execute'],
+  query: TextQuery,
+  filter: FindFilter,
+  limit: number,
+  hits: Map<string, FindHit>,
+): Promise<void> {
+  const found = await execute('promptCandidates', { sought: allTerms(query, true), filter, limit });
+  for (const { block, start, text, ...call } of found) {
+    const scored = scoreOf(query, [{ place: 'prompt', side: 'prompt', block, offset: start, text }]);
+    const key = `${spanOf(call)} prompt ${block}`;
+    const before = hits.get(key);
+    if (scored && (!before || before.score < scored.score)) hits.set(key, hitOf(call, 'prompt', scored));
+  }
+}
+
 const textsOf = ({ kind, input, output, error_message }: CandidateSpan) =>
   spanTexts({
     kind,
@@ -103,7 +121,11 @@ const textsOf = ({ kind, input, output, error_message }: CandidateSpan) =>
     error_message,
   });
 
-function hitOf(span: CandidateSpan, place: FindPlace, { score, matches }: Scored): FindHit {
+function hitOf(
+  span: Omit<FindHit, 'place' | 'score' | 'matches'>,
+  place: FindPlace,
+  { score, matches }: Scored,
+): FindHit {
   const { session_id, trace_id, span_id, raw_turn_id, title, kind, name, model, status, at } = span;
   return {
     ...{ session_id, trace_id, span_id, raw_turn_id, title, kind, name, model, status, at, place },

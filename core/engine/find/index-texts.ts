@@ -1,4 +1,6 @@
 /** Fills the index of texts behind derivation: session by session, those that were active last first. */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.ts';
 import {
   type FoundText,
@@ -8,57 +10,74 @@ import {
   type SessionBehind,
   type SpanToIndex,
 } from '../../db/find/index-spans.ts';
+import type { FoundPrompt } from '../../db/find/prompts.ts';
+import { promptPieces } from '../../find/prompt-pieces.ts';
 import { spanTexts } from '../../find/span-texts.ts';
-import { INDEXED_CHARACTERS, piecesOf, termsOf } from '../../find/terms.ts';
+import { INDEXED_CHARACTERS, piecesOf, termsOf, timeTerms } from '../../find/terms.ts';
 import type { ContentBlock } from '../../model/content-block.ts';
 import type { FindPlace } from '../../model/find.ts';
 import { parseJson } from '../../parse-json.ts';
 import { openYielder } from '../yielder.ts';
+import { openPromptTexts } from './prompt-texts.ts';
 
 const AT_ONCE = { sessions: 50, spans: 200 };
 
 type Indexing = {
   execute: Database['execute'];
-  signal: AbortSignal;
   /** Runs a commit when it delays no turn. */
   committing<T>(work: () => Promise<T>): Promise<T>;
   /** Awaited after work that took so long. */
   rest(workedMs: number): Promise<void>;
 };
 
-/** @returns how many spans were read; 0: nothing was behind */
-export async function indexTexts(indexing: Indexing): Promise<number> {
-  const { execute, signal } = indexing;
-  const sessions: SessionBehind[] = await execute('sessionsToIndex', { limit: AT_ONCE.sessions });
-  let spans = 0;
-  for (const session of sessions) {
-    if (signal.aborted) break;
-    spans += Math.max(1, await indexSession(indexing, session));
-  }
-  return spans;
+/** Of so many sessions it is remembered which prompts were read. */
+const REMEMBERED = 32;
+
+/** @returns the function that indexes what is behind now, and returns how many spans it read; 0: nothing was behind */
+export function openIndexing(indexing: Indexing): (signal: AbortSignal) => Promise<number> {
+  const { execute } = indexing;
+  const readers = new LRUCache<string, PromptTexts>({ max: REMEMBERED });
+  return async (signal) => {
+    const sessions: SessionBehind[] = await execute('sessionsToIndex', { limit: AT_ONCE.sessions });
+    let spans = 0;
+    for (const session of sessions) {
+      if (signal.aborted) break;
+      const { session_id, done, removed } = session;
+      const known = done === null || removed ? undefined : readers.get(session_id);
+      readers.delete(session_id); // until what it has read is written
+      const reader = known ?? openPromptTexts(execute);
+      spans += Math.max(1, await indexSession({ ...indexing, signal }, session, reader));
+      if (!signal.aborted) readers.set(session_id, reader);
+    }
+    return spans;
+  };
 }
 
 async function indexSession(
-  { execute, signal, committing, rest }: Indexing,
+  { execute, signal, committing, rest }: Indexing & { signal: AbortSignal },
   { session_id, rev, done, removed }: SessionBehind,
+  promptTexts: PromptTexts,
 ): Promise<number> {
-  if (done === null || removed) await committing(() => execute('pruneIndexed', { session_id, all: done === null }));
+  const prune = () => execute('pruneIndexed', { session_id, all: done === null });
+  const lacking = done === null || removed ? await committing(prune) : false;
   const yieldThread = openYielder();
   let count = 0;
-  for (let after = done ?? NOTHING; !signal.aborted; ) {
+  for (let after = lacking || done === null ? NOTHING : done; !signal.aborted; ) {
     const began = performance.now();
     const spans: SpanToIndex[] = await execute('spansToIndex', { session_id, after, rev, limit: AT_ONCE.spans });
     const texts: FoundText[] = [];
+    const prompts = new Map<string, FoundPrompt>();
     for (const span of spans) {
       texts.push(...foundTexts(span));
+      for (const prompt of await foundPrompts(execute, span, promptTexts))
+        if (!prompts.has(prompt.piece_id)) prompts.set(prompt.piece_id, prompt);
       await yieldThread();
     }
     const last = spans.at(-1);
     const key: IndexedKey = last ?? { rev, trace_id: LAST_ID, span_id: LAST_ID };
     const to = { rev: key.rev, trace_id: key.trace_id, span_id: key.span_id };
-    const written = await committing(() =>
-      execute('writeIndexed', { session_id, spans, texts, done: to, again: done !== null }),
-    );
+    const indexed = { session_id, spans, texts, prompts: [...prompts.values()], done: to, again: done !== null };
+    const written = await committing(() => execute('writeIndexed', indexed));
     if (!last || !written) break;
     count += spans.length;
     after = to;
@@ -67,12 +86,35 @@ async function indexSession(
   return count;
 }
 
+type PromptTexts = ReturnType<typeof openPromptTexts>;
+
+/** The pieces of what the call has first. */
+async function foundPrompts(
+  execute: Database['execute'],
+  { kind, inherited, trace_id, span_id, raw_turn_id }: SpanToIndex,
+  promptTexts: PromptTexts,
+): Promise<FoundPrompt[]> {
+  const call =
+    kind === 'llm' && !inherited && raw_turn_id !== null ? await execute('promptCallOf', { raw_turn_id }) : null;
+  if (!call) return [];
+  return (await promptTexts(call)).flatMap(({ block, offset, text }) =>
+    promptPieces(text).flatMap((piece) => {
+      const terms = termsOf(piece.text);
+      if (terms.length === 0) return [];
+      const piece_id = createHash('sha256').update(piece.text).digest('hex');
+      const place = { trace_id, span_id, raw_turn_id: call.raw_turn_id, block, start: offset + piece.start };
+      return { piece_id, text: piece.text, terms, ...place };
+    }),
+  );
+}
+
 /** A call that counts in another session is found there. */
 export function foundTexts({
   trace_id,
   span_id,
   kind,
   inherited,
+  at,
   input,
   output,
   error_message,
@@ -93,7 +135,8 @@ export function foundTexts({
   return [...byPlace].flatMap(([place, text]) =>
     piecesOf(text).flatMap((piece, index) => {
       const terms = termsOf(piece);
-      return terms.length === 0 ? [] : { trace_id, span_id, place, piece: index, terms };
+      if (terms.length === 0) return [];
+      return { trace_id, span_id, place, piece: index, terms: [...new Set([...terms, ...timeTerms(at)])] };
     }),
   );
 }

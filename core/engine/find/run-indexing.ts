@@ -5,7 +5,7 @@ import type { Logger } from '../../log.ts';
 import { classOf } from '../derive/query-retry.ts';
 import { exclusively } from '../exclusively.ts';
 import type { Precedence } from '../precedence.ts';
-import { indexTexts } from './index-texts.ts';
+import { openIndexing } from './index-texts.ts';
 
 const LOOK = { firstMs: 500, pokedMs: 2_000, mostMs: 15_000 };
 const MOST_REST_MS = 2_000;
@@ -35,11 +35,10 @@ export function runIndexing({ database, precedence, pause, signal, log }: Deps):
     await sleep(Math.min(workedMs * shares, MOST_REST_MS), undefined, { signal }).catch(() => undefined);
     await pause(workedMs);
   };
+  const indexBehind = openIndexing({ execute, committing, rest });
   const pass = async (): Promise<boolean> => {
     if ((await execute('sessionsToIndex', { limit: 1 })).length === 0) return false;
-    const spans = await exclusively(execute, 'find', signal, (own) =>
-      indexTexts({ execute, signal: own, committing, rest }),
-    );
+    const spans = await exclusively(execute, 'find', signal, indexBehind);
     return spans !== null && spans > 0;
   };
   const run = async () => {

@@ -7,6 +7,7 @@ import type { Span } from '../../../core/model/span.ts';
 import { answer, assistant, toolResult, toolUse, user } from '../../support/call-turn.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { deriveAll } from '../../support/derive-all.ts';
+import { indexAll } from '../../support/index-all.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
 import { journalCall, storeCalls } from '../../support/stored-calls.ts';
 
@@ -100,9 +101,64 @@ databaseSuite('finding in a session', (test, database) => {
     assert.equal(await places({ text: 'line two', in: 'tools,conversation' }), ['tools', 'conversation']);
     assert.equal(await places({ text: 'perhaps', in: 'thinking' }), ['thinking']);
     assert.equal(await places({ text: 'line two', thread: '' }), ['tools', 'conversation']);
-    assert.equal(await find(session_id, { text: 'line two', thread: 'agent' }), [
-      { searched: 0, of: 0, complete: true },
-    ]);
+    assert.equal((await find(session_id, { text: 'line two', thread: 'agent' })).at(-1), {
+      searched: 0,
+      of: 0,
+      complete: true,
+    });
+  });
+
+  test('system prompts and tools: each once, at the first call that holds it, as the context of that call has it', async () => {
+    const tools = [{ name: 'Lookup', description: 'Finds the 晚上 of\na zebra', input_schema: { type: 'object' } }];
+    const [prompted = ''] = await storeCalls(
+      database(),
+      [1, 2, 3].map((at) => {
+        const call = journalCall('prompted', { at, says: [user(`question ${at}`)], answers: answer('yes') });
+        const body = JSON.parse(String(call.request));
+        const system = [
+          { type: 'text', text: 'You are a zebra.', cache_control: { type: 'ephemeral' } },
+          { type: 'text', text: `Part ${at === 3 ? 'zebra' : 'two'}` },
+        ];
+        const request = Buffer.from(JSON.stringify({ ...body, tools, system }));
+        return { ...call, request, closed: { ...call.closed, request_bytes: request.byteLength } };
+      }),
+    );
+    await deriveAll(database());
+    await indexAll(database());
+    const hits = (await find(prompted, { text: 'ZEBRA' })).filter((line) => 'match' in line);
+    assert.equal(
+      hits.map(({ place, side, block, match, before }) => [place, side, block, match, before]),
+      [
+        ['prompt', 'prompt', 0, 'zebra', 'Finds the 晚上 of\na '],
+        ['prompt', 'prompt', 1, 'zebra', 'You are a '],
+        ['prompt', 'prompt', 2, 'zebra', 'Part '],
+      ],
+    );
+    assert.is(hits[0].raw_turn_id, hits[1].raw_turn_id);
+    assert.is.not(hits[1].raw_turn_id, hits[2].raw_turn_id);
+    const block = await (await api().request(`/v1/raw_turns/${hits[1].raw_turn_id}/blocks/1`)).json();
+    assert.match(JSON.stringify(block), 'You are a zebra.');
+    for (const [text, count] of [
+      ['zebra', 3],
+      ['晚上', 1],
+      ['ephemeral', 0],
+      ['zeb', 3],
+    ] as const) {
+      const { items } = await (await api().request(`/v1/find?${new URLSearchParams({ text, in: 'prompt' })}`)).json();
+      assert.is(items.length, count, text);
+      for (const { session_id: id, place, matches } of items)
+        assert.equal([id, place, matches[0].side], [prompted, 'prompt', 'prompt']);
+    }
+    const opened = await database().execute('openPurge', { session_id: prompted });
+    assert.ok((await database().sql('select 1 from svc.found_prompts')).length > 0);
+    await database().execute('purgeSession', {
+      session_id: prompted,
+      up_to: opened?.up_to ?? 0,
+      made: [],
+      reason: 'test',
+    });
+    for (const table of ['found_prompts', 'found_prompt_uses'])
+      assert.equal(await database().sql(`select 1 from svc.${table}`), [], table);
   });
 
   test('a session that is not there, or deleted', async () => {

@@ -1,6 +1,6 @@
 /** Is the index what the sessions have now, however often the work was broken off, and whatever was derived again or removed meanwhile? */
 import * as assert from 'uvu/assert';
-import { indexTexts } from '../../../../core/engine/find/index-texts.ts';
+import { openIndexing } from '../../../../core/engine/find/index-texts.ts';
 import { removeBatch } from '../../../../core/engine/retention/remove-batch.ts';
 import { answer, assistant, type Call, toolResult, toolUse, user } from '../../../support/call-turn.ts';
 import { databaseSuite } from '../../../support/databases.ts';
@@ -8,7 +8,7 @@ import { deriveAll } from '../../../support/derive-all.ts';
 import { indexAll } from '../../../support/index-all.ts';
 import { journalCall, storeCalls } from '../../../support/stored-calls.ts';
 
-databaseSuite('indexTexts', (test, database) => {
+databaseSuite('the index of texts', (test, database) => {
   const store = async (session: string, ...calls: Call[]): Promise<string> => {
     const [session_id = ''] = await storeCalls(
       database(),
@@ -44,17 +44,17 @@ databaseSuite('indexTexts', (test, database) => {
       const { spans, spans_indexed } = await coverage();
       if (spans_indexed === spans) break;
       // Aborted after its first write, which has two spans.
-      await indexTexts({
+      const indexBehind = openIndexing({
         execute: (async (name: string, args: object) => {
           const limited = name === 'spansToIndex' ? { ...args, limit: 2 } : args;
           const result = await database().execute(name as never, limited as never);
           if (name === 'writeIndexed') stopping.abort();
           return result;
         }) as never,
-        signal: stopping.signal,
         committing: (work) => work(),
         rest: async () => {},
       });
+      await indexBehind(stopping.signal);
     }
     assert.equal(await rows(), whole);
     assert.equal(await coverage(), { spans: 12, spans_indexed: 12 });
@@ -65,16 +65,16 @@ databaseSuite('indexTexts', (test, database) => {
     await indexAll(database());
     await store('s', ...conversation('one', 'two', 'three').slice(2));
     const read: number[] = [];
-    await indexTexts({
+    const indexBehind = openIndexing({
       execute: (async (name: string, args: never) => {
         const result = await database().execute(name as never, args);
         if (name === 'spansToIndex') read.push((result as unknown[]).length);
         return result;
       }) as never,
-      signal: new AbortController().signal,
       committing: (work) => work(),
       rest: async () => {},
     });
+    await indexBehind(new AbortController().signal);
     assert.equal(read, [2, 0]);
     assert.is((await rows()).length, 3);
   });
