@@ -8,6 +8,7 @@ import { benchCassette } from './cassette.ts';
 import { benchCommands } from './commands.ts';
 import { benchDerive } from './derive.ts';
 import { benchExport } from './export.ts';
+import { benchFind } from './find.ts';
 import { benchIntake } from './intake.ts';
 import { benchProxy } from './proxy.ts';
 import { benchRead } from './read.ts';
@@ -23,6 +24,7 @@ const parts = {
   read: benchRead,
   web: benchWeb,
   search: benchSearch,
+  find: benchFind,
   retention: benchRetention,
   cassette: benchCassette,
   export: benchExport,

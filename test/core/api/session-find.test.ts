@@ -113,7 +113,12 @@ databaseSuite('finding in a session', (test, database) => {
     const [prompted = ''] = await storeCalls(
       database(),
       [1, 2, 3].map((at) => {
-        const call = journalCall('prompted', { at, says: [user(`question ${at}`)], answers: answer('yes') });
+        const call = journalCall('prompted', {
+          at,
+          call_id: `prompted-${at}`,
+          says: [user(`question ${at}`)],
+          answers: answer('yes'),
+        });
         const body = JSON.parse(String(call.request));
         const system = [
           { type: 'text', text: 'You are a zebra.', cache_control: { type: 'ephemeral' } },
