@@ -150,7 +150,7 @@ function addSearchCommands(program: Command, { io, loaded }: CommandParts): void
   addFilters(addClientOptions(program.command('find')))
     .description('find where something was said, as it is written or by what it means')
     .argument('<query...>', 'what is looked for: words, an identifier, a path, or a part of one')
-    .option('--mode <mode>', 'text: as it is written; vector: by meaning, of the search cassette', 'text')
+    .option('--mode <mode>', 'text: as it is written; vector: by meaning, hybrid: both, of the search cassette', 'text')
     .option(
       '--in <places>',
       'conversation, tools, thinking or prompt, with commas between; all but the last without it',

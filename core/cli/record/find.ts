@@ -11,18 +11,20 @@ import { plain, shortAge } from '../units.ts';
 import { keepList } from './last-list.ts';
 import { shortened } from './table.ts';
 
-const MODES = ['text', 'vector'] as const;
+const MODES = ['text', 'vector', 'hybrid'];
+/** Of the search cassette. */
+const FILTERS = ['project', 'agent_name', 'model', 'tool', 'status', 'since', 'until'];
 
 export type FindOptions = { mode: string; filter: Readonly<Record<string, string>>; limit: number; json: boolean };
 
 /** @throws {OperatorError} 2: there is no such mode; 1: the service does not have it, or does not answer */
 export async function find(query: string, options: FindOptions, loaded: LoadedConfig, io: Io): Promise<void> {
   const { mode, filter, limit, json } = options;
-  if (mode === 'vector') return findByMeaning(query, { limit, json }, loaded, io);
-  if (mode !== 'text') {
-    const known = MODES.map((one) => `'${one}'`).join(' and ');
+  if (!MODES.includes(mode)) {
+    const known = MODES.map((one) => `'${one}'`).join(', ');
     throw new OperatorError(`Cannot search by '${plain(mode)}': there are only ${known}`, 2);
   }
+  if (mode !== 'text') return findByMeaning(query, options, loaded, io);
   const api = await openApiClient(loaded);
   const parameters = new URLSearchParams({ ...filter, text: query, limit: String(Math.min(limit, MOST_HITS)) });
   const page = await api.json<FindPage>({ path: `/v1/find?${parameters}`, what: 'find the text' });
@@ -65,12 +67,16 @@ type Hits = { results: SpanHit[]; count: number; coverage?: { embedded: number; 
 
 async function findByMeaning(
   query: string,
-  { limit, json }: Pick<FindOptions, 'limit' | 'json'>,
+  { mode, filter, limit, json }: FindOptions,
   loaded: LoadedConfig,
   io: Io,
 ): Promise<void> {
+  const other = Object.keys(filter).find((name) => !FILTERS.includes(name));
+  if (other !== undefined)
+    throw new OperatorError(`Cannot filter by '${other}' with --mode ${mode}: only text has it`, 2);
   const api = await openApiClient(loaded);
-  const path = `/v1/cassettes/search/spans?${new URLSearchParams({ query, top_k: String(Math.min(100, limit)) })}`;
+  const parameters = { ...filter, query, top_k: String(Math.min(100, limit)), ...(mode === 'vector' ? {} : { mode }) };
+  const path = `/v1/cassettes/search/spans?${new URLSearchParams(parameters)}`;
   const hits = await api.json<Hits>({ path, what: 'search by meaning' });
   const { results, coverage } = hits;
   const sessions = [...new Set(results.map(({ session_id }) => session_id))];
@@ -78,7 +84,7 @@ async function findByMeaning(
   if (json) return printJson(hits, io);
   const now = Date.now();
   for (const { session_id, span_id, score, snippet, user_prompt, started_at } of results) {
-    const facts = `${score.toFixed(2)}  span ${span_id.slice(0, 8)}  ${shortAge(started_at, now)}`;
+    const facts = `${score.toFixed(mode === 'vector' ? 2 : 4)}  span ${span_id.slice(0, 8)}  ${shortAge(started_at, now)}`;
     const number = pc.cyan(String(sessions.indexOf(session_id) + 1));
     io.out(`${number}  ${pc.dim(session_id.slice(0, 8))}  ${pc.bold(line(user_prompt, io, 16))}\n`);
     io.out(`   ${pc.dim(facts)}\n   ${line(snippet, io, 4)}\n`);

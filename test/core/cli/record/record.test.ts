@@ -160,7 +160,11 @@ databaseSuite('the record in the terminal', (test, database) => {
     assert.match(await printed('sessions', 'show', '1'), MIDNIGHT);
     assert.equal(await refused('find', 'x', '--mode', 'magic'), [
       2,
-      "Cannot search by 'magic': there are only 'text' and 'vector'",
+      "Cannot search by 'magic': there are only 'text', 'vector', 'hybrid'",
+    ]);
+    assert.equal(await refused('find', 'x', '--mode', 'hybrid', '--in', 'tools'), [
+      2,
+      "Cannot filter by 'in' with --mode hybrid: only text has it",
     ]);
   });
 
