@@ -73,7 +73,6 @@ export async function shownPages(base: string): Promise<ShownPage[]> {
       prepare: async (page) => void (await page.waitForSelector('.cache-lens')),
     },
     { name: 'context', path: `${session}/calls/${call}`, prepare: block },
-    { name: 'context-order', path: `${session}/calls/${call}?order=cache&block=0`, prepare: block },
     { name: 'bytes', path: `${session}/calls/${call}/bytes`, prepare: side },
     { name: 'bytes-text', path: `${session}/calls/${call}/bytes?view=text`, prepare: side },
     { name: 'bytes-events', path: `${session}/calls/${call}/bytes?side=response&view=events`, prepare: side },
