@@ -3,6 +3,7 @@
  * Bars are for a machine of two cores that has nothing else to do.
  */
 import { benchContext } from './web-context.ts';
+import { benchFind } from './web-find.ts';
 import { benchKeys } from './web-keys.ts';
 import { benchLive } from './web-live.ts';
 import { benchLoad } from './web-load.ts';
@@ -18,6 +19,7 @@ const groups: Record<string, (ground: Ground) => Promise<void>> = {
   context: benchContext,
   scroll: benchScroll,
   keys: benchKeys,
+  find: benchFind,
   live: benchLive,
 };
 

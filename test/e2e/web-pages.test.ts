@@ -3,11 +3,18 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import type { StatsSeries } from '../../core/model/stats-series.ts';
+import type { FindHit, FindPage } from '../../core/model/find.ts';
 import { violations } from '../support/axe.ts';
 import { eventually } from '../support/eventually.ts';
 import { inBrowser } from '../support/web.ts';
 
 type Stats = { total_cost: number; input_tokens: number; output_tokens: number; session_count: number };
+/** As the page groups them. */
+const bySession = (hits: readonly FindHit[]): FindHit[] =>
+  [...new Set(hits.map(({ session_id }) => session_id))].flatMap((id) =>
+    hits.filter(({ session_id }) => session_id === id),
+  );
+
 type Listed = { items: { id: string; rollup: { usage: { cost_usd: number | null } } }[] };
 
 /** One of the demo's. */
@@ -142,12 +149,10 @@ inBrowser(
     test('Find leads an id to its place, words to their sessions, and meaning to steps', async ({ open, base }) => {
       const page = await open('/find?q=midnight');
       await page.waitForSelector(READY, { timeout: 120_000 }); // the first question loads the model
-      const { items } = await answer<Listed>(base, '/v1/browse/sessions?text=midnight');
+      const { items } = await answer<FindPage>(base, '/v1/find?text=midnight&limit=30');
       assert.equal(
-        await page.$$eval('[data-hits=words] [data-session]', (rows) =>
-          rows.map((row) => row.getAttribute('data-session')),
-        ),
-        items.map(({ id }) => id),
+        await page.$$eval('[data-hits=words] [data-span]', (rows) => rows.map((row) => row.getAttribute('data-span'))),
+        bySession(items).map(({ span_id }) => span_id),
       );
       assert.is(await page.locator('[data-hits=meaning]').getAttribute('data-off'), null);
       await page.fill('input[name=find]', MIDNIGHT);

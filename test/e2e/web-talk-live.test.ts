@@ -82,6 +82,7 @@ inBrowser(
       await page.waitForSelector('[data-row=step]');
       await page.evaluate('document.querySelector(".talk-list").scrollTop = 400');
       await page.waitForTimeout(500);
+      await page.locator('.talk-list .waiting-words').first().waitFor({ state: 'detached' }); // the texts in view are there
       const before = await topRow(page);
       await say(service, 'long', [...questions, 'One more?']);
       await page.locator('.new-steps').waitFor({ timeout: SOON_MS });

@@ -99,22 +99,33 @@ inBrowser('Talk', (test) => {
     await page.waitForSelector('main[data-page=session] [data-row]');
   });
 
-  test('finds words in folded tools, and goes from hit to hit', async ({ base, open }) => {
+  test('finds words in folded tools, and what a sub-agent did in its thread', async ({ base, open }) => {
     const session = await sessionCalled(base, 'departs today');
     const page = await open(`/sessions/${session.id}`);
     await page.waitForSelector('[data-row=step]');
     await page.keyboard.press('/');
     await page.keyboard.type('faketime');
-    await page.waitForFunction(
-      () => Number(window.document.querySelector<HTMLElement>('[data-hits]')?.dataset.hits) >= 2,
-    );
+    await page.waitForSelector('.find-bar[data-complete]');
+    assert.ok(Number(await page.getAttribute('.find-bar', 'data-hits')) >= 2);
     await page.keyboard.press('Enter');
     await page.locator('[data-row=tool] [aria-expanded=true]').first().waitFor();
-    assert.match((await page.locator('[data-hits]').textContent()) ?? '', /^1 of \d+ steps/);
+    assert.match((await page.locator('.find-count').textContent()) ?? '', /^1 of \d+/);
     await page.keyboard.press('Enter');
-    assert.match((await page.locator('[data-hits]').textContent()) ?? '', /^2 of \d+ steps/);
+    assert.match((await page.locator('.find-count').textContent()) ?? '', /^2 of \d+/);
     await page.keyboard.press('Escape');
     assert.is(await page.locator('.find-bar').count(), 0);
+    const booking = await sessionCalled(base, 'Booking page');
+    const spans = (await document(base, booking.id)).traces.flatMap((trace) => trace.spans);
+    const main = JSON.stringify(spans.filter(({ thread_id }) => thread_id === ''));
+    const answers = spans.flatMap(({ kind, thread_id, output }) =>
+      kind === 'llm' && thread_id !== '' ? (output[0]?.text?.split('\n')[0] ?? []) : [],
+    );
+    const answer = answers.find((text) => text !== '' && !main.includes(text)) ?? ''; // others came back as results
+    await page.goto(`${base}/sessions/${booking.id}?${new URLSearchParams({ q: answer })}`);
+    await page.waitForSelector('.find-bar[data-complete]');
+    await page.keyboard.press('n');
+    await page.waitForFunction(() => CSS.highlights.has('svc-find-at'));
+    assert.is.not(new URL(page.url()).searchParams.get('thread'), null);
   });
 
   test('a session can be renamed and starred from its head, and goes to the list when it is deleted', async ({

@@ -56,6 +56,15 @@ export async function shownPages(base: string): Promise<ShownPage[]> {
     },
     { name: 'talk-span', path: `${session}?span=${failed}`, prepare: rows },
     { name: 'talk-thread', path: `${session}?thread=${thread}`, prepare: rows },
+    {
+      name: 'talk-find',
+      path: `${session}?q=the`,
+      prepare: async (page) => {
+        await page.waitForSelector('.find-bar[data-complete]');
+        await page.keyboard.press('n');
+        await page.waitForFunction(() => CSS.highlights.has('svc-find-at'));
+      },
+    },
     { name: 'time', path: `${session}/time`, prepare: async (page) => void (await page.waitForSelector('[data-row]')) },
     {
       name: 'time-span',
@@ -79,6 +88,7 @@ export async function shownPages(base: string): Promise<ShownPage[]> {
     { name: 'spend', path: '/spend' },
     { name: 'find', path: '/find' },
     { name: 'find-words', path: '/find?q=timetable' },
+    { name: 'find-narrowed', path: '/find?q=test&in=tools&tool=Bash&status=error&since=today' },
     { name: 'skills', path: '/skills' },
     { name: 'skill', path: `/skills/${skill}` },
     { name: 'cassettes', path: '/cassettes' },

@@ -18,16 +18,18 @@ export type OpenConnections = {
 /** Of the API, as the network of the browser has them. Streams that are open already are not known, so the page is loaded again. */
 export async function openConnections(page: Page): Promise<OpenConnections> {
   const cdp = await page.context().newCDPSession(page);
-  const running = new Map<string, string>();
+  const running = new Map<string, { url: string; loaderId: string }>();
   const begun: string[] = [];
+  let document = ''; // the loader of the one on screen
   let quietSince = performance.now();
   const ended = ({ requestId }: { requestId: string }) => {
     running.delete(requestId);
     quietSince = performance.now();
   };
-  cdp.on('Network.requestWillBeSent', ({ requestId, request }) => {
+  cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, request, type }) => {
+    if (type === 'Document') document = loaderId;
     if (!request.url.includes('/v1/')) return; // the end of a worker's script is reported to the worker alone
-    running.set(requestId, request.url);
+    running.set(requestId, { url: request.url, loaderId });
     begun.push(request.url);
   });
   cdp.on('Network.loadingFinished', ended);
@@ -35,11 +37,13 @@ export async function openConnections(page: Page): Promise<OpenConnections> {
   await cdp.send('Network.enable');
   await page.reload();
   await page.waitForSelector('[data-live=live]', { state: 'attached' });
-  if (running.size === 0) throw new Error('A page that is live has a stream: the watch does not see it');
+  // a request that was under way as the page was loaded again ended with the document that made it, and nobody may report that
+  const open = () => [...running.values()].filter(({ loaderId }) => loaderId === document).map(({ url }) => url);
+  if (open().length === 0) throw new Error('A page that is live has a stream: the watch does not see it');
   begun.splice(0);
   return {
-    open: () => [...running.values()],
+    open,
     begun: () => begun,
-    quietMs: () => (running.size > 0 ? 0 : performance.now() - quietSince),
+    quietMs: () => (open().length > 0 ? 0 : performance.now() - quietSince),
   };
 }

@@ -1,10 +1,36 @@
-/** Reads of the page of Find: where an id belongs, and the spans that mean what is looked for. */
+/** Reads of what finds: where an id belongs, the steps that hold a text, those of one session, and those that mean it. */
+import type { BlockContent } from '../../../model/call-context.ts';
+import type { FindLine, FindPage } from '../../../model/find.ts';
 import type { Place } from '../../../model/place.ts';
-import { request } from './request.ts';
+import { readJsonLines } from './json-lines.ts';
+import { request, send } from './request.ts';
 import { requireCassette } from './service.ts';
 
 export const whereIs = async (id: string, signal?: AbortSignal): Promise<Place[]> =>
   (await request<{ items: Place[] }>(`/v1/whereis/${encodeURIComponent(id)}`, { signal })).items;
+
+/** @param query as the route has it: `text`, `in`, filters, `limit`, `cursor` */
+export const findText = (query: URLSearchParams, signal?: AbortSignal): Promise<FindPage> =>
+  request(`/v1/find?${query}`, { signal });
+
+/** What was said and done: the route itself would look through system prompts as well, which is rarely meant. */
+const USUAL_PLACES = 'conversation,tools,thinking';
+
+/** @param places as the route has them; '': the usual ones @param onLines gets lines as they come */
+export async function findInSession(
+  id: string,
+  { text, places }: { text: string; places: string },
+  onLines: (lines: FindLine[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const query = new URLSearchParams({ text, in: places || USUAL_PLACES });
+  const path = `/v1/sessions/${encodeURIComponent(id)}/find?${query}`;
+  await readJsonLines(await send(path, { signal }, { accept: 'application/x-ndjson' }), onLines);
+}
+
+/** A block of what a call sent: of its system prompt, or of the definitions of its tools. */
+export const readPromptBlock = (raw_turn_id: number, block: number, signal?: AbortSignal): Promise<BlockContent> =>
+  request(`/v1/raw_turns/${raw_turn_id}/blocks/${block}`, { signal, payload: true });
 
 /** As the search cassette answers. */
 export type SpanHit = {

@@ -47,6 +47,7 @@ test('so do those that stand on coloured grounds', () => {
     ['ok', 'added-ground'],
     ['text', 'removed-ground'],
     ['error', 'removed-ground'],
+    ['text', 'found-ground'],
   ] as const)
     for (const theme of ['light', 'dark'] as const) {
       const ratio = contrast(pairs.get(ink)?.[theme] ?? '', pairs.get(ground)?.[theme] ?? '');

@@ -39,7 +39,7 @@ export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isD
       <ul class="hits">
         {answer?.results.map(({ trace_id, span_id, score, snippet, user_prompt, model, started_at }) => (
           <li key={span_id} data-span={span_id}>
-            <a href={hrefOf(`/spans/${trace_id}/${span_id}`)}>
+            <a href={hrefOf(`/spans/${trace_id}/${span_id}`)} data-found>
               <Recorded text={snippet.slice(0, 300) || user_prompt.slice(0, 300)} />
             </a>
             {user_prompt !== '' && user_prompt !== snippet && (

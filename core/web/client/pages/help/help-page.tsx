@@ -25,6 +25,11 @@ export function HelpPage() {
         <p>
           <kbd>?</kbd> shows what works on the page that you look at. Single letters can be switched off there.
         </p>
+        <p>
+          <kbd>/</kbd> finds: in a session in it, elsewhere in all of them. <kbd>n</kbd> and <kbd>N</kbd> lead from hit
+          to hit, <kbd>Esc</kbd> closes. <kbd>Ctrl</kbd> <kbd>F</kbd> finds in the session as well; pressed again it is
+          the browser’s own, which sees only what is on screen.
+        </p>
       </section>
       <section aria-labelledby="words">
         <h2 id="words">Words</h2>

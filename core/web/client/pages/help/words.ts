@@ -17,6 +17,15 @@ export const WORDS: readonly { word: string; means: string }[] = [
     means: 'Calls that a harness makes of its own: titles, permission checks, suggestions, summaries.',
   },
   {
+    word: 'place',
+    means:
+      'Where a text stands: in prompts and answers, in tools, in thinking, or in system prompts and tool definitions.',
+  },
+  {
+    word: 'indexed',
+    means: 'Its words are known to Find. New steps are indexed within seconds; find in a session needs no index.',
+  },
+  {
     word: 'compaction',
     means: 'The harness replaces a long history by a summary; what went out of it the model no longer sees.',
   },

@@ -4,11 +4,12 @@ import { hrefOf } from '../../base.ts';
 import type { OutlineColumns } from '../../store/outline-columns.ts';
 import { outlineIndex } from '../../store/outline-index.ts';
 import { visibleText } from '../../worker/invisible.ts';
-import { LENSES, lensNamed, lensPath } from './lenses.ts';
+import { lensAddress } from './lens-address.ts';
+import { LENSES, lensNamed } from './lenses.ts';
 import { useSession } from './session-store.ts';
 
 export function LensTabs({ id, lens }: { id: string; lens: string }) {
-  const { go } = useAddress();
+  const { go, query } = useAddress();
   const current = lensNamed(lens).name;
   const move = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
@@ -16,7 +17,7 @@ export function LensTabs({ id, lens }: { id: string; lens: string }) {
     event.preventDefault();
     const next = LENSES[(LENSES.findIndex(({ name }) => name === current) + step + LENSES.length) % LENSES.length];
     if (!next) return;
-    go(lensPath(id, next.name));
+    go(lensAddress(id, next.name, query));
     requestAnimationFrame(() => document.getElementById(`tab-${next.name}`)?.focus());
   };
   return (
@@ -27,7 +28,7 @@ export function LensTabs({ id, lens }: { id: string; lens: string }) {
             key={name}
             role="tab"
             id={`tab-${name}`}
-            href={hrefOf(lensPath(id, name))}
+            href={hrefOf(lensAddress(id, name, query))}
             aria-selected={name === current}
             aria-controls="lens"
             aria-keyshortcuts={`${n + 1}`}

@@ -17,7 +17,7 @@ export function SessionHead() {
   const session = useSession().session.value;
   return (
     <header class="session-head">
-      <div class="session-title">
+      <div class="head-title">
         <a
           class="back"
           href={hrefOf('/sessions')}

@@ -5,8 +5,10 @@ import { useKeys } from '../../keys.ts';
 import { Boundary } from '../../parts/boundary.tsx';
 import { Page, type PageState } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { SessionFinder } from './find/session-finder.tsx';
+import { lensAddress } from './lens-address.ts';
 import { LensTabs } from './lens-tabs.tsx';
-import { LENSES, lensNamed, lensPath } from './lenses.ts';
+import { LENSES, lensNamed } from './lenses.ts';
 import { SessionHead } from './session-head.tsx';
 import { SessionContext, type SessionStore } from './session-store.ts';
 import { SessionStrip } from './strip/session-strip.tsx';
@@ -36,7 +38,10 @@ function OneSession({ id, lens }: { id: string; lens: string }) {
     {
       u: { does: 'back to the sessions', run: () => go('/sessions') },
       ...Object.fromEntries(
-        LENSES.map(({ name, word }, n) => [`${n + 1}`, { does: `look at ${word}`, run: () => go(lensPath(id, name)) }]),
+        LENSES.map(({ name, word }, n) => [
+          `${n + 1}`,
+          { does: `look at ${word}`, run: () => go(lensAddress(id, name, query)) },
+        ]),
       ),
     },
     { scope: 'Session' },
@@ -48,6 +53,7 @@ function OneSession({ id, lens }: { id: string; lens: string }) {
         <Gone store={store} />
         <SessionStrip />
         <LensTabs id={id} lens={lens} />
+        <SessionFinder lens={lens} />
         <Lens name={lens} />
       </Page>
     </SessionContext.Provider>

@@ -3,12 +3,14 @@ import { type ReadonlySignal, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Event } from '../../../../model/event.ts';
+import type { FindLine } from '../../../../model/find.ts';
 import type { Outline } from '../../../../model/outline.ts';
 import type { Session } from '../../../../model/session.ts';
 import type { Span } from '../../../../model/span.ts';
 import type { OutlinePage } from '../../api/outline.ts';
 import { type SessionOutline, sessionOutline } from '../../store/outline.ts';
 import { type SpanWindow, spanWindow } from '../../store/span-window.ts';
+import { type SessionFind, type Sought, sessionFind } from './find/session-find.ts';
 
 /** For the texts of the first screen; then the rest of the outline is read whether they have come or not. */
 const REST_MS = 500;
@@ -20,6 +22,7 @@ export type SessionStore = {
   failure: ReadonlySignal<unknown>; // why the session could not be read; null: it could
   outline: SessionOutline;
   texts: SpanWindow;
+  find: SessionFind;
   /** Shows a session that was edited, as the service answered. */
   put: (session: Session) => void;
   /** Reads everything again that changed. */
@@ -33,6 +36,7 @@ export type SessionReads = {
   outline: (id: string, page: OutlinePage & { signal: AbortSignal }) => Promise<Outline>;
   window: (trace_id: string, from_seq: number, limit: number, signal: AbortSignal) => Promise<{ items: Span[] }>;
   whole: (trace_id: string, span_id: string) => Promise<Span>;
+  find: (id: string, sought: Sought, onLines: (lines: FindLine[]) => void, signal: AbortSignal) => Promise<void>;
   onEvent: (listener: (event: Event) => void) => () => void;
 };
 
@@ -60,6 +64,7 @@ export function sessionStore(id: string, reads: SessionReads, fromStart: boolean
     (trace_id, { from_seq, limit }, signal) => reads.window(trace_id, from_seq, limit, signal),
     reads.whole,
   );
+  const find = sessionFind((sought, onLines, signal) => reads.find(id, sought, onLines, signal));
   const readSession = async (): Promise<void> => {
     try {
       session.value = await reads.session(id, controller.signal);
@@ -83,7 +88,7 @@ export function sessionStore(id: string, reads: SessionReads, fromStart: boolean
   });
   refresh();
   return {
-    ...{ id, session, deleted, failure, outline, texts, refresh },
+    ...{ id, session, deleted, failure, outline, texts, find, refresh },
     put: (edited) => {
       session.value = edited;
     },
@@ -92,6 +97,7 @@ export function sessionStore(id: string, reads: SessionReads, fromStart: boolean
       controller.abort();
       outline.close();
       texts.close();
+      find.close();
     },
   };
 }

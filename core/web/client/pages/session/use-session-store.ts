@@ -1,5 +1,6 @@
 /** The store of the session on screen: opened when its page is, closed when the page is left for another. */
 import { useEffect, useMemo } from 'preact/hooks';
+import { findInSession } from '../../api/find.ts';
 import { readOutline } from '../../api/outline.ts';
 import { readSession } from '../../api/sessions.ts';
 import { readSpan, readSpans } from '../../api/spans.ts';
@@ -33,6 +34,7 @@ function storeOf(id: string, fromStart: boolean): SessionStore {
     window: (trace_id: string, from_seq: number, limit: number, signal: AbortSignal) =>
       readSpans(trace_id, { from_seq, limit, signal }),
     whole: readSpan,
+    find: findInSession,
     onEvent,
   };
   const store = sessionStore(id, reads, fromStart);

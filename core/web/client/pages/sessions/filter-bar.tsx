@@ -2,17 +2,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { FacetField, SessionSort } from '../../../../model/browse.ts';
 import { FacetPicker } from './facet-picker.tsx';
-import {
-  activeFilters,
-  dayBefore,
-  directionOf,
-  SORT_LABELS,
-  STATUSES,
-  sortOf,
-  WINDOWS,
-  windowLabel,
-} from './filters.ts';
+import { activeFilters, directionOf, SORT_LABELS, STATUSES, sortOf } from './filters.ts';
 import { Picker } from './picker.tsx';
+import { WindowFilter } from './window-filter.tsx';
 import './filter-bar.css';
 
 type FilterBarProps = {
@@ -142,35 +134,5 @@ function StatusFilter({ query, setQuery }: FilterBarProps) {
         </ul>
       )}
     </Picker>
-  );
-}
-
-function WindowFilter({ query, setQuery }: FilterBarProps) {
-  const now = Date.now();
-  const label = windowLabel(query, now);
-  const pick = (choice: string) => {
-    const days = WINDOWS.find((each) => each.label === choice)?.days;
-    setQuery({ since: days === undefined ? null : days === 0 ? 'today' : dayBefore(days, now), until: null });
-  };
-  return (
-    <select
-      name="window"
-      class={label === 'any time' ? '' : 'picked'}
-      aria-label="Window of time, in UTC days"
-      value={label ?? 'own'}
-      onChange={({ currentTarget }) => pick(currentTarget.value)}
-    >
-      <option value="any time">any time</option>
-      {WINDOWS.map((each) => (
-        <option key={each.label} value={each.label}>
-          {each.label}
-        </option>
-      ))}
-      {label === null && (
-        <option value="own">
-          {query.get('since') ?? '…'} to {query.get('until') ?? 'now'}
-        </option>
-      )}
-    </select>
   );
 }

@@ -37,7 +37,7 @@ function BlockView({ block }: { block: ContentBlock }) {
         <RecordedValue value={block.tool_input} />
       </div>
     );
-  const shown = shownBlocks(block);
+  const shown = shownBlocks(block, 0);
   if (shown.length === 0) return <p class="muted">empty</p>;
   return (
     <div class="span-block" data-block={block.type}>

@@ -5,6 +5,8 @@ import { countText } from '../../../parts/number-text.ts';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
 import { theme } from '../../../store/preferences.ts';
+import { FindRail } from './find-rail.tsx';
+import { nearestCall } from './nearest-call.ts';
 import { callAt, middleOf, stripBins } from './strip-bins.ts';
 import { drawStrip, STRIP_HEIGHT } from './strip-drawing.ts';
 import { StripMarks } from './strip-mark-list.tsx';
@@ -80,6 +82,7 @@ export function Strip({ columns, index, selected, onSelect }: StripProps) {
           style={{ transform: `translateX(${Math.round(middleOf(current, width, calls.length))}px)` }}
         />
       </div>
+      <FindRail {...{ columns, index, width }} />
       <StripMarks marks={marks} selected={selected} onSelect={onSelect} />
     </div>
   );
@@ -92,20 +95,6 @@ function targetOf(key: string, current: number, count: number): number | null {
   if (key === 'PageDown') return current - PAGE;
   if (key === 'Home') return 0;
   return key === 'End' ? count - 1 : null;
-}
-
-/** The number of the call that a span is, or that began last before it. */
-function nearestCall({ spans }: OutlineColumns, { calls, callOf }: OutlineIndex, span: number): number {
-  const own = callOf[span] ?? -1;
-  if (own >= 0 || span < 0) return Math.max(0, own);
-  const moment = spans.started_us[span] ?? 0;
-  let [low, high] = [0, calls.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if ((spans.started_us[calls[middle] ?? 0] ?? 0) <= moment) low = middle;
-    else high = middle;
-  }
-  return low;
 }
 
 function spoken(

@@ -1,25 +1,30 @@
 /** One block of a message. */
 import { Recorded } from '../../../parts/recorded.tsx';
+import { blockKey } from './block-key.ts';
 import type { ShownBlock } from './blocks.ts';
 import { Prose } from './folded-text.tsx';
 import { ImageBlock } from './image-block.tsx';
 import { RecordedValue } from './recorded-value.tsx';
 import { ResultText } from './result-text.tsx';
 import { FIRST } from './row-height.ts';
+import { TextBlock } from './text-block.tsx';
 import { Thinking } from './thinking.tsx';
 
-/** @param id of the block, by which folds are remembered @param whole whether nothing of it is shortened */
-export function BlockView({
-  id,
-  block,
-  whole,
-  as,
-}: {
-  id: string;
+type BlockViewProps = {
+  id: string; // by which folds are remembered
+  of: { span_id: string; side: 'input' | 'output' };
   block: ShownBlock;
-  whole: boolean;
+  whole: boolean; // whether nothing of it is shortened
   as: 'prose' | 'result';
-}) {
+};
+
+export const BlockView = ({ of: { span_id, side }, ...shown }: BlockViewProps) => (
+  <TextBlock of={blockKey(span_id, side, shown.block.at)}>
+    <View {...shown} />
+  </TextBlock>
+);
+
+function View({ id, block, whole, as }: Omit<BlockViewProps, 'of'>) {
   switch (block.kind) {
     case 'text':
       if (as === 'result') return <ResultText id={id} text={block.text} />;

@@ -1,6 +1,5 @@
 /** A compaction: a band across the conversation, where what was said went out of the model's sight and a summary took its place. */
 import { Cost, Tokens } from '../../../parts/figure.tsx';
-import { Recorded } from '../../../parts/recorded.tsx';
 import { StatusMark } from '../../../parts/status-mark.tsx';
 import { outlineIndex } from '../../../store/outline-index.ts';
 import { BlockView } from './block-view.tsx';
@@ -8,6 +7,7 @@ import { answerBlocks, shownBlocks } from './blocks.ts';
 import { answerIsCut, inputIsCut } from './needs-whole.ts';
 import { type StepFacts, stepFacts } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
+import { ErrorText } from './text-block.tsx';
 import { useText } from './use-text.ts';
 
 export function CompactionRow({ span }: { span: number }) {
@@ -67,13 +67,27 @@ function Summary({ facts }: { facts: StepFacts }) {
   const { span, whole } = text;
   return (
     <div class="summary">
-      {span.error_message !== undefined && <Recorded text={span.error_message} />}
+      {span.error_message !== undefined && <ErrorText span_id={facts.span_id} text={span.error_message} />}
       {answerBlocks(span.output).map((block, n) => (
-        <BlockView key={n} id={`${facts.span_id} out ${n}`} block={block} whole={whole} as="prose" />
+        <BlockView
+          key={n}
+          id={`${facts.span_id} out ${n}`}
+          of={{ span_id: facts.span_id, side: 'output' }}
+          block={block}
+          whole={whole}
+          as="prose"
+        />
       ))}
       {span.input.length > 0 && <p class="muted">The instructions for it:</p>}
       {span.input.flatMap(shownBlocks).map((block, n) => (
-        <BlockView key={n} id={`${facts.span_id} in ${n}`} block={block} whole={whole} as="prose" />
+        <BlockView
+          key={n}
+          id={`${facts.span_id} in ${n}`}
+          of={{ span_id: facts.span_id, side: 'input' }}
+          block={block}
+          whole={whole}
+          as="prose"
+        />
       ))}
     </div>
   );

@@ -55,7 +55,14 @@ function EventText({ span }: { span: number }) {
   return (
     <div class="context-text" data-span={facts.span_id} data-kind="event">
       {text.span.input.flatMap(shownBlocks).map((block, n) => (
-        <BlockView key={n} id={`${facts.span_id} in ${n}`} block={block} whole={text.whole} as="result" />
+        <BlockView
+          key={n}
+          id={`${facts.span_id} in ${n}`}
+          of={{ span_id: facts.span_id, side: 'input' }}
+          block={block}
+          whole={text.whole}
+          as="result"
+        />
       ))}
     </div>
   );

@@ -11,17 +11,25 @@ export type Folds = {
   openOf: (kind: FoldKind) => string;
   /** Opens or closes all of a kind; those that were set one by one follow. */
   toggleAll: (kind: FoldKind) => boolean;
-  /** How much of a long text is shown, in characters; 0: as much as at first. */
+  /** Up to which character a long text is shown, and from which; 0: as at first. */
   shown: (id: string) => number;
-  showMore: (id: string, characters: number) => void;
+  from: (id: string) => number;
+  showMore: (id: string, characters: number, from?: number) => void;
+  /** Blocks that are shown as they were recorded, by what `blockKey` makes of them. */
+  plain: Signal<ReadonlySet<string>>;
+  /** The text that was gone to: what hides it opens. */
+  reveal: Signal<Reveal | null>;
   /** Whether calls beside the conversation have rows. */
   beside: Signal<boolean>;
 };
 
+/** A text within a block. */
+export type Reveal = { key: string; start: number; match: string };
+
 export function folds(): Folds {
   const all = signal<ReadonlySet<FoldKind>>(new Set());
   const others = signal<ReadonlySet<string>>(new Set()); // those that are not as all of their kind
-  const shown = signal<ReadonlyMap<string, number>>(new Map());
+  const shown = signal<ReadonlyMap<string, { from: number; to: number }>>(new Map());
   return {
     beside: signal(false),
     isOpen: (kind, id) => all.value.has(kind) !== others.value.has(`${kind} ${id}`),
@@ -34,10 +42,13 @@ export function folds(): Folds {
       others.value = new Set([...others.value].filter((key) => !key.startsWith(`${kind} `)));
       return all.value.has(kind);
     },
-    shown: (id) => shown.value.get(id) ?? 0,
-    showMore: (id, characters) => {
-      shown.value = new Map(shown.value).set(id, characters);
+    shown: (id) => shown.value.get(id)?.to ?? 0,
+    from: (id) => shown.value.get(id)?.from ?? 0,
+    showMore: (id, to, from = shown.peek().get(id)?.from ?? 0) => {
+      shown.value = new Map(shown.value).set(id, { from, to });
     },
+    plain: signal(new Set()),
+    reveal: signal(null),
   };
 }
 

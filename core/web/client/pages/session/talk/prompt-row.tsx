@@ -1,5 +1,7 @@
 /** What came into the conversation with a call: a person's words and images, or what a sub-agent was sent out with. */
+import { useEffect } from 'preact/hooks';
 import { Recorded } from '../../../parts/recorded.tsx';
+import { blockKey } from './block-key.ts';
 import { BlockView } from './block-view.tsx';
 import { type ShownBlock, shownBlocks } from './blocks.ts';
 import { inputIsCut } from './needs-whole.ts';
@@ -25,6 +27,7 @@ export function PromptRow({ span }: { span: number }) {
           <PromptBlock
             key={n}
             id={`${facts.span_id} in ${n}`}
+            span_id={facts.span_id}
             block={block}
             whole={text?.whole ?? false}
             isOwn={isOwn(block)}
@@ -38,18 +41,26 @@ export function PromptRow({ span }: { span: number }) {
 const who = (thread: string, synthetic: string | undefined): string =>
   thread !== '' ? 'task' : synthetic === 'post-compaction' ? 'summary' : 'you';
 
+type PromptBlockProps = { id: string; span_id: string; block: ShownBlock; whole: boolean; isOwn: boolean };
+
 /** What a harness put into the same message is folded: it is part of the truth, not of the conversation. */
-function PromptBlock({ id, block, whole, isOwn }: { id: string; block: ShownBlock; whole: boolean; isOwn: boolean }) {
+function PromptBlock({ id, span_id, block, whole, isOwn }: PromptBlockProps) {
   const { folds } = useTalk();
-  if (isOwn || block.kind !== 'text') return <BlockView id={id} block={block} whole={whole} as="prose" />;
+  const { value: reveal } = folds.reveal;
+  const of = { span_id, side: 'input' } as const;
   const open = folds.isOpen('context', id);
+  const isFolded = !isOwn && block.kind === 'text';
+  useEffect(() => {
+    if (isFolded && !open && reveal?.key === blockKey(span_id, 'input', block.at)) folds.toggle('context', id);
+  }, [reveal, isFolded]);
+  if (!isFolded) return <BlockView {...{ id, of, block, whole }} as="prose" />;
   return (
     <div class="put-in" data-part="context">
       <button type="button" class="fold" aria-expanded={open} onClick={() => folds.toggle('context', id)}>
         <span class="who-context">⤷ put in with it</span> <Recorded text={`${block.text.trim().slice(0, 60)} …`} />{' '}
         <span aria-hidden="true">{open ? '▾' : '▸'}</span>
       </button>
-      {open && <BlockView id={id} block={block} whole={whole} as="result" />}
+      {open && <BlockView {...{ id, of, block, whole }} as="result" />}
     </div>
   );
 }

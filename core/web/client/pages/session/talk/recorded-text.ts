@@ -8,3 +8,15 @@ export function jsonText(value: unknown): string | null {
     return null;
   }
 }
+
+/** The texts within a value, in their order: what can be found in it, as the service finds it. */
+export function textsIn(value: unknown): string[] {
+  const found: string[] = [];
+  const rest = [value];
+  while (rest.length > 0) {
+    const next = rest.pop();
+    if (typeof next === 'string') found.push(next);
+    else if (typeof next === 'object' && next !== null) rest.push(...Object.values(next).slice(0, 10_000).reverse());
+  }
+  return found;
+}

@@ -4,10 +4,12 @@ import { Visible } from '../../../parts/recorded.tsx';
 import { FoldedText } from './folded-text.tsx';
 import { numberedLines, resultKind } from './result-kind.ts';
 import { FIRST } from './row-height.ts';
+import { useIsPlain } from './text-block.tsx';
 import './result-text.css';
 
 export function ResultText({ id, text }: { id: string; text: string }) {
-  const kind = resultKind(text);
+  const isPlain = useIsPlain();
+  const kind = isPlain ? 'plain' : resultKind(text);
   return (
     <FoldedText id={id} text={text} first={FIRST.result}>
       {(shown) => {

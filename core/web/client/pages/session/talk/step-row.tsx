@@ -11,6 +11,7 @@ import { WaysOn } from './fork-row.tsx';
 import { answerBlockId, answerIsCut } from './needs-whole.ts';
 import { type StepFacts, stepFacts } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
+import { ErrorText } from './text-block.tsx';
 import { Tries } from './tries.tsx';
 import { useText } from './use-text.ts';
 
@@ -27,7 +28,14 @@ export function StepRow({ span }: { span: number }) {
         {loaded === undefined && <p class="waiting-words">{facts.label}</p>}
         {loaded &&
           answerBlocks(loaded.output).map((block, n) => (
-            <BlockView key={n} id={answerBlockId(facts.span_id, n)} block={block} whole={whole} as="prose" />
+            <BlockView
+              key={n}
+              id={answerBlockId(facts.span_id, n)}
+              of={{ span_id: facts.span_id, side: 'output' }}
+              block={block}
+              whole={whole}
+              as="prose"
+            />
           ))}
         {loaded && <Ending span={loaded} facts={facts} />}
       </div>
@@ -81,7 +89,7 @@ function Ending({ span, facts }: { span: Span; facts: StepFacts }) {
       {facts.status === 'error' && (
         <p class="talk-ending" data-ending="error">
           <StatusMark status="error" word={facts.error_type || 'error'} />
-          {span.error_message !== undefined && <Recorded text={span.error_message} />}
+          {span.error_message !== undefined && <ErrorText span_id={facts.span_id} text={span.error_message} />}
         </p>
       )}
       {cut !== null && (

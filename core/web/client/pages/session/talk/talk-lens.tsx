@@ -6,18 +6,17 @@ import { VirtualList } from '../../../parts/virtual-list.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import { type SessionStore, useSession } from '../session-store.ts';
 import { Breadcrumb } from './breadcrumb.tsx';
-import { FindBar } from './find-bar.tsx';
 import { type Folds, folds } from './folds.ts';
 import { rowHeight } from './row-height.ts';
 import { textOfRow } from './row-text.ts';
 import { type Talk, TalkContext } from './talk-context.ts';
 import { rowAttributes, rowKey, TalkRow } from './talk-row.tsx';
 import { type TalkRows, talkRows } from './talk-rows.ts';
+import { useFindLanding } from './use-find-landing.ts';
 import { useFollowing } from './use-following.ts';
 import { useNewSteps } from './use-new-steps.ts';
 import { useSpanReady } from './use-span-ready.ts';
 import { useStepPanel } from './use-step-panel.tsx';
-import { useTalkFind } from './use-talk-find.ts';
 import { useTalkKeys } from './use-talk-keys.ts';
 import { useTalkPosition } from './use-talk-position.ts';
 import { useTalkTexts } from './use-talk-texts.ts';
@@ -42,12 +41,16 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
   const { texts, outline } = store;
   const isComplete = outline.complete.value;
   const rows = useRows(columns, folds, thread);
-  const position = useTalkPosition({ columns, rows, folds, thread, isComplete });
+  const position = useTalkPosition({ columns, rows, folds, thread, isComplete, find: store.find });
   const { handle, focusedRow, show, noteFocus, goTo, jump } = position;
   const { range, setRange } = useTalkTexts(columns, rows, folds, texts);
   useSpanReady({ columns, rows, folds, texts, sought: position.sought, range });
   const list = () => handle.current?.element() ?? null;
-  const find = useTalkFind({ columns, rows, folds, texts, list, goTo });
+  useFindLanding({ columns, rows, folds, list, show, goTo });
+  store.find.readerAt.current = () => {
+    const row = focusedRow >= 0 ? focusedRow : (handle.current?.range()?.first ?? -1);
+    return rows.kind[row] === 'trace' || rows.kind[row] === 'beside' ? (rows.of[row + 1] ?? -1) : (rows.of[row] ?? -1);
+  };
   const isFollowing = useFollowing(handle, store.session.value?.live ?? false);
   const fresh = useNewSteps(
     isComplete ? columns.spans.count : 0,
@@ -69,7 +72,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
     handle.current?.scrollToEnd();
   };
   useTalkKeys({
-    ...{ folds, jump, showEnd, openFind: find.show, nextHit: find.next, isFinding: () => find.open },
+    ...{ folds, jump, showEnd },
     showStart: () => show(0),
     showDetails: () => focusedSpan !== undefined && beside.open(focusedSpan),
     copyAs: () => focusedSpan !== undefined && beside.copy(focusedSpan),
@@ -87,12 +90,6 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
   );
   return (
     <TalkContext.Provider value={talk}>
-      {find.open && (
-        <FindBar
-          {...{ sought: find.sought, hits: find.hits.length, at: find.at, read: find.read, of: columns.spans.count }}
-          {...{ onInput: find.seek, onNext: find.next, onClose: find.close }}
-        />
-      )}
       {thread !== '' && <Breadcrumb columns={columns} thread={thread} />}
       <div class="talk-body">
         <VirtualList

@@ -17,7 +17,7 @@ export function cutAt(text: string, most: { lines: number; characters: number })
 }
 
 /** Not between the halves of a surrogate pair. */
-const wellCut = (text: string, end: number): number => {
+export const wellCut = (text: string, end: number): number => {
   const unit = text.charCodeAt(end - 1);
   return unit >= 0xd800 && unit <= 0xdbff ? end - 1 : end;
 };

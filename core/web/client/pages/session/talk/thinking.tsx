@@ -4,6 +4,7 @@ import { Visible } from '../../../parts/recorded.tsx';
 import { FoldedText } from './folded-text.tsx';
 import { FIRST } from './row-height.ts';
 import { useTalk } from './talk-context.ts';
+import { useReveal } from './text-block.tsx';
 import { cutAt, linesIn } from './text-cut.ts';
 import './thinking.css';
 
@@ -11,14 +12,17 @@ const FOLDED = { lines: 3, characters: 300 };
 
 export function Thinking({ id, text, hidden }: { id: string; text: string; hidden: number }) {
   const { folds } = useTalk();
+  const open = folds.isOpen('thinking', id);
+  const isLong = cutAt(text, FOLDED) < text.length;
+  useReveal(() => {
+    if (isLong && !open) folds.toggle('thinking', id);
+  }, text.length);
   if (text === '')
     return (
       <p class="thinking encrypted">
         <span class="thinking-name">thinking</span> the provider sent it encrypted, <Bytes count={hidden} />
       </p>
     );
-  const open = folds.isOpen('thinking', id);
-  const isLong = cutAt(text, FOLDED) < text.length;
   return (
     <div class="thinking">
       <button type="button" class="fold" aria-expanded={open || !isLong} onClick={() => folds.toggle('thinking', id)}>

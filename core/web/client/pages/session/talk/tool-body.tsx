@@ -1,6 +1,8 @@
 /** The input of a tool call and what it returned. */
+import type { ContentBlock } from '../../../../../model/content-block.ts';
 import { Formatted } from '../../../parts/formatted.tsx';
 import { Recorded } from '../../../parts/recorded.tsx';
+import { blockKey } from './block-key.ts';
 import { BlockView } from './block-view.tsx';
 import { type ShownBlock, shownBlocks } from './blocks.ts';
 import { FoldedText } from './folded-text.tsx';
@@ -9,6 +11,7 @@ import { RecordedValue } from './recorded-value.tsx';
 import { Plain } from './result-text.tsx';
 import { FIRST } from './row-height.ts';
 import type { StepFacts } from './step-facts.ts';
+import { TextBlock, useIsPlain } from './text-block.tsx';
 import { type InputPart, inputParts } from './tool-input.ts';
 import { useText } from './use-text.ts';
 
@@ -27,20 +30,41 @@ export function ToolBody({ facts }: { facts: StepFacts }) {
             tool <Recorded text={name} />
           </p>
         )}
-        {inputParts(use?.tool_input).map((part, n) => (
-          <InputView key={n} id={`${facts.span_id} input ${n}`} part={part} />
-        ))}
-        {use?.tool_input === undefined && use?.content !== undefined && <RecordedValue value={use.content} />}
+        <TextBlock of={blockKey(facts.span_id, 'input', 0)}>
+          <ToolInput span_id={facts.span_id} use={use} />
+        </TextBlock>
       </div>
       <div class="tool-result" data-side="output">
         {results.length === 0 && (
           <p class="muted">{facts.duration_us === null ? 'No result was seen' : 'It returned nothing'}</p>
         )}
         {results.map((block: ShownBlock, n) => (
-          <BlockView key={n} id={`${facts.span_id} output ${n}`} block={block} whole={whole} as="result" />
+          <BlockView
+            key={n}
+            id={`${facts.span_id} output ${n}`}
+            of={{ span_id: facts.span_id, side: 'output' }}
+            block={block}
+            whole={whole}
+            as="result"
+          />
         ))}
       </div>
     </div>
+  );
+}
+
+/** By its keys; its texts alone where what was found in it cannot be seen otherwise. */
+function ToolInput({ span_id, use }: { span_id: string; use: ContentBlock | undefined }) {
+  const isPlain = useIsPlain();
+  const input = use?.tool_input;
+  if (isPlain) return <RecordedValue value={input ?? use?.content} />;
+  return (
+    <>
+      {inputParts(input).map((part, n) => (
+        <InputView key={n} id={`${span_id} input ${n}`} part={part} />
+      ))}
+      {input === undefined && use?.content !== undefined && <RecordedValue value={use.content} />}
+    </>
   );
 }
 

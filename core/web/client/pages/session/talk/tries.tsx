@@ -6,6 +6,7 @@ import { useSession } from '../session-store.ts';
 import { cutWords } from './call-words.ts';
 import { type StepFacts, stepFacts } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
+import { ErrorText } from './text-block.tsx';
 
 export function Tries({ span }: { span: number }) {
   const { columns, rows, folds } = useTalk();
@@ -48,7 +49,7 @@ function Try({ span }: { span: number }) {
   return (
     <li data-span={facts.span_id} data-status={facts.status}>
       <StatusMark status={facts.status} word={tryWords(facts)} /> <Duration us={facts.duration_us} />{' '}
-      <Recorded text={text?.span.error_message ?? facts.label} />
+      <ErrorText span_id={facts.span_id} text={text?.span.error_message ?? facts.label} />
     </li>
   );
 }

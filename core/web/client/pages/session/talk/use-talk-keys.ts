@@ -15,14 +15,10 @@ type Commands = {
   rowText: () => Promise<string | null>;
   showDetails: () => boolean;
   copyAs: () => boolean;
-  openFind: () => void;
-  nextHit: (step: 1 | -1) => boolean;
-  isFinding: () => boolean;
 };
 
 export function useTalkKeys(commands: Commands): void {
-  const { folds, jump, toggleRow, showEnd, showStart, rowText, openFind, nextHit, isFinding, showDetails, copyAs } =
-    commands;
+  const { folds, jump, toggleRow, showEnd, showStart, rowText, showDetails, copyAs } = commands;
   const to = (does: string, target: JumpTarget, step: 1 | -1, none: string) => ({
     does,
     run: () => {
@@ -68,10 +64,6 @@ export function useTalkKeys(commands: Commands): void {
         void rowText().then((text) => (text === null ? undefined : copyText(text, 'Copied')));
       },
     },
-    '/': { does: 'find in this session', run: openFind },
-    'Ctrl+f': { does: 'find in this session; again: in the page', run: () => (isFinding() ? false : openFind()) },
-    n: { does: 'next hit', run: () => nextHit(1) },
-    N: { does: 'hit before', run: () => nextHit(-1) },
   };
   useKeys(keys, { scope: 'Talk' });
 }

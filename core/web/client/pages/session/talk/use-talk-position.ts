@@ -4,14 +4,22 @@ import { useAddress } from '../../../address.ts';
 import { showToast } from '../../../parts/toast.tsx';
 import type { VirtualListHandle } from '../../../parts/virtual-list.tsx';
 import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
+import type { SessionFind } from '../find/session-find.ts';
 import type { Folds } from './folds.ts';
 import { type JumpTarget, jumpFrom } from './row-jumps.ts';
 import { rowKey } from './talk-row.tsx';
 import type { TalkRows } from './talk-rows.ts';
 
-type Input = { columns: OutlineColumns; rows: TalkRows; folds: Folds; thread: string; isComplete: boolean };
+type Input = {
+  columns: OutlineColumns;
+  rows: TalkRows;
+  folds: Folds;
+  thread: string;
+  isComplete: boolean;
+  find: SessionFind;
+};
 
-export function useTalkPosition({ columns, rows, folds, thread, isComplete }: Input) {
+export function useTalkPosition({ columns, rows, folds, thread, isComplete, find }: Input) {
   const handle = useRef<VirtualListHandle>(null);
   const { query, setQuery } = useAddress();
   const [focused, setFocused] = useState<{ key: string; row: number } | null>(null);
@@ -50,6 +58,10 @@ export function useTalkPosition({ columns, rows, folds, thread, isComplete }: In
   useEffect(() => {
     if (sought === null) own.current = null; // in another thread: who comes back is led to the row again
     if (sought === null || sought === own.current) return;
+    if (sought === find.at.peek()?.found.span_id) {
+      own.current = sought; // find leads there, to the text itself
+      return;
+    }
     const span = spanIndex(columns, '', sought);
     if (span < 0) {
       if (isComplete) showToast('The span that the address names is not in this session any more');
