@@ -11,9 +11,6 @@ import {
   restoreInstallation,
   restoreRows,
 } from './backup/restore.ts';
-import { reviewOpened, sessionsChangedSince, storeReview, unreviewedSessions } from './cache/cache-reviews.ts';
-import { compactionSeams } from './cache/compaction-seams.ts';
-import { listBreaks } from './cache/list-breaks.ts';
 import {
   budgetStates,
   crossBudgets,
@@ -22,6 +19,9 @@ import {
   lastCrossing,
   takeDelivery,
 } from './budget/crossings.ts';
+import { reviewOpened, sessionsChangedSince, storeReview, unreviewedSessions } from './cache/cache-reviews.ts';
+import { compactionSeams } from './cache/compaction-seams.ts';
+import { listBreaks } from './cache/list-breaks.ts';
 import { callCassette, closeCassetteCursor, fetchCassetteCursor, openCassetteCursor } from './cassette/call.ts';
 import { leaseCassette, releaseCassette } from './cassette/lease.ts';
 import { migrateCassette } from './cassette/migrate-cassette.ts';

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
-import type { StatsSeries } from '../../core/model/stats-series.ts';
 import type { FindHit, FindPage } from '../../core/model/find.ts';
+import type { StatsSeries } from '../../core/model/stats-series.ts';
 import { violations } from '../support/axe.ts';
 import { eventually } from '../support/eventually.ts';
 import { inBrowser } from '../support/web.ts';

@@ -64,7 +64,16 @@ databaseSuite('MCP tools', (test, database) => {
       const old = await connectMcp(api, { version });
       assert.is(old.version, version);
       const { tools } = await old.client.listTools();
-      const names = ['svc_sessions', 'svc_session', 'svc_trace', 'svc_context', 'svc_find', 'svc_stats', 'svc_cache', 'svc_spend'];
+      const names = [
+        'svc_sessions',
+        'svc_session',
+        'svc_trace',
+        'svc_context',
+        'svc_find',
+        'svc_stats',
+        'svc_cache',
+        'svc_spend',
+      ];
       assert.equal(
         tools.map(({ name }) => name),
         names,
