@@ -111,8 +111,10 @@ const closes = ({ bytes }: Piece): boolean => {
 /** The key of the array that is open where the piece ends. */
 function keyOpenIn({ bytes }: Piece): string | null {
   const end = bufferOf(bytes.subarray(Math.max(0, bytes.byteLength - 200))).toString('latin1');
-  const key = /"((?:[^"\\]|\\.)*)"\s*:\s*\[$/.exec(end)?.[1];
-  if (key === undefined) return null;
+  const beforeColon = end.endsWith('[') ? end.slice(0, -1).trimEnd() : '';
+  const named = beforeColon.endsWith(':') ? beforeColon.slice(0, -1).trimEnd() : '';
+  if (!named.endsWith('"')) return null;
+  const key = named.slice(named.lastIndexOf('"', named.length - 2) + 1, -1); // none of the keys has a quotation mark in it
   try {
     return JSON.parse(`"${key}"`) as string;
   } catch {
