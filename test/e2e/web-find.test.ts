@@ -72,7 +72,7 @@ inBrowser(
       await page.keyboard.press('Escape');
       await page.locator('.find-bar').waitFor({ state: 'detached' });
       assert.is(new URL(page.url()).searchParams.get('q'), null);
-      assert.is(await page.evaluate(() => CSS.highlights.size), 0);
+      await page.waitForFunction(() => CSS.highlights.size === 0);
     });
 
     test('Ctrl-F a second time is the browser’s own', async ({ open }) => {
@@ -179,8 +179,11 @@ type Turn = { raw_turn_id: number; svc_proxy_request_id?: string };
 async function lookFor(page: Page, text: string): Promise<void> {
   await page.waitForFunction(() => document.activeElement?.matches('.find-bar input'));
   await page.fill('.find-bar input', text);
-  await page.waitForFunction((sought) => new URLSearchParams(location.search).get('q') === sought, text);
-  await complete(page);
+  const isComplete = (sought: string) => {
+    const bar = document.querySelector<HTMLElement>('.find-bar')?.dataset;
+    return bar?.sought === sought && bar.complete !== undefined;
+  };
+  await page.waitForFunction(isComplete, text);
 }
 
 const complete = (page: Page) => page.waitForSelector('.find-bar[data-complete]');

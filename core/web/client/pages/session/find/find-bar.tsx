@@ -40,6 +40,7 @@ export function FindBar(props: FindBarProps) {
       class="find-bar"
       data-hits={state?.found.length ?? 0}
       data-hit={at}
+      data-sought={state?.sought.text}
       data-searched={state?.searched ?? 0}
       data-complete={state?.complete ? '' : undefined}
     >
