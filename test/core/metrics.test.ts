@@ -28,6 +28,7 @@ const NAMES = [
   'svc_retention_removed_turns_total',
   'svc_retention_removed_bytes_total',
   'svc_retention_sweeps_total',
+  'svc_budget_crossings_total',
   'svc_cache_reviews_total',
   'svc_cache_contradictions_total',
   'svc_process_up',
