@@ -125,7 +125,7 @@ databaseSuite('finding in a session', (test, database) => {
           { type: 'text', text: `Part ${at === 3 ? 'zebra' : 'two'}` },
         ];
         const request = Buffer.from(JSON.stringify({ ...body, tools, system }));
-        return { ...call, request, closed: { ...call.closed, request_bytes: request.byteLength } };
+        return { ...call, request, closed: call.closed && { ...call.closed, request_bytes: request.byteLength } };
       }),
     );
     await deriveAll(database());
