@@ -5,7 +5,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { buildService } from '../support/built-service.ts';
+import { builtProgram } from '../support/built-service.ts';
 import { cassetteFolder } from '../support/cassette-folder.ts';
 import { templateFolder } from '../support/databases.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../support/scripted-provider.ts';
@@ -16,7 +16,7 @@ const test = suite<Context>('processes of the service');
 
 test.before(async (context) => {
   context.built = await emptyFolder();
-  context.program = await buildService(join(context.built, 'package'));
+  context.program = await builtProgram(join(context.built, 'package'));
   context.provider = await startScriptedProvider();
 });
 test.after(async ({ built, provider }) => {

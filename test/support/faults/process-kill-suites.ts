@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { buildService } from '../built-service.ts';
+import { builtProgram } from '../built-service.ts';
 import { emptyFolder, removeFolder } from '../serve.ts';
 import { proxyKills, serviceKills } from './process-kills.ts';
 
@@ -19,7 +19,7 @@ function declared(name: string, cluster: string, kills: number, rounds: number):
   const test = suite<Context>(`killed processes (${name})`);
   test.before(async (context) => {
     context.built = await emptyFolder();
-    context.program = await buildService(join(context.built, 'package'));
+    context.program = await builtProgram(join(context.built, 'package'));
   });
   test.after(({ built }) => removeFolder(built));
 
