@@ -103,7 +103,49 @@ export const CallContext = z
       .nullable(),
     break: CacheBreak.nullable().describe('why less was read from the cache than the provider held; null: it was not'),
   })
-  .openapi('CallContext');
+  .openapi('CallContext', {
+    examples: [
+      {
+        raw_turn_id: 12,
+        session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
+        thread_id: '',
+        model: 'claude-sonnet-4-5',
+        provider: 'anthropic',
+        reach: 'whole',
+        window_tokens: 200_000,
+        usage: {
+          input_tokens: 412,
+          cache_read_tokens: 0,
+          cache_write_5m_tokens: 0,
+          cache_write_1h_tokens: 0,
+          output_tokens: 96,
+          cost_usd: 0.002_676,
+        },
+        unattributed_tokens: 0,
+        parameters: [{ name: 'max_tokens', value: '8192', same: null }],
+        marks: [],
+        blocks: [
+          {
+            n: 0,
+            id: '3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b',
+            section: 'messages',
+            path: 'messages[0].content',
+            role: 'user',
+            kind: 'user',
+            label: 'The adder drops its carry, please look into it',
+            bytes: 1_604,
+            tokens: 412,
+            basis: 'shared',
+            billed_as: 'fresh',
+            since: 12,
+            span: { trace_id: '0c2a4d5e-6f70-5182-93a4-b5c6d7e8f901', span_id: '1d3b5e6f-7081-5293-a4b5-c6d7e8f90112' },
+          },
+        ],
+        against: null,
+        break: null,
+      },
+    ],
+  });
 export type CallContext = z.infer<typeof CallContext>;
 
 /** GET /v1/raw_turns/{id}/blocks/{n} */
@@ -116,5 +158,16 @@ export const BlockContent = z
     text: z.string().nullable().describe('its text, where it has one'),
     exact: z.boolean().describe('false: characters that JSON cannot hold were replaced'),
   })
-  .openapi('BlockContent');
+  .openapi('BlockContent', {
+    examples: [
+      {
+        n: 41,
+        id: '3a7bd3e2360a3d29eea436fcfb7e44c735d117c42d1c1835420b6b9942dd4f1b',
+        path: 'messages[3].content[1]',
+        json: { type: 'text', text: 'The carry is now passed on.' },
+        text: 'The carry is now passed on.',
+        exact: true,
+      },
+    ],
+  });
 export type BlockContent = z.infer<typeof BlockContent>;

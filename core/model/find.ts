@@ -38,11 +38,11 @@ const FIND_PAGE = { usual: 20, largest: 50 };
 export const FindQuery = z.object({
   text: Sought.describe('words, an identifier, a path, or a part of one, in any language'),
   in: places(['conversation', 'tools', 'thinking']),
-  project: Attribute.openapi({ type: 'string' }),
-  agent_name: Attribute.openapi({ type: 'string' }),
-  model: Attribute.openapi({ type: 'string' }),
-  provider: Attribute.openapi({ type: 'string' }),
-  harness_id: Attribute.openapi({ type: 'string' }),
+  project: Attribute.openapi({ type: 'string', description: 'spans of this project' }),
+  agent_name: Attribute.openapi({ type: 'string', description: 'spans of calls by this agent' }),
+  model: Attribute.openapi({ type: 'string', description: 'spans of this model' }),
+  provider: Attribute.openapi({ type: 'string', description: 'spans of calls to this provider' }),
+  harness_id: Attribute.openapi({ type: 'string', description: 'spans of sessions of this harness' }),
   tool: Attribute.openapi({ type: 'string', description: 'the name of a tool' }),
   status: z.enum(['ok', 'error', 'partial']).optional().describe('of the span'),
   since: Bound.openapi(boundSchema('spans begun then or later')),
@@ -69,6 +69,32 @@ export const FindMatch = z.object({
   after: z.string().describe('at most 80 characters'),
 });
 
+const hitExample = {
+  session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
+  trace_id: '0c2a4d5e-6f70-5182-93a4-b5c6d7e8f901',
+  span_id: '1d3b5e6f-7081-5293-a4b5-c6d7e8f90112',
+  raw_turn_id: 12,
+  title: 'The adder drops its carry',
+  kind: 'llm',
+  name: 'claude-sonnet-4-5',
+  model: 'claude-sonnet-4-5',
+  status: 'ok',
+  at: '2026-07-27T09:30:00.123456Z',
+  place: 'conversation' as const,
+  score: 1.2,
+  matches: [
+    {
+      side: 'output' as const,
+      block: 0,
+      start: 4,
+      end: 9,
+      before: 'The ',
+      match: 'carry',
+      after: ' is now passed on.',
+    },
+  ],
+};
+
 export const FindHit = z
   .object({
     session_id: z.uuid(),
@@ -85,7 +111,7 @@ export const FindHit = z
     score: z.number().describe('higher is better; compares hits of one answer only'),
     matches: z.array(FindMatch).describe('the first few'),
   })
-  .openapi('FindHit');
+  .openapi('FindHit', { examples: [hitExample] });
 export type FindHit = z.infer<typeof FindHit>;
 
 export const FindPage = z
@@ -96,7 +122,9 @@ export const FindPage = z
     substrings: z.boolean().describe('false: this database cannot find parts of words'),
     next_cursor: NextCursor,
   })
-  .openapi('FindPage');
+  .openapi('FindPage', {
+    examples: [{ items: [hitExample], spans: 340, spans_indexed: 338, substrings: true }],
+  });
 export type FindPage = z.infer<typeof FindPage>;
 
 const SessionMatch = FindMatch.extend({

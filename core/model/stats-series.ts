@@ -47,6 +47,26 @@ const SeriesCell = z.object({
 });
 export type SeriesCell = z.infer<typeof SeriesCell>;
 
+const cellExample = {
+  cost_usd: 0.0234,
+  cost: {
+    fresh: 0.0006,
+    cache_read: 0.0054,
+    cache_write_5m: 0.01125,
+    cache_write_1h: 0,
+    output: 0.00615,
+    reasoning: 0,
+  },
+  input_tokens: 21_200,
+  output_tokens: 410,
+  cache_read_tokens: 18_000,
+  cache_write_tokens: 3_000,
+  reasoning_tokens: 0,
+  turn_count: 4,
+  tool_calls: 1,
+  unpriced_tokens: 0,
+};
+
 export const StatsSeries = z
   .object({
     bucket: z.enum(['day', 'hour']),
@@ -61,5 +81,17 @@ export const StatsSeries = z
     total: SeriesCell,
     unpriced_models: z.array(z.object({ model: z.string(), tokens: z.int() })),
   })
-  .openapi('StatsSeries');
+  .openapi('StatsSeries', {
+    examples: [
+      {
+        bucket: 'day',
+        by: 'model',
+        keys: ['claude-sonnet-4-5'],
+        points: [{ at: '2026-07-27T00:00:00.000000Z', cells: [cellExample] }],
+        totals: [cellExample],
+        total: cellExample,
+        unpriced_models: [{ model: 'llama3', tokens: 1_204 }],
+      },
+    ],
+  });
 export type StatsSeries = z.infer<typeof StatsSeries>;

@@ -41,7 +41,7 @@ export const openai = defineProvider({
 });
 
 /** As the guide 'Prompt caching' of its documentation has it: for gpt-4o and newer models. Other servers that speak its formats do not say. */
-const CACHED = /^(?:ft:)?(?:gpt-(?:4o|4\.[1-9]|[5-9])|chatgpt-4o|o[1-9]|codex)/i;
+const CACHED = /^(?:ft:)?(?:gpt-(?:4o|4\.[1-9]|[5-9])|chatgpt-4o|o[1-9]|codex-mini)/i;
 
 const bySteps: Caching = {
   by: 'steps',

@@ -39,10 +39,10 @@ const all = (list: (harness: (typeof harnesses)[number]) => readonly string[]) =
 const tags = all(({ unhashedTags, wrappers, unwrapped }) => [...unhashedTags, ...wrappers, ...unwrapped]);
 const tools = [...TOOLS, ...all(({ shells, servedTools }) => [...shells, ...Object.values(servedTools).flat()])];
 
-/** What must not stand in a literal or an identifier; models of Anthropic's are called claude-… too. */
+/** What must not stand in a literal or an identifier; models of Anthropic's are called claude-… too, and some of OpenAI's codex-mini. */
 const FORBIDDEN = [
   new RegExp(
-    `(?<![A-Za-z])(?:${anyOf(harnesses.map(({ id }) => id).filter((id) => id.length > 2))})(?!-(?:sonnet|opus|haiku|\\d))`,
+    `(?<![A-Za-z])(?:${anyOf(harnesses.map(({ id }) => id).filter((id) => id.length > 2))})(?!-(?:sonnet|opus|haiku|mini|\\d|$))`,
     'i',
   ),
   /^pi$/,

@@ -138,6 +138,7 @@ export const GUIDES: readonly Guide[] = [
       [/^svc spans 2c9264c9/, /^26c249a1 +llm /m],
       [/^svc raw-turns last/, /^TURN +REQUESTED/],
       [/^svc stats/, /^sessions +1[12]$/m],
+      [/^svc stats --by/, /^DAY +MODEL +COST/m],
       [/^svc coverage/, /^all +98 /m],
       [/^svc find midnight test/, /^1 +16dd8bce /m],
       [/^svc find --mode vector/, /^1 +[0-9a-f]{8} /m],
