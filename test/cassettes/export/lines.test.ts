@@ -33,7 +33,7 @@ function asLine({ session, traces, links }: Json): Json {
     session: { ...rest, rollup },
     traces: traces.map(({ trace: { error_count: _, ...trace }, spans }: Json) => ({
       trace,
-      spans: spans.map(({ first_byte_at, price, ...span }: Json) => span),
+      spans: spans.map(({ first_byte_at, price, usage: { cost, ...usage }, ...span }: Json) => ({ ...span, usage })),
     })),
     links,
   };
