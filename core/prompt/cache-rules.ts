@@ -12,7 +12,7 @@ import { lostUsd } from './cache-cost.ts';
 import { type Candidate, type Earlier, openPredecessors } from './predecessor.ts';
 import type { Lifetime, Mark, Prefixes } from './prefixes.ts';
 import type { Prompt, PromptParameter } from './prompt.ts';
-import { firstDifference, resembles, type Shown } from './shown-difference.ts';
+import { resembles, type Shown, shownDifference } from './shown-difference.ts';
 
 /** `contradicted`: more was read than the two prompts have in common, so they were compared wrongly. */
 export type Verdict = { judged: boolean; break: CacheBreak | null; contradicted: boolean };
@@ -191,7 +191,7 @@ function sectionAt(one: CacheCall, other: CacheCall, block: number): PromptSecti
 
 function differenceAt({ earlier, common: n }: Candidate, call: CacheCall, ids: readonly number[]): Shown {
   const [before, after] = [earlier.ids[n], ids[n]];
-  return firstDifference(earlier.call.prompt.blocks[n], call.prompt.blocks[n], {
+  return shownDifference(earlier.call.prompt.blocks[n], call.prompt.blocks[n], {
     n,
     sentAgain: before !== undefined && ids.includes(before),
     sentBefore: after !== undefined && earlier.ids.includes(after),

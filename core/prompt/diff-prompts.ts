@@ -118,12 +118,8 @@ function changesIn(
       if (place === undefined) continue;
       left.delete(place);
       unpaired.delete(n);
-      changes.push({
-        op: 'change',
-        before: place,
-        after: n,
-        ...firstDifference(before[place] as PromptBlock, after[n] as PromptBlock),
-      });
+      const { path, at } = firstDifference(before[place] as PromptBlock, after[n] as PromptBlock);
+      changes.push({ op: 'change', before: place, after: n, path, at });
     }
   }
   for (const n of left) changes.push({ op: 'remove', before: n });

@@ -1,5 +1,4 @@
 /** Reads of what finds: where an id belongs, the steps that hold a text, those of one session, and those that mean it. */
-import type { BlockContent } from '../../../model/call-context.ts';
 import type { FindLine, FindPage } from '../../../model/find.ts';
 import type { Place } from '../../../model/place.ts';
 import { readJsonLines } from './json-lines.ts';
@@ -27,10 +26,6 @@ export async function findInSession(
   const path = `/v1/sessions/${encodeURIComponent(id)}/find?${query}`;
   await readJsonLines(await send(path, { signal }, { accept: 'application/x-ndjson' }), onLines);
 }
-
-/** A block of what a call sent: of its system prompt, or of the definitions of its tools. */
-export const readPromptBlock = (raw_turn_id: number, block: number, signal?: AbortSignal): Promise<BlockContent> =>
-  request(`/v1/raw_turns/${raw_turn_id}/blocks/${block}`, { signal, payload: true });
 
 /** As the search cassette answers. */
 export type SpanHit = {

@@ -1,6 +1,6 @@
 /** What was found in a system prompt or the definition of a tool, which Talk does not show: its block, as the call sent it. */
 import { useEffect, useRef } from 'preact/hooks';
-import { readPromptBlock } from '../../../api/find.ts';
+import { readBlock } from '../../../api/context.ts';
 import { hrefOf } from '../../../base.ts';
 import { Problem } from '../../../parts/problem.tsx';
 import { Recorded, Visible } from '../../../parts/recorded.tsx';
@@ -19,7 +19,7 @@ export function FoundPrompt({ found }: { found: Found }) {
   const key = `${raw_turn_id} ${block}`;
   const mark = useRef<HTMLElement>(null);
   const reading = useReading<Block>(key, async (signal) => {
-    const { path, text, json } = await readPromptBlock(raw_turn_id ?? 0, block, signal);
+    const { path, text, json } = await readBlock(raw_turn_id ?? 0, block, signal);
     return { path, text: text ?? JSON.stringify(json, null, 2) };
   });
   const answer = reading.key === key ? reading.answer : null;
