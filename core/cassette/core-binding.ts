@@ -12,6 +12,7 @@ export const CORE_READS = [
   ...['/v1/traces', '/v1/traces/:trace_id', '/v1/traces/:trace_id/spans', '/v1/traces/:trace_id/spans/:span_id'],
   ...['/v1/sessions/:id/raw_turns', '/v1/raw_turns/:raw_turn_id'],
   ...['/v1/raw_turns/:raw_turn_id/request', '/v1/raw_turns/:raw_turn_id/response', '/v1/whereis/:id'],
+  ...['/v1/raw_turns/:raw_turn_id/context', '/v1/raw_turns/:raw_turn_id/blocks/:n'],
   ...['/v1/cassettes', '/v1/cassettes/:name/openapi.json'],
 ];
 

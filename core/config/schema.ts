@@ -14,12 +14,16 @@ const text = (problem: (value: string) => string | null) =>
     if (message) issues.push({ code: 'custom', message, input: value });
   });
 
-/** The address of another service: without credentials (they would be shown), and with nothing after the path. */
-function addressProblem(value: string): string | null {
+/** The address of another service, with nothing after the path. */
+const addressProblem = (value: string): string | null =>
+  requestedProblem(value) ?? (value.includes('?') ? "must be an address without '?'" : null);
+
+/** The address of what is requested, perhaps with a query; without credentials (they would be shown). */
+function requestedProblem(value: string): string | null {
   const url = /^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : null;
   if (!url) return "must be an address, such as 'http://localhost:11434'";
   if (url.username || url.password) return 'must be an address without a name or password';
-  return /[?#]/.test(value) ? "must be an address without '?' or '#'" : null;
+  return value.includes('#') ? "must be an address without '#'" : null;
 }
 
 const hostProblem = (value: string): string | null =>
@@ -41,6 +45,7 @@ function basePathProblem(value: string): string | null {
 }
 
 const address = () => text(addressProblem);
+const webhook = () => text((value) => (value === '' ? null : requestedProblem(value)));
 const addressOrEmpty = () => text((value) => (value === '' ? null : addressProblem(value)));
 
 const tokenProblem = (value: string): string | null =>
@@ -199,7 +204,7 @@ export const Config = z.strictObject({
       [],
       'project.daily_usd=25, project.monthly_usd=400: budgets of single projects',
     ),
-    webhook: secretKey(addressOrEmpty(), '', 'address that is sent a POST for each event of a budget; empty: none'),
+    webhook: secretKey(webhook(), '', 'address that is sent a POST for each event of a budget; empty: none'),
     webhook_secret: secretKey(z.string(), '', 'signs what the webhook is sent; prefer SVC_BUDGET_WEBHOOK_SECRET'),
   }),
   log: section({

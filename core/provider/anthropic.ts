@@ -29,7 +29,8 @@ export const anthropic = defineProvider({
     listed: (model) => model,
     cacheWrites: { for5m: '1.25', for1h: '2' },
   },
-  caching: ({ model, format }) => (format === anthropicMessages.id && model.toLowerCase().includes('claude-') ? byMarks : null),
+  caching: ({ model, format }) =>
+    format === anthropicMessages.id && model.toLowerCase().includes('claude-') ? byMarks : null,
 });
 
 /** As the page 'Prompt caching' of its documentation has it. */

@@ -90,7 +90,11 @@ test('settings are told with where they come from, secrets as [redacted], defaul
 test('no secret is ever printed, on the page or in the document, up or down', async () => {
   const secrets = keys.filter(({ secret }) => secret);
   assert.ok(secrets.length >= 3);
-  const OTHERS: Record<string, string> = { 'api.token': TOKEN, 'telemetry.headers': 'x-key=planted-word' };
+  const OTHERS: Record<string, string> = {
+    'api.token': TOKEN,
+    'telemetry.headers': 'x-key=planted-word',
+    'budget.webhook': 'http://localhost:1/planted-word',
+  };
   const planted = (path: string) => OTHERS[path] ?? 'postgres://somebody:planted-word@db.internal:5432/turns';
   const env = Object.fromEntries(secrets.flatMap(({ env, path }) => (env ? [[env, planted(path)]] : [])));
   const nowhere = {};

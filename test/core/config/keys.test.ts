@@ -29,6 +29,8 @@ test('a key that may hold a password or token is a secret', () => {
     'api.token',
     'api.read_token',
     'vector_store.target',
+    'budget.webhook',
+    'budget.webhook_secret',
     'telemetry.headers',
   ]);
 });
@@ -40,8 +42,8 @@ test('redacted: secrets that are set are hidden, all else stays', () => {
   assert.is(shown.api.token, '[redacted]');
   assert.is(shown.vector_store.target, '');
   assert.equal(
-    { ...shown, api: null, storage: null, update: null, retention: null },
-    { ...config, api: null, storage: null, update: null, retention: null },
+    { ...shown, api: null, storage: null, update: null, retention: null, budget: null },
+    { ...config, api: null, storage: null, update: null, retention: null, budget: null },
   );
 });
 
