@@ -13,15 +13,19 @@ const SESSIONS = `${CLIENT}/pages/sessions/sessions-page.tsx`;
 const SESSION = `${CLIENT}/pages/session/session-page.tsx`;
 const BELOW_SESSION = `${CLIENT}/pages/session/`;
 
-/** Parts that share a file, since together they compress to less: what is seen of calls, and the small pages beside the sessions. */
+/** Parts that share a file, since together they compress to less: the lenses of a session beside Talk, and the pages beside the sessions. */
 const TOGETHER = {
-  calls: [
+  lenses: [
     'session/context/context-page.tsx',
     'session/bytes/bytes-page.tsx',
     'session/calls/calls-lens.tsx',
     'session/cache/cache-lens.tsx',
+    'session/time/time-lens.tsx',
   ],
-  service: ['health/health-page.tsx', 'help/help-page.tsx', 'cassettes/cassettes-page.tsx', 'skills/skills-page.tsx'],
+  service: [
+    ...['find/find-page.tsx', 'spend/spend-page.tsx', 'skills/skills-page.tsx', 'cassettes/cassettes-page.tsx'],
+    ...['health/health-page.tsx', 'help/help-page.tsx'],
+  ],
 };
 
 /**

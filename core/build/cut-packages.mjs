@@ -13,6 +13,15 @@ const CUTS = {
   ],
   'highlight.js/es/languages/css.js': [
     [/^const ATTRIBUTES = \[[^\]]*\]\.sort\(\)\.reverse\(\);$/m, String.raw`const ATTRIBUTES = ['[a-z-]+(?=:\\s)'];`], // 500 names
+    [
+      /^const SVG_TAGS = \[[^\]]*\];$/m,
+      "const SVG_TAGS = ['circle', 'defs', 'ellipse', 'g', 'line', 'path', 'polygon', 'polyline', 'rect', 'text', 'use'];",
+    ],
+    [/^const MEDIA_FEATURES = \[[^\]]*\]\.sort\(\)\.reverse\(\);$/m, 'const MEDIA_FEATURES = [];'], // a name before a colon is one
+    [
+      /^const PSEUDO_CLASSES = \[[^\]]*\]\.sort\(\)\.reverse\(\);$/m,
+      'const PSEUDO_CLASSES = ["(?:first|last|nth|only)-[a-z-]+|focus[a-z-]*|active|checked|disabled|empty|enabled|has|hover|is|not|root|target|visited|where"];',
+    ], // those that are used
   ],
   'preact-iso/src/index.js': [
     [/^export function prerender\(\w+, \w+\) \{\n\treturn import\('\.\/prerender\.js'\)[^\n]*\n\}$/m, ''], // a renderer for servers
