@@ -99,7 +99,14 @@ const content = (told: ToldSession) => {
 const withoutIds = (said: Json): Json => JSON.parse(JSON.stringify(said).replace(/[0-9a-f]{64}|[0-9a-f]{24}/g, '#'));
 /** The reduced shape has neither the provider's own figures nor the reasoning among them. */
 const asReduced = (said: Json): Json =>
-  JSON.parse(JSON.stringify(said, (key, value) => (/^(?:usage_verbatim|reasoning_tokens)$/.test(key) ? null : value)));
+  JSON.parse(
+    JSON.stringify(said, (key, value) => {
+      if (/^(?:usage_verbatim|reasoning_tokens)$/.test(key)) return null;
+      return key === 'cost'
+        ? { ...value, output: (value.output + value.reasoning).toFixed(12), reasoning: null }
+        : value;
+    }),
+  );
 
 type Node = {
   session_id: string;
