@@ -7,6 +7,7 @@ import { useKeys } from '../../../keys.ts';
 import { Page } from '../../../parts/page.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { CallPlace } from '../call/call-place.tsx';
+import { useCallAddress } from '../call/use-call-address.ts';
 import { useCalls } from '../call/use-calls.ts';
 import { BytesHead } from './bytes-head.tsx';
 import { SideView } from './side-view.tsx';
@@ -17,9 +18,8 @@ import './bytes.css';
 const PATH = /^\/sessions\/([\da-f-]{36})\/calls\/(\d{1,15})\/bytes$/;
 
 export function BytesPage() {
-  const { path, query, setQuery } = useAddress();
-  const [, session = '', number = ''] = PATH.exec(path) ?? [];
-  const raw_turn_id = Number(number);
+  const { query, setQuery } = useAddress();
+  const { session, raw_turn_id } = useCallAddress(PATH);
   const [turn, setTurn] = useState<RawTurnSides | null>(null);
   const [failure, setFailure] = useState<unknown>(null);
   const [attempt, setAttempt] = useState(0);
@@ -44,7 +44,7 @@ export function BytesPage() {
     { scope: 'Call' },
   );
   const current = turn?.raw_turn_id === raw_turn_id ? turn : null;
-  const title = current ? `${current.method ?? 'call'} ${current.url ?? ''}` : `Call ${number}`;
+  const title = current ? `${current.method ?? 'call'} ${current.url ?? ''}` : `Call ${raw_turn_id}`;
   return (
     <Page name="bytes" title={title} state={failure !== null ? 'error' : current ? 'ready' : 'loading'}>
       <CallPlace

@@ -12,6 +12,7 @@ import { showToast } from '../../../parts/toast.tsx';
 import { pageState, useReading } from '../../use-reading.ts';
 import { callPath } from '../call/call-path.ts';
 import { CallPlace } from '../call/call-place.tsx';
+import { useCallAddress } from '../call/use-call-address.ts';
 import { useCalls } from '../call/use-calls.ts';
 import { barCells } from './bar-cells.ts';
 import { type Entry, entriesOf } from './block-changes.ts';
@@ -34,9 +35,8 @@ const ORDERS = [
 ] as const;
 
 export function ContextPage() {
-  const { path, query } = useAddress();
-  const [, session = '', number = ''] = PATH.exec(path) ?? [];
-  const raw_turn_id = Number(number);
+  const { query } = useAddress();
+  const { session, raw_turn_id } = useCallAddress(PATH);
   if (query.has('side') || query.has('view')) return <ToBytes {...{ session, raw_turn_id }} />;
   return <CallContextPage {...{ session, raw_turn_id }} />;
 }

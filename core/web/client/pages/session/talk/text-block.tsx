@@ -4,7 +4,7 @@ import { useContext, useEffect } from 'preact/hooks';
 import { Recorded } from '../../../parts/recorded.tsx';
 import { blockKey } from './block-key.ts';
 import type { Reveal } from './folds.ts';
-import { useTalk } from './talk-context.ts';
+import { TalkContext, useTalk } from './talk-context.ts';
 import './text-block.css';
 
 const BlockContext = createContext('');
@@ -29,14 +29,18 @@ export function TextBlock({ of, children }: { of: string; children: ComponentChi
   );
 }
 
-/** Whether the block is shown as it was recorded. */
-export const useIsPlain = (): boolean => useTalk().folds.plain.value.has(useContext(BlockContext));
+/** Whether the block is shown as it was recorded. Outside of Talk, as in the panel of a step, nothing is found in it. */
+export function useIsPlain(): boolean {
+  const talk = useContext(TalkContext);
+  const key = useContext(BlockContext);
+  return talk?.folds.plain.value.has(key) ?? false;
+}
 
 /** Calls `open` when a text of the block is gone to, and when the block changes thereafter. @param changes with the block */
 export function useReveal(open: (reveal: Reveal) => void, changes: unknown): void {
-  const { folds } = useTalk();
+  const talk = useContext(TalkContext);
   const key = useContext(BlockContext);
-  const reveal = folds.reveal.value;
+  const reveal = talk?.folds.reveal.value ?? null;
   useEffect(() => {
     if (reveal !== null && reveal.key === key) open(reveal);
   }, [reveal, key, changes]);
