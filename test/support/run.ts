@@ -20,7 +20,7 @@ const BUILD_FOR = 8; // files with whole services: with more, compiling `svc` on
 /** The embedded database's WebAssembly is not compiled a second time into faster code, which is seldom worth it for as long as a file runs. */
 const QUICK_START = ['--liftoff-only'];
 
-/** Whole services in which nothing is timed or weighed, seen to hold on a machine with many times its load. The others run alone. */
+/** Whole services in which nothing is timed or weighed, seen to hold on a loaded machine. The others run alone. */
 const BESIDE_OTHERS = `
   agents-with-transcripts attribution-repair built-in built-in-apart built-package captures cassette-journey cassette-target
   fuzz-checker purge raw-turn-bodies readme-cassettes recordings serve-ingest serve-metrics tarball twenty-conversations

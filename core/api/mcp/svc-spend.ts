@@ -9,17 +9,13 @@ import {
   SeriesQuery,
   type StatsSeries,
 } from '../../model/stats-series.ts';
-import { PROVIDER_NAMES } from '../../provider/provider-ids.ts';
 import { dollars, grouped, oneLine } from './quote.ts';
-import { readFilter } from './read-filter.ts';
+import { MESSAGE_FILTERS, readFilter } from './read-filter.ts';
 import { coreTool } from './tool.ts';
 
 const Input = z.strictObject({
   by: z.enum(['model', 'project', 'agent_name', 'provider']).default('model').describe('what the keys are'),
-  project: z.string().optional().describe('only this project'),
-  agent_name: z.string().optional().describe('only calls by this agent'),
-  model: z.string().optional().describe('only this model, by its full name'),
-  provider: z.string().optional().describe(PROVIDER_NAMES),
+  ...MESSAGE_FILTERS,
   since: z
     .string()
     .optional()

@@ -2,16 +2,12 @@
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { Stats, StatsQuery } from '../../model/stats.ts';
-import { PROVIDER_NAMES } from '../../provider/provider-ids.ts';
 import { dollars, grouped, lasting, oneLine } from './quote.ts';
-import { readFilter } from './read-filter.ts';
+import { MESSAGE_FILTERS, readFilter } from './read-filter.ts';
 import { coreTool } from './tool.ts';
 
 const Input = z.strictObject({
-  project: z.string().optional().describe('only this project'),
-  agent_name: z.string().optional().describe('only calls by this agent'),
-  model: z.string().optional().describe('only this model, by its full name'),
-  provider: z.string().optional().describe(PROVIDER_NAMES),
+  ...MESSAGE_FILTERS,
   since: z
     .string()
     .optional()

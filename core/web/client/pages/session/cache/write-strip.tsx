@@ -1,8 +1,10 @@
 /** The strip of the Cache lens: the tokens written by each call, with the breaks marked. The list below it says the same in words. */
+
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { CacheBreak } from '../../../../../model/cache-break.ts';
 import { useWidth } from '../../../parts/element-width.ts';
 import { countText } from '../../../parts/number-text.ts';
+import { sharpContext } from '../../../parts/sharp-canvas.ts';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
 import { theme } from '../../../store/preferences.ts';
@@ -47,18 +49,12 @@ function draw(
   cells: readonly WriteCell[],
   { most, breaks, calls }: Drawn,
 ): void {
-  const ratio = globalThis.devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(HEIGHT * ratio);
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${HEIGHT}px`;
-  const context = canvas.getContext('2d');
+  const context = sharpContext(canvas, width, HEIGHT);
   if (!context) return;
   const colour = (name: string): string => {
     canvas.style.color = `var(${name})`; // so that the browser resolves `light-dark()`, which a canvas cannot
     return getComputedStyle(canvas).color;
   };
-  context.scale(ratio, ratio);
   context.fillStyle = colour('--line');
   context.fillRect(0, HEIGHT - 1, width, 1);
   context.fillStyle = colour('--cache-written');

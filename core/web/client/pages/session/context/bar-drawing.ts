@@ -1,4 +1,5 @@
 /** The drawing of a context's bar: what changed, the blocks by kind, and how the input was billed. */
+import { sharpContext } from '../../../parts/sharp-canvas.ts';
 import type { BarCell, BilledPart } from './bar-cells.ts';
 import { KINDS } from './kind-words.ts';
 
@@ -19,14 +20,8 @@ export type Bar = {
 };
 
 export function drawBar(canvas: HTMLCanvasElement, width: number, { cells, billed, selected, broken }: Bar): void {
-  const ratio = globalThis.devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(BAR_HEIGHT * ratio);
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${BAR_HEIGHT}px`;
-  const context = canvas.getContext('2d');
+  const context = sharpContext(canvas, width, BAR_HEIGHT);
   if (!context) return;
-  context.scale(ratio, ratio);
   const colour = colours(canvas);
   const fill = (from: number, to: number, { y, height }: { y: number; height: number }, name: string) => {
     context.fillStyle = colour(name);

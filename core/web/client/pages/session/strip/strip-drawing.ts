@@ -1,4 +1,5 @@
 /** The drawing of the strip: one pass over its cells, on a canvas. */
+import { sharpContext } from '../../../parts/sharp-canvas.ts';
 import type { StripBins } from './strip-bins.ts';
 import type { StripMark } from './strip-marks.ts';
 
@@ -24,19 +25,12 @@ export function drawStrip(
   { cells, tallest, prompts }: StripBins,
   { marks, calls }: { marks: readonly StripMark[]; calls: number },
 ): void {
-  const ratio = globalThis.devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(STRIP_HEIGHT * ratio);
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${STRIP_HEIGHT}px`;
-  const context = canvas.getContext('2d');
+  const context = sharpContext(canvas, width, STRIP_HEIGHT);
   if (!context) return;
   const colour = (part: keyof typeof COLOURS): string => {
     canvas.style.color = `var(${COLOURS[part]})`; // so that the browser resolves `light-dark()`, which a canvas cannot
     return getComputedStyle(canvas).color;
   };
-  context.scale(ratio, ratio);
-  context.clearRect(0, 0, width, STRIP_HEIGHT);
   const room = STRIP_HEIGHT - MARK_HEIGHT - 1;
   for (const part of ['read', 'written', 'fresh'] as const) {
     context.fillStyle = colour(part);
