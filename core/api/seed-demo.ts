@@ -37,6 +37,7 @@ const seedDemo = createRoute({
   },
 });
 
+const TURNS_AT_ONCE = 16;
 const POLL_MS = 50;
 
 export const seedDemoApp = ({ append, derived, now, waitMs = 20_000 }: SeedDemo) => {
@@ -50,8 +51,10 @@ export const seedDemoApp = ({ append, derived, now, waitMs = 20_000 }: SeedDemo)
       );
     const { demoTurns } = await import('../demo/turns.ts'); // rarely needed, so not loaded at the start
     const results = [];
-    // one after the other: a turn may continue the one before, and the first failure ends it
-    for (const turn of demoTurns(new Date(now()))) results.push(await storeTurn(append, turn));
+    const turns = demoTurns(new Date(now()));
+    // Those that are appended together share a commit, and may continue each other. The first failure ends it.
+    for (let i = 0; i < turns.length; i += TURNS_AT_ONCE)
+      results.push(...(await Promise.all(turns.slice(i, i + TURNS_AT_ONCE).map((turn) => storeTurn(append, turn)))));
     const sessions = [...new Set(results.map(({ session_id }) => session_id))];
     await waitUntil(() => derived(sessions), waitMs);
     const deduped = results.filter((turn) => turn.deduped).length;
