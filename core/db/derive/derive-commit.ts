@@ -152,7 +152,11 @@ async function endLeases(tx: Sql, ended: readonly DeriveCommitted[]): Promise<vo
     await tx.rows(sql`delete from svc.derive_queue where session_id = any(${ids(false)}::uuid[])`);
 }
 
-/** Deletes the rows that a pass did not make again. @returns how many */
+/**
+ * Deletes the rows that a pass did not make again. `not exists`, which joins: `not in` compares each row with every key once these
+ * exceed the working memory of a query.
+ * @returns how many
+ */
 async function removeOthers(
   tx: Sql,
   session_id: string,
@@ -165,28 +169,31 @@ async function removeOthers(
      where l.session_id = ${session_id}
        and ((l.from_trace_id, l.from_span_id) in (select trace_id, span_id from ours)
             or (l.to_trace_id, l.to_span_id) in (select trace_id, span_id from ours))
-       and (l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind) not in (
-             select k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id, k.kind
+       and not exists (
+             select
                from unnest(${pgArray(links.map((link) => link.from_trace_id))}::uuid[],
                            ${pgArray(links.map((link) => link.from_span_id))}::uuid[],
                            ${pgArray(links.map((link) => link.to_trace_id))}::uuid[],
                            ${pgArray(links.map((link) => link.to_span_id))}::uuid[],
                            ${pgArray(links.map((link) => link.kind))}::text[])
-                 as k (from_trace_id, from_span_id, to_trace_id, to_span_id, kind))
+                 as k (from_trace_id, from_span_id, to_trace_id, to_span_id, kind)
+              where (k.from_trace_id, k.from_span_id, k.to_trace_id, k.to_span_id, k.kind)
+                  = (l.from_trace_id, l.from_span_id, l.to_trace_id, l.to_span_id, l.kind))
     returning 1`);
   const removedSpans = await tx.rows(sql`
     delete from svc.spans s
      where ${ownSpans}
-       and (s.trace_id, s.span_id) not in (
-             select k.trace_id, k.span_id
+       and not exists (
+             select
                from unnest(${pgArray(spans.map((span) => span.trace_id))}::uuid[],
-                           ${pgArray(spans.map((span) => span.span_id))}::uuid[]) as k (trace_id, span_id))
+                           ${pgArray(spans.map((span) => span.span_id))}::uuid[]) as k (trace_id, span_id)
+              where (k.trace_id, k.span_id) = (s.trace_id, s.span_id))
     returning 1`);
   const removedTraces = await tx.rows(sql`
     delete from svc.traces t
      where t.session_id = ${session_id}
        and not exists (select 1 from svc.spans s where s.trace_id = t.trace_id)
-       and t.trace_id <> all(${pgArray(traces)}::uuid[])
+       and not exists (select from unnest(${pgArray(traces)}::uuid[]) as k (trace_id) where k.trace_id = t.trace_id)
     returning 1`);
   return removedLinks.length + removedSpans.length + removedTraces.length;
 }
