@@ -61,7 +61,7 @@ import { purgeParked } from './edit/purge-parked.ts';
 import { openPurge, purgeSession } from './edit/purge-session.ts';
 import { repairAttribution, repairPending } from './edit/repair-attribution.ts';
 import { sweepPurged } from './edit/sweep-purged.ts';
-import { candidateSpans, findCandidates } from './find/find-candidates.ts';
+import { candidateSpans, findCandidates, textWindows } from './find/find-candidates.ts';
 import { findInSession, spansToSearch } from './find/find-in-session.ts';
 import { findCoverage, pruneIndexed, sessionsToIndex, spansToIndex, writeIndexed } from './find/index-spans.ts';
 import { promptCandidates } from './find/prompts.ts';
@@ -232,6 +232,7 @@ export const operations = {
   findTextInSession,
   candidateSpans,
   findCandidates,
+  textWindows,
   findCoverage,
   findInSession,
   spansToSearch,

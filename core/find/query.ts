@@ -22,11 +22,17 @@ export function textQuery(sought: string): TextQuery {
 export const allTerms = ({ words }: TextQuery, parts: boolean): number[] =>
   [...new Set(words.flatMap(parts ? partOfWord : wholeWord))].slice(0, MOST_TERMS);
 
-/** The words by which a text is found that has only some of them. */
+const MOST_TELLING = 6;
+
+/** The words by which a text is found that has only some of them: the longest, which tend to be rare. */
 export function tellingWords({ words }: TextQuery): Word[] {
   const telling = words.filter(({ text, cjk }) => cjk || (text.length > 2 && !COMMON.has(text)));
-  return (telling.length > 0 ? telling : [...words]).slice(0, 8);
+  const weight = ({ text, cjk }: Word) => text.length * (cjk ? CJK_WEIGHT : 1);
+  return (telling.length > 0 ? telling : [...words]).sort((a, b) => weight(b) - weight(a)).slice(0, MOST_TELLING);
 }
+
+/** A character of Chinese, Japanese or Korean tells as much as some letters. */
+const CJK_WEIGHT = 3;
 
 /** Words of which English texts have many: alone they find nothing. */
 const COMMON = new Set(

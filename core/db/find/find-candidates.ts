@@ -28,14 +28,16 @@ type Search = {
   match: 'all' | 'some';
   places: readonly FindPlace[];
   filter: FindFilter;
+  /** As `textWindows` has them. */
+  windows: readonly string[];
   limit: number;
 };
 
-/** Of a frequent word only the newest texts are looked at: so many, then more, then all. */
-const NEWEST = [8_192, 65_536, null];
-
-/** Each span and place once. */
-export const findCandidates = (db: Sql, { groups, match, places, filter, limit }: Search): Promise<Candidate[]> =>
+/** Each span and place once. Of a frequent word only the newest texts are looked at: those of a window, of a larger one, then all. */
+export const findCandidates = (
+  db: Sql,
+  { groups, match, places, filter, windows, limit }: Search,
+): Promise<Candidate[]> =>
   db.transaction(async (tx) => {
     await useIndexes(tx);
     const within = sql`f.place = any(${pgArray(places)}::text[]) and ${notDeleted(sql`f.session_id`)}${inWindow(sql`f.at`, filter)}`;
@@ -49,22 +51,41 @@ export const findCandidates = (db: Sql, { groups, match, places, filter, limit }
          order by max(c.weight) desc, max(c.at) desc, c.span_id
          limit ${limit}`);
     if (match === 'some') return read(withSome(groups, within));
-    for (const newest of filter.until === null ? NEWEST : [null]) {
-      const window = newest === null ? null : await newestTexts(tx, newest);
-      const candidates = await read(withAll(groups, window === null ? within : sql`${within} and ${window}`));
-      if (window === null || candidates.length >= limit) return candidates;
+    const maybeFrequent = groups.flat().length <= FREQUENT_TERMS && filter.until === null;
+    const last = windows.length > 0 && maybeFrequent ? await newestText(tx) : null;
+    for (const first of windows) {
+      const times = last === null ? null : spannedTimes(first, last);
+      if (times === null) continue; // or the index cannot tell the window's texts apart
+      const inside = sql`${within} and f.terms && ${terms(times)} and f.at >= ${first}::timestamptz`;
+      const candidates = await read(withAll(groups, inside));
+      if (candidates.length >= limit) return candidates;
+      if (candidates.length * WINDOW_RATIO < limit) break; // too rare for the next window
     }
-    return [];
+    return read(withAll(groups, within));
   });
 
-/** The condition of the newest texts, so many of them; null: there are no more than that, or the index cannot tell them apart. */
-async function newestTexts(tx: Sql, newest: number): Promise<SQL | null> {
-  const [row] = await tx.rows<{ first: string | null; last: string | null }>(sql`
-    select ${instant(sql`(select f.at from svc.found_texts f order by f.at desc offset ${newest} limit 1)`)} as first,
-           ${instant(sql`(select max(f.at) from svc.found_texts f)`)} as last`);
-  if (!row?.first || !row.last) return null;
-  const times = spannedTimes(row.first, row.last);
-  return times && sql`f.terms && ${terms(times)} and f.at >= ${row.first}::timestamptz`;
+async function newestText(tx: Sql): Promise<string | null> {
+  const [row] = await tx.rows<{ last: string | null }>(sql`
+    select ${instant(sql`max(f.at)`)} as last from svc.found_texts f`);
+  return row?.last ?? null;
+}
+
+/** Texts that have more terms than this are few. */
+const FREQUENT_TERMS = 12;
+
+/** So many texts has a window. */
+const WINDOWS = [8_192, 65_536];
+const WINDOW_RATIO = 8;
+
+/** Since when the newest texts are, for each size of a window that is smaller than all of them. */
+export async function textWindows(db: Sql, _args: Record<string, never>): Promise<string[]> {
+  const firsts = WINDOWS.map(
+    (size) => sql`(select f.at from svc.found_texts f order by f.at desc offset ${size} limit 1)`,
+  );
+  const rows = await db.rows<{ first: string | null }>(sql`
+    select ${instant(sql`w.first`)} as first from unnest(array[${sql.join(firsts, sql`, `)}]) as w (first)
+     order by w.first desc`);
+  return rows.flatMap(({ first }) => first ?? []);
 }
 
 /**
@@ -78,7 +99,7 @@ const withAll = (groups: Search['groups'], within: SQL): SQL => sql`
   select ${COLUMNS}, 0 as weight from svc.found_texts f where f.terms @> ${terms(groups.flat())} and ${within}`;
 
 /** Of a frequent word: it hardly weighs. */
-const MOST_OF_GROUP = 2_000;
+const MOST_OF_GROUP = 500;
 
 /** A group weighs the more the fewer texts have it. */
 const withSome = (groups: Search['groups'], within: SQL): SQL => {

@@ -8,6 +8,7 @@ import { partOfWord } from '../../find/terms.ts';
 import type { ContentBlock } from '../../model/content-block.ts';
 import type { FindHit, FindPlace } from '../../model/find.ts';
 import { parseJson } from '../../parse-json.ts';
+import { textWindows } from './text-windows.ts';
 
 type Search = {
   text: string;
@@ -20,6 +21,8 @@ type Search = {
 /** Of candidates more than are wanted are compared, since the best are not always the newest. */
 const CANDIDATES = { least: 60, most: 200 };
 const BATCH = 60;
+/** Of a longer text, what has all words as parts of words is also what has most of the telling ones. */
+const SHORT_WORDS = 4;
 /** After this long a search that has hits looks for no better ones. */
 const ENOUGH_MS = 150;
 const MOST_MS = 2_000;
@@ -39,13 +42,9 @@ export async function findAcross(execute: Database['execute'], search: Search): 
   const look = async (groups: number[][], match: 'all' | 'some') => {
     const places = search.places.filter((place) => place !== 'prompt');
     if (places.length === 0) return;
-    const candidates = await execute('findCandidates', {
-      groups,
-      match,
-      places,
-      filter: search.filter,
-      limit,
-    });
+    const { filter } = search;
+    const windows = await textWindows(execute);
+    const candidates = await execute('findCandidates', { groups, match, places, filter, windows, limit });
     const fresh = candidates.filter((candidate) => !seen.has(keyOf(candidate)));
     for (const candidate of fresh) seen.add(keyOf(candidate));
     const spans = bySpan(fresh);
@@ -54,7 +53,8 @@ export async function findAcross(execute: Database['execute'], search: Search): 
   };
   if (search.places.includes('prompt')) await lookInPrompts(execute, query, search.filter, limit, hits);
   await look([allTerms(query, false)], 'all');
-  if (hits.size < search.wanted && !enough()) await look([allTerms(query, true)], 'all');
+  const isShort = query.words.length <= SHORT_WORDS;
+  if (isShort && hits.size < search.wanted && !enough()) await look([allTerms(query, true)], 'all');
   if (hits.size < search.wanted && query.words.length > 1 && !enough())
     await look(tellingWords(query).map(partOfWord), 'some');
   return [...hits.values()].sort((a, b) => b.score - a.score || (a.at < b.at ? 1 : -1));
