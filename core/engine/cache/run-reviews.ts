@@ -15,12 +15,11 @@ import { exclusively } from '../exclusively.ts';
 import type { Precedence } from '../precedence.ts';
 import { sessionCache } from './session-cache.ts';
 
-const TIMES = { firstMs: 3_000, pollMs: 2_000, idleMs: 5_000, busyMs: 60_000 };
+/** `elsewhereMs`: while another process has the lease. */
+const TIMES = { firstMs: 3_000, pollMs: 2_000, idleMs: 5_000, busyMs: 60_000, elsewhereMs: 30_000 };
 
 /** The next time waits this many times as long as the last one took. */
 const AGAIN = 20;
-/** While another process has the lease. */
-const ELSEWHERE_MS = 30_000;
 const FAILED_MS = 60_000;
 const MOST_FAILURES = 5;
 
@@ -47,7 +46,7 @@ type Due = { since: number; last: number; failures: number };
 /** @returns a promise that resolves after the signal, when no session is being looked at */
 export async function runReviews({ times, ...deps }: Deps): Promise<void> {
   const { signal, log } = deps;
-  const { firstMs, pollMs, idleMs, busyMs } = { ...TIMES, ...times };
+  const { firstMs, pollMs, idleMs, busyMs, elsewhereMs } = { ...TIMES, ...times };
   const due = new Map<string, Due>();
   const notBefore = new LRUCache<string, number>({ max: REMEMBERED });
   const position: Position = { seen: null, sweep: { after: null, ended: false } };
@@ -78,11 +77,11 @@ export async function runReviews({ times, ...deps }: Deps): Promise<void> {
         }
         return true;
       });
-      if (done === null) waitMs = ELSEWHERE_MS;
+      if (done === null) waitMs = elsewhereMs;
     } catch (error) {
       if (signal.aborted) return;
       log.warn({ reason: classOf(error) }, 'sessions cannot be looked at for breaks of the prompt cache');
-      waitMs = ELSEWHERE_MS;
+      waitMs = elsewhereMs;
     }
   }
 }
