@@ -18,8 +18,9 @@ const readSessionCache = createRoute({
     'What a session read from the prompt cache and wrote to it, and each call that broke it, with the cause and the cost',
   description: [
     'Worked out from the prompts of all calls, as they were sent, and what the provider billed. A call breaks the cache when it',
-    'reads at least 1,024 tokens and 2 % less than the provider held of what it sends again. The cause is named only where the',
-    'bytes, the clock or the rules of the provider show it; all else is `unexplained`.',
+    'reads over 1,024 tokens and over 2 % less than the provider held of what it sends again. The cause is named only where the',
+    'bytes, the clock or the rules of the provider show it; all else is `unexplained`. Of a session of more than 10,000 calls, or',
+    'whose prompts together have over 2,000,000 blocks or 2 GiB, only the first calls are read, and it is `truncated`.',
   ].join(' '),
   request: { params: z.object({ id: Id }) },
   responses: {
@@ -60,9 +61,9 @@ export const cacheApp = ({ execute, priceOf }: Deps) =>
       const { id: session_id } = c.req.valid('param');
       if (!(await execute('readSession', { session_id })))
         throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
-      const { sessionCache } = await import('../engine/cache/session-cache.ts'); // not needed at the start
-      const { signal } = c.req.raw;
-      const { calls: _, contradictions: __, ...cache } = await sessionCache(execute, session_id, { priceOf, signal });
+      const { READ_AT_ONCE, sessionCache } = await import('../engine/cache/session-cache.ts'); // not needed at the start
+      const options = { priceOf, signal: c.req.raw.signal, most: READ_AT_ONCE };
+      const { contradictions: _, ...cache } = await sessionCache(execute, session_id, options);
       return c.json(cache, 200);
     })
     .openapi(listCacheBreaks, async (c) => {

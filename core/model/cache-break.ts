@@ -105,6 +105,12 @@ export const SessionCache = z
     verdict: z
       .enum(['judged', 'does not say'])
       .describe('does not say: no provider of this session states how it caches'),
+    calls: z.int().describe('that were looked at: those whose prompts can be read'),
+    truncated: z
+      .boolean()
+      .describe(
+        'the session is too long to be read whole: all of this is of its first calls, and says nothing of the later ones',
+      ),
     breaks: z.array(CacheBreak),
   })
   .openapi('SessionCache', {
@@ -117,6 +123,8 @@ export const SessionCache = z
         saved_usd: 25.8,
         lost_usd: 0.446_43,
         verdict: 'judged',
+        calls: 130,
+        truncated: false,
         breaks: [cacheBreakExample],
       },
     ],

@@ -48,6 +48,7 @@ const Output = z.object({
   lost_usd: z.number().nullable().describe('of the breaks that were not planned'),
   sums: z.array(Sum),
   breaks: z.array(Break),
+  truncated: z.boolean().describe('the conversation is too long: all of this is of its first calls'),
   sessions_waiting: z.int().describe('whose latest calls were not looked at yet'),
 });
 
@@ -79,8 +80,8 @@ export const cacheTool = (deps: Deps) =>
         ...breaks.map(breakLines),
         ...(left > 0 ? [`${left} more are left out`] : []),
       ].join('\n');
-      const { verdict, lost_usd, sessions_waiting } = found;
-      return { text, structured: { verdict, lost_usd, sums, breaks, sessions_waiting } };
+      const { verdict, lost_usd, truncated, sessions_waiting } = found;
+      return { text, structured: { verdict, lost_usd, sums, breaks, truncated, sessions_waiting } };
     },
   });
 
@@ -98,15 +99,20 @@ async function ofSession(
     );
   const release = await takePlace(signal);
   try {
-    const { sessionCache } = await import('../../engine/cache/session-cache.ts');
-    const cache = await sessionCache(execute, session_id, { priceOf, signal });
+    const { READ_AT_ONCE, sessionCache } = await import('../../engine/cache/session-cache.ts');
+    const cache = await sessionCache(execute, session_id, { priceOf, signal, most: READ_AT_ONCE });
     const head = [
       `${grouped(cache.read_tokens)} tokens read from the cache, ${grouped(cache.write_tokens)} written, ${grouped(cache.fresh_tokens)} fresh`,
       `${cache.breaks.length} breaks, lost ${dollars(cache.lost_usd)}`,
       ...(cache.verdict === 'judged' ? [] : ['No provider of this conversation states how it caches: no verdict']),
+      ...(cache.truncated
+        ? [
+            `Too long to be read whole: this is of its first ${grouped(cache.calls)} calls, and says nothing of the later ones`,
+          ]
+        : []),
     ].join('\n');
-    const { verdict, lost_usd, breaks } = cache;
-    return { verdict, lost_usd, sums: [], breaks, sessions_waiting: 0, head };
+    const { verdict, lost_usd, breaks, truncated } = cache;
+    return { verdict, lost_usd, sums: [], breaks, truncated, sessions_waiting: 0, head };
   } finally {
     release();
   }
@@ -121,7 +127,8 @@ async function ofAll({ execute }: Deps, filter: Record<string, unknown>): Promis
   const waiting = page.sessions_waiting > 0 ? `; ${page.sessions_waiting} wait to be looked at` : '';
   const head = `${grouped(count)} breaks in ${grouped(page.sessions)} conversations${waiting}, lost ${dollars(lost_usd)}`;
   const sums = page.groups.map((group) => ({ ...group, key: oneLine(group.key, 200) }));
-  return { verdict: 'judged', lost_usd, sums, breaks: page.items, sessions_waiting: page.sessions_waiting, head };
+  const { items: breaks, sessions_waiting } = page;
+  return { verdict: 'judged', lost_usd, sums, breaks, truncated: false, sessions_waiting, head };
 }
 
 const shown = (one: CacheBreak): Break => ({

@@ -13,12 +13,19 @@ import { type CallPrompt, type PromptRange, promptsOf } from '../prompt/prompts-
 export type WorkedOut = SessionCache & {
   /** Verdicts for which the prompts must have been compared wrongly. */
   contradictions: number;
-  calls: number;
 };
+
+/** How much of a session is read at the most, summed up over the prompts of its calls. */
+export type SessionLimits = { calls: number; blocks: number; bytes: number };
+
+/** What takes some five seconds of a slow processor. Harnesses send 500 blocks or 500 KB a call. */
+export const READ_AT_ONCE: SessionLimits = { calls: 10_000, blocks: 2_000_000, bytes: 2 * 1024 ** 3 };
 
 type Options = PromptRange & {
   priceOf: PriceOf;
   signal?: AbortSignal | undefined;
+  /** Absent: all of the session. */
+  most?: SessionLimits;
   /** Awaited after each call, with the time that it took. */
   pause?: (workedMs: number) => Promise<void>;
 };
@@ -27,7 +34,7 @@ type Options = PromptRange & {
 export async function sessionCache(
   execute: Database['execute'],
   session_id: string,
-  { priceOf, signal, pause, ...range }: Options,
+  { priceOf, signal, pause, most, ...range }: Options,
 ): Promise<WorkedOut> {
   const seams = new Set(await execute('compactionSeams', { session_id }));
   const judge = openCacheJudge(cachingOf);
@@ -35,12 +42,17 @@ export async function sessionCache(
   const breaks: CacheBreak[] = [];
   let saved: Usd | null = null;
   let lost: number | null = null;
-  const seen = { calls: 0, judged: false, contradictions: 0 };
+  const seen = { calls: 0, blocks: 0, bytes: 0, judged: false, contradictions: 0 };
+  let truncated = false;
   let began = performance.now();
   for await (const prompt of promptsOf(execute, session_id, range)) {
     signal?.throwIfAborted();
+    truncated = most !== undefined && isReached(seen, most);
+    if (truncated) break;
     const call = cacheCallOf(prompt, seams.has(prompt.raw_turn_id), priceOf);
     seen.calls += 1;
+    seen.blocks += prompt.prompt.blocks.length;
+    for (const { bytes } of prompt.prompt.blocks) seen.bytes += bytes;
     const { usage } = call;
     if (usage) {
       const written = usage.cache_write_5m_tokens + usage.cache_write_1h_tokens;
@@ -72,11 +84,15 @@ export async function sessionCache(
     saved_usd: saved === null ? null : Number(saved),
     lost_usd: lost,
     verdict: seen.judged ? 'judged' : 'does not say',
+    calls: seen.calls,
+    truncated,
     breaks,
     contradictions: seen.contradictions,
-    calls: seen.calls,
   };
 }
+
+const isReached = (read: SessionLimits, most: SessionLimits): boolean =>
+  read.calls >= most.calls || read.blocks >= most.blocks || read.bytes >= most.bytes;
 
 const IN_US = { ...ordinaryTerms, inference_geo: 'us' };
 

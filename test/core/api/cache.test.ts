@@ -68,6 +68,7 @@ databaseSuite('verdicts on recorded calls', (test, database) => {
     assertAgrees(seen);
     assert.equal(seen.cache.breaks, []);
     assert.is(seen.cache.lost_usd, 0);
+    assert.equal([seen.cache.calls, seen.cache.truncated], [9, false]);
   });
 
   test('a session of Codex with sub-agents: no break', async () => {

@@ -50,7 +50,7 @@ function useSettled(count: number): number {
 type CacheProps = { session: string; columns: OutlineColumns; cache: SessionCache };
 
 function Cache({ session, columns, cache }: CacheProps) {
-  const { breaks, verdict } = cache;
+  const { breaks, verdict, truncated } = cache;
   const list = useRef<HTMLDivElement>(null);
   const calls = useMemo(
     () => [...outlineIndex(columns).calls].map((span) => columns.spans.raw_turn_id[span] ?? Number.NaN),
@@ -88,6 +88,11 @@ function Cache({ session, columns, cache }: CacheProps) {
   return (
     <div class="cache-lens" ref={list} data-verdict={verdict}>
       <Figures cache={cache} />
+      {truncated && (
+        <p class="cache-words" role="note">
+          Too long to be read whole: all of this is of the first {cache.calls.toLocaleString('en')} calls.
+        </p>
+      )}
       <WriteStrip columns={columns} breaks={marks} />
       <h2>{headline(lost.length, verdict)}</h2>
       <p class="muted cache-words">{wordsOf(lost.length, verdict)}</p>
