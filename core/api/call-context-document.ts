@@ -1,7 +1,6 @@
 /** A call's context as the API answers with it. */
 import type { ReadContext } from '../engine/prompt/read-context.ts';
 import { modelOf } from '../engine/prompt/walk-prompts.ts';
-import type { CacheBreak } from '../model/cache-break.ts';
 import type { CallContext, ContextBlock } from '../model/call-context.ts';
 import { contextWindow } from '../price/prices.ts';
 import { billedAs } from '../prompt/billed-as.ts';
@@ -10,8 +9,7 @@ import type { Prompt, PromptBlock, PromptParameter } from '../prompt/prompt.ts';
 
 type SpanOf = (block: PromptBlock) => ContextBlock['span'];
 
-/** @param cacheBreak null: less was not read from the cache than the provider held, or that was not looked at */
-export function callContext(read: ReadContext, spanOf: SpanOf, cacheBreak: CacheBreak | null): CallContext {
+export function callContext(read: ReadContext, spanOf: SpanOf): CallContext {
   const { call, prompt, tokens, since } = read;
   const usage = call.span?.usage ?? null;
   const billed = billedAs(tokens, usage);
@@ -55,7 +53,7 @@ export function callContext(read: ReadContext, spanOf: SpanOf, cacheBreak: Cache
             : { op: change.op, before: change.before, after: change.after, path: change.path, ...placeIn(change.at) },
         ),
       },
-    break: cacheBreak,
+    break: read.break,
   };
 }
 

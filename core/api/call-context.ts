@@ -2,12 +2,11 @@
 import { isUtf8 } from 'node:buffer';
 import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
-import { type Against, promptBlocksOf, readContext, spansOf } from '../engine/prompt/read-context.ts';
+import { type Against, promptBlocksOf, type Reads, readContext, spansOf } from '../engine/prompt/read-context.ts';
 import { Refusal } from '../errors.ts';
 import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
 import { BlockContent, CallContext } from '../model/call-context.ts';
 import { RawTurnId } from '../model/page.ts';
-import type { PriceOf } from '../price/prices.ts';
 import { callContext } from './call-context-document.ts';
 
 const NO_TURN = ['raw-turn-unknown', 'Cannot read the raw turn: there is none with this number'] as const;
@@ -62,24 +61,22 @@ const readBlock = createRoute({
   },
 });
 
-export const callContextApp = ({ execute, priceOf }: { execute: Database['execute']; priceOf: PriceOf }) =>
+export const callContextApp = ({ execute, priceOf }: Reads) =>
   routes()
     .openapi(readCallContext, async (c) => {
       const { raw_turn_id } = c.req.valid('param');
-      const read = await readContext(execute, raw_turn_id, againstOf(c.req.valid('query').against));
+      const read = await readContext({ execute, priceOf }, raw_turn_id, againstOf(c.req.valid('query').against));
       if (read === null) throw await promptless(execute, raw_turn_id);
       if (read === 'against')
         throw new Refusal(
           'raw-turn-promptless',
           'Cannot compare with that raw turn: it has no request that can be read',
         );
-      const { breakOf } = await import('../engine/cache/session-cache.ts'); // not needed at the start
-      const cacheBreak = await breakOf(execute, raw_turn_id, { priceOf, signal: c.req.raw.signal });
-      return c.json(callContext(read, await spansOf(execute, read), cacheBreak), 200);
+      return c.json(callContext(read, await spansOf(execute, read)), 200);
     })
     .openapi(readBlock, async (c) => {
       const { raw_turn_id, n } = c.req.valid('param');
-      const prompt = await promptBlocksOf(execute, raw_turn_id);
+      const prompt = await promptBlocksOf({ execute, priceOf }, raw_turn_id);
       if (!prompt) throw await promptless(execute, raw_turn_id);
       const block = prompt.blocks[n];
       if (!block)

@@ -15,7 +15,7 @@ export type Lifetime = '5m' | '1h';
 /** `block`: the marked one, 0 first. `ttl`: of what is kept up to it. `written`: by this call; else an earlier one wrote it, for as long as that said. */
 export type Mark = { block: number; ttl: Lifetime; written: boolean };
 
-/** The blocks from `from` up to `to` of `ids`, which all calls below share; nobody turns off within them. */
+/** Blocks that all calls below share, which stand from `from` up to `to` in their prompts; nobody turns off within them. */
 type Node<Call> = {
   ids: readonly number[];
   from: number;
@@ -71,7 +71,7 @@ export function openPrefixes<Call>(): Prefixes<Call> {
 /** Up to which place the node's blocks are these; all before it are. */
 function sameUpTo<Call>(ids: readonly number[], node: Node<Call>, end: number): number {
   let i = node.from;
-  while (i < end && ids[i] === node.ids[i]) i++;
+  while (i < end && ids[i] === node.ids[i - node.from]) i++;
   return i;
 }
 
@@ -81,13 +81,15 @@ function childAlong<Call>(node: Node<Call>, ids: readonly number[]): Node<Call> 
   const child = node.children.get(first);
   const to = child ? sameUpTo(ids, child, Math.min(ids.length, child.to)) : ids.length;
   if (child && to === child.to) return child;
-  const added: Node<Call> = { ids, from: node.to, to, newest: null, marks: [], children: new Map() };
+  const own = ids.slice(node.to, to); // no node holds on to a whole prompt
+  const added: Node<Call> = { ids: own, from: node.to, to, newest: null, marks: [], children: new Map() };
   node.children.set(first, added);
   if (child) {
     added.marks = child.marks.filter(({ block }) => block < to);
     child.marks = child.marks.filter(({ block }) => block >= to);
+    child.ids = child.ids.slice(to - child.from);
     child.from = to;
-    added.children.set(child.ids[to] as number, child);
+    added.children.set(child.ids[0] as number, child);
   }
   return added;
 }

@@ -19,7 +19,7 @@ export const coreTools = ({ execute, now, takePlace, priceOf = publishedPrice }:
   sessionsTool({ execute, now }),
   sessionTool({ execute, now }),
   traceTool({ execute, takePlace }),
-  contextTool({ execute, takePlace }),
+  contextTool({ execute, priceOf, takePlace }),
   findTool({ execute, takePlace }),
   statsTool({ execute }),
   cacheTool({ execute, priceOf, takePlace }),

@@ -1,7 +1,7 @@
 /** svc_context: what filled the context of a call, and what had changed in it since the call before. */
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
-import { readContext, spansOf } from '../../engine/prompt/read-context.ts';
+import { type Reads, readContext, spansOf } from '../../engine/prompt/read-context.ts';
 import { Refusal } from '../../errors.ts';
 import type { AcquireSlot } from '../../http/payload-reads.ts';
 import { BlockKind, type CallContext, type ContextBlock } from '../../model/call-context.ts';
@@ -59,10 +59,10 @@ const Output = z.object({
 
 const MOST = { biggest: 8, changes: 12 };
 
-type Deps = { execute: Database['execute']; takePlace: AcquireSlot };
+type Deps = Reads & { takePlace: AcquireSlot };
 
 /** @param takePlace takes a slot for payload reads; throws when too many wait for one */
-export const contextTool = ({ execute, takePlace }: Deps) =>
+export const contextTool = ({ execute, priceOf, takePlace }: Deps) =>
   coreTool({
     name: 'svc_context',
     title: 'What filled the context of a call',
@@ -78,10 +78,10 @@ export const contextTool = ({ execute, takePlace }: Deps) =>
       const release = await takePlace(signal);
       try {
         const wanted = raw_turn_id ?? (await turnOfSpan(execute, span_id));
-        const read = await readContext(execute, wanted, 'previous');
+        const read = await readContext({ execute, priceOf }, wanted, 'previous');
         if (!read || read === 'against')
           throw new Refusal('raw-turn-promptless', 'Cannot show the context: no request of that call can be read');
-        const structured = summaryOf(callContext(read, await spansOf(execute, read), null));
+        const structured = summaryOf(callContext(read, await spansOf(execute, read)));
         return { text: textOf(structured), structured };
       } finally {
         release();

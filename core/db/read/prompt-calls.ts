@@ -22,7 +22,7 @@ export type PromptCall = TurnParts & {
   credential: string;
   call_kind: string;
   span: CallSpan | null; // null: not derived yet
-  mark: string; // changes with what its tokens and those of later calls depend on
+  mark: string; // changes with what its tokens, those of later calls and their verdicts depend on
 };
 
 export type CallSpan = {
@@ -85,7 +85,9 @@ export const promptCallOf = (db: Sql, { raw_turn_id }: { raw_turn_id: number }):
 export const promptCallNamed = (db: Sql, { call_id }: { call_id: string }): Promise<PromptCall | null> =>
   onePromptCall(db, sql`(t.svc_proxy_request_id = ${call_id} or t.request_id = ${call_id})`);
 
-const mark = sql`concat_ws(' ', t.raw_turn_id, e.thread_id, p.span_id, p.model, p.input_tokens)`;
+const mark = sql`
+  concat_ws(' ', t.raw_turn_id, e.thread_id, c.kind, p.span_id, p.model, p.input_tokens, p.cache_read_tokens,
+            p.cache_write_5m_tokens, p.cache_write_1h_tokens, p.cost_usd)`;
 
 const select = sql`
   select t.raw_turn_id, e.session_id, e.thread_id, coalesce(t.svc_proxy_request_id, t.request_id, t.raw_turn_id::text) as call_id,

@@ -1,14 +1,11 @@
 /** What a session read from the prompt cache and wrote to it, and where it broke: worked out from the prompts of its calls. */
 import type { Database } from '../../db/database.ts';
 import type { CacheBreak, SessionCache } from '../../model/cache-break.ts';
-import { ordinaryTerms } from '../../model/terms.ts';
 import { addUsd, type Usd } from '../../price/money.ts';
 import type { PriceOf } from '../../price/prices.ts';
-import type { CacheCall } from '../../prompt/cache-call.ts';
 import { savedUsd } from '../../prompt/cache-cost.ts';
-import { openCacheJudge } from '../../prompt/cache-rules.ts';
-import { cachingOf } from '../../provider/providers.ts';
-import { type CallPrompt, type PromptRange, promptsOf } from '../prompt/prompts-of.ts';
+import { promptsOf } from '../prompt/prompts-of.ts';
+import { openCallJudge } from './judge-calls.ts';
 
 export type WorkedOut = SessionCache & {
   /** Verdicts for which the prompts must have been compared wrongly. */
@@ -21,7 +18,7 @@ export type SessionLimits = { calls: number; blocks: number; bytes: number };
 /** What takes some five seconds of a slow processor. Harnesses send 500 blocks or 500 KB a call. */
 export const READ_AT_ONCE: SessionLimits = { calls: 10_000, blocks: 2_000_000, bytes: 2 * 1024 ** 3 };
 
-type Options = PromptRange & {
+type Options = {
   priceOf: PriceOf;
   signal?: AbortSignal | undefined;
   /** Absent: all of the session. */
@@ -34,10 +31,10 @@ type Options = PromptRange & {
 export async function sessionCache(
   execute: Database['execute'],
   session_id: string,
-  { priceOf, signal, pause, most, ...range }: Options,
+  { priceOf, signal, pause, most }: Options,
 ): Promise<WorkedOut> {
   const seams = new Set(await execute('compactionSeams', { session_id }));
-  const judge = openCacheJudge(cachingOf);
+  const judge = openCallJudge({ priceOf, seams });
   const sums = { read: 0, write: 0, fresh: 0, largest: 0 };
   const breaks: CacheBreak[] = [];
   let saved: Usd | null = null;
@@ -45,11 +42,11 @@ export async function sessionCache(
   const seen = { calls: 0, blocks: 0, bytes: 0, judged: false, contradictions: 0 };
   let truncated = false;
   let began = performance.now();
-  for await (const prompt of promptsOf(execute, session_id, range)) {
+  for await (const prompt of promptsOf(execute, session_id)) {
     signal?.throwIfAborted();
     truncated = most !== undefined && isReached(seen, most);
     if (truncated) break;
-    const call = cacheCallOf(prompt, seams.has(prompt.raw_turn_id), priceOf);
+    const { call, verdict } = judge(prompt);
     seen.calls += 1;
     seen.blocks += prompt.prompt.blocks.length;
     for (const { bytes } of prompt.prompt.blocks) seen.bytes += bytes;
@@ -66,7 +63,6 @@ export async function sessionCache(
         lost ??= 0;
       }
     }
-    const verdict = judge.judge(call);
     seen.judged ||= verdict.judged;
     if (verdict.contradicted) seen.contradictions += 1;
     if (verdict.break) {
@@ -93,47 +89,3 @@ export async function sessionCache(
 
 const isReached = (read: SessionLimits, most: SessionLimits): boolean =>
   read.calls >= most.calls || read.blocks >= most.blocks || read.bytes >= most.bytes;
-
-const IN_US = { ...ordinaryTerms, inference_geo: 'us' };
-
-function cacheCallOf(call: CallPrompt, seam: boolean, priceOf: PriceOf): CacheCall {
-  const { thread_id, call_kind, tokens, price, provider, model, at } = call;
-  return {
-    raw_turn_id: call.raw_turn_id,
-    session_id: call.session_id,
-    at,
-    ended_at: call.ended_at,
-    model,
-    provider,
-    credential: call.credential,
-    lane: call_kind === 'main' ? thread_id : JSON.stringify([thread_id, call_kind]),
-    seam,
-    prompt: call.prompt,
-    tokens: tokens.shares.map((share) => share.tokens),
-    usage: call.usage,
-    cost: (usage) => {
-      if (!price) return null;
-      const terms = price.source.includes(' in the US ') ? IN_US : undefined;
-      const priced = priceOf(provider, model, at, usage, terms);
-      // Where the list has another row by now, what was billed cannot be divided any more.
-      return priced && listOf(priced.price) === listOf(price) ? priced.usd : null;
-    },
-    span: call.span,
-  };
-}
-
-/** Without the notes on what the list lacks, which depend on the tokens. */
-const listOf = ({ model, source, date }: { model: string; source: string; date: string }): string =>
-  JSON.stringify([model, source.split(', ')[0], date]);
-
-/** The break of one call; null: there is none, or no such call. The calls before it are read as well. */
-export async function breakOf(
-  execute: Database['execute'],
-  raw_turn_id: number,
-  options: Pick<Options, 'priceOf' | 'signal'>,
-): Promise<CacheBreak | null> {
-  const call = await execute('promptCallOf', { raw_turn_id });
-  if (!call) return null;
-  const { breaks } = await sessionCache(execute, call.session_id, { ...options, upTo: raw_turn_id });
-  return breaks.find((one) => one.raw_turn_id === raw_turn_id) ?? null;
-}

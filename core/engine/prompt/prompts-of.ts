@@ -4,7 +4,6 @@ import type { Span, SpanUsage } from '../../model/span.ts';
 import type { Prompt } from '../../prompt/prompt.ts';
 import type { TokenShares } from '../../prompt/token-shares.ts';
 import { modelOf, type WalkedCall, walkPrompts } from './walk-prompts.ts';
-import { walkedCall } from './walked-calls.ts';
 
 export type CallPrompt = {
   raw_turn_id: number;
@@ -23,27 +22,12 @@ export type CallPrompt = {
   tokens: TokenShares;
 };
 
-export type PromptRange = {
-  /** Only calls up to this one, it included. Absent: all. */
-  upTo?: number;
-};
-
 /** Calls whose request was not stored or cannot be read are left out. */
-export async function* promptsOf(
-  execute: Database['execute'],
-  session_id: string,
-  { upTo }: PromptRange = {},
-): AsyncGenerator<CallPrompt, void> {
-  for await (const walked of walkPrompts(execute, session_id, upTo ?? null)) yield callPrompt(walked);
+export async function* promptsOf(execute: Database['execute'], session_id: string): AsyncGenerator<CallPrompt, void> {
+  for await (const walked of walkPrompts(execute, session_id)) yield callPrompt(walked);
 }
 
-/** null: no such call, or its request was not stored or cannot be read. The calls before it are read as well: its tokens follow from theirs. */
-export async function promptOf(execute: Database['execute'], raw_turn_id: number): Promise<CallPrompt | null> {
-  const walked = await walkedCall(execute, raw_turn_id);
-  return walked && callPrompt(walked);
-}
-
-function callPrompt({ call, prompt, tokens }: WalkedCall): CallPrompt {
+export function callPrompt({ call, prompt, tokens }: WalkedCall): CallPrompt {
   const { raw_turn_id, session_id, thread_id, provider, credential, call_kind, span } = call;
   return {
     raw_turn_id,

@@ -28,11 +28,7 @@ const RECENT = 16;
 
 type RecentCall = CountedPrompt & { raw_turn_id: number; model: string; counted: boolean };
 
-export async function* walkPrompts(
-  execute: Database['execute'],
-  session_id: string,
-  upTo: number | null,
-): AsyncGenerator<WalkedCall, void> {
+export async function* walkPrompts(execute: Database['execute'], session_id: string): AsyncGenerator<WalkedCall, void> {
   const pieces = storedPieces(execute);
   const readPrompt = openPromptReader(execute);
   const threads = new Map<string, RecentCall[]>(); // the newest first
@@ -55,7 +51,6 @@ export async function* walkPrompts(
         marks = [];
         yield walked;
       }
-      if (call.raw_turn_id === upTo) return;
       await yieldThread();
     }
     after = page.at(-1) ?? null;

@@ -4,21 +4,35 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../db/database.ts';
+import type { CacheBreak } from '../../model/cache-break.ts';
+import type { PriceOf } from '../../price/prices.ts';
+import { type JudgeCall, openCallJudge } from '../cache/judge-calls.ts';
+import { callPrompt } from './prompts-of.ts';
 import { type WalkedCall, walkPrompts } from './walk-prompts.ts';
 
 type Execute = Database['execute'];
 
-/** A walk that stopped at some call. `marks`: of the calls so far, what the walk depends on. */
-type Walk = { calls: AsyncGenerator<WalkedCall, void>; marks: string[]; ended: boolean; busy: Promise<unknown> };
+/** `break`: of the prompt cache; null: there is none. */
+export type JudgedCall = WalkedCall & { break: CacheBreak | null };
 
-type Remembered = { walks: LRUCache<string, Walk>; calls: LRUCache<number, WalkedCall> };
+/** A walk that stopped at some call. `marks`: of the calls so far, what the walk depends on; so it does on all `seams`. */
+type Walk = {
+  calls: AsyncGenerator<WalkedCall, void>;
+  judge: JudgeCall;
+  marks: string[];
+  seams: string;
+  ended: boolean;
+  busy: Promise<unknown>;
+};
+
+type Remembered = { walks: LRUCache<string, Walk>; calls: LRUCache<number, JudgedCall> };
 
 const MOST = { walks: 8, calls: 256 };
 
 const remembered = new WeakMap<Execute, Remembered>();
 
-/** null: no such call, or none with a prompt. */
-export async function walkedCall(execute: Execute, raw_turn_id: number): Promise<WalkedCall | null> {
+/** null: no such call, or none with a prompt. @param priceOf the same for each call of one database */
+export async function walkedCall(execute: Execute, raw_turn_id: number, priceOf: PriceOf): Promise<JudgedCall | null> {
   const call = await execute('promptCallOf', { raw_turn_id });
   if (!call) return null;
   const { session_id } = call;
@@ -27,25 +41,33 @@ export async function walkedCall(execute: Execute, raw_turn_id: number): Promise
     calls: new LRUCache({ max: MOST.calls }),
   };
   remembered.set(execute, known);
-  const marks = await execute('promptMarks', { session_id });
+  const [marks, seams] = await Promise.all([
+    execute('promptMarks', { session_id }),
+    execute('compactionSeams', { session_id }),
+  ]);
+  const open = () => newWalk({ execute, session_id, priceOf, seams }, known);
   const before = known.walks.get(session_id);
-  const walk = before && isStill(before, marks) ? before : newWalk(execute, session_id, known);
+  const walk = before && isStill(before, marks) && before.seams === seams.join() ? before : open();
   const found = walk.busy.then(() => advance(walk, raw_turn_id, known));
   walk.busy = found.catch(() => known.walks.delete(session_id)); // a walk that failed cannot go on
   const walked = await found;
   if (walked || walk !== before) return walked;
-  return advance(newWalk(execute, session_id, known), raw_turn_id, known); // it had gone past the call, which was forgotten
+  return advance(open(), raw_turn_id, known); // it had gone past the call, which was forgotten
 }
 
 /** Whether the session's calls, as they are now, begin with those of the walk. One that has ended knows nothing of those that came since. */
 const isStill = ({ marks, ended }: Walk, now: readonly string[]): boolean =>
   marks.length <= now.length && !(ended && marks.length < now.length) && marks.every((mark, n) => mark === now[n]);
 
-function newWalk(execute: Execute, session_id: string, { walks, calls }: Remembered): Walk {
+type Opening = { execute: Execute; session_id: string; priceOf: PriceOf; seams: readonly number[] };
+
+function newWalk({ execute, session_id, priceOf, seams }: Opening, { walks, calls }: Remembered): Walk {
   for (const [id, { call }] of calls.entries()) if (call.session_id === session_id) calls.delete(id);
   const walk: Walk = {
-    calls: walkPrompts(execute, session_id, null),
+    calls: walkPrompts(execute, session_id),
+    judge: openCallJudge({ priceOf, seams: new Set(seams) }),
     marks: [],
+    seams: seams.join(),
     ended: false,
     busy: Promise.resolve(),
   };
@@ -53,7 +75,7 @@ function newWalk(execute: Execute, session_id: string, { walks, calls }: Remembe
   return walk;
 }
 
-async function advance(walk: Walk, raw_turn_id: number, { calls }: Remembered): Promise<WalkedCall | null> {
+async function advance(walk: Walk, raw_turn_id: number, { calls }: Remembered): Promise<JudgedCall | null> {
   const known = calls.get(raw_turn_id);
   if (known) return known;
   for (;;) {
@@ -63,7 +85,8 @@ async function advance(walk: Walk, raw_turn_id: number, { calls }: Remembered): 
       return null;
     }
     walk.marks.push(...value.marks);
-    calls.set(value.call.raw_turn_id, value);
-    if (value.call.raw_turn_id === raw_turn_id) return value;
+    const judged = { ...value, break: walk.judge(callPrompt(value)).verdict.break };
+    calls.set(value.call.raw_turn_id, judged);
+    if (value.call.raw_turn_id === raw_turn_id) return judged;
   }
 }

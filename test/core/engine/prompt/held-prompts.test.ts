@@ -1,6 +1,8 @@
 /** What a provider held of a conversation stands in the prompts of the calls that continue it, and is the same block that was sent. */
 import * as assert from 'uvu/assert';
-import { type CallPrompt, promptOf, promptsOf } from '../../../../core/engine/prompt/prompts-of.ts';
+import { type CallPrompt, promptsOf } from '../../../../core/engine/prompt/prompts-of.ts';
+import { walkedCall } from '../../../../core/engine/prompt/walked-calls.ts';
+import { priceOf } from '../../../../core/price/prices.ts';
 import { diffPrompts } from '../../../../core/prompt/diff-prompts.ts';
 import { type CallLike, capturedCall, takeIn } from '../../../support/captured-calls.ts';
 import { databaseSuite } from '../../../support/databases.ts';
@@ -47,7 +49,7 @@ databaseSuite('prompts that the provider holds', (test, database) => {
     for await (const prompt of promptsOf(database().execute, session_id)) prompts.push(prompt);
     return prompts;
   };
-  const shape = ({ prompt }: CallPrompt) =>
+  const shape = ({ prompt }: Pick<CallPrompt, 'prompt'>) =>
     prompt.blocks.map(({ kind, path, label }) => `${kind} ${path} ${label}`.trim());
 
   test('a chain of answers: each prompt holds those before, and its growth is what was billed for what came', async () => {
@@ -83,7 +85,7 @@ databaseSuite('prompts that the provider holds', (test, database) => {
     assert.equal(third.tokens.shares.slice(0, common), second.tokens.shares);
     const added = third.tokens.shares.slice(common).reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
     assert.is(added, 90 - 62);
-    const one = await promptOf(database().execute, third.raw_turn_id);
+    const one = await walkedCall(database().execute, third.raw_turn_id, priceOf);
     assert.equal(one && shape(one), shape(third));
   });
 
