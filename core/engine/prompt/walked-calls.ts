@@ -17,6 +17,7 @@ export type JudgedCall = WalkedCall & { break: CacheBreak | null };
 
 /** A walk that stopped at some call. `marks`: of the calls so far, what the walk depends on; so it does on all `seams`. */
 type Walk = {
+  session_id: string;
   calls: AsyncGenerator<WalkedCall, void>;
   judge: JudgeCall;
   marks: string[];
@@ -64,6 +65,7 @@ type Opening = { execute: Execute; session_id: string; priceOf: PriceOf; seams: 
 function newWalk({ execute, session_id, priceOf, seams }: Opening, { walks, calls }: Remembered): Walk {
   for (const [id, { call }] of calls.entries()) if (call.session_id === session_id) calls.delete(id);
   const walk: Walk = {
+    session_id,
     calls: walkPrompts(execute, session_id),
     judge: openCallJudge({ priceOf, seams: new Set(seams) }),
     marks: [],
@@ -77,7 +79,7 @@ function newWalk({ execute, session_id, priceOf, seams }: Opening, { walks, call
 
 async function advance(walk: Walk, raw_turn_id: number, { calls }: Remembered): Promise<JudgedCall | null> {
   const known = calls.get(raw_turn_id);
-  if (known) return known;
+  if (known && known.call.session_id === walk.session_id) return known; // a correction moves calls between sessions
   for (;;) {
     const { value } = await walk.calls.next();
     if (!value) {
