@@ -107,9 +107,9 @@ function groupsOf(root) {
       parts.every((part) => own.some((name) => part === `${CLIENT}/pages/${name}`)),
     );
     if (shared && parts.length > 0) return shared[0];
+    if (has(SESSION) && !has(SESSIONS)) return 'session'; // in one file with its page, since that is always loaded with it
     if (parts.length < 2) return null; // it is in the file of its part
     if (has(SESSIONS)) return 'kernel';
-    if (has(SESSION)) return 'session';
     return parts.every((part) => part.startsWith(BELOW_SESSION)) ? 'details' : 'kernel';
   };
 }
@@ -141,10 +141,13 @@ function importsOf(chunks, entry) {
 }
 
 function lateParts(root, chunks, early) {
-  const parts = chunks.filter(({ isDynamicEntry, facadeModuleId }) => isDynamicEntry && facadeModuleId);
+  const parts = chunks.flatMap(({ fileName, isDynamicEntry, facadeModuleId, moduleIds }) => {
+    if (moduleIds.includes(join(root, SESSION))) return [[SESSION, fileName]];
+    return isDynamicEntry && facadeModuleId ? [[pathFrom(root, facadeModuleId), fileName]] : [];
+  });
   return Object.fromEntries(
-    parts.map(({ fileName, facadeModuleId }) => [
-      relative(CLIENT, pathFrom(root, facadeModuleId)),
+    parts.map(([part, fileName]) => [
+      relative(CLIENT, part),
       [fileName, ...importsOf(chunks, fileName)].filter((name) => !early.includes(name)),
     ]),
   );
