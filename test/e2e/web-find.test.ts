@@ -4,8 +4,8 @@ import * as assert from 'uvu/assert';
 import type { FindPage } from '../../core/model/find.ts';
 import type { Session } from '../../core/model/session.ts';
 import type { Span } from '../../core/model/span.ts';
-import { hardToFind, SOUGHT, SYSTEM } from '../support/find-conversations.ts';
-import { type ForcedHit, foundByForce } from '../support/found-by-force.ts';
+import { hardToFind, SOUGHT, SOUGHT_IN_PROMPTS, SYSTEM, TOOL } from '../support/find-conversations.ts';
+import { type ForcedHit, foundByForce, foundInPromptsByForce } from '../support/found-by-force.ts';
 import { eventually, read, type Service } from '../support/serve.ts';
 import { uploadBody } from '../support/transcript-uploads.ts';
 import { inBrowser } from '../support/web.ts';
@@ -142,6 +142,42 @@ inBrowser(
       await page.waitForSelector('[data-hits=words] [data-span]');
     });
 
+    test('system prompts and tools: within a session and across, each is found as often as it is there, and gone to', async ({
+      base,
+      open,
+    }) => {
+      const page = await open(`/sessions/${wired}?in=prompt`);
+      for (const [what, text] of Object.entries(SOUGHT_IN_PROMPTS)) {
+        const forced = await foundInPromptsByForce(base, wired, text);
+        assert.ok(forced.length > 0, `${what}: it is there`);
+        await page.keyboard.press('Control+f');
+        await lookFor(page, text);
+        assert.is(await page.getAttribute('.find-bar', 'data-hits'), `${forced.length}`, what);
+        for (const [n, hit] of forced.slice(0, 2).entries()) {
+          await page.keyboard.press('Enter');
+          await at(page, n);
+          await shownInPrompt(page, what, hit);
+          assert.is(new URL(page.url()).searchParams.get('hit'), hitKey(hit), what);
+        }
+      }
+      const [only] = await foundInPromptsByForce(base, wired, SOUGHT_IN_PROMPTS['a system prompt'] ?? '');
+      const text = only?.match ?? '';
+      await eventually('the index', async () => {
+        const { items } = await read<FindPage>(`${base}/v1/find?text=${text}&in=prompt`);
+        return items.length > 0;
+      });
+      await page.goto(`${base}/find?q=${text}&in=prompt`);
+      await page.waitForSelector('[data-hits=words] [data-span]');
+      const spans = await page.$$eval('[data-hits=words] [data-span]', (rows) =>
+        rows.map((row) => `${row.getAttribute('data-place')} ${row.getAttribute('data-span')}`),
+      );
+      assert.equal(spans, [`prompt ${only?.span_id}`]);
+      await page.keyboard.press('j');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('main[data-page=session]');
+      await shownInPrompt(page, 'from the page', only as ForcedHit);
+    });
+
     test('ids of every kind lead to their place', async ({ base, open }) => {
       const { items } = await read<{ items: Turn[] }>(`${base}/v1/sessions/${wired}/raw_turns`);
       const turn = items[0] as Turn;
@@ -208,6 +244,24 @@ async function shown(page: Page, what: string, text: string): Promise<void> {
   });
 }
 
+/** Waits until a text of a system prompt is marked, and is in view. */
+async function shownInPrompt(page: Page, what: string, { span_id, block, match }: ForcedHit): Promise<void> {
+  const isShown = ({ of, text }: { of: string; text: string }) => {
+    const mark = document.querySelector(`.found-prompt[data-text="${of}"] mark`);
+    const list = mark?.closest('.found-prompt-text')?.getBoundingClientRect();
+    const box = mark?.getBoundingClientRect();
+    if (!mark || !list || !box || mark.textContent !== text) return false;
+    return box.height > 0 && box.top >= list.top && box.bottom <= list.bottom && box.bottom <= innerHeight;
+  };
+  await page
+    .waitForFunction(isShown, { of: `${span_id} prompt ${block}`, text: match }, { timeout: 10_000 })
+    .catch(async () => assert.unreachable(`${what}: '${match}' is not in view: ${await page.content()}`));
+}
+
+/** What a hit is known by in an address. */
+const hitKey = ({ span_id, side, block, start, end }: ForcedHit): string =>
+  [span_id.slice(0, 8), side, block, start, end].join('.');
+
 /** The span in whose text the mark is. */
 const markedSpan = (page: Page): Promise<string> =>
   page.evaluate(() => {
@@ -232,6 +286,7 @@ async function called({ proxy, api }: Service): Promise<string> {
     headers: { 'content-type': 'application/json', 'x-svc-harness-session-id': 'wired' },
     body: JSON.stringify({
       ...{ model: 'claude-sonnet-4-5', max_tokens: 9, stream: true, system: [{ type: 'text', text: SYSTEM }] },
+      tools: [TOOL],
       messages: [{ role: 'user', content: 'Hello there' }],
     }),
   });

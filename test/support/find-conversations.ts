@@ -26,6 +26,19 @@ export const SOUGHT: Readonly<Record<string, string>> = {
 /** A system prompt. */
 export const SYSTEM = `${'You are the master of a harbour. '.repeat(200)}Never dock by night: the needle-of-the-system stays. ${'Then rest. '.repeat(200)}`;
 
+/** What is found in it, and in the definition of a tool beside it. */
+export const SOUGHT_IN_PROMPTS: Readonly<Record<string, string>> = {
+  'a system prompt': 'needle-of-the-system',
+  'what a system prompt repeats': 'master of a HARBOUR',
+  'the definition of a tool': 'to the quay (by its number)',
+};
+
+export const TOOL = {
+  name: 'Moor',
+  description: 'Moors a ship to the quay (by its number), and reports "moored".',
+  input_schema: { type: 'object', properties: { quay: { type: 'integer', description: 'The number of the quay' } } },
+};
+
 const LONG = Array.from({ length: 600 }, (_, n) => `line ${n} of the long result`).join('\n');
 const VERY_LONG = `${'All of this is before it. '.repeat(10_000)}needle-at-the-far-end, and a little after it.`;
 

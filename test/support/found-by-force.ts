@@ -1,4 +1,5 @@
 /** What finding has to find, by looking through every text that the API shows of a session. */
+import type { BlockContent, CallContext } from '../../core/model/call-context.ts';
 import type { ContentBlock } from '../../core/model/content-block.ts';
 import type { Span } from '../../core/model/span.ts';
 import { read } from './serve.ts';
@@ -6,8 +7,8 @@ import { read } from './serve.ts';
 export type ForcedHit = {
   trace_id: string;
   span_id: string;
-  place: 'conversation' | 'tools' | 'thinking';
-  side: 'input' | 'output' | 'error';
+  place: 'conversation' | 'tools' | 'thinking' | 'prompt';
+  side: 'input' | 'output' | 'error' | 'prompt';
   block: number;
   start: number;
   end: number;
@@ -20,6 +21,29 @@ type Document = { traces: { spans: Span[] }[] };
 export async function foundByForce(api: string, session_id: string, text: string): Promise<ForcedHit[]> {
   const { traces } = await read<Document>(`${api}/v1/sessions/${session_id}/traces`);
   return traces.flatMap(({ spans }) => spans.flatMap((span) => inSpan(span, text)));
+}
+
+/** Every place where a text is in the system prompts and tools of a session: of blocks that are the same, in the first call that has it. */
+export async function foundInPromptsByForce(api: string, session_id: string, text: string): Promise<ForcedHit[]> {
+  const { traces } = await read<Document>(`${api}/v1/sessions/${session_id}/traces`);
+  const calls = traces
+    .flatMap(({ spans }) => spans)
+    .filter(({ kind, raw_turn_id }) => kind === 'llm' && raw_turn_id !== undefined)
+    .sort((a, b) => (a.raw_turn_id ?? 0) - (b.raw_turn_id ?? 0));
+  const seen = new Set<string>();
+  const hits: ForcedHit[] = [];
+  for (const { trace_id, span_id, raw_turn_id } of calls) {
+    const { blocks } = await read<CallContext>(`${api}/v1/raw_turns/${raw_turn_id}/context`);
+    for (const { n, id } of blocks.filter(({ section }) => section !== 'messages')) {
+      if (seen.has(id)) continue;
+      seen.add(id);
+      const content = await read<BlockContent>(`${api}/v1/raw_turns/${raw_turn_id}/blocks/${n}`);
+      const own = content.text ?? strings(content.json).join('\n');
+      const where = { trace_id, span_id, place: 'prompt', side: 'prompt', block: n } as const;
+      hits.push(...places(own, text).map((found) => ({ ...where, ...found })));
+    }
+  }
+  return hits;
 }
 
 function inSpan({ trace_id, span_id, kind, input, output, error_message = '' }: Span, text: string): ForcedHit[] {
