@@ -7,6 +7,7 @@ import type { Span } from '../../core/model/span.ts';
 import { hardToFind, SOUGHT, SOUGHT_IN_PROMPTS, SYSTEM, TOOL } from '../support/find-conversations.ts';
 import { type ForcedHit, foundByForce, foundInPromptsByForce } from '../support/found-by-force.ts';
 import { eventually, read, type Service } from '../support/serve.ts';
+import { answeredBy, asked, said } from '../support/transcript-records.ts';
 import { uploadBody } from '../support/transcript-uploads.ts';
 import { inBrowser } from '../support/web.ts';
 
@@ -108,6 +109,35 @@ inBrowser(
       await page.keyboard.press('n');
       await shown(page, 'from Time', 'harbour');
       assert.is(new URL(page.url()).pathname, `/sessions/${hard}`);
+    });
+
+    test('a session that grows is searched again, and what the reader looks at stays where it is', async ({
+      base,
+      open,
+      service,
+    }) => {
+      const exchange = (n: number, edge = (m: number) => (m < 0 ? '' : `grows-${m}`)) => [
+        asked([edge(2 * n - 1), edge(2 * n)], 2 * n, `Where is the harbour, ${n}?`),
+        answeredBy([edge(2 * n), edge(2 * n + 1)], 2 * n + 1, `msg_grows_${n}`, [said('At the sea.')]),
+      ];
+      const records = Array.from({ length: 40 }, (_, n) => exchange(n)).flat();
+      const id = await uploaded(service, 'grows-1', records);
+      const before = await foundByForce(base, id, 'harbour');
+      const page = await open(`/sessions/${id}?q=harbour`);
+      await complete(page);
+      await page.keyboard.press('j');
+      await page.keyboard.press('n');
+      await shown(page, 'the first', 'harbour');
+      const place = await page.evaluate(placeOfMark);
+      const from = await page.getAttribute('.find-bar', 'data-hit');
+      await uploaded(service, 'grows-1', [...records, ...exchange(40)]);
+      await page.waitForSelector(`.find-bar[data-complete][data-hits="${before.length + 1}"]`);
+      assert.is((await foundByForce(base, id, 'harbour')).length, before.length + 1);
+      assert.is(await page.getAttribute('.find-bar', 'data-hit'), from);
+      assert.equal(await page.evaluate(placeOfMark), place);
+      for (let n = Number(from); n < before.length; n++) await page.keyboard.press('n');
+      await at(page, before.length);
+      await shown(page, 'the new one', 'harbour');
     });
 
     test('across sessions: hits by session, filters in the address, and Enter leads to the marked text', async ({
@@ -261,6 +291,11 @@ async function shownInPrompt(page: Page, what: string, { span_id, block, match }
 /** What a hit is known by in an address. */
 const hitKey = ({ span_id, side, block, start, end }: ForcedHit): string =>
   [span_id.slice(0, 8), side, block, start, end].join('.');
+
+function placeOfMark(): [top: number, text: string] {
+  const [range] = (CSS.highlights.get('svc-find-at') ?? []) as Iterable<Range>;
+  return [range?.getBoundingClientRect().top ?? -1, `${range}`];
+}
 
 /** The span in whose text the mark is. */
 const markedSpan = (page: Page): Promise<string> =>

@@ -47,6 +47,13 @@ export function SessionFinder({ lens }: { lens: string }) {
     if (led) find.at.value = { found: led };
   }, [state, found]); // which may be the same array, grown
 
+  const rev = outline.complete.value ? columns?.rev : undefined;
+  const shownRev = useRef(rev);
+  useEffect(() => {
+    if (shownRev.current !== undefined && shownRev.current !== rev) find.grown();
+    shownRev.current = rev;
+  }, [rev]);
+
   const stopTimer = () => {
     clearTimeout(timer.current);
     timer.current = undefined;

@@ -24,7 +24,7 @@ export function useFindLanding({ columns, rows, folds, list, show, goTo }: Input
   const { find, texts } = useSession();
   const state = find.state.value;
   const at = find.at.value;
-  const byBlock = useMemo(foundByBlock, [state?.sought]);
+  const byBlock = useMemo(foundByBlock, [state?.found]);
   const settled = useRef<{ at: FoundAt; shown: boolean } | null>(null); // what was gone to last, and need not be again
   const [, again] = useReducer<number, undefined>((times) => times + 1, 0);
   byBlock.add(state?.found ?? []);
