@@ -239,6 +239,40 @@ inBrowser(
       await page.waitForSelector(`.context[data-call="${call.raw_turn_id}"]`);
     });
 
+    test('head and strip say that the cache broke and what it cost, and lead to the lens', async (stand) => {
+      const [, , call] = broken as [Call, Call, Call];
+      const { lost_usd } = await read<SessionCache>(`${stand.base}/v1/sessions/${call.session_id}/cache`);
+      const page = await stand.open(`/sessions/${call.session_id}`);
+      await page.locator('a.head-breaks').waitFor();
+      assert.is(await numberOf(page, 'breaks'), 1);
+      assert.is(await numberOf(page, 'breaks_lost_usd'), lost_usd);
+      await page.locator('.strip-marks summary').click();
+      assert.match(await page.locator('[data-mark=break]').innerText(), /call 3: cache break, tools changed, \$/);
+      await page.locator('[role=slider]').focus();
+      await page.keyboard.press('End');
+      assert.match((await page.getAttribute('[role=slider]', 'aria-valuetext')) ?? '', 'cache break, tools changed');
+      for (const link of ['a.head-breaks', '.strip-marks > a.mark-break']) {
+        await page.locator(link).click();
+        await page.waitForSelector('.cache-lens [data-break=tools]');
+        await page.goBack();
+        await page.waitForSelector('.talk-list');
+      }
+    });
+
+    test('of a session whose cache cannot have broken nothing is read for that', async (stand) => {
+      const page = await stand.open('/');
+      const read: string[] = [];
+      page.on('request', (request) => read.push(new URL(request.url()).pathname));
+      await page.goto(`${stand.base}/sessions/${healthy[0]?.session_id}`);
+      await page.waitForFunction(() => performance.getEntriesByName('svc:outline-complete').length > 0);
+      await page.waitForSelector('.strip');
+      assert.is(await page.locator('.head-breaks').count(), 0);
+      assert.equal(
+        read.filter((path) => path.endsWith('/cache')),
+        [],
+      );
+    });
+
     test('a session without a break says so', async (stand) => {
       const page = await stand.open(`/sessions/${healthy[0]?.session_id}/cache`);
       await page.waitForSelector('[data-verdict=judged]');

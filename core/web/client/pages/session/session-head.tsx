@@ -1,11 +1,14 @@
 /** The head of a session: what it is called, who made it, what it cost, and what can be done with it. */
-
+import { useMemo } from 'preact/hooks';
 import type { Session } from '../../../../model/session.ts';
+import { useAddress } from '../../address.ts';
 import { hrefOf } from '../../base.ts';
 import { Cost, Count, Duration, Tokens } from '../../parts/figure.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import { StatusMark } from '../../parts/status-mark.tsx';
 import { outlineIndex } from '../../store/outline-index.ts';
+import { mayHaveBroken } from './cache/may-have-broken.ts';
+import { lensAddress } from './lens-address.ts';
 import { SessionActions } from './session-actions.tsx';
 import { useSession } from './session-store.ts';
 import { TaskList } from './task-list.tsx';
@@ -90,10 +93,33 @@ function Figures({ session }: { session: Session }) {
         <Count count={calls} name="calls" /> {calls === 1 ? 'call' : 'calls'}
       </span>
       <Duration us={lasted} />
+      <Breaks />
       {tool_error_count > 0 && (
         <StatusMark status="error" word={`${tool_error_count} ${tool_error_count === 1 ? 'tool' : 'tools'} failed`} />
       )}
     </p>
+  );
+}
+
+/** How often the cache broke, and what that cost. Its place is there before it is known, so that nothing moves. */
+function Breaks() {
+  const { id, outline, breaks } = useSession();
+  const { query } = useAddress();
+  const columns = outline.columns.value;
+  const mayCome = useMemo(() => columns !== null && mayHaveBroken(columns, outlineIndex(columns)), [columns]);
+  const cache = breaks.cache.value;
+  const count = cache?.breaks.filter(({ planned }) => !planned).length ?? 0;
+  if (!cache || count === 0) return mayCome ? <span class="head-breaks" /> : null;
+  return (
+    <a class="head-breaks" href={hrefOf(lensAddress(id, 'cache', query))}>
+      ◆ <Count count={count} name="breaks" /> {count === 1 ? 'cache break' : 'cache breaks'}
+      {cache.lost_usd !== null && (
+        <>
+          {' '}
+          −<Cost usd={cache.lost_usd} name="breaks_lost_usd" />
+        </>
+      )}
+    </a>
   );
 }
 

@@ -2,6 +2,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { SessionCache } from '../../../../model/cache-break.ts';
 import type { Event } from '../../../../model/event.ts';
 import type { FindLine } from '../../../../model/find.ts';
 import type { Outline } from '../../../../model/outline.ts';
@@ -10,6 +11,7 @@ import type { Span } from '../../../../model/span.ts';
 import type { OutlinePage } from '../../api/outline.ts';
 import { type SessionOutline, sessionOutline } from '../../store/outline.ts';
 import { type SpanWindow, spanWindow } from '../../store/span-window.ts';
+import { type SessionBreaks, sessionBreaks } from './cache/session-breaks.ts';
 import { type SessionFind, type Sought, sessionFind } from './find/session-find.ts';
 
 /** For the texts of the first screen; then the rest of the outline is read whether they have come or not. */
@@ -23,6 +25,7 @@ export type SessionStore = {
   outline: SessionOutline;
   texts: SpanWindow;
   find: SessionFind;
+  breaks: SessionBreaks; // of the cache
   /** Shows a session that was edited, as the service answered. */
   put: (session: Session) => void;
   /** Reads everything again that changed. */
@@ -37,6 +40,7 @@ export type SessionReads = {
   window: (trace_id: string, from_seq: number, limit: number, signal: AbortSignal) => Promise<{ items: Span[] }>;
   whole: (trace_id: string, span_id: string) => Promise<Span>;
   find: (id: string, sought: Sought, onLines: (lines: FindLine[]) => void, signal: AbortSignal) => Promise<void>;
+  cache: (id: string, signal: AbortSignal) => Promise<SessionCache>;
   onEvent: (listener: (event: Event) => void) => () => void;
 };
 
@@ -65,6 +69,7 @@ export function sessionStore(id: string, reads: SessionReads, fromStart: boolean
     reads.whole,
   );
   const find = sessionFind((sought, onLines, signal) => reads.find(id, sought, onLines, signal));
+  const breaks = sessionBreaks((signal) => reads.cache(id, signal));
   const readSession = async (): Promise<void> => {
     try {
       session.value = await reads.session(id, controller.signal);
@@ -88,7 +93,7 @@ export function sessionStore(id: string, reads: SessionReads, fromStart: boolean
   });
   refresh();
   return {
-    ...{ id, session, deleted, failure, outline, texts, find, refresh },
+    ...{ id, session, deleted, failure, outline, texts, find, breaks, refresh },
     put: (edited) => {
       session.value = edited;
     },
@@ -98,6 +103,7 @@ export function sessionStore(id: string, reads: SessionReads, fromStart: boolean
       outline.close();
       texts.close();
       find.close();
+      breaks.close();
     },
   };
 }

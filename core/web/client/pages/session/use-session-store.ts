@@ -1,5 +1,6 @@
 /** The store of the session on screen: opened when its page is, closed when the page is left for another. */
 import { useEffect, useMemo } from 'preact/hooks';
+import { readSessionCache } from '../../api/cache.ts';
 import { findInSession } from '../../api/find.ts';
 import { readOutline } from '../../api/outline.ts';
 import { readSession } from '../../api/sessions.ts';
@@ -35,6 +36,7 @@ function storeOf(id: string, fromStart: boolean): SessionStore {
       readSpans(trace_id, { from_seq, limit, signal }),
     whole: readSpan,
     find: findInSession,
+    cache: readSessionCache,
     onEvent,
   };
   const store = sessionStore(id, reads, fromStart);

@@ -5,8 +5,9 @@ import { Cost, Tokens } from '../../../parts/figure.tsx';
 import { Recorded, Visible } from '../../../parts/recorded.tsx';
 import { callWord } from '../call/call-order.ts';
 import { callPath } from '../call/call-path.ts';
+import { CAUSES } from './break-causes.ts';
 import { BreakGround } from './break-ground.tsx';
-import { CAUSES, gapText, type Parted, parted, UNEXPLAINED, whereText } from './break-words.ts';
+import { gapText, type Parted, parted, UNEXPLAINED, whereText } from './break-words.ts';
 
 type BreakCardProps = { of: CacheBreak; session: string; calls: readonly number[] };
 

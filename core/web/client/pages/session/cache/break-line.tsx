@@ -2,8 +2,9 @@
 import type { CacheBreak } from '../../../../../model/cache-break.ts';
 import { Cost, Tokens } from '../../../parts/figure.tsx';
 import { Recorded } from '../../../parts/recorded.tsx';
+import { CAUSES } from './break-causes.ts';
 import { BreakGround } from './break-ground.tsx';
-import { CAUSES, whereText } from './break-words.ts';
+import { whereText } from './break-words.ts';
 
 type BreakLineProps = { of: CacheBreak; onSelect: (block: number) => void };
 

@@ -1,19 +1,5 @@
-/** A break of the cache in words: its cause, what that is known from, and where the prompts part. */
-import type { BreakCause, CacheBreak } from '../../../../../model/cache-break.ts';
-
-export const CAUSES: Readonly<Record<BreakCause, string>> = {
-  first: 'first call',
-  model: 'another model',
-  tools: 'tools changed',
-  system: 'system prompt changed',
-  parameters: 'parameters changed',
-  compaction: 'compaction',
-  history: 'an earlier message changed',
-  mark: 'cache marks gone or out of reach',
-  small: 'too small to be cached',
-  expired: 'expired',
-  unexplained: 'not explained',
-};
+/** A break of the cache in words: what its cause is known from, and where the prompts part. */
+import type { CacheBreak } from '../../../../../model/cache-break.ts';
 
 export const GROUNDS: Readonly<Record<CacheBreak['ground'], readonly [word: string, means: string]>> = {
   bytes: ['certain', 'the two prompts themselves say so'],

@@ -2,13 +2,11 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { CacheBreak, SessionCache } from '../../../../../model/cache-break.ts';
-import { readSessionCache } from '../../../api/cache.ts';
 import { useKeys } from '../../../keys.ts';
 import { Cost, Tokens } from '../../../parts/figure.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
-import { useReading } from '../../use-reading.ts';
 import { useSession } from '../session-store.ts';
 import { BreakCard } from './break-card.tsx';
 import { WriteStrip } from './write-strip.tsx';
@@ -16,35 +14,17 @@ import './breaks.css';
 import './cache-lens.css';
 
 const SHOWN = 50;
-const AGAIN_MS = 3_000;
 
 export function CacheLens() {
-  const { id, outline } = useSession();
+  const { id, outline, breaks } = useSession();
   const columns = outline.columns.value;
-  const count = useSettled(columns === null ? 0 : outlineIndex(columns).calls.length);
-  const { answer, error, key, retry } = useReading<SessionCache>(`${id} ${count}`, (signal) =>
-    readSessionCache(id, signal),
-  );
-  if (error !== null) return <Problem error={error} onRetry={retry} />;
-  if (!answer || !columns || !key?.startsWith(id)) return null;
-  return <Cache session={id} columns={columns} cache={answer} />;
-}
-
-/** A number that follows another, but not more often than the session is worth reading again while it grows. */
-function useSettled(count: number): number {
-  const [settled, setSettled] = useState(count);
-  const latest = useRef(count);
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  latest.current = count;
+  const calls = columns === null ? -1 : outlineIndex(columns).calls.length;
   useEffect(() => {
-    if (count !== settled)
-      timer.current ??= setTimeout(() => {
-        timer.current = undefined;
-        setSettled(latest.current);
-      }, AGAIN_MS);
-  }, [count]);
-  useEffect(() => () => clearTimeout(timer.current), []);
-  return settled;
+    if (calls >= 0) breaks.want(calls);
+  }, [calls]);
+  const cache = breaks.cache.value;
+  if (breaks.failure.value !== null) return <Problem error={breaks.failure.value} onRetry={breaks.retry} />;
+  return cache && columns && <Cache session={id} columns={columns} cache={cache} />;
 }
 
 type CacheProps = { session: string; columns: OutlineColumns; cache: SessionCache };

@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { CacheBreak } from '../../../../../model/cache-break.ts';
+import { diamond } from '../../../parts/diamond.ts';
 import { useWidth } from '../../../parts/element-width.ts';
 import { countText } from '../../../parts/number-text.ts';
 import { sharpContext } from '../../../parts/sharp-canvas.ts';
@@ -71,13 +72,4 @@ function draw(
         else diamond(context, x);
       }
   }
-}
-
-function diamond(context: CanvasRenderingContext2D, x: number): void {
-  context.beginPath();
-  context.moveTo(x, 0);
-  context.lineTo(x + 5, 5);
-  context.lineTo(x, 10);
-  context.lineTo(x - 5, 5);
-  context.fill();
 }

@@ -1,4 +1,5 @@
 /** The drawing of a context's bar: what changed, the blocks by kind, and how the input was billed. */
+import { diamond } from '../../../parts/diamond.ts';
 import { sharpContext } from '../../../parts/sharp-canvas.ts';
 import type { BarCell, BilledPart } from './bar-cells.ts';
 import { KINDS } from './kind-words.ts';
@@ -42,7 +43,9 @@ export function drawBar(canvas: HTMLCanvasElement, width: number, { cells, bille
     context.strokeRect(place.from * width + 1, BLOCK.y, Math.max(2, (place.to - place.from) * width - 2), BLOCK.height);
   }
   const breakAt = cells[broken];
-  if (breakAt) diamond(context, Math.max(5, breakAt.from * width), colour('--error'));
+  if (!breakAt) return;
+  context.fillStyle = colour('--error');
+  diamond(context, Math.max(5, breakAt.from * width));
 }
 
 /** Wide cells stand apart. */
@@ -84,14 +87,4 @@ function hatch(context: Context2d, { x, width, colour }: { x: number; width: num
 function divide(context: Context2d, x: number, colour: string): void {
   context.fillStyle = colour;
   context.fillRect(x - 1.5, BLOCK.y, 3, BLOCK.height);
-}
-
-function diamond(context: Context2d, x: number, colour: string): void {
-  context.fillStyle = colour;
-  context.beginPath();
-  context.moveTo(x, 0);
-  context.lineTo(x + 5, 5);
-  context.lineTo(x, 10);
-  context.lineTo(x - 5, 5);
-  context.fill();
 }

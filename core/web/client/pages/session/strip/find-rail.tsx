@@ -1,5 +1,6 @@
 /** Where in the session a text was found: ticks below the strip, at the calls whose steps hold it. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { sharpContext } from '../../../parts/sharp-canvas.ts';
 import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
 import { theme } from '../../../store/preferences.ts';
@@ -33,14 +34,8 @@ export function FindRail({ columns, index, width }: FindRailProps) {
 }
 
 function draw(canvas: HTMLCanvasElement, width: number, places: readonly number[], current: number): void {
-  const ratio = globalThis.devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = HEIGHT * ratio;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${HEIGHT}px`;
-  const context = canvas.getContext('2d');
+  const context = sharpContext(canvas, width, HEIGHT);
   if (!context) return;
-  context.scale(ratio, ratio);
   context.fillStyle = getComputedStyle(canvas).color;
   for (const x of places) if (x >= 0) context.fillRect(x - 1, 0, 2, HEIGHT - 2);
   if (current >= 0) context.fillRect(current - 3, 0, 6, HEIGHT);

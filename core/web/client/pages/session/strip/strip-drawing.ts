@@ -1,4 +1,5 @@
 /** The drawing of the strip: one pass over its cells, on a canvas. */
+import { diamond } from '../../../parts/diamond.ts';
 import { sharpContext } from '../../../parts/sharp-canvas.ts';
 import type { StripBins } from './strip-bins.ts';
 import type { StripMark } from './strip-marks.ts';
@@ -16,6 +17,7 @@ const COLOURS = {
   cut: '--warn',
   compaction: '--accent',
   blocked: '--error',
+  break: '--error',
   prompt: '--muted',
 };
 
@@ -47,6 +49,8 @@ export function drawStrip(
   for (const x of prompts) context.fillRect(x - 1, MARK_HEIGHT + 1, 1, STRIP_HEIGHT);
   for (const { kind, call } of marks) {
     context.fillStyle = colour(kind);
-    context.fillRect(Math.round(((call + 0.5) / calls) * width) - 1, 0, 3, MARK_HEIGHT);
+    const x = Math.round(((call + 0.5) / calls) * width);
+    if (kind === 'break') diamond(context, x, MARK_HEIGHT);
+    else context.fillRect(x - 1, 0, 3, MARK_HEIGHT);
   }
 }

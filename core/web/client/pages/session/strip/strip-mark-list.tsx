@@ -1,18 +1,25 @@
-/** The marks of the strip as buttons: one for each kind, which leads to its next, and a list of all. */
+/** The marks of the strip as buttons: one for each kind, which leads to its next (of breaks: to the Cache lens), and a list of all. */
 import { MARK_SIGNS, type MarkKind, type StripMark } from './strip-marks.ts';
 
-type StripMarksProps = { marks: readonly StripMark[]; selected: number; onSelect: (span: number) => void };
+type StripMarksProps = {
+  marks: readonly StripMark[];
+  cacheHref: string; // where breaks of the cache lead
+  isComing: boolean; // some may follow, which then have a place
+  selected: number;
+  onSelect: (span: number) => void;
+};
 
 const PLURALS: Readonly<Record<MarkKind, readonly [one: string, many: string]>> = {
   error: ['error', 'errors'],
   blocked: ['blocked', 'blocked'],
   cut: ['cut off', 'cut off'],
   compaction: ['compaction', 'compactions'],
+  break: ['cache break', 'cache breaks'],
 };
 const LISTED = 200;
 
-export function StripMarks({ marks, selected, onSelect }: StripMarksProps) {
-  if (marks.length === 0) return null;
+export function StripMarks({ marks, cacheHref, isComing, selected, onSelect }: StripMarksProps) {
+  if (marks.length === 0) return isComing ? <div class="strip-marks" /> : null;
   const kinds = (Object.keys(PLURALS) as MarkKind[]).filter((kind) => marks.some((mark) => mark.kind === kind));
   const next = (kind: MarkKind) => {
     const own = marks.filter((mark) => mark.kind === kind);
@@ -24,7 +31,16 @@ export function StripMarks({ marks, selected, onSelect }: StripMarksProps) {
       {kinds.map((kind) => {
         const count = marks.filter((mark) => mark.kind === kind).length;
         const word = PLURALS[kind][count === 1 ? 0 : 1];
-        return (
+        const words = (
+          <>
+            <span aria-hidden="true">{MARK_SIGNS[kind]}</span> {count} {word}
+          </>
+        );
+        return kind === 'break' ? (
+          <a key={kind} class="mark-break" href={cacheHref}>
+            {words}
+          </a>
+        ) : (
           <button
             key={kind}
             type="button"
@@ -32,7 +48,7 @@ export function StripMarks({ marks, selected, onSelect }: StripMarksProps) {
             title="To the next"
             onClick={() => next(kind)}
           >
-            <span aria-hidden="true">{MARK_SIGNS[kind]}</span> {count} {word}
+            {words}
           </button>
         );
       })}
@@ -41,9 +57,15 @@ export function StripMarks({ marks, selected, onSelect }: StripMarksProps) {
         <ul>
           {marks.slice(0, LISTED).map(({ kind, span, words }) => (
             <li key={`${kind} ${span}`}>
-              <button type="button" class={`plain mark-${kind}`} data-mark={kind} onClick={() => onSelect(span)}>
-                <span aria-hidden="true">{MARK_SIGNS[kind]}</span> {words}
-              </button>
+              {kind === 'break' ? (
+                <a class="mark-break" data-mark={kind} href={cacheHref}>
+                  <span aria-hidden="true">{MARK_SIGNS[kind]}</span> {words}
+                </a>
+              ) : (
+                <button type="button" class={`plain mark-${kind}`} data-mark={kind} onClick={() => onSelect(span)}>
+                  <span aria-hidden="true">{MARK_SIGNS[kind]}</span> {words}
+                </button>
+              )}
             </li>
           ))}
           {marks.length > LISTED && <li>{marks.length - LISTED} more</li>}

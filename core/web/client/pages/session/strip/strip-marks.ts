@@ -1,25 +1,32 @@
-/** The marks above the strip: what failed or was cut off, compactions, and tools that a permission check blocked. */
-import type { OutlineColumns } from '../../../store/outline-columns.ts';
+/** The marks above the strip: what failed or was cut off, compactions, tools that a permission check blocked, and breaks of the cache. */
+import type { CacheBreak } from '../../../../../model/cache-break.ts';
+import { costText } from '../../../parts/number-text.ts';
+import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
+import { CAUSES } from '../cache/break-causes.ts';
+import { nearestCall } from './nearest-call.ts';
 
-export type MarkKind = 'error' | 'cut' | 'compaction' | 'blocked';
+export type MarkKind = 'error' | 'cut' | 'compaction' | 'blocked' | 'break';
 
 /** `call` is the number of the call at whose place it is, 0 first; `span` is where it leads. */
 export type StripMark = { kind: MarkKind; call: number; span: number; words: string };
 
-export const MARK_SIGNS: Readonly<Record<MarkKind, string>> = { error: '!', cut: '✂', compaction: '≈', blocked: '×' };
+export const MARK_SIGNS: Readonly<Record<MarkKind, string>> = {
+  ...{ error: '!', cut: '✂', compaction: '≈', blocked: '×', break: '◆' },
+};
 
 /** The providers' words for an answer that met its limit. */
 const CUT = new Set(['max_tokens', 'length', 'MAX_TOKENS', 'max_output_tokens', 'incomplete']);
 
-/** In order of time. */
-export function stripMarks({ spans, names }: OutlineColumns, { calls, callOf }: OutlineIndex): StripMark[] {
+/** In order of time. @param breaks of which those that were not planned have a mark */
+export function stripMarks(columns: OutlineColumns, index: OutlineIndex, breaks: readonly CacheBreak[]): StripMark[] {
+  const { spans, names } = columns;
+  const { callOf } = index;
   const name = (column: Int32Array, span: number): string => names[column[span] ?? 0] ?? '';
   const tool = names.indexOf('tool');
   const marks: StripMark[] = [];
   const add = (kind: MarkKind, span: number, what: string) => {
-    const own = callOf[span] ?? -1;
-    const call = own >= 0 ? own : lastBefore(spans.started_us, calls, spans.started_us[span] ?? 0);
+    const call = nearestCall(columns, index, span);
     marks.push({ kind, call, span, words: `call ${call + 1}: ${what}` });
   };
   for (let span = 0; span < spans.count; span++) {
@@ -33,18 +40,12 @@ export function stripMarks({ spans, names }: OutlineColumns, { calls, callOf }: 
       add('cut', span, 'answer cut off');
     if (name(spans.call_kind, span) === 'offshoot:compaction') add('compaction', span, 'compaction');
   }
+  for (const { trace_id, span_id, planned, cause, lost_usd } of breaks) {
+    const span = planned || span_id === null ? -1 : spanIndex(columns, trace_id ?? '', span_id);
+    const lost = lost_usd === null ? '' : `, ${costText(lost_usd)} lost`;
+    if (span >= 0) add('break', span, `cache break, ${CAUSES[cause]}${lost}`);
+  }
   return marks.sort((a, b) => a.call - b.call || a.span - b.span);
 }
 
 const reason = (error: string): string => (error === '' ? '' : `: ${error}`);
-
-/** The number of the last call that began by a moment; 0 where all began later. */
-function lastBefore(started: Float64Array, calls: Int32Array, moment: number): number {
-  let [low, high] = [0, calls.length];
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if ((started[calls[middle] ?? 0] ?? 0) <= moment) low = middle;
-    else high = middle;
-  }
-  return low;
-}

@@ -1,5 +1,6 @@
 /** The strip: a session's calls at one glance, in every lens. As tall as their input, coloured by how that was billed. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import type { CacheBreak } from '../../../../../model/cache-break.ts';
 import { useWidth } from '../../../parts/element-width.ts';
 import { countText } from '../../../parts/number-text.ts';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
@@ -16,19 +17,22 @@ import './strip.css';
 type StripProps = {
   columns: OutlineColumns;
   index: OutlineIndex;
+  breaks: readonly CacheBreak[]; // of the cache
+  cacheHref: string; // where they lead
+  isComing: boolean; // they may still come
   selected: number; // a span; -1: none
   onSelect: (span: number) => void;
 };
 
 const PAGE = 10; // calls
 
-export function Strip({ columns, index, selected, onSelect }: StripProps) {
+export function Strip({ columns, index, breaks, cacheHref, isComing, selected, onSelect }: StripProps) {
   const { calls } = index;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(box);
   const bins = useMemo(() => stripBins(columns, index, width), [columns, index, width]);
-  const marks = useMemo(() => stripMarks(columns, index), [columns, index]);
+  const marks = useMemo(() => stripMarks(columns, index, breaks), [columns, index, breaks]);
   const current = nearestCall(columns, index, selected);
   useLayoutEffect(() => {
     if (canvas.current && width > 0) drawStrip(canvas.current, width, bins, { marks, calls: calls.length });
@@ -83,7 +87,7 @@ export function Strip({ columns, index, selected, onSelect }: StripProps) {
         />
       </div>
       <FindRail {...{ columns, index, width }} />
-      <StripMarks marks={marks} selected={selected} onSelect={onSelect} />
+      <StripMarks {...{ marks, cacheHref, isComing, selected, onSelect }} />
     </div>
   );
 }

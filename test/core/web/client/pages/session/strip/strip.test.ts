@@ -1,5 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { CacheBreak } from '../../../../../../../core/model/cache-break.ts';
+import { mayHaveBroken } from '../../../../../../../core/web/client/pages/session/cache/may-have-broken.ts';
 import { followed, spanLinks } from '../../../../../../../core/web/client/pages/session/span-panel/span-links.ts';
 import { callAt, middleOf, stripBins } from '../../../../../../../core/web/client/pages/session/strip/strip-bins.ts';
 import { stripMarks } from '../../../../../../../core/web/client/pages/session/strip/strip-marks.ts';
@@ -75,7 +77,7 @@ test('marks: errors, cut answers, compactions and blocked tools, each in words a
     call('g', 7),
   ]);
   assert.equal(
-    stripMarks(columns, outlineIndex(columns)).map(({ kind, words }) => [kind, words]),
+    stripMarks(columns, outlineIndex(columns), []).map(({ kind, words }) => [kind, words]),
     [
       ['error', 'call 1: call failed: overloaded_error'],
       ['cut', 'call 2: answer cut off'],
@@ -85,6 +87,42 @@ test('marks: errors, cut answers, compactions and blocked tools, each in words a
       ['compaction', 'call 4: compaction'],
     ],
   );
+});
+
+test('breaks of the cache: a mark at the call that broke, with its cause and what it cost; planned ones have none', () => {
+  const columns = columnsOf([call('a', 1), call('b', 2), call('c', 3)]);
+  const broken = (id: string, more: Partial<CacheBreak>): CacheBreak =>
+    ({ trace_id: uuidOf('t1'), span_id: uuidOf(id), planned: false, lost_usd: 0.44, ...more }) as CacheBreak;
+  const breaks = [
+    broken('a', { planned: true, cause: 'first' }),
+    broken('b', { cause: 'tools' }),
+    broken('c', { cause: 'expired', lost_usd: null }),
+    broken('gone', { cause: 'expired' }),
+  ];
+  assert.equal(
+    stripMarks(columns, outlineIndex(columns), breaks).map(({ kind, words }) => [kind, words]),
+    [
+      ['break', 'call 2: cache break, tools changed, $0.44 lost'],
+      ['break', 'call 3: cache break, expired'],
+    ],
+  );
+});
+
+test('the cache may have broken only where a call read less than an earlier one of its model held', () => {
+  const may = (steps: Step[]) => {
+    const columns = columnsOf(steps);
+    return mayHaveBroken(columns, outlineIndex(columns));
+  };
+  const grown = [
+    call('a', 1, { input_tokens: 9_000, cache_write_tokens: 9_000 }),
+    call('b', 2, { input_tokens: 20_000, cache_read_tokens: 9_000 }),
+    call('c', 3, { input_tokens: 21_000, cache_read_tokens: 19_500 }),
+  ];
+  assert.is(may([]), false);
+  assert.is(may(grown), false);
+  assert.is(may([...grown, call('small', 4, { input_tokens: 900 })]), false);
+  assert.is(may([...grown, call('other', 4, { input_tokens: 9_000, model: 'claude-haiku-4-5' })]), false);
+  assert.is(may([...grown, call('d', 4, { input_tokens: 22_000, cache_read_tokens: 9_000 })]), true);
 });
 
 test('links in words from both ends; one key follows and comes back', () => {
