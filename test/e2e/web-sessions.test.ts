@@ -186,6 +186,26 @@ inBrowser(
       assert.is(await page.getAttribute('main', 'data-state'), 'ready');
     });
 
+    test('that the demo failed is shown, also when rows have taken the place of its button', async ({
+      open,
+      base,
+      service,
+    }) => {
+      const [only] = (await answer<{ items: Item[] }>(base, '/v1/browse/sessions')).items;
+      await fetch(`${base}/v1/sessions/${only?.id}`, { method: 'DELETE' });
+      const page = await open('/sessions', { tolerated: [/500/] });
+      let fail = async (): Promise<void> => assert.unreachable('the demo was not requested');
+      await page.route('**/v1/admin/seed/demo', (route) => {
+        fail = () => route.fulfill({ status: 500, json: { code: 'internal', detail: 'It went wrong half-way' } });
+      });
+      await page.waitForSelector('[data-live=live]');
+      await page.click('[data-action=seed-demo]');
+      await converse(service.proxy, {}, 'a first question once more');
+      await page.locator('[data-session] .session-title', { hasText: 'a first question once more' }).waitFor();
+      await fail();
+      await page.locator('.toast', { hasText: 'The demo is not whole: It went wrong half-way' }).waitFor();
+    });
+
     test('the demo comes with one button, without a reload', async ({ open, base }) => {
       const [only] = (await answer<{ items: Item[] }>(base, '/v1/browse/sessions')).items;
       await fetch(`${base}/v1/sessions/${only?.id}`, { method: 'DELETE' });

@@ -1,5 +1,5 @@
 /** What somebody sees who has recorded nothing yet: the line to paste, a sign of the first call, and the demo. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Status } from '../../../../model/status.ts';
 import { seedDemo } from '../../api/demo.ts';
 import { isAbort } from '../../api/request.ts';
@@ -7,6 +7,7 @@ import { readStatus } from '../../api/service.ts';
 import { hrefOf } from '../../base.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { showToast } from '../../parts/toast.tsx';
 import { proxyAddress, setupLines } from './setup-lines.ts';
 import './first-use.css';
 
@@ -73,10 +74,18 @@ function Unrecorded({ coverage: { requests, outcomes } }: { coverage: Status['co
 function DemoButton({ onSeeded }: { onSeeded: () => void }) {
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const isShown = useRef(true);
+  useEffect(
+    () => () => {
+      isShown.current = false;
+    },
+    [],
+  );
   const seed = () => {
     setRunning(true);
     setError(null);
     seedDemo().then(onSeeded, (thrown) => {
+      if (!isShown.current) return showToast(`The demo is not whole: ${(thrown as Error).message}`); // its rows are here instead
       setRunning(false);
       setError(thrown);
     });
