@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
+import type { SpanHits } from '../../cassettes/search/model.ts';
 import type { FindHit, FindPage } from '../../core/model/find.ts';
 import type { StatsSeries } from '../../core/model/stats-series.ts';
 import { violations } from '../support/axe.ts';
@@ -155,6 +156,19 @@ inBrowser(
         bySession(items).map(({ span_id }) => span_id),
       );
       assert.is(await page.locator('[data-hits=meaning]').getAttribute('data-off'), null);
+      const near = await answer<SpanHits>(base, '/v1/cassettes/search/spans?query=midnight&mode=hybrid&top_k=10');
+      assert.ok(near.results.length > 0);
+      assert.equal(await spansOf(page, 'meaning'), idsOf(near));
+      await page.goto(`${base}/find?q=midnight&status=error&in=tools`);
+      await page.waitForSelector(READY);
+      const failed = await answer<SpanHits>(
+        base,
+        '/v1/cassettes/search/spans?query=midnight&status=error&mode=hybrid&top_k=10',
+      );
+      assert.not.equal(idsOf(failed), idsOf(near));
+      assert.equal(await spansOf(page, 'meaning'), idsOf(failed));
+      await page.goBack();
+      await page.waitForSelector(READY);
       await page.fill('input[name=find]', MIDNIGHT);
       await page.keyboard.press('Enter');
       await page.waitForURL(`${base}/sessions/${MIDNIGHT}`);
@@ -240,6 +254,12 @@ inBrowser(
 );
 
 const answer = async <T>(base: string, path: string): Promise<T> => (await (await fetch(`${base}${path}`)).json()) as T;
+
+const idsOf = ({ results }: SpanHits): string[] => results.map(({ span_id }) => span_id);
+
+/** Of the hits of a list on Find. */
+const spansOf = (page: Page, list: string): Promise<(string | null)[]> =>
+  page.$$eval(`[data-hits=${list}] [data-span]`, (rows) => rows.map((row) => row.getAttribute('data-span')));
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
 const numberOf = async (locator: ReturnType<Page['locator']>): Promise<number> =>

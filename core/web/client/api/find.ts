@@ -32,23 +32,28 @@ export type SpanHit = {
   session_id: string;
   trace_id: string;
   span_id: string;
-  /** Cosine: 1 means the same. */
+  /** Higher is better; compares hits of one answer only. */
   score: number;
   user_prompt: string;
   snippet: string;
   model: string;
   started_at: string;
+  /** From 1, in each ranking that has it. */
+  ranks?: { text?: number; vector?: number };
 };
 
 export type SpanHits = {
   results: SpanHit[];
   /** Absent where another process embeds. */
   coverage?: { embedded: number; pending: number; failed: number };
+  /** There is no embedder now, so that words alone were looked for. */
+  missing?: 'vector';
 };
 
 const MOST = '10';
 
+/** By meaning and by words, ranked together. @param query as the cassette has it: `query`, and filters */
 export async function findSpans(query: string, signal?: AbortSignal): Promise<SpanHits> {
   await requireCassette('search', signal);
-  return request(`/v1/cassettes/search/spans?${new URLSearchParams({ query, top_k: MOST })}`, { signal });
+  return request(`/v1/cassettes/search/spans?${query}&mode=hybrid&top_k=${MOST}`, { signal });
 }

@@ -26,6 +26,12 @@ export function findQuery(query: URLSearchParams): string {
   return wanted.toString();
 }
 
+/** The query of the search cassette for one of /v1/find: it has the same filters, but the places. */
+export function meaningQuery(find: string): string {
+  const { text = '', in: _, ...filters } = Object.fromEntries(new URLSearchParams(find));
+  return new URLSearchParams({ query: text, ...filters }).toString();
+}
+
 /** The filters that sessions have as well: those that are chosen from their facets. */
 export const sessionFilters = (query: URLSearchParams): URLSearchParams =>
   new URLSearchParams(

@@ -77,7 +77,7 @@ export function FindPage() {
               {...{ text, repeats, query: wanted, isNarrowed: setFilters(query).length > 0 }}
               onSettled={settle('words')}
             />
-            <MeaningHits text={text} onSettled={settle('meaning')} />
+            <MeaningHits query={wanted} onSettled={settle('meaning')} />
           </div>
         </>
       )}

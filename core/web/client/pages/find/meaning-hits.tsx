@@ -1,4 +1,4 @@
-/** Steps that mean what is looked for, by the search cassette; where it is not in, how to turn it on. */
+/** Steps that mean what is looked for, ranked together with those that say it, by the search cassette; where it is not in, how to turn it on. */
 import { useEffect } from 'preact/hooks';
 import { findSpans, type SpanHits } from '../../api/find.ts';
 import { ProblemError } from '../../api/problem-error.ts';
@@ -7,23 +7,30 @@ import { Count, When } from '../../parts/figure.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import { useReading } from '../use-reading.ts';
+import { meaningQuery } from './find-filters.ts';
 
 /** Refusals that say that search is not there, which is no failure of this page. */
 const OFF = ['cassette-unknown', 'cassette-unavailable', 'search-unconfigured', 'route-unknown'];
 
-export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isDone: boolean) => void }) {
-  const { answer, error, key, retry } = useReading<SpanHits>(text, (signal) => findSpans(text, signal));
-  const isDone = key === text || error !== null;
-  useEffect(() => onSettled(isDone), [isDone, text]);
-  const isOff = error instanceof ProblemError && OFF.includes(error.code);
+type MeaningHitsProps = { query: string; onSettled: (isDone: boolean) => void };
+
+/** @param query of /v1/find */
+export function MeaningHits({ query, onSettled }: MeaningHitsProps) {
+  const wanted = meaningQuery(query);
+  const { answer, error, key, retry } = useReading<SpanHits>(wanted, (signal) => findSpans(wanted, signal));
+  const isDone = key === wanted || error !== null;
+  useEffect(() => onSettled(isDone), [isDone, query]);
+  const isOff =
+    error === null ? answer?.missing === 'vector' : error instanceof ProblemError && OFF.includes(error.code);
+  const results = isOff ? [] : answer?.results;
   const coverage = answer?.coverage;
   return (
     <section aria-labelledby="find-meaning" data-hits="meaning" data-off={isOff ? '' : undefined}>
-      <h2 id="find-meaning">Meaning{answer && ` (${answer.results.length})`}</h2>
+      <h2 id="find-meaning">Meaning and words{results && !isOff && ` (${results.length})`}</h2>
       {isOff && (
         <p class="muted">
-          Search by meaning is off: the cassette “search” is not in. <a href={hrefOf('/cassettes')}>Cassettes</a> says
-          why, and what turns it on.
+          Search by meaning is off: the cassette “search” {error === null ? 'has no model now' : 'is not in'}.{' '}
+          <a href={hrefOf('/cassettes')}>Cassettes</a> says why, and what turns it on.
         </p>
       )}
       {error !== null && !isOff && <Problem error={error} onRetry={retry} />}
@@ -35,9 +42,9 @@ export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isD
           far.
         </p>
       )}
-      {answer?.results.length === 0 && <p class="muted">Nothing is near it yet.</p>}
+      {!isOff && results?.length === 0 && <p class="muted">Nothing is near it yet.</p>}
       <ul class="hits">
-        {answer?.results.map(({ trace_id, span_id, score, snippet, user_prompt, model, started_at }) => (
+        {results?.map(({ trace_id, span_id, score, snippet, user_prompt, model, started_at, ranks = {} }) => (
           <li key={span_id} data-span={span_id}>
             <a href={hrefOf(`/spans/${trace_id}/${span_id}`)} data-found>
               <Recorded text={snippet.slice(0, 300) || user_prompt.slice(0, 300)} />
@@ -48,8 +55,10 @@ export function MeaningHits({ text, onSettled }: { text: string; onSettled: (isD
               </p>
             )}
             <p class="hit-more">
-              <span data-number="score" data-value={score}>
-                {score.toFixed(2)}
+              <span data-number="score" data-value={score} title="place in each ranking">
+                {ranks.vector !== undefined && `meaning ${ranks.vector}`}
+                {ranks.vector !== undefined && ranks.text !== undefined && ' · '}
+                {ranks.text !== undefined && `words ${ranks.text}`}
               </span>{' '}
               <Recorded text={model} /> <When at={started_at} />
             </p>
