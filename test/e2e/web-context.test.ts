@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import * as assert from 'uvu/assert';
 import type { SessionCache } from '../../core/model/cache-break.ts';
 import type { CallContext } from '../../core/model/call-context.ts';
+import { violations } from '../support/axe.ts';
 import { type CacheUse, cachedCall, startCachingProvider } from '../support/cached-calls.ts';
 import { eventually, read } from '../support/serve.ts';
 import { inBrowser, type WebStand } from '../support/web.ts';
@@ -247,6 +248,7 @@ inBrowser(
       assert.is(await numberOf(page, 'breaks'), 1);
       assert.is(await numberOf(page, 'breaks_lost_usd'), lost_usd);
       await page.locator('.strip-marks summary').click();
+      assert.equal(await violations(page), []);
       assert.match(await page.locator('[data-mark=break]').innerText(), /call 3: cache break, tools changed, \$/);
       await page.locator('[role=slider]').focus();
       await page.keyboard.press('End');
