@@ -148,8 +148,14 @@ inBrowser(
     });
 
     test('Find leads an id to its place, words to their sessions, and meaning to steps', async ({ open, base }) => {
+      // Else the page and the test may read different states of the two indexes; and the first question loads the model.
+      await eventually(async () => {
+        const path = '/v1/cassettes/search/spans?query=midnight&mode=hybrid';
+        const { coverage, text_coverage } = await answer<Partial<SpanHits>>(base, path);
+        return coverage?.pending === 0 && text_coverage?.indexed === text_coverage?.spans;
+      }, 120_000);
       const page = await open('/find?q=midnight');
-      await page.waitForSelector(READY, { timeout: 120_000 }); // the first question loads the model
+      await page.waitForSelector(READY);
       const { items } = await answer<FindPage>(base, '/v1/find?text=midnight&limit=30');
       assert.equal(
         await page.$$eval('[data-hits=words] [data-span]', (rows) => rows.map((row) => row.getAttribute('data-span'))),
