@@ -99,7 +99,7 @@ const withAll = (groups: Search['groups'], within: SQL): SQL => sql`
   select ${COLUMNS}, 0 as weight from svc.found_texts f where f.terms @> ${terms(groups.flat())} and ${within}`;
 
 /** Of a frequent word: it hardly weighs. */
-const MOST_OF_GROUP = 500;
+const MOST_OF_GROUP = 300;
 
 /** A group weighs the more the fewer texts have it. */
 const withSome = (groups: Search['groups'], within: SQL): SQL => {
