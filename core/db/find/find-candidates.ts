@@ -73,9 +73,9 @@ async function newestText(tx: Sql): Promise<string | null> {
 /** Texts that have more terms than this are few. */
 const FREQUENT_TERMS = 12;
 
-/** So many texts has a window. */
-const WINDOWS = [8_192, 65_536];
 const WINDOW_RATIO = 8;
+/** So many texts has a window. */
+const WINDOWS = [8_192, WINDOW_RATIO * 8_192];
 
 /** Since when the newest texts are, for each size of a window that is smaller than all of them. */
 export async function textWindows(db: Sql, _args: Record<string, never>): Promise<string[]> {

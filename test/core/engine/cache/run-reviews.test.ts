@@ -209,14 +209,14 @@ databaseSuite('reviews', (test, database) => {
     const storing = new Promise<void>((done) => {
       release = done;
     });
-    const asked: string[] = [];
+    const executed: string[] = [];
     const { stored } = run({
-      before: (name) => void asked.push(name),
+      before: (name) => void executed.push(name),
       precedence: { committing: async (work) => storing.then(work) },
     });
-    await eventually(() => asked.includes('promptCalls'));
+    await eventually(() => executed.includes('promptCalls'));
     await sleep(200);
-    assert.not.ok(asked.includes('storeReview'));
+    assert.not.ok(executed.includes('storeReview'));
     release();
     await eventually(() => stored.length === 1);
   });
