@@ -1,6 +1,8 @@
 /** Embeds spans in the background: passes over what is new or changed, each of which continues where the last one ended. */
 import { createHash } from 'node:crypto';
-import type { Env, Progress, ScheduledContext, ScheduledEvent } from '../../core/cassette/contract.ts';
+import type { Db, Env, Progress, ScheduledContext, ScheduledEvent } from '../../core/cassette/contract.ts';
+import { comparedBy } from './changed-sessions.ts';
+import { beginComparison, beginLedgerComparison, lastComparison, rememberComparison } from './comparisons.ts';
 import { embedderOf } from './configured.ts';
 import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { isCut, type Ledger, type LedgerEntry, ledgerOf, type SpanToEmbed } from './ledger.ts';
@@ -15,6 +17,18 @@ const lastProgress = new Map<string, Progress>();
 /** null: embedding has not run in this process. */
 export const embeddingReached = ({ CONFIG }: Pick<Env<SearchConfig>, 'CONFIG'>): Progress | null =>
   lastProgress.get(JSON.stringify(CONFIG)) ?? null;
+
+/** When the entries were last counted: another process may have written since, so this is done now and then without any change. */
+const counted = new WeakMap<Db, { of: string; at: number }>();
+const COUNTED_EVERY_MS = 300_000;
+
+/** The last progress, where nothing is left to do and it was counted lately. */
+function recentCounts(db: Db, config: SearchConfig): Progress | null {
+  const last = counted.get(db);
+  const progress = embeddingReached({ CONFIG: config });
+  const recent = last?.of === JSON.stringify(config) && Date.now() - last.at < COUNTED_EVERY_MS;
+  return recent && progress?.pending === 0 ? progress : null;
+}
 
 const KEYS_AT_ONCE = 2000;
 const SPANS_AT_ONCE = 16;
@@ -38,13 +52,20 @@ export async function embedSpans(
   };
   const relations = relationsOf(env.CONFIG);
   const store = await vectorStoreOf(env);
-  await ledgerOf(env.DB, store, relations, '').prune(); // deleted spans are removed, whether or not there is an embedder
+  const pruning = await beginComparison(env, lastComparison(env, 'prune'));
+  // Deleted spans are removed, whether or not there is an embedder.
+  const fewer = await ledgerOf(env.DB, store, relations, '').prune(pruning.scope);
+  rememberComparison(env, 'prune', comparedBy(pruning, []));
   const embedder = embedderOf(env);
   const ledger = ledgerOf(env.DB, store, relations, embedder.model);
+  const comparison = await beginLedgerComparison(env, ledger, lastComparison(env, 'embed'));
+  const { scope } = comparison;
   let embedded = 0;
   for (;;) {
-    const due = await ledger.due(KEYS_AT_ONCE);
-    let counts = await ledger.counts(due, KEYS_AT_ONCE);
+    const due = await ledger.due(scope, KEYS_AT_ONCE);
+    const before = scope && due.length === 0 && !fewer ? recentCounts(env.DB, env.CONFIG) : null;
+    let counts = before ?? (await ledger.counts(due, KEYS_AT_ONCE));
+    if (!before) counted.set(env.DB, { of: JSON.stringify(env.CONFIG), at: Date.now() });
     progress(counts);
     for (let at = 0; at < due.length; at += SPANS_AT_ONCE) {
       if (signal.aborted) return;
@@ -60,7 +81,8 @@ export async function embedSpans(
     }
     if (due.length < KEYS_AT_ONCE) break;
   }
-  await ledger.forgetOthers();
+  if (scope === null) await ledger.forgetOthers();
+  rememberComparison(env, 'embed', comparedBy(comparison, await ledger.withoutText(scope)));
   if (embedded > 0) env.LOG.info({ spans: embedded, model: embedder.model }, 'spans were embedded');
 }
 

@@ -1,9 +1,10 @@
 /** The ledger of embedding: what was embedded of which span, and what is still to do. */
 import type { Db, Progress } from '../../core/cassette/contract.ts';
+import { MOST_SESSIONS, type Scope } from './changed-sessions.ts';
 import { listedSpans } from './listed-spans.ts';
 import type { SearchStatus } from './model.ts';
 import { explained, type Relations } from './relations.ts';
-import type { VectorStore } from './vector-store.ts';
+import { uuids, type VectorStore } from './vector-store.ts';
 
 export type SpanRef = { trace_id: string; span_id: string };
 
@@ -44,7 +45,7 @@ export type Ledger = ReturnType<typeof ledgerOf>;
 
 /** A span that has no text yet is not due, and keeps what was embedded of it before. */
 const DUE = `(l.fingerprint <> '' and
-  (e.span_id is null or e.fingerprint <> l.fingerprint or coalesce(e.retry_at <= now(), false)))`;
+  (e.span_id is null or e.fingerprint <> l.fingerprint or e.session_id <> l.session_id or coalesce(e.retry_at <= now(), false)))`;
 const KNOWN = 'e.model = $1 and e.trace_id = l.trace_id and e.span_id = l.span_id';
 
 /** @param db the database that spans are read from */
@@ -63,24 +64,66 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
   };
   const storeRows = <Row>(text: string, parameters?: readonly unknown[]) =>
     queryRows<Row>(store.query, text, parameters);
+  /** The spans of a scope as a relation, with the values of its parameters, the first of which has that number. */
+  const comparedTo = async (scope: Scope, parameter: number): Promise<{ list: string; values: string[] }> => {
+    if (scope) {
+      const { relation, value } = await store.part(scope);
+      return { list: relation(parameter), values: [value] };
+    }
+    await store.refresh();
+    return { list: listed, values: [] };
+  };
   return {
-    /** Deletes spans that no longer exist, of every model. */
-    async prune(): Promise<void> {
-      await store.refresh();
-      await storeRows(`delete from embedded_spans e
-            where not exists (select 1 from ${listed} l where l.trace_id = e.trace_id and l.span_id = e.span_id)`);
+    /** Deletes spans that no longer exist, of every model. @returns whether there may be fewer than before, for that or another reason */
+    async prune(scope: Scope): Promise<boolean> {
+      const gone = (list: string) =>
+        `not exists (select 1 from ${list} l where l.trace_id = e.trace_id and l.span_id = e.span_id)`;
+      if (!scope) {
+        await store.refresh();
+        await storeRows(`delete from embedded_spans e where ${gone(listed)}`);
+        return true;
+      }
+      if (scope.length === 0) return false;
+      const part = await store.part(scope);
+      const [row] = await storeRows<{ deleted: number; listed: number }>(
+        `with deleted as (
+           delete from embedded_spans e where e.session_id = any($1::uuid[]) and ${gone(part.relation(2))} returning 1)
+         select (select count(*) from deleted) as deleted, (select count(distinct l.session_id) from ${part.relation(2)} l) as listed`,
+        [uuids(scope), part.value],
+      );
+      await store.forget(scope, part);
+      return !row || row.deleted > 0 || row.listed < scope.length; // entries of a purged session are gone already
+    },
+
+    /** What is to be compared although its session has not changed: sessions with failed spans whose retry is due, and other models. */
+    async waiting(): Promise<{ session_ids: string[]; others: boolean }> {
+      const [row] = await storeRows<{ session_ids: string[]; others: boolean }>(WAITING, [model]);
+      return row ?? { session_ids: [], others: true };
     },
 
     /** New and changed spans, and failed ones that are due for a retry; the newest first. */
-    async due(most: number): Promise<Due[]> {
-      await store.refresh();
+    async due(scope: Scope, most: number): Promise<Due[]> {
+      if (scope?.length === 0) return [];
+      const { list, values } = await comparedTo(scope, 3);
       return storeRows<Due>(
         `select l.trace_id, l.span_id, e.content_hash, e.state, coalesce(e.attempts, 0) as attempts
-           from ${listed} l left join embedded_spans e on ${KNOWN}
+           from ${list} l left join embedded_spans e on ${KNOWN}
           where ${DUE}
           order by l.started_at desc, l.trace_id, l.span_id limit $2::integer`,
-        [model, most],
+        [model, most, ...values],
       );
+    },
+
+    /** Sessions with spans that have no text yet and no entry, one more than can be remembered at most. */
+    async withoutText(scope: Scope): Promise<string[]> {
+      if (scope?.length === 0) return [];
+      const { list, values } = await comparedTo(scope, 2);
+      const rows = await storeRows<{ session_id: string }>(
+        `select distinct l.session_id from ${list} l left join embedded_spans e on ${KNOWN}
+          where l.fingerprint = '' and e.span_id is null limit ${MOST_SESSIONS + 1}`,
+        [model, ...values],
+      );
+      return rows.map(({ session_id }) => session_id);
     },
 
     /** The texts of those spans that still exist. */
@@ -91,7 +134,7 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
            from unnest($1::uuid[], $2::uuid[]) as asked (trace_id, span_id)
            join (${listedSpans(relations.spans)}) l on l.trace_id = asked.trace_id and l.span_id = asked.span_id
           where l.plain_text is not null`,
-        [literal(due.map(({ trace_id }) => trace_id)), literal(due.map(({ span_id }) => span_id))],
+        [uuids(due.map(({ trace_id }) => trace_id)), uuids(due.map(({ span_id }) => span_id))],
       );
       const known = new Map(due.map((each) => [keyOf(each), each]));
       return rows.flatMap((row) => {
@@ -130,11 +173,23 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
       return { done: Math.max(0, done - changed), pending: due.length, failed: Math.max(0, failed - again) };
     },
 
-    async status(): Promise<SearchStatus> {
-      await store.refresh();
-      const [row] = await storeRows<Omit<SearchStatus, 'model'>>(STATUS(listed), [model]);
+    /**
+     * @param scope the sessions outside it are in the ledger as they are
+     * @returns `complete`: so are all sessions, and the ledger has no others
+     */
+    async status(scope: Scope): Promise<{ status: SearchStatus; complete: boolean }> {
+      const { list, values } = await comparedTo(scope, 3);
+      const parameters = scope ? [model, uuids(scope), ...values] : [model];
+      const [row] = await storeRows<Omit<SearchStatus, 'model'> & { entries: number }>(
+        STATUS(list, scope !== null),
+        parameters,
+      );
       if (!row) throw new Error('Cannot read the status: a count gave no row');
-      return { model, ...row };
+      const { entries, ...counts } = row;
+      return {
+        status: { model, ...counts },
+        complete: entries === counts.spans && entries === counts.embedded + counts.empty + counts.failed,
+      };
     },
   };
 }
@@ -143,8 +198,6 @@ export function ledgerOf(db: Db, store: VectorStore, relations: Relations, model
 const rounded = (value: number) => Number(value.toPrecision(8));
 
 const keyOf = ({ trace_id, span_id }: SpanRef) => `${trace_id}/${span_id}`;
-
-const literal = (ids: readonly string[]) => `{${ids.join(',')}}`;
 
 const WRITE = `
 with entry as (
@@ -189,20 +242,47 @@ select count(*) filter (where e.state in ('embedded', 'empty') and not ${DUE})::
        count(*) filter (where e.state = 'failed' and not ${DUE})::integer as failed
   from ${listed} l left join embedded_spans e on ${KNOWN}`;
 
-const STATUS = (listed: string) => `
-select count(*)::integer as spans,
-       count(*) filter (where e.state = 'embedded' and not ${DUE})::integer as embedded,
-       count(*) filter (where e.shortened and not ${DUE})::integer as shortened,
-       count(*) filter (where e.state = 'empty' and not ${DUE})::integer as empty,
-       count(*) filter (where e.state = 'failed' and not ${DUE})::integer as failed,
-       count(*) filter (where ${DUE})::integer as pending,
-       (select count(*) from span_embeddings where model = $1)::integer as chunks,
-       (select coalesce(json_agg(o.model order by o.model), '[]')
-          from (select distinct model from embedded_spans where model <> $1) as o) as other_models,
+/** Other models are found by the index: its first and last entry. */
+const WAITING = `
+select coalesce((select json_agg(distinct f.session_id)
+                   from (select session_id from embedded_spans
+                          where model = $1 and state = 'failed' and retry_at <= now() limit ${MOST_SESSIONS + 1}) f), '[]') as session_ids,
+       coalesce((select min(model) from embedded_spans) <> $1, false)
+         or coalesce((select max(model) from embedded_spans) <> $1, false) as others`;
+
+const OTHER_MODELS = `
+with recursive other as (
+  select min(model) as model from embedded_spans
+  union all
+  select (select min(e.model) from embedded_spans e where e.model > other.model) from other where other.model is not null)
+select coalesce(json_agg(model order by model), '[]') from other where model <> $1`;
+
+/** Of the sessions outside the scope only entries are read. */
+const STATUS = (list: string, scoped: boolean) => `
+with settled as (
+  select count(*) as spans, count(*) filter (where state = 'embedded') as embedded, count(*) filter (where shortened) as shortened,
+         count(*) filter (where state = 'empty') as empty, count(*) filter (where state = 'failed') as failed,
+         coalesce(sum(chunks), 0) as chunks
+    from embedded_spans where model = $1 and ${scoped ? 'session_id <> all($2::uuid[])' : 'false'}
+), compared as (
+  select count(*) as spans, count(*) filter (where e.state = 'embedded' and not ${DUE}) as embedded,
+         count(*) filter (where e.shortened and not ${DUE}) as shortened,
+         count(*) filter (where e.state = 'empty' and not ${DUE}) as empty,
+         count(*) filter (where e.state = 'failed' and not ${DUE}) as failed, count(*) filter (where ${DUE}) as pending
+    from ${list} l left join embedded_spans e on ${KNOWN}
+), own as (
+  select count(*) as entries, coalesce(sum(chunks), 0) as chunks
+    from embedded_spans where model = $1 and ${scoped ? 'session_id = any($2::uuid[])' : 'true'}
+)
+select (s.spans + c.spans)::integer as spans, (s.embedded + c.embedded)::integer as embedded,
+       (s.shortened + c.shortened)::integer as shortened, (s.empty + c.empty)::integer as empty,
+       (s.failed + c.failed)::integer as failed, c.pending::integer as pending,
+       (s.chunks + o.chunks)::integer as chunks, (s.spans + o.entries)::integer as entries,
+       (${OTHER_MODELS}) as other_models,
        (select coalesce(json_agg(f), '[]') from (
           select session_id, trace_id, span_id, reason, attempts,
                  to_char(last_failed_at at time zone 'UTC', ${INSTANT}) as last_failed_at,
                  to_char(retry_at at time zone 'UTC', ${INSTANT}) as retry_at
             from embedded_spans where model = $1 and state = 'failed'
            order by embedded_spans.last_failed_at desc, trace_id, span_id limit 20) as f) as failures
-  from ${listed} l left join embedded_spans e on ${KNOWN}`;
+  from settled s, compared c, own o`;

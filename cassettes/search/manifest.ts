@@ -26,7 +26,7 @@ export const manifest: Manifest = {
       'Finds calls of a model by what they mean: what was asked and answered in them is embedded in the background and compared with a question',
     license: 'Apache-2.0',
   },
-  depends: { core: 'v1', views: ['spans', 'span_turns'], extensions: ['vector'] },
+  depends: { core: 'v1', views: ['spans', 'span_turns', 'session_changes'], extensions: ['vector'] },
   bindings: { db: true, core: true, network: true },
   tables: [{ name: 'embedded_spans' }, { name: 'span_embeddings' }],
   config: [

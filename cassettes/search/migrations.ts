@@ -49,4 +49,11 @@ export const migrations: readonly Migration[] = [
     name: '0002_shortened_spans',
     sql: 'alter table embedded_spans add column shortened boolean not null default false;', // only the beginning is embedded
   },
+  {
+    // Entries of changed sessions, failed ones, and counts, without a look at every row.
+    name: '0003_entries_by_session',
+    sql: `
+create index embedded_spans_session on embedded_spans (session_id);
+create index embedded_spans_failed on embedded_spans (model, retry_at) where state = 'failed';`,
+  },
 ];

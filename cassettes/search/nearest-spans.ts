@@ -15,17 +15,17 @@ type NearestQuery = {
 };
 export const FIRST_OF_CONDITION = 3;
 
-/** Up to this many spans every chunk is compared: that takes milliseconds, while an index may miss some when there are few. */
-const FEW_SPANS = 3000;
+/** So many chunks are compared one by one: it takes no longer than the index, which misses some of the nearest where few are near. */
+const FEW_CHUNKS = 10_000;
 /** A span can have several chunks among the nearest, and some spans may have been deleted. */
 const CHUNKS_A_SPAN = 4;
-const LEAST_CANDIDATES = 320; // the time of a search depends on the candidates of the index
+const LEAST_CANDIDATES = 200; // the time of a search depends on the candidates of the index
 const MOST_CANDIDATES = 1000;
 
 /** How many more are queried, since some of the nearest may have been deleted. */
 const SPARE = 20;
 
-/** Databases with more than a few spans of a model, which need not be counted again. */
+/** Databases with more than a few chunks of a model, which need not be counted again. */
 const grown = new WeakMap<Db, string>();
 
 type Near = { trace_id: string; span_id: string; snippet: string; distance: number };
@@ -81,12 +81,12 @@ async function spansMatching(db: Db, { spans }: Relations, { sql, values }: Span
 
 async function areFew(db: Db, store: VectorStore, model: string): Promise<boolean> {
   if (grown.get(db) === model) return false;
-  const { rows } = await store.query<{ spans: number }>(
-    `select count(*)::integer as spans
-       from (select 1 from embedded_spans where model = $1 and state = 'embedded' limit ${FEW_SPANS}) as counted`,
+  const { rows } = await store.query<{ chunks: number }>(
+    `select coalesce(sum(chunks), 0)::integer as chunks
+       from (select chunks from embedded_spans where model = $1 and state = 'embedded' limit ${FEW_CHUNKS}) as counted`,
     [model],
   );
-  const few = (rows[0]?.spans ?? 0) < FEW_SPANS;
+  const few = (rows[0]?.chunks ?? 0) < FEW_CHUNKS;
   if (!few) grown.set(db, model);
   return few;
 }

@@ -23,6 +23,10 @@ create table listed_spans (
   primary key (trace_id, span_id)
 );`,
 };
+const LISTED_BY_SESSION: Migration = {
+  name: '0002_listed_spans_by_session',
+  sql: 'create index listed_spans_session on listed_spans (session_id);',
+};
 
 export const isTarget = (target: string): boolean => /^postgres(ql)?:\/\//.test(target) && URL.canParse(target);
 
@@ -86,7 +90,7 @@ function prepareSchema(sql: postgres.Sql<Record<string, unknown>>): Promise<stri
     await tx.unsafe('select set_config($1, $2, true)', ['search_path', path]);
     await tx.unsafe('create table if not exists applied_migrations (name text primary key)');
     const applied = (await tx.unsafe('select name from applied_migrations')).map(({ name }) => name);
-    for (const { name, sql: text } of [...migrations, LISTED]) {
+    for (const { name, sql: text } of [...migrations, LISTED, LISTED_BY_SESSION]) {
       if (applied.includes(name)) continue;
       await tx.unsafe(text);
       await tx.unsafe('insert into applied_migrations values ($1)', [name]);

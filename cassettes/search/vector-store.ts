@@ -11,7 +11,16 @@ export type VectorStore = {
   listed: string;
   /** Updates the list, where it is a copy. */
   refresh(): Promise<void>;
+  /** The same of some sessions only, as they are now. */
+  part(session_ids: readonly string[]): Promise<ListPart>;
+  /** Deletes from the list, where it is a copy, the spans of these sessions that no longer exist. */
+  forget(session_ids: readonly string[], part: ListPart): Promise<void>;
 };
+
+/** A relation whose one parameter has this number in the statement, and the value of that. */
+export type ListPart = { relation(parameter: number): string; value: string };
+
+export const uuids = (ids: readonly string[]): string => `{${ids.join(',')}}`;
 
 /** @throws {SearchOff} there is no database, or it cannot hold vectors */
 export async function vectorStoreOf(env: Env<SearchConfig>): Promise<VectorStore> {
@@ -19,10 +28,35 @@ export async function vectorStoreOf(env: Env<SearchConfig>): Promise<VectorStore
   const relations = relationsOf(env.CONFIG);
   const spans = `(${listedSpans(relations.spans)})`;
   const target = env.CONFIG['vector_store.target'] ?? '';
-  if (target === '') return { query: (...args) => db.query(...args), listed: spans, refresh: async () => {} };
+  const ofSessions = (parameter: number) =>
+    `(select l.trace_id, l.span_id, l.session_id, l.started_at, l.fingerprint
+        from ${spans} as l where l.session_id = any($${parameter}::uuid[]))`;
+  if (target === '')
+    return {
+      query: (...args) => db.query(...args),
+      listed: spans,
+      refresh: async () => {},
+      part: async (session_ids) => ({ relation: ofSessions, value: uuids(session_ids) }),
+      forget: async () => {},
+    };
   const query = await openTarget(target);
   return {
     query,
+    part: async (session_ids) => {
+      const { rows } = await db
+        .query(`select l.* from ${ofSessions(1)} as l`, [uuids(session_ids)])
+        .catch((error: unknown) => {
+          throw explained(error, relations);
+        });
+      return { relation: (parameter) => `(select * from ${ROWS(`$${parameter}`)})`, value: JSON.stringify(rows) };
+    },
+    forget: async (session_ids, { relation, value }) => {
+      await query(
+        `delete from listed_spans l where l.session_id = any($1::uuid[])
+            and not exists (select from ${relation(2)} as p where p.trace_id = l.trace_id and p.span_id = l.span_id)`,
+        [uuids(session_ids), value],
+      );
+    },
     listed: 'listed_spans',
     refresh: () =>
       copyList(db.query.bind(db), spans, query).catch((error: unknown) => {
@@ -39,10 +73,12 @@ select left(l.trace_id::text, 2) as part, count(*)::integer as spans,
 
 type Part = { part: string; spans: number; sum: string };
 
+const ROWS = (parameter: string) => `jsonb_to_recordset(${parameter}::jsonb)
+    as r (trace_id uuid, span_id uuid, session_id uuid, started_at timestamptz, fingerprint text)`;
+
 const COPY = `
 with told as (
-  select * from jsonb_to_recordset($1::jsonb)
-    as r (trace_id uuid, span_id uuid, session_id uuid, started_at timestamptz, fingerprint text)
+  select * from ${ROWS('$1')}
 ), gone as (
   delete from listed_spans l
    where l.trace_id between $2::uuid and $3::uuid

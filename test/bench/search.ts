@@ -5,7 +5,7 @@ import { startEmbedder, wordVector } from '../support/embedding-server.ts';
 import type { Json } from '../support/read-api.ts';
 import { standSearch } from '../support/search.ts';
 import { heading, ms, percentiles, row } from './figures.ts';
-import { SEARCH_MODES, searchQuality } from './search-quality.ts';
+import { type ClassRecall, meetsBar, type QuerySet, SEARCH_MODES, searchQuality } from './search-quality.ts';
 
 const DIMENSIONS = 384;
 const SUBJECTS = 2000; // that spans are about: real vectors lie in clusters
@@ -28,12 +28,17 @@ async function benchModes(): Promise<void> {
   const database = await embeddedDatabase({ statementTimeoutMs: 600_000 });
   try {
     const recalls = await searchQuality(database);
-    heading('Search: recall@10 of sixty labelled queries, by the local model');
-    row('', ...SEARCH_MODES, '');
-    for (const { class: name, queries, ...of } of recalls) {
-      const better = Math.max(of.text, of.vector);
-      const bar = of.hybrid >= better - (name === 'all' ? 0 : 0.05) ? '' : 'hybrid is below its better part';
-      row(`${name} (${queries})`, ...SEARCH_MODES.map((mode) => of[mode].toFixed(3)), bar);
+    for (const [set, ofSet] of Object.entries(recalls) as [QuerySet, ClassRecall[]][]) {
+      heading(`Search: recall@10 of sixty labelled queries, ${set}, by the local model`);
+      row('', ...SEARCH_MODES, '');
+      for (const one of ofSet) {
+        const { class: name, queries } = one;
+        row(
+          `${name} (${queries})`,
+          ...SEARCH_MODES.map((mode) => one[mode].toFixed(3)),
+          meetsBar(one) ? '' : 'hybrid is below its better part',
+        );
+      }
     }
   } finally {
     await database.close();
@@ -60,6 +65,8 @@ async function benchVectors(): Promise<void> {
       );
       row('', 'p50', 'p99', 'recall@10');
       for (const top_k of [5, 10, 100]) await benchTop(database, search, top_k, SPANS[kind] >= 100_000);
+      const [first = 0] = await timed(() => search.pass(), 1);
+      row('the first background run of a process, which compares all spans', ms(first), '');
       const idle = percentiles(await timed(() => search.pass(), 5));
       row('a background run that finds nothing new', ms(idle.p50), ms(idle.p99));
       await search.close();
@@ -101,7 +108,7 @@ async function benchTop(
   }
   const { p50, p99 } = percentiles(samples);
   const recall = wanted === 0 ? null : hits / wanted;
-  const over = barred && (p50 > BARS.ms || (recall !== null && recall < BARS.recall));
+  const over = barred && ((top_k <= 10 && p50 > BARS.ms) || (recall !== null && recall < BARS.recall));
   row(
     `top_k=${top_k}, the question's vector given`,
     ...[ms(p50), ms(p99), recall === null ? '' : recall.toFixed(3)],
@@ -177,6 +184,7 @@ async function putSpans(database: TestDatabase, count: number): Promise<number> 
             '', 'embedded', 1
        from svc_v1.spans s`,
   );
+  await database.sql(`insert into svc.session_changes (session_id) values ('00000000-0000-4000-8000-100000000000')`);
   const began = performance.now();
   for (let from = 1; from <= count; from += PART) {
     const vectors = Array.from({ length: Math.min(PART, count - from + 1) }, (_, i) => ({

@@ -19,7 +19,11 @@ import { emptyFolder, eventually, read, type Service, startService } from '../su
 const TOKEN = 'of-the-operator';
 const GRANTS = {
   export: { bindings: ['db'], views: ['sessions', 'spans', 'span_turns', 'span_links'] },
-  search: { bindings: ['db', 'core', 'network'], views: ['spans', 'span_turns'], extensions: ['vector'] },
+  search: {
+    bindings: ['db', 'core', 'network'],
+    views: ['spans', 'span_turns', 'session_changes'],
+    extensions: ['vector'],
+  },
   skills: { bindings: ['db', 'core', 'network', 'forward_auth'] },
 };
 

@@ -1,16 +1,14 @@
 /** `svc cassette serve` and `check`: a cassette on a listener of its own, and what its author is told before anybody installs it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cassetteFolder } from '../support/cassette-folder.ts';
 import { emptyServerDatabase } from '../support/databases.ts';
-import { emptyFolder, removeFolder, svc } from '../support/serve.ts';
+import { emptyFolder, QUICK_START, removeFolder, SVC, svc } from '../support/serve.ts';
 
 const test = suite('a cassette alone');
-const root = resolve(import.meta.dirname, '../..');
 const MIGRATIONS = [{ name: '0001_seen', sql: 'create table seen (what text primary key)' }];
 const DB = { bindings: { db: true }, depends: { views: ['sessions'] }, tables: [{ name: 'seen' }] };
 
@@ -21,8 +19,7 @@ test.before(async () => {
 test.after(() => removeFolder(folder));
 
 const alone = async (source: string, env: Record<string, string>) => {
-  const tsx = pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href;
-  const args = ['--import', tsx, join(root, 'core/cli/main.ts'), 'cassette', 'serve', source, '--listen', ':0'];
+  const args = [...QUICK_START, ...SVC, 'cassette', 'serve', source, '--listen', ':0'];
   const child: ChildProcess = spawn(process.execPath, args, {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', ...env },

@@ -29,6 +29,7 @@ export async function standSearch(database: TestDatabase, { config = {}, ...opti
     ...{ folder: 'search', manifest, config: { models_folder: MODELS, ...config } },
     ...options,
   });
+  const DB = stand.databases?.db(options.name ?? 'search') as NonNullable<Env['DB']>;
   const status = async (): Promise<Json> => (await stand.ask('/status')).json();
   const progress: Progress[] = [];
   return {
@@ -48,7 +49,6 @@ export async function standSearch(database: TestDatabase, { config = {}, ...opti
     pass: async (other: Record<string, unknown> = {}): Promise<void> => {
       const settings = { models_folder: MODELS, ...config, ...other };
       const CONFIG = readSettings(parseManifest(manifest), settings) as SearchConfig;
-      const DB = stand.databases?.db(options.name ?? 'search') as NonNullable<Env['DB']>;
       const env = { DB, CONFIG, LOG: openLog('silent') as unknown as Env['LOG'] };
       await embedSpans(env, { signal: new AbortController().signal }, { progress: (items) => progress.push(items) });
     },

@@ -26,6 +26,11 @@ databaseSuite('search: embedding in the background', (test, database) => {
     return server.texts().slice(before);
   };
   const own = async (text: string): Promise<Json[]> => database().sql(text);
+  /** Changes rows of sessions, and records that they changed, as everything does that writes them. */
+  const change = async (text: string): Promise<void> => {
+    await own(text);
+    await own('update svc.session_changes set changed_by = pg_current_xact_id()');
+  };
   const fails = async (work: Promise<unknown>): Promise<Error> =>
     work.then(
       () => assert.unreachable() as never,
@@ -70,7 +75,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
     await search.pass();
     const chunks = async () => (await search.status()).chunks;
     const before = await chunks();
-    await own(`update svc.spans set plain_text = E'tell me everything\\nnothing', node_hash = '\\x01'
+    await change(`update svc.spans set plain_text = E'tell me everything\\nnothing', node_hash = '\\x01'
                 where kind = 'llm' and input::text like '%tell me everything%'`);
     assert.equal(await newTexts(() => search.pass()), ['tell me everything\nnothing']);
     assert.ok((await chunks()) < before);
@@ -90,7 +95,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
   });
 
   test('a span that changed in other ways costs no embedding', async () => {
-    await own(
+    await change(
       `update svc.spans set node_hash = '\\x02' where kind = 'llm' and input::text like '%tell me everything%'`,
     );
     assert.is((await search.status()).pending, 1);
@@ -204,7 +209,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
     );
     assert.is(search.progress.at(-1)?.failed, 1);
     const forget = "update svc.spans set plain_text = '', node_hash = '\\x05' where input::text like '%question%'";
-    await own(forget);
+    await change(forget);
     await search.pass();
     assert.is(search.progress.at(-1)?.failed, 0);
   });
@@ -224,7 +229,7 @@ databaseSuite('search: embedding in the background', (test, database) => {
   });
 
   test('a refused text is tried again once its words change', async () => {
-    await own(`update svc.spans set plain_text = E'this is milk\\ndrink not', node_hash = '\\x03'
+    await change(`update svc.spans set plain_text = E'this is milk\\ndrink not', node_hash = '\\x03'
                 where kind = 'llm' and input::text like '%poison%'`);
     await search.pass();
     assert.is((await search.status()).failed, 0);

@@ -142,7 +142,7 @@ databaseSuite('search: routes', (test, database) => {
       // chunks of spans that are gone stand between: the index has to go on looking
       await database().sql(
         `insert into ${schema}.embedded_spans (model, trace_id, span_id, session_id, fingerprint, content_hash, state, chunks)
-         select 'ollama/embeddinggemma', gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), '', '', 'embedded', 1
+         select 'ollama/embeddinggemma', gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), '', '', 'embedded', 4
            from generate_series(1, 3000)`,
       );
       const [where] = await database().sql(

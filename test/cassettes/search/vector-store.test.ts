@@ -93,7 +93,10 @@ else
         assert.equal(await texts(() => say('pears', 'how do pears grow', 'slowly', 2)), ['how do pears grow\nslowly']);
         const changed = `update svc.spans set plain_text = E'how do apples grow\\nin orchards', node_hash = '\\x01'
                           where kind = 'llm' and input::text like '%apples%'`;
-        const change = async () => void (await database().sql(changed));
+        const change = async () => {
+          await database().sql(changed);
+          await database().sql('update svc.session_changes set changed_by = pg_current_xact_id()');
+        };
         assert.equal(await texts(change), ['how do apples grow\nin orchards']);
         assert.equal(await texts(async () => {}), []);
         const { session_id } = (await search.find('pears', 1)).results[0];
@@ -121,7 +124,7 @@ else
       stood({}, async (search) => {
         await search.embedded();
         await there(`insert into search.embedded_spans (model, trace_id, span_id, session_id, fingerprint, content_hash, state, chunks)
-                     select 'ollama/embeddinggemma', gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'gone', '', 'embedded', 1
+                     select 'ollama/embeddinggemma', gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'gone', '', 'embedded', 4
                        from generate_series(1, 3000)`);
         await there(`insert into search.span_embeddings (model, trace_id, span_id, chunk, dimensions, snippet, embedding)
                      select e.model, e.trace_id, e.span_id, 0, s.dimensions, '', s.embedding
