@@ -4,6 +4,7 @@ import type { Database } from '../db/database.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
 import { FindPage, FindQuery } from '../model/find.ts';
+import type { FindCoverage } from './find-coverage.ts';
 
 const find = createRoute({
   method: 'get',
@@ -13,6 +14,7 @@ const find = createRoute({
   summary: 'Where a text stands, across sessions: words, identifiers and parts of them, in any language',
   description: [
     'Best first: the text as it is written, then all of its words, then parts of words, then some of them; of equal hits the newest.',
+    'A word of six letters or more that no text has is found as the nearest one, and `replaced_words` says so.',
     'Each hit was compared with the text itself. An index is filled behind derivation, and of each text it has the first 32,768',
     'characters; GET /v1/sessions/{id}/find looks through everything.',
   ].join(' '),
@@ -31,52 +33,30 @@ const find = createRoute({
 const MOST_HITS = 200;
 const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS) });
 
-/** Counting all spans takes a while, and few are new since the last count. */
-const COUNTED_AGAIN = 50;
-const SLOW_MS = 50;
+type Deps = { execute: Database['execute']; coverage: () => Promise<FindCoverage> };
 
-export const findApp = ({ execute }: { execute: Database['execute'] }) => {
-  const coverage = openCoverage(execute);
-  return routes().openapi(find, async (c) => {
+export const findApp = ({ execute, coverage }: Deps) =>
+  routes().openapi(find, async (c) => {
     const { text, in: places, limit, cursor, ...filters } = c.req.valid('query');
     const filter = { ...filters, status: filters.status ?? null };
     const list = { route: '/v1/find', parameters: { text, places: places.join(), filter: JSON.stringify(filter) } };
     const { skip } = readCursor(list, cursor, Skipped) ?? { skip: 0 };
     const { findAcross } = await import('../engine/find/find-across.ts');
-    const hits = await findAcross(execute, { text, places, filter, wanted: Math.min(skip + limit + 1, MOST_HITS) });
+    const { hits, replaced } = await findAcross(execute, {
+      text,
+      places,
+      filter,
+      wanted: Math.min(skip + limit + 1, MOST_HITS),
+    });
     const next = skip + limit;
     return c.json(
       {
         items: hits.slice(skip, next),
         ...(await coverage()),
         substrings: true,
+        ...(replaced.length > 0 ? { replaced_words: replaced } : {}),
         ...(hits.length > next && next < MOST_HITS ? { next_cursor: writeCursor(list, { skip: next }) } : {}),
       },
       200,
     );
   });
-};
-
-type Coverage = { spans: number; spans_indexed: number };
-
-/** Where counting takes long, the counts are those of a moment ago, and are counted again meanwhile. */
-function openCoverage(execute: Database['execute']): () => Promise<Coverage> {
-  let last: { counts: Coverage; until: number; slow: boolean } | null = null;
-  let counting: Promise<Coverage> | null = null;
-  const count = async () => {
-    const began = performance.now();
-    const counts = await execute('findCoverage', {});
-    const ms = performance.now() - began;
-    last = { counts, until: began + ms * COUNTED_AGAIN, slow: ms > SLOW_MS };
-    return counts;
-  };
-  return async () => {
-    if (last && performance.now() < last.until) return last.counts;
-    counting ??= count().finally(() => {
-      counting = null;
-    });
-    if (!last?.slow) return counting;
-    counting.catch(() => {}); // the next search counts again
-    return last.counts;
-  };
-}

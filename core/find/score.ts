@@ -8,7 +8,12 @@ import type { PlacedText } from './span-texts.ts';
 type Match = z.infer<typeof FindMatch>;
 
 /** `score`: 3 and more for the text as it was sought, 2 for all of its words, less for parts of words, and for some of them. */
-export type Scored = { score: number; matches: Match[] };
+export type Scored = {
+  score: number;
+  matches: Match[];
+  /** Those of the query's words that the texts have. */
+  words: readonly string[];
+};
 
 const MOST_MATCHES = 3;
 const MOST_COUNTED = 200;
@@ -29,7 +34,12 @@ export function scoreOf(query: TextQuery, texts: readonly PlacedText[]): Scored 
       if (exact === MOST_COUNTED) break;
     }
   }
-  if (exact > 0) return { score: LEVEL.exact + (aligned ? 0.5 : 0) + density(exact, characters), matches };
+  if (exact > 0)
+    return {
+      score: LEVEL.exact + (aligned ? 0.5 : 0) + density(exact, characters),
+      matches,
+      words: query.words.map(({ text }) => text),
+    };
   return wordsScore(query, texts, characters);
 }
 
@@ -62,7 +72,7 @@ function wordsScore(query: TextQuery, texts: readonly PlacedText[], characters: 
     : weightOf([...found.keys()]) / weightOf(query.words.map(({ text }) => text));
   const near = nearest === Number.POSITIVE_INFINITY ? 0 : 0.4 / (1 + nearest / 200);
   const matches = [...found.values()].map(({ match }) => match).slice(0, MOST_MATCHES);
-  return { score: level + near + density(counted, characters), matches };
+  return { score: level + near + density(counted, characters), matches, words: [...found.keys()] };
 }
 
 /** A long word says more than a short one. */

@@ -114,12 +114,20 @@ export const FindHit = z
   .openapi('FindHit', { examples: [hitExample] });
 export type FindHit = z.infer<typeof FindHit>;
 
+/** A word that no text has, as it was sought in lower case, and the nearest one that some text has. */
+export const ReplacedWord = z.object({ word: z.string(), by: z.string() });
+export type ReplacedWord = z.infer<typeof ReplacedWord>;
+
 export const FindPage = z
   .object({
     items: z.array(FindHit).describe('best first'),
     spans: z.int().describe('how many there are to look in'),
     spans_indexed: z.int().describe('of which so many are in the index'),
     substrings: z.boolean().describe('false: this database cannot find parts of words'),
+    replaced_words: z
+      .array(ReplacedWord)
+      .optional()
+      .describe('words that no text has, with the nearest ones, which were looked for beside them; absent: none'),
     next_cursor: NextCursor,
   })
   .openapi('FindPage', {

@@ -34,6 +34,7 @@ export const statusExample = {
   },
   estimated: ['spans'],
   derive: { queued: 1, parked: 1, lag_seconds: 0.21, derive_version: 1 },
+  find: { spans: 31_046, spans_indexed: 31_040 },
   parked_sessions: [
     {
       session_id: '7d1c9f9e-2f0a-5f0e-9a55-0d3b5a3f4c10',
@@ -202,6 +203,9 @@ export const Status = z
       lag_seconds: z.number().describe('how long the longest of the queued has waited'),
       derive_version: z.int().describe('of the rules in effect'),
     }),
+    find: z
+      .object({ spans: z.int(), spans_indexed: z.int().describe('of which so many can be found by their texts') })
+      .describe('the index of texts'),
     parked_sessions: z.array(ParkedSession).describe('at most 20, the newest first'),
     parked_turns: z.object({
       count: z.int(),

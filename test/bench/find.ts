@@ -97,6 +97,9 @@ const QUERIES: Record<string, (ask: number) => string> = {
   'a path': (ask) => `src/${word(200 + (ask % 97))}.ts`,
   'two characters of Chinese': (ask) => chinese(50 + ask).slice(0, 2),
   'a sentence of eight words': (ask) => sentence(77 * ask + 2, 8),
+  'a misspelt word': (ask) => misspelt(word(9_000 + ask)),
+  'three misspelt words': (ask) => [9_000, 11_000, 13_000].map((rank) => misspelt(word(rank + ask))).join(' '),
+  'a long word that is nowhere': (ask) => `${word(9_000 + ask)}${word(7_000 + ask)}`,
   'what is nowhere': (ask) => `qx${ask}zj`,
 };
 
@@ -112,6 +115,9 @@ function word(rank: number): string {
     text += SYLLABLES[rest % SYLLABLES.length];
   return text;
 }
+
+/** With a letter twice. */
+const misspelt = (text: string): string => `${text.slice(0, 3)}${text.slice(2)}`;
 
 /** Deterministic, so that two runs compare the same. */
 function randomness(seed: number): () => number {

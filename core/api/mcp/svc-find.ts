@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
 import { readCursor, writeCursor } from '../../http/cursor.ts';
 import type { AcquireSlot } from '../../http/payload-reads.ts';
-import { FIND_PLACES, type FindHit, FindPlace, FindQuery } from '../../model/find.ts';
+import { FIND_PLACES, type FindHit, FindPlace, FindQuery, ReplacedWord } from '../../model/find.ts';
 import { fitting, minute, oneLine, quoted } from './quote.ts';
 import { readFilter } from './read-filter.ts';
 import { coreTool } from './tool.ts';
@@ -38,7 +38,14 @@ const Hit = z.object({
 });
 type Hit = z.infer<typeof Hit>;
 
-const Output = z.object({ hits: z.array(Hit), next_cursor: z.string().optional() });
+const Output = z.object({
+  hits: z.array(Hit),
+  replaced_words: z
+    .array(ReplacedWord)
+    .optional()
+    .describe('words that no text has, with the nearest ones, which were looked for too'),
+  next_cursor: z.string().optional(),
+});
 
 const MOST_HITS = 200;
 const Skipped = z.object({ skip: z.int().min(1).max(MOST_HITS) });
@@ -68,13 +75,17 @@ export const findTool = ({ execute, takePlace }: Deps) =>
       try {
         const { findAcross } = await import('../../engine/find/find-across.ts');
         const wanted = Math.min(skip + limit + 1, MOST_HITS);
-        const found = await findAcross(execute, { text, places, filter, wanted });
+        const { hits: found, replaced } = await findAcross(execute, { text, places, filter, wanted });
         const hits = fitting(found.slice(skip, skip + limit).map(hitOf), hitLines, 300);
         const next = skip + hits.length;
         const next_cursor = found.length > next && next < MOST_HITS ? writeCursor(list, { skip: next }) : undefined;
         return {
-          text: [...hits.map(hitLines), ending(next, next_cursor)].join('\n\n'),
-          structured: { hits, ...(next_cursor === undefined ? {} : { next_cursor }) },
+          text: [...replaced.map(replacedLine), ...hits.map(hitLines), ending(next, next_cursor)].join('\n\n'),
+          structured: {
+            hits,
+            ...(replaced.length > 0 ? { replaced_words: replaced } : {}),
+            ...(next_cursor === undefined ? {} : { next_cursor }),
+          },
         };
       } finally {
         release();
@@ -95,6 +106,9 @@ const hitLines = ({ session_id, trace_id, span_id, title, at, kind, name, place,
     `  session ${session_id}${title === undefined ? '' : ` ${JSON.stringify(title)}`}`,
     ...snippets.map(quoted),
   ].join('\n');
+
+const replacedLine = ({ word, by }: ReplacedWord) =>
+  `No text has ${JSON.stringify(word)}; ${JSON.stringify(by)} was looked for too.`;
 
 const ending = (hits: number, next_cursor: string | undefined): string => {
   if (next_cursor !== undefined) return `More hits: the same call with cursor "${next_cursor}"`;

@@ -1,13 +1,12 @@
 /** Finds a text across sessions: the index names spans that may hold it, and their texts decide. */
 import type { Database } from '../../db/database.ts';
-import type { Candidate, CandidateSpan, FindFilter } from '../../db/find/find-candidates.ts';
+import type { Candidate, FindFilter } from '../../db/find/find-candidates.ts';
 import { allTerms, type TextQuery, tellingWords, textQuery } from '../../find/query.ts';
 import { type Scored, scoreOf } from '../../find/score.ts';
-import { spanTexts } from '../../find/span-texts.ts';
 import { partOfWord } from '../../find/terms.ts';
-import type { ContentBlock } from '../../model/content-block.ts';
-import type { FindHit, FindPlace } from '../../model/find.ts';
-import { parseJson } from '../../parse-json.ts';
+import type { FindHit, FindPlace, ReplacedWord } from '../../model/find.ts';
+import { amendedQuery } from './amend-query.ts';
+import { candidateTexts, spanOf } from './candidate-texts.ts';
 import { textWindows } from './text-windows.ts';
 
 type Search = {
@@ -27,11 +26,49 @@ const SHORT_WORDS = 4;
 const ENOUGH_MS = 150;
 const MOST_MS = 2_000;
 
-/** The best first; of equal ones the newest. */
-export async function findAcross(execute: Database['execute'], search: Search): Promise<FindHit[]> {
+/** A search that took longer is not repeated with other words. */
+const AMENDED_WITHIN_MS = 500;
+/** What has the words of an amended query does not have them as they were sought: it ranks below all that has. */
+const AMENDED_SCORE = 2 / 3;
+
+type Hits = Map<string, FindHit>;
+
+export type Found = {
+  /** The best first; of equal ones the newest. */
+  hits: FindHit[];
+  /** Words that no text has, with those that were looked for beside them. */
+  replaced: ReplacedWord[];
+};
+
+/** What has nearly a word counts where no text has the word itself. */
+export async function findAcross(execute: Database['execute'], search: Search): Promise<Found> {
+  const began = performance.now();
   const query = textQuery(search.text);
-  if (query.words.length === 0) return [];
-  const hits = new Map<string, FindHit>();
+  if (query.words.length === 0) return { hits: [], replaced: [] };
+  const { hits, found } = await hitsOf(execute, search, query);
+  const { filter } = search;
+  const places = inSpans(search.places);
+  const isQuick = hits.size === 0 || performance.now() - began < AMENDED_WITHIN_MS;
+  const amended = places.length > 0 && isQuick ? await amendedQuery(execute, { query, places, filter, found }) : null;
+  if (amended)
+    for (const [key, hit] of (await hitsOf(execute, search, amended.query)).hits) {
+      const score = rounded(hit.score * AMENDED_SCORE);
+      if (score > (hits.get(key)?.score ?? 0)) hits.set(key, { ...hit, score });
+    }
+  const sorted = [...hits.values()].sort((a, b) => b.score - a.score || (a.at < b.at ? 1 : -1));
+  return { hits: sorted, replaced: amended?.replaced ?? [] };
+}
+
+const inSpans = (places: readonly FindPlace[]) => places.filter((place) => place !== 'prompt');
+
+/** `found`: the words of the query that any of the compared texts has. */
+async function hitsOf(
+  execute: Database['execute'],
+  search: Search,
+  query: TextQuery,
+): Promise<{ hits: Hits; found: ReadonlySet<string> }> {
+  const hits: Hits = new Map();
+  const found = new Set<string>();
   const began = performance.now();
   const seen = new Set<string>();
   const enough = () => {
@@ -40,7 +77,7 @@ export async function findAcross(execute: Database['execute'], search: Search): 
   };
   const limit = Math.min(Math.max(2 * search.wanted, CANDIDATES.least), CANDIDATES.most);
   const look = async (groups: number[][], match: 'all' | 'some') => {
-    const places = search.places.filter((place) => place !== 'prompt');
+    const places = inSpans(search.places);
     if (places.length === 0) return;
     const { filter } = search;
     const windows = await textWindows(execute);
@@ -49,19 +86,20 @@ export async function findAcross(execute: Database['execute'], search: Search): 
     for (const candidate of fresh) seen.add(keyOf(candidate));
     const spans = bySpan(fresh);
     for (let at = 0; at < spans.length && !enough(); )
-      at += await verify(execute, query, spans.slice(at, at + BATCH), hits);
+      at += await verify(execute, query, spans.slice(at, at + BATCH), { hits, found });
   };
-  if (search.places.includes('prompt')) await lookInPrompts(execute, query, search.filter, limit, hits);
+  if (search.places.includes('prompt')) await lookInPrompts(execute, query, search.filter, limit, { hits, found });
   await look([allTerms(query, false)], 'all');
   const isShort = query.words.length <= SHORT_WORDS;
   if (isShort && hits.size < search.wanted && !enough()) await look([allTerms(query, true)], 'all');
   if (hits.size < search.wanted && query.words.length > 1 && !enough())
     await look(tellingWords(query).map(partOfWord), 'some');
-  return [...hits.values()].sort((a, b) => b.score - a.score || (a.at < b.at ? 1 : -1));
+  return { hits, found };
 }
 
+type Comparison = { hits: Hits; found: Set<string> };
+
 const keyOf = ({ trace_id, span_id, place }: Candidate) => `${trace_id} ${span_id} ${place}`;
-const spanOf = ({ trace_id, span_id }: Pick<Candidate, 'trace_id' | 'span_id'>) => `${trace_id} ${span_id}`;
 
 function bySpan(candidates: readonly Candidate[]): Candidate[][] {
   const spans = new Map<string, Candidate[]>();
@@ -75,25 +113,26 @@ async function verify(
   execute: Database['execute'],
   query: TextQuery,
   spans: readonly Candidate[][],
-  hits: Map<string, FindHit>,
+  { hits, found }: Comparison,
 ): Promise<number> {
   const keys = spans.flatMap(([one]) => one ?? []);
-  const read = await execute('candidateSpans', { keys });
-  const byId = new Map(read.spans.map((span) => [spanOf(span), span]));
-  for (const candidates of spans.slice(0, read.covered)) {
-    const span = candidates[0] && byId.get(spanOf(candidates[0]));
-    if (!span) continue;
-    const texts = textsOf(span);
+  const { covered, texts: textsBySpan } = await candidateTexts(execute, keys);
+  for (const candidates of spans.slice(0, covered)) {
+    const read = candidates[0] && textsBySpan.get(spanOf(candidates[0]));
+    if (!read) continue;
+    const { span, texts } = read;
     for (const candidate of candidates) {
       const { place } = candidate;
       const scored = scoreOf(
         query,
         texts.filter((text) => text.place === place),
       );
-      if (scored) hits.set(keyOf(candidate), hitOf(span, place, scored));
+      if (!scored) continue;
+      hits.set(keyOf(candidate), hitOf(span, place, scored));
+      for (const word of scored.words) found.add(word);
     }
   }
-  return read.covered;
+  return covered;
 }
 
 /** The newest calls first that have it in a system prompt or the definition of a tool; each session names the first one. */
@@ -102,24 +141,17 @@ async function lookInPrompts(
   query: TextQuery,
   filter: FindFilter,
   limit: number,
-  hits: Map<string, FindHit>,
+  { hits, found: words }: Comparison,
 ): Promise<void> {
   const found = await execute('promptCandidates', { sought: allTerms(query, true), filter, limit });
   for (const { block, start, text, ...call } of found) {
     const scored = scoreOf(query, [{ place: 'prompt', side: 'prompt', block, offset: start, text }]);
     const key = `${spanOf(call)} prompt ${block}`;
     const before = hits.get(key);
+    for (const word of scored?.words ?? []) words.add(word);
     if (scored && (!before || before.score < scored.score)) hits.set(key, hitOf(call, 'prompt', scored));
   }
 }
-
-const textsOf = ({ kind, input, output, error_message }: CandidateSpan) =>
-  spanTexts({
-    kind,
-    input: parseJson(input) as ContentBlock[],
-    output: parseJson(output) as ContentBlock[],
-    error_message,
-  });
 
 function hitOf(
   span: Omit<FindHit, 'place' | 'score' | 'matches'>,
@@ -129,7 +161,9 @@ function hitOf(
   const { session_id, trace_id, span_id, raw_turn_id, title, kind, name, model, status, at } = span;
   return {
     ...{ session_id, trace_id, span_id, raw_turn_id, title, kind, name, model, status, at, place },
-    score: Math.round(score * 1e4) / 1e4,
+    score: rounded(score),
     matches,
   };
 }
+
+const rounded = (score: number): number => Math.round(score * 1e4) / 1e4;

@@ -20,7 +20,9 @@ import { parseJson } from '../../parse-json.ts';
 import { openYielder } from '../yielder.ts';
 import { openPromptTexts } from './prompt-texts.ts';
 
-const AT_ONCE = { sessions: 50, spans: 200 };
+const AT_ONCE = { sessions: 1_000, spans: 200 };
+/** After so long a pass ends before its next session, and the order begins anew. To look for sessions takes longer, the more there are. */
+const PASS_MS = 5_000;
 
 type Indexing = {
   execute: Database['execute'];
@@ -39,9 +41,10 @@ export function openIndexing(indexing: Indexing): (signal: AbortSignal) => Promi
   const readers = new LRUCache<string, PromptTexts>({ max: REMEMBERED });
   return async (signal) => {
     const sessions: SessionBehind[] = await execute('sessionsToIndex', { limit: AT_ONCE.sessions });
+    const began = performance.now();
     let spans = 0;
     for (const session of sessions) {
-      if (signal.aborted) break;
+      if (signal.aborted || (spans > 0 && performance.now() - began > PASS_MS)) break;
       const { session_id, done, removed } = session;
       const known = done === null || removed ? undefined : readers.get(session_id);
       readers.delete(session_id); // until what it has read is written

@@ -36,14 +36,15 @@ export function runIndexing({ database, precedence, pause, signal, log }: Deps):
     await pause(workedMs);
   };
   const indexBehind = openIndexing({ execute, committing, rest });
-  const pass = async (): Promise<boolean> => {
-    if ((await execute('sessionsToIndex', { limit: 1 })).length === 0) return false;
+  const pass = async (more: boolean): Promise<boolean> => {
+    if (!more && (await execute('sessionsToIndex', { limit: 1 })).length === 0) return false; // and needs no lease
     const spans = await exclusively(execute, 'find', signal, indexBehind);
     return spans !== null && spans > 0;
   };
   const run = async () => {
     let waitMs = LOOK.firstMs;
     let lookedAt = performance.now();
+    let found = false;
     for (;;) {
       await sleep(LOOK.firstMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
@@ -51,10 +52,10 @@ export function runIndexing({ database, precedence, pause, signal, log }: Deps):
       if (rested < waitMs && !(poked && rested >= Math.min(waitMs, LOOK.pokedMs))) continue;
       poked = false;
       const began = performance.now();
-      let found = false;
       try {
-        found = await pass();
+        found = await pass(found);
       } catch (error) {
+        found = false;
         if (!signal.aborted) log.warn({ reason: classOf(error) }, 'texts could not be indexed; the next pass goes on');
       }
       lookedAt = performance.now();

@@ -61,6 +61,36 @@ databaseSuite('finding across sessions', (test, database) => {
     assert.equal(await found('실패'), ['밤에 [실패]하는 테스트']);
   });
 
+  test('a word that no text has is found as the nearest one', async () => {
+    await says('a', 1, 'Unclaimed suitcases are photographed', 'drainPendingQueue() waits');
+    await says('b', 2, 'Το παιδικό εισιτήριο', 'Maintenance of the lighthouse');
+    await indexAll(database());
+    assert.equal(await found('photografed'), ['Unclaimed suitcases are [photographed]']);
+    assert.equal(await found('unclaimd suitcase photografed'), ['[Unclaimed] suitcases are photographed']);
+    assert.equal(await found('drainPendngQueue'), ['[drainPendingQueue]() waits']);
+    assert.equal(await found('lighthose maintenence'), ['[Maintenance] of the lighthouse']);
+    assert.equal(await found('εισιτηριο'), ['Το παιδικό [εισιτήριο]'], 'without accents');
+    assert.equal(await found('photografed', { until: '2020-01-01T00:00:00Z' }), [], 'the filter holds');
+    assert.equal(await found('dotografed'), [], 'the first letter has to be right');
+    assert.equal(await found('phtgrphd'), [], 'too many mistakes');
+    const { replaced_words } = await get({ text: 'LIGHTHOSE maintenance εισιτηριο' });
+    assert.equal(replaced_words, [
+      { word: 'lighthose', by: 'lighthouse' },
+      { word: 'εισιτηριο', by: 'εισιτήριο' },
+    ]);
+    assert.is((await get({ text: 'lighthouse' })).replaced_words, undefined);
+  });
+
+  test('what has the word as it is sought leaves no room for near ones, and ranks first', async () => {
+    await says('a', 1, 'The transaction was committed', 'a');
+    await says('b', 2, 'The transactoin was commited', 'b');
+    await indexAll(database());
+    assert.equal(await found('transactoin'), ['The [transactoin] was commited']);
+    const { items } = await get({ text: 'transaction commmitted' });
+    assert.equal(items.length, 1);
+    assert.ok(items[0].score < 2, 'below what has all words');
+  });
+
   test('the text as it is written comes before its words, and of equals the newest', async () => {
     await says('words', 1, 'carry one adder, the other drops', 'a');
     await says('old', 2, 'the adder drops its carry', 'b');

@@ -2,6 +2,7 @@
 import type { FindLine, FindPage } from '../../../model/find.ts';
 import type { Place } from '../../../model/place.ts';
 import { readJsonLines } from './json-lines.ts';
+import { ProblemError } from './problem-error.ts';
 import { request, send } from './request.ts';
 import { requireCassette } from './service.ts';
 
@@ -46,14 +47,22 @@ export type SpanHits = {
   results: SpanHit[];
   /** Absent where another process embeds. */
   coverage?: { embedded: number; pending: number; failed: number };
-  /** There is no embedder now, so that words alone were looked for. */
-  missing?: 'vector';
+  /** Of hybrid. vector: there is no embedder now; text: the cassette cannot read the API. The other half alone was looked for. */
+  missing?: 'vector' | 'text';
 };
 
 const MOST = '10';
 
-/** By meaning and by words, ranked together. @param query as the cassette has it: `query`, and filters */
+/** By meaning and by words, ranked together; by meaning alone where that is all that it can. @param query as the cassette has it: `query`, and filters */
 export async function findSpans(query: string, signal?: AbortSignal): Promise<SpanHits> {
-  await requireCassette('search', signal);
-  return request(`/v1/cassettes/search/spans?${query}&mode=hybrid&top_k=${MOST}`, { signal });
+  const { bindings } = await requireCassette('search', signal);
+  const path = `/v1/cassettes/search/spans?${query}&top_k=${MOST}`;
+  const byMeaning = async () => ({ ...(await request<SpanHits>(path, { signal })), missing: 'text' as const });
+  if (bindings?.includes('core') === false) return byMeaning();
+  try {
+    return await request(`${path}&mode=hybrid`, { signal });
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === 'search-unconfigured') return byMeaning(); // may be granted, and not be there
+    throw error;
+  }
 }
