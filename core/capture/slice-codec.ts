@@ -1,5 +1,5 @@
 /** The stored form of a slice: under the SHA-256 of its bytes, compressed where that helps. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { type BrotliOptions, brotliCompress, brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 
@@ -13,32 +13,43 @@ const TOO_SHORT = 64; // bytes; compressed they are hardly ever smaller
  * @example
  * sliceId(new Uint8Array()).slice(0, 8); // => 'e3b0c442'
  */
-export const sliceId = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+export const sliceId = (bytes: Uint8Array): string => hash('sha256', bytes, 'hex');
 
 /** `bytes` have memory of their own, so that they cross to another thread without the buffer that they were cut from. */
 export const packedSlice = (slice_id: string, bytes: Uint8Array): PackedSlice =>
   owned(slice_id, bytes, packSlice(bytes));
+
+/**
+ * How much time compressing may take. `fast`: a fifth of the time for a sixth more bytes, where very much comes at once and its sender waits.
+ * (`npm run bench -- intake:transcripts`)
+ */
+export type Effort = 'usual' | 'fast';
+const QUALITY: Record<Effort, number> = { usual: 5, fast: 1 };
 
 /** From so many bytes on, to compress takes longer than to hand over to another thread. */
 const LONG = 16_384;
 const compressElsewhere = promisify<Uint8Array, BrotliOptions, Buffer>(brotliCompress);
 
 /** The same; a long slice is compressed on another thread, while this one goes on. The bytes may not change meanwhile. */
-export async function packedElsewhere(slice_id: string, bytes: Uint8Array): Promise<PackedSlice> {
-  if (bytes.byteLength < LONG || isCompressed(bytes)) return packedSlice(slice_id, bytes);
-  return owned(slice_id, bytes, smaller(bytes, await compressElsewhere(bytes, optionsFor(bytes))));
+export async function packedElsewhere(
+  slice_id: string,
+  bytes: Uint8Array,
+  effort: Effort = 'usual',
+): Promise<PackedSlice> {
+  if (bytes.byteLength < LONG || isCompressed(bytes)) return owned(slice_id, bytes, packSlice(bytes, effort));
+  return owned(slice_id, bytes, smaller(bytes, await compressElsewhere(bytes, optionsFor(bytes, effort))));
 }
 
-export function packSlice(bytes: Uint8Array): Packed {
+export function packSlice(bytes: Uint8Array, effort: Effort = 'usual'): Packed {
   if (bytes.byteLength < TOO_SHORT || isCompressed(bytes)) return { codec: 0, bytes };
-  return smaller(bytes, brotliCompressSync(bytes, optionsFor(bytes)));
+  return smaller(bytes, brotliCompressSync(bytes, optionsFor(bytes, effort)));
 }
 
 type Packed = Pick<PackedSlice, 'codec' | 'bytes'>;
 
-const optionsFor = ({ byteLength }: Uint8Array): BrotliOptions => ({
+const optionsFor = ({ byteLength }: Uint8Array, effort: Effort): BrotliOptions => ({
   params: {
-    [constants.BROTLI_PARAM_QUALITY]: 5,
+    [constants.BROTLI_PARAM_QUALITY]: QUALITY[effort],
     [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
     [constants.BROTLI_PARAM_SIZE_HINT]: byteLength,
   },

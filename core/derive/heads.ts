@@ -50,6 +50,8 @@ export function headsAfter(
       },
     ];
   });
-  const others = state.heads.filter(({ hash }) => own.every((head) => head.hash !== hash));
-  return [...others.map(continued), ...own];
+  const after: Head[] = [];
+  for (const head of state.heads) if (own.every(({ hash }) => hash !== head.hash)) after.push(continued(head));
+  after.push(...own);
+  return after;
 }

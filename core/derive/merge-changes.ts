@@ -13,7 +13,8 @@ import {
 /** Collects the changes of calls one after the other. */
 export type ChangeSum = {
   traces: Map<string, TraceRow>;
-  spans: Map<string, SpanRow>;
+  spans: Map<string, SpanRow>; // without `late`
+  late: Map<string, SpanPatch>; // of these spans: a row so wide is copied once, however often it changes
   patches: Map<string, SpanPatch>;
   links: Map<string, LinkRow>;
   dropped: DroppedLinks[];
@@ -23,6 +24,7 @@ export type ChangeSum = {
 export const noChanges = (): ChangeSum => ({
   traces: new Map(),
   spans: new Map(),
+  late: new Map(),
   patches: new Map(),
   links: new Map(),
   dropped: [],
@@ -36,13 +38,16 @@ export function addChanges(
 ): void {
   for (const row of traces) sum.traces.set(row.trace_id, row);
   for (const row of spans) {
-    sum.spans.set(spanKey(row), row);
-    sum.patches.delete(spanKey(row));
+    const key = spanKey(row);
+    sum.spans.set(key, row);
+    sum.late.delete(key);
+    sum.patches.delete(key);
   }
   for (const patch of patches) {
-    const span = sum.spans.get(spanKey(patch));
-    if (span) sum.spans.set(spanKey(patch), patched(span, patch));
-    else sum.patches.set(spanKey(patch), { ...sum.patches.get(spanKey(patch)), ...patch });
+    const key = spanKey(patch);
+    const patches = sum.spans.has(key) ? sum.late : sum.patches;
+    const before = patches.get(key);
+    patches.set(key, before ? { ...before, ...patch } : patch);
   }
   sum.dropped.push(...dropped);
   for (const row of links) sum.links.set(linkKey(row), row);
@@ -57,7 +62,10 @@ export const rowsIn = ({ traces, spans, patches, links }: ChangeSum): number =>
 export const summed = ({ rollup, ...rows }: ChangeSum): ProjectionChanges | null =>
   rollup && {
     traces: [...rows.traces.values()],
-    spans: [...rows.spans.values()],
+    spans: [...rows.spans].map(([key, span]) => {
+      const late = rows.late.get(key);
+      return late ? patched(span, late) : span;
+    }),
     patches: [...rows.patches.values()],
     links: [...rows.links.values()],
     dropped: rows.dropped,

@@ -28,8 +28,9 @@ export function nextState(state: SessionState, turn: CallTurn, folded: Folded): 
   const { place, steps, threads, own, live, guessed } = folded;
   const { llm, requested, waiting, delivered, retried, spent } = steps;
   const liveNumbers = new Set(live.map(({ n }) => n));
+  const hasDropped = state.live.some(({ n }) => !liveNumbers.has(n));
   const recent = <T extends { n: number }>(list: T[], limit: number) =>
-    newest(list, limit).filter(({ n }) => liveNumbers.has(n));
+    hasDropped ? newest(list, limit).filter(({ n }) => liveNumbers.has(n)) : newest(list, limit);
   const isMain = turn.kind === 'main';
   const leads = isMain && turn.thread_id === '';
   const opens = place.trace.next_seq === 0;

@@ -1,6 +1,7 @@
 /** The engine's thread, which runs behind the listeners: intake from the journal, what is ingested, and derivation. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { answerCache, builtIn, type Reader } from '../call/reader.ts';
+import { answerCache } from '../call/read-answer.ts';
+import { builtIn, type Reader } from '../call/reader.ts';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { openJournalReader } from '../capture/journal-reader.ts';
 import { connectDatabase } from '../db/client/connection.ts';
@@ -19,6 +20,7 @@ import { openPace } from './pace.ts';
 import { openPrecedence } from './precedence.ts';
 import { reachDatabase } from './reach-database.ts';
 import { runUpkeep } from './upkeep.ts';
+import { openUploads } from './uploads.ts';
 
 /** For what is queued to be published at a stop. */
 const PUBLISH_MS = 3_000;
@@ -44,6 +46,7 @@ const reader: Reader = {
 
 const { busy, pause } = openPace(signal);
 const precedence = openPrecedence(database);
+const uploads = openUploads();
 busy(data.busy);
 
 let live = data.journal?.live ?? null;
@@ -71,6 +74,7 @@ async function open() {
         signal,
         pause,
         precedence,
+        uploads,
       })
     : null;
   const indexing = data.derive
@@ -177,7 +181,7 @@ port.on('message', (message: ToEngine) => {
           send({
             kind: 'taken',
             id: message.id,
-            verdict: await appendSafely('a transcript', writers?.transcripts, message),
+            verdict: await uploads.storing(() => appendSafely('a transcript', writers?.transcripts, message)),
           });
         }
         break;

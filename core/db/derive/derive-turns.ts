@@ -19,6 +19,8 @@ export type DeriveState = {
   replay_from: CallKey | null;
   up_to_seq: number;
   transcripts_follow: boolean; // projected calls of transcripts sort after the state's last one
+  has_wire: boolean; // calls over the wire are in the session, or may have been moved into it
+  is_underived: boolean; // no row of its projection is stored
 };
 
 /**
@@ -37,15 +39,21 @@ export const deriveState = (
     const afterLast = after
       ? sql`and (c.requested_at, c.call_id collate "C") > (${after.requested_at}::timestamptz, ${after.call_id})`
       : sql``;
-    const [more] = await tx.rows<{ follow: boolean }>(sql`
-      select exists (select from svc.transcript_calls c where c.session_id = ${session_id} ${afterLast}) as follow`);
-    return { ...found, transcripts_follow: more?.follow ?? false };
+    const own = sql`where x.session_id = ${session_id}`;
+    const [facts] = await tx.rows<Pick<DeriveState, 'transcripts_follow' | 'has_wire' | 'is_underived'>>(sql`
+      select exists (select from svc.transcript_calls c where c.session_id = ${session_id} ${afterLast}) as transcripts_follow,
+             exists (select from svc.raw_turns x ${own} and x.source = 'wire')
+               or exists (select from svc.raw_turn_corrections x ${own}) as has_wire,
+             not exists (select from svc.session_rollups x ${own}) and not exists (select from svc.derive_states x ${own})
+               and not exists (select from svc.traces x ${own}) and not exists (select from svc.spans x ${own})
+               and not exists (select from svc.span_links x ${own}) as is_underived`);
+    return { ...found, ...(facts ?? { transcripts_follow: false, has_wire: true, is_underived: false }) };
   });
 
 async function stateOf(
   tx: Sql,
   { session_id, version, differs }: { session_id: string; version: number; differs: CallKey | null },
-): Promise<Omit<DeriveState, 'transcripts_follow'>> {
+): Promise<Pick<DeriveState, 'state' | 'replay_from' | 'up_to_seq'>> {
   const [highest] = await tx.rows<{ up_to_seq: number }>(sql`
     select coalesce(max(session_seq), 0) as up_to_seq from svc.raw_turns where session_id = ${session_id}`);
   const up_to_seq = highest?.up_to_seq ?? 0;

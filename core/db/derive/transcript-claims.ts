@@ -11,7 +11,8 @@ export type Claimed = { mark: number; inherited: { call_key: string; session_id:
 
 /**
  * Replaces the session's claims by these, and decides where all of those calls count; other sessions for which that changes something
- * are derived again. An existing claim keeps the time at which its file had ended when it was first made.
+ * are derived again. An existing claim keeps the time at which its file had ended when it was first made. Most calls nobody else has: they
+ * count here, which is written with the claim itself.
  */
 export const claimCalls = (
   db: Sql,
@@ -21,30 +22,44 @@ export const claimCalls = (
     await lockClaims(tx, 'to claim');
     const firstByKey = new Map([...claims].reverse().map((claim) => [claim.call_key, claim]));
     const rows = jsonText([...firstByKey.values()]);
-    const changed = await tx.rows<{ call_key: string }>(sql`
-      with claimed as (
-        select decode(r.call_key, 'hex') as call_key, r.call_id, r.is_own, r.file_ended_at
-          from json_to_recordset(${rows}::json)
-            as r (call_key text, call_id text, is_own boolean, file_ended_at timestamptz)),
+    const changed = await tx.rows<{ call_key: string; is_settled: boolean }>(sql`
+      with claimed as materialized (
+        select k.*, not exists (select from svc.transcript_claims o where o.call_key = k.call_key)
+                    and not exists (select from svc.calls s where s.call_key = k.call_key) as is_only
+          from (select decode(r.call_key, 'hex') as call_key, r.call_id, r.is_own, r.file_ended_at
+                  from json_to_recordset(${rows}::json)
+                    as r (call_key text, call_id text, is_own boolean, file_ended_at timestamptz)) k),
       gone as (
         delete from svc.transcript_claims t
          where t.session_id = ${session_id}::uuid and not exists (select from claimed c where c.call_key = t.call_key)
         returning t.call_key),
       written as (
-        insert into svc.transcript_claims as t (session_id, call_key, call_id, is_own, file_ended_at)
-        select ${session_id}::uuid, c.call_key, c.call_id, c.is_own, c.file_ended_at from claimed c
+        insert into svc.transcript_claims as t (session_id, call_key, call_id, is_own, file_ended_at, owner_session_id, owner_call_id)
+        select ${session_id}::uuid, c.call_key, c.call_id, c.is_own, c.file_ended_at,
+               case when c.is_only then ${session_id}::uuid end, case when c.is_only then c.call_id else '' end
+          from claimed c
         on conflict (session_id, call_key) do update set call_id = excluded.call_id, is_own = excluded.is_own
          where (t.call_id, t.is_own) is distinct from (excluded.call_id, excluded.is_own)
         returning t.call_key)
-      select encode(call_key, 'hex') as call_key from gone union select encode(call_key, 'hex') from written`);
-    await settleOwners(
+      select encode(g.call_key, 'hex') as call_key, false as is_settled from gone g
+       union
+      select encode(w.call_key, 'hex'), c.is_only from written w join claimed c on c.call_key = w.call_key`);
+    const contested = changed.filter(({ is_settled }) => !is_settled);
+    const resettled = await settleOwners(
       tx,
-      changed.map(({ call_key }) => call_key),
+      contested.map(({ call_key }) => call_key),
       session_id,
     );
+    if (contested.length < changed.length && !resettled.includes(session_id)) await countClaims(tx, session_id);
     if (changed.length > 0) await notifyDirty(tx);
     return currentClaims(tx, { session_id });
   });
+
+/** As `settleOwners` counts that claims have another owner. */
+const countClaims = (tx: Sql, session_id: string) =>
+  tx.rows(sql`
+    insert into svc.transcript_claim_marks as m (session_id, mark) values (${session_id}::uuid, 1)
+    on conflict (session_id) do update set mark = m.mark + 1`);
 
 /** The current claims. */
 export async function currentClaims(db: Sql, { session_id }: { session_id: string }): Promise<Claimed> {

@@ -17,9 +17,10 @@ export const lockClaims = (tx: Sql, mode: 'to claim' | 'to look') =>
  * call, before one that copied it; of equals in that whose file ended first, since a copy continues where its origin ended; else by
  * id, so that every process decides alike. Sessions other than `except` whose claims have another owner now are derived again.
  * Within a transaction that holds `lockClaims`. (Keys in hex.)
+ * @returns the sessions whose claims have another owner now
  */
-export async function settleOwners(tx: Sql, call_keys: readonly string[], except: string | null): Promise<void> {
-  if (call_keys.length === 0) return;
+export async function settleOwners(tx: Sql, call_keys: readonly string[], except: string | null): Promise<string[]> {
+  if (call_keys.length === 0) return [];
   const changed = await tx.rows<{ session_id: string }>(sql`
     with owners as (
       select k.call_key, coalesce(w.session_id, c.session_id) as session_id,
@@ -49,6 +50,8 @@ export async function settleOwners(tx: Sql, call_keys: readonly string[], except
     select distinct session_id, 1 from changed order by session_id
     on conflict (session_id) do update set mark = m.mark + 1
     returning session_id`);
-  const others = changed.map(({ session_id }) => session_id).filter((id) => id !== except);
+  const session_ids = changed.map(({ session_id }) => session_id);
+  const others = session_ids.filter((id) => id !== except);
   if (others.length > 0) await markDirty(tx, others);
+  return session_ids;
 }

@@ -10,8 +10,10 @@ export async function knownNodes(tx: Sql, turns: readonly Unplaced[]): Promise<M
   const clients = new Map<string, ClientNodes>(turns.map(({ client_key }) => [client_key, new Map()]));
   if (turns.length === 0) return clients;
   const keys = [...clients.keys()].map((key) => BigInt.asIntN(64, BigInt(`0x${key.slice(0, 16)}`)));
+  // A message that thousands of sessions have is as rare as any other to the planner, which would read and sort all of them. What else
+  // the transaction reads, it finds by keys.
   await tx.rows(sql`
-    select pg_advisory_xact_lock(k.key)
+    select pg_advisory_xact_lock(k.key), set_config('enable_bitmapscan', 'off', true)
       from (select key from unnest(${pgArray(keys.map(String))}::bigint[]) as u (key) order by key) k`);
   const current = currentKeys(turns);
   const rows = [...(await decidingNodes(tx, turns)), ...(await answersInHistory(tx, turns))];
@@ -35,6 +37,9 @@ const ofClient = ({ client_key, former_client_key: former }: Client, node_hash: 
 type Row = ClientNode & { client_key: string };
 type MessageKey = { client_key: string; node_hash: string };
 
+/** Of more sessions that hold the same message those that came last are looked at: thousands can begin with the same examples. */
+const MOST_HOLDERS = { heads: 1_000, inner: 64 };
+
 /**
  * For each message of the requests from the first answer on (for a retry without one, the last message): the newest heads, as many as
  * there are turns to place, and the newest session that holds it as an inner node.
@@ -48,16 +53,16 @@ async function decidingNodes(tx: Sql, turns: readonly Unplaced[]): Promise<Row[]
       return links.flatMap(({ node_hash }) => ofClient(client, node_hash));
     }),
   );
-  const holders = (condition: SQL) => sql`
+  const holders = (condition: SQL, most: number) => sql`
     select s.session_id, s.opened_by, n.role, n.is_head, s.started_at, null::timestamptz as shown_at
-      from (select h.session_id, h.role, h.is_head from svc.nodes h where h.node_hash = w.node_hash and ${condition} offset 0) n
+      from (select h.session_id, h.role, h.is_head from svc.nodes h
+             where h.node_hash = w.node_hash order by h.raw_turn_id desc limit ${most}) n
      cross join lateral (${unnamed(sql`n.session_id`)}) s
+     where ${condition}
      order by s.started_at desc, s.session_id desc`;
-  return await rowsOf(
-    tx,
-    messages,
-    sql`(${holders(sql`h.is_head`)} limit ${turns.length}) union all (${holders(sql`not h.is_head`)} limit 1)`,
-  );
+  const heads = holders(sql`n.is_head`, MOST_HOLDERS.heads);
+  const inner = holders(sql`not n.is_head`, MOST_HOLDERS.inner);
+  return await rowsOf(tx, messages, sql`(${heads} limit ${turns.length}) union all (${inner} limit 1)`);
 }
 
 /** For each call's answer: the oldest session that has it in a request, without the call itself. */

@@ -1,5 +1,5 @@
 /** The calls of a session's transcripts, in the form of captured ones, so that the fold need not know where they come from. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { transcriptKey } from '../../call/call-key.ts';
 import { canonicalContent } from '../../harness/canonical-content.ts';
 import type { TranscriptCall, TranscriptReading } from '../../harness/harness.ts';
@@ -179,7 +179,7 @@ const turnOf = (
 function callId({ harness_id, harness_session_id }: Identity, thread_id: string, local_id: string): string {
   const thread = thread_id === '' ? { main: true } : { main: false, agent_id: thread_id };
   const identifiers = { version: 1, harness_id, harness_session_id, ...thread, local_id };
-  return `${PREFIX}${createHash('sha256').update(JSON.stringify(identifiers)).digest('hex').slice(0, 32)}`;
+  return `${PREFIX}${hash('sha256', JSON.stringify(identifiers), 'hex').slice(0, 32)}`;
 }
 
 type NodeAttributes = Pick<NodeRow, 'stop_reason' | 'created_at'> & { usage: Usage; priced: Priced | null };
@@ -249,4 +249,4 @@ function answerNode(turn: CallTurn, answer: HistoryNode, priceOf: PriceOf): Node
 
 /** The digest of what the fold reads of a call: when it is the same, so are the call's rows. */
 export const turnDigest = ({ raw_turn_id: _, ...facts }: CallTurn): string =>
-  createHash('sha256').update(JSON.stringify(facts)).digest('hex');
+  hash('sha256', JSON.stringify(facts), 'hex');

@@ -12,10 +12,11 @@ import { type CallKey, compareKeys, keyOf } from '../../derive/order.ts';
 import { emptyState, type SessionState } from '../../derive/state.ts';
 import type { CallTurn } from '../../derive/turn.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
+import { pricedOnce } from '../../price/priced-once.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import { openYielder } from '../yielder.ts';
 import { sessionEvidence } from './derive-evidence.ts';
-import { loadTurns } from './load-turns.ts';
+import { type LoadedTurns, loadTurns } from './load-turns.ts';
 import { rereadSession } from './reread-session.ts';
 
 type Deps = {
@@ -37,10 +38,11 @@ export type DeriveEnd = { folded: number; end: 'done' | 'again' | 'lost' | 'stop
 
 /** Derives what is new of a session. A late call causes all calls after it to be folded again. @throws {DatabaseError} */
 export async function deriveSession(
-  { database, reader, signal, precedence = openPrecedence(database), commitTurns = COMMIT.turns }: Deps,
+  { database, signal, precedence = openPrecedence(database), commitTurns = COMMIT.turns, ...deps }: Deps,
   lease: Lease,
 ): Promise<DeriveEnd> {
   const { session_id, lease_token, mark } = lease;
+  const reader = { ...deps.reader, priceOf: pricedOnce(deps.reader.priceOf) };
   if (lease.from_scratch) await rereadSession(database, reader, session_id);
   const { evidence, differs, ...reading } = await sessionEvidence(database, reader, session_id);
   const stored = await database.execute('deriveState', { session_id, version: DERIVE_VERSION, differs });
@@ -66,7 +68,8 @@ export async function deriveSession(
     let more = true;
     while (more && batch.turns < commitTurns && batch.bytes < COMMIT.bytes && rowsIn(sum) < mostRows) {
       if (loaded.turns.length === 0) {
-        const page = await loadTurns(database, reader, [{ session_id, after: state.last, up_to_seq }]);
+        const unfolded = { session_id, after: state.last, up_to_seq };
+        const page = stored.has_wire ? await loadTurns(database, reader, [unfolded]) : noTurns;
         loaded = inOrder({ ...page, more: page.more.length > 0 }, transcriptCalls, state.last);
         batch.bytes += loaded.bytes;
       }
@@ -87,7 +90,7 @@ export async function deriveSession(
       ...{ session_id, lease_token, mark, changes, state: state.turns > 0 ? state : null, folded_seq: up_to_seq },
       ...{ checkpoints, kept_checkpoints: retainedCheckpoints(state.turns), replace, more, transcripts },
       replacing: replaced !== null && more,
-      others: replaced === null || more ? null : { from: replaced, made: made.rows() },
+      others: replaced === null || more || stored.is_underived ? null : { from: replaced, made: made.rows() },
     };
     const [end] = await precedence.committing(() => database.execute('commitDerive', { commits: [commit] }));
     if (!end?.committed) return { folded, end: 'lost' };
@@ -113,6 +116,8 @@ function madeRows() {
 }
 
 type Page = { turns: CallTurn[]; more: boolean; bytes: number };
+
+const noTurns: LoadedTurns = { turns: [], more: [], bytes: 0 };
 
 /** The most calls of transcripts that are folded with one page, and the most bytes of them. */
 const PAGE = { turns: 256, bytes: 8 * 1024 * 1024 };

@@ -28,6 +28,7 @@ import type { Metrics } from '../../metrics.ts';
 import { openBackoff } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
+import type { Uploads } from '../uploads.ts';
 import { deriveLeased, LEASE_MS, type LeasedDeps } from './derive-leased.ts';
 import { deriveTogether } from './derive-together.ts';
 import { openLanes } from './lanes.ts';
@@ -36,6 +37,9 @@ import { classOf, openQueryRetry, RETRY } from './query-retry.ts';
 
 /** The most sessions that are derived with one commit. */
 const TOGETHER = 128;
+
+/** Where uploads never cease, lanes that are free wait so long for them. A new turn has to be readable within 10 s all the same. */
+const MOST_WAIT_MS = 3_000;
 
 export type DeriveWorker = {
   /** Reports that a session may be due. */
@@ -55,9 +59,10 @@ type Deps = {
   pollMs?: number;
   pause?: EnginePace['pause'];
   precedence?: Precedence;
+  uploads?: Pick<Uploads, 'passed'>;
 };
 
-export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): DeriveWorker {
+export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }: Deps): DeriveWorker {
   const { database, log, metrics, signal } = deps;
   const withRetry = openQueryRetry(log, signal);
   const leased: LeasedDeps = {
@@ -111,6 +116,8 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, ...deps }: Deps): 
   /** One round: leases what the free lanes can take. True when something was started. */
   const round = async (): Promise<boolean> => {
     if (lanes.free() <= 0) return false;
+    await uploads?.passed(MOST_WAIT_MS, signal);
+    if (signal.aborted) return false;
     const startedAlone = await startAlone();
     const free = lanes.free();
     const background = !lanes.background() && !alone.some((lease) => lease.background);

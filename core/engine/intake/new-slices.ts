@@ -1,7 +1,7 @@
 /** Finds which slices of some turns are not stored yet. Most of a body has been in the database since the call before. */
 import { LRUCache } from 'lru-cache';
 import type { LooseSlice } from '../../call/complete-turn.ts';
-import { type PackedSlice, packedElsewhere } from '../../capture/slice-codec.ts';
+import { type Effort, type PackedSlice, packedElsewhere } from '../../capture/slice-codec.ts';
 import type { Database } from '../../db/database.ts';
 import { PURGED_MEANWHILE } from '../../db/store/purge-count.ts';
 import { DatabaseError } from '../../errors.ts';
@@ -25,7 +25,7 @@ export type NewSlices = {
   ): Promise<T>;
 };
 
-export function openNewSlices(database: Database): NewSlices {
+export function openNewSlices(database: Database, effort: Effort = 'usual'): NewSlices {
   const known = new LRUCache<string, true>({ max: CACHE_SIZE });
   let purgesSeen: number | undefined; // the count of purges at which all in `known` was found stored
 
@@ -44,7 +44,7 @@ export function openNewSlices(database: Database): NewSlices {
     // What was left out above was known at another count. Another caller may have noticed before this one.
     if (found.purges !== purges && slices.some(({ slice_id }) => !wanted.has(slice_id))) return packed(slices);
     for (const slice_id of found.known) wanted.delete(slice_id);
-    const packing = [...wanted].map(([slice_id, bytes]) => packedElsewhere(slice_id, bytes));
+    const packing = [...wanted].map(([slice_id, bytes]) => packedElsewhere(slice_id, bytes, effort));
     return { slices: await Promise.all(packing), purges: found.purges };
   };
 

@@ -14,7 +14,7 @@ export type WalkedCall = {
   tokens: TokenShares;
   /** The earlier call of the thread whose prompt shares the longest beginning; null: none does. */
   previous: { raw_turn_id: number; prompt: Prompt } | null;
-  /** By call: the one that stood there for it. */
+  /** By call: the one whose answer it goes on from. That is the one it names, else the one that stood there for it. */
   previousOf: ReadonlyMap<number, number>;
   /** By the id of a block: the first call of the session that sent it. */
   since: ReadonlyMap<string, number>;
@@ -34,6 +34,7 @@ export async function* walkPrompts(execute: Database['execute'], session_id: str
   const threads = new Map<string, RecentCall[]>(); // the newest first
   const since = new Map<string, number>();
   const previousOf = new Map<number, number>();
+  const byCallId = new Map<string, number>(); // raw turns
   const yieldThread = openYielder();
   let marks: string[] = [];
   for (let after: PromptPlace | null = null, more = true; more; ) {
@@ -45,7 +46,9 @@ export async function* walkPrompts(execute: Database['execute'], session_id: str
       if (prompt) {
         const recent = threads.get(call.thread_id) ?? [];
         const walked = { call, prompt, since, previousOf, marks, ...compared(call, prompt, recent) };
-        if (walked.previous) previousOf.set(call.raw_turn_id, walked.previous.raw_turn_id);
+        const answered = byCallId.get(call.continues_call_id) ?? walked.previous?.raw_turn_id;
+        if (answered !== undefined) previousOf.set(call.raw_turn_id, answered);
+        byCallId.set(call.call_id, call.raw_turn_id);
         for (const { id } of prompt.blocks) if (!since.has(id)) since.set(id, call.raw_turn_id);
         threads.set(call.thread_id, [recentCall(walked), ...recent].slice(0, RECENT));
         marks = [];

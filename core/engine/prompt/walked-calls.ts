@@ -15,13 +15,15 @@ type Execute = Database['execute'];
 /** `break`: of the prompt cache; null: there is none. */
 export type JudgedCall = WalkedCall & { break: CacheBreak | null };
 
-/** A walk that stopped at some call. `marks`: of the calls so far, what the walk depends on; so it does on all `seams`. */
+/** A walk that stopped at some call. `marks`: of the calls so far, what the walk depends on; so it does on all `seams`.
+ *  `changed_by`: the session's last change after which both were seen to hold; null: it is not derived yet. */
 type Walk = {
   session_id: string;
+  changed_by: string | null;
   calls: AsyncGenerator<WalkedCall, void>;
   judge: JudgeCall;
   marks: string[];
-  seams: string;
+  seams: readonly number[];
   ended: boolean;
   busy: Promise<unknown>;
 };
@@ -42,13 +44,18 @@ export async function walkedCall(execute: Execute, raw_turn_id: number, priceOf:
     calls: new LRUCache({ max: MOST.calls }),
   };
   remembered.set(execute, known);
-  const [marks, seams] = await Promise.all([
-    execute('promptMarks', { session_id }),
-    execute('compactionSeams', { session_id }),
-  ]);
-  const open = () => newWalk({ execute, session_id, priceOf, seams }, known);
-  const before = known.walks.get(session_id);
-  const walk = before && isStill(before, marks) && before.seams === seams.join() ? before : open();
+  const changed_by = await execute('sessionChangedBy', { session_id }); // before the marks: of a change after it, the next look learns
+  let before = known.walks.get(session_id);
+  let seams = before?.seams ?? [];
+  if (!before || before.ended || changed_by === null || before.changed_by !== changed_by) {
+    const now = await Promise.all([execute('promptMarks', { session_id }), execute('compactionSeams', { session_id })]);
+    seams = now[1];
+    before = known.walks.get(session_id); // another reader may have opened it
+    if (before && isStill(before, ...now)) before.changed_by = changed_by;
+    else before = undefined;
+  }
+  const open = () => newWalk({ execute, session_id, changed_by, priceOf, seams }, known);
+  const walk = before ?? open();
   const found = walk.busy.then(() => advance(walk, raw_turn_id, known));
   walk.busy = found.catch(() => known.walks.delete(session_id)); // a walk that failed cannot go on
   const walked = await found;
@@ -57,19 +64,23 @@ export async function walkedCall(execute: Execute, raw_turn_id: number, priceOf:
 }
 
 /** Whether the session's calls, as they are now, begin with those of the walk. One that has ended knows nothing of those that came since. */
-const isStill = ({ marks, ended }: Walk, now: readonly string[]): boolean =>
-  marks.length <= now.length && !(ended && marks.length < now.length) && marks.every((mark, n) => mark === now[n]);
+const isStill = (walk: Walk, marks: readonly string[], seams: readonly number[]): boolean =>
+  walk.marks.length <= marks.length &&
+  !(walk.ended && walk.marks.length < marks.length) &&
+  walk.marks.every((mark, n) => mark === marks[n]) &&
+  walk.seams.join() === seams.join();
 
-type Opening = { execute: Execute; session_id: string; priceOf: PriceOf; seams: readonly number[] };
+type Opening = Pick<Walk, 'session_id' | 'changed_by' | 'seams'> & { execute: Execute; priceOf: PriceOf };
 
-function newWalk({ execute, session_id, priceOf, seams }: Opening, { walks, calls }: Remembered): Walk {
+function newWalk({ execute, session_id, changed_by, priceOf, seams }: Opening, { walks, calls }: Remembered): Walk {
   for (const [id, { call }] of calls.entries()) if (call.session_id === session_id) calls.delete(id);
   const walk: Walk = {
     session_id,
+    changed_by,
     calls: walkPrompts(execute, session_id),
     judge: openCallJudge({ priceOf, seams: new Set(seams) }),
     marks: [],
-    seams: seams.join(),
+    seams,
     ended: false,
     busy: Promise.resolve(),
   };

@@ -1,6 +1,5 @@
 /** Stores uploaded transcripts: each is read, cut between its records and committed before its sender gets the verdict. */
 
-import type { LooseSlice } from '../../call/complete-turn.ts';
 import type { TurnRecord } from '../../call/prepared-turn.ts';
 import { instantNow } from '../../capture/clock.ts';
 import { headerTemplate } from '../../capture/header-template.ts';
@@ -8,11 +7,10 @@ import { makeRecipe } from '../../capture/recipe.ts';
 import { sliceId } from '../../capture/slice-codec.ts';
 import { sliceTranscript } from '../../capture/transcript-slices.ts';
 import type { Database } from '../../db/database.ts';
-import type { StoredTranscript } from '../../db/store/append-transcript.ts';
 import { DatabaseError } from '../../errors.ts';
 import { headersDigest } from '../../merkle/turn-chain.ts';
 import type { TranscriptVerdict } from '../../model/transcript-upload.ts';
-import { openNewSlices } from '../intake/new-slices.ts';
+import { openTranscriptQueue, type ReadyTranscript } from './transcript-queue.ts';
 import { type ReadUpload, readUpload } from './transcript-upload.ts';
 
 export type TranscriptWriter = {
@@ -28,23 +26,17 @@ type Deps = {
   committed?: () => void; // a session waits to be derived
 };
 
-const UNIQUE_VIOLATION = '23505';
 const DATA_EXCEPTION = '22'; // the class of SQLSTATEs
 
 export function openTranscripts({ database, now = instantNow, committed }: Deps): TranscriptWriter {
-  const newSlices = openNewSlices(database);
+  const queue = openTranscriptQueue(database);
   const inFlight = new Set<Promise<unknown>>();
 
   const appended = async (body: Uint8Array, subject: string | null): Promise<TranscriptVerdict> => {
     const read = readUpload(body, { now, subject });
     if (read.kind === 'malformed') return read;
-    const { turn, slices } = toStore(body, read);
     try {
-      const { raw_turn_id, session_id, deduped } = await newSlices.storing(
-        slices,
-        (fresh) => stored(() => database.execute('appendTranscript', { turn, ...fresh })),
-        (result) => !result.deduped,
-      );
+      const { raw_turn_id, session_id, deduped } = await queue.write(toStore(body, read));
       committed?.();
       return { kind: 'accepted', raw_turn_id, session_id, deduped, summary: read.summary };
     } catch (error) {
@@ -71,21 +63,10 @@ export function openTranscripts({ database, now = instantNow, committed }: Deps)
   };
 }
 
-/** Stores a transcript. Where the same one has been stored meanwhile, the second attempt finds it. */
-async function stored(store: () => Promise<StoredTranscript>): Promise<StoredTranscript> {
-  try {
-    return await store();
-  } catch (error) {
-    if (!(error instanceof DatabaseError && error.sqlstate === UNIQUE_VIOLATION)) throw error;
-    return store();
-  }
-}
-
-/** The body as a record of the log, with all the slices that it refers to. */
 function toStore(
   body: Uint8Array,
   { request_id, identity, summary, requested_at, last_byte_at }: Extract<ReadUpload, { kind: 'upload' }>,
-): { turn: TurnRecord; slices: LooseSlice[] } {
+): ReadyTranscript {
   const pieces = sliceTranscript(body).map(({ section, start, end }) => {
     const bytes = body.subarray(start, end);
     return { section, slice_id: sliceId(bytes), bytes };

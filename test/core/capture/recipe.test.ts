@@ -113,4 +113,12 @@ test('a slice that is packed on another thread is packed the same', async () => 
     assert.equal(await packedElsewhere('id', bytes), packedSlice('id', bytes));
 });
 
+test('a slice that is packed in little time loses nothing either, and is somewhat larger', async () => {
+  const bytes = Buffer.from(JSON.stringify(Array.from({ length: 2_000 }, (_, n) => ({ n, word: `word ${n % 37}` }))));
+  const fast = await packedElsewhere('id', bytes, 'fast');
+  assert.equal(Buffer.from(unpackSlice(fast)), bytes);
+  assert.ok(fast.bytes.byteLength > packedSlice('id', bytes).bytes.byteLength);
+  assert.ok(fast.bytes.byteLength < bytes.byteLength / 3);
+});
+
 test.run();

@@ -17,14 +17,15 @@ databaseSuite('crossings of budgets', (test, database) => {
   const cross = (webhook = true) => database().execute('crossBudgets', { budgets: BUDGETS, webhook });
   const forget = (at: TestDatabase) => at.sql('truncate svc.budget_crossings restart identity');
 
-  test('a rule names a project, which may hold dots and equals signs, a period and whole dollars', () => {
+  test('a rule names a project, which may hold dots and equals signs, a period and dollars', () => {
     assert.equal(projectBudget('a=b.c.monthly_usd=1'), {
       budget: 'projects.a=b.c.monthly_usd',
       project: 'a=b.c',
       period: 'month',
       limit_usd: 1,
     });
-    for (const wrong of ['atlas', 'atlas=2', '.daily_usd=2', 'a.daily_usd=0', 'a.daily_usd=1.5', 'a.yearly_usd=1'])
+    assert.is(projectBudget('a.daily_usd=0.05')?.limit_usd, 0.05);
+    for (const wrong of ['atlas', 'atlas=2', '.daily_usd=2', 'a.daily_usd=0', 'a.daily_usd=0.001', 'a.yearly_usd=1'])
       assert.is(projectBudget(wrong), null, wrong);
   });
 

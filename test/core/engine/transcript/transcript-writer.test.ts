@@ -379,7 +379,7 @@ databaseSuite('transcript writer', (test, database) => {
     const failing = (error: DatabaseError): Database => ({
       ...database(),
       execute: ((name: string, args: never) =>
-        name === 'appendTranscript'
+        name === 'appendTranscripts'
           ? Promise.reject(error)
           : database().execute(name as 'ping', args)) as Database['execute'],
     });

@@ -1,0 +1,112 @@
+/** What a session that has transcripts alone saves when it is derived, and that it saves nothing that it needs. */
+import * as assert from 'uvu/assert';
+import { sessionId } from '../../../../core/call/identity.ts';
+import { builtIn } from '../../../../core/call/reader.ts';
+import type { Database } from '../../../../core/db/database.ts';
+import { deriveSession } from '../../../../core/engine/derive/derive-session.ts';
+import { runDeriveWorker } from '../../../../core/engine/derive/derive-worker.ts';
+import { openUploads } from '../../../../core/engine/uploads.ts';
+import { openLog } from '../../../../core/log.ts';
+import { takeIn } from '../../../support/captured-calls.ts';
+import { wireCall } from '../../../support/claude-wire.ts';
+import { databaseSuite } from '../../../support/databases.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { claudeChat } from '../../../support/transcript-records.ts';
+import { SESSION, testTranscripts, upload } from '../../../support/transcript-uploads.ts';
+
+databaseSuite('deriving transcripts', (test, database) => {
+  test.before.each(() => database().reset());
+
+  const session_id = sessionId(SESSION.harness_id, SESSION.harness_session_id);
+  const uploaded = (questions: number, harness_session_id = SESSION.harness_session_id) =>
+    upload(testTranscripts(database()), {
+      session: { ...SESSION, harness_session_id },
+      records: claudeChat(questions).map((record) => ({ ...record, sessionId: SESSION.harness_session_id })),
+    });
+  /** Derives what is due. @returns the names of the operations that it took */
+  const derived = async (): Promise<string[]> => {
+    const names: string[] = [];
+    const heard: Database = {
+      ...database(),
+      execute: ((name: string, args: never) => {
+        names.push(name);
+        return database().execute(name as 'ping', args);
+      }) as Database['execute'],
+    };
+    for (;;) {
+      const leases = await database().execute('leaseDirty', { limit: 1, background: true, lease_ms: 60_000 });
+      const [lease] = leases;
+      if (!lease) return names;
+      await deriveSession({ database: heard, reader: builtIn, signal: new AbortController().signal }, lease);
+    }
+  };
+  const mainCalls = async () =>
+    Number(
+      (
+        await database().sql(`select kind_counts ->> 'main' as n from svc.session_rollups where session_id = $1`, [
+          session_id,
+        ])
+      )[0]?.n,
+    );
+
+  test('calls over the wire are looked for where there are some, also when they come later', async () => {
+    await uploaded(3);
+    assert.not((await derived()).includes('turnsToDerive'));
+    assert.is(await mainCalls(), 3);
+    await takeIn(database(), [wireCall(1, { words: ['Question 1'], answer: 'Another answer' })]);
+    assert.ok((await derived()).includes('turnsToDerive'));
+    assert.is(await mainCalls(), 1, 'the wire holds the conversation now');
+  });
+
+  test('a claim that nobody contests is settled as it is written; a copy of the file changes none of it', async () => {
+    const claims = () =>
+      database().sql(`
+        select t.session_id, t.call_id, t.owner_session_id, t.owner_call_id, t.owner_turn_id, m.mark
+          from svc.transcript_claims t left join svc.transcript_claim_marks m on m.session_id = t.session_id
+         order by t.session_id, t.call_id`);
+    await uploaded(3);
+    await derived();
+    const own = await claims();
+    assert.is(own.length, 3);
+    for (const claim of own) {
+      assert.equal([claim.owner_session_id, claim.owner_turn_id, claim.mark], [session_id, null, 1]);
+      assert.is(claim.owner_call_id, claim.call_id);
+    }
+    await uploaded(3, 'copy');
+    await derived();
+    const all = await claims();
+    assert.equal(
+      all.map(({ owner_session_id }) => owner_session_id),
+      Array.from({ length: 6 }, () => session_id),
+    );
+    assert.equal(
+      all.filter((claim) => claim.session_id === session_id),
+      own,
+    );
+  });
+
+  test('the worker leases nothing while an upload is under way', async () => {
+    await uploaded(2);
+    const uploads = openUploads();
+    let end = () => {};
+    const ended = new Promise<void>((done) => {
+      end = done;
+    });
+    void uploads.storing(() => ended);
+    const stopping = new AbortController();
+    const worker = runDeriveWorker({
+      ...{ database: database(), reader: builtIn, log: openLog('silent'), signal: stopping.signal, uploads },
+      metrics: { derived: () => {}, derivePending: () => {} },
+    });
+    try {
+      await new Promise((done) => setTimeout(done, 500));
+      const [waiting] = await database().sql('select lease_token from svc.derive_queue');
+      assert.equal(waiting, { lease_token: null });
+      end();
+      await eventually(async () => (await database().execute('derivePending', {})).queued === 0);
+    } finally {
+      stopping.abort();
+      await worker.stopped;
+    }
+  });
+});
