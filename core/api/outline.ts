@@ -3,6 +3,7 @@ import { createRoute, z } from '@hono/zod-openapi';
 import type { Database } from '../db/database.ts';
 import { Refusal } from '../errors.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
+import type { JsonAnswer } from '../http/json-stream.ts';
 import { Failure, guardedRead, json, routes } from '../http/routes.ts';
 import { OUTLINE_SCHEMA, Outline } from '../model/outline.ts';
 import { Cursor, Id, KeyInstant, limitOf } from '../model/page.ts';
@@ -32,6 +33,11 @@ const Order = z
   .default('newest')
   .openapi({ description: 'which traces come first; of each, its spans come in the order of the walk' });
 
+const Around = z
+  .uuid()
+  .optional()
+  .openapi({ description: 'a span: only the part that has it in the middle, without the rest of the outline' });
+
 const readOutline = createRoute({
   method: 'get',
   path: '/v1/sessions/{id}/outline',
@@ -41,19 +47,21 @@ const readOutline = createRoute({
   description: [
     'Columns of equal length, newest traces first unless `order` says otherwise. With `after` only what changed since that revision:',
     'spans replace those with the same ids, traces too, and links those of the spans here. Where rows were removed, everything comes',
-    'again, and `whole` is true. What has not been derived by the current rules yet has empty labels and counts of 0.',
+    'again, and `whole` is true. With `around` only some spans before and after one, as many as `limit` says, to be shown until the whole is read:',
+    '`whole` is false and `rev` is 0, since the reader has nothing else. What has not been derived by the current rules yet has empty labels and',
+    'counts of 0.',
   ].join(' '),
   request: {
     params: z.object({ id: Id }),
-    query: z.object({ after: Revision, order: Order, limit: Spans, cursor: Cursor }),
+    query: z.object({ after: Revision, order: Order, limit: Spans, around: Around, cursor: Cursor }),
   },
   responses: {
     200: json(Outline, 'One page of the outline'),
-    400: json(Failure, 'Bad after, order, limit or cursor', [
+    400: json(Failure, 'Bad after, order, limit, around or cursor', [
       'bad-request',
       'Cannot read the query: "after" must be a revision, as `rev` gives it',
     ]),
-    404: json(Failure, 'No such session'),
+    404: json(Failure, 'No such session, or it has no such span'),
     ...guardedRead,
   },
 });
@@ -76,7 +84,9 @@ export const outlineApp = ({
 }) =>
   routes().openapi(readOutline, async (c) => {
     const { id: session_id } = c.req.valid('param');
-    const { after, order, limit, cursor } = c.req.valid('query');
+    const { after, order, limit, around = null, cursor } = c.req.valid('query');
+    if (around !== null && (after > 0 || cursor !== undefined))
+      throw new Refusal('bad-request', 'Cannot read the query: "around" goes with neither "after" nor "cursor"');
     const list = { route: '/v1/sessions/{id}/outline', parameters: { id: session_id, after: String(after), order } };
     const rest = readCursor(list, cursor, Rest);
     const page = await execute('outline', {
@@ -84,16 +94,14 @@ export const outlineApp = ({
       after,
       order,
       rest,
+      around,
       limit: Math.min(limit, pageSpans),
     });
     if (!page) throw new Refusal('session-unknown', 'Cannot read the session: there is none with this id');
-    const { rev, whole, outline, next } = page;
-    return c.json(
-      {
-        schema: OUTLINE_SCHEMA,
-        ...{ rev: String(rev), whole, ...outline },
-        ...(next ? { next_cursor: writeCursor(list, next) } : {}),
-      } as const,
-      200,
-    );
+    const { rev, whole, members, next } = page;
+    const start = JSON.stringify({ schema: OUTLINE_SCHEMA, rev: String(rev), whole }).slice(0, -1);
+    const end = next ? `,"next_cursor":${JSON.stringify(writeCursor(list, next))}` : '';
+    return c.body(`${start},${members}${end}}`, 200, {
+      'content-type': 'application/json',
+    }) as unknown as JsonAnswer<Outline>;
   });

@@ -101,7 +101,7 @@ import { readStats } from './read/read-stats.ts';
 import { readStatsSeries } from './read/read-stats-series.ts';
 import { readStatus } from './read/read-status.ts';
 import { readTrace } from './read/read-trace.ts';
-import { changedSince, changesNow, sessionChanges } from './read/session-changes.ts';
+import { changedSince, changesNow, sessionChangedBy, sessionChanges } from './read/session-changes.ts';
 import { sessionStart } from './read/session-start.ts';
 import { linksOf, sessionTraces, spansOf } from './read/session-traces.ts';
 import { sessionsToPurge } from './read/sessions-to-purge.ts';
@@ -125,7 +125,7 @@ import {
   removeTurns,
 } from './retention/remove-sessions.ts';
 import { measureStored } from './retention/stored-size.ts';
-import { appendTranscript } from './store/append-transcript.ts';
+import { appendTranscripts } from './store/append-transcripts.ts';
 import { appendTurns } from './store/append-turns.ts';
 import { journalPositions } from './store/journal-positions.ts';
 import { knownSlices } from './store/known-slices.ts';
@@ -169,7 +169,7 @@ export const operations = {
   parkTurn,
   knownSlices,
   journalPositions,
-  appendTranscript,
+  appendTranscripts,
   appendTurns,
   linksOf,
   browseFacets,
@@ -200,6 +200,7 @@ export const operations = {
   readTrace,
   changedSince,
   changesNow,
+  sessionChangedBy,
   sessionChanges,
   sessionStart,
   outline,

@@ -30,7 +30,8 @@ export function shell({ manifest, basePath, version, page, ahead }: Shell): stri
     ...scripts.map((name) => `<link rel="modulepreload" href="${file(name)}">`),
     `<script type="module" src="${file(main)}"></script>`,
     '<body>',
-    '<div id="app"></div>',
+    // what the script makes its frame of: it is painted while that is still on its way
+    `<div id="app"><header class="top"><a class="brand" href="${basePath}/">svc</a></header></div>`,
     '<noscript>',
     '<h1>svc</h1>',
     '<p>This page needs JavaScript. The same is at</p>',

@@ -5,7 +5,7 @@ import { acceptedCoding } from '../http/compress.ts';
 import { problem } from '../http/problem.ts';
 import type { HttpEnv } from '../http/routes.ts';
 import type { Assets } from './assets.ts';
-import { OUTLINE_START } from './outline-start.ts';
+import { OUTLINE_AROUND, OUTLINE_START, SESSIONS_START } from './first-reads.ts';
 import { DOCUMENT_HEADERS, FILE_HEADERS } from './policy.ts';
 import { shell } from './shell.ts';
 
@@ -45,7 +45,7 @@ export function webApp({ assets, basePath, version, wantsToken }: Deps): Pages {
     app.get(path, async (c) => {
       const manifest = await assets.manifest();
       if (manifest === null) return problem(c, 503, 'web-ui-not-built', NOT_BUILT);
-      const ahead = wantsToken ? [] : readsOf(c.req.path, new URL(c.req.url).search !== '');
+      const ahead = wantsToken ? [] : readsOf(c.req.path, new URL(c.req.url).searchParams);
       const page = PAGES[path] ?? null;
       return c.body(shell({ manifest, basePath, version, page, ahead }), 200, DOCUMENT_HEADERS);
     });
@@ -72,13 +72,32 @@ const NOT_BUILT = "Cannot show the web UI: it was never built; run 'npm run buil
 const isDocument = (path: string): boolean =>
   DOCUMENTS.some((document) => (document.endsWith('/*') ? path.startsWith(document.slice(0, -1)) : path === document));
 
-/** What the page of a session reads first: its facts and its outline, of which only the short beginning where the address leads to that. */
-function readsOf(path: string, hasQuery: boolean): string[] {
-  const [, id, rest = ''] = /^\/sessions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(\/.*)?$/.exec(path) ?? [];
+/**
+ * What a page reads first: the list of sessions, or the facts and the outline of one. Of the outline that is only a short part where the
+ * address leads to its beginning or to one span. An address with filters is read by the script, which puts them in an order of its own.
+ */
+function readsOf(path: string, query: URLSearchParams): string[] {
+  if (path === '/' || path === '/sessions')
+    return query.size > 0 ? [] : [`/v1/browse/sessions?${searchOf(SESSIONS_START)}`];
+  const [, id, rest = ''] = SESSION.exec(path) ?? [];
   if (id === undefined) return [];
   const session = `/v1/sessions/${id}`;
   if (rest.startsWith('/calls/')) return [`${session}/outline`];
-  const isStart = !hasQuery && ['', '/', '/talk'].includes(rest);
-  const query = isStart ? `?${new URLSearchParams(OUTLINE_START).toString().replace('&', '&amp;')}` : '';
-  return [`${session}/outline${query}`, session];
+  const isTalk = ['', '/', '/talk'].includes(rest);
+  const part = isTalk ? firstPart(query) : null;
+  return [`${session}/outline${part ? `?${searchOf(part)}` : ''}`, session];
 }
+
+/** As the page itself decides (client/pages/session/session-page.tsx). */
+function firstPart(query: URLSearchParams): Record<string, string> | null {
+  if (query.size === 0) return OUTLINE_START;
+  const span = query.get('span') ?? '';
+  return SPAN.test(span) ? { around: span, ...OUTLINE_AROUND } : null;
+}
+
+const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const SESSION = new RegExp(`^/sessions/(${UUID})(/.*)?$`);
+const SPAN = new RegExp(`^${UUID}$`);
+
+const searchOf = (parameters: Record<string, string>): string =>
+  new URLSearchParams(parameters).toString().replace('&', '&amp;');

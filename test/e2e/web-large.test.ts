@@ -41,6 +41,26 @@ inBrowser(
         const height = page.viewportSize()?.height ?? 0;
         assert.ok(box && box.y >= 0 && box.y < height, `in view: ${JSON.stringify(box)}`);
       });
+
+      test(`and what is read there in ${name} stays where it is when the rest comes`, async ({ open, service }) => {
+        const id = ids.get(name) ?? '';
+        const { spans } = await outlineOf(service, id);
+        const span = spans.span_id[5_000] ?? '';
+        const page = await open(`/sessions/${id}?span=${span}`);
+        await marked(page, 'svc:span-ready');
+        const places = await page.evaluate(placesUntilWhole, span);
+        const part = places.filter(({ size }) => size === -1).at(-1);
+        const whole = places.at(-1);
+        console.log(`${name}: ${JSON.stringify({ part, whole })}`);
+        assert.ok(part && whole && whole.size > 5_000, 'it is seen before the rest comes, and then all rows are there');
+        assert.ok(Math.abs(whole.top - part.top) <= 1, `from ${part.top} to ${whole.top} px`);
+        assert.ok(
+          places.every(({ hasFocus }) => hasFocus),
+          'it keeps the focus',
+        );
+        await page.keyboard.press('k');
+        await page.waitForFunction((left) => !document.activeElement?.closest(`[data-span="${left}"]`), span);
+      });
     }
 
     for (const { path, ready, scroller } of LONG_LISTS)
@@ -55,3 +75,19 @@ inBrowser(
   },
   { demo: false },
 );
+
+type Place = { top: number; size: number; hasFocus: boolean };
+
+/** In the page: where a span's row is in each frame until the whole list has been there for half a second. */
+async function placesUntilWhole(span: string): Promise<Place[]> {
+  const places: Place[] = [];
+  for (let wholeAt = Number.POSITIVE_INFINITY; performance.now() < wholeAt + 500; ) {
+    await new Promise(requestAnimationFrame);
+    const element = document.querySelector(`[data-span="${span}"]`);
+    const top = Math.round(element?.getBoundingClientRect().top ?? Number.NaN);
+    const size = Number(element?.closest('[aria-setsize]')?.getAttribute('aria-setsize'));
+    places.push({ top, size, hasFocus: element?.contains(document.activeElement) ?? false });
+    if (size > 0) wholeAt = Math.min(wholeAt, performance.now());
+  }
+  return places;
+}

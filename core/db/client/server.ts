@@ -44,10 +44,10 @@ export type Pool = {
 };
 
 /**
- * `limitMs`: the statement timeout that was last set for this connection. `gone`: aborted soon after it was closed, when whoever still waits for
- * a response will get none. postgres.js forgets a query that is sent between the `error` and the `close` of its socket.
+ * `limitMs`: the statement timeout that was last set for this connection. `unanswered`: called soon after it was closed, since whoever still waits
+ * for a response will get none. postgres.js forgets a query that is sent between the `error` and the `close` of its socket.
  */
-type Connection = { client: postgres.Sql; lost: boolean; limitMs: number; gone: AbortController };
+type Connection = { client: postgres.Sql; lost: boolean; limitMs: number; unanswered: Set<() => void> };
 
 /** For the driver to fail its queries itself, with the reason. */
 const DRIVER_MS = 100;
@@ -63,14 +63,16 @@ export function openPool({ dsn, pooled, size, login = {} }: PoolOptions): Pool {
   const newConnection = (): Connection => {
     const onclose = () => {
       connection.lost = true;
-      setTimeout(() => connection.gone.abort(), DRIVER_MS);
+      setTimeout(() => {
+        for (const end of [...connection.unanswered]) end();
+      }, DRIVER_MS);
       const at = idle.indexOf(connection);
       if (at < 0) return; // in use: its user releases it
       idle.splice(at, 1);
       connectionCount -= 1;
     };
     const opened = client(dsn, { ...login, prepare: !pooled, idle_timeout: 60, onclose });
-    const connection: Connection = { client: opened, lost: false, limitMs: 0, gone: new AbortController() };
+    const connection: Connection = { client: opened, lost: false, limitMs: 0, unanswered: new Set() };
     return connection;
   };
   const acquire = (): Promise<Connection> | Connection => {
@@ -121,26 +123,26 @@ const LONGEST_MS = 2 ** 31 - 1; // as timers and `statement_timeout` count
 /** A lost connection would reconnect by itself, outside the transaction: so it is refused here, and discarded on release. */
 async function onConnection<T>(connection: Connection, limitMs: number, query: () => PromiseLike<T>): Promise<T> {
   if (connection.lost) throw lostConnection('the connection is lost');
-  const { signal } = connection.gone;
+  const { unanswered } = connection;
   let timer: NodeJS.Timeout | undefined;
   let end = () => {};
   try {
-    const unanswered = new Promise<never>((_resolve, reject) => {
+    const failure = new Promise<never>((_resolve, reject) => {
       const expire = () => {
         connection.lost = true;
         reject(lostConnection('no answer came in time'));
       };
       timer = setTimeout(expire, Math.min(limitMs + SLACK_MS, LONGEST_MS));
       end = () => reject(lostConnection('the connection was closed'));
-      signal.addEventListener('abort', end, { once: true });
+      unanswered.add(end);
     });
-    return await Promise.race([query(), unanswered]);
+    return await Promise.race([query(), failure]);
   } catch (error) {
     if (connectionIsLost(error)) connection.lost = true;
     throw databaseError(error);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', end);
+    unanswered.delete(end);
   }
 }
 

@@ -31,12 +31,14 @@ type Search = {
   /** As `textWindows` has them. */
   windows: readonly string[];
   limit: number;
+  /** With `some`: so many texts of each group are looked at. */
+  most_of_group?: number;
 };
 
 /** Each span and place once. Of a frequent word only the newest texts are looked at: those of a window, of a larger one, then all. */
 export const findCandidates = (
   db: Sql,
-  { groups, match, places, filter, windows, limit }: Search,
+  { groups, match, places, filter, windows, limit, most_of_group = MOST_OF_GROUP }: Search,
 ): Promise<Candidate[]> =>
   db.transaction(async (tx) => {
     await useIndexes(tx);
@@ -50,7 +52,7 @@ export const findCandidates = (
          group by c.trace_id, c.span_id, c.place
          order by max(c.weight) desc, max(c.at) desc, c.span_id
          limit ${limit}`);
-    if (match === 'some') return read(withSome(groups, within));
+    if (match === 'some') return read(withSome(groups, within, most_of_group));
     const maybeFrequent = groups.flat().length <= FREQUENT_TERMS && filter.until === null;
     const last = windows.length > 0 && maybeFrequent ? await newestText(tx) : null;
     for (const first of windows) {
@@ -102,12 +104,12 @@ const withAll = (groups: Search['groups'], within: SQL): SQL => sql`
 const MOST_OF_GROUP = 300;
 
 /** A group weighs the more the fewer texts have it. */
-const withSome = (groups: Search['groups'], within: SQL): SQL => {
+const withSome = (groups: Search['groups'], within: SQL, most: number): SQL => {
   const arms = groups.map(
     (group) => sql`
     select m.*, 1.0 / ln(2 + count(*) over ()) as weight
       from (select f.ctid as row, ${COLUMNS} from svc.found_texts f where f.terms @> ${terms(group)} and ${within}
-             limit ${MOST_OF_GROUP}) m`,
+             limit ${most}) m`,
   );
   return sql`
     select a.session_id, a.trace_id, a.span_id, a.place, a.at, sum(a.weight) as weight

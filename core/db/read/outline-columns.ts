@@ -1,57 +1,29 @@
-/** Packs the rows of an outline: words become indexes of a list of names, ids become indexes of spans. */
+/** Packs the rows of an outline as JSON text: words become indexes of a list of names, ids become indexes of spans, and all else is the database's
+ *  own JSON, since parsing and writing a quarter of a million values again would take longer than reading them. */
 import type { Outline } from '../../model/outline.ts';
+import { parseJson } from '../../parse-json.ts';
 
 /** The columns of rows, each an array of its values. */
 type Arrays<Row> = { [Name in keyof Row]: Row[Name][] };
+/** Columns that are only passed on: each is the JSON of an array. */
+type Texts<Name extends string> = { [Column in Name]: string };
 
-export type TraceRows = Arrays<{
-  trace_id: string;
-  started_at: string;
-  started_us: number;
-  duration_us: number | null;
-  status: string;
-  source: string;
-  synthetic: string;
-  user_prompt: string;
-  span_count: number;
-  tool_calls: number;
-  error_count: number;
-  input_tokens: number;
-  output_tokens: number;
-  cost_usd: number | null;
-}>;
+const TRACE_WORDS = ['status', 'source', 'synthetic'] as const;
+const SPAN_WORDS = ['kind', 'call_kind', 'name', 'status', 'error_type', 'model', 'stop_reason', 'verdict'] as const;
 
-export type SpanRows = Arrays<{
-  span_id: string;
-  trace_id: string;
-  parent_span_id: string | null;
-  seq: number;
-  kind: string;
-  call_kind: string;
-  name: string;
-  thread_id: string;
-  status: string;
-  error_type: string;
-  model: string;
-  stop_reason: string;
-  verdict: string;
-  started_us: number;
-  first_byte_us: number | null;
-  duration_us: number | null;
-  input_tokens: number;
-  cache_read_tokens: number;
-  cache_write_tokens: number;
-  output_tokens: number;
-  cost_usd: number | null;
-  raw_turn_id: number | null;
-  inherited: number;
-  label: string;
-  input_lines: number;
-  input_characters: number;
-  output_lines: number;
-  output_characters: number;
-  images: number;
-}>;
+/** The columns that are read as values. */
+export const TRACE_VALUES = ['trace_id', 'started_at', ...TRACE_WORDS] as const;
+export const SPAN_VALUES = ['span_id', 'trace_id', 'parent_span_id', 'thread_id', ...SPAN_WORDS] as const;
+
+type TraceColumn = keyof Outline['traces'];
+type SpanColumn = keyof Outline['spans'];
+
+export type TraceRows = Arrays<{ [Name in (typeof TRACE_VALUES)[number]]: string }> &
+  Texts<Exclude<TraceColumn, (typeof TRACE_VALUES)[number]>>;
+
+export type SpanRows = Arrays<{ span_id: string; trace_id: string; parent_span_id: string | null; thread_id: string }> &
+  Arrays<{ [Name in (typeof SPAN_WORDS)[number]]: string }> &
+  Texts<Exclude<SpanColumn, (typeof SPAN_VALUES)[number] | 'trace' | 'parent' | 'thread'>>;
 
 export type LinkRows = Arrays<{
   kind: string;
@@ -63,50 +35,57 @@ export type LinkRows = Arrays<{
   to_session_id: string | null;
 }>;
 
-type Rows = { session_id: string; traces: TraceRows; spans: SpanRows; links: LinkRows };
+type Rows = { session_id: string; base_at: string; traces: TraceRows; spans: SpanRows; links: LinkRows };
 
-export function packed({
-  session_id,
-  traces,
-  spans,
-  links,
-}: Rows): Pick<Outline, 'names' | 'traces' | 'spans' | 'others' | 'links'> {
+/** @returns the members of an outline, without braces around them */
+export function packed({ session_id, base_at, traces, spans, links }: Rows): string {
   const names = numbered();
-  const words = (column: readonly string[]) => column.map(names.indexOf);
+  const words = <Name extends string>(rows: { [Column in Name]: string[] }, columns: readonly Name[]) =>
+    Object.fromEntries(columns.map((column) => [column, rows[column].map(names.indexOf)]));
   const refs = spanRefs(spans);
-  const { started_at: _, ...traceColumns } = traces;
-  const traceIndex = new Map(traces.trace_id.map((trace_id, index) => [trace_id, index]));
-  const { trace_id, parent_span_id, thread_id, ...spanColumns } = spans;
+  const { trace_id, started_at: _, ...traceColumns } = traces;
+  const traceIndex = new Map(trace_id.map((id, index) => [id, index]));
+  const { trace_id: traceOf, parent_span_id, thread_id, ...spanColumns } = spans;
   const end = (side: 'from' | 'to', index: number): number =>
     refs.indexOf({
       session_id: links[`${side}_session_id`][index] ?? session_id,
       trace_id: links[`${side}_trace_id`][index] ?? '',
       span_id: links[`${side}_span_id`][index] ?? '',
     });
-  return {
-    traces: {
-      ...traceColumns,
-      ...{ status: words(traces.status), source: words(traces.source), synthetic: words(traces.synthetic) },
-    },
-    spans: {
-      ...spanColumns,
-      trace: trace_id.map((id) => traceIndex.get(id) ?? -1),
+  const columns = {
+    traces: object({ ...traceColumns, trace_id, ...words(traces, TRACE_WORDS) }),
+    spans: object({
+      ...{ ...spanColumns, ...words(spans, SPAN_WORDS) },
+      thread: thread_id.map(names.indexOf),
+      trace: traceOf.map((id) => traceIndex.get(id) ?? -1),
       parent: parent_span_id.map((span_id, index) =>
-        span_id === null ? -1 : refs.indexOf({ session_id, trace_id: trace_id[index] ?? '', span_id }),
+        span_id === null ? -1 : refs.indexOf({ session_id, trace_id: traceOf[index] ?? '', span_id }),
       ),
-      ...{ kind: words(spans.kind), call_kind: words(spans.call_kind), name: words(spans.name) },
-      ...{ thread: words(thread_id), status: words(spans.status), error_type: words(spans.error_type) },
-      ...{ model: words(spans.model), stop_reason: words(spans.stop_reason), verdict: words(spans.verdict) },
-    },
-    links: {
-      kind: words(links.kind),
+    }),
+    links: object({
+      kind: links.kind.map(names.indexOf),
       from: links.kind.map((_, index) => end('from', index)),
       to: links.kind.map((_, index) => end('to', index)),
-    },
-    names: names.list,
-    others: refs.others,
+    }),
   };
+  const rest = { base_at: JSON.stringify(base_at), names: names.list, others: refs.others };
+  return object({ ...rest, ...columns }).slice(1, -1);
 }
+
+/** The JSON of an object. @param members text is JSON already */
+const object = (members: Record<string, string | readonly unknown[]>): string =>
+  `{${Object.entries(members)
+    .map(([name, value]) => `"${name}":${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(',')}}`;
+
+/** The rows without the last one. */
+export const withoutLast = <Rows extends Record<string, string | unknown[]>>(rows: Rows): Rows =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, column]) => [
+      name,
+      typeof column === 'string' ? JSON.stringify((parseJson(column) as unknown[]).slice(0, -1)) : column.slice(0, -1),
+    ]),
+  ) as Rows;
 
 /** A list of words, each once. */
 function numbered() {

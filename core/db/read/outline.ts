@@ -1,36 +1,50 @@
 /** The outline of a session: its traces, spans and links without their texts, whole or as they changed since a revision. */
 import { type SQL, sql } from 'drizzle-orm';
-import type { Outline } from '../../model/outline.ts';
+import { Refusal } from '../../errors.ts';
 import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { notDeleted } from './not-deleted.ts';
-import { type LinkRows, packed, type SpanRows, type TraceRows } from './outline-columns.ts';
-import type { TraceKey } from './trace-page.ts';
-
-/** Which traces come first. */
-export type OutlineOrder = 'newest' | 'oldest';
-
-/** The key of a span in the order of an outline: by trace, in each the order of the walk. */
-export type OutlineKey = TraceKey & { seq: number; span_id: string };
+import {
+  type LinkRows,
+  packed,
+  SPAN_VALUES,
+  type SpanRows,
+  TRACE_VALUES,
+  type TraceRows,
+  withoutLast,
+} from './outline-columns.ts';
+import { keyAround, type OutlineKey, type OutlineOrder } from './outline-key.ts';
 
 /** The rest of an answer that has begun: after which span, and since which revision (null: it is a whole one) up to which. */
 export type OutlineRest = { key: OutlineKey; since: number | null; rev: number };
 
-/** `next`: the rest of the answer; null: there is none. */
+/** `members`: the JSON of an outline's members from `base_at` on, without braces; `next`: the rest of the answer, null: there is none. */
 export type OutlinePage = {
   rev: number;
   whole: boolean;
-  outline: Pick<Outline, 'base_at' | 'names' | 'traces' | 'spans' | 'others' | 'links'>;
+  members: string;
   next: OutlineRest | null;
 };
 
-type Request = { session_id: string; after: number; order: OutlineOrder; rest: OutlineRest | null; limit: number };
+type Request = {
+  session_id: string;
+  after: number;
+  order: OutlineOrder;
+  rest: OutlineRest | null;
+  around: string | null;
+  limit: number;
+};
 
 /**
  * One page. Null when there is no such session, or it is deleted.
  * @param after the revision that the reader has; 0: nothing
+ * @param around a span: the only page is the part of the outline that has it in the middle, of revision 0, since all else is unread
+ * @throws {Refusal} `span-unknown`: the session has no such span
  */
-export const outline = (db: Sql, { session_id, after, order, rest, limit }: Request): Promise<OutlinePage | null> =>
+export const outline = (
+  db: Sql,
+  { session_id, after, order, rest, around, limit }: Request,
+): Promise<OutlinePage | null> =>
   db.transaction(async (tx) => {
     await tx.script('set transaction isolation level repeatable read, read only');
     const [session] = await tx.rows<{ base_at: string; rev: number; floor: number }>(sql`
@@ -41,43 +55,55 @@ export const outline = (db: Sql, { session_id, after, order, rest, limit }: Requ
     if (!session) return null;
     const known = after >= session.floor && after <= session.rev ? after : null;
     const since = rest ? rest.since : known;
-    const rev = rest?.rev ?? session.rev;
+    const rev = around === null ? (rest?.rev ?? session.rev) : 0;
     const base = sql`${session.base_at}::timestamptz`;
-    const spans = await spanRows(tx, { session_id, base, since, order, key: rest?.key ?? null, limit: limit + 1 });
-    const more = spans.span_id.length > limit;
-    if (more) for (const column of Object.values(spans)) column.pop();
+    const key =
+      around === null
+        ? (rest?.key ?? null)
+        : await keyAround(tx, { session_id, span_id: around, order, before: Math.floor((limit - 1) / 2) });
+    if (around !== null && key === null)
+      throw new Refusal('span-unknown', 'Cannot read around the span: the session has none with this id');
+    const found = await spanRows(tx, { session_id, base, since, order, key, limit: limit + 1 });
+    const more = found.span_id.length > limit;
+    const spans = more ? withoutLast(found) : found;
     const changed = since !== null && rest === null ? sql`or t.rev > ${since}` : sql``;
     const ids = pgArray([...new Set(spans.trace_id)]);
     const traces = await traceRows(tx, {
       ...{ base, order },
       of: sql`t.session_id = ${session_id}::uuid and (t.trace_id = any(${ids}::uuid[]) ${changed})`,
     });
-    const isAll = since === null && rest === null && !more;
+    const isAll = since === null && key === null && !more;
     const links = await linkRows(tx, { session_id, spans: isAll ? null : spans });
     const last = spans.span_id.length - 1;
     const trace_id = spans.trace_id[last] ?? '';
     return {
       rev,
-      whole: since === null,
-      outline: { base_at: session.base_at, ...packed({ session_id, traces, spans, links }) },
-      next: more
-        ? {
-            key: {
-              started_at: traces.started_at[traces.trace_id.indexOf(trace_id)] ?? '',
-              ...{ trace_id, seq: spans.seq[last] ?? 0, span_id: spans.span_id[last] ?? '' },
-            },
-            ...{ since, rev },
-          }
-        : null,
+      whole: since === null && around === null,
+      members: packed({ session_id, base_at: session.base_at, traces, spans, links }),
+      next:
+        more && around === null
+          ? {
+              key: {
+                started_at: traces.started_at[traces.trace_id.indexOf(trace_id)] ?? '',
+                ...{
+                  trace_id,
+                  seq: (JSON.parse(spans.seq) as number[])[last] ?? 0,
+                  span_id: spans.span_id[last] ?? '',
+                },
+              },
+              ...{ since, rev },
+            }
+          : null,
     };
   });
 
-/** Selects each expression as one array of its values, in the order of the rows. */
-const arrays = (expressions: Record<string, SQL>): SQL =>
+/** Selects each expression as one array of its values, in the order of the rows: as its JSON text, but for those that are read as values. */
+const arrays = (expressions: Record<string, SQL>, values: readonly string[]): SQL =>
   sql.join(
-    Object.entries(expressions).map(
-      ([name, value]) => sql`coalesce(to_json(array_agg(${value})), '[]') as ${sql.identifier(name)}`,
-    ),
+    Object.entries(expressions).map(([name, value]) => {
+      const column = sql`coalesce(json_agg(${value}), '[]')`;
+      return sql`${values.includes(name) ? column : sql`${column}::text`} as ${sql.identifier(name)}`;
+    }),
     sql`, `,
   );
 
@@ -133,15 +159,18 @@ async function spanRows(tx: Sql, { session_id, base, since, order, key, limit }:
               join svc.traces t on t.trace_id = p.trace_id and t.session_id = p.session_id
              where p.session_id = ${session_id}::uuid and p.rev > ${since} ${traces} ${spans} ${sorted}`;
   const [row] = await tx.rows<SpanRows>(sql`
-    select ${arrays({
-      ...plain('p', SPAN_COLUMNS),
-      verdict: sql`coalesce(p.verdict ->> 'disposition', '')`,
-      inherited: sql`(p.inherited_from is not null)::integer`,
-      cache_write_tokens: sql`p.cache_write_5m_tokens + p.cache_write_1h_tokens`,
-      started_us: microseconds(sql`p.started_at`, base),
-      first_byte_us: microseconds(sql`p.first_byte_at`, base),
-      duration_us: sql`p.duration_ns / 1000`,
-    })}
+    select ${arrays(
+      {
+        ...plain('p', SPAN_COLUMNS),
+        verdict: sql`coalesce(p.verdict ->> 'disposition', '')`,
+        inherited: sql`(p.inherited_from is not null)::integer`,
+        cache_write_tokens: sql`p.cache_write_5m_tokens + p.cache_write_1h_tokens`,
+        started_us: microseconds(sql`p.started_at`, base),
+        first_byte_us: microseconds(sql`p.first_byte_at`, base),
+        duration_us: sql`p.duration_ns / 1000`,
+      },
+      SPAN_VALUES,
+    )}
       from (${page}) p`);
   if (!row) throw new Error('Cannot read an outline: an aggregate has no row');
   return row;
@@ -157,12 +186,15 @@ type TraceScope = { base: SQL; of: SQL; order: OutlineOrder };
 async function traceRows(tx: Sql, { base, of, order }: TraceScope): Promise<TraceRows> {
   const direction = directionOf(order);
   const [row] = await tx.rows<TraceRows>(sql`
-    select ${arrays({
-      ...plain('t', TRACE_COLUMNS),
-      started_at: instant(sql`t.started_at`),
-      started_us: microseconds(sql`t.started_at`, base),
-      duration_us: sql`t.duration_ns / 1000`,
-    })}
+    select ${arrays(
+      {
+        ...plain('t', TRACE_COLUMNS),
+        started_at: instant(sql`t.started_at`),
+        started_us: microseconds(sql`t.started_at`, base),
+        duration_us: sql`t.duration_ns / 1000`,
+      },
+      TRACE_VALUES,
+    )}
       from (select t.* from svc.traces t where ${of} order by t.started_at ${direction}, t.trace_id ${direction}) t`);
   if (!row) throw new Error('Cannot read an outline: an aggregate has no row');
   return row;
@@ -191,7 +223,7 @@ async function linkRows(
     ...END_COLUMNS.map((column) => `to_${column}`),
   ];
   const [row] = await tx.rows<LinkRows>(sql`
-    select ${arrays(plain('l', columns))}
+    select ${arrays(plain('l', columns), columns)}
       from (select l.kind, null::uuid as from_session_id, l.from_trace_id, l.from_span_id,
                    null::uuid as to_session_id, l.to_trace_id, l.to_span_id
               from svc.span_links l

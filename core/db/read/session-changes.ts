@@ -67,6 +67,13 @@ export async function sessionChanges(
 const isChange = <Row extends { changed_by: string | null }>(row: Row): row is Row & { changed_by: string } =>
   row.changed_by !== null;
 
+/** The transaction that changed a session last; null: none has, as before it is derived. */
+export async function sessionChangedBy(db: Sql, { session_id }: { session_id: string }): Promise<string | null> {
+  const [row] = await db.rows<{ changed_by: string }>(sql`
+    select changed_by::text as changed_by from svc.session_changes where session_id = ${session_id}::uuid`);
+  return row?.changed_by ?? null;
+}
+
 /** Whether anything changed that the snapshot `seen` does not see, and the snapshot for the next call. One index lookup. */
 export async function changedSince(db: Sql, { seen }: { seen: string }): Promise<{ seen: string; changed: boolean }> {
   const before = sql`${seen}::pg_snapshot`;

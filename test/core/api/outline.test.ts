@@ -132,6 +132,45 @@ databaseSuite('the outline of a session', (test, database) => {
     ]);
   });
 
+  test('around a span: what comes before and after it, as it stands in the whole', async () => {
+    const session_id = await store('s', ...conversation);
+    await deriveAll(database());
+    const path = `/v1/sessions/${session_id}/outline`;
+    for (const order of ['newest', 'oldest']) {
+      const { spans: all }: Outline = await get(`${path}?order=${order}`);
+      for (const [place, span] of all.span_id.entries())
+        for (const limit of [1, 2, 3, 4, 6, 20_000]) {
+          const part: Outline = await get(`${path}?order=${order}&around=${span}&limit=${limit}`);
+          const where = `${order}, span ${place} of 6, ${limit}`;
+          assert.equal([part.whole, part.rev, part.next_cursor], [false, '0', undefined], where);
+          const { span_id } = part.spans;
+          const first = all.span_id.indexOf(span_id[0] ?? '');
+          assert.equal(
+            span_id,
+            all.span_id.slice(first, first + limit),
+            `${where}: in a row, and no fewer than there are`,
+          );
+          assert.ok(span_id.includes(span), where);
+          assert.ok(span_id.indexOf(span) <= (limit - 1) / 2, `${where}: at most half of them come before it`);
+        }
+    }
+    const [, , , , tool = ''] = (await get(path)).spans.span_id;
+    const { spans, others, links, traces }: Outline = await get(`${path}?around=${tool}&limit=1`);
+    assert.equal([spans.span_id, traces.user_prompt], [[tool], ['Look at it']]);
+    assert.equal(
+      [spans.parent, links.kind.length, others.length],
+      [[1], 2, 3],
+      'its parent and both ends are elsewhere',
+    );
+    assert.is((await get(`${path}?after=0`)).whole, true, 'the whole comes after it');
+    for (const query of [`around=${tool}&after=1`, `around=${tool}&cursor=x`, 'around=x'])
+      assert.equal(await fails(`${path}?${query}`), [400, 'bad-request'], query);
+    assert.equal(await fails(`${path}?around=${idOf('span', 7)}`), [404, 'span-unknown']);
+    await insertSessions(database(), [{ n: 1 }]);
+    const other = `/v1/sessions/${idOf('session', 1)}/outline`;
+    assert.equal(await fails(`${other}?around=${tool}`), [404, 'span-unknown'], 'of another session');
+  });
+
   test('no such session is 404, a revision that is none is 400, and one that never was gives all', async () => {
     assert.equal(await fails(`/v1/sessions/${idOf('session', 7)}/outline`), [404, 'session-unknown']);
     await insertSessions(database(), [{ n: 1 }]);

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { loadConfig } from '../../../core/config/load.ts';
+import { OperatorError } from '../../../core/errors.ts';
 import { builtAssets, openAssets } from '../../../core/web/assets.ts';
 import { webApp } from '../../../core/web/web-app.ts';
 import { testApi } from '../../support/read-api.ts';
@@ -45,6 +47,18 @@ test.before(async () => {
   await bundled();
 });
 
+test('no prefix begins as one of its addresses does', () => {
+  for (const path of DOCUMENTS.filter((one) => one !== '/')) {
+    const flags = { 'api.base_path': path.split('/').slice(0, 2).join('/') };
+    assert.throws(
+      () => loadConfig({ flags, env: {}, cwd: '/nowhere', home: '/nowhere' }),
+      (error: unknown) =>
+        error instanceof OperatorError && error.message.includes('where the read API has paths of its own'),
+      path,
+    );
+  }
+});
+
 test('each of its addresses is the same document, with its headers to the letter', async () => {
   for (const path of DOCUMENTS)
     for (const method of ['GET', 'HEAD']) {
@@ -72,18 +86,27 @@ test('it has two kilobytes at most, nothing inline, and names what is built', as
   assert.match(text, '<noscript>');
 });
 
-test('the outline of a session is loaded ahead, where no token is required and the address names one', async () => {
+test('what a page reads first is loaded ahead, where no token is required', async () => {
   const preloads = async (path: string, token = '') =>
     [...(await (await ui({ token }).request(path)).text()).matchAll(/<link rel="preload".*>/g)].map(([link]) => link);
   const link = `<link rel="preload" as="fetch" href="/v1/sessions/${ID}/outline" crossorigin>`;
   const start = link.replace('/outline', '/outline?order=oldest&amp;limit=300');
   const session = link.replace('/outline', '');
   for (const path of ['', '/', '/talk']) assert.equal(await preloads(`/sessions/${ID}${path}`), [start, session]);
-  for (const path of ['?span=x', '/time', '/time?span=x'])
+  const around = link.replace('/outline', `/outline?around=${ID}&amp;limit=300`);
+  for (const path of [`?span=${ID}`, `/talk?thread=main&span=${ID}`])
+    assert.equal(await preloads(`/sessions/${ID}${path}`), [around, session], path);
+  for (const path of ['?span=x', '?thread=main', '/time', `/time?span=${ID}`])
     assert.equal(await preloads(`/sessions/${ID}${path}`), [link, session]);
   assert.equal(await preloads(`/sessions/${ID}/calls/7`), [link]);
   assert.equal(await preloads(`/sessions/${ID}`, TOKEN), []);
-  for (const path of ['/sessions', '/', `/sessions/${ID}x`, `/skills/${ID}`, '/sessions/%22%3E%3Cscript%3E'])
+  const sessions = '<link rel="preload" as="fetch" href="/v1/browse/sessions?limit=50" crossorigin>';
+  for (const path of ['/sessions', '/']) {
+    assert.equal(await preloads(path), [sessions], path);
+    assert.equal(await preloads(path, TOKEN), [], path);
+    assert.equal(await preloads(`${path}?status=failed`), [], path);
+  }
+  for (const path of [`/sessions/${ID}x`, `/skills/${ID}`, '/sessions/%22%3E%3Cscript%3E'])
     assert.equal(await preloads(path), [], path);
   const hostile = await (await ui().request('/sessions/%22%3E%3Cimg%20src=x%3E')).text();
   assert.not.match(hostile, '<img');

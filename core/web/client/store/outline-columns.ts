@@ -56,6 +56,9 @@ export type OutlineColumns = {
 
 const spanKey = (trace_id: string, span_id: string): string => trace_id + span_id; // a sub-agent's span may be in two traces
 
+/** Whether they are only the part around a span, which has no revision: what comes before it is not known. */
+export const isPart = ({ rev }: OutlineColumns): boolean => rev === '0';
+
 /** The index of a trace; -1: it is not here. */
 export const traceIndex = ({ traceKeys }: OutlineColumns, trace_id: string): number => traceKeys.get(trace_id) ?? -1;
 

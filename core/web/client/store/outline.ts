@@ -1,7 +1,7 @@
 /** The outline of the session on screen: read whole once, then what changed, each time somebody says that it did. */
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Outline } from '../../../model/outline.ts';
-import { layOver, type OutlineColumns } from './outline-columns.ts';
+import { layOver, type OutlineColumns, spanIndex } from './outline-columns.ts';
 import { outlineIndex } from './outline-index.ts';
 
 const PAUSE_MS = 100; // between two reads, however often the session changes
@@ -12,9 +12,11 @@ export type ReadOutline = (
   signal: AbortSignal,
 ) => Promise<Outline>;
 
-/** How a session is read from its beginning: the oldest traces first, of which the first page is a short one. */
-export type FromStart = {
-  /** Whether that page may be shown before the rest is there. */
+/** What is shown of a long session before the rest is there. */
+export type EarlyPart = {
+  /** What is around the span that the reader looks at; null: it is the beginning, and the oldest traces are read first. */
+  around: { span_id: string; read: (signal: AbortSignal) => Promise<Outline> } | null;
+  /** Whether it may be shown. */
   isShown: () => Promise<boolean>;
   /** When the rest may be read: it takes the database long, and what is shown first waits for texts. */
   rest: () => Promise<void>;
@@ -29,8 +31,8 @@ export type SessionOutline = {
   close: () => void;
 };
 
-/** @param start absent: the newest traces come first, and each page is shown */
-export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOutline {
+/** @param early absent: the newest traces come first, and each page is shown */
+export function sessionOutline(read: ReadOutline, early?: EarlyPart): SessionOutline {
   const columns = signal<OutlineColumns | null>(null);
   const complete = signal(false);
   const failure = signal<unknown>(null);
@@ -41,8 +43,10 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
   /** All pages of one answer. The first whole answer is shown page by page, since what the reader looks at first comes first. */
   const readPages = async (): Promise<void> => {
     const after = complete.peek() ? (columns.peek()?.rev ?? null) : null; // of what failed half-way, all is read again
+    if (columns.peek() === null) await readAround();
+    if (controller.signal.aborted) return;
     let laid: OutlineColumns | null = columns.peek();
-    const fromStart = after === null && start !== undefined;
+    const fromStart = after === null && early !== undefined && early.around === null;
     let cursor: string | null = null;
     do {
       const answer: Outline = await read({ after, fromStart, cursor }, controller.signal);
@@ -51,15 +55,27 @@ export function sessionOutline(read: ReadOutline, start?: FromStart): SessionOut
       const isFirst: boolean = cursor === null;
       cursor = answer.next_cursor ?? null;
       const isEarly: boolean = cursor !== null && fromStart;
-      const isShown = cursor === null || (after === null && (!isEarly || (isFirst && (await start?.isShown()))));
+      const isPartShown = after === null && (isEarly ? isFirst && (await early?.isShown()) : hasPlace(laid));
+      const isShown = cursor === null || isPartShown;
       if (isShown && answer.spans.span_id.length >= LARGE_SPANS) await prepared(laid);
       if (controller.signal.aborted) return;
       if (isShown) columns.value = laid;
-      if (isShown && isEarly) await start?.rest();
+      if (isShown && isEarly) await early?.rest();
     } while (cursor !== null);
     complete.value = true;
     performance.mark('svc:outline-complete');
   };
+
+  const readAround = async (): Promise<void> => {
+    const answer = await early?.around?.read(controller.signal).catch(() => null); // why it is not to be had, the whole says
+    if (!early || !answer || !(await early.isShown()) || controller.signal.aborted) return;
+    columns.value = layOver(null, answer);
+    await early.rest();
+  };
+
+  /** Whether what the reader looks at is there: a page without it would take it off the screen. */
+  const hasPlace = (laid: OutlineColumns): boolean =>
+    !early?.around || columns.peek() === null || spanIndex(laid, '', early.around.span_id) >= 0;
 
   const refresh = async (): Promise<void> => {
     again = true;

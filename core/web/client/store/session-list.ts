@@ -2,11 +2,13 @@
 import { signal } from '@preact/signals';
 import type { Event } from '../../../model/event.ts';
 import type { Session } from '../../../model/session.ts';
+import type { SESSIONS_START } from '../../first-reads.ts';
 import { isAbort } from '../api/request.ts';
 import { browseSessions } from '../api/sessions.ts';
 import { NO_ROWS, type SessionRows, withEvent, withoutSession, withPage, withSession } from './list-changes.ts';
 
-const PAGE = 50;
+/** As the document has it, which loads the first page ahead: only types come from there. */
+const START: typeof SESSIONS_START = { limit: '50' };
 /** How far the list is read on for a session to come back to. */
 const MOST_PAGES_BACK = 20;
 
@@ -30,7 +32,7 @@ let meanwhile: Event[] = [];
 
 async function read(key: string, cursor: string | null, signal: AbortSignal) {
   const query = new URLSearchParams(key);
-  query.set('limit', String(PAGE));
+  query.set('limit', START.limit);
   if (cursor !== null) query.set('cursor', cursor);
   const { items, next_cursor = null } = await browseSessions(query, signal);
   return { items, cursor: next_cursor };
@@ -56,6 +58,8 @@ export async function readList(key: string, place: string | null = null): Promis
     const query = new URLSearchParams(key);
     const current = meanwhile.reduce((before, event) => withEvent(before, event, query), rows);
     sessionList.value = { ...current, key, loading: null, error: null };
+    // what came may be older than that: not before, since the first rows are shown meanwhile
+    if (meanwhile.some(({ event }) => event === 'reset') || isOvertaken(current)) void readList(key, place);
   } catch (error) {
     if (!isAbort(error)) patch({ loading: null, error });
   }
@@ -78,14 +82,18 @@ export async function readMore(): Promise<void> {
   }
 }
 
-/** @returns whether the list has to be read again to be right */
+/** Nothing waits above a list without rows: what comes is its first row. */
+const isOvertaken = ({ items, waiting }: SessionRows): boolean => items.length === 0 && waiting.size > 0;
+
+/** @returns whether the list has to be read again to be right; one that is being read sees to that itself, with the filters that it is read for */
 export function takeEvent(event: Event): boolean {
-  const { key, items, waiting, loading } = sessionList.value;
-  if (loading === 'list') meanwhile.push(event);
+  const { key, waiting, loading } = sessionList.value;
+  const isReading = loading === 'list';
+  if (isReading) meanwhile.push(event);
   if (key === null) return false;
-  if (event.event === 'reset') return true;
+  if (event.event === 'reset') return !isReading;
   patch(withEvent(sessionList.value, event, new URLSearchParams(key)));
-  return items.length === 0 && sessionList.value.waiting.size > waiting.size;
+  return !isReading && isOvertaken(sessionList.value) && sessionList.value.waiting.size > waiting.size;
 }
 
 export const showEdited = (session: Session) => patch(withSession(sessionList.value, session));

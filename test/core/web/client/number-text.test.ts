@@ -7,6 +7,8 @@ import {
   costText,
   countText,
   durationText,
+  grouped,
+  momentText,
 } from '../../../../core/web/client/parts/number-text.ts';
 
 const test = suite('numbers as people read them');
@@ -21,6 +23,14 @@ test('counts and bytes change their unit where they reach it', () => {
     ...['0', '999', '1,000', '9,999', '10k', '184k', '1.0M', '1.3M'],
   ]);
   assert.equal([999, 1_000, 187_000, 2_200_000].map(bytesText), ['999 B', '1.0 kB', '187 kB', '2.2 MB']);
+});
+
+test('digits in groups of three, and moments to the second in local time', () => {
+  assert.equal([0, 999, 1_000, 65_536, 1_234_567, 12_345_678_901].map(grouped), [
+    ...['0', '999', '1,000', '65,536', '1,234,567', '12,345,678,901'],
+  ]);
+  assert.equal([-123_456, -1_234, 12.5, 1_234.25].map(grouped), ['-123,456', '-1,234', '12.5', '1,234.25']);
+  assert.is(momentText(new Date(2026, 0, 5, 9, 7, 3).getTime()), '2026-01-05 09:07:03');
 });
 
 test('times have the unit that fits them', () => {

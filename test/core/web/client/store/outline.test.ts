@@ -2,8 +2,9 @@ import { setTimeout } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type ReadOutline, sessionOutline } from '../../../../../core/web/client/store/outline.ts';
+import { isPart } from '../../../../../core/web/client/store/outline-columns.ts';
 import { eventually } from '../../../../support/eventually.ts';
-import { outlineAnswer, type Step } from '../../../../support/outline-answer.ts';
+import { outlineAnswer, type Step, uuidOf } from '../../../../support/outline-answer.ts';
 
 const test = suite('sessionOutline');
 
@@ -51,7 +52,7 @@ test('the whole is read page by page, later only what changed', async () => {
 test('the beginning is shown before the rest is there, unless it is not what the reader looks at', async () => {
   for (const isShown of [true, false]) {
     const { pages, outline } = servedFrom(
-      { isShown: async () => isShown, rest: async () => {} },
+      { around: null, isShown: async () => isShown, rest: async () => {} },
       answer('7', true, [step('a')], 'more'),
       answer('7', true, [step('b', 'later'), step('c', 'later')]),
       answer('8', false, [step('d', 'later')]),
@@ -73,6 +74,48 @@ test('the beginning is shown before the rest is there, unless it is not what the
     );
     outline.close();
   }
+});
+
+test('what is around the span that the reader looks at is shown until the whole is there, which may come in pages', async () => {
+  for (const isShown of [true, false]) {
+    const read = async () => answer('0', false, [step('b', 'middle')]);
+    const { pages, outline } = servedFrom(
+      { around: { span_id: uuidOf('b'), read }, isShown: async () => isShown, rest: async () => {} },
+      answer('7', true, [step('d', 'last')], 'more'),
+      answer('7', true, [step('b', 'middle'), step('c', 'middle')], 'most'),
+      answer('7', true, [step('a')]),
+      answer('8', false, [step('e', 'last')]),
+    );
+    const seen: [number, boolean][] = [];
+    outline.columns.subscribe((columns) => columns && seen.push([columns.spans.count, isPart(columns)]));
+    outline.refresh();
+    await eventually(() => outline.complete.value);
+    outline.refresh();
+    await eventually(() => outline.columns.value?.spans.count === 5);
+    const first = isShown ? [1, true] : [1, false]; // a page without the span would take it off the screen
+    assert.equal(seen, [first, [3, false], [4, false], [5, false]]);
+    assert.equal(
+      pages.map(({ after, fromStart, cursor }) => [after, fromStart, cursor]),
+      [
+        [null, false, null],
+        [null, false, 'more'],
+        [null, false, 'most'],
+        ['7', false, null],
+      ],
+    );
+    outline.close();
+  }
+});
+
+test('where the span that the reader looks at is gone, the whole is shown', async () => {
+  const read = () => Promise.reject(new Error('the session has no such span'));
+  const early = { around: { span_id: uuidOf('b'), read }, isShown: async () => true, rest: async () => {} };
+  const { outline } = servedFrom(early, answer('7', true, [step('a')]));
+  outline.refresh();
+  await eventually(() => outline.complete.value);
+  assert.is(outline.failure.value, null);
+  assert.is(outline.columns.value?.spans.count, 1);
+  outline.close();
 });
 
 test('an answer without a change leaves the columns as they are', async () => {
