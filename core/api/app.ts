@@ -40,6 +40,7 @@ import { coverageApp } from './coverage.ts';
 import { deriveRunApp } from './derive-run.ts';
 import { eventsApp } from './events.ts';
 import { findApp } from './find.ts';
+import { openFindCoverage } from './find-coverage.ts';
 import { findTextApp } from './find-text.ts';
 import { gcApp } from './gc.ts';
 import { lookedAt } from './looked-at.ts';
@@ -207,7 +208,8 @@ export function readApi(options: ReadApi) {
   app.route('/', sessionsApp({ execute, now }));
   app.route('/', sessionEditsApp({ execute, now }));
   app.route('/', browseApp({ execute, now }));
-  app.route('/', findApp({ execute }));
+  const findCoverage = openFindCoverage(execute);
+  app.route('/', findApp({ execute, coverage: findCoverage }));
   app.route('/', sessionFindApp({ execute, log }));
   app.route('/', outlineApp({ execute, pageSpans: options.outlineSpans }));
   app.route('/', tracesApp({ execute, now, log }));
@@ -230,7 +232,10 @@ export function readApi(options: ReadApi) {
   const { retention = null, budgets = [] } = options;
   app.route(
     '/',
-    statusApp({ execute, version, journal, publisher, freeBytes, service, retention, budgets, startedAt: now(), now }),
+    statusApp({
+      ...{ execute, version, journal, publisher, findCoverage, freeBytes, service, retention, budgets },
+      ...{ startedAt: now(), now },
+    }),
   );
   app.route('/', deriveRunApp({ execute }));
   app.route('/', backupApp({ execute, version, log }));

@@ -8,6 +8,7 @@ import { Outcome } from '../model/coverage.ts';
 import type { RetentionRules } from '../model/retention.ts';
 import { Status } from '../model/status.ts';
 import { diskStatus } from './disk-status.ts';
+import type { FindCoverage } from './find-coverage.ts';
 import { removalsStatus } from './removals-status.ts';
 
 const readStatus = createRoute({
@@ -26,6 +27,7 @@ export type StatusDeps = {
   journal: () => Status['journal'];
   /** What has been published; undefined: nothing is to be. */
   publisher: () => Status['publisher'];
+  findCoverage: () => Promise<FindCoverage>;
   /** Left on the disk of the database; undefined: it is another machine's. */
   freeBytes: () => Promise<number | undefined>;
   /** What this process reports about itself; undefined: nothing. */
@@ -46,6 +48,7 @@ export const statusApp = ({
   version,
   journal,
   publisher,
+  findCoverage,
   freeBytes,
   service,
   retention,
@@ -62,6 +65,7 @@ export const statusApp = ({
       free,
       removals,
       budgetStates,
+      find,
     ] = await Promise.all([
       execute('readStatus', { counted_bytes: COUNTED_BYTES }),
       execute('derivePending', {}),
@@ -70,6 +74,7 @@ export const statusApp = ({
       freeBytes(),
       removalsStatus(execute, retention, now()),
       budgets.length === 0 ? undefined : execute('budgetStates', { budgets: [...budgets] }),
+      findCoverage(),
     ]);
     const journalStatus = journal();
     const serviceStatus = service();
@@ -83,6 +88,7 @@ export const statusApp = ({
         uptime_seconds: (now() - startedAt) / 1000,
         ...stored,
         derive: { queued, parked, lag_seconds: oldest_seconds, derive_version: DERIVE_VERSION },
+        find,
         disk: diskStatus({
           ...{ now: now(), databaseBytes: stored.database.bytes, logBytes: walBytes + (journalStatus?.bytes ?? 0) },
           ...{ freeBytes: free, sizes },

@@ -1,4 +1,5 @@
 /** The settings `budget.*`: which spend is watched, and where a crossing is sent. */
+import { isObject } from '../parse-json.ts';
 
 export type PeriodBudget = {
   /** The setting's name below `budget`. */
@@ -14,12 +15,13 @@ export type Webhook = { url: string; secret: string };
 /** Null as a whole: nothing is watched. */
 export type Budgets = { budgets: PeriodBudget[]; webhook: Webhook | null };
 
-const RULE = /^(?<project>.+)\.(?<period>daily|monthly)_usd=(?<usd>[1-9]\d{0,8})$/s;
+export const LEAST_BUDGET_USD = 0.01;
+const RULE = /^(?<project>.+)\.(?<period>daily|monthly)_usd=(?<usd>\d{1,9}(?:\.\d{1,6})?)$/s;
 
 /** Of `project.daily_usd=25` or `project.monthly_usd=400`; a project's name may hold dots and `=`. Null: it is neither. */
 export function projectBudget(text: string): PeriodBudget | null {
   const { project, period, usd } = RULE.exec(text)?.groups ?? {};
-  if (project === undefined) return null;
+  if (project === undefined || Number(usd) < LEAST_BUDGET_USD) return null;
   const isDaily = period === 'daily';
   return {
     budget: `projects.${project}.${period}_usd`,
@@ -28,6 +30,14 @@ export function projectBudget(text: string): PeriodBudget | null {
     limit_usd: Number(usd),
   };
 }
+
+/** The same of tables by project, each with `daily_usd`, `monthly_usd` or both. What is none of these becomes a text that is no budget. */
+export const projectBudgetTexts = (projects: Record<string, unknown>): string[] =>
+  Object.entries(projects).flatMap(([project, limits]) =>
+    isObject(limits)
+      ? Object.entries(limits).map(([name, usd]) => `${project}.${name}=${typeof usd === 'number' ? usd : '?'}`)
+      : [project],
+  );
 
 type Settings = {
   daily_usd?: number | undefined;

@@ -1,12 +1,14 @@
 /** svc_cache: why the prompt cache broke, in one conversation or over a window of time. */
 import { z } from 'zod';
 import type { Database } from '../../db/database.ts';
+import type { SessionLimits } from '../../engine/cache/session-cache.ts';
 import { Refusal } from '../../errors.ts';
 import type { AcquireSlot } from '../../http/payload-reads.ts';
 import { BreakCause, BreaksQuery, type CacheBreak } from '../../model/cache-break.ts';
 import type { PriceOf } from '../../price/prices.ts';
 import { CACHE_RULES_VERSION } from '../../prompt/rules-version.ts';
-import { dollars, fitting, grouped, minute, oneLine } from './quote.ts';
+import { dollars, fitting, grouped, oneLine } from './quote.ts';
+import { breakLines, QuotedBreak, quotedBreak } from './quoted-break.ts';
 import { readFilter } from './read-filter.ts';
 import { coreTool } from './tool.ts';
 
@@ -18,22 +20,6 @@ const Input = z.strictObject({
   model: z.string().optional().describe('only this model; not with session_id'),
   by: z.enum(['cause', 'project', 'harness']).optional().describe('what sums over all conversations are of'),
 });
-
-const Break = z.object({
-  session_id: z.uuid(),
-  raw_turn_id: z.int(),
-  at: z.string(),
-  cause: BreakCause,
-  planned: z.boolean(),
-  rewritten_tokens: z.int(),
-  lost_usd: z.number().nullable().describe('null: unknown'),
-  where: z.string().optional().describe('in the request'),
-  char: z.int().optional().describe('the first that differs, from 0'),
-  was: z.string().optional().describe('quoted from the record'),
-  is: z.string().optional().describe('quoted from the record'),
-  advice: z.string().optional(),
-});
-type Break = z.infer<typeof Break>;
 
 const Sum = z.object({
   key: z.string(),
@@ -47,14 +33,20 @@ const Output = z.object({
   verdict: z.enum(['judged', 'does not say']).describe('does not say: no provider here states how it caches'),
   lost_usd: z.number().nullable().describe('of the breaks that were not planned'),
   sums: z.array(Sum),
-  breaks: z.array(Break),
+  breaks: z.array(QuotedBreak),
   truncated: z.boolean().describe('the conversation is too long: all of this is of its first calls'),
   sessions_waiting: z.int().describe('whose latest calls were not looked at yet'),
 });
 
 const SHOWN = 50;
 
-type Deps = { execute: Database['execute']; priceOf: PriceOf; takePlace: AcquireSlot };
+type Deps = {
+  execute: Database['execute'];
+  priceOf: PriceOf;
+  takePlace: AcquireSlot;
+  /** How much of a conversation is read; absent: as much as the read API reads. */
+  most?: SessionLimits;
+};
 
 export const cacheTool = (deps: Deps) =>
   coreTool({
@@ -72,7 +64,7 @@ export const cacheTool = (deps: Deps) =>
       const found = session_id === undefined ? await ofAll(deps, filter) : await ofSession(deps, session_id, signal);
       const sums = fitting(found.sums, sumLine, 500);
       const used = sums.reduce((length, sum) => length + JSON.stringify(sum).length + 2, 500);
-      const breaks = fitting(found.breaks.map(shown), breakLines, used);
+      const breaks = fitting(found.breaks.map(quotedBreak), breakLines, used);
       const left = found.breaks.length - breaks.length;
       const text = [
         found.head,
@@ -88,7 +80,7 @@ export const cacheTool = (deps: Deps) =>
 type Found = Omit<z.infer<typeof Output>, 'breaks'> & { head: string; breaks: readonly CacheBreak[] };
 
 async function ofSession(
-  { execute, priceOf, takePlace }: Deps,
+  { execute, priceOf, takePlace, most }: Deps,
   session_id: string,
   signal: AbortSignal,
 ): Promise<Found> {
@@ -100,7 +92,7 @@ async function ofSession(
   const release = await takePlace(signal);
   try {
     const { READ_AT_ONCE, sessionCache } = await import('../../engine/cache/session-cache.ts');
-    const cache = await sessionCache(execute, session_id, { priceOf, signal, most: READ_AT_ONCE });
+    const cache = await sessionCache(execute, session_id, { priceOf, signal, most: most ?? READ_AT_ONCE });
     const head = [
       `${grouped(cache.read_tokens)} tokens read from the cache, ${grouped(cache.write_tokens)} written, ${grouped(cache.fresh_tokens)} fresh`,
       `${cache.breaks.length} breaks, lost ${dollars(cache.lost_usd)}`,
@@ -131,29 +123,5 @@ async function ofAll({ execute }: Deps, filter: Record<string, unknown>): Promis
   return { verdict: 'judged', lost_usd, sums, breaks, truncated: false, sessions_waiting, head };
 }
 
-const shown = (one: CacheBreak): Break => ({
-  session_id: one.session_id,
-  raw_turn_id: one.raw_turn_id,
-  at: one.at,
-  cause: one.cause,
-  planned: one.planned,
-  rewritten_tokens: one.rewritten_tokens,
-  lost_usd: one.lost_usd,
-  ...(one.where && { where: oneLine(one.where.path, 200) }),
-  ...(one.where?.char != null && { char: one.where.char }),
-  ...(one.was !== null && { was: oneLine(one.was, 200) }),
-  ...(one.is !== null && { is: oneLine(one.is, 200) }),
-  ...(one.advice !== null && { advice: oneLine(one.advice, 300) }),
-});
-
 const sumLine = ({ key, cause, breaks, rewritten_tokens, lost_usd }: z.infer<typeof Sum>): string =>
   `${JSON.stringify(key)} ${cause}: ${grouped(breaks)} times, ${grouped(rewritten_tokens)} tokens, ${dollars(lost_usd)}`;
-
-const breakLines = (one: Break): string =>
-  [
-    `raw turn ${one.raw_turn_id}, ${minute(one.at)}, ${one.cause}${one.planned ? ' (planned)' : ''}, ${grouped(one.rewritten_tokens)} tokens again, ${dollars(one.lost_usd)}`,
-    ...(one.where === undefined ? [] : [`at ${one.where}${one.char === undefined ? '' : `, character ${one.char}`}`]),
-    ...(one.was === undefined ? [] : [`was ${JSON.stringify(one.was)}`]),
-    ...(one.is === undefined ? [] : [`is ${JSON.stringify(one.is)}`]),
-    ...(one.advice === undefined ? [] : [one.advice]),
-  ].join('\n  ');

@@ -1,6 +1,7 @@
 /** GET /v1/sessions/{id}/cache and the `break` of a context, over recorded calls: no verdict contradicts what the provider billed. */
 import { gunzipSync, gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
+import { coreTools } from '../../../core/api/mcp/core-tools.ts';
 import type { JournalCall } from '../../../core/capture/journal-format.ts';
 import { type CacheBreak, SessionCache } from '../../../core/model/cache-break.ts';
 import { CallContext } from '../../../core/model/call-context.ts';
@@ -128,7 +129,22 @@ databaseSuite('verdicts on recorded calls', (test, database) => {
       [found?.cause, found?.where?.path, found?.where?.char, more],
       ['tools', 'tools[0].description', 0, []],
     );
+    const context = await contextTool(found?.raw_turn_id);
+    const { cause, where, char, rewritten_tokens } = context.structured.break as Record<string, unknown>;
+    assert.equal([cause, where, char, rewritten_tokens], ['tools', 'tools[0].description', 0, found?.rewritten_tokens]);
+    assert.match(
+      context.text,
+      /^It broke the prompt cache: .*, tools, .*\n {2}at tools\[0\]\.description, character 0$/m,
+    );
+    assert.is((await contextTool(seen.calls[4]?.context.raw_turn_id)).structured.break, undefined);
   });
+
+  const contextTool = async (raw_turn_id?: number) => {
+    const tools = coreTools({ execute: database().execute, now: Date.now, takePlace: async () => () => {} });
+    const tool = tools.find(({ name }) => name === 'svc_context');
+    if (!tool) throw new Error('There is no svc_context');
+    return tool.call({ raw_turn_id }, { signal: new AbortController().signal });
+  };
 });
 
 /** What a call had left of its prompt for later ones, by its bill alone, and how many of its blocks that is at the most. */

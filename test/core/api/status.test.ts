@@ -5,9 +5,13 @@ import { readContract } from '../../../core/api/app.ts';
 import { DERIVE_VERSION } from '../../../core/derive/version.ts';
 import { Outcome } from '../../../core/model/coverage.ts';
 import { Status } from '../../../core/model/status.ts';
+import { answer, user } from '../../support/call-turn.ts';
 import { databaseSuite } from '../../support/databases.ts';
+import { deriveAll } from '../../support/derive-all.ts';
+import { indexAll } from '../../support/index-all.ts';
 import { idOf, insertSessions } from '../../support/projection-rows.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
+import { journalCall, storeCalls } from '../../support/stored-calls.ts';
 
 databaseSuite('status of the read API', (test, database) => {
   const get = async (given: Parameters<typeof testApi>[0] = {}): Promise<Json> => {
@@ -95,6 +99,17 @@ databaseSuite('status of the read API', (test, database) => {
     assert.is(coverage.requests, 5_000_000_003);
     assert.is(coverage.outcomes.captured, 5_000_000_002);
     assert.is(coverage.outcomes.poison, 1);
+  });
+
+  test('the index of texts: how many spans it has of those that there are', async () => {
+    assert.equal((await get()).find, { spans: 0, spans_indexed: 0 });
+    await storeCalls(database(), [journalCall('s', { at: 1, says: [user('Look')], answers: answer('Here') })]);
+    await deriveAll(database());
+    assert.equal((await get()).find, { spans: 2, spans_indexed: 0 });
+    await indexAll(database());
+    const status = await get();
+    strict(status);
+    assert.equal(status.find, { spans: 2, spans_indexed: 2 });
   });
 
   test('what waits and what was given up: the lag is that of the queued, a parked session has its error', async () => {

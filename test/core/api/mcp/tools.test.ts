@@ -265,6 +265,9 @@ databaseSuite('MCP tools', (test, database) => {
     const paged = await pages('svc_find', { text: 'midnight', limit: 2 }, 'hits');
     assert.equal(new Set(paged.map(({ span_id }) => span_id)), new Set(all.hits.map(({ span_id }: Json) => span_id)));
     assert.match((await mcp.call('svc_find', { text: 'zzzz' })).text, 'Nothing was found');
+    const amended = await mcp.call('svc_find', { text: 'midnihgt', limit: 1 });
+    assert.match(amended.text, /^No text has "midnihgt"; "midnight" was looked for too\.\n\n2/);
+    assert.equal(amended.structured.replaced_words, [{ word: 'midnihgt', by: 'midnight' }]);
     assert.match(await refused('svc_find', { text: 'a', since: 'x' }), '"since"');
   });
 
