@@ -29,7 +29,7 @@ const GROUPS = {
 };
 
 /** These find files of their own beside them. */
-const PACKAGES_WITH_FILES = [
+export const PACKAGES_WITH_FILES = [
   '@electric-sql/*',
   '@lat.md/*',
   '@seriousme/*',

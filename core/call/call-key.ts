@@ -1,5 +1,5 @@
 /** The key of a call: the same wherever it is recorded, on the wire or in a transcript, so that a call recorded more than once counts once. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Usage } from '../model/usage.ts';
 import type { ProviderIds } from '../provider/format.ts';
 import { formatNamed } from '../provider/formats.ts';
@@ -23,5 +23,4 @@ const counts = (usage: Usage | null) =>
     ...[usage.cache_read_tokens, usage.cache_write_5m_tokens, usage.cache_write_1h_tokens],
   ];
 
-const digest = (parts: readonly unknown[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+const digest = (parts: readonly unknown[]): string => hash('sha256', JSON.stringify(parts), 'hex').slice(0, 32);

@@ -1,11 +1,11 @@
 /** Reads an answer: decodes and reduces its bytes as they came. Whatever they hold, there is a result. */
+import { LRUCache } from 'lru-cache';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { collectAfterLarge } from '../collect-garbage.ts';
 import { type HeaderList, headerOf } from '../model/headers.ts';
 import type { Reply } from '../model/reply.ts';
 import { Unreadable, type WireFormat } from '../provider/format.ts';
 import { REDUCED_TYPE, reducedReply } from '../provider/reduced-reply.ts';
-import type { Reader } from './reader.ts';
 
 /** Ten megabytes of JSON become a hundred of objects, all of them garbage a moment later. */
 const answerRead = collectAfterLarge({ large: 1_048_576, enough: 8_388_608, afterMs: 0 });
@@ -16,7 +16,12 @@ export type AnswerBytes = { bytes: Uint8Array; slice_id?: string; headers: Heade
 /** `unreadable` says why there is no reply where bytes came; it never quotes them. */
 export type AnswerRead = { reply: Reply | null; unreadable: string | null };
 
-export function readAnswer(format: WireFormat, answer: AnswerBytes | null, answers?: Reader['answers']): AnswerRead {
+/** By format, slice, content type and coding. */
+export type AnswerCache = LRUCache<string, AnswerRead>;
+
+export const answerCache = (): AnswerCache => new LRUCache({ max: 256, maxSize: 4_194_304, maxEntrySize: 524_288 }); // in bytes of the answers as they came
+
+export function readAnswer(format: WireFormat, answer: AnswerBytes | null, answers?: AnswerCache): AnswerRead {
   if (!answer || answer.bytes.byteLength === 0) return { reply: null, unreadable: null };
   const type = headerOf(answer.headers, 'content-type') ?? '';
   const encoding = headerOf(answer.headers, 'content-encoding');

@@ -127,8 +127,8 @@ export type Manifest = {
     /** Which read API: `v1`. */
     core?: string;
     /**
-     * Views of `svc_v1` that `DB` reads: `sessions`, `spans`, `span_turns`, `span_links`. Never `raw_turns`. In `spans`, `plain_text` is
-     * what a call of the conversation says, without what a harness wraps around it; null for any other span.
+     * Views of `svc_v1` that `DB` reads: `sessions`, `spans`, `span_turns`, `span_links`, `session_changes`. Never `raw_turns`. In
+     * `spans`, `plain_text` is what a call of the conversation says, without what a harness wraps around it; null for any other span.
      */
     views?: readonly string[];
     /** Extensions of PostgreSQL: `vector`. */

@@ -8,7 +8,7 @@ import { publishedService, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import type { ListenerState, ListenerStatus } from './status-page.ts';
 
-export const REPLY_TIMEOUT_MS = 2_000;
+export const REPLY_TIMEOUT_MS = 5_000; // a machine that is busy answers late, and then its status is what somebody wants
 
 export type ReadApiResponse<T> = ListenerStatus & {
   /** null: the service is down, or refuses. */

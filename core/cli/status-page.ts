@@ -114,6 +114,7 @@ function figures(status: Status, now: number): string[] {
     row('requests', coverage(status.coverage)),
     row('worked out', `${about('spans', 'span')} in ${about('traces', 'trace')}, ${about('nodes', 'node')}`),
     row('derivation', derivation(derive)),
+    ...(status.find === undefined ? [] : [row('find', findIndex(status.find))]), // an older service does not have it
     row('slices', `${about('slices', 'distinct piece')} of bodies in ${sized(counts.slice_bytes)}`),
     row('database', `PostgreSQL ${plain(database.server_version)}, ${database.kind}, ${sized(database.bytes)} on disk`),
     ...(status.disk === undefined ? [] : [row('disk', disk(status.disk))]), // an older service does not have it
@@ -125,6 +126,11 @@ function figures(status: Status, now: number): string[] {
     ...parkedTurns(parked_turns, now),
   ];
 }
+
+const findIndex = ({ spans, spans_indexed }: Status['find']): string =>
+  spans_indexed < spans
+    ? `${counted(spans_indexed)} of ${several(spans, 'span')} in the index of texts so far`
+    : `all of ${several(spans, 'span')} in the index of texts`;
 
 function publishing({ queued, published, failed, dropped, reason }: NonNullable<Status['publisher']>): string {
   const lost = [

@@ -2,19 +2,21 @@
 import * as z from 'zod/mini';
 import { about, Config } from './schema.ts';
 
-export type KeyType = 'string' | 'boolean' | 'integer' | 'choice' | 'list';
+export type KeyType = 'string' | 'boolean' | 'integer' | 'number' | 'choice' | 'list';
 
 export type ConfigKey = {
   path: string; // proxy.listen
   type: KeyType;
   choices: readonly string[]; // of a choice, else empty
-  range: string; // of an integer, in words, else empty
+  range: string; // of an integer or number, in words, else empty
   default: string | number | boolean | readonly string[] | undefined;
   example: number | boolean | undefined; // of a key without a default
   description: string;
   flag: string | null; // --proxy-listen; null: in the file only
   env: string | null; // SVC_PROXY_LISTEN
   secret: boolean; // its value is never shown
+  /** A list's entries, of tables of the file that say the same; null: it has no such form. */
+  tablesAsList: ((tables: Record<string, unknown>) => string[]) | null;
   schema: z.ZodMiniType;
 };
 
@@ -68,7 +70,7 @@ function keyFrom(schema: z.ZodMiniType, inner: z.ZodMiniType, names: readonly st
   const path = names.join('.');
   const word = names.join('_');
   const named = !FILE_ONLY.has(path);
-  const { description = '', secret = false, example } = about.get(schema) ?? {};
+  const { description = '', secret = false, example, tablesAsList = null } = about.get(schema) ?? {};
   return {
     path,
     ...typeOf(inner, path),
@@ -78,6 +80,7 @@ function keyFrom(schema: z.ZodMiniType, inner: z.ZodMiniType, names: readonly st
     flag: named ? `--${word.replaceAll('_', '-')}` : null,
     env: named ? `SVC_${word.toUpperCase()}` : null,
     secret,
+    tablesAsList,
     schema,
   };
 }
@@ -89,7 +92,9 @@ function typeOf(inner: z.ZodMiniType, path: string): Pick<ConfigKey, 'type' | 'c
   if (inner instanceof z.ZodMiniArray) return { ...none, type: 'list' };
   if (inner instanceof z.ZodMiniLiteral)
     return { ...none, type: 'integer', range: inner.def.values.map(String).join(' or ') };
-  if (inner instanceof z.ZodMiniNumber) return { ...none, type: 'integer', range: rangeOf(inner) };
+  if (inner instanceof z.ZodMiniNumberFormat)
+    return { ...none, type: 'integer', range: `an integer ${rangeOf(inner)}` };
+  if (inner instanceof z.ZodMiniNumber) return { ...none, type: 'number', range: `a number ${rangeOf(inner)}` };
   if (inner instanceof z.ZodMiniString) return { ...none, type: 'string' };
   throw new Error(`Cannot offer '${path}' as a setting: its schema is none of the types a key may have`);
 }
@@ -99,7 +104,7 @@ function rangeOf(number: z.ZodMiniNumber): string {
     number.def.checks?.map(({ _zod: { def } }) => [def.check, (def as { value?: unknown }).value]),
   );
   const [minimum, maximum] = [bounds.get('greater_than'), bounds.get('less_than')];
-  return maximum === undefined ? `an integer from ${minimum} on` : `an integer from ${minimum} to ${maximum}`;
+  return maximum === undefined ? `from ${minimum} on` : `from ${minimum} to ${maximum}`;
 }
 
 function unwrapped(schema: z.ZodMiniType): z.ZodMiniType {

@@ -158,7 +158,7 @@ function fromTable(table: Record<string, unknown>, prefix: string, file: string)
     const path = prefix + name;
     const where = `${path} in ${file}`;
     const key = keyOf(path);
-    if (key) findings.settings.push({ key, value, where, source: 'file' });
+    if (key) findings.settings.push({ key, value: asList(key, value), where, source: 'file' });
     else if (!keys.some((known) => known.path.startsWith(`${path}.`))) {
       findings.problems.push(`${where}: ${noSuch(path)}`);
     } else if (isTable(value)) {
@@ -174,6 +174,10 @@ const sections = [
   ...new Set(keys.flatMap(({ path }) => path.split('.').map((_, i, names) => names.slice(0, i).join('.')))),
 ];
 
+/** Such as `[budget.projects.atlas]` with `daily_usd = 10`. */
+const asList = ({ tablesAsList }: ConfigKey, value: unknown): unknown =>
+  tablesAsList && isTable(value) ? tablesAsList(value) : value;
+
 const isTable = (value: unknown): value is Record<string, unknown> => isObject(value) && !(value instanceof Date);
 
 /** Text of a flag or variable as its key's type; what does not fit stays text, so that the schema refuses it. */
@@ -185,6 +189,8 @@ export function typed(key: ConfigKey, text: string | true): unknown {
       return ['true', '1', 'yes'].includes(word) ? true : ['false', '0', 'no'].includes(word) ? false : text;
     case 'integer':
       return /^[+-]?\d+$/.test(word) ? Number(word) : text;
+    case 'number':
+      return /^[+-]?\d+(\.\d+)?$/.test(word) ? Number(word) : text;
     case 'list':
       return text
         .split(',')

@@ -1,7 +1,7 @@
 /** The configuration's schema: every key with its type, default and meaning. Flags, environment, file and README.md beside it follow from it. */
 import { isIP } from 'node:net';
 import * as z from 'zod/mini'; // a tenth of zod to load, for commands that end within a tenth of a second
-import { projectBudget } from '../model/budget-settings.ts';
+import { LEAST_BUDGET_USD, projectBudget, projectBudgetTexts } from '../model/budget-settings.ts';
 import { projectRule } from '../model/retention.ts';
 import { forEachProvider, ProviderId, UPSTREAMS } from '../provider/provider-ids.ts';
 import { headerListProblem } from './header-list.ts';
@@ -32,7 +32,10 @@ const hostProblem = (value: string): string | null =>
     : 'must be a list of host names, without scheme, path or wildcard';
 
 /** The first segments of the read API's own paths: below one of them it could not tell whether a prefix was passed on. */
-const OWN_SEGMENTS = ['v1', 'ui', 'ping', 'metrics', 'openapi', 'swagger', 'sessions', 'spans', 'skills'];
+const OWN_SEGMENTS = [
+  ...['v1', 'ui', 'ping', 'metrics', 'openapi', 'swagger'],
+  ...['sessions', 'spans', 'spend', 'find', 'compare', 'skills', 'cassettes', 'health', 'help'],
+];
 
 function basePathProblem(value: string): string | null {
   if (value === '') return null;
@@ -58,8 +61,18 @@ const dsn = () =>
       : "must be empty or begin with 'postgres://', such as 'postgres://user:password@host:5432/database'",
   );
 
-/** What is known of a key beside its type: what it means, and whether its value must never be shown. */
-export const about = z.registry<{ description: string; secret?: boolean; example?: number | boolean }>();
+type TablesAsList = (tables: Record<string, unknown>) => string[];
+
+/**
+ * What is known of a key beside its type: what it means, whether its value must never be shown, and of a list whose entries are named
+ * settings how the same reads as tables of the file.
+ */
+export const about = z.registry<{
+  description: string;
+  secret?: boolean;
+  example?: number | boolean;
+  tablesAsList?: TablesAsList;
+}>();
 
 /** A key with its default, and what it means. */
 function key<T extends z.ZodMiniType>(type: T, fallback: z.output<T>, description: string, secret = false) {
@@ -71,6 +84,13 @@ function key<T extends z.ZodMiniType>(type: T, fallback: z.output<T>, descriptio
 const secretKey = <T extends z.ZodMiniType>(type: T, fallback: z.output<T>, description: string) =>
   key(type, fallback, description, true);
 
+/** A list that may be tables in the file as well. */
+function keyOfTables<T extends z.ZodMiniType>(type: T, tablesAsList: TablesAsList, description: string) {
+  const schema: z.ZodMiniDefault<T> = z._default(type, [] as never);
+  about.add(schema, { description, tablesAsList });
+  return schema;
+}
+
 /** A key that has no value unless it is set. @param example a value that does no harm where somebody takes it over */
 function unsetKey<T extends z.ZodMiniType>(type: T, example: number | boolean, description: string) {
   const schema: z.ZodMiniOptional<T> = z.optional(type);
@@ -78,8 +98,7 @@ function unsetKey<T extends z.ZodMiniType>(type: T, example: number | boolean, d
   return schema;
 }
 
-/** Whole dollars. */
-const dollars = () => z.int().check(z.minimum(1), z.maximum(1_000_000_000));
+const dollars = () => z.number().check(z.minimum(LEAST_BUDGET_USD), z.maximum(1_000_000_000));
 
 const section = <T extends z.core.$ZodShape>(keys: T) => z.prefault(z.strictObject(keys), {} as never);
 
@@ -195,14 +214,16 @@ export const Config = z.strictObject({
       'a day (UTC) that spends more raises an event, once; no call is blocked; unset: none',
     ),
     monthly_usd: unsetKey(dollars(), 10_000_000, 'the same for a calendar month in UTC'),
-    projects: key(
+    projects: keyOfTables(
       z.array(
         text((value) =>
-          projectBudget(value) ? null : "must be a list of 'project.daily_usd=25' or 'project.monthly_usd=400'",
+          projectBudget(value)
+            ? null
+            : "must be a list of 'project.daily_usd=25' or 'project.monthly_usd=400', or tables '[budget.projects.<name>]' with these two",
         ),
       ),
-      [],
-      'project.daily_usd=25, project.monthly_usd=400: budgets of single projects',
+      projectBudgetTexts,
+      'project.daily_usd=25, project.monthly_usd=400: budgets of single projects; in the file also [budget.projects.<name>]',
     ),
     webhook: secretKey(webhook(), '', 'address that is sent a POST for each event of a budget; empty: none'),
     webhook_secret: secretKey(z.string(), '', 'signs what the webhook is sent; prefer SVC_BUDGET_WEBHOOK_SECRET'),

@@ -28,11 +28,13 @@ export async function find(query: string, options: FindOptions, loaded: LoadedCo
   const api = await openApiClient(loaded);
   const parameters = new URLSearchParams({ ...filter, text: query, limit: String(Math.min(limit, MOST_HITS)) });
   const page = await api.json<FindPage>({ path: `/v1/find?${parameters}`, what: 'find the text' });
-  const { items, spans, spans_indexed } = page;
+  const { items, spans, spans_indexed, replaced_words = [] } = page;
   const sessions = [...new Set(items.map(({ session_id }) => session_id))];
   if (items.length > 0) keepList({ home: io.home, address: api.address }, sessions);
   if (json) return printJson(page, io);
   const now = Date.now();
+  for (const { word, by } of replaced_words)
+    io.err(pc.dim(`Nothing recorded has '${plain(word)}'; these have '${plain(by)}'\n`));
   for (const hit of items) io.out(hitLines(hit, sessions.indexOf(hit.session_id) + 1, now, io));
   if (items.length === 0)
     io.err("Nothing recorded has these words; 'svc find --mode vector' looks for what they mean\n");

@@ -32,3 +32,7 @@ export function patchedSearch(search: string, patch: QueryPatch): string {
   const text = query.toString();
   return text === '' ? '' : `?${text}`;
 }
+
+/** The path of a session seen through a lens. */
+export const lensPath = (session: string, lens: string): string =>
+  `/sessions/${session}${lens === 'talk' ? '' : `/${lens}`}`;

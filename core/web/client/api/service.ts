@@ -1,5 +1,5 @@
 /** Reads about the service itself: its status, what it recorded of what came, and its cassettes. */
-import type { CassetteList } from '../../../model/cassette.ts';
+import type { CassetteInfo, CassetteList } from '../../../model/cassette.ts';
 import type { Outcome } from '../../../model/coverage.ts';
 import type { Status } from '../../../model/status.ts';
 import { ProblemError } from './problem-error.ts';
@@ -19,8 +19,9 @@ export const readCoverage = (signal?: AbortSignal): Promise<Coverage> => request
 export const listCassettes = (signal?: AbortSignal): Promise<CassetteList> => request('/v1/cassettes', { signal });
 
 /** Refused without a request that would fail: a browser reports each of those. @throws {ProblemError} cassette-unknown */
-export async function requireCassette(name: string, signal?: AbortSignal): Promise<void> {
+export async function requireCassette(name: string, signal?: AbortSignal): Promise<CassetteInfo> {
   const { cassettes } = await listCassettes(signal);
-  if (cassettes.some((cassette) => cassette.name === name)) return;
+  const found = cassettes.find((cassette) => cassette.name === name);
+  if (found) return found;
   throw new ProblemError(404, 'cassette-unknown', `The cassette "${name}" is not installed`, '');
 }

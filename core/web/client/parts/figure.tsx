@@ -1,6 +1,6 @@
 /** The numbers of the page: each carries its exact value, for readers from outside and in its tooltip. */
 import { now } from '../store/clock.ts';
-import { agoText, bytesText, costText, countText, durationText } from './number-text.ts';
+import { agoText, bytesText, costText, countText, durationText, grouped, momentText } from './number-text.ts';
 import './figure.css';
 
 type Named = { name?: string };
@@ -17,15 +17,15 @@ export function Cost({
 }
 
 export const Tokens = ({ count, name = 'tokens' }: Named & { count: number }) => (
-  <Figure name={name} value={count} text={countText(count)} exact={`${count.toLocaleString('en-US')} tokens`} />
+  <Figure name={name} value={count} text={countText(count)} exact={`${grouped(count)} tokens`} />
 );
 
 export const Count = ({ count, name }: { count: number; name: string }) => (
-  <Figure name={name} value={count} text={countText(count)} exact={count.toLocaleString('en-US')} />
+  <Figure name={name} value={count} text={countText(count)} exact={grouped(count)} />
 );
 
 export const Bytes = ({ count, name = 'bytes' }: Named & { count: number }) => (
-  <Figure name={name} value={count} text={bytesText(count)} exact={`${count.toLocaleString('en-US')} bytes`} />
+  <Figure name={name} value={count} text={bytesText(count)} exact={`${grouped(count)} bytes`} />
 );
 
 /** @param us microseconds; null: not known */
@@ -40,7 +40,7 @@ export const Duration = ({ us, name = 'duration_us' }: Named & { us: number | nu
 export function When({ at, name = 'at' }: Named & { at: string }) {
   const ms = Date.parse(at);
   return (
-    <time class="figure" dateTime={at} title={new Date(ms).toLocaleString()} data-number={name} data-value={at}>
+    <time class="figure" dateTime={at} title={momentText(ms)} data-number={name} data-value={at}>
       {agoText(now.value - ms)}
     </time>
   );

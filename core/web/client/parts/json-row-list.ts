@@ -1,4 +1,5 @@
 /** A JSON value as the rows of a tree: those that are open, in order. */
+import { grouped } from './number-text.ts';
 
 export type JsonRow = {
   /** The way to it, as `messages[116].content`. */
@@ -49,7 +50,7 @@ export function jsonRowList(value: unknown, isOpen: (path: string, depth: number
       shown.push({
         value: MORE,
         path: `${path}…`,
-        key: `${(parts.length - MOST_PARTS).toLocaleString('en-US')} more`,
+        key: `${grouped(parts.length - MOST_PARTS)} more`,
         depth: depth + 1,
       });
     for (const part of shown.reverse()) pending.push(part);

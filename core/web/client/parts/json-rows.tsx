@@ -2,6 +2,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { copyText } from './copy-text.ts';
 import { type JsonRow, jsonRowList } from './json-row-list.ts';
+import { grouped } from './number-text.ts';
 import { Visible } from './recorded.tsx';
 import { VirtualList, type VirtualListHandle } from './virtual-list.tsx';
 import './json-rows.css';
@@ -125,7 +126,7 @@ function Row({ row: { depth, key, type, value, size, isOpen } }: { row: JsonRow 
             setWhole(true);
           }}
         >
-          all {value.length.toLocaleString('en-US')} characters
+          all {grouped(value.length)} characters
         </button>
       )}
     </div>

@@ -5,17 +5,30 @@ export function costText(usd: number): string {
   if (usd === 0) return '$0';
   const size = Math.abs(usd);
   const digits = size >= 0.1 ? 2 : Math.min(6, 1 - Math.floor(Math.log10(size)));
-  const text = size.toLocaleString('en-US', {
-    minimumFractionDigits: Math.max(2, digits),
-    maximumFractionDigits: Math.max(2, digits),
-  });
+  const [whole = '', fraction] = size.toFixed(Math.max(2, digits)).split('.');
   if (size < 0.000_001) return usd < 0 ? '−<$0.000001' : '<$0.000001';
-  return `${usd < 0 ? '−' : ''}$${text}`;
+  return `${usd < 0 ? '−' : ''}$${grouped(Number(whole))}.${fraction}`;
+}
+
+/** Every digit, in groups of three. By hand: a list of numbers in two forms would have the browser make a formatter for each of them. */
+export function grouped(count: number): string {
+  const [whole = '', ...fraction] = String(Math.abs(count)).split('.');
+  let text = whole;
+  for (let at = text.length - 3; at > 0; at -= 3) text = `${text.slice(0, at)},${text.slice(at)}`;
+  return [count < 0 ? `-${text}` : text, ...fraction].join('.');
+}
+
+/** A moment to the second, in the reader's time: for tooltips, of which a list has many. @param ms since 1970 */
+export function momentText(ms: number): string {
+  const at = new Date(ms);
+  const two = (part: number) => String(part).padStart(2, '0');
+  const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join('-');
+  return `${day} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':')}`;
 }
 
 export function countText(count: number): string {
   if (count < 1_000) return String(count);
-  if (count < 10_000) return count.toLocaleString('en-US');
+  if (count < 10_000) return grouped(count);
   return scaled(count, 1_000, ['k', 'M', 'G', 'T']);
 }
 

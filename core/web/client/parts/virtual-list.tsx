@@ -38,6 +38,8 @@ type VirtualListProps = {
   onRange?: (first: number, last: number) => void;
   /** New rows at the end are followed by whoever reads the end. */
   followEnd?: boolean;
+  /** What is looked at stays where it is when rows come before it. */
+  keepsPlace?: boolean;
   /** This row stays in the document wherever the view is. */
   focusedIndex?: number | undefined;
   label: string;
@@ -70,7 +72,7 @@ export function VirtualList(props: VirtualListProps) {
     measureElement,
     overscan: props.overscan ?? 6,
     rangeExtractor: (range: Range) => rowsToRender(range, latest.current.focusedIndex),
-    anchorTo: props.followEnd ? ('end' as const) : ('start' as const),
+    anchorTo: props.followEnd || props.keepsPlace ? ('end' as const) : ('start' as const),
     followOnAppend: props.followEnd ?? false,
     scrollEndThreshold: AT_END_PX,
     onChange: () => update(undefined),

@@ -24,9 +24,19 @@ export function MeaningHits({ query, onSettled }: MeaningHitsProps) {
     error === null ? answer?.missing === 'vector' : error instanceof ProblemError && OFF.includes(error.code);
   const results = isOff ? [] : answer?.results;
   const coverage = answer?.coverage;
+  const isMeaning = error === null && answer?.missing === 'text';
   return (
     <section aria-labelledby="find-meaning" data-hits="meaning" data-off={isOff ? '' : undefined}>
-      <h2 id="find-meaning">Meaning and words{results && !isOff && ` (${results.length})`}</h2>
+      <h2 id="find-meaning">
+        {isMeaning ? 'Meaning' : 'Meaning and words'}
+        {results && !isOff && ` (${results.length})`}
+      </h2>
+      {isMeaning && (
+        <p class="muted">
+          Ranked by meaning alone: the cassette “search” does not have the binding <code>core</code>, which it needs for
+          words and for the filters of project and agent.
+        </p>
+      )}
       {isOff && (
         <p class="muted">
           Search by meaning is off: the cassette “search” {error === null ? 'has no model now' : 'is not in'}.{' '}

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Status } from '../../../../model/status.ts';
 import { Bytes, Count, Duration, When } from '../../parts/figure.tsx';
+import { grouped } from '../../parts/number-text.ts';
 import { Recorded } from '../../parts/recorded.tsx';
 import { StatusMark } from '../../parts/status-mark.tsx';
 
@@ -120,7 +121,7 @@ const MOST_DAYS = 3_650;
 function daysText(days: number): string {
   if (days > MOST_DAYS) return 'for more than ten years';
   if (days < 1) return 'less than a day';
-  return days < 2 ? 'one day' : `${Math.floor(days).toLocaleString('en')} days`;
+  return days < 2 ? 'one day' : `${grouped(Math.floor(days))} days`;
 }
 
 const Settings = ({ settings }: Pick<NonNullable<Status['service']>, 'settings'>) => (

@@ -25,6 +25,3 @@ export const LENSES: readonly Lens[] = [
 
 /** Talk, where the address names none. */
 export const lensNamed = (name: string): Lens => LENSES.find((lens) => lens.name === name) ?? TALK;
-
-/** The path of a session seen through a lens. */
-export const lensPath = (id: string, lens: string): string => `/sessions/${id}${lens === 'talk' ? '' : `/${lens}`}`;

@@ -108,10 +108,11 @@ function Breaks() {
   const columns = outline.columns.value;
   const mayCome = useMemo(() => columns !== null && mayHaveBroken(columns, outlineIndex(columns)), [columns]);
   const cache = breaks.cache.value;
-  const count = cache?.breaks.filter(({ planned }) => !planned).length ?? 0;
+  const found = cache?.breaks.filter(({ planned }) => !planned) ?? [];
+  const count = found.length;
   if (!cache || count === 0) return mayCome ? <span class="head-breaks" /> : null;
   return (
-    <a class="head-breaks" href={hrefOf(lensAddress(id, 'cache', query))}>
+    <a class="head-breaks" href={hrefOf(lensAddress(id, 'cache', query, found[0]?.span_id ?? ''))}>
       ◆ <Count count={count} name="breaks" /> {count === 1 ? 'cache break' : 'cache breaks'}
       {cache.lost_usd !== null && (
         <>

@@ -10,11 +10,12 @@ import { lensAddress } from './lens-address.ts';
 import { LensTabs } from './lens-tabs.tsx';
 import { LENSES, lensNamed } from './lenses.ts';
 import { SessionHead } from './session-head.tsx';
-import { SessionContext, type SessionStore } from './session-store.ts';
+import { type FirstPlace, SessionContext, type SessionStore } from './session-store.ts';
 import { SessionStrip } from './strip/session-strip.tsx';
 import { useSessionStore } from './use-session-store.ts';
 import './session-page.css';
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ADDRESS = /^\/sessions\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/([a-z]+))?(?:\/|$)/i;
 
 export function SessionPage() {
@@ -32,7 +33,7 @@ export function SessionPage() {
 
 function OneSession({ id, lens }: { id: string; lens: string }) {
   const { go, query } = useAddress();
-  const store = useSessionStore(id, lens === 'talk' && query.size === 0);
+  const store = useSessionStore(id, lens === 'talk' ? firstPlace(query) : null);
   const session = store.session.value;
   useKeys(
     {
@@ -58,6 +59,12 @@ function OneSession({ id, lens }: { id: string; lens: string }) {
       </Page>
     </SessionContext.Provider>
   );
+}
+
+/** As the document decides what it loads ahead (core/web/web-app.ts). */
+function firstPlace(query: URLSearchParams): FirstPlace | null {
+  const span = query.get('span');
+  return query.size === 0 || UUID.test(span ?? '') ? { span } : null;
 }
 
 function Lens({ name }: { name: string }) {

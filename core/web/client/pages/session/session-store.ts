@@ -44,21 +44,30 @@ export type SessionReads = {
   onEvent: (listener: (event: Event) => void) => () => void;
 };
 
-/** @param fromStart the reader begins at the session's beginning, unless it is live */
-export function sessionStore(id: string, reads: SessionReads, fromStart: boolean): SessionStore {
+/** Where the reader begins, unless the session is live: at a span, or at the session's beginning. */
+export type FirstPlace = { span: string | null };
+
+/** @param place null: what is looked at needs the whole session */
+export function sessionStore(id: string, reads: SessionReads, place: FirstPlace | null): SessionStore {
   const session = signal<Session | null>(null);
   const deleted = signal(false);
   const failure = signal<unknown>(null);
   const controller = new AbortController();
   let first: Promise<void> | null = null;
+  const readOutline = async (page: OutlinePage & { signal: AbortSignal }): Promise<Outline> => {
+    const [answer] = await Promise.all([reads.outline(id, page), first]); // the head grows with the session's facts: what is below it would move
+    return answer;
+  };
+  const partAround = (span_id: string) => ({
+    span_id,
+    read: (signal: AbortSignal) => readOutline({ around: span_id, signal }),
+  });
   const outline = sessionOutline(
-    async ({ after, fromStart, cursor }, signal) => {
-      const page = reads.outline(id, { ...(after && { after }), fromStart, ...(cursor && { cursor }), signal });
-      const [answer] = await Promise.all([page, first]); // the head grows with the session's facts: what is below it would move
-      return answer;
-    },
-    fromStart
+    ({ after, fromStart, cursor }, signal) =>
+      readOutline({ ...(after && { after }), fromStart, ...(cursor && { cursor }), signal }),
+    place
       ? {
+          around: place.span === null ? null : partAround(place.span),
           isShown: async () => session.peek()?.live === false,
           rest: () => Promise.race([texts.first, new Promise<void>((resolve) => setTimeout(resolve, REST_MS))]),
         }

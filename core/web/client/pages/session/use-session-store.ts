@@ -6,13 +6,13 @@ import { readOutline } from '../../api/outline.ts';
 import { readSession } from '../../api/sessions.ts';
 import { readSpan, readSpans } from '../../api/spans.ts';
 import { onEvent } from '../../store/live.ts';
-import { type SessionStore, sessionStore } from './session-store.ts';
+import { type FirstPlace, type SessionStore, sessionStore } from './session-store.ts';
 
 let open: { store: SessionStore; users: number } | null = null;
 
-/** @param fromStart whether what is shown first is the session's beginning */
-export function useSessionStore(id: string, fromStart: boolean): SessionStore {
-  const store = useMemo(() => storeOf(id, fromStart), [id]);
+/** @param place what is shown first of a long session; null: all of it is needed */
+export function useSessionStore(id: string, place: FirstPlace | null): SessionStore {
+  const store = useMemo(() => storeOf(id, place), [id]);
   useEffect(() => {
     const own = open?.store === store ? open : null;
     if (own) own.users++;
@@ -26,7 +26,7 @@ export function useSessionStore(id: string, fromStart: boolean): SessionStore {
   return store;
 }
 
-function storeOf(id: string, fromStart: boolean): SessionStore {
+function storeOf(id: string, place: FirstPlace | null): SessionStore {
   if (open?.store.id === id) return open.store;
   closeOpen();
   const reads = {
@@ -39,7 +39,7 @@ function storeOf(id: string, fromStart: boolean): SessionStore {
     cache: readSessionCache,
     onEvent,
   };
-  const store = sessionStore(id, reads, fromStart);
+  const store = sessionStore(id, reads, place);
   open = { store, users: 0 };
   return store;
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Facet, FacetField } from '../../../../model/browse.ts';
 import { browseFacets } from '../../api/facets.ts';
 import { isAbort } from '../../api/request.ts';
+import { grouped } from '../../parts/number-text.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 import { activeFilters } from './filters.ts';
@@ -79,7 +80,7 @@ function FacetValues({ field, query, picked, onPick }: FacetValuesProps) {
               aria-pressed={value === picked}
               onClick={() => onPick(value === picked ? null : value)}
             >
-              <Recorded text={value} /> <span class="muted">{sessions.toLocaleString('en')}</span>
+              <Recorded text={value} /> <span class="muted">{grouped(sessions)}</span>
             </button>
           </li>
         ))}

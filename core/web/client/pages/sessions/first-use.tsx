@@ -6,6 +6,7 @@ import { isAbort } from '../../api/request.ts';
 import { readStatus } from '../../api/service.ts';
 import { hrefOf } from '../../base.ts';
 import { CopyButton } from '../../parts/copy-button.tsx';
+import { grouped } from '../../parts/number-text.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { showToast } from '../../parts/toast.tsx';
 import { proxyAddress, setupLines } from './setup-lines.ts';
@@ -65,7 +66,7 @@ function Unrecorded({ coverage: { requests, outcomes } }: { coverage: Status['co
   if (requests === 0 || outcomes.captured + outcomes.partial > 0) return null;
   return (
     <p class="first-use-notice" data-unrecorded={requests}>
-      {requests.toLocaleString('en')} {requests === 1 ? 'request' : 'requests'} came, and none of them is recorded:{' '}
+      {grouped(requests)} {requests === 1 ? 'request' : 'requests'} came, and none of them is recorded:{' '}
       <a href={hrefOf('/health')}>why</a>
     </p>
   );

@@ -1,5 +1,6 @@
 /** The line beside the heading of the list: what is new, what is selected, and the export. */
 import { Icon } from '../../parts/icon.tsx';
+import { grouped } from '../../parts/number-text.ts';
 
 type ListToolsProps = {
   /** Sessions that came since the list was read. */
@@ -16,7 +17,7 @@ export function ListTools({ waiting, selected, onShowNew, onExport, onUnselect }
       <span role="status">
         {waiting > 0 && (
           <button type="button" class="new-sessions" data-new={waiting} title="Show them (n)" onClick={onShowNew}>
-            {waiting.toLocaleString('en')} new ↑
+            {grouped(waiting)} new ↑
           </button>
         )}
       </span>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Session } from '../../../../model/session.ts';
 import { deleteSession, editSession } from '../../api/session-edits.ts';
 import { Dialog } from '../../parts/dialog.tsx';
+import { grouped } from '../../parts/number-text.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { Recorded } from '../../parts/recorded.tsx';
 
@@ -56,8 +57,8 @@ export function DeleteDialog({ session, onClose, onDone }: DialogProps<void>) {
         </strong>
       </p>
       <p>
-        It goes from all lists and sums, for good. Its {session.raw_turn_count.toLocaleString('en')} recorded calls stay
-        in the record with their bytes, so that the record can still be proven unaltered. To remove the bytes as well:{' '}
+        It goes from all lists and sums, for good. Its {grouped(session.raw_turn_count)} recorded calls stay in the
+        record with their bytes, so that the record can still be proven unaltered. To remove the bytes as well:{' '}
         <code>POST /v1/admin/sessions/{session.id}/purge</code>
       </p>
       {error !== null && <Problem error={error} />}

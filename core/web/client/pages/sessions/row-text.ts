@@ -1,5 +1,6 @@
 /** The words of a session's row: its state, its counts, and why a cost is not known. */
 import type { Session } from '../../../../model/session.ts';
+import { grouped } from '../../parts/number-text.ts';
 
 export type RowStatus = Session['rollup']['status'] | 'live';
 
@@ -13,7 +14,7 @@ export const statusOf = ({ live, last_seen_at, rollup }: Session, now: number): 
   live && now - Date.parse(last_seen_at) <= LIVE_MS ? 'live' : rollup.status;
 
 const count = (number: number, one: string, many = `${one}s`): string =>
-  `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
+  `${grouped(number)} ${number === 1 ? one : many}`;
 
 /** LLM calls, those beside the conversation included. */
 export const callsOf = ({ rollup }: Session): number =>

@@ -1,5 +1,6 @@
 /** The rows of the list, as many as are in view; more are read when the end comes near. */
 import type { RefObject } from 'preact';
+import { grouped } from '../../parts/number-text.ts';
 import { VirtualList, type VirtualListHandle } from '../../parts/virtual-list.tsx';
 import { readMore, sessionList } from '../../store/session-list.ts';
 import { rememberPlace } from './place.ts';
@@ -62,7 +63,7 @@ export function SessionRows({ handle, isCurrent, focus, actions, selected, onSel
         />
       </div>
       <p class="session-count muted" role="status" data-number="sessions_shown" data-value={items.length}>
-        {items.length.toLocaleString('en')} shown
+        {grouped(items.length)} shown
         {cursor !== null && (loading === 'more' ? ' · reading more …' : ' · more as you scroll')}
       </p>
     </>

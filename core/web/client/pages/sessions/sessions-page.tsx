@@ -1,5 +1,5 @@
 /** The list of sessions: what runs, what it cost, what failed, and which was the one. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAddress } from '../../address.ts';
 import { useKeys } from '../../keys.ts';
 import { Page } from '../../parts/page.tsx';
@@ -30,8 +30,9 @@ export function SessionsPage() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const place = useRef(rememberedPlace());
 
-  useEffect(() => void readList(key, place.current), [key]);
-  useEffect(() => onEvent((event) => takeEvent(event) && void readList(sessionList.value.key ?? '')), []);
+  // in this order, and before the frame is painted: what is read is on its way since the document came
+  useLayoutEffect(() => onEvent((event) => takeEvent(event) && void readList(sessionList.value.key ?? '')), []);
+  useLayoutEffect(() => void readList(key, place.current), [key]);
   const isCurrent = list.key === key;
   useEffect(() => {
     if (!isCurrent || list.loading === 'list' || place.current === null) return;
@@ -40,8 +41,8 @@ export function SessionsPage() {
     if (index !== -1) focus.move(index, 'center');
   }, [isCurrent, list]);
   useEffect(() => {
-    if (isCurrent && list.loading === null && list.items.length > 0) performance.mark('svc:rows');
-  }, [isCurrent, list.loading, list.items.length > 0]);
+    if (isCurrent && list.items.length > 0) performance.mark('svc:rows');
+  }, [isCurrent, list.items.length > 0]);
 
   const current = list.items[focus.index];
   const select = (id: string) => {

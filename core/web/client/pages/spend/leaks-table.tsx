@@ -1,6 +1,9 @@
 /** What breaks of the prompt cache cost: what was paid to write again what the provider held. */
+import type { CacheBreak } from '../../../../model/cache-break.ts';
+import { lensPath } from '../../address-text.ts';
+import { hrefOf } from '../../base.ts';
 import { DataTable } from '../../parts/data-table.tsx';
-import { Cost, Count } from '../../parts/figure.tsx';
+import { Cost, Count, When } from '../../parts/figure.tsx';
 import type { Leaks } from './read-spend.ts';
 import { shareText } from './spend-days.ts';
 
@@ -25,7 +28,7 @@ export const LeaksTable = ({ leaks, total }: { leaks: Leaks; total: number }) =>
       <p class="muted">no cache broke that could have held</p>
     ) : (
       <DataTable
-        columns={['Cause', 'Lost', 'Share', 'Breaks']}
+        columns={['Cause', 'Lost', 'Share', 'Breaks', 'Latest']}
         rows={leaks.groups.map(({ key, cause, lost_usd, breaks }) => ({
           key,
           attributes: { 'data-cause': cause },
@@ -34,6 +37,7 @@ export const LeaksTable = ({ leaks, total }: { leaks: Leaks; total: number }) =>
             <Cost name="lost_usd" usd={lost_usd} />,
             shareText(lost_usd ?? 0, total),
             <Count name="breaks" count={breaks} />,
+            <Latest of={leaks.items.find((one) => one.cause === cause)} />,
           ],
         }))}
       />
@@ -45,3 +49,13 @@ export const LeaksTable = ({ leaks, total }: { leaks: Leaks; total: number }) =>
     )}
   </section>
 );
+
+/** Leads to the break in the Cache lens of its session. Of a cause that is not among the newest breaks there is none. */
+const Latest = ({ of: found }: { of: CacheBreak | undefined }) =>
+  found?.span_id ? (
+    <a href={hrefOf(`${lensPath(found.session_id, 'cache')}?span=${found.span_id}`)}>
+      <When name="at" at={found.at} />
+    </a>
+  ) : (
+    '—'
+  );

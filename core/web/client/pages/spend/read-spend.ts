@@ -35,7 +35,7 @@ export async function readTotals(window: DayWindow, filters: Filters, signal: Ab
   return { now, before, dearest: page.items.filter(({ rollup }) => rollup.usage.cost_usd !== null) };
 }
 
-export type Leaks = Pick<BreaksPage, 'groups' | 'sessions_waiting'>;
+export type Leaks = Pick<BreaksPage, 'groups' | 'items' | 'sessions_waiting'>;
 
 /** Null: the service does not say, or it cannot filter by provider as the page does. */
 export async function readLeaks(window: DayWindow, filters: Filters, signal: AbortSignal): Promise<Leaks | null> {

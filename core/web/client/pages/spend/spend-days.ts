@@ -1,5 +1,6 @@
 /** The days and sums of the page of spend. */
 import type { SeriesCell, StatsSeries } from '../../../../model/stats-series.ts';
+import { grouped } from '../../parts/number-text.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -52,7 +53,7 @@ export const changeOf = (now: number, before: number): number | null => (before 
 export function changeText(change: number): string {
   const percent = Math.round(Math.abs(change) * 100);
   if (percent === 0) return 'as much as';
-  return `${percent.toLocaleString('en')} % ${change > 0 ? 'more than' : 'less than'}`;
+  return `${grouped(percent)} % ${change > 0 ? 'more than' : 'less than'}`;
 }
 
 export const FIELDS = ['model', 'project', 'agent_name', 'provider'] as const;

@@ -1,6 +1,7 @@
 /** The timing of a call as a bar: sent, the wait for the first byte, and the stream to the last. */
 import type { RawTurnSides } from '../../../../../model/raw-turn.ts';
 import { Duration } from '../../../parts/figure.tsx';
+import { momentText } from '../../../parts/number-text.ts';
 import { instantUs } from '../../../store/outline-columns.ts';
 
 export function TimingBar({ turn: { requested_at, first_byte_at, last_byte_at } }: { turn: RawTurnSides }) {
@@ -17,7 +18,7 @@ export function TimingBar({ turn: { requested_at, first_byte_at, last_byte_at } 
         <span class="timing-wait" style={{ width: `${share * 100}%` }} />
       </span>
       <span>
-        sent <time dateTime={requested_at}>{new Date(sent / 1000).toLocaleString()}</time>
+        sent <time dateTime={requested_at}>{momentText(sent / 1000)}</time>
       </span>
       {wait !== null && (
         <span>

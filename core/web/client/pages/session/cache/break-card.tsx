@@ -9,9 +9,14 @@ import { CAUSES } from './break-causes.ts';
 import { BreakGround } from './break-ground.tsx';
 import { gapText, type Parted, parted, UNEXPLAINED, whereText } from './break-words.ts';
 
-type BreakCardProps = { of: CacheBreak; session: string; calls: readonly number[] };
+type BreakCardProps = {
+  of: CacheBreak;
+  session: string;
+  calls: readonly number[];
+  isCurrent: boolean; // the address leads to it
+};
 
-export function BreakCard({ of: found, session, calls }: BreakCardProps) {
+export function BreakCard({ of: found, session, calls, isCurrent }: BreakCardProps) {
   const { raw_turn_id, cause, planned, before, advice, lost_usd, rewritten_tokens, ground, span_id } = found;
   const against = before ? `?against=${before.raw_turn_id}` : '';
   return (
@@ -21,6 +26,7 @@ export function BreakCard({ of: found, session, calls }: BreakCardProps) {
       data-planned={planned}
       data-call={raw_turn_id}
       data-ground={ground}
+      aria-current={isCurrent || undefined}
       tabIndex={-1}
     >
       <h3>

@@ -2,8 +2,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { CacheBreak, SessionCache } from '../../../../../model/cache-break.ts';
+import { useAddress } from '../../../address.ts';
 import { useKeys } from '../../../keys.ts';
 import { Cost, Tokens } from '../../../parts/figure.tsx';
+import { grouped } from '../../../parts/number-text.ts';
 import { Problem } from '../../../parts/problem.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import { outlineIndex } from '../../../store/outline-index.ts';
@@ -31,6 +33,8 @@ type CacheProps = { session: string; columns: OutlineColumns; cache: SessionCach
 
 function Cache({ session, columns, cache }: CacheProps) {
   const { breaks, verdict, truncated } = cache;
+  const span = useAddress().query.get('span');
+  const current = breaks.find(({ span_id }) => span_id !== null && span_id === span)?.raw_turn_id ?? -1;
   const list = useRef<HTMLDivElement>(null);
   const calls = useMemo(
     () => [...outlineIndex(columns).calls].map((span) => columns.spans.raw_turn_id[span] ?? Number.NaN),
@@ -49,7 +53,8 @@ function Cache({ session, columns, cache }: CacheProps) {
   const step = (by: 1 | -1) => {
     const cards = [...(list.current?.querySelectorAll<HTMLElement>('.break-card') ?? [])];
     if (cards.length === 0) return false;
-    const at = cards.findIndex((card) => card.contains(document.activeElement));
+    const focused = cards.findIndex((card) => card.contains(document.activeElement));
+    const at = focused < 0 ? cards.findIndex((card) => card.ariaCurrent) : focused;
     const next = cards[at < 0 ? (by > 0 ? 0 : cards.length - 1) : (at + by + cards.length) % cards.length];
     next?.querySelector('a')?.focus();
     next?.scrollIntoView({ block: 'nearest' });
@@ -65,23 +70,26 @@ function Cache({ session, columns, cache }: CacheProps) {
   useEffect(() => {
     performance.mark('svc:cache-ready');
   }, []);
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'center' });
+  }, [current]);
   return (
     <div class="cache-lens" ref={list} data-verdict={verdict}>
       <Figures cache={cache} />
       {truncated && (
         <p class="cache-words" role="note">
-          Too long to be read whole: all of this is of the first {cache.calls.toLocaleString('en')} calls.
+          Too long to be read whole: all of this is of the first {grouped(cache.calls)} calls.
         </p>
       )}
       <WriteStrip columns={columns} breaks={marks} />
       <h2>{headline(lost.length, verdict)}</h2>
       <p class="muted cache-words">{wordsOf(lost.length, verdict)}</p>
-      <Breaks of={lost} {...{ session, calls }} name="Breaks" />
+      <Breaks of={lost} {...{ session, calls, current }} name="Breaks" />
       {planned.length > 0 && (
         <>
           <h2>{planned.length} planned</h2>
           <p class="muted cache-words">Listed, and not counted as lost: first calls, compactions, another model.</p>
-          <Breaks of={planned} {...{ session, calls }} name="Planned" />
+          <Breaks of={planned} {...{ session, calls, current }} name="Planned" />
         </>
       )}
     </div>
@@ -142,20 +150,27 @@ const Fact = ({ term, title, children }: FactProps) => (
   </div>
 );
 
-type BreaksProps = { of: readonly CacheBreak[]; session: string; calls: readonly number[]; name: string };
+type BreaksProps = {
+  of: readonly CacheBreak[];
+  session: string;
+  calls: readonly number[];
+  current: number; // a raw turn: the address leads to its break
+  name: string;
+};
 
-function Breaks({ of: breaks, session, calls, name }: BreaksProps) {
-  const [shown, setShown] = useState(SHOWN);
+function Breaks({ of: breaks, session, calls, current, name }: BreaksProps) {
+  const [most, setMost] = useState(SHOWN);
+  const shown = Math.max(most, 1 + breaks.findIndex(({ raw_turn_id }) => raw_turn_id === current));
   if (breaks.length === 0) return null;
   return (
     <>
       <ul class="break-cards" aria-label={name}>
         {breaks.slice(0, shown).map((one) => (
-          <BreakCard key={one.raw_turn_id} of={one} {...{ session, calls }} />
+          <BreakCard key={one.raw_turn_id} of={one} {...{ session, calls }} isCurrent={one.raw_turn_id === current} />
         ))}
       </ul>
       {breaks.length > shown && (
-        <button type="button" onClick={() => setShown(shown + SHOWN)}>
+        <button type="button" onClick={() => setMost(shown + SHOWN)}>
           {breaks.length - shown} more
         </button>
       )}

@@ -1,6 +1,7 @@
 /** How the session on screen used the cache: read once somebody shows it, and again after it has grown. */
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { SessionCache } from '../../../../../model/cache-break.ts';
+import { mayReadAgain } from '../../../store/read-again.ts';
 
 export type SessionBreaks = {
   cache: ReadonlySignal<SessionCache | null>; // null: it has not come, or nobody wants it
@@ -10,8 +11,6 @@ export type SessionBreaks = {
   retry: () => void;
   close: () => void;
 };
-
-const AGAIN_MS = 3_000; // at least, between two reads of a session that grows
 
 export function sessionBreaks(read: (signal: AbortSignal) => Promise<SessionCache>): SessionBreaks {
   const cache = signal<SessionCache | null>(null);
@@ -33,7 +32,7 @@ export function sessionBreaks(read: (signal: AbortSignal) => Promise<SessionCach
         if (!controller.signal.aborted) failure.value = error;
         break;
       }
-      await new Promise((resolve) => setTimeout(resolve, Math.max(AGAIN_MS, 4 * (performance.now() - began))));
+      await mayReadAgain(began);
     }
     isReading = false;
   };

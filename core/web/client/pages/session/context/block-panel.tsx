@@ -1,20 +1,23 @@
 /** One block of a prompt: its facts, its text or its JSON, and what in it is different from the other call's. */
 import { useEffect, useState } from 'preact/hooks';
-import type { BlockContent, CallContext } from '../../../../../model/call-context.ts';
+import type { BlockContent, BlockKind, CallContext } from '../../../../../model/call-context.ts';
 import { readBlock } from '../../../api/context.ts';
 import { hrefOf } from '../../../base.ts';
 import { Bytes, Tokens } from '../../../parts/figure.tsx';
 import { Formatted } from '../../../parts/formatted.tsx';
+import { grouped } from '../../../parts/number-text.ts';
 import { PlainText } from '../../../parts/plain-text.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { Recorded } from '../../../parts/recorded.tsx';
 import { useReading } from '../../use-reading.ts';
 import { callWord } from '../call/call-order.ts';
 import { callPath } from '../call/call-path.ts';
+import { ImageBlock } from '../talk/image-block.tsx';
 import { RecordedValue } from '../talk/recorded-value.tsx';
 import type { Entry } from './block-changes.ts';
 import { entryKey } from './block-rows.ts';
 import { BlockTokens } from './block-tokens.tsx';
+import { inlineImage } from './inline-image.ts';
 import { kindWord } from './kind-words.ts';
 import { textPair } from './member-text.ts';
 
@@ -99,7 +102,14 @@ export function BlockPanel({ session, context, entry, calls, onReady }: BlockPan
       </div>
       {error !== null && <Problem error={error} onRetry={retry} />}
       {contents && (
-        <Content key={key} {...contents} path={change?.path ?? ''} look={look} onWhole={() => turn('whole')} />
+        <Content
+          key={key}
+          {...contents}
+          kind={shape.kind}
+          path={change?.path ?? ''}
+          look={look}
+          onWhole={() => turn('whole')}
+        />
       )}
     </section>
   );
@@ -114,9 +124,9 @@ const BreakCost = ({ context: { break: found } }: { context: CallContext }) => (
   </p>
 );
 
-type ContentProps = Contents & { path: string; look: Look; onWhole: () => void };
+type ContentProps = Contents & { kind: BlockKind; path: string; look: Look; onWhole: () => void };
 
-function Content({ own, before, path, look, onWhole }: ContentProps) {
+function Content({ own, before, kind, path, look, onWhole }: ContentProps) {
   if (look === 'json') return <RecordedValue value={own.json} />;
   if (before && look === 'first') {
     const pair = textPair(before, own, path);
@@ -131,7 +141,14 @@ function Content({ own, before, path, look, onWhole }: ContentProps) {
       </div>
     );
   }
-  if (own.text === null) return <RecordedValue value={own.json} />;
+  if (own.text === null) {
+    const image = kind === 'image' || kind === 'held' ? inlineImage(own.json) : null;
+    return image ? (
+      <ImageBlock block={{ kind: 'image', url: '', at: 0, ...image }} whole />
+    ) : (
+      <RecordedValue value={own.json} />
+    );
+  }
   const isCut = look === 'first' && own.text.length > FIRST;
   return (
     <>
@@ -141,7 +158,7 @@ function Content({ own, before, path, look, onWhole }: ContentProps) {
       </div>
       {isCut && (
         <button type="button" onClick={onWhole}>
-          all {own.text.length.toLocaleString('en-US')} characters
+          all {grouped(own.text.length)} characters
         </button>
       )}
     </>

@@ -2,6 +2,7 @@
 import type { CallContext } from '../../../../../model/call-context.ts';
 import { useAddress } from '../../../address.ts';
 import { Cost } from '../../../parts/figure.tsx';
+import { grouped } from '../../../parts/number-text.ts';
 import { Recorded } from '../../../parts/recorded.tsx';
 import { BreakLine } from '../cache/break-line.tsx';
 import { callWord, placeOf } from '../call/call-order.ts';
@@ -22,9 +23,9 @@ export function ContextHead({ context, calls, onSelect }: ContextHeadProps) {
         {usage ? (
           <span>
             <strong data-number="input_tokens" data-value={usage.input_tokens}>
-              {usage.input_tokens.toLocaleString('en-US')}
+              {grouped(usage.input_tokens)}
             </strong>
-            {window_tokens !== null && ` of ${window_tokens.toLocaleString('en-US')}`} tokens
+            {window_tokens !== null && ` of ${grouped(window_tokens)}`} tokens
           </span>
         ) : (
           <span>the provider counted no tokens</span>

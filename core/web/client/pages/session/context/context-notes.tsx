@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import type { CallContext } from '../../../../../model/call-context.ts';
 import { readRawTurn } from '../../../api/raw-turns.ts';
 import { CopyButton } from '../../../parts/copy-button.tsx';
+import { grouped } from '../../../parts/number-text.ts';
 import { Recorded } from '../../../parts/recorded.tsx';
 import { callWord } from '../call/call-order.ts';
 import { curlOf } from '../span-panel/copy-dialog.tsx';
@@ -21,7 +22,7 @@ export function ContextNotes({ context, calls, onSelect }: ContextNotesProps) {
       {unattributed_tokens !== 0 && (
         <Note term="not in the bytes">
           <span data-number="unattributed_tokens" data-value={unattributed_tokens}>
-            {unattributed_tokens.toLocaleString('en-US')} tokens
+            {grouped(unattributed_tokens)} tokens
           </span>
           <span class="muted">were billed that no block explains</span>
         </Note>

@@ -1,6 +1,7 @@
 /** The bar that finds a text in the session: what is looked for and where, how often it was found, and the way from one to the next. */
 import type { Ref } from 'preact';
 import { Icon } from '../../../parts/icon.tsx';
+import { grouped } from '../../../parts/number-text.ts';
 import { Problem } from '../../../parts/problem.tsx';
 import { visibleText } from '../../../worker/invisible.ts';
 import type { Found } from './found.ts';
@@ -107,9 +108,7 @@ function countWords(state: FindState | null, at: number): string {
   if (state === null) return 'looking …';
   const count = state.found.length;
   const progress =
-    state.complete || state.of === 0 ? '' : `, searched ${number(state.searched)} of ${number(state.of)}`;
+    state.complete || state.of === 0 ? '' : `, searched ${grouped(state.searched)} of ${grouped(state.of)}`;
   if (count === 0) return state.complete ? 'not found' : `nothing yet${progress}`;
-  return `${at < 0 ? '' : `${number(at + 1)} of `}${number(count)}${at < 0 ? (count === 1 ? ' hit' : ' hits') : ''}${progress}`;
+  return `${at < 0 ? '' : `${grouped(at + 1)} of `}${grouped(count)}${at < 0 ? (count === 1 ? ' hit' : ' hits') : ''}${progress}`;
 }
-
-const number = (count: number): string => count.toLocaleString('en');

@@ -1,6 +1,7 @@
 /** What is looked for in the session on screen, what the service has found of it so far, and which of it the reader is at. */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { FindLine } from '../../../../../model/find.ts';
+import { mayReadAgain } from '../../../store/read-again.ts';
 import { type Found, foundKey } from './found.ts';
 
 /** `places` as the route has them; '': the usual ones. */
@@ -36,7 +37,6 @@ export type SessionFind = {
 export type ReadFound = (sought: Sought, onLines: (lines: FindLine[]) => void, signal: AbortSignal) => Promise<void>;
 
 const PAUSE_MS = 80; // between two states: to draw each line as it comes would delay the rest
-const AGAIN_MS = 3_000; // at least, between two searches of a session that grows
 
 export function sessionFind(read: ReadFound): SessionFind {
   const state = signal<FindState | null>(null);
@@ -91,7 +91,7 @@ export function sessionFind(read: ReadFound): SessionFind {
     isPausing = true;
     const began = performance.now();
     await run(last, own, before);
-    await new Promise((resolve) => setTimeout(resolve, Math.max(AGAIN_MS, 4 * (performance.now() - began))));
+    await mayReadAgain(began);
     if (own.signal.aborted) return;
     isPausing = false;
     if (isStale) grown();

@@ -1,8 +1,8 @@
 /** Find in the session: `/` and Ctrl-F open it in every lens, the address holds what is looked for, Talk shows it. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useAddress } from '../../../address.ts';
+import { lensPath } from '../../../address-text.ts';
 import { useKeys } from '../../../keys.ts';
-import { lensPath } from '../lenses.ts';
 import { useSession } from '../session-store.ts';
 import { FindBar } from './find-bar.tsx';
 import { type Found, foundKey } from './found.ts';

@@ -4,6 +4,7 @@ import type { Span } from '../../../../../model/span.ts';
 import { hrefOf } from '../../../base.ts';
 import { CopyButton } from '../../../parts/copy-button.tsx';
 import { Cost, Duration, Tokens } from '../../../parts/figure.tsx';
+import { momentText } from '../../../parts/number-text.ts';
 import { Recorded } from '../../../parts/recorded.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
@@ -30,7 +31,7 @@ export function SpanFacts({ columns, index, span, whole, sessionId }: SpanFactsP
   const name = (column: Int32Array) => names[column[span] ?? 0] ?? '';
   return (
     <dl class="span-facts">
-      <Fact term="started">{new Date((base_us + started) / 1000).toLocaleString()}</Fact>
+      <Fact term="started">{momentText((base_us + started) / 1000)}</Fact>
       <Fact term="took">
         <Duration us={duration} />
         {firstByte !== null && (

@@ -30,7 +30,7 @@ export function SessionStrip() {
       {...{ columns, selected, isComing }}
       index={outlineIndex(columns)}
       breaks={breaks.cache.value?.breaks ?? NONE}
-      cacheHref={hrefOf(lensAddress(session, 'cache', query))}
+      cacheHref={(span) => hrefOf(lensAddress(session, 'cache', query, columns.spans.span_id[span]))}
       onSelect={select}
     />
   );

@@ -1,9 +1,9 @@
-/** The marks of the strip as buttons: one for each kind, which leads to its next (of breaks: to the Cache lens), and a list of all. */
+/** The marks of the strip as buttons: one for each kind, which leads to its next (of breaks: in the Cache lens), and a list of all. */
 import { MARK_SIGNS, type MarkKind, type StripMark } from './strip-marks.ts';
 
 type StripMarksProps = {
   marks: readonly StripMark[];
-  cacheHref: string; // where breaks of the cache lead
+  cacheHref: (span: number) => string; // where the break of a call leads
   isComing: boolean; // some may follow, which then have a place
   selected: number;
   onSelect: (span: number) => void;
@@ -21,10 +21,10 @@ const LISTED = 200;
 export function StripMarks({ marks, cacheHref, isComing, selected, onSelect }: StripMarksProps) {
   if (marks.length === 0) return isComing ? <div class="strip-marks" /> : null;
   const kinds = (Object.keys(PLURALS) as MarkKind[]).filter((kind) => marks.some((mark) => mark.kind === kind));
-  const next = (kind: MarkKind) => {
+  const nextOf = (kind: MarkKind): number => {
     const own = marks.filter((mark) => mark.kind === kind);
     const at = own.findIndex(({ span }) => span === selected);
-    onSelect(own[(at + 1) % own.length]?.span ?? -1);
+    return own[(at + 1) % own.length]?.span ?? -1;
   };
   return (
     <div class="strip-marks">
@@ -37,7 +37,7 @@ export function StripMarks({ marks, cacheHref, isComing, selected, onSelect }: S
           </>
         );
         return kind === 'break' ? (
-          <a key={kind} class="mark-break" href={cacheHref}>
+          <a key={kind} class="mark-break" href={cacheHref(nextOf(kind))}>
             {words}
           </a>
         ) : (
@@ -46,7 +46,7 @@ export function StripMarks({ marks, cacheHref, isComing, selected, onSelect }: S
             type="button"
             class={`strip-mark mark-${kind}`}
             title="To the next"
-            onClick={() => next(kind)}
+            onClick={() => onSelect(nextOf(kind))}
           >
             {words}
           </button>
@@ -58,7 +58,7 @@ export function StripMarks({ marks, cacheHref, isComing, selected, onSelect }: S
           {marks.slice(0, LISTED).map(({ kind, span, words }) => (
             <li key={`${kind} ${span}`}>
               {kind === 'break' ? (
-                <a class="mark-break" data-mark={kind} href={cacheHref}>
+                <a class="mark-break" data-mark={kind} href={cacheHref(span)}>
                   <span aria-hidden="true">{MARK_SIGNS[kind]}</span> {words}
                 </a>
               ) : (

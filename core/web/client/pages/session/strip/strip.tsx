@@ -3,6 +3,7 @@ import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import type { CacheBreak } from '../../../../../model/cache-break.ts';
 import { useWidth } from '../../../parts/element-width.ts';
 import { countText } from '../../../parts/number-text.ts';
+import { slider } from '../../../parts/slider.ts';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
 import type { OutlineIndex } from '../../../store/outline-index.ts';
 import { theme } from '../../../store/preferences.ts';
@@ -18,13 +19,11 @@ type StripProps = {
   columns: OutlineColumns;
   index: OutlineIndex;
   breaks: readonly CacheBreak[]; // of the cache
-  cacheHref: string; // where they lead
+  cacheHref: (span: number) => string; // where the break of a call leads
   isComing: boolean; // they may still come
   selected: number; // a span; -1: none
   onSelect: (span: number) => void;
 };
-
-const PAGE = 10; // calls
 
 export function Strip({ columns, index, breaks, cacheHref, isComing, selected, onSelect }: StripProps) {
   const { calls } = index;
@@ -39,45 +38,24 @@ export function Strip({ columns, index, breaks, cacheHref, isComing, selected, o
   }, [bins, marks, width, theme.value]);
   if (calls.length === 0) return null;
 
-  const go = (call: number) => onSelect(calls[Math.max(0, Math.min(calls.length - 1, call))] ?? -1);
-  const goTo = (event: PointerEvent) => {
-    const { left } = box.current?.getBoundingClientRect() ?? { left: 0 };
-    const call = callAt(event.clientX - left, width, calls.length);
-    if (call !== current) go(call);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const target = targetOf(event.key, current, calls.length);
-    if (target === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    go(target);
-  };
   return (
     <div class="strip-area">
       <div
         ref={box}
         class="strip"
-        role="slider"
-        tabIndex={0}
-        aria-label="Calls of the session"
-        aria-valuemin={1}
-        aria-valuemax={calls.length}
-        aria-valuenow={current + 1}
-        aria-valuetext={spoken(
-          columns,
-          index,
-          current,
-          marks.filter(({ call }) => call === current),
-        )}
-        onKeyDown={onKeyDown}
-        onPointerDown={(event) => {
-          if (event.button !== 0) return;
-          event.currentTarget.setPointerCapture(event.pointerId);
-          goTo(event);
-        }}
-        onPointerMove={(event) => {
-          if (event.currentTarget.hasPointerCapture(event.pointerId)) goTo(event);
-        }}
+        {...slider({
+          label: 'Calls of the session',
+          text: spoken(
+            columns,
+            index,
+            current,
+            marks.filter(({ call }) => call === current),
+          ),
+          count: calls.length,
+          selected: current,
+          at: (x) => callAt(x, width, calls.length),
+          onSelect: (call) => onSelect(calls[call] ?? -1),
+        })}
       >
         <canvas ref={canvas} height={STRIP_HEIGHT} />
         <div
@@ -90,15 +68,6 @@ export function Strip({ columns, index, breaks, cacheHref, isComing, selected, o
       <StripMarks {...{ marks, cacheHref, isComing, selected, onSelect }} />
     </div>
   );
-}
-
-function targetOf(key: string, current: number, count: number): number | null {
-  if (key === 'ArrowLeft' || key === 'ArrowDown') return current - 1;
-  if (key === 'ArrowRight' || key === 'ArrowUp') return current + 1;
-  if (key === 'PageUp') return current + PAGE;
-  if (key === 'PageDown') return current - PAGE;
-  if (key === 'Home') return 0;
-  return key === 'End' ? count - 1 : null;
 }
 
 function spoken(

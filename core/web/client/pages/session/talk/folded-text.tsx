@@ -1,6 +1,7 @@
 /** A long recorded text: its beginning, and a button for more of it. */
 import type { ComponentChildren } from 'preact';
 import { Formatted } from '../../../parts/formatted.tsx';
+import { grouped } from '../../../parts/number-text.ts';
 import { PlainText } from '../../../parts/plain-text.tsx';
 import type { Reveal } from './folds.ts';
 import { useTalk } from './talk-context.ts';
@@ -34,7 +35,7 @@ export function FoldedText({ id, text, first, children }: FoldedTextProps) {
     <div class="folded-text">
       {from > 0 && (
         <button type="button" class="more" data-before={from} onClick={() => folds.showMore(id, 0, 0)}>
-          from its beginning: {from.toLocaleString('en')} characters before
+          from its beginning: {grouped(from)} characters before
         </button>
       )}
       {children(text.slice(from, end), end)}
@@ -69,7 +70,7 @@ function lineEnd(text: string, at: number): number {
 function moreWords(text: string, end: number): string {
   const lines = linesIn(text, end);
   const rest = text.length - end;
-  return lines > 1 ? `${lines.toLocaleString('en')} more lines` : `${rest.toLocaleString('en')} more characters`;
+  return lines > 1 ? `${grouped(lines)} more lines` : `${grouped(rest)} more characters`;
 }
 
 /** Text of a person or a model. */

@@ -1,6 +1,6 @@
 /** Talk: the session as a conversation, its tools folded and joined to their results. */
 import type { VNode } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useAddress } from '../../../address.ts';
 import { VirtualList } from '../../../parts/virtual-list.tsx';
 import type { OutlineColumns } from '../../../store/outline-columns.ts';
@@ -57,6 +57,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
     () => isFollowing && (handle.current?.isAtEnd() ?? true),
   );
   const beside = useStepPanel({ columns, texts, goTo });
+  const wasPart = usePrevious(!isComplete, true);
   const width = useRef(0);
   width.current = list()?.clientWidth ?? width.current;
   const talk = useMemo<Talk>(
@@ -106,6 +107,7 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
           })}
           onRange={(first, last) => setRange({ first, last })}
           followEnd={isFollowing}
+          keepsPlace={wasPart && position.sought !== null}
           focusedIndex={focusedRow < 0 ? undefined : focusedRow}
           handle={handle}
           setSize={isComplete ? rows.count : -1}
@@ -124,6 +126,15 @@ function TalkList({ store, columns, folds }: { store: SessionStore; columns: Out
     setQuery({ span: columns.spans.span_id[from] ?? null }, { replace: true }); // Back leads to the card
     setQuery({ thread: name, span: null });
   }
+}
+
+/** The value at the last render. */
+function usePrevious<Value>(value: Value, first: Value): Value {
+  const last = useRef(first);
+  useEffect(() => {
+    last.current = value;
+  });
+  return last.current;
 }
 
 /** The rows of what is on screen now. */

@@ -1,5 +1,5 @@
 /** The rows of Talk: a flat list of what is to be seen of a session's columns, made in one pass over its spans. */
-import type { OutlineColumns } from '../../../store/outline-columns.ts';
+import { isPart, type OutlineColumns } from '../../../store/outline-columns.ts';
 import { type OutlineIndex, outlineIndex } from '../../../store/outline-index.ts';
 import { type Lanes, type TraceSteps, traceSteps } from './trace-steps.ts';
 
@@ -25,7 +25,7 @@ export type TalkView = {
 
 /**
  * The rows, by column. `of` is a span, of a row of kind `trace` and `beside` a trace; `many`: of a context row how many events it folds, of
- * `beside` how many calls; `depth`: 1 below the card of a sub-agent.
+ * `beside` how many calls, of `trace` its number (0: not known yet); `depth`: 1 below the card of a sub-agent.
  */
 export type TalkRows = {
   count: number;
@@ -47,7 +47,7 @@ export function talkRows(columns: OutlineColumns, view: TalkView): TalkRows {
     const steps = traceSteps(columns, index, trace);
     const own = steps.byThread.get(thread);
     if (!own && (view.thread !== '' || steps.unplaced.length === 0)) continue;
-    if (steps.first >= 0 || view.beside) rows.add('trace', trace, 0, n + 1);
+    if (steps.first >= 0 || view.beside) rows.add('trace', trace, 0, isPart(columns) ? 0 : n + 1);
     if (own) threadRows(rows, { columns, index, steps, view }, own, 0);
     if (view.thread !== '') continue;
     for (const agent of steps.unplaced) cardRows(rows, { columns, index, steps, view }, agent, 0);

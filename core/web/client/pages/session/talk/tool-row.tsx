@@ -1,6 +1,7 @@
 /** A tool call joined to its result: one line; opened, its input and what it returned. */
 import { Duration } from '../../../parts/figure.tsx';
 import { Icon } from '../../../parts/icon.tsx';
+import { grouped } from '../../../parts/number-text.ts';
 import { Recorded } from '../../../parts/recorded.tsx';
 import { StatusMark } from '../../../parts/status-mark.tsx';
 import { DetailsButton } from './details-button.tsx';
@@ -63,7 +64,7 @@ function Outcome({ facts, span }: { facts: StepFacts; span: number }) {
       <Duration us={facts.duration_us} />
       {lines > 0 && (
         <span class="tool-size">
-          {lines.toLocaleString('en')} {lines === 1 ? 'line' : 'lines'}
+          {grouped(lines)} {lines === 1 ? 'line' : 'lines'}
         </span>
       )}
       {images > 0 && (

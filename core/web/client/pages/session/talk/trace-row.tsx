@@ -1,7 +1,8 @@
-/** The head of a prompt: its number, when it was, how long it took and what it cost. */
+/** The head of a prompt: its number, if it is known, when it was, how long it took and what it cost. */
 import { hrefOf } from '../../../base.ts';
 import { Cost, Count, Duration } from '../../../parts/figure.tsx';
 import { Icon } from '../../../parts/icon.tsx';
+import { momentText } from '../../../parts/number-text.ts';
 import { StatusMark } from '../../../parts/status-mark.tsx';
 import { known } from './step-facts.ts';
 import { useTalk } from './talk-context.ts';
@@ -10,17 +11,18 @@ import './trace-row.css';
 export function TraceRow({ trace, number }: { trace: number; number: number }) {
   const { columns } = useTalk();
   const { traces, names } = columns;
-  const at = new Date((columns.base_us + (traces.started_us[trace] ?? 0)) / 1_000);
+  const at = (columns.base_us + (traces.started_us[trace] ?? 0)) / 1_000;
+  const moment = momentText(at);
   const status = names[traces.status[trace] ?? -1] ?? '';
   const errors = traces.error_count[trace] ?? 0;
   return (
     <h2 class="talk-trace">
-      <span class="trace-number">{number}</span>
+      <span class="trace-number">{number > 0 ? number : '…'}</span>
       {names[traces.synthetic[trace] ?? -1] === 'post-compaction' && <span>goes on from the summary</span>}
       <span class="rule" aria-hidden="true" />
       <span class="trace-facts">
-        <time dateTime={at.toISOString()} title={at.toLocaleString()}>
-          {at.toLocaleTimeString()}
+        <time dateTime={new Date(at).toISOString()} title={moment}>
+          {moment.slice(-8)}
         </time>
         <Duration us={known(traces.duration_us[trace])} />
         <Cost usd={known(traces.cost_usd[trace])} />
@@ -33,7 +35,7 @@ export function TraceRow({ trace, number }: { trace: number; number: number }) {
           class="trace-link"
           href={hrefOf(traceAddress())}
           title="Link to this prompt"
-          aria-label={`Link to prompt ${number}`}
+          aria-label={number > 0 ? `Link to prompt ${number}` : 'Link to this prompt'}
         >
           <Icon name="link" />
         </a>
