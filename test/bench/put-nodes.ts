@@ -1,4 +1,5 @@
-/** Many sessions, put into a database as derivation leaves them, without their turns. */
+/** Many sessions, put into a database as derivation and the index of texts leave them, without their turns. */
+import { LAST_ID, TERMS_VERSION } from '../../core/db/find/index-spans.ts';
 import { DERIVE_VERSION } from '../../core/derive/version.ts';
 import type { TestDatabase } from '../support/databases.ts';
 
@@ -26,6 +27,11 @@ export async function putNodes(database: TestDatabase, sessions: number, each: n
       [...values, DERIVE_VERSION], // of older ones a service would derive them again
     );
     await database.sql(
+      `insert into svc.found_sessions (session_id, version, rev, trace_id, span_id)
+       select md5(s::text)::uuid, $3::integer, 1, $4::uuid, $4::uuid from generate_series($1::integer, $2::integer) s`,
+      [from, Math.min(sessions, from + PART) - 1, TERMS_VERSION, LAST_ID],
+    );
+    await database.sql(
       `insert into svc.nodes (
          session_id, node_hash, parent_hash, raw_turn_id, call_id, position, depth, role, model, provider, agent_name, project,
          stop_reason, input_tokens, output_tokens, tool_calls, cost_usd, is_root, is_head, requested_at, created_at)
@@ -42,6 +48,13 @@ export async function putNodes(database: TestDatabase, sessions: number, each: n
       values,
     );
   }
-  for (const table of ['svc.nodes', 'svc.stat_cells', 'svc.stat_days', 'svc.sessions', 'svc.session_rollups'])
+  for (const table of [
+    'svc.nodes',
+    'svc.stat_cells',
+    'svc.stat_days',
+    'svc.sessions',
+    'svc.session_rollups',
+    'svc.found_sessions',
+  ])
     await database.sql(`vacuum (analyze) ${table}`);
 }

@@ -75,7 +75,11 @@ async function look(page: Page, id: string): Promise<void> {
   await page.locator('[data-session]').first().waitFor();
 }
 
+/** A page that was left is held by its timers for a while: a session that grows is read again after 3 s or more. */
+const LET_GO_MS = 5_000;
+
 async function held(cdp: CDPSession) {
+  await new Promise((resolve) => setTimeout(resolve, LET_GO_MS));
   await cdp.send('Performance.enable');
   await cdp.send('HeapProfiler.collectGarbage');
   const { metrics } = await cdp.send('Performance.getMetrics');

@@ -3,34 +3,22 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { emptyFolder, eventually, removeFolder } from '../support/serve.ts';
+import { emptyFolder, eventually, QUICK_START, removeFolder, SVC } from '../support/serve.ts';
 import { bundled } from '../support/web.ts';
 
 const test = suite<{ folder: string; held: Server[] }>('svc demo');
 
-const root = resolve(import.meta.dirname, '../..');
 const DEFAULT_PORTS = [8080, 8081, 8082];
 
 /** The demo in a folder of its own, which is also the place of temporary folders. */
 function startDemo(folder: string, env: Record<string, string> = {}) {
-  const child = spawn(
-    process.execPath,
-    [
-      '--import',
-      pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href,
-      join(root, 'core/cli/main.ts'),
-      'demo',
-    ],
-    {
-      cwd: folder,
-      env: { PATH: process.env.PATH, HOME: folder, TMPDIR: folder, NO_COLOR: '1', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const child = spawn(process.execPath, [...QUICK_START, ...SVC, 'demo'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: folder, TMPDIR: folder, NO_COLOR: '1', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const said = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said.out += text;

@@ -10,6 +10,9 @@ import { inBrowser, type WebStand } from '../support/web.ts';
 
 const BROKEN = '5e551011-0000-4000-8000-000000000001';
 const HEALTHY = '5e551011-0000-4000-8000-000000000002';
+const OFTEN = '5e551011-0000-4000-8000-000000000003'; // its cache breaks with each call
+const PICTURED = '5e551011-0000-4000-8000-000000000004';
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 const LONG = 'A line of a long result, with characters < > & é 日本 to be shown.\n'.repeat(120);
 const WRITE_LESS_READ_USD = (3.75 - 0.3) / 1_000_000; // of claude-sonnet-4-5, for a token
 
@@ -104,6 +107,17 @@ const numberOf = async (page: Page, name: string): Promise<number> => {
   return (await found.count()) === 0 ? 0 : Number(await found.getAttribute('data-value'));
 };
 
+/** Waits for the one card that is marked, which must be that of the call, and for it to be on the screen in full. */
+async function cardInView(page: Page, raw_turn_id: number | undefined): Promise<void> {
+  await page.waitForSelector(`.break-card[data-call="${raw_turn_id}"][aria-current=true]`);
+  assert.is(await page.locator('.break-card[aria-current]').count(), 1);
+  await page.waitForFunction(() => {
+    const card = document.querySelector('.break-card[aria-current]')?.getBoundingClientRect();
+    const lens = document.querySelector('.cache-lens')?.getBoundingClientRect();
+    return card && lens && card.top >= lens.top && card.bottom <= lens.bottom;
+  });
+}
+
 /** The value at a path such as `messages[0].content[1]`. */
 const valueAt = (value: unknown, path: string): unknown =>
   (path.match(/[^.[\]]+/g) ?? []).reduce<unknown>((found, key) => (found as Record<string, unknown>)[key], value);
@@ -113,6 +127,8 @@ inBrowser(
   (test) => {
     let broken: Call[] = [];
     let healthy: Call[] = [];
+    let often: Call[] = [];
+    let pictured: Call[] = [];
 
     test.before(async (stand) => {
       const uses = [
@@ -126,8 +142,18 @@ inBrowser(
         'Today is Sat Nov 21',
       ]);
       await haveConversation(stand, HEALTHY, uses.slice(0, 2), ['Today is Fri Nov 20', 'Today is Fri Nov 20']);
+      const days = Array.from({ length: 9 }, (_, n) => `Today is Nov ${n}`);
+      const written = days.map((_, n) => ({ read: 0, written: 6_000 + 100 * n, fresh: 4 }));
+      await haveConversation(stand, OFTEN, written, days);
+      const image = (data: string) => ({ type: 'image', source: { type: 'base64', media_type: 'image/png', data } });
+      const elsewhere = { type: 'image', source: { type: 'url', url: 'https://pictures.example/a.png' } };
+      const parts = [{ type: 'text', text: 'What is this?' }, image(PNG), image('PHN2Zz48L3N2Zz4='), elsewhere];
+      const request = { model: 'claude-sonnet-4-5', max_tokens: 100, messages: [{ role: 'user', content: parts }] };
+      await cachedCall(stand.service.proxy, PICTURED, request, { read: 0, written: 0, fresh: 40 });
       broken = await callsOf(stand, BROKEN, 3);
       healthy = await callsOf(stand, HEALTHY, 2);
+      often = await callsOf(stand, OFTEN, days.length);
+      pictured = await callsOf(stand, PICTURED, 1);
     });
 
     test('the tokens of all blocks are those billed, in cache order; a block’s text is that part of the request', async (stand) => {
@@ -255,10 +281,43 @@ inBrowser(
       assert.match((await page.getAttribute('[role=slider]', 'aria-valuetext')) ?? '', 'cache break, tools changed');
       for (const link of ['a.head-breaks', '.strip-marks > a.mark-break']) {
         await page.locator(link).click();
-        await page.waitForSelector('.cache-lens [data-break=tools]');
+        await page.waitForSelector('.cache-lens [data-break=tools][aria-current=true]');
         await page.goBack();
         await page.waitForSelector('.talk-list');
       }
+    });
+
+    test('a link to one of many breaks opens the lens with its card in view and marked, and the next follows it', async (stand) => {
+      const [first, third, last] = [often[1], often[3], often.at(-1)].map((call) => call?.raw_turn_id);
+      const page = await stand.open(`/sessions/${often[0]?.session_id}`);
+      await page.locator('a.head-breaks').click();
+      await cardInView(page, first);
+      await page.locator('.strip-marks summary').click();
+      await page.locator('.strip-marks li a.mark-break').last().click();
+      await cardInView(page, last);
+      assert.equal(await violations(page), []);
+      await page.locator('.strip-marks li a.mark-break').nth(2).click();
+      await cardInView(page, third);
+      await page.locator('.strip-marks > a.mark-break').click(); // the one after it
+      await cardInView(page, often[4]?.raw_turn_id);
+      await page.keyboard.press('Escape');
+      await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+      await page.keyboard.press('d');
+      await page.waitForSelector(`.break-card[data-call="${often[5]?.raw_turn_id}"]:focus-within`);
+      await page.reload();
+      await cardInView(page, often[4]?.raw_turn_id);
+    });
+
+    test('of each cause Spend leads to the latest break, in the lens of its session', async (stand) => {
+      type Breaks = { sessions_waiting: number; groups: { breaks: number }[] };
+      await eventually('the breaks of all sessions', async () => {
+        const { groups, sessions_waiting } = await read<Breaks>(`${stand.base}/v1/cache/breaks`);
+        return sessions_waiting === 0 && groups[0]?.breaks === often.length;
+      });
+      const page = await stand.open('/spend');
+      await page.locator('[data-cause=tools] a').click();
+      await cardInView(page, often.at(-1)?.raw_turn_id);
+      assert.match(page.url(), `/sessions/${often[0]?.session_id}/cache?span=`);
     });
 
     test('of a session whose cache cannot have broken nothing is read for that', async (stand) => {
@@ -275,11 +334,51 @@ inBrowser(
       );
     });
 
+    test('the image of a block is drawn, with its size and type; of what is no image, and of one elsewhere, there is the JSON', async (stand) => {
+      const page = await opened(stand, pathOf(pictured[0] as Call, '?order=cache&block=1'));
+      const figure = page.locator('.block-panel [data-image="1×1"]');
+      await figure.waitFor();
+      assert.match(await figure.innerText(), /^image 1×1, png, 70 B$/);
+      const pixel = await figure
+        .locator('canvas')
+        .evaluate((canvas) => [
+          ...((canvas as HTMLCanvasElement).getContext('2d')?.getImageData(0, 0, 1, 1).data ?? []),
+        ]);
+      assert.ok((pixel[3] ?? 0) > 0, `${pixel}`);
+      assert.equal(await violations(page), []);
+      await page.locator('.block-looks button', { hasText: 'As JSON' }).click();
+      await page.waitForSelector('.block-panel:not(:has([data-image]))');
+      assert.match(await page.locator('.block-panel').innerText(), 'image/png');
+      await page.goto(`${stand.base}${pathOf(pictured[0] as Call, '?order=cache&block=2')}`);
+      await page.waitForSelector('.block-panel [data-image=refused]');
+      await page.goto(`${stand.base}${pathOf(pictured[0] as Call, '?order=cache&block=3')}`);
+      await page.locator('.block-panel', { hasText: 'pictures.example' }).waitFor();
+      assert.is(await page.locator('.block-panel [data-image]').count(), 0);
+    });
+
     test('a session without a break says so', async (stand) => {
       const page = await stand.open(`/sessions/${healthy[0]?.session_id}/cache`);
       await page.waitForSelector('[data-verdict=judged]');
       assert.match(await page.locator('.cache-lens h2').first().innerText(), 'No break');
       assert.is(await page.locator('[data-break][data-planned=false]').count(), 0);
+    });
+
+    test('a session that is too long to be read whole: the lens says of which calls all of it is', async (stand) => {
+      const page = await stand.open('/');
+      const path = `/sessions/${broken[0]?.session_id}/cache`;
+      const note = page.locator('.cache-lens [role=note]');
+      await page.goto(stand.base + path);
+      await page.waitForSelector('[data-verdict=judged]');
+      assert.is(await note.count(), 0);
+      await page.route(`**/v1${path}`, async (route) => {
+        const response = await route.fetch(); // the bound is 10,000 calls: what is answered of a longer session has these two
+        const cache = (await response.json()) as SessionCache;
+        await route.fulfill({ response, json: { ...cache, calls: 10_000, truncated: true } });
+      });
+      await page.goto(stand.base + path);
+      await note.waitFor();
+      assert.is(await note.innerText(), 'Too long to be read whole: all of this is of the first 10,000 calls.');
+      assert.equal(await violations(page), []);
     });
 
     test.run();

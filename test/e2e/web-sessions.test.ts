@@ -91,6 +91,25 @@ inBrowser('the list of sessions', (test) => {
     assert.is((await rowsOf(page)).length, 1, 'the filter that excluded it is dropped');
   });
 
+  test('filters that change while the stream begins are those that are read', async ({ open, browser }) => {
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    await browser.route('**/v1/events', (route) => begun.then(() => route.continue()));
+    const page = await open('/sessions?text=nowhere');
+    await page.waitForSelector('main[data-state=empty]');
+    await page.route('**/v1/browse/sessions?limit=50', async (route) => {
+      begin();
+      await page.waitForSelector('[data-live=live]');
+      await route.continue();
+    });
+    await page.locator('[data-filter=text] button').click();
+    await settled(page, '');
+    assert.ok((await rowsOf(page)).length > 0);
+    await browser.unroute('**/v1/events');
+  });
+
   test('by keys: moves, opens, comes back to its place, selects, stars, renames, deletes', async ({ open, base }) => {
     const page = await open('/sessions?sort=started_at');
     await page.setViewportSize({ width: 1000, height: 420 });

@@ -6,7 +6,6 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import { sql as statement } from 'drizzle-orm';
 import { suite, type Test } from 'uvu';
 import { bringTemplate } from '../../core/build/make-template.ts';
@@ -77,12 +76,8 @@ function runSuite(
 }
 
 /** Starts the database thread with the operation that runs any statement. */
-export const startTestThread: StartThread = (data, transfer) => {
-  const bundled = process.env.SVC_TEST_DATABASE_WORKER; // of the whole run (run.ts)
-  if (bundled === undefined) return startWorker('../test/support/database-worker', data, transfer, THREAD_LIMITS);
-  const transferList = [...transfer];
-  return new Worker(bundled, { workerData: data, execArgv: [], transferList, resourceLimits: THREAD_LIMITS });
-};
+export const startTestThread: StartThread = (data, transfer) =>
+  startWorker('../test/support/database-worker', data, transfer, THREAD_LIMITS);
 
 /** A copy of the template, removed when it is closed. */
 export async function embeddedDatabase({

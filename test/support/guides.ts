@@ -137,7 +137,7 @@ export const GUIDES: readonly Guide[] = [
       [/^svc traces last/, /^ID +STARTED +PROMPT/],
       [/^svc spans 2c9264c9/, /^26c249a1 +llm /m],
       [/^svc raw-turns last/, /^TURN +REQUESTED/],
-      [/^svc stats/, /^sessions +1[12]$/m],
+      [/^svc stats --since/, /^sessions +1[12]$/m],
       [/^svc stats --by/, /^DAY +MODEL +COST/m],
       [/^svc coverage/, /^all +98 /m],
       [/^svc find midnight test/, /^1 +16dd8bce /m],

@@ -8,28 +8,31 @@ import { tmpdir } from 'node:os';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildService } from './built-service.ts';
-import { bundleDatabaseWorker } from './bundled-worker.ts';
+import { bundleTests } from './bundled-tests.ts';
 import { failures, type Report, readReport } from './uvu-report.ts';
 
 const LIMIT_MS = 240_000; // for one test of a file: without output for so long, it hangs
 const FILE_LIMIT_MS = 900_000;
+const LONG_FILE_LIMIT_MS = 2_700_000; // fifty kills of each process, on both databases, take some twenty minutes
 const PIPES_MS = 5_000; // between a file's end and that of its output
-const AT_ONCE = 2;
 const BUILD_FOR = 8; // files with whole services: with more, compiling `svc` once is less than what each start saves
 
-/** The embedded database's WebAssembly is not compiled a second time into faster code, which is seldom worth it for as long as a file runs. */
+/** The embedded database's WebAssembly is not compiled a second time into faster code, which is seldom worth it for as long as a file runs.
+ *  The services that a file starts have it too (serve.ts), but where they are measured: those run as everybody's. */
 const QUICK_START = ['--liftoff-only'];
 
-/** Whole services in which nothing is timed or weighed, seen to hold on a loaded machine. The others run alone. */
-const BESIDE_OTHERS = `
+/** Whole services that run beside one another too: seen to hold on a loaded machine. Of the others one runs at a time, beside a unit test. */
+const BESIDE_SERVICES = endToEnd(`
   agents-with-transcripts attribution-repair built-in built-in-apart built-package captures cassette-journey cassette-target
   fuzz-checker purge raw-turn-bodies readme-cassettes recordings serve-ingest serve-metrics tarball twenty-conversations
-`
-  .trim()
-  .split(/\s+/)
-  .map((name) => `test/e2e/${name}.test.ts`);
+`);
 
-type Ended = { output: string; stdout: string; code: number | null; late: boolean };
+/** Whole services whose time, frames or memory is measured: nothing runs beside them. */
+const ALONE = endToEnd(`
+  cassette-attacks cassette-hostile flood light-day processes publish-away statusline ten-starts web-large web-live
+`);
+
+type Ended = { output: string; stdout: string; code: number | null; late: string | null };
 type Outcome = { report: Report; failed: number };
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -47,18 +50,19 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const files = testFiles(process.argv.slice(2));
 const outcomes: Outcome[] = [];
 const wholeService = files.filter((file) => file.startsWith('test/e2e/'));
-const built = wholeService.length > BUILD_FOR ? await builtProgram() : null;
-const worker = await bundleDatabaseWorker();
+const measured = new Set(wholeService.filter((file) => ALONE.has(file) || file.endsWith('.long.test.ts')));
+const [built, bundles] = await Promise.all([
+  wholeService.length > BUILD_FOR ? builtProgram() : null,
+  bundleTests(files),
+]);
 process.once('exit', () => {
   built?.remove();
-  worker.remove();
+  bundles.remove();
 });
-const alone = wholeService.filter((file) => !BESIDE_OTHERS.includes(file));
-await runAll(
-  files.filter((file) => !alone.includes(file)),
-  AT_ONCE,
-);
-await runAll(alone, 1); // a service, its clients and its upstream have the machine to themselves
+const services = wholeService.filter((file) => !measured.has(file) && !BESIDE_SERVICES.has(file));
+const others = files.filter((file) => !measured.has(file) && !services.includes(file));
+await Promise.all([runAll(services, others), runAll([], others)]);
+await runAll([...measured], []);
 if (files.length === 0) console.log(`No test file has ${process.argv.slice(2).join(' or ')} in its path`);
 const before = {
   passed: Number(process.env.SVC_TEST_PASSED_BEFORE ?? 0),
@@ -72,12 +76,18 @@ async function builtProgram(): Promise<{ path: string; remove(): void }> {
   return { path: await buildService(folder), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-async function runAll(some: readonly string[], atOnce: number): Promise<void> {
-  const queue = [...some];
-  await Promise.all(
-    Array.from({ length: atOnce }, async () => {
-      for (let file = queue.shift(); file !== undefined; file = queue.shift()) outcomes.push(await outcomeOf(file));
-    }),
+/** One after the other: its own files, then what is left of those that it shares with another run. */
+async function runAll(own: string[], shared: string[]): Promise<void> {
+  for (let file = own.shift() ?? shared.shift(); file !== undefined; file = own.shift() ?? shared.shift())
+    outcomes.push(await outcomeOf(file));
+}
+
+function endToEnd(names: string): ReadonlySet<string> {
+  return new Set(
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => `test/e2e/${name}.test.ts`),
   );
 }
 
@@ -110,7 +120,7 @@ async function outcomeOf(file: string): Promise<Outcome> {
 /** Each counts as one failure beside the tests that failed. */
 function whatWentWrong({ code, late }: Ended, report: Report): string[] {
   const { total, closed, skips, skipped } = report;
-  if (late) return [`ended no test for ${LIMIT_MS / 1000} s, or not within ${FILE_LIMIT_MS / 1000} s`];
+  if (late !== null) return [late];
   if (code !== 0 && failures(report) === 0) return [`crashed with status ${code ?? 'none'}`];
   if (total === 0 && skips.length === 0) return [closed ? 'has no test' : 'ran no test'];
   return strict ? [...skips, ...(skipped > 0 ? [`${skipped} left out by .skip or .only`] : [])] : [];
@@ -119,12 +129,14 @@ function whatWentWrong({ code, late }: Ended, report: Report): string[] {
 function runFile(file: string): Promise<Ended> {
   return new Promise((resolve) => {
     const { FORCE_COLOR: _, ...env } = process.env;
-    const child = spawn(process.execPath, [...QUICK_START, '--import', 'tsx', file], {
+    const bundle = bundles.of(file);
+    const program = bundle === null ? ['--import', 'tsx', file] : ['--enable-source-maps', bundle];
+    const child = spawn(process.execPath, [...(measured.has(file) ? [] : QUICK_START), ...program], {
       cwd: root,
       env: {
         ...env,
         NO_COLOR: '1',
-        SVC_TEST_DATABASE_WORKER: worker.path,
+        SVC_TEST_BUNDLES: bundles.folder,
         ...(built ? { SVC_TEST_PROGRAM: built.path } : {}),
       },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -134,7 +146,7 @@ function runFile(file: string): Promise<Ended> {
     if (pid !== undefined) running.add(pid);
     let output = '';
     let stdout = '';
-    let late = false;
+    let late: string | null = null;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text;
       stdout += text;
@@ -143,12 +155,13 @@ function runFile(file: string): Promise<Ended> {
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
-    const stop = () => {
-      late = true;
+    const stop = (why: string) => {
+      late ??= why;
       if (pid !== undefined) endGroup(pid);
     };
-    const alarm = setTimeout(stop, LIMIT_MS);
-    const fileAlarm = setTimeout(stop, FILE_LIMIT_MS);
+    const alarm = setTimeout(() => stop(`ended no test for ${LIMIT_MS / 1000} s`), LIMIT_MS);
+    const fileLimitMs = file.endsWith('.long.test.ts') ? LONG_FILE_LIMIT_MS : FILE_LIMIT_MS;
+    const fileAlarm = setTimeout(() => stop(`did not end within ${fileLimitMs / 1000} s`), fileLimitMs);
     child.on('error', (error) => {
       output += `Cannot start ${file}: ${error.message}\n`;
       settle(null);

@@ -60,10 +60,11 @@ export async function linesWork({ file, of, before = [], folder = '.', lines }: 
     for (const [name, path] of Object.entries(CLIENTS)) await shell.run(`${name}() { node '${path}' "$@"; }`);
     const first = blocksOf('README.md').flatMap(({ commands }) => commands.filter((line) => BEFORE.test(line)));
     for (const line of installs ? [] : [...first, ...before]) await reader.read(line, /^/);
+    let row = 0;
     for (const block of blocks) {
       await shell.run(`cd '${join(clone, folder)}'`); // and has a terminal there
       for (const line of block) {
-        const shows = lines.find(([pattern]) => pattern.test(line))?.[1] ?? /^$/;
+        const [, shows = /^$/] = lines[row++] ?? []; // its own row, as is checked above
         if (!isThere(line)) {
           console.log(`skip: a line of ${file}, '${line}': 'npm run test:clients' installs what it needs`);
           continue;
@@ -105,11 +106,11 @@ function isThere(line: string): boolean {
   return client === undefined || existsSync(CLIENTS[client] ?? '');
 }
 
-/** Packages are all that comes from elsewhere. */
+/** Packages are all that comes from elsewhere: over a network that may have an authority of its own. */
 const installed = (line: string, cwd: string, env: Record<string, string | undefined>): string =>
   execFileSync('bash', ['-c', line], {
     cwd,
-    env: { ...env, npm_config_prefer_offline: 'true' },
+    env: { ...env, npm_config_prefer_offline: 'true', NODE_EXTRA_CA_CERTS: process.env.NODE_EXTRA_CA_CERTS },
     stdio: ['ignore', 'pipe', 'pipe'],
   }).toString();
 

@@ -33,8 +33,11 @@ export const removeFolder = (folder: string) => rm(folder, { recursive: true, fo
 const START_MS = 180_000; // it takes seconds, but a busy machine may be slow
 
 const root = resolve(import.meta.dirname, '../..');
+/** Of the test's own process, for the embedded database of the service too, in all of its processes. (run.ts) */
+export const QUICK_START = process.execArgv.filter((flag) => flag === '--liftoff-only');
+
 /** `svc`, from the sources; a run of all tests has it built once, which starts in a third of the time. (run.ts) */
-const SVC = process.env.SVC_TEST_PROGRAM
+export const SVC = process.env.SVC_TEST_PROGRAM
   ? [process.env.SVC_TEST_PROGRAM]
   : ['--import', pathToFileURL(join(root, 'node_modules/tsx/dist/loader.mjs')).href, join(root, 'core/cli/main.ts')];
 
@@ -133,7 +136,7 @@ export async function startProxyAlone(
 
 async function started(folder: string, { args, env, program, last }: Role): Promise<Started> {
   const name = ['svc serve', ...args].join(' ');
-  const child = spawn(process.execPath, [...program, 'serve', ...args], {
+  const child = spawn(process.execPath, [...QUICK_START, ...program, 'serve', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -189,7 +192,7 @@ export const svc = (
   new Promise((ended) => {
     const child = execFile(
       process.execPath,
-      [...SVC, ...args],
+      [...QUICK_START, ...SVC, ...args],
       {
         cwd: folder,
         env: { PATH: process.env.PATH, HOME: folder, NO_COLOR: '1', SVC_CASSETTES_BUILT_IN: 'false', ...env },

@@ -5,7 +5,7 @@ import { appendFile, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promi
 import { join, resolve } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { removeFolder } from '../../support/serve.ts';
+import { QUICK_START, removeFolder } from '../../support/serve.ts';
 import { freshClone } from '../../support/shell-lines.ts';
 
 const test = suite('npm run build');
@@ -14,7 +14,7 @@ const root = resolve(import.meta.dirname, '../../..');
 let clone: string;
 
 function build() {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(clone, 'core/build/main.mjs')], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...QUICK_START, join(clone, 'core/build/main.mjs')], {
     cwd: '/', // it is called from anywhere
     encoding: 'utf8',
   });

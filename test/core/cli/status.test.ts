@@ -268,6 +268,7 @@ test('what waits and what was given up is told with what to do about it', async 
     assert.match(out, /019aa5f0-\S+ {2}DatabaseError 22P05, .* ago, 18\.2 kB\n/);
     assert.match(out, 'requests        9,900 came in: 9,790 captured, 13 partial, 96 not_a_turn, 1 poison\n');
     assert.match(out, 'about 31,046 spans in 1,377 traces, 20,118 nodes\n');
+    assert.match(out, 'find            31,040 of 31,046 spans in the index of texts so far\n');
     assert.match(out, 'up for 3 h 12 min\n');
     assert.match(out, 'extensions      vector 0.8.0\n');
   });
@@ -305,13 +306,14 @@ test('cassettes: how far their background work is, why a run failed, and why one
 });
 
 test('growth and what is left of the disk are told, and an older service without them is read too', async () => {
-  const { disk, ...older } = statusExample;
+  const { disk, find: _, ...older } = statusExample;
   for (const [answer, line] of [
     [statusExample, /disk +477 MB with all logs, 12\.6 MB more each day; 210 GB free, enough for 16,725 days\n/],
     [
       { ...older, disk: { ...disk, growth_bytes_per_day: -1, days_left: undefined } },
       /logs, not growing; 210 GB free\n/,
     ],
+    [{ ...statusExample, find: { spans: 7, spans_indexed: 7 } }, /find +all of 7 spans in the index of texts\n/],
     [older, /database +PostgreSQL/],
   ] as const)
     await listening(standIn(answer), async (address) => {

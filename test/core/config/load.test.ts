@@ -60,8 +60,8 @@ const SAMPLES: Record<string, [string, unknown][]> = {
   'embedding.model': words('one', 'two'),
   'embedding.dimensions': integers(768, 384),
   'pricing.file': words('prices.json', '/etc/prices.json'),
-  'budget.daily_usd': integers(1, 25),
-  'budget.monthly_usd': integers(1, 400),
+  'budget.daily_usd': [...integers(1), ['12.5', 12.5]],
+  'budget.monthly_usd': [...integers(400), ['0.01', 0.01]],
   'budget.projects': [
     ['ferrybook.daily_usd=25,a.b.monthly_usd=400', ['ferrybook.daily_usd=25', 'a.b.monthly_usd=400']],
     ['ledger.daily_usd=1', ['ledger.daily_usd=1']],
@@ -216,6 +216,20 @@ test('a prefix is a path of whole segments, and none that the read API has itsel
     assert.match(refusal({ 'api.base_path': value }), "--api-base-path: must not begin with '/", value);
 });
 
+test('budgets of projects may be tables of the file', () => {
+  const written =
+    '[budget.projects.atlas]\ndaily_usd = 2.5\nmonthly_usd = 40\n[budget.projects."a.b"]\nmonthly_usd = 1\n';
+  put('cwd', written);
+  const { config } = load();
+  assert.equal(config.budget.projects, ['atlas.daily_usd=2.5', 'atlas.monthly_usd=40', 'a.b.monthly_usd=1']);
+  for (const wrong of ['daily_usd = 0', 'daily_usd = inf', 'daily_usd = "2"', 'weekly_usd = 1', 'a.daily_usd = 1']) {
+    put('cwd', `[budget.projects.atlas]\n${wrong}\n`);
+    assert.match(refusal(), "or tables '[budget.projects.<name>]'", wrong);
+  }
+  put('cwd', '[budget.projects]\natlas = 3\n');
+  assert.match(refusal(), "or tables '[budget.projects.<name>]'");
+});
+
 test('an empty list is empty, and so is an empty text', () => {
   put('cwd', 'allowed_hosts = ["a.local"]\n[proxy]\nproject = "p"\n');
   const { config } = load({}, { SVC_ALLOWED_HOSTS: '', SVC_PROXY_PROJECT: '' });
@@ -355,7 +369,8 @@ test('whatever is in the file, the answer is a configuration or an OperatorError
     fc.property(path, value, (name, given) => {
       put('cwd', stringify(nested(new Map([[name, given]]))));
       try {
-        assert.equal(valueAt(load().config, name), keyOf(name) ? given : undefined);
+        const read = name === 'budget.projects' && !Array.isArray(given) ? [] : given; // tables of no project
+        assert.equal(valueAt(load().config, name), keyOf(name) ? read : undefined);
       } catch (error) {
         if (!(error instanceof OperatorError)) throw error;
       }

@@ -2,9 +2,8 @@
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { eventually, type Service } from '../serve.ts';
-import { refusals } from './full-journal.ts';
-import { compare, type Figures, ledger, settled, storedTurns } from './kept.ts';
-import { answerOf, ask, askProxy, type Call, type Load, newCall, startClients, startRate } from './load.ts';
+import { compare, type Figures, keptAgain, ledger, refusals, settled, storedTurns } from './kept.ts';
+import { answerOf, ask, type Call, type Load, startClients, startRate } from './load.ts';
 import { assertLedger, pause } from './outage.ts';
 import { type SmallDisk, smallDisk } from './own-mounts.ts';
 import { faultStand, type StandOptions } from './stand.ts';
@@ -45,13 +44,7 @@ export async function diskFull(
       await pause(fullMs / 2); // while calls go on
       await load.stop();
       calls.push(...load.calls);
-      await eventually('calls to be kept again', async () => {
-        const before = await refusals(running);
-        const probe = newCall(`is there room ${calls.length}`, 'small', 3 * time + 2);
-        calls.push(probe);
-        await askProxy(running, probe);
-        return (await refusals(running)) === before;
-      });
+      await keptAgain(running, calls, 3 * time + 2);
       calls.push(...(await busyMoment(service, 3 * time + 2)), await settled(service, 1_001 + 2 * time));
       refused = await refusals(service);
     }

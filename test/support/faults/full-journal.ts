@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as assert from 'uvu/assert';
 import { eventually, type Service } from '../serve.ts';
 import { startRelay } from '../tcp-relay.ts';
-import { compare, type Figures, settled, storedTurns } from './kept.ts';
+import { compare, type Figures, keptAgain, refusals, settled, storedTurns } from './kept.ts';
 import { type Call, startClients } from './load.ts';
 import { assertLedger, pause } from './outage.ts';
 import { faultStand, type StandOptions } from './stand.ts';
@@ -35,10 +35,9 @@ export async function journalFull(
       await load.stop();
       assert.ok(journalBytes(stand.folder) <= maxBytes + BOOKS_BYTES, 'the cap holds');
       await relay.mend();
-      refused = await refusals(service);
       calls.push(...load.calls);
-      // by the journal's own count, which lags behind the files: a call in between would be refused, and the wait for it would fail
-      await eventually('the journal to be empty enough', async () => (await heldBytes(running)) < maxBytes / 2);
+      await keptAgain(service, calls, 500 + time);
+      refused = await refusals(service);
       calls.push(await settled(service, 1_000 + time)); // this call is stored, so capture goes on
       assert.is(await refusals(service), refused, 'nothing is refused any more');
     }
@@ -57,19 +56,6 @@ export async function journalFull(
     await stand.close();
     await relay.cut();
   }
-}
-
-/** What the proxy itself has counted, which needs no database. */
-export async function refusals({ api }: Service): Promise<number> {
-  const text = await (await fetch(`${api}/metrics`)).text();
-  const found = [...text.matchAll(/^svc_proxy_requests_total\{[^}]*outcome="journal_full"[^}]*\} (\d+)$/gm)];
-  return found.reduce((sum, [, count]) => sum + Number(count), 0);
-}
-
-/** The size of the journal on disk, by the proxy's own count. */
-export async function heldBytes({ api }: Service): Promise<number> {
-  const text = await (await fetch(`${api}/metrics`)).text();
-  return Number(/^svc_journal_bytes (\d+)$/m.exec(text)?.[1]);
 }
 
 /** The bytes of the segments of all runs. */

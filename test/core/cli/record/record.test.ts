@@ -154,6 +154,9 @@ databaseSuite('the record in the terminal', (test, database) => {
   test('find shows where the words stand; what is nowhere leaves the numbers as they were', async () => {
     assert.match(await printed('find', 'midnight', 'test'), MIDNIGHT.slice(0, 8));
     assert.match(await printed('find', 'run', '8841', '--in', 'tools'), /tools {2}span .*\n {3}.*run 8841/);
+    const amended = await called(['find', 'midnihgt', 'test']);
+    assert.match(amended.out, MIDNIGHT.slice(0, 8));
+    assert.is(amended.err, "Nothing recorded has 'midnihgt'; these have 'midnight'\n");
     const { status, out, err } = await called(['find', 'zzzz']);
     assert.equal([status, out], [0, '']);
     assert.match(err, 'Nothing recorded has these words');
