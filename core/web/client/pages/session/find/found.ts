@@ -12,3 +12,7 @@ export const foundKey = ({
   end,
 }: Pick<Found, 'span_id' | 'side' | 'block' | 'start' | 'end'>): string =>
   [span_id.slice(0, 8), side, block, start, end].join('.');
+
+/** Whether an address that names a text so names one of this step. */
+export const isFoundIn = (key: string | null, span_id: string): boolean =>
+  key?.startsWith(`${span_id.slice(0, 8)}.`) ?? false;

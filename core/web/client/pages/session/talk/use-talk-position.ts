@@ -4,6 +4,7 @@ import { useAddress } from '../../../address.ts';
 import { showToast } from '../../../parts/toast.tsx';
 import type { VirtualListHandle } from '../../../parts/virtual-list.tsx';
 import { type OutlineColumns, spanIndex } from '../../../store/outline-columns.ts';
+import { isFoundIn } from '../find/found.ts';
 import type { SessionFind } from '../find/session-find.ts';
 import type { Folds } from './folds.ts';
 import { type JumpTarget, jumpFrom } from './row-jumps.ts';
@@ -24,6 +25,7 @@ export function useTalkPosition({ columns, rows, folds, thread, isComplete, find
   const { query, setQuery } = useAddress();
   const [focused, setFocused] = useState<{ key: string; row: number } | null>(null);
   const own = useRef<string | null>(null); // the span that the address has since the reader went there by hand
+  const focusing = useRef(0); // the frame of a row that is to have the focus: the latest one only
   const sought = query.get('span');
   const focusedRow = focused === null ? -1 : rowWith(focused.key, focused.row);
 
@@ -31,7 +33,8 @@ export function useTalkPosition({ columns, rows, folds, thread, isComplete, find
     if (row < 0 || row >= rows.count) return false;
     setFocused({ key: rowKey({ columns, rows }, row), row });
     handle.current?.scrollToIndex(row, { align });
-    if (moveFocus) focusSoon(handle, row);
+    cancelAnimationFrame(focusing.current);
+    if (moveFocus) focusSoon(row);
     return true;
   };
   /** The reader is at a row: the address follows, so that a reload, Back and a copied link lead there. */
@@ -58,8 +61,8 @@ export function useTalkPosition({ columns, rows, folds, thread, isComplete, find
   useEffect(() => {
     if (sought === null) own.current = null; // in another thread: who comes back is led to the row again
     if (sought === null || sought === own.current) return;
-    if (sought === find.at.peek()?.found.span_id) {
-      own.current = sought; // find leads there, to the text itself
+    if (find.at.peek() !== null && isFoundIn(query.get('hit'), sought)) {
+      own.current = sought; // find leads there, to the text itself; the reader may be at the next one by now
       return;
     }
     const span = spanIndex(columns, '', sought);
@@ -80,6 +83,15 @@ export function useTalkPosition({ columns, rows, folds, thread, isComplete, find
     },
   };
 
+  /** The row is in the document once the list has scrolled to it. */
+  function focusSoon(row: number, attempts = 10): void {
+    focusing.current = requestAnimationFrame(() => {
+      const element = handle.current?.element()?.querySelector(`[data-index="${row}"]`);
+      if (element instanceof HTMLElement) element.focus({ preventScroll: true });
+      else if (attempts > 0) focusSoon(row, attempts - 1);
+    });
+  }
+
   function spanOf(row: number): string | null {
     const kind = rows.kind[row];
     return kind === 'trace' || kind === 'beside' ? null : (columns.spans.span_id[rows.of[row] ?? -1] ?? null);
@@ -95,13 +107,4 @@ export function useTalkPosition({ columns, rows, folds, thread, isComplete, find
     }
     return -1;
   }
-}
-
-/** The row is in the document once the list has scrolled to it. */
-function focusSoon(handle: { current: VirtualListHandle | null }, row: number, attempts = 10): void {
-  requestAnimationFrame(() => {
-    const element = handle.current?.element()?.querySelector(`[data-index="${row}"]`);
-    if (element instanceof HTMLElement) element.focus({ preventScroll: true });
-    else if (attempts > 0) focusSoon(handle, row, attempts - 1);
-  });
 }
