@@ -5,14 +5,15 @@ import type { Flags } from '../config/load.ts';
 
 /** Adds to `command` an option for every key, grouped by section in its help. */
 export function addConfigOptions(command: Command): Command {
-  for (const [, made] of options()) command.addOption(made);
+  for (const { made } of options()) command.addOption(made);
   return command;
 }
 
 /** Adds to `command` the options of those keys that say where the running service is. @param more keys besides */
 export function addClientOptions(command: Command, more: readonly string[] = []): Command {
-  for (const [path, made] of options())
-    if ([...CLIENT_KEYS, ...more].includes(path)) command.addOption(made.helpGroup('Service:'));
+  for (const key of keys)
+    if (key.flag && [...CLIENT_KEYS, ...more].includes(key.path))
+      command.addOption(option(key, key.flag).helpGroup('Service:'));
   return command;
 }
 
@@ -21,14 +22,19 @@ const CLIENT_KEYS = ['client.api_target', 'api.token'];
 /** The settings among what commander parsed. */
 export function flagsOf(parsed: Record<string, unknown>): Flags {
   const flags: Record<string, string | true> = {};
-  for (const [path, made] of options()) {
+  for (const { path, made } of options()) {
     const value = parsed[made.attributeName()];
     if (typeof value === 'string' || value === true) flags[path] = value;
   }
   return flags;
 }
 
-const options = () => keys.flatMap((key): [string, Option][] => (key.flag ? [[key.path, option(key, key.flag)]] : []));
+let all: { path: string; made: Option }[] | undefined; // by all commands, of which some six have every one
+
+const options = () => {
+  all ??= keys.flatMap((key) => (key.flag ? [{ path: key.path, made: option(key, key.flag) }] : []));
+  return all;
+};
 
 function option(key: ConfigKey, flag: string): Option {
   const made = new Option(`${flag} ${placeholder(key)}`, described(key));
