@@ -1,4 +1,5 @@
-/** What the bundle leaves out of packages: every place that makes HTML of a string, what only a server needs, and lists that a pattern says. */
+/** What the bundle leaves out of packages: every place that makes HTML of a string, what only a server needs or no page of ours does, and
+ *  lists that a pattern says. */
 import { readFile } from 'node:fs/promises';
 
 /** By the end of a file's path. Each pattern matches once; where one does not, the package has changed, and has to be looked at again. */
@@ -22,6 +23,12 @@ const CUTS = {
       /^const PSEUDO_CLASSES = \[[^\]]*\]\.sort\(\)\.reverse\(\);$/m,
       'const PSEUDO_CLASSES = ["(?:first|last|nth|only)-[a-z-]+|focus[a-z-]*|active|checked|disabled|empty|enabled|has|hover|is|not|root|target|visited|where"];',
     ], // those that are used
+  ],
+  '@tanstack/virtual-core/dist/esm/index.js': [
+    [
+      /^ *const measurements = this\.measurementsCache\.slice\(0, min\);\n[^]*?^ *return measurements;$/m,
+      'throw new Error("a list has one lane");',
+    ],
   ],
   'preact-iso/src/index.js': [
     [/^export function prerender\(\w+, \w+\) \{\n\treturn import\('\.\/prerender\.js'\)[^\n]*\n\}$/m, ''], // a renderer for servers

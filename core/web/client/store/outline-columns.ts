@@ -50,7 +50,7 @@ export type OutlineColumns = {
   spans: SpanTable;
   others: OtherSpan[];
   links: LinkTable;
-  traceKeys: Map<string, number>;
+  traceKeys: Map<string, number>; // may go on with rows of later columns, which share it: only those below `traces.count` count
   spanKeys: Map<string, number>;
 };
 
@@ -60,11 +60,15 @@ const spanKey = (trace_id: string, span_id: string): string => trace_id + span_i
 export const isPart = ({ rev }: OutlineColumns): boolean => rev === '0';
 
 /** The index of a trace; -1: it is not here. */
-export const traceIndex = ({ traceKeys }: OutlineColumns, trace_id: string): number => traceKeys.get(trace_id) ?? -1;
+export const traceIndex = ({ traceKeys, traces }: OutlineColumns, trace_id: string): number =>
+  indexBelow(traces.count, traceKeys.get(trace_id));
 
 /** The index of a span; -1: it is not here. @param trace_id '' where an address does not say it: then the first span of that id */
 export const spanIndex = ({ spanKeys, spans }: OutlineColumns, trace_id: string, span_id: string): number =>
-  trace_id === '' ? spans.span_id.indexOf(span_id) : (spanKeys.get(spanKey(trace_id, span_id)) ?? -1);
+  trace_id === '' ? spans.span_id.indexOf(span_id) : indexBelow(spans.count, spanKeys.get(spanKey(trace_id, span_id)));
+
+const indexBelow = (count: number, index: number | undefined): number =>
+  index !== undefined && index < count ? index : -1;
 
 /** The columns after an answer. @param before what it is laid over; null: it begins a whole outline */
 export function layOver(before: OutlineColumns | null, answer: Outline): OutlineColumns {
@@ -79,14 +83,15 @@ export function layOver(before: OutlineColumns | null, answer: Outline): Outline
   const shift = instantUs(answer.base_at) - base_us;
   const layer = (before?.layer ?? 0) + 1;
 
-  const traceKeys = new Map(before?.traceKeys);
+  const isLatest = before?.traceKeys.size === before?.traces.count && before?.spanKeys.size === before?.spans.count; // none was laid over it yet
+  const traceKeys = isLatest && before ? before.traceKeys : keysBelow(before?.traces.count ?? 0, before?.traceKeys);
   const traceAt = answer.traces.trace_id.map((id) => indexIn(traceKeys, id));
-  const traceCells = cells(traceAt, traceKeys.size, before?.traces, answer.traces);
-  const spanKeys = new Map(before?.spanKeys);
+  const traceCells = cells(traceAt, traceKeys.size, isLatest, before?.traces, answer.traces);
+  const spanKeys = isLatest && before ? before.spanKeys : keysBelow(before?.spans.count ?? 0, before?.spanKeys);
   const spanAt = answer.spans.span_id.map((id, row) =>
     indexIn(spanKeys, spanKey(answer.traces.trace_id[answer.spans.trace[row] ?? -1] ?? '', id)),
   );
-  const spanCells = cells(spanAt, spanKeys.size, before?.spans, answer.spans);
+  const spanCells = cells(spanAt, spanKeys.size, isLatest, before?.spans, answer.spans);
   const refs = references(
     before?.others ?? [],
     answer,
@@ -100,15 +105,11 @@ export function layOver(before: OutlineColumns | null, answer: Outline): Outline
     ...spanCells.numbers([...SPAN_COUNTS, ...SPAN_SUMS, ...SPAN_LENGTHS], 0),
     ...spanCells.numbers(SPAN_MOMENTS, shift),
     ...spanCells.texts(SPAN_TEXTS),
-    trace: grown(before?.spans.trace, spanKeys.size),
-    parent: grown(before?.spans.parent, spanKeys.size).map(refs.settled),
-    changed: grown(before?.spans.changed, spanKeys.size),
+    trace: spanCells.column<Whole>('trace', Int32Array, (trace) => traceAt[trace ?? 0] ?? 0),
+    parent: spanCells.column<Whole>('parent', Int32Array, (parent) => refs.own(parent ?? -1)),
+    changed: spanCells.column<Whole>('changed', Int32Array, () => layer),
   };
-  for (const [row, index] of spanAt.entries()) {
-    spans.trace[index] = traceAt[answer.spans.trace[row] ?? 0] ?? 0;
-    spans.parent[index] = refs.own(answer.spans.parent[row] ?? -1);
-    spans.changed[index] = layer;
-  }
+  if (before?.others.length) spans.parent = spans.parent.map(refs.settled);
   return {
     ...{ rev: answer.rev, base_us, layer, names, traceKeys, spanKeys, spans, others: refs.others },
     traces: {
@@ -132,43 +133,63 @@ function indexIn(known: Map<string, number>, key: string): number {
   return index;
 }
 
-/** Makers of the columns of one table: the cells of before, with those of the answer in the rows that it names. */
+/** The keys of the first rows: the others belong to columns that were laid over the same ones before. */
+const keysBelow = (count: number, keys: Map<string, number> | undefined): Map<string, number> =>
+  new Map([...(keys ?? [])].slice(0, count)); // rows are numbered as their keys came
+
+type Whole = Int32Array<ArrayBuffer>;
+type Fraction = Float64Array<ArrayBuffer>;
+type Cells = Whole | Fraction;
+type KindOf<Column> = { new (buffer: ArrayBuffer, start: number, count: number): Column; BYTES_PER_ELEMENT: number };
+
+/**
+ * Makers of the columns of one table: the cells of before, with those of the answer in the rows that it names.
+ *
+ * An answer that only adds rows, as the pages of a long session do, has them added in the memory of before, which does not reach so far.
+ *
+ * @param mayShare whether nothing else was added there
+ */
 function cells<Before extends object, Answer extends object>(
   at: readonly number[],
   count: number,
-  before: Before | undefined,
+  mayShare: boolean,
+  before: (Before & { count: number }) | undefined,
   answer: Answer,
 ) {
+  const adds = mayShare && before !== undefined && at.every((index) => index >= before.count);
   const record = <Key extends string, Column>(keys: readonly Key[], columnOf: (key: Key) => Column) =>
     Object.fromEntries(keys.map((key) => [key, columnOf(key)])) as { [key in Key]: Column };
   const was = <Column>(key: string) => (before as Record<string, Column> | undefined)?.[key];
   const is = <Cell>(key: string) => (answer as Record<string, readonly Cell[]>)[key] ?? [];
+  const column = <Column extends Cells>(
+    key: string,
+    kind: KindOf<Column>,
+    cellOf: (cell: number | null) => number,
+  ): Column => {
+    const known = was<Column>(key);
+    const bytes = count * kind.BYTES_PER_ELEMENT;
+    const hasRoom = adds && known !== undefined && known.buffer.byteLength >= bytes;
+    const made = new kind(hasRoom ? known.buffer : new ArrayBuffer(adds ? 2 * bytes : bytes), 0, count);
+    if (!hasRoom && known) made.set(known);
+    const cells = is<number | null>(key);
+    at.forEach((index, row) => {
+      made[index] = cellOf(cells[row] ?? null);
+    });
+    return made;
+  };
   return {
+    column,
     names: <Key extends string>(keys: readonly Key[], renamed: readonly number[]) =>
-      record(keys, (key) => {
-        const [column, cells] = [grown(was<Int32Array>(key), count), is<number>(key)];
-        for (const [row, index] of at.entries()) column[index] = renamed[cells[row] ?? -1] ?? 0;
-        return column;
-      }),
+      record(keys, (key) => column<Whole>(key, Int32Array, (name) => renamed[name ?? -1] ?? 0)),
     numbers: <Key extends string>(keys: readonly Key[], shift: number) =>
-      record(keys, (key) => {
-        const column = new Float64Array(count);
-        column.set(was<Float64Array>(key) ?? []);
-        const cells = is<number | null>(key);
-        for (const [row, index] of at.entries()) column[index] = (cells[row] ?? Number.NaN) + shift;
-        return column;
-      }),
+      record(keys, (key) => column<Fraction>(key, Float64Array, (cell) => (cell ?? Number.NaN) + shift)),
     texts: <Key extends string>(keys: readonly Key[]) =>
       record(keys, (key) => {
-        const [column, cells] = [[...(was<string[]>(key) ?? [])], is<string>(key)];
-        for (const [row, index] of at.entries()) column[index] = cells[row] ?? '';
-        return column;
+        const [made, cells] = [[...(was<string[]>(key) ?? [])], is<string>(key)];
+        at.forEach((index, row) => {
+          made[index] = cells[row] ?? '';
+        });
+        return made;
       }),
   };
-}
-
-function grown(before: Int32Array | undefined, count: number): Int32Array {
-  const column = new Int32Array(count);
-  column.set(before ?? []);
-  return column;
 }

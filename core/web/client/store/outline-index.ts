@@ -1,8 +1,11 @@
 /** Indexes over the columns of an outline: the order of traces and spans, the children of a span, its links both ways, the threads. */
 import type { OutlineColumns } from './outline-columns.ts';
 
-/** Lists of numbers by an index, one after the other: `of(i)` is a view of the i-th. */
-export type Lists = { of: (index: number) => Int32Array };
+/** Lists of numbers by an index, one after the other: `of(i)` is a view of the i-th, and `each` goes through it without making one. */
+export type Lists = {
+  of: (index: number) => Int32Array;
+  each: (index: number, visit: (member: number) => void) => void;
+};
 
 export type OutlineIndex = {
   traces: Int32Array; // all traces, the oldest first
@@ -31,35 +34,55 @@ export function outlineIndex(columns: OutlineColumns): OutlineIndex {
 
 function makeIndex(columns: OutlineColumns): OutlineIndex {
   const { traces, spans, links } = columns;
-  const order = Int32Array.from({ length: traces.count }, (_, i) => i).sort(
-    (a, b) =>
-      at(traces.started_us, a) - at(traces.started_us, b) || (at(traces.trace_id, a) < at(traces.trace_id, b) ? -1 : 1),
+  const order = Int32Array.from(
+    Array.from(upTo(traces.count)).sort(
+      (a, b) =>
+        at(traces.started_us, a) - at(traces.started_us, b) ||
+        (at(traces.trace_id, a) < at(traces.trace_id, b) ? -1 : 1),
+    ),
   );
-  const bySeq = Int32Array.from({ length: spans.count }, (_, i) => i).sort(
-    (a, b) => at(spans.seq, a) - at(spans.seq, b),
-  );
+  const spansOf = lists(traces.count, upTo(spans.count), (span) => at(spans.trace, span));
+  const walk: number[] = [];
   const llm = columns.names.indexOf('llm');
-  const calls = bySeq
-    .filter((span) => spans.kind[span] === llm)
-    .sort((a, b) => at(spans.started_us, a) - at(spans.started_us, b));
+  const called: number[] = [];
+  for (const trace of order) {
+    sortBy(spansOf.of(trace), spans.seq);
+    spansOf.each(trace, (span) => {
+      walk.push(span);
+      if (spans.kind[span] === llm) called.push(span);
+    });
+  }
+  const calls = Int32Array.from(called.sort((a, b) => at(spans.started_us, a) - at(spans.started_us, b)));
   const callOf = new Int32Array(spans.count).fill(-1);
-  for (const [n, span] of calls.entries()) callOf[span] = n;
-  const rows = Int32Array.from({ length: links.count }, (_, i) => i);
-  const spansOf = lists(traces.count, bySeq, (span) => at(spans.trace, span));
+  calls.forEach((span, n) => {
+    callOf[span] = n;
+  });
+  const rows = upTo(links.count);
   return {
     ...{ traces: order, spansOf, calls, callOf },
-    childrenOf: lists(spans.count, bySeq, (span) => at(spans.parent, span)),
+    childrenOf: lists(spans.count, walk, (span) => at(spans.parent, span)),
     linksFrom: lists(spans.count, rows, (row) => at(links.from, row)),
     linksTo: lists(spans.count, rows, (row) => at(links.to, row)),
-    threads: threadsOf(columns, order, spansOf),
+    threads: threadsOf(columns, walk),
   };
+}
+
+const upTo = (count: number): Int32Array => new Int32Array(count).map((_, i) => i);
+
+/** In place; they mostly are in order. */
+function sortBy(members: Int32Array, column: Float64Array): void {
+  for (let i = 1; i < members.length; i++)
+    if (at(column, at(members, i - 1)) > at(column, at(members, i))) {
+      members.sort((a, b) => at(column, a) - at(column, b));
+      return;
+    }
 }
 
 /** The cell of a column at an index that exists. */
 const at = <Cell>(column: ArrayLike<Cell>, index: number): Cell => column[index] as Cell;
 
 /** @param keyOf below 0: in no list */
-function lists(count: number, members: Int32Array, keyOf: (member: number) => number): Lists {
+function lists(count: number, members: ArrayLike<number> & Iterable<number>, keyOf: (member: number) => number): Lists {
   const starts = new Int32Array(count + 1);
   for (const member of members) {
     const key = keyOf(member);
@@ -75,10 +98,16 @@ function lists(count: number, members: Int32Array, keyOf: (member: number) => nu
     sorted[place] = member;
     next[key] = place + 1;
   }
-  return { of: (index) => sorted.subarray(starts[index] ?? 0, starts[index + 1] ?? 0) };
+  return {
+    of: (index) => sorted.subarray(starts[index] ?? 0, starts[index + 1] ?? 0),
+    each: (index, visit) => {
+      const end = starts[index + 1] ?? 0;
+      for (let i = starts[index] ?? 0; i < end; i++) visit(at(sorted, i));
+    },
+  };
 }
 
-function threadsOf({ names, spans }: OutlineColumns, traces: Int32Array, spansOf: Lists): Thread[] {
+function threadsOf({ names, spans }: OutlineColumns, walk: readonly number[]): Thread[] {
   const threads = new Map<number, Thread>();
   const agent = names.indexOf('agent');
   const threadOf = (name: number): Thread => {
@@ -86,11 +115,11 @@ function threadsOf({ names, spans }: OutlineColumns, traces: Int32Array, spansOf
     threads.set(name, thread);
     return thread;
   };
-  threadOf(names.indexOf(''));
-  for (const trace of traces)
-    for (const span of spansOf.of(trace)) {
-      const thread = threadOf(at(spans.thread, span));
-      if (spans.kind[span] === agent) thread.spans.push(span);
-    }
+  let last = threadOf(names.indexOf('')); // mostly it goes on
+  for (const span of walk) {
+    const name = at(spans.thread, span);
+    if (name !== last.name) last = threadOf(name);
+    if (spans.kind[span] === agent) last.spans.push(span);
+  }
   return [...threads.values()];
 }

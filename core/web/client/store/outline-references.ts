@@ -49,18 +49,21 @@ export function linksAfter(
   renamed: readonly number[],
   touched: ReadonlySet<number>,
 ): LinkTable {
-  const rows: (readonly [kind: number, from: number, to: number])[] = [];
+  const most = (before?.count ?? 0) + answer.kind.length;
+  const links = { count: 0, kind: new Int32Array(most), from: new Int32Array(most), to: new Int32Array(most) };
+  const add = (kind: number, from: number, to: number) => {
+    links.kind[links.count] = kind;
+    links.from[links.count] = from;
+    links.to[links.count++] = to;
+  };
   for (let i = 0; i < (before?.count ?? 0); i++) {
     const [from, to] = [settled(before?.from[i] ?? -1), settled(before?.to[i] ?? -1)];
     const isHere = from >= -1 && to >= -1; // others come again: with each answer those to other sessions, else with their other end
-    if (isHere && !touched.has(from) && !touched.has(to)) rows.push([before?.kind[i] ?? 0, from, to]);
+    if (isHere && !touched.has(from) && !touched.has(to)) add(before?.kind[i] ?? 0, from, to);
   }
-  for (const [i, kind] of answer.kind.entries())
-    rows.push([renamed[kind] ?? 0, own(answer.from[i] ?? -1), own(answer.to[i] ?? -1)]);
-  return {
-    count: rows.length,
-    kind: Int32Array.from(rows, ([kind]) => kind),
-    from: Int32Array.from(rows, ([, from]) => from),
-    to: Int32Array.from(rows, ([, , to]) => to),
-  };
+  answer.kind.forEach((kind, i) => {
+    add(renamed[kind] ?? 0, own(answer.from[i] ?? -1), own(answer.to[i] ?? -1));
+  });
+  const { count, kind, from, to } = links;
+  return { count, kind: kind.subarray(0, count), from: from.subarray(0, count), to: to.subarray(0, count) };
 }

@@ -124,6 +124,24 @@ test('the answers of any partition, laid over each other in any order, make the 
   );
 });
 
+test('of two answers laid over the same columns neither has what the other brought', () => {
+  const [first, ...others] = withSeq();
+  const page = (...own: Step[]) => outlineAnswer({ traces, steps: own }, steps);
+  const before = layOver(null, page(first as Step));
+  const begun = described(before);
+  const [one, other] = [others.slice(0, 2), others.slice(2)];
+  const left = layOver(before, page(...one));
+  const right = layOver(before, page(...other));
+  const longer = layOver(left, page(...other));
+  assert.equal(described(before), begun);
+  assert.is(index(before, one[0]?.id ?? '', one[0]?.trace), -1);
+  assert.is(index(left, other[0]?.id ?? '', other[0]?.trace), -1);
+  assert.is(index(right, one[0]?.id ?? '', one[0]?.trace), -1);
+  assert.equal(described(left), described(layOver(layOver(null, page(first as Step)), page(...one))));
+  assert.equal(described(right), described(layOver(layOver(null, page(first as Step)), page(...other))));
+  assert.is(longer.spans.count, steps.length);
+});
+
 const withSeq = (): Step[] => {
   const next = new Map<string, number>();
   return steps.map((step) => {

@@ -24,8 +24,9 @@ export function SessionFinder({ lens }: { lens: string }) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const awaited = useRef<1 | -1 | 0>(0); // a step that was made before there was anything to step to
   const columns = outline.columns.value;
-  const rankOf = useMemo(() => columns && spanRanks(columns), [columns]);
   const state = find.state.value;
+  const isSought = state !== null;
+  const rankOf = useMemo(() => (isSought ? columns && spanRanks(columns) : null), [columns, isSought]);
   const found = useMemo(() => (state && rankOf ? inOrder(state.found, rankOf) : []), [state, rankOf]);
   const current = find.at.value?.found;
   const at = current === undefined ? -1 : found.indexOf(current);

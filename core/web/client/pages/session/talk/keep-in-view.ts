@@ -26,10 +26,9 @@ export function keepInView({ list, find, otherwise, unfound, settled }: Input): 
   const scroller = list();
   const stop = () => {
     cancelAnimationFrame(frame);
-    for (const event of ['wheel', 'pointerdown', 'touchstart', 'keydown']) scroller?.removeEventListener(event, stop);
+    for (const event of BY_HAND) scroller?.removeEventListener(event, stop);
   };
-  for (const event of ['wheel', 'pointerdown', 'touchstart', 'keydown'])
-    scroller?.addEventListener(event, stop, { passive: true });
+  for (const event of BY_HAND) scroller?.addEventListener(event, stop, { passive: true });
   return stop;
 
   function look(): void {

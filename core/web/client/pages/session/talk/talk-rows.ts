@@ -160,7 +160,7 @@ class RowList {
 
   finished(): TalkRows {
     const { kind, rowOf, tries, lanes, below } = this;
-    const [of, depth, many] = [Int32Array.from(this.of), Uint8Array.from(this.depth), Int32Array.from(this.many)];
+    const [of, depth, many] = [new Int32Array(this.of), new Uint8Array(this.depth), new Int32Array(this.many)];
     return { count: kind.length, kind, of, depth, many, rowOf, tries, lanes, below };
   }
 }
