@@ -26,7 +26,7 @@ const CUTS = {
   ],
   '@tanstack/virtual-core/dist/esm/index.js': [
     [
-      /^ *const measurements = this\.measurementsCache\.slice\(0, min\);\n[^]*?^ *return measurements;$/m,
+      /^ *const measurements = this\.measurementsCache\.slice\(0, min\);\n[\s\S]*?^ *return measurements;$/m,
       'throw new Error("a list has one lane");',
     ],
   ],
