@@ -19,19 +19,22 @@ export type ReadApiResponse<T> = ListenerStatus & {
 
 type ReadApiRequest<T> = { path: string; is: (body: unknown) => body is T; what: string };
 
+/** A read API that has answered as one; `get` is null where nothing did. */
+export type ReachedReadApi = ListenerStatus & {
+  remarks: string[];
+  get: (<T>(request: ReadApiRequest<T>) => Promise<Pick<ReadApiResponse<T>, 'answer' | 'remarks'>>) | null;
+};
+
+export async function fetchReadApi<T>(loaded: LoadedConfig, request: ReadApiRequest<T>): Promise<ReadApiResponse<T>> {
+  const { get, ...reached } = await reachReadApi(loaded);
+  return { ...reached, ...(get ? await get(request) : { answer: null }) };
+}
+
 /** The token is sent only after /ping was answered as the read API does: another program on its port must not learn it. */
-export async function fetchReadApi<T>(
-  loaded: LoadedConfig,
-  { path, is, what }: ReadApiRequest<T>,
-): Promise<ReadApiResponse<T>> {
+export async function reachReadApi(loaded: LoadedConfig): Promise<ReachedReadApi> {
   const { token } = loaded.config.api;
   const address = addresses(loaded).api;
-  const none = (state: ListenerState, ...remarks: string[]): ReadApiResponse<T> => ({
-    address,
-    state,
-    answer: null,
-    remarks,
-  });
+  const none = (state: ListenerState, ...remarks: string[]): ReachedReadApi => ({ address, state, remarks, get: null });
   if (address === null)
     return none('unknown', 'api.listen leaves the port to the system: say where it is with --client-api-target');
   const ping = await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS });
@@ -40,11 +43,15 @@ export async function fetchReadApi<T>(
   if (state !== 'up') return none(state);
   if (typeof ping === 'object' && isRefusedName(ping.body))
     return none(state, `The read API does not answer to the host name in ${address}: add it to allowed_hosts`);
-
-  const reply = await getJson({ address, path, token, timeoutMs: REPLY_TIMEOUT_MS });
-  if (typeof reply === 'object' && reply.status === 200 && is(reply.body))
-    return { ...none(state), answer: reply.body };
-  return none(state, `Cannot read the ${what}: ${whyNot(reply, token, what)}`);
+  return {
+    ...none(state),
+    get: async ({ path, is, what }) => {
+      const reply = await getJson({ address, path, token, timeoutMs: REPLY_TIMEOUT_MS });
+      if (typeof reply === 'object' && reply.status === 200 && is(reply.body))
+        return { answer: reply.body, remarks: [] };
+      return { answer: null, remarks: [`Cannot read the ${what}: ${whyNot(reply, token, what)}`] };
+    },
+  };
 }
 
 function whyNot(reply: JsonResponse | NoReply, token: string, what: string): string {

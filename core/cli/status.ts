@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { runsIn, segmentsIn } from '../capture/journal-files.ts';
 import { keyOf, redacted } from '../config/keys.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { CassetteList } from '../model/cassette.ts';
 import type { Service, Status } from '../model/status.ts';
 import { isCassetteList } from './cassette/is-list.ts';
 import { changedSettings } from './changed-settings.ts';
 import { getJson, type JsonResponse, takesConnections } from './get-json.ts';
 import type { Io } from './io.ts';
 import { isStatus } from './is-status.ts';
-import { addresses, fetchReadApi, folderOfService, REPLY_TIMEOUT_MS, stateOf } from './read-api.ts';
+import { addresses, folderOfService, REPLY_TIMEOUT_MS, reachReadApi, stateOf } from './read-api.ts';
 import { publishedService, runsHere, type ServiceAddresses } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import { type ListenerState, type ListenerStatus, type StatusReport, statusPage } from './status-page.ts';
@@ -32,16 +31,20 @@ async function statusReport(loaded: LoadedConfig, version: string): Promise<Stat
   const { config } = loaded;
   const folder = folderOfService(loaded);
   const own = addresses(loaded);
-  const api = await fetchReadApi(loaded, { path: '/v1/admin/status', is: isStatus, what: 'status' });
-  const { answer: status, remarks, ...listener } = api;
-  const service = status?.service;
-  const at = service && runsHere(service) ? boundBy(service) : own;
-  const [proxy, ingest] = await Promise.all([
-    reach(at.proxy, async (address) => ((await takesConnections(address, REPLY_TIMEOUT_MS)) ? 'up' : 'down')),
-    reach(at.ingest, async (address) =>
-      stateOf(await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS }), isHealth),
-    ),
+  const [{ get, remarks: whyNot, ...listener }, ownListeners] = await Promise.all([
+    reachReadApi(loaded),
+    listenersAt(own),
   ]);
+  const [{ answer: status, remarks }, mounted] = get
+    ? await Promise.all([
+        get({ path: '/v1/admin/status', is: isStatus, what: 'status' }),
+        get({ path: '/v1/cassettes', is: isCassetteList, what: 'cassettes' }),
+      ])
+    : [{ answer: null, remarks: whyNot }, null];
+  const service = status?.service;
+  const bound = service && runsHere(service) ? boundBy(service) : own;
+  const isOwn = bound.proxy === own.proxy && bound.ingest === own.ingest;
+  const { proxy, ingest } = isOwn ? ownListeners : await listenersAt(bound);
   return {
     version,
     listeners: { proxy, api: listener, ingest },
@@ -50,15 +53,17 @@ async function statusReport(loaded: LoadedConfig, version: string): Promise<Stat
     journal_bytes: journalOnDisk(folder),
     journal_max_bytes: service ? limitOf(service) : config.journal.max_bytes,
     status,
-    cassettes: status && (await cassettesAt(api.address, config.api.token)),
+    cassettes: status && (mounted?.answer ?? null),
     processes: service?.processes ?? publishedService(folder)?.processes ?? [],
     remarks: [...remarks, ...(status ? mismatches(status, config.storage.postgres_dsn, version) : [])],
     settings: service?.settings ?? changedSettings(loaded),
   };
 }
 
+type Listeners = Pick<ServiceAddresses, 'proxy' | 'ingest'>;
+
 /** The addresses at which a service on this machine listens. */
-const boundBy = ({ listeners: { proxy, ingest } }: Service): Pick<ServiceAddresses, 'proxy' | 'ingest'> => ({
+const boundBy = ({ listeners: { proxy, ingest } }: Service): Listeners => ({
   proxy: shownAddress(proxy[0] ?? '') || null,
   ingest: shownAddress(ingest[0] ?? '') || null,
 });
@@ -70,11 +75,14 @@ function limitOf({ settings }: Service): number {
 }
 const LIMIT = 'journal.max_bytes';
 
-/** The cassettes of a service that has shown its status. */
-async function cassettesAt(address: string | null, token: string): Promise<CassetteList | null> {
-  if (address === null) return null;
-  const reply = await getJson({ address, path: '/v1/cassettes', token, timeoutMs: REPLY_TIMEOUT_MS });
-  return typeof reply === 'object' && reply.status === 200 && isCassetteList(reply.body) ? reply.body : null;
+async function listenersAt({ proxy, ingest }: Listeners): Promise<Record<keyof Listeners, ListenerStatus>> {
+  const [proxyStatus, ingestStatus] = await Promise.all([
+    reach(proxy, async (address) => ((await takesConnections(address, REPLY_TIMEOUT_MS)) ? 'up' : 'down')),
+    reach(ingest, async (address) =>
+      stateOf(await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS }), isHealth),
+    ),
+  ]);
+  return { proxy: proxyStatus, ingest: ingestStatus };
 }
 
 const document = ({ listeners, settings: _, folder: __, ...rest }: StatusReport, loaded: LoadedConfig) => ({
