@@ -37,7 +37,9 @@ export function SpendPage() {
   const series = useReading<StatsSeries>(`${field} ${key}`, (signal) => readSeries(field, window, filters, signal));
   const leaks = useReading<Leaks | null>(key, (signal) => readLeaks(window, filters, signal));
   const count = WINDOWS.find((each) => lastDays(each, Date.now()).since === window.since);
-  const hasAll = totals.key === key && series.key === `${field} ${key}`;
+  // All at once: what comes later would move what came first.
+  const hasCome = [totals, series, leaks].every((one) => one.key !== null || one.error !== null);
+  const hasAll = hasCome && totals.key === key && series.key === `${field} ${key}`;
   const error = [totals, series].map((reading) => reading.error).find((each) => each !== null) ?? null;
   const state = pageState(totals, ({ now }) => now.turn_count === 0);
   return (
@@ -86,7 +88,7 @@ export function SpendPage() {
       {error !== null && (
         <Problem error={error} onRetry={() => [totals, series].forEach(({ retry }) => void retry())} />
       )}
-      {totals.answer && (
+      {hasCome && totals.answer && (
         <SpendSums
           {...totals.answer}
           unpriced={series.answer?.unpriced_models ?? []}
@@ -98,7 +100,7 @@ export function SpendPage() {
           reading …
         </p>
       )}
-      {series.answer && (
+      {hasCome && series.answer && (
         <section aria-labelledby="spend-days">
           <div class="spend-days-head">
             <h2 id="spend-days">By day</h2>
@@ -118,12 +120,14 @@ export function SpendPage() {
           <DaysTable series={series.answer} filters={filters} />
         </section>
       )}
-      <div class="spend-columns">
-        {series.answer && <KeysTable series={series.answer} window={window} filters={filters} />}
-        {series.answer && <PartsTable total={series.answer.total} />}
-        {leaks.answer && series.answer && <LeaksTable leaks={leaks.answer} total={series.answer.total.cost_usd} />}
-        {totals.answer && <DearestSessions sessions={totals.answer.dearest} />}
-      </div>
+      {hasCome && (
+        <div class="spend-columns">
+          {series.answer && <KeysTable series={series.answer} window={window} filters={filters} />}
+          {series.answer && <PartsTable total={series.answer.total} />}
+          {leaks.answer && series.answer && <LeaksTable leaks={leaks.answer} total={series.answer.total.cost_usd} />}
+          {totals.answer && <DearestSessions sessions={totals.answer.dearest} />}
+        </div>
+      )}
     </Page>
   );
 }
