@@ -2,17 +2,24 @@
  * Requests of a command to the read API of the service that runs, with errors that say what to do. By `node:http`: `fetch` takes longer to
  * load than most responses take to come.
  */
+import { existsSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { LoadedConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { parseJson } from '../parse-json.ts';
-import { getJson } from './get-json.ts';
+import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
 import { addresses, REPLY_TIMEOUT_MS } from './read-api.ts';
+import { publishedService } from './running-service.ts';
+import { shownAddress } from './shown-address.ts';
 import { plain } from './units.ts';
 
 /** The service ends a request of its own after 20 s; what comes later than this never comes. */
 const RESPONSE_TIMEOUT_MS = 30_000;
+const START_MS = 60_000;
+const POLL_MS = 100;
 
 type ApiRequest = {
   /** GET without it. */
@@ -42,7 +49,7 @@ export type ApiClient = {
  * @throws {OperatorError} no service answers at the address that this configuration gives
  */
 export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
-  const address = await recognised(addresses(loaded).api);
+  const address = await recognised(loaded);
   const { token } = loaded.config.api;
   const base = new URL(address);
   const { Agent, request: open } = await (base.protocol === 'https:' ? import('node:https') : import('node:http'));
@@ -87,25 +94,42 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
   };
 }
 
-async function recognised(address: string | null): Promise<string> {
-  if (address === null)
-    throw new OperatorError(
-      'Cannot find the service: api.listen leaves the port to the system; say where it is with --client-api-target',
-    );
-  const ping = await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS });
-  if (typeof ping === 'object' && ping.status === 200 && ping.body === 'pong') return address;
-  if (ping === 'nobody')
-    throw new OperatorError(`Cannot find the service: nobody listens at ${address}; 'svc serve' starts one`);
+async function recognised(loaded: LoadedConfig): Promise<string> {
+  for (const until = performance.now() + START_MS; ; await sleep(POLL_MS)) {
+    const address = addresses(loaded).api;
+    if (address === null)
+      throw new OperatorError(
+        'Cannot find the service: api.listen leaves the port to the system; say where it is with --client-api-target',
+      );
+    const ping = await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS });
+    if (typeof ping === 'object' && ping.status === 200 && ping.body === 'pong') return address;
+    if (ping !== 'nobody' || !isStarting(loaded, address) || performance.now() > until)
+      throw new OperatorError(whyNot(ping, address, loaded));
+  }
+}
+
+/** Whether a service of this user has the address, and opens its database before it listens there: its proxy takes calls already. */
+const isStarting = ({ folder, homeFolder }: LoadedConfig, address: string): boolean =>
+  [folder, homeFolder].some((one) => {
+    const published = publishedService(one);
+    const isThere = shownAddress(published?.addresses.api ?? '') === shownAddress(address);
+    return isThere && published?.processes.some(({ name, state }) => name === 'service' && state === 'starting');
+  });
+
+function whyNot(ping: JsonResponse | NoReply, address: string, { source, folder, homeFolder }: LoadedConfig): string {
+  if (ping === 'nobody') {
+    const isTarget = (source['client.api_target'] ?? 'default') !== 'default';
+    const hasOwn = [folder, homeFolder].map((one) => existsSync(join(one, 'journal')));
+    const more =
+      !isTarget && !hasOwn[0] && hasOwn[1] ? ", 'cd && svc serve' one with what 'svc start' has recorded" : '';
+    return `Cannot find the service: nobody listens at ${address}; 'svc serve' starts one${more}`;
+  }
   if (ping === 'silent')
-    throw new OperatorError(
-      `Cannot find the service: ${address} does not answer; it is stuck, or something else is there`,
-    );
+    return `Cannot find the service: ${address} does not answer; it is stuck, or something else is there`;
   const code = typeof ping === 'object' ? (ping.body as { code?: unknown } | null | undefined)?.code : null;
-  throw new OperatorError(
-    code === 'foreign-host'
-      ? `Cannot use the service at ${address}: it does not answer to that host name; add it to allowed_hosts`
-      : `Cannot find the service: another program answers at ${address}; say where it is with --client-api-target`,
-  );
+  return code === 'foreign-host'
+    ? `Cannot use the service at ${address}: it does not answer to that host name; add it to allowed_hosts`
+    : `Cannot find the service: another program answers at ${address}; say where it is with --client-api-target`;
 }
 
 /** Why the service refuses, in its own words where it has some. */

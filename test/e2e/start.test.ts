@@ -169,6 +169,17 @@ test('where no service can start, the harness runs all the same, unrecorded', as
   assert.match(wrong.err, /^svc: not recorded: Cannot use this configuration: SVC_LOG_LEVEL: [^\n]+\n$/);
 });
 
+test('once the service has ended, a command says how what was recorded is read, and svc as the harness reads it', async () => {
+  const svc = join(stand.home, '.svc');
+  await eventually('the service to end', async () => holderOf(svc) === null, WAIT_MS);
+  const alone = await ended(svcAt(stand, ['sessions'], {}));
+  assert.equal([alone.status, alone.out], [1, '']);
+  assert.match(alone.err, /nobody listens at [^\n]+, 'cd && svc serve' one with what 'svc start' has recorded\n$/);
+  const inside = await ended(start([process.execPath, stand.program, 'sessions', '--limit', '1'])); // it waits for the read API
+  assert.is(inside.status, 0, inside.err);
+  assert.match(inside.out, /By my own harness/);
+});
+
 test('the service ends after the last harness, and leaves no registration and no file behind', async () => {
   const svc = join(stand.home, '.svc');
   await eventually('the service to end', async () => !existsSync(join(svc, 'service.json')), WAIT_MS);
