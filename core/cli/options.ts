@@ -29,7 +29,7 @@ export function flagsOf(parsed: Record<string, unknown>): Flags {
   return flags;
 }
 
-let all: { path: string; made: Option }[] | undefined; // by all commands, of which some six have every one
+let all: { path: string; made: Option }[] | undefined; // made once: some six commands have every one
 
 const options = () => {
   all ??= keys.flatMap((key) => (key.flag ? [{ path: key.path, made: option(key, key.flag) }] : []));

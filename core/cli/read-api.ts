@@ -25,6 +25,7 @@ export type ReachedReadApi = ListenerStatus & {
   get: (<T>(request: ReadApiRequest<T>) => Promise<Pick<ReadApiResponse<T>, 'answer' | 'remarks'>>) | null;
 };
 
+/** One request to it. For several, `reachReadApi` recognises it once. */
 export async function fetchReadApi<T>(loaded: LoadedConfig, request: ReadApiRequest<T>): Promise<ReadApiResponse<T>> {
   const { get, ...reached } = await reachReadApi(loaded);
   return { ...reached, ...(get ? await get(request) : { answer: null }) };
