@@ -1,6 +1,9 @@
 /**
  * A queue of jobs that run one at a time on behalf of several owners: owners take turns, and those with long jobs together get about
  * half of the time. Jobs without an owner are the service's own: they go first, and are never throttled.
+ *
+ * Each job has a turn of the event loop of its own. Node delivers up to 1,000 messages of one port before it looks at another
+ * (nodejs/node#29315): while one sender keeps up with jobs that block the thread, those of all others would not even arrive.
  */
 import { openThrottle } from './throttle.ts';
 
@@ -25,7 +28,7 @@ export function openFairQueue({ freeMs, mostMs, now = () => performance.now() }:
   const service: Job[] = [];
   const owned = new Map<string, Job[]>(); // in the order of turns
   const throttle = openThrottle({ freeMs, mostMs, now });
-  let busy = false;
+  let pumping = false; // a job runs, or is about to
   let ownersTurn = false;
   let wakeTimer: NodeJS.Timeout | undefined;
   const idleWaiters: (() => void)[] = [];
@@ -39,21 +42,24 @@ export function openFairQueue({ freeMs, mostMs, now = () => performance.now() }:
     return owner !== undefined && job ? { owner, job } : undefined;
   };
   const pump = () => {
+    if (pumping) return;
+    pumping = true;
+    setImmediate(runNext);
+  };
+  const runNext = async () => {
     clearTimeout(wakeTimer);
-    if (busy) return;
     const selected = next();
-    if (selected) void execute(selected.owner, selected.job);
+    if (selected) await execute(selected.owner, selected.job);
+    pumping = false;
+    if (selected) pump();
     else if (owned.size > 0) wakeTimer = setTimeout(pump, Math.max(1, throttle.waitMs()));
     else for (const resolve of idleWaiters.splice(0)) resolve();
   };
   const execute = async (owner: string | null, job: Job) => {
-    busy = true;
     ownersTurn = owner === null;
     const began = now();
     await job.start();
     if (owner !== null) throttle.charge(owner, now() - began);
-    busy = false;
-    pump();
   };
 
   return {

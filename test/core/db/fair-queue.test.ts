@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { openFairQueue } from '../../../core/db/fair-queue.ts';
@@ -25,7 +27,29 @@ test('the service goes first, then owners in turn, one at a time', async () => {
     [null, 'ours 2'],
   ];
   await Promise.all(jobs.map(([owner, name]) => queue.run(owner, work(name))));
-  assert.equal(order, ['a1', 'ours 1', 'ours 2', 'a2', 'b1', 'a3']);
+  assert.equal(order, ['ours 1', 'ours 2', 'a1', 'b1', 'a2', 'a3']);
+});
+
+test('a thread that always has the next job ready does not keep out what else arrives', async () => {
+  const queue = openFairQueue({ freeMs: 60_000, mostMs: 60_000 });
+  const busy = new Worker(
+    `const { parentPort } = require('node:worker_threads');
+     parentPort.on('message', () => parentPort.postMessage('next'));
+     for (let i = 0; i < 3; i++) parentPort.postMessage('first');`,
+    { eval: true },
+  );
+  let jobs = 0;
+  busy.on('message', () => {
+    void queue.run(null, async () => {
+      jobs += 1;
+      for (const end = performance.now() + 2; performance.now() < end; ); // as a statement of the embedded database does
+      if (jobs < 500) busy.postMessage('done');
+    });
+  });
+  await once(busy, 'message');
+  await sleep(10);
+  await busy.terminate();
+  assert.ok(jobs < 100, `${jobs} jobs were run before a timer of 10 ms`);
 });
 
 test('those who take long rest as long, together, while others go on', async () => {
