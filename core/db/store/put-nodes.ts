@@ -123,7 +123,13 @@ function placedNode(
   const usage = isAnswer ? nodes.usage : noUsage;
   const cost = costColumns(isAnswer ? nodes.cost_parts : null);
   return {
-    ...message,
+    node_hash: message.node_hash,
+    parent_hash: message.parent_hash,
+    depth: message.depth,
+    role: message.role,
+    injected: message.injected,
+    tool_calls: message.tool_calls,
+    slice_id: message.slice_id,
     input_tokens: usage.input_tokens,
     output_tokens: usage.output_tokens,
     cache_read_tokens: usage.cache_read_tokens,
@@ -195,13 +201,13 @@ const SENT: Record<keyof SentNode, PgType> = {
   ...{ requested_at: 'timestamptz', created_at: 'timestamptz' },
 };
 const names = Object.keys(SENT) as (keyof typeof SENT)[];
-const { sent, received } = sparseRows<SentNode>(names, {
+const stored = names.filter((name) => name !== 'followed');
+const { sent, received } = sparseRows<PlacedNode>(stored, {
   ...{ injected: '', agent_name: '', project: '', stop_reason: '', input_tokens: 0, output_tokens: 0 },
   ...{ cache_read_tokens: 0, cache_write_5m_tokens: 0, cache_write_1h_tokens: 0, reasoning_tokens: 0 },
-  ...{ tool_calls: 0, followed: false },
+  ...{ tool_calls: 0 },
 });
 const hashes = ['node_hash', 'parent_hash', 'slice_id'];
-const stored = names.filter((name) => name !== 'followed');
 const INSERTED = {
   names: sql.raw(stored.join(', ')),
   values: sql.raw(
@@ -209,14 +215,18 @@ const INSERTED = {
   ),
   row: sql.raw(names.map((name) => `${name} ${SENT[name]}`).join(', ')),
   injected: sql.raw(received('injected')),
-  followed: sql.raw(received('followed')),
+  followed: sql.raw('coalesce(r.followed, false)'),
 };
 
 export async function insertNodes(tx: Sql, nodes: readonly PlacedNode[]): Promise<void> {
   const followed = new Set(
     nodes.filter(({ injected }) => injected === '').map((node) => `${node.session_id} ${node.parent_hash}`),
   );
-  const rows = nodes.map((node) => sent({ ...node, followed: followed.has(`${node.session_id} ${node.node_hash}`) }));
+  const rows = nodes.map((node) => {
+    const row: Partial<SentNode> = sent(node);
+    if (followed.has(`${node.session_id} ${node.node_hash}`)) row.followed = true;
+    return row;
+  });
   await tx.rows(sql`
     insert into svc.nodes as n (${INSERTED.names}, is_root, is_head)
     select ${INSERTED.values}, r.parent_hash is null,

@@ -205,6 +205,30 @@ databaseSuite('appendTurns', (test, database) => {
       );
   });
 
+  test('the first turns of a session, stored all at once, make one chain', async () => {
+    for (let round = 0; round < 10; round++) {
+      const calls = Array.from({ length: 4 }, (_, i) =>
+        capturedCall({ n: 10 * round + i, request: chat(`word ${i}`), headers: named(`at once ${round}`) }),
+      );
+      const stored = await Promise.all(calls.map((call) => takeIn(database(), [call])));
+      const [session_id] = new Set(stored.flat().map((turn) => turn.session_id));
+      const turns = await database().sql(
+        `select session_seq, encode(prev_hash, 'hex') as prev, encode(turn_hash, 'hex') as hash
+           from svc.raw_turns where session_id = $1 order by session_seq`,
+        [session_id],
+      );
+      assert.equal(
+        turns.map(({ session_seq, prev }) => ({ session_seq, prev })),
+        [null, ...turns.map(({ hash }) => hash).slice(0, 3)].map((prev, i) => ({ session_seq: i + 1, prev })),
+      );
+      const [head] = await database().sql(
+        `select turn_count, encode(head_turn_hash, 'hex') as head from svc.sessions where session_id = $1`,
+        [session_id],
+      );
+      assert.equal(head, { turn_count: 4, head: turns.at(-1)?.hash });
+    }
+  });
+
   test('nodes: the conversation with its forks, its heads and its root', async () => {
     await takeIn(database(), session);
     const nodes = await database().sql(`
