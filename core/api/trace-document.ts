@@ -10,8 +10,8 @@ import { SCHEMA, type Trace } from '../model/trace.ts';
 type Execute = Database['execute'];
 type Scope = OperationArgs<'spansOf'>['of'];
 
-/** How many rows one page may have. */
-export const PAGE_ROWS = { traces: 200, spans: 500, links: 1_000 };
+/** How many rows one page may have; `firstSpans`: the first page of spans where there are more than one. */
+export const PAGE_ROWS = { traces: 200, spans: 500, firstSpans: 50, links: 1_000 };
 
 /**
  * `{schema, session, traces: [{trace, spans}], links}`. The rows of the first pages are of the same moment as the session itself.

@@ -5,7 +5,12 @@ import type { Sql } from '../sql.ts';
 import { readSession } from './read-session.ts';
 import { linksOf, sessionTraces, spansOf } from './session-traces.ts';
 
-type StartRequest = { session_id: string; payload: Payload; limits: Record<'traces' | 'spans' | 'links', number> };
+/** `firstSpans`: how many are read at first where one page does not hold all, so that a reader soon has something. */
+type StartRequest = {
+  session_id: string;
+  payload: Payload;
+  limits: Record<'traces' | 'spans' | 'firstSpans' | 'links', number>;
+};
 
 type SessionStart = {
   session: SessionRecord;
@@ -25,7 +30,10 @@ export const sessionStart = (db: Sql, { session_id, payload, limits }: StartRequ
     if (!session) return null;
     const of = { session_id };
     const traces = await sessionTraces(tx, { session_id, after: null, limit: limits.traces });
-    const spans = await spansOf(tx, { of, after: null, limit: limits.spans, payload });
+    const count = traces.traces.reduce((sum, { span_count }) => sum + span_count, 0);
+    const isShort = traces.next === null && count <= limits.spans;
+    const limit = isShort ? limits.spans : limits.firstSpans;
+    const spans = await spansOf(tx, { of, after: null, limit, payload });
     const isWhole = traces.next === null && spans.next === null;
     return {
       session,

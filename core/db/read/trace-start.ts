@@ -5,7 +5,8 @@ import type { Sql } from '../sql.ts';
 import { readTrace } from './read-trace.ts';
 import { linksOf, spansOf } from './session-traces.ts';
 
-type StartRequest = { trace_id: string; payload: Payload; limits: Record<'spans' | 'links', number> };
+/** `firstSpans`: see session-start.ts. */
+type StartRequest = { trace_id: string; payload: Payload; limits: Record<'spans' | 'firstSpans' | 'links', number> };
 
 type TraceStart = {
   trace: Trace;
@@ -20,7 +21,8 @@ export const traceStart = (db: Sql, { trace_id, payload, limits }: StartRequest)
     const trace = await readTrace(tx, { trace_id });
     if (!trace) return null;
     const of = { trace_id };
-    const spans = await spansOf(tx, { of, after: null, limit: limits.spans, payload });
+    const limit = trace.span_count <= limits.spans ? limits.spans : limits.firstSpans;
+    const spans = await spansOf(tx, { of, after: null, limit, payload });
     const isWhole = spans.next === null;
     return { trace, spans, links: isWhole ? await linksOf(tx, { of, after: null, limit: limits.links }) : null };
   });

@@ -16,7 +16,7 @@ import { type Json, testApi } from '../../support/read-api.ts';
 
 databaseSuite('a session document under writes', (test, database) => {
   const session_id = idOf('session', 1);
-  const limits = { traces: 200, spans: 500, links: 1_000 };
+  const limits = { traces: 200, spans: 500, firstSpans: 500, links: 1_000 };
 
   test.before.each(async () => {
     await database().reset();
@@ -139,7 +139,7 @@ databaseSuite('a session document under writes', (test, database) => {
   test('a trace that is longer than its first page is told whole, and its links last', async () => {
     await derive();
     const trace_id = idOf('trace', told);
-    const small = { spans: 1, links: 1 };
+    const small = { spans: 1, firstSpans: 1, links: 1 };
     const start = await database().execute('traceStart', { trace_id, payload: 'full', limits: small });
     assert.equal([start?.spans.spans.length, start?.links], [1, null]);
     const api = testApi({
@@ -152,9 +152,9 @@ databaseSuite('a session document under writes', (test, database) => {
 
   test('a session that is longer than its first pages is told whole, and its links last', async () => {
     for (let n = 0; n < 5; n++) await derive();
-    const small = { traces: 2, spans: 3, links: 1 };
+    const small = { traces: 2, spans: 3, firstSpans: 2, links: 1 };
     const start = await database().execute('sessionStart', { session_id, payload: 'full', limits: small });
-    assert.equal([start?.traces.traces.length, start?.spans.spans.length, start?.links], [2, 3, null]);
+    assert.equal([start?.traces.traces.length, start?.spans.spans.length, start?.links], [2, 2, null]);
     const api = testApi({
       execute: (name, args) =>
         database().execute(name, (name === 'sessionStart' ? { ...args, limits: small } : args) as typeof args),
