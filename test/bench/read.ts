@@ -4,6 +4,7 @@ import { embeddedDatabase, serverDatabase, type TestDatabase } from '../support/
 import { testApi } from '../support/read-api.ts';
 import { heading, ms, percentiles, row } from './figures.ts';
 import { putNodes } from './put-nodes.ts';
+import { benchPayloads } from './read-payloads.ts';
 
 const ASKS = 50;
 
@@ -27,7 +28,12 @@ const filters: Record<string, Record<string, string>> = {
   },
 };
 
-export async function benchRead(): Promise<void> {
+export async function benchRead(groups: readonly string[]): Promise<void> {
+  if (groups.length === 0 || groups.includes('lists')) await benchLists();
+  if (groups.length === 0 || groups.includes('payloads')) await benchPayloads();
+}
+
+async function benchLists(): Promise<void> {
   for (const { sessions, each } of shapes) {
     for (const kind of ['embedded', 'server'] as const) {
       const dsn = process.env.SVC_TEST_DSN;
