@@ -1,6 +1,7 @@
 /** Conformance checks, for the author of a cassette before anybody installs it: is it admitted, and does it keep to its document? */
 import { type AdmissionParts, admit } from './admission/admission.ts';
 import { type DeclaredManifest, ownPrefix } from './admission/manifest.ts';
+import { fetchUntil } from './fetch-until.ts';
 import type { ListEntry } from './list/list.ts';
 import { mountOf } from './openapi/rewrite.ts';
 import { Rejection, type RunningCassette, STEPS } from './running.ts';
@@ -123,7 +124,7 @@ async function toolCall(running: RunningCassette, path: string): Promise<string[
 async function listed(running: RunningCassette, path: string, members: readonly string[]): Promise<string[]> {
   const signal = AbortSignal.timeout(REQUEST_MS);
   try {
-    const response = await running.fetch(new Request(`http://cassette${path}`, { signal }));
+    const response = await fetchUntil(running, path, { signal });
     if (!response.ok) return [`it answers ${response.status} to GET ${path}`];
     const { items } = (await response.json()) as { items?: unknown };
     if (!Array.isArray(items)) return [`GET ${path} answers without a list "items"`];
@@ -138,9 +139,9 @@ async function listed(running: RunningCassette, path: string, members: readonly 
 
 /** The status of the response, or why there is none. */
 async function statusOf(running: RunningCassette, path: string, init: RequestInit = {}): Promise<number | string> {
-  const request = new Request(`http://cassette${path}`, { ...init, signal: AbortSignal.timeout(REQUEST_MS) });
+  const signal = AbortSignal.timeout(REQUEST_MS);
   try {
-    const { status, body } = await running.fetch(request);
+    const { status, body } = await fetchUntil(running, path, { ...init, signal });
     let bytes = 0;
     for await (const chunk of body ?? []) {
       bytes += chunk.byteLength;
@@ -148,7 +149,7 @@ async function statusOf(running: RunningCassette, path: string, init: RequestIni
     }
     return status;
   } catch (error) {
-    return request.signal.aborted ? `no answer within ${REQUEST_MS / 1000} s` : (error as Error).message;
+    return signal.aborted ? `no answer within ${REQUEST_MS / 1000} s` : (error as Error).message;
   }
 }
 

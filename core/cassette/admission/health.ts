@@ -1,5 +1,7 @@
 /** Health checks of a cassette: repeated a few times until one succeeds; else the reason that the cassette itself gives. */
+import { aborted } from '../../aborted.ts';
 import { PROBLEM_TYPE } from '../../http/problem.ts';
+import { fetchUntil } from '../fetch-until.ts';
 import { Rejection, type RunningCassette } from '../running.ts';
 import { textOf } from './response-text.ts';
 
@@ -27,18 +29,17 @@ export async function untilHealthy(
 
 /** Why one check failed; null: it is healthy. */
 async function failureOf(running: Pick<RunningCassette, 'fetch'>, path: string, ms: number): Promise<string | null> {
-  const request = new Request(`http://cassette${path}`, { signal: AbortSignal.timeout(ms) });
-  const timedOut = new Promise<null>((resolve) => request.signal.addEventListener('abort', () => resolve(null)));
+  const deadline = AbortSignal.timeout(ms);
   try {
-    const response = await running.fetch(request);
+    const response = await fetchUntil(running, path, { signal: deadline });
     if (response.ok || !response.headers.get('content-type')?.startsWith(PROBLEM_TYPE)) {
       await response.body?.cancel();
       return response.ok ? null : `it answered ${response.status}`;
     }
-    const detail = await Promise.race([detailOf(response).catch(() => null), timedOut]);
+    const detail = await Promise.race([detailOf(response), aborted(deadline)]).catch(() => null);
     return `it answered ${response.status}${detail === null ? '' : `: ${detail}`}`;
   } catch (error) {
-    if (request.signal.aborted) return `no answer within ${ms / 1000} s`;
+    if (deadline.aborted) return `no answer within ${ms / 1000} s`;
     return error instanceof Error ? error.message : 'it failed';
   }
 }

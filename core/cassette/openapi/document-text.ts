@@ -1,6 +1,7 @@
 /** Fetches a cassette's OpenAPI document: one request to the path that its manifest names, with a deadline and a size limit. */
 import { aborted } from '../../aborted.ts';
 import { textOf } from '../admission/response-text.ts';
+import { fetchUntil } from '../fetch-until.ts';
 import { type AdmissionStep, Rejection, type RunningCassette } from '../running.ts';
 import { MOST_DOCUMENT_BYTES } from './document.ts';
 
@@ -21,12 +22,10 @@ export async function documentText(
   { step = 'openapi', ms = DOCUMENT_MS, signal }: DocumentOptions = {},
 ): Promise<string> {
   const deadline = AbortSignal.timeout(ms);
-  const request = new Request(`http://cassette${path}`, {
-    headers: { accept: 'application/json' },
-    signal: signal ? AbortSignal.any([deadline, signal]) : deadline,
-  });
+  const end = signal ? AbortSignal.any([deadline, signal]) : deadline;
   const why = (error: Error) => (deadline.aborted ? `it took longer than ${ms / 1000} s` : error.message);
-  const response = await Promise.race([running.fetch(request), aborted(request.signal)]).catch((error: Error) => {
+  const headers = { accept: 'application/json' };
+  const response = await fetchUntil(running, path, { headers, signal: end }).catch((error: Error) => {
     throw new Rejection(step, `Cannot get its OpenAPI document at ${path}: ${why(error)}`);
   });
   if (response.status !== 200) {
@@ -37,7 +36,7 @@ export async function documentText(
       `Cannot get its OpenAPI document at ${path}: it answered ${response.status}${redirectNote}`,
     );
   }
-  const text = Promise.race([textOf(response, MOST_DOCUMENT_BYTES), aborted(request.signal)]);
+  const text = Promise.race([textOf(response, MOST_DOCUMENT_BYTES), aborted(end)]);
   return text.catch((error: Error) => {
     throw new Rejection('openapi', `Cannot read its OpenAPI document at ${path}: ${why(error)}`);
   });
