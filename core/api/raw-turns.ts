@@ -1,6 +1,9 @@
 /** GET /v1/sessions/{id}/raw_turns: the raw turns of a session, and on request their exact bytes. */
 import { createRoute, z } from '@hono/zod-openapi';
+import { unpackSlice } from '../capture/slice-codec.ts';
 import type { Database } from '../db/database.ts';
+import { missingSlice, type RawTurnBytes, turnBytes } from '../db/read/raw-turn-bytes.ts';
+import { openCachedSlices } from '../engine/cached-slices.ts';
 import { readCursor, writeCursor } from '../http/cursor.ts';
 import { jsonStream } from '../http/json-stream.ts';
 import { Failure, guardedPayloads, json, routes } from '../http/routes.ts';
@@ -46,6 +49,15 @@ export const rawTurnsApp = ({ execute, log }: { execute: Database['execute']; lo
     await sessionOf(execute, id);
     const { raw_turns, next } = await execute('listRawTurns', { session_id: id, after, limit });
     const next_cursor = next === null ? null : writeCursor(list, next);
-    const bytesOf = include === 'payload' ? (raw_turn_id: number) => execute('rawTurnBytes', { raw_turn_id }) : null;
+    const bytesOf = include === 'payload' ? payloads(execute) : null;
     return jsonStream<never>(c, rawTurnDocument(raw_turns, next_cursor, bytesOf), log);
   });
+
+/** For one page: what a request repeats of the one before it is read once. */
+function payloads(execute: Database['execute']): (raw_turn_id: number) => Promise<RawTurnBytes | null> {
+  const slices = openCachedSlices({ execute }, unpackSlice, missingSlice);
+  return async (raw_turn_id) => {
+    const [parts] = await execute('turnParts', { raw_turn_ids: [raw_turn_id] });
+    return parts ? turnBytes(parts, slices) : null;
+  };
+}

@@ -6,6 +6,7 @@ import { unpackSlice } from '../../capture/slice-codec.ts';
 import type { HeaderList } from '../../model/headers.ts';
 import { hexArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
+import { type TurnParts, turnParts } from './turn-chain-bytes.ts';
 
 /** Bodies are as they came, still in their content coding; `response` is null when no byte of a response was stored. */
 export type RawTurnBytes = {
@@ -17,37 +18,30 @@ export type RawTurnBytes = {
 
 /** null: no such raw turn. @throws {Error} when a slice of it is missing */
 export async function rawTurnBytes(db: Sql, { raw_turn_id }: { raw_turn_id: number }): Promise<RawTurnBytes | null> {
-  const [turn] = await db.rows<TurnColumns>(sql`
-    select request_pages, request_page_depth, encode(response_slice, 'hex') as response_slice,
-           encode(request_header_template, 'hex') as request_header_template, request_header_values,
-           encode(response_header_template, 'hex') as response_header_template, response_header_values
-      from svc.raw_turns where raw_turn_id = ${raw_turn_id}`);
-  if (!turn) return null;
-  const recipe = { roots: idsIn(turn.request_pages), depth: turn.request_page_depth };
-  const pieces = await readRecipe(recipe, (ids) => sliceBytes(db, ids));
-  const { request_header_template, response_header_template, response_slice } = turn;
+  const [parts] = await turnParts(db, { raw_turn_ids: [raw_turn_id] });
+  return parts ? turnBytes(parts, (ids) => sliceBytes(db, ids)) : null;
+}
+
+/** Puts a raw turn together. `slices` returns the bytes of slices, in the order of their ids. */
+export async function turnBytes(
+  parts: TurnParts,
+  slices: (ids: readonly string[]) => Promise<readonly Uint8Array[]>,
+): Promise<RawTurnBytes> {
+  const recipe = { roots: idsIn(parts.request_pages), depth: parts.request_page_depth };
+  const pieces = await readRecipe(recipe, slices);
+  const { request_header_template, response_header_template, response_slice } = parts;
   const singleSlices = [request_header_template, response_header_template, response_slice].filter((id) => id !== null);
-  const bytes = await sliceBytes(db, [...pieces, ...singleSlices]);
+  const bytes = await slices([...pieces, ...singleSlices]);
   const bytesOf = (id: string | null) =>
     id === null ? null : (bytes[pieces.length + singleSlices.indexOf(id)] ?? null);
   const [requestTemplate, responseTemplate] = [bytesOf(request_header_template), bytesOf(response_header_template)];
   return {
     request: joined(bytes.slice(0, pieces.length)),
     response: bytesOf(response_slice),
-    request_headers: requestTemplate ? headersFrom(requestTemplate, turn.request_header_values) : [],
-    response_headers: responseTemplate && headersFrom(responseTemplate, turn.response_header_values),
+    request_headers: requestTemplate ? headersFrom(requestTemplate, parts.request_header_values) : [],
+    response_headers: responseTemplate && headersFrom(responseTemplate, parts.response_header_values),
   };
 }
-
-type TurnColumns = {
-  request_pages: Uint8Array;
-  request_page_depth: number;
-  response_slice: string | null;
-  request_header_template: string | null;
-  request_header_values: string[];
-  response_header_template: string | null;
-  response_header_values: string[];
-};
 
 /** The bytes of slices, in the order of `ids`; an id may repeat. */
 export async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8Array[]> {
@@ -58,10 +52,13 @@ export async function sliceBytes(db: Sql, ids: readonly string[]): Promise<Uint8
   const slices = new Map(rows.map((row) => [row.slice_id, unpackSlice(row)]));
   return ids.map((id) => {
     const bytes = slices.get(id);
-    if (!bytes) throw new Error(`Cannot put a raw turn together: slice ${id} is not stored`);
+    if (!bytes) throw missingSlice(id);
     return bytes;
   });
 }
+
+export const missingSlice = (slice_id: string): Error =>
+  new Error(`Cannot put a raw turn together: slice ${slice_id} is not stored`);
 
 /** A plain Uint8Array over memory of its own, so that it passes to another thread unchanged. */
 export function joined(pieces: readonly Uint8Array[]): Uint8Array {

@@ -33,15 +33,17 @@ export async function slicesUpTo(
   db: Sql,
   { ids, max_bytes }: { ids: string[]; max_bytes: number },
 ): Promise<SlicesPage> {
-  const sized = await db.rows<{ place: number; bytes_before: number }>(sql`
-    select w.place, (sum(octet_length(s.bytes)) over (order by w.place) - octet_length(s.bytes))::bigint as bytes_before
-      from unnest(${hexArray(ids)}::bytea[]) with ordinality as w (slice_id, place)
-      join svc.slices s on s.slice_id = w.slice_id
+  const rows = await db.rows<PackedSlice & { place: number; stored: number }>(sql`
+    select encode(w.slice_id, 'hex') as slice_id, w.codec, w.size_bytes, w.bytes, w.place, w.stored
+      from (select w.place, s.*, count(*) over () as stored,
+                   sum(octet_length(s.bytes)) over (order by w.place) - octet_length(s.bytes) as bytes_before
+              from unnest(${hexArray(ids)}::bytea[]) with ordinality as w (slice_id, place)
+              join svc.slices s on s.slice_id = w.slice_id) w
+     where w.bytes_before = 0 or w.bytes_before < ${max_bytes}::bigint
      order by w.place`);
-  const beyond = sized.find(({ bytes_before }, i) => i > 0 && bytes_before >= max_bytes);
-  const covered = beyond ? beyond.place - 1 : ids.length;
-  const slices = await db.rows<PackedSlice>(sql`
-    select encode(slice_id, 'hex') as slice_id, codec, size_bytes, bytes from svc.slices
-     where slice_id = any(${hexArray(ids.slice(0, covered))}::bytea[])`);
-  return { covered, slices };
+  const slices = rows.map(
+    ({ slice_id, codec, size_bytes, bytes }): PackedSlice => ({ slice_id, codec, size_bytes, bytes }),
+  );
+  const last = rows.at(-1);
+  return { covered: last && rows.length < last.stored ? last.place : ids.length, slices };
 }

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import * as assert from 'uvu/assert';
 import { RawTurnPage } from '../../../core/model/raw-turn.ts';
+import { capturedCall, chat, takeIn } from '../../support/captured-calls.ts';
 import { databaseSuite } from '../../support/databases.ts';
 import { idOf, insertRawTurns, insertSessions, instantAt } from '../../support/projection-rows.ts';
 import { type Json, testApi } from '../../support/read-api.ts';
@@ -203,5 +204,24 @@ databaseSuite('raw turns of the read API', (test, database) => {
     await reader?.read();
     assert.ok(fetched <= 2, `${fetched} fetched for the first chunk`);
     await reader?.cancel();
+  });
+
+  test('what a request repeats of the one before it is read once', async () => {
+    const words = Array.from({ length: 61 }, (_, i) => `word ${i}`);
+    const calls = [59, 61].map((length, n) =>
+      capturedCall({ n, request: chat(...words.slice(0, length)), headers: [['x-svc-harness-session-id', 'long']] }),
+    );
+    const [first] = await takeIn(database(), calls);
+    const read: string[][] = [];
+    const { items } = await get(`/v1/sessions/${first?.session_id}/raw_turns?include=payload`, (name, args) => {
+      if (name === 'slicesUpTo') read.push((args as { ids: string[] }).ids);
+      return database().execute(name, args);
+    });
+    assert.equal(
+      items.map(({ payload }: Json) => bytesOf(payload.request)),
+      calls.map(({ request }) => Buffer.from(request)),
+    );
+    assert.is(new Set(read.flat()).size, read.flat().length, 'no slice twice');
+    assert.ok(read.flat().length < 90, `${read.flat().length} slices of 120 messages`);
   });
 });
