@@ -22,7 +22,7 @@ export async function putSessions(
   turns: readonly SessionTurn[],
   advance: (session_id: string, head: ChainHead) => ChainHead,
 ): Promise<void> {
-  const sessions = facts(turns);
+  const sessions = factsOf(turns);
   const heads = await lockHeads(tx, [...sessions.keys()]);
   const isNew = ({ session_id }: SessionFacts) => !heads.has(session_id);
   const created = [...sessions.values()]
@@ -53,7 +53,7 @@ type SessionFacts = {
 };
 
 /** By id, in its order: that in which all lock and insert them. */
-function facts(turns: readonly SessionTurn[]): Map<string, SessionFacts> {
+function factsOf(turns: readonly SessionTurn[]): Map<string, SessionFacts> {
   const sessions = new Map<string, SessionFacts>();
   for (const turn of [...turns].sort(byTime)) {
     const { session_id, harness_id, harness_session_id, fork } = turn.place;
