@@ -53,10 +53,15 @@ export const rawTurnsApp = ({ execute, log }: { execute: Database['execute']; lo
     return jsonStream<never>(c, rawTurnDocument(raw_turns, next_cursor, bytesOf), log);
   });
 
-/** For one page: what a request repeats of the one before it is read once. */
+/** For one page: what a request repeats of the one before it is read once; but the first is put together where it is stored, which is sooner. */
 function payloads(execute: Database['execute']): (raw_turn_id: number) => Promise<RawTurnBytes | null> {
   const slices = openCachedSlices({ execute }, unpackSlice, missingSlice);
+  let isFirst = true;
   return async (raw_turn_id) => {
+    if (isFirst) {
+      isFirst = false;
+      return execute('rawTurnBytes', { raw_turn_id });
+    }
     const [parts] = await execute('turnParts', { raw_turn_ids: [raw_turn_id] });
     return parts ? turnBytes(parts, slices) : null;
   };
