@@ -91,7 +91,7 @@ import { callChain, nodeChain } from './read/node-chain.ts';
 import { nodeRoots } from './read/node-roots.ts';
 import { nodeSources } from './read/node-sources.ts';
 import { outline } from './read/outline.ts';
-import { promptCallNamed, promptCallOf, promptCalls, promptMarks } from './read/prompt-calls.ts';
+import { promptCallNamed, promptCallOf, promptCalls, promptCallsOf, promptMarks } from './read/prompt-calls.ts';
 import { rawTurnBytes } from './read/raw-turn-bytes.ts';
 import { readCoverage } from './read/read-coverage.ts';
 import { rawTurnBody, readRawTurn } from './read/read-raw-turn.ts';
@@ -183,6 +183,7 @@ export const operations = {
   rawTurnBody,
   promptCalls,
   promptCallOf,
+  promptCallsOf,
   promptMarks,
   promptCallNamed,
   spansOfBlocks,

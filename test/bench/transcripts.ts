@@ -14,6 +14,7 @@ const FILES = 300;
 const CALLS = 72; // of a file
 const AT_ONCE = 4;
 const SETTLE_MS = 60_000;
+const LOOK_MS = 500;
 const MB = 1e6;
 const BARS = { accepted: 20, derived: 5, stored: 1.2, log: 128, peak: 600 }; // MB/s, MB/s, of what was sent, MiB, MiB
 
@@ -66,7 +67,10 @@ async function sweep(kind: 'embedded' | 'server', program: string, dsn: string):
       }),
     );
     const accepted = (performance.now() - began) / 1_000;
-    const caughtUp = async () => (await read<Status>(`${service.api}/v1/admin/status`)).derive.queued === 0;
+    const caughtUp = async () => {
+      await sleep(LOOK_MS); // each look counts all rows
+      return (await read<Status>(`${service.api}/v1/admin/status`)).derive.queued === 0;
+    };
     await eventually('the derivation of all transcripts', caughtUp, 1_200_000);
     const derived = (performance.now() - began) / 1_000;
     const after = await databaseBytes(folder, own?.dsn);

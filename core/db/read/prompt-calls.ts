@@ -1,7 +1,7 @@
 /** The calls of a session whose prompts can be read: where their bytes are, what they were billed, and the span that shows each. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Span, SpanUsage } from '../../model/span.ts';
-import { instant } from '../literals.ts';
+import { instant, pgArray } from '../literals.ts';
 import type { Sql } from '../sql.ts';
 import { hasBodies } from '../store/stored-turns.ts';
 import { notDeleted } from './not-deleted.ts';
@@ -80,6 +80,14 @@ async function onePromptCall(db: Sql, where: SQL): Promise<PromptCall | null> {
 
 export const promptCallOf = (db: Sql, { raw_turn_id }: { raw_turn_id: number }): Promise<PromptCall | null> =>
   onePromptCall(db, sql`e.raw_turn_id = ${raw_turn_id}::bigint`);
+
+/** Those of these calls that hold a prompt that can be read, in no order. */
+export async function promptCallsOf(db: Sql, { raw_turn_ids }: { raw_turn_ids: number[] }): Promise<PromptCall[]> {
+  const rows = await db.rows<Columns>(sql`
+    ${select} from svc.effective_turns e ${joins}
+     where e.raw_turn_id = any(${pgArray(raw_turn_ids)}::bigint[]) and ${readable}`);
+  return rows.map(promptCall);
+}
 
 /** By the id under which other calls continue it. */
 export const promptCallNamed = (db: Sql, { call_id }: { call_id: string }): Promise<PromptCall | null> =>

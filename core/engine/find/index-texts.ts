@@ -11,6 +11,7 @@ import {
   type SpanToIndex,
 } from '../../db/find/index-spans.ts';
 import type { FoundPrompt } from '../../db/find/prompts.ts';
+import type { PromptCall } from '../../db/read/prompt-calls.ts';
 import { promptPieces } from '../../find/prompt-pieces.ts';
 import { spanTexts } from '../../find/span-texts.ts';
 import { INDEXED_CHARACTERS, piecesOf, termsOf, timeTerms } from '../../find/terms.ts';
@@ -70,9 +71,11 @@ async function indexSession(
     const spans: SpanToIndex[] = await execute('spansToIndex', { session_id, after, rev, limit: AT_ONCE.spans });
     const texts: FoundText[] = [];
     const prompts = new Map<string, FoundPrompt>();
+    const calls = await callsOf(execute, spans);
     for (const span of spans) {
       texts.push(...foundTexts(span));
-      for (const prompt of await foundPrompts(execute, span, promptTexts))
+      const call = ownCall(span, calls);
+      for (const prompt of call ? await foundPrompts(call, span, promptTexts) : [])
         if (!prompts.has(prompt.piece_id)) prompts.set(prompt.piece_id, prompt);
       await yieldThread();
     }
@@ -91,15 +94,27 @@ async function indexSession(
 
 type PromptTexts = ReturnType<typeof openPromptTexts>;
 
+/** The calls of which spans show the answers, by `raw_turn_id`. A transcript has none. */
+async function callsOf(
+  execute: Database['execute'],
+  spans: readonly SpanToIndex[],
+): Promise<ReadonlyMap<number, PromptCall>> {
+  const raw_turn_ids = [...new Set(spans.flatMap((span) => (isCall(span) ? (span.raw_turn_id ?? []) : [])))];
+  const calls = raw_turn_ids.length > 0 ? await execute('promptCallsOf', { raw_turn_ids }) : [];
+  return new Map(calls.map((call) => [call.raw_turn_id, call]));
+}
+
+const isCall = ({ kind, inherited }: SpanToIndex): boolean => kind === 'llm' && !inherited;
+
+const ownCall = (span: SpanToIndex, calls: ReadonlyMap<number, PromptCall>): PromptCall | undefined =>
+  isCall(span) && span.raw_turn_id !== null ? calls.get(span.raw_turn_id) : undefined;
+
 /** The pieces of what the call has first. */
 async function foundPrompts(
-  execute: Database['execute'],
-  { kind, inherited, trace_id, span_id, raw_turn_id }: SpanToIndex,
+  call: PromptCall,
+  { trace_id, span_id }: SpanToIndex,
   promptTexts: PromptTexts,
 ): Promise<FoundPrompt[]> {
-  const call =
-    kind === 'llm' && !inherited && raw_turn_id !== null ? await execute('promptCallOf', { raw_turn_id }) : null;
-  if (!call) return [];
   return (await promptTexts(call)).flatMap(({ block, offset, text }) =>
     promptPieces(text).flatMap((piece) => {
       const terms = termsOf(piece.text);

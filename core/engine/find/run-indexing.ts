@@ -9,6 +9,8 @@ import { openIndexing } from './index-texts.ts';
 
 const LOOK = { firstMs: 500, pokedMs: 2_000, mostMs: 15_000 };
 const MOST_REST_MS = 2_000;
+/** What waits for derivation goes first: meanwhile a pass rests so many times as long as it worked. */
+const BACKLOG_SHARES = 9;
 
 type Deps = {
   database: Database;
@@ -31,7 +33,7 @@ export function runIndexing({ database, precedence, pause, signal, log }: Deps):
   let poked = true;
   const rest = async (workedMs: number) => {
     const { queued } = await execute('derivePending', {});
-    const shares = queued > 0 ? 4 : 1; // what waits for derivation goes first
+    const shares = queued > 0 ? BACKLOG_SHARES : 1;
     await sleep(Math.min(workedMs * shares, MOST_REST_MS), undefined, { signal }).catch(() => undefined);
     await pause(workedMs);
   };
