@@ -4,6 +4,7 @@ import type { Db, Env, Progress, ScheduledContext, ScheduledEvent } from '../../
 import { comparedBy } from './changed-sessions.ts';
 import { beginComparison, beginLedgerComparison, lastComparison, rememberComparison } from './comparisons.ts';
 import { embedderOf } from './configured.ts';
+import { embedsOnce } from './embed-once.ts';
 import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { isCut, type Ledger, type LedgerEntry, ledgerOf, type SpanToEmbed } from './ledger.ts';
 import type { SearchConfig } from './manifest.ts';
@@ -56,7 +57,7 @@ export async function embedSpans(
   // Deleted spans are removed, whether or not there is an embedder.
   const fewer = await ledgerOf(env.DB, store, relations, '').prune(pruning.scope);
   rememberComparison(env, 'prune', comparedBy(pruning, []));
-  const embedder = embedderOf(env);
+  const embedder = embedsOnce(embedderOf(env));
   const ledger = ledgerOf(env.DB, store, relations, embedder.model);
   const comparison = await beginLedgerComparison(env, ledger, lastComparison(env, 'embed'));
   const { scope } = comparison;
