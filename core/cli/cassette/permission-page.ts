@@ -105,7 +105,7 @@ const VIEWS: Readonly<Record<string, string>> = {
   span_turns: 'every prompt, and how its answer begins',
   spans: 'every step in full: prompts, answers, tool calls and their results',
   span_links: 'which step led to which',
-  session_changes: 'which sessions changed or were deleted, and when',
+  session_changes: 'which sessions changed or were deleted, and when, and how many wait to be derived',
 };
 
 function requests({ document, isolation, before }: Permission): string[] {

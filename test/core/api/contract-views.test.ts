@@ -60,4 +60,18 @@ databaseSuite('the contract in SQL and over HTTP', (test, database) => {
     ]);
     assert.equal(rows.map(({ cost }) => cost).slice(0, 4), [null, 0.25, null, 0]);
   });
+
+  test('svc_v1.session_changes counts the sessions with something new to derive, in every row', async () => {
+    const counted = () => database().sql('select sessions_to_derive from svc_v1.session_changes');
+    await database().sql(
+      'insert into svc.session_changes (session_id) select gen_random_uuid() from generate_series(1, 2)',
+    );
+    assert.equal(await counted(), [{ sessions_to_derive: 0 }, { sessions_to_derive: 0 }]);
+    await database().sql(`
+      insert into svc.derive_queue (session_id, try_after, leased_until, parked_at)
+      values (gen_random_uuid(), now(), null, null), (gen_random_uuid(), now(), now() + interval '15 s', null),
+             (gen_random_uuid(), '-infinity', null, null), (gen_random_uuid(), now() + interval '1 minute', null, null),
+             (gen_random_uuid(), now(), null, now())`);
+    assert.equal(await counted(), [{ sessions_to_derive: 2 }, { sessions_to_derive: 2 }]);
+  });
 });
