@@ -1,9 +1,10 @@
-/** Embeds spans in the background: passes over what is new or changed, each of which continues where the last one ended. */
+/** Embeds spans in the background: runs over what is new or changed, each of which continues where the last one ended. */
 import { createHash } from 'node:crypto';
 import type { Db, Env, Progress, ScheduledContext, ScheduledEvent } from '../../core/cassette/contract.ts';
 import { comparedBy } from './changed-sessions.ts';
 import { beginComparison, beginLedgerComparison, lastComparison, rememberComparison } from './comparisons.ts';
 import { embedderOf } from './configured.ts';
+import { backlogPassed, hasBacklog } from './derivation-backlog.ts';
 import { embedsOnce } from './embed-once.ts';
 import { type Embedder, EmbeddingFailed, NoEmbedder } from './embedder.ts';
 import { isCut, type Ledger, type LedgerEntry, ledgerOf, type SpanToEmbed } from './ledger.ts';
@@ -40,7 +41,7 @@ const CHUNKS_AT_ONCE = 50; // in one write: statements have a size limit, and up
 const MOST_ATTEMPTS = 5;
 const pauseAfter = (attempts: number) => (attempts >= MOST_ATTEMPTS ? null : 60 * 4 ** (attempts - 1)); // seconds
 
-/** @throws {Error} there is no embedder, or it is unavailable: the next pass tries again */
+/** @throws {Error} there is no embedder, or it is unavailable: the next run tries again */
 export async function embedSpans(
   env: Env<SearchConfig>,
   { signal }: Pick<ScheduledEvent, 'signal'>,
@@ -51,27 +52,49 @@ export async function embedSpans(
     lastProgress.set(JSON.stringify(env.CONFIG), counts);
     report(counts);
   };
+  let embedded = 0;
+  for (let complete = false; !complete && !signal.aborted; ) {
+    const pass = await embedUntilBacklog(env, env.DB, signal, progress);
+    ({ complete } = pass);
+    embedded += pass.embedded;
+  }
+  if (embedded > 0) env.LOG.info({ spans: embedded, model: embedderOf(env).model }, 'spans were embedded');
+}
+
+/**
+ * One pass: it deletes, waits while derivation has a backlog, compares, and embeds at least one batch. `complete` false: it ended
+ * over a backlog. The next one compares anew, so that the newest spans come first again, and forgets what texts were alike.
+ */
+async function embedUntilBacklog(
+  env: Env<SearchConfig>,
+  db: Db,
+  signal: AbortSignal,
+  progress: (counts: Progress) => void,
+): Promise<{ complete: boolean; embedded: number }> {
   const relations = relationsOf(env.CONFIG);
   const store = await vectorStoreOf(env);
   const pruning = await beginComparison(env, lastComparison(env, 'prune'));
   // Deleted spans are removed, whether or not there is an embedder.
-  const fewer = await ledgerOf(env.DB, store, relations, '').prune(pruning.scope);
+  const fewer = await ledgerOf(db, store, relations, '').prune(pruning.scope);
   rememberComparison(env, 'prune', comparedBy(pruning, []));
   const embedder = embedsOnce(embedderOf(env));
-  const ledger = ledgerOf(env.DB, store, relations, embedder.model);
+  await backlogPassed(env, signal);
+  if (signal.aborted) return { complete: false, embedded: 0 };
+  const ledger = ledgerOf(db, store, relations, embedder.model);
   const comparison = await beginLedgerComparison(env, ledger, lastComparison(env, 'embed'));
   const { scope } = comparison;
-  let embedded = 0;
+  let [batches, embedded] = [0, 0];
   for (;;) {
     const due = await ledger.due(scope, KEYS_AT_ONCE);
-    const before = scope && due.length === 0 && !fewer ? recentCounts(env.DB, env.CONFIG) : null;
+    const before = scope && due.length === 0 && !fewer ? recentCounts(db, env.CONFIG) : null;
     let counts = before ?? (await ledger.counts(due, KEYS_AT_ONCE));
-    if (!before) counted.set(env.DB, { of: JSON.stringify(env.CONFIG), at: Date.now() });
+    if (!before) counted.set(db, { of: JSON.stringify(env.CONFIG), at: Date.now() });
     progress(counts);
     for (let at = 0; at < due.length; at += SPANS_AT_ONCE) {
-      if (signal.aborted) return;
+      if (signal.aborted || (batches > 0 && (await hasBacklog(env)))) return { complete: false, embedded };
       const batch = due.slice(at, at + SPANS_AT_ONCE);
       const tally = await embedBatch(await ledger.read(batch), embedder, ledger, signal);
+      batches += 1;
       embedded += tally.embedded;
       counts = {
         done: counts.done + batch.length - tally.failed,
@@ -84,7 +107,7 @@ export async function embedSpans(
   }
   if (scope === null) await ledger.forgetOthers();
   rememberComparison(env, 'embed', comparedBy(comparison, await ledger.withoutText(scope)));
-  if (embedded > 0) env.LOG.info({ spans: embedded, model: embedder.model }, 'spans were embedded');
+  return { complete: true, embedded };
 }
 
 type Tally = { embedded: number; failed: number };

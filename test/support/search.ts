@@ -32,8 +32,15 @@ export async function standSearch(database: TestDatabase, { config = {}, ...opti
   const DB = stand.databases?.db(options.name ?? 'search') as NonNullable<Env['DB']>;
   const status = async (): Promise<Json> => (await stand.ask('/status')).json();
   const progress: Progress[] = [];
+  const env = (other: Record<string, unknown> = {}): Env<SearchConfig> => {
+    const settings = { models_folder: MODELS, ...config, ...other };
+    const CONFIG = readSettings(parseManifest(manifest), settings) as SearchConfig;
+    return { DB, CONFIG, LOG: openLog('silent') as unknown as Env['LOG'] };
+  };
   return {
     ...stand,
+    /** What a run of the background work is handed, with other settings. */
+    env,
     status,
     /** The progress that runs of `pass` reported. */
     progress,
@@ -47,10 +54,8 @@ export async function standSearch(database: TestDatabase, { config = {}, ...opti
     },
     /** One run of the background work, at once. @throws what it throws */
     pass: async (other: Record<string, unknown> = {}): Promise<void> => {
-      const settings = { models_folder: MODELS, ...config, ...other };
-      const CONFIG = readSettings(parseManifest(manifest), settings) as SearchConfig;
-      const env = { DB, CONFIG, LOG: openLog('silent') as unknown as Env['LOG'] };
-      await embedSpans(env, { signal: new AbortController().signal }, { progress: (items) => progress.push(items) });
+      const { signal } = new AbortController();
+      await embedSpans(env(other), { signal }, { progress: (items) => progress.push(items) });
     },
     async find(query: string, top_k = 5): Promise<Json> {
       const answer = await stand.ask(`/spans?${new URLSearchParams({ query, top_k: String(top_k) })}`);
