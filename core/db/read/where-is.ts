@@ -15,14 +15,22 @@ const NUMBER = /^[1-9]\d{0,14}$/;
 /** At most 50 places, none of deleted sessions. What a session has of its own comes first, then its traces, spans and raw turns. */
 export async function whereIs(db: Sql, { id }: { id: string }): Promise<Place[]> {
   if (storable(id) !== id || id === '') return []; // no column can hold it
-  const lookups = [
+  if (!NUMBER.test(id) && !isStart(id)) {
+    // A status bar looks up its session after every message; to plan all lookups takes longer than these.
+    const sessions = await placesBy(db, [...(UUID.test(id) ? [bySessionId(id)] : []), ofHarness(id)]);
+    if (sessions.length > 0) return sessions;
+  }
+  return placesBy(db, [
     ...(UUID.test(id) ? byUuid(id) : isStart(id) ? byStart(id) : []),
     ...(NUMBER.test(id) ? [byNumber(id)] : []),
     ...byText(id),
-  ];
+  ]);
+}
+
+async function placesBy(db: Sql, lookups: readonly SQL[]): Promise<Place[]> {
   const rows = await db.rows<Sparse<Place>>(sql`
     select l.kind, l.session_id, l.trace_id, l.span_id, l.raw_turn_id
-      from (${sql.join(lookups, sql` union all `)}) l
+      from (${sql.join([...lookups], sql` union all `)}) l
      where ${notDeleted(sql`l.session_id`)}
      limit ${MOST}`);
   return rows.map((row) => present<Place>(row));
@@ -32,8 +40,11 @@ const columns = (kind: Place['kind'], trace: string, span: string, turn: string)
   sql.raw(`'${kind}'::text as kind, session_id, ${trace} as trace_id, ${span} as span_id, ${turn} as raw_turn_id`);
 const [NO_ID, NO_NUMBER] = ['null::uuid', 'null::bigint'];
 
+const bySessionId = (id: string): SQL =>
+  sql`(select ${columns('session', NO_ID, NO_ID, NO_NUMBER)} from svc.sessions where session_id = ${id}::uuid and not is_empty)`;
+
 const byUuid = (id: string): SQL[] => [
-  sql`(select ${columns('session', NO_ID, NO_ID, NO_NUMBER)} from svc.sessions where session_id = ${id}::uuid and not is_empty)`,
+  bySessionId(id),
   sql`(select ${columns('trace', 'trace_id', NO_ID, NO_NUMBER)} from svc.traces where trace_id = ${id}::uuid)`,
   sql`(select ${columns('span', 'trace_id', 'span_id', 'raw_turn_id')} from svc.spans where span_id = ${id}::uuid limit ${MOST})`,
 ];
