@@ -1,6 +1,6 @@
 /** Rows of text in aligned columns that fit the terminal. */
+import stringWidth from 'fast-string-width';
 import pc from 'picocolors';
-import stringWidth from 'string-width';
 import { plain } from '../units.ts';
 
 export type Column<Row> = {
@@ -65,17 +65,24 @@ function fitting<Row>(rows: readonly Row[], wanted: readonly Column<Row>[], widt
   }
 }
 
-const graphemes = new Intl.Segmenter();
+/** Latin, Greek and Cyrillic letters and their punctuation: each character is one cell. */
+const ONE_CELL_EACH = /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027]*$/;
 
 /** A text in at most so many cells, with `…` where it was cut. */
 export function shortened(text: string, cells: number): string {
   if (stringWidth(text) <= cells) return text;
+  return `${beginning(text, cells - 1).trimEnd()}…`;
+}
+
+function beginning(text: string, cells: number): string {
+  if (ONE_CELL_EACH.test(text)) return text.slice(0, Math.max(0, cells));
   let kept = '';
-  let taken = 1; // the sign that it was cut
-  for (const { segment } of graphemes.segment(text)) {
+  let taken = 0;
+  // Made when it is needed: that takes as long as all else that a command prints.
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
     taken += stringWidth(segment);
     if (taken > cells) break;
     kept += segment;
   }
-  return `${kept.trimEnd()}…`;
+  return kept;
 }
