@@ -11,7 +11,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { OperatorError } from '../errors.ts';
 import { parseJson } from '../parse-json.ts';
 import { getJson, type JsonResponse, type NoReply } from './get-json.ts';
-import { addresses, REPLY_TIMEOUT_MS } from './read-api.ts';
+import { addresses, folderOfService, REPLY_TIMEOUT_MS } from './read-api.ts';
 import { publishedService } from './running-service.ts';
 import { shownAddress } from './shown-address.ts';
 import { plain } from './units.ts';
@@ -44,12 +44,15 @@ export type ApiClient = {
   response(request: ApiRequest): Promise<IncomingMessage>;
 };
 
+/** `hostname`: what is connected to. */
+type Recognised = { address: string; hostname: string };
+
 /**
  * The token is sent only after /ping was answered as the read API does: another program on its port must not learn it.
  * @throws {OperatorError} no service answers at the address that this configuration gives
  */
 export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
-  const address = await recognised(loaded);
+  const { address, hostname } = await recognised(loaded);
   const { token } = loaded.config.api;
   const base = new URL(address);
   const { Agent, request: open } = await (base.protocol === 'https:' ? import('node:https') : import('node:http'));
@@ -62,6 +65,7 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
       const outgoing = open(
         address.replace(/\/+$/, '') + path,
         {
+          hostname,
           method,
           agent,
           headers: {
@@ -94,7 +98,9 @@ export async function openApiClient(loaded: LoadedConfig): Promise<ApiClient> {
   };
 }
 
-async function recognised(loaded: LoadedConfig): Promise<string> {
+async function recognised(loaded: LoadedConfig): Promise<Recognised> {
+  const running = loaded.config.api.token === '' ? runningHere(loaded) : null;
+  if (running) return running;
   for (const until = performance.now() + START_MS; ; await sleep(POLL_MS)) {
     const address = addresses(loaded).api;
     if (address === null)
@@ -102,11 +108,23 @@ async function recognised(loaded: LoadedConfig): Promise<string> {
         'Cannot find the service: api.listen leaves the port to the system; say where it is with --client-api-target',
       );
     const ping = await getJson({ address, path: '/ping', timeoutMs: REPLY_TIMEOUT_MS });
-    if (typeof ping === 'object' && ping.status === 200 && ping.body === 'pong') return address;
+    if (typeof ping === 'object' && ping.status === 200 && ping.body === 'pong')
+      return { address, hostname: ping.hostname };
     if (ping !== 'nobody' || !isStarting(loaded, address) || performance.now() > until)
       throw new OperatorError(whyNot(ping, address, loaded));
   }
 }
+
+/** The service of this folder's living process, which has published its address: without a token nothing is lost if that has just changed. */
+function runningHere(loaded: LoadedConfig): Recognised | null {
+  const address = addresses(loaded).api;
+  const published = publishedService(folderOfService(loaded));
+  const isItsOwn = address !== null && address === shownAddress(published?.addresses.api ?? '');
+  const isUp = published?.processes.some(({ name, state }) => name === 'service' && state === 'up');
+  return isItsOwn && isUp && published?.addresses.api ? { address, hostname: hostOf(published.addresses.api) } : null;
+}
+
+const hostOf = (address: string): string => new URL(address).hostname.replace(/^\[|\]$/g, '');
 
 /** Whether a service of this user has the address, and opens its database before it listens there: its proxy takes calls already. */
 const isStarting = ({ folder, homeFolder }: LoadedConfig, address: string): boolean =>

@@ -1,8 +1,11 @@
 /** One GET request of a command to a service that runs, with a deadline; whoever listens at the address need not be ours. */
 import { connect } from 'node:net';
 
-/** `body` is the parsed JSON; undefined when it is no JSON, or larger than a service of ours would send. */
-export type JsonResponse = { status: number; body: unknown };
+/**
+ * `body` is the parsed JSON; undefined when it is no JSON, or larger than a service of ours would send. `hostname`: what was connected to,
+ * which for `localhost` is a number.
+ */
+export type JsonResponse = { status: number; body: unknown; hostname: string };
 
 /** nobody: no connection; silent: connected, and no response in time; broken: connected, and what came is no HTTP response. */
 export type NoReply = 'nobody' | 'silent' | 'broken';
@@ -16,16 +19,28 @@ const MOST_BYTES = 4_194_304;
  * response takes to come, and refuses some ports.
  * @param token leave it out until the other side has been recognised
  */
-export async function getJson({ address, path, timeoutMs, token = '' }: Question): Promise<JsonResponse | NoReply> {
+export async function getJson({ address, path, ...rest }: Question): Promise<JsonResponse | NoReply> {
   const url = new URL(address.replace(/\/+$/, '') + path);
+  const hostname = url.hostname.replace(/^\[|\]$/g, '');
+  if (url.protocol !== 'http:' || hostname !== 'localhost') return get(url, hostname, rest);
+  // To look up a name takes longer than most responses.
+  const reply = await get(url, '127.0.0.1', rest);
+  return reply === 'nobody' ? get(url, hostname, rest) : reply;
+}
+
+async function get(
+  url: URL,
+  hostname: string,
+  { timeoutMs, token = '' }: Pick<Question, 'timeoutMs' | 'token'>,
+): Promise<JsonResponse | NoReply> {
   const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'));
   return new Promise((resolve) => {
     let connected = false;
     const headers = { accept: 'application/json', ...(token === '' ? {} : { authorization: `Bearer ${token}` }) };
-    const outgoing = request(url, { agent: false, headers }, (answer) => {
+    const outgoing = request(url, { hostname, agent: false, headers }, (answer) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
-      const settle = () => end({ status: answer.statusCode ?? 0, body: parsed(Buffer.concat(chunks)) });
+      const settle = () => end({ status: answer.statusCode ?? 0, body: parsed(Buffer.concat(chunks)), hostname });
       answer.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes <= MOST_BYTES) chunks.push(chunk);

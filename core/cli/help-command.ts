@@ -1,6 +1,7 @@
 /** `svc help <command>`, and what a command that does not exist most likely stands for. */
 import type { Command } from 'commander';
 import { nearest } from '../config/nearest.ts';
+import { completeOptions } from './options.ts';
 
 /** Replaces commander's own command, which explains no command of a group. */
 export function addHelpCommand(program: Command): void {
@@ -16,6 +17,7 @@ export function addHelpCommand(program: Command): void {
         if (!found) return refuse(command, name);
         command = found;
       }
+      completeOptions(command);
       command.help();
     });
   program.on('command:*', ([name = '']: string[]) => refuse(program, name));

@@ -3,10 +3,17 @@ import { type Command, Option } from 'commander';
 import { type ConfigKey, keys } from '../config/keys.ts';
 import type { Flags } from '../config/load.ts';
 
-/** Adds to `command` an option for every key, grouped by section in its help. */
+const withSettings = new WeakSet<Command>();
+
+/** Adds to `command` an option for every key, grouped by section in its help, once it is called: a dozen commands have all of them. */
 export function addConfigOptions(command: Command): Command {
-  for (const { made } of options()) command.addOption(made);
+  withSettings.add(command);
   return command;
+}
+
+/** For a command that is called, or whose options are shown. */
+export function completeOptions(command: Command): void {
+  if (withSettings.delete(command)) for (const { made } of options()) command.addOption(made);
 }
 
 /** Adds to `command` the options of those keys that say where the running service is. @param more keys besides */

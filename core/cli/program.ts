@@ -9,7 +9,7 @@ import { addDoctorCommand } from './doctor/commands.ts';
 import { addHelpCommand } from './help-command.ts';
 import type { Io } from './io.ts';
 import { addKeepCommands } from './keep/commands.ts';
-import { addConfigOptions, flagsOf } from './options.ts';
+import { addConfigOptions, completeOptions, flagsOf } from './options.ts';
 import { addRecordCommands } from './record/commands.ts';
 import { SERVE_ROLES, type ServeRole } from './serve/role.ts';
 import { addServiceCommands } from './service/commands.ts';
@@ -172,6 +172,8 @@ export function buildProgram(
     });
 
   addHelpCommand(program);
+  for (const group of [program, ...program.commands])
+    group.hook('preSubcommand', (_group, called) => completeOptions(called));
   return program;
 }
 

@@ -1,5 +1,4 @@
 /** Writes a file of the user's own in one step, so that whoever reads it sees the old text or the new one. */
-import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fchmodSync,
@@ -22,7 +21,7 @@ export function replaceFile(path: string, text: string): void {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const existing = statSync(path, { throwIfNoEntry: false });
     const target = existing ? realpathSync(path) : path;
-    temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
+    temporary = join(dirname(target), `.${basename(target)}.${crypto.randomUUID()}`);
     const file = openSync(temporary, 'wx', 0o600);
     try {
       writeFileSync(file, text);

@@ -25,12 +25,14 @@ export async function showSession(word: string, options: ShowOptions, loaded: Lo
   const api = await openApiClient(loaded);
   const id = await sessionOf(word, api, io.home);
   if (options.json) return copyBody(await api.response({ path: `/v1/sessions/${id}/traces`, what: WHAT }), io);
+  const reading = tracesOf(api, id, options.last);
+  reading.catch(() => {}); // where there is no such session, this is said of the session
   const { session } = await api.json<{ session: Session }>({ path: `/v1/sessions/${id}`, what: WHAT });
   io.out(sessionHeading(session));
   const shown: Shown = new Map();
   const view: View = { full: options.full, width: io.columns };
   const number = { next: 1 };
-  const traces = await tracesOf(api, id, options.last);
+  const traces = await reading;
   number.next = Math.max(1, session.rollup.turn_count - traces.length + 1);
   for (const trace of traces) await showTrace(api, trace, { shown, view, number, io });
   if (!options.follow) return;

@@ -1,6 +1,7 @@
 /** The words that may follow each command, read from the program itself: what a script for a shell's completion is made of. */
 import type { Argument, Command, Option } from 'commander';
 import { keys } from '../../../config/keys.ts';
+import { completeOptions } from '../../options.ts';
 
 export type Described = { word: string; description: string };
 
@@ -28,6 +29,7 @@ export type CompletedCommand = {
 /** All commands that help shows, the program itself first. */
 export function commandTree(command: Command, above = ''): CompletedCommand[] {
   const path = above === '' ? command.name() : `${above} ${command.name()}`;
+  completeOptions(command);
   const help = command.createHelp();
   const below = help.visibleCommands(command);
   const found: CompletedCommand = {
