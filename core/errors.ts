@@ -41,8 +41,14 @@ export class Refusal extends Error {
   }
 }
 
-/** The operator asked for something impossible: printed without a stack, exit status 2 for usage, 1 otherwise. */
+/**
+ * The operator asked for something impossible: printed without a stack, exit status 2 for usage, 1 otherwise. `instanceof` goes by the name:
+ * what is built holds a copy of this class in several bundles, and one throws what another catches.
+ */
 export class OperatorError extends Error {
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'OperatorError';
+  }
   override readonly name = 'OperatorError';
   readonly exitCode: 1 | 2;
   constructor(message: string, exitCode: 1 | 2 = 1, options?: ErrorOptions) {

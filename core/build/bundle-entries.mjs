@@ -7,20 +7,29 @@ import { fileURLToPath } from 'node:url';
 /** The folder below `dist` for all of it. */
 export const BUNDLES = 'bundle';
 
-/** What is called often, and waited for; the commands that open a database or run cassettes take longer anyhow. */
-const COMMANDS =
-  /^core\/cli\/(serve\/serve|status|open|login|hidden-input|(settings|statusline|record|start)\/.*|cassette\/(list|target))\.js$/;
+/** The code of the commands that are called often and waited for, in one file with the program: what it is loaded from is half of their time. */
+const QUICK = /^core\/cli\/((status|open|hidden-input)|(settings|statusline|record)\/.*)\.js$/;
+
+/** What starts a process or a cassette beside a command. The commands that open a database or check cassettes take longer anyhow. */
+const STARTING = ['serve/serve', 'login', 'start/start', 'start/shared-service', 'cassette/list', 'cassette/target'];
 
 /**
  * Each group is loaded into one process or thread, and what its entries share exists once there: a class of two copies would be two classes.
  * `split`: what is imported later is in files of its own; else all of it is in one, whose modules run in the order of their imports, which
- * they do not across files. `apart`: files that are loaded as they were compiled, being shared with what is. `whole`: those of the files that
- * are imported later which are in the bundle: a reading command takes half as long as with a copy of its own of all that it imports.
- * `ownMini`: what imports zod/mini has a copy of what it needs of zod, though other files of the group load all of zod.
- * `format`: CommonJS, which loads sooner, since Node needs no second loader for it.
+ * they do not across files. `whole`: those of the files that are imported later which are in the bundle: a reading command takes half as
+ * long as with a copy of its own of all that it imports. `ownMini`: what imports zod/mini has a copy of what it needs of zod, though other
+ * files of the group load all of zod. `format`: CommonJS, which loads sooner, since Node needs no second loader for it. `kept`: runs from
+ * what was compiled of it before. (core/cli/run-compiled.ts)
  */
 const GROUPS = {
-  command: { entries: ['core/cli/commands'], split: true, apart: ['core/errors.js'], whole: COMMANDS, ownMini: true },
+  program: { entries: ['core/cli/main'], whole: /^$/, format: 'cjs', target: 'node12.20' },
+  command: { entries: ['core/cli/commands'], whole: QUICK, ownMini: true, format: 'cjs', kept: true },
+  starting: {
+    entries: STARTING.map((file) => `core/cli/${file}`),
+    split: true,
+    whole: /^core\/cli\/start\//,
+    ownMini: true,
+  },
   proxy: { entries: ['core/cli/serve/proxy-process'] },
   service: { entries: ['core/cli/serve/service-process', 'cassettes/export/cassette'], split: true },
   engine: { entries: ['core/engine/engine-worker'] },
@@ -55,9 +64,20 @@ export async function bundleEntries(dist) {
   for (const group of Object.keys(GROUPS)) records.push(await upToDate(dist, group));
   const used = new Set(records.flatMap(({ files, before }) => [...files, ...before]));
   const recorded = new Set(Object.keys(GROUPS).map(recordOf));
+  const caches = [...used].filter((name) => name.endsWith('.cjs')).map((name) => cachesOf(join(dist, BUNDLES), name));
+  const isCurrent = (name) => used.has(name) || recorded.has(name) || caches.some((start) => name.startsWith(start));
   for (const name of readdirSync(join(dist, BUNDLES)))
-    if (!used.has(name) && !recorded.has(name)) rmSync(join(dist, BUNDLES, name), { recursive: true });
+    if (!isCurrent(name)) rmSync(join(dist, BUNDLES, name), { recursive: true });
 }
+
+/** How the names begin of what was compiled of a file, as it is now. (core/cli/run-compiled.ts) */
+function cachesOf(folder, name) {
+  const { mtimeMs, size } = statSync(join(folder, name), { throwIfNoEntry: false }) ?? {};
+  return `${name}.${Math.trunc(mtimeMs)}-${size}.`;
+}
+
+/** Of a file beside the bundles or a module of Node's: no other is imported later. */
+const IMPORT = /\bimport\((?="(?:\.\.?\/|node:))/g;
 
 const recordOf = (group) => `${group}.json`;
 
@@ -69,8 +89,8 @@ async function upToDate(dist, group) {
   const isCurrent = last.recipe === RECIPE && sources.every(([file, was]) => stamp(join(dist, file)) === was);
   if (isCurrent && last.files.every((name) => existsSync(join(dist, BUNDLES, name)))) return last;
   const { metafile, outputFiles } = await bundled(dist, group);
-  const files = outputFiles.map(({ path: file, contents }) => {
-    replace(file, contents);
+  const files = outputFiles.map(({ path: file, contents, text }) => {
+    replace(file, GROUPS[group].kept ? Buffer.from(text.replace(IMPORT, 'importLater(')) : contents);
     return relative(join(dist, BUNDLES), file);
   });
   const inputs = Object.keys(metafile.inputs).filter((file) => existsSync(join(dist, file)));
@@ -82,17 +102,23 @@ async function upToDate(dist, group) {
 
 async function bundled(dist, group) {
   const { build } = await import('esbuild');
-  const { format = 'esm' } = GROUPS[group];
+  const { format = 'esm', target = 'node20' } = GROUPS[group];
+  const charset = format === 'cjs' ? 'ascii' : 'utf8'; // V8 reads a text sooner that has one byte a character
   return build({
     ...{ absWorkingDir: dist, outdir: BUNDLES, write: false, metafile: true, logLevel: 'silent' },
     entryPoints: GROUPS[group].entries.map((entry) => ({ in: `${entry}.js`, out: nameOf(entry) })),
     ...{ bundle: true, splitting: GROUPS[group].split ?? false, chunkNames: `${group}-[hash]` },
-    ...(format === 'cjs' && { outExtension: { '.js': '.cjs' } }),
-    ...{ format, platform: 'node', target: 'node20', charset: 'utf8', keepNames: true },
+    ...(format === 'cjs' && { outExtension: { '.js': '.cjs' }, banner: { js: OWN_URL } }),
+    ...{ format, platform: 'node', target, charset, keepNames: true },
     ...{ minifyWhitespace: true, minifySyntax: true }, // half as much to parse
     external: PACKAGES_WITH_FILES,
     define: { BUNDLE: JSON.stringify(group) }, // core/built-entry.ts
-    plugins: [ownUrls(dist), ...(GROUPS[group].ownMini ? [ownMini] : []), oneLanguage, apart(dist, GROUPS[group])],
+    plugins: [
+      ownUrls(dist, format),
+      ...(GROUPS[group].ownMini ? [ownMini] : []),
+      oneLanguage,
+      later(dist, GROUPS[group]),
+    ],
     // Packages in the older format ask for Node's modules by `require`.
     ...(format === 'esm' && { banner: { js: REQUIRE } }),
   });
@@ -101,8 +127,10 @@ async function bundled(dist, group) {
 const REQUIRE =
   "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);";
 
+const OWN_URL = "const ownUrl = require('url').pathToFileURL(__filename).href;";
+
 /** Files that are found from a module of ours are found from where that module was, and not from the bundles' folder. */
-const ownUrls = (dist) => ({
+const ownUrls = (dist, format) => ({
   name: 'own-urls',
   setup(build) {
     build.onLoad({ filter: /\.js$/ }, ({ path }) => {
@@ -110,19 +138,23 @@ const ownUrls = (dist) => ({
       const text = readFileSync(path, 'utf8');
       if (!text.includes('import.meta.url')) return undefined;
       const from = JSON.stringify(relative(join(dist, BUNDLES), path).replaceAll('\\', '/'));
-      return { contents: text.replaceAll('import.meta.url', `new URL(${from}, import.meta.url).href`), loader: 'js' };
+      const bundle = format === 'cjs' ? 'ownUrl' : 'import.meta.url';
+      return { contents: text.replaceAll('import.meta.url', `new URL(${from}, ${bundle}).href`), loader: 'js' };
     });
   },
 });
 
-/** Leaves files of ours where they are. */
-const apart = (dist, { apart: shared = [], whole }) => ({
-  name: 'apart',
+/** Leaves most of what is imported later where it is: as it was compiled, or in the bundle of the entry that it is. */
+const later = (dist, { whole, entries }) => ({
+  name: 'later',
   setup(build) {
+    const bundled = new Set(GROUPS.starting.entries.filter((entry) => !entries.includes(entry)));
     build.onResolve({ filter: /^\./ }, ({ path, resolveDir, kind }) => {
+      if (kind !== 'dynamic-import' || whole === undefined) return undefined;
       const found = relative(dist, join(resolveDir, path)).replaceAll('\\', '/');
-      const isLater = kind === 'dynamic-import' && whole !== undefined && !whole.test(found);
-      return isLater || shared.includes(found) ? { path: `../${found}`, external: true } : undefined;
+      if (whole.test(found)) return undefined;
+      const entry = found.replace(/\.js$/, '');
+      return { path: bundled.has(entry) ? `./${nameOf(entry)}.js` : `../${found}`, external: true };
     });
   },
 });

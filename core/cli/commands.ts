@@ -8,7 +8,7 @@ import { runProgram } from './program.ts';
 
 const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
 
-process.exitCode = await runProgram(
+void runProgram(
   {
     version,
     io: {
@@ -54,7 +54,9 @@ process.exitCode = await runProgram(
     contract: async (options, io) => (await import('./contract.ts')).printContracts(options, io),
   },
   process.argv.slice(2),
-);
+).then((exitCode) => {
+  process.exitCode = exitCode;
+});
 
 /** The user's home folder; '' where there is none, as for some users of containers. */
 function homeOrNone(): string {

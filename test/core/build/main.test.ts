@@ -71,9 +71,9 @@ test('when nothing has changed nothing is written, nor is a template of the data
 });
 
 const bundles = () => readdirSync(join(clone, 'dist/bundle'));
-/** In the bundle of the commands. */
+/** In a file that several bundles of commands share. */
 const changeCommands = (word: string) =>
-  appendFile(join(clone, 'core/cli/serve/banner.ts'), `\nPromise.resolve("${word}").catch(() => {});\n`);
+  appendFile(join(clone, 'core/cli/running-service.ts'), `\nPromise.resolve("${word}").catch(() => {});\n`);
 let first: string[];
 let second: string[];
 
@@ -87,7 +87,7 @@ test('one changed source is one new output, and what is bundled of it; a running
   assert.ok(first.every((name) => second.includes(name)));
   assert.equal(
     written(before).filter((path) => !path.startsWith('bundle')),
-    ['core/cli/serve/banner.js'],
+    ['core/cli/running-service.js'],
   );
 });
 
