@@ -1,6 +1,7 @@
 /** A split service for long, at a fixed rate, with a random fault now and then: ledger, memory and lag over time, and the comparison at its end. */
 import { randomInt } from 'node:crypto';
 import * as assert from 'uvu/assert';
+import { consumed, newTopic, type OwnBroker, startBroker } from '../kafka.ts';
 import { read } from '../serve.ts';
 import { assertReady, type FaultyDatabase, faultyDatabase } from './database-faults.ts';
 import { type Fleet, type FleetRole, INTERNAL_TOKEN } from './fleet.ts';
@@ -25,6 +26,8 @@ const RATE = { callsPerSecond: 5, turnsPerSecond: 5 };
 const MIB = 1_048_576;
 const BETWEEN_MS: readonly [number, number] = [4_000, 12_000];
 const AWAY_MS: readonly [number, number] = [500, 4_000];
+/** Longer than a request to it may take. */
+const BROKER_AWAY_MS: readonly [number, number] = [2_000, 20_000];
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
 type Options = { cluster: string; program?: string | undefined; minutes: number };
@@ -32,14 +35,17 @@ type Options = { cluster: string; program?: string | undefined; minutes: number 
 export async function splitSoak(
   { cluster, program, minutes }: Options,
   show: (sample: SplitSample) => void,
-): Promise<SplitFigures & { faults: number }> {
+): Promise<SplitFigures & { faults: number; published: number }> {
   let database: FaultyDatabase | undefined;
   let faults = 0;
+  const broker = await startBroker();
+  const topic = newTopic();
+  const env = { SVC_PUBLISHER_STREAM_BROKERS: broker.brokers.join(','), SVC_PUBLISHER_STREAM_TOPIC: topic };
   const through = async (dsn: string) => {
     database = await faultyDatabase(dsn);
     return database;
   };
-  const figures = await splitUnderLoad({ cluster, program, sizes: SIZES, ...RATE, through }, async (stand) => {
+  const disturb = async (stand: SplitStand) => {
     assert.ok(database);
     const began = performance.now();
     const end = began + minutes * 60_000;
@@ -47,17 +53,28 @@ export async function splitSoak(
     while (performance.now() < end) {
       await pause(Math.min(randomInt(...BETWEEN_MS), end - performance.now()));
       show({ ms: performance.now() - began, fault, ...(await sampled(stand)) });
-      fault = await randomFault(stand, database);
+      fault = await randomFault(stand, database, broker);
       faults++;
     }
     await assertReady(stand.fleet);
     show({ ms: performance.now() - began, fault, ...(await sampled(stand)) });
-  });
-  return { ...figures, faults };
+  };
+  try {
+    const figures = await splitUnderLoad({ cluster, program, env, sizes: SIZES, ...RATE, through }, disturb);
+    const published = (await consumed(broker.brokers, topic)).length;
+    assert.ok(published > 0, 'nodes were published between the faults');
+    return { ...figures, faults, published };
+  } finally {
+    broker.stop();
+  }
 }
 
 /** One of them, to its end. @returns its name */
-async function randomFault({ fleet, killed }: SplitStand, database: FaultyDatabase): Promise<string> {
+async function randomFault(
+  { fleet, killed }: SplitStand,
+  database: FaultyDatabase,
+  broker: OwnBroker,
+): Promise<string> {
   const { relay, terminate, fill } = database;
   const of = (name: string, work: () => Promise<unknown>) => ({ name, work });
   const faults = [
@@ -75,6 +92,11 @@ async function randomFault({ fleet, killed }: SplitStand, database: FaultyDataba
       await fill(true);
       await pause(randomInt(...AWAY_MS));
       await fill(false);
+    }),
+    of('broker gone', async () => {
+      broker.hang();
+      await pause(randomInt(...BROKER_AWAY_MS));
+      broker.resume();
     }),
   ];
   const chosen = faults[randomInt(faults.length)];
