@@ -65,7 +65,8 @@ export async function bundleEntries(dist) {
   const used = new Set(records.flatMap(({ files, before }) => [...files, ...before]));
   const recorded = new Set(Object.keys(GROUPS).map(recordOf));
   const caches = [...used].filter((name) => name.endsWith('.cjs')).map((name) => cachesOf(join(dist, BUNDLES), name));
-  const isCurrent = (name) => used.has(name) || recorded.has(name) || caches.some((start) => name.startsWith(start));
+  const isCache = (name) => name.endsWith('.cache') && caches.some((start) => name.startsWith(start));
+  const isCurrent = (name) => used.has(name) || recorded.has(name) || isCache(name);
   for (const name of readdirSync(join(dist, BUNDLES)))
     if (!isCurrent(name)) rmSync(join(dist, BUNDLES, name), { recursive: true });
 }

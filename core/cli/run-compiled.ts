@@ -53,9 +53,12 @@ function contentsOf(file: string): Buffer | null {
 
 /** In one step: V8 does not check every byte of what it is given. */
 function write(file: string, contents: Uint8Array): void {
-  const { renameSync, writeFileSync } = process.getBuiltinModule('node:fs');
+  const { renameSync, rmSync, writeFileSync } = process.getBuiltinModule('node:fs');
+  const passing = `${file}.${process.pid}`;
   try {
-    writeFileSync(`${file}.${process.pid}`, contents);
-    renameSync(`${file}.${process.pid}`, file);
-  } catch {} // the package belongs to somebody else
+    writeFileSync(passing, contents);
+    renameSync(passing, file);
+  } catch {
+    rmSync(passing, { force: true }); // the package belongs to somebody else, or the disk is full
+  }
 }
