@@ -34,10 +34,10 @@ export async function showSession(word: string, options: ShowOptions, loaded: Lo
   const number = { next: 1 };
   const traces = await reading;
   number.next = Math.max(1, session.rollup.turn_count - traces.length + 1);
-  for (const trace of traces) await showTrace(api, trace, { shown, view, number, io });
+  await showTraces(api, traces, { shown, view, number, io });
   if (!options.follow) return;
   for await (const _ of sessionChanges(api, id))
-    for (const trace of await tracesOf(api, id, RECENT)) await showTrace(api, trace, { shown, view, number, io });
+    await showTraces(api, await tracesOf(api, id, RECENT), { shown, view, number, io });
 }
 
 const WHAT = 'read the session';
@@ -66,26 +66,53 @@ async function tracesOf(api: ApiClient, session_id: string, last: number | null)
   return traces.slice(0, last ?? traces.length).reverse();
 }
 
-/** Prints what of it was not printed yet. */
-async function showTrace(api: ApiClient, trace: Trace, { shown, view, number, io }: Printing): Promise<void> {
+/** Prints what of them was not printed yet. The beginnings of the next ones are read meanwhile. */
+async function showTraces(api: ApiClient, traces: readonly Trace[], printing: Printing): Promise<void> {
+  const begun: Promise<SpanWindow>[] = [];
+  const ahead = printing.view.full ? 1 : AHEAD; // of whole payloads the service reads few at once
+  for (const [at, trace] of traces.entries()) {
+    for (const next of traces.slice(at + begun.length, at + ahead)) {
+      const window = spansFrom(api, next, 0, printing.view);
+      window.catch(() => {}); // said when it is its turn
+      begun.push(window);
+    }
+    const first = begun.shift();
+    if (first) await showTrace(api, trace, first, printing);
+  }
+}
+
+const AHEAD = 4;
+
+async function showTrace(
+  api: ApiClient,
+  trace: Trace,
+  first: Promise<SpanWindow>,
+  { shown, view, number, io }: Printing,
+): Promise<void> {
   let before = shown.get(trace.trace_id);
   if (before === undefined) {
     before = { printed: new Set(), depths: new Map() };
     shown.set(trace.trace_id, before);
     io.out(traceHeading(trace, number.next++));
   }
-  for await (const span of spansOf(api, trace, view)) {
+  for await (const span of spansOf(api, trace, first, view)) {
     if (before.printed.has(span.span_id)) continue;
     before.printed.add(span.span_id);
     io.out(spanLines(span, before.depths, view));
   }
 }
 
-async function* spansOf(api: ApiClient, { trace_id }: Trace, { full }: View): AsyncGenerator<Span> {
-  for (let from: number | undefined = 0; from !== undefined; ) {
-    const path = `/v1/traces/${trace_id}/spans?from_seq=${from}&limit=${PAGE}&payload=${full ? 'full' : 'preview'}`;
-    const window: { items: Span[]; next_seq?: number } = await api.json({ path, what: WHAT });
+type SpanWindow = { items: Span[]; next_seq?: number };
+
+const spansFrom = (api: ApiClient, { trace_id }: Trace, from: number, { full }: View): Promise<SpanWindow> =>
+  api.json({
+    path: `/v1/traces/${trace_id}/spans?from_seq=${from}&limit=${PAGE}&payload=${full ? 'full' : 'preview'}`,
+    what: WHAT,
+  });
+
+async function* spansOf(api: ApiClient, trace: Trace, first: Promise<SpanWindow>, view: View): AsyncGenerator<Span> {
+  for (let window = await first; ; window = await spansFrom(api, trace, window.next_seq, view)) {
     yield* window.items;
-    from = window.next_seq;
+    if (window.next_seq === undefined) return;
   }
 }
