@@ -22,6 +22,7 @@ import {
   templateFolder,
 } from '../../../support/databases.ts';
 import { deriveAll } from '../../../support/derive-all.ts';
+import { hasPgbouncer, startPgbouncer } from '../../../support/pgbouncer.ts';
 import { type Json, testApi } from '../../../support/read-api.ts';
 import { emptyFolder, removeFolder } from '../../../support/serve.ts';
 
@@ -118,11 +119,16 @@ async function shown(database: OpenDatabase): Promise<Shown> {
   return seen;
 }
 
-const loadedAt = (cwd: string, dsn = ''): LoadedConfig =>
-  loadConfig({ flags: { 'storage.postgres_dsn': dsn, 'log.level': 'silent' }, env: {}, cwd, home: cwd });
+const loadedAt = (cwd: string, dsn = '', pooled = false): LoadedConfig =>
+  loadConfig({
+    flags: { 'storage.postgres_dsn': dsn, 'storage.pooled': String(pooled), 'log.level': 'silent' },
+    env: {},
+    cwd,
+    home: cwd,
+  });
 
-const opened = ({ config, folder }: LoadedConfig) =>
-  openDatabase({ dsn: config.storage.postgres_dsn, pooled: false, folder, log: openLog('silent') });
+const opened = ({ config: { storage }, folder }: LoadedConfig) =>
+  openDatabase({ dsn: storage.postgres_dsn, pooled: storage.pooled, folder, log: openLog('silent') });
 
 const test = suite('svc backup and svc restore');
 const folders: string[] = [];
@@ -209,13 +215,17 @@ test('the file is whole, only its owner reads it, and it counts what it holds', 
   assert.is((await stat(file)).mode & 0o777, 0o600);
 });
 
-test('embedded to server to embedded: everything that is read is the same, and so is the next backup', async () => {
-  const cluster = process.env.SVC_TEST_DSN;
+const cluster = process.env.SVC_TEST_DSN;
+
+/** A server's database, there and back. */
+async function goesRound({ pooled }: { pooled: boolean }): Promise<void> {
   const server = cluster ? await emptyServerDatabase(cluster) : null;
   if (!server) console.log('skip: a restore into a server: SVC_TEST_DSN is not set');
+  const pooler = server && pooled ? await startPgbouncer(server.dsn, 4) : null;
   try {
     let from = file;
-    const targets = [...(server ? [loadedAt(await newFolder(), server.dsn)] : []), loadedAt(await newFolder())];
+    const dsn = server && (pooler ? pooler.through(server.dsn) : server.dsn);
+    const targets = [...(dsn ? [loadedAt(await newFolder(), dsn, pooled)] : []), loadedAt(await newFolder())];
     for (const target of targets) {
       const report = await restored(target, from);
       assert.equal([report.cassettes, report.left_out, report.underived_sessions], [['my-notes'], [], 0]);
@@ -237,9 +247,17 @@ test('embedded to server to embedded: everything that is read is the same, and s
       assert.is((JSON.parse(await verify(target)) as Json).total.turns, 9, 'a chain goes on');
     }
   } finally {
+    await pooler?.close();
     await server?.drop();
   }
-});
+}
+
+test('embedded to server to embedded: everything that is read is the same, and so is the next backup', () =>
+  goesRound({ pooled: false }));
+
+if (cluster && hasPgbouncer())
+  test('the same through PgBouncer in transaction mode', () => goesRound({ pooled: true }));
+else console.log('skip: a restore through PgBouncer: it or SVC_TEST_DSN is not there');
 
 test('a database that holds anything is left alone', async () => {
   assert.match(
