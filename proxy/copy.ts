@@ -28,11 +28,11 @@ export function keepCopy(
   return {
     requestBytes(bytes) {
       requestLength += bytes.length;
-      if (!full || cut === 'request') return;
+      if (!full || overLimit) return;
       if (requestLength > maxBodyBytes) {
-        overLimit = true;
+        overLimit = true; // also where its beginning had no room: it would not have been kept
         cut = 'request';
-      } else if (!copy.requestBytes(bytes)) cut = 'request';
+      } else if (cut !== 'request' && !copy.requestBytes(bytes)) cut = 'request';
     },
     responseHead(status, raw) {
       copy.responseHead({ status, headers: redactHeaders(raw), first_byte_at: now() });

@@ -141,7 +141,7 @@ test('200 MB up and 200 MB down pass whole, and each makes the service grow by l
     assert.ok(down < 64, `the process grew by ${down.toFixed(0)} MB with the download`);
     assert.equal(paths.slice(-2), ['/v1/messages?beta=true&a=%2F..%2f', '/v1/files//x'], 'byte for byte');
     const { outcomes } = await ledger(5);
-    assert.is(outcomes.over_limit, 1, 'too large to keep, and said so');
+    assert.is(outcomes.over_limit, 1, `too large to keep, and said so: ${JSON.stringify(outcomes)}`);
   } finally {
     await service.stop();
     upstream.close();

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { CallClosed } from '../../core/capture/journal-format.ts';
 import { echo, send } from '../support/upstream.ts';
 import { answerTo, closeStands, openStand, readAnswer, until } from './stand.ts';
 
@@ -188,10 +189,15 @@ test('a full journal changes nothing for the client', async () => {
   assert.is(stand.recorded.length, 1);
 });
 
+const inChunks = (...chunks: string[]) =>
+  `POST /v1/messages HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunks
+    .map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+    .join('')}0\r\n\r\n`;
+
 test('what is too large passes whole and is not kept', async () => {
   const stand = await openStand([echo], { capture: { max_body_bytes: 1024 } });
   const large = 'x'.repeat(5000);
-  const chunked = `POST /v1/messages HTTP/1.1\r\nHost: h\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n${'a'.repeat(1000)}\r\n3e8\r\n${'b'.repeat(1000)}\r\n0\r\n\r\n`;
+  const chunked = inChunks('a'.repeat(1000), 'b'.repeat(1000));
   assert.is(readAnswer(await answerTo(stand.port, request('POST', '/v1/messages', [], large))).body.length, 5000);
   assert.is(readAnswer(await answerTo(stand.port, chunked)).body.length, 2000);
   assert.equal(await stand.outcomes(2), ['anthropic over_limit', 'anthropic over_limit']);
@@ -201,6 +207,19 @@ test('what is too large passes whole and is not kept', async () => {
     assert.is(closed?.ending, 'complete');
   }
   assert.ok(Buffer.concat(stand.kept[1]?.asked ?? []).length <= 1024);
+});
+
+test('what is too large is that also where there was no room for its beginning', async () => {
+  const closed: CallClosed[] = [];
+  const copy = { requestBytes: () => false, responseHead: () => {}, responseBytes: () => true };
+  const journal = { open: () => ({ ...copy, close: (end: CallClosed) => closed.push(end) }), recordOutcome: () => {} };
+  const stand = await openStand([echo], { capture: { max_body_bytes: 1024 }, deps: { journal } });
+  assert.is(readAnswer(await answerTo(stand.port, inChunks('a'.repeat(1000), 'b'.repeat(1000)))).body.length, 2000);
+  assert.equal(await stand.outcomes(1), ['anthropic over_limit']);
+  assert.equal(
+    closed.map(({ over_limit, cut, ending }) => [over_limit, cut, ending]),
+    [[true, 'request', 'complete']],
+  );
 });
 
 test('a copy that cannot keep up is partial, and the client does not notice', async () => {
