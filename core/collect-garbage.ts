@@ -9,6 +9,17 @@ export function collect(options?: { type: 'minor' }): void {
   else globalThis.gc?.();
 }
 
+const V8 = Number(process.versions.v8.split('.')[0]);
+
+/**
+ * All that V8 can give back of this thread's memory, the room of its young generation too, which on Node 24 grows to 128 MB; in 50 to 300 ms.
+ * V8 11 does not know the flavor (and keeps that room, of 32 MB at most).
+ */
+export function collectAvailable(): void {
+  if (V8 < 12) globalThis.gc?.();
+  else globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
 type Options = {
   /** A smaller value is not counted, so that ordinary work never waits for a forced collection. */
   large: number;

@@ -4,6 +4,7 @@ import { answerCache } from '../call/read-answer.ts';
 import { builtIn, type Reader } from '../call/reader.ts';
 import { decodeBodySync, Undecodable } from '../capture/content-encoding.ts';
 import { openJournalReader } from '../capture/journal-reader.ts';
+import { collectWhenIdle } from '../collect-when-idle.ts';
 import { connectDatabase } from '../db/client/connection.ts';
 import { DatabaseError } from '../errors.ts';
 import { openLog } from '../log.ts';
@@ -29,6 +30,7 @@ type Publish = Publisher['publish'] | undefined;
 
 const data = workerData as EngineData;
 if (data.yields) yieldToListeners(10);
+collectWhenIdle();
 const port = parentPort;
 if (!port) throw new Error('Cannot run the engine: it is a worker thread');
 const send = (message: FromEngine) => port.postMessage(message);

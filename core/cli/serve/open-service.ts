@@ -1,6 +1,7 @@
 /** Opens what runs behind the proxy, or as a role by itself: database, engine, listeners, cassettes; and closes it again. */
 import { join } from 'node:path';
 import { bytesOfRuns } from '../../capture/journal.ts';
+import { collectWhenIdle } from '../../collect-when-idle.ts';
 import { type Engine, startEngine } from '../../engine/engine.ts';
 import { openMetrics } from '../../metrics.ts';
 import { budgetsOf } from '../../model/budget-settings.ts';
@@ -29,6 +30,8 @@ export async function openService(parts: ServiceParts): Promise<OpenService> {
     for (const step of closers.splice(0).reverse())
       await step().catch((error: Error) => log.warn({ reason: error.message }, 'while stopping'));
   };
+  const stopCollecting = collectWhenIdle();
+  closing(async () => stopCollecting());
   try {
     const prices = await configuredPrices(loaded, io);
     const backing = await backingOf(parts, closing);
