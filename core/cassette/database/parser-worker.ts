@@ -1,5 +1,6 @@
 /** The entry of the parser thread: parses and checks cassettes' texts, one at a time. */
 import { parentPort } from 'node:worker_threads';
+import { collectWhenIdle } from '../../collect-when-idle.ts';
 import { plainFailure } from '../../db/client/failure.ts';
 import { DatabaseError } from '../../errors.ts';
 import { yieldToListeners } from '../../yield-to-listeners.ts';
@@ -9,6 +10,7 @@ import type { ParserReply, ParserRequest } from './parser-thread.ts';
 import { judged } from './statement.ts';
 
 yieldToListeners(5);
+collectWhenIdle();
 await loadParser();
 parentPort?.on('message', async ({ kind, text, own }: ParserRequest) => {
   parentPort?.postMessage(await replyTo(() => (kind === 'statement' ? judged(text, own) : migrationText(text, own))));
