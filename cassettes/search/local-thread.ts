@@ -1,8 +1,6 @@
 /** The thread that holds the local models: a text occupies a core for a while, and capturing must not wait for that. */
 import { constants, getPriority, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
-import { collectAvailable } from '../../core/collect-garbage.ts';
-import { collectWhenIdle } from '../../core/collect-when-idle.ts';
 import { type LocalModel, type ModelFolder, openLocalModel } from './local-model.ts';
 
 /** `text`: null forgets the model. */
@@ -13,8 +11,6 @@ export type EmbedResponse = { folder: string } & ({ absent: string } | { vector:
 try {
   if (process.platform === 'linux') setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
 } catch {}
-
-collectWhenIdle();
 
 const post = (response: EmbedResponse, transfer: ArrayBuffer[] = []) => parentPort?.postMessage(response, transfer);
 
@@ -29,7 +25,7 @@ function loaded(source: ModelFolder): Promise<LocalModel> {
 /** What a model holds outside of V8's heap is freed by a collection only, and a thread that is idle makes none. */
 function forget({ folder }: ModelFolder): void {
   if (!models.delete(folder)) return;
-  setImmediate(collectAvailable); // there where the process was started with it
+  setImmediate(() => globalThis.gc?.()); // there where the process was started with it
 }
 
 parentPort?.on('message', async ({ source, text }: EmbedRequest) => {
