@@ -21,7 +21,8 @@ export function runCompiled(file: string, keeps: boolean): void {
     filename: file,
     ...(cachedData && { cachedData }),
   });
-  if (cachedData === null && keeps) process.once('exit', () => write(kept, script.createCachedData()));
+  const isLacking = cachedData === null || script.cachedDataRejected; // V8 takes none that was made with other flags
+  if (isLacking && keeps) process.once('exit', () => write(kept, script.createCachedData()));
   const module = { exports: {} };
   const run = script.runInThisContext() as ModuleFunction;
   const importLater = (specifier: string) => import(new URL(specifier, pathToFileURL(file)).href);

@@ -60,12 +60,13 @@ test('another text of the same length runs as it is now', async () => {
   assert.equal(run(), { out: 'two program.cjs late', accepted: 'compiled' });
 });
 
-test('code that V8 cannot use is compiled anew', async () => {
+test('code that V8 cannot use is compiled anew, and kept for the next run', async () => {
   run();
   const [cache = ''] = caches();
   const kept = await readFile(join(folder, cache));
   await writeFile(join(folder, cache), kept.subarray(0, 40));
   assert.equal(run(), { out: 'one program.cjs late', accepted: 'compiled' });
+  assert.is(run().accepted, 'accepted');
 });
 
 test('a run that is not to be kept leaves nothing', () => {
