@@ -74,12 +74,14 @@ export function shortened(text: string, cells: number): string {
   return `${beginning(text, cells - 1).trimEnd()}…`;
 }
 
+let graphemes: Intl.Segmenter | undefined; // to make it takes as long as all else that a command prints
+
 function beginning(text: string, cells: number): string {
   if (ONE_CELL_EACH.test(text)) return text.slice(0, Math.max(0, cells));
   let kept = '';
   let taken = 0;
-  // Made when it is needed: that takes as long as all else that a command prints.
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
+  graphemes ??= new Intl.Segmenter();
+  for (const { segment } of graphemes.segment(text)) {
     taken += stringWidth(segment);
     if (taken > cells) break;
     kept += segment;
