@@ -70,6 +70,11 @@ const filters = {
   model: Attribute.openapi({ type: 'string', description: 'sessions with a call that this model answered' }),
   provider: Attribute.openapi({ type: 'string', description: 'sessions with a call to this provider' }),
   harness_id: Attribute.openapi({ type: 'string', description: 'sessions of this harness' }),
+  harness_session_id: Attribute.openapi({
+    type: 'string',
+    description: 'sessions that their harness calls by this id',
+    examples: ['019fa57e-6d3c-7a51-8a1c-5f2a9f1f7b20'],
+  }),
   status: Statuses.openapi({
     type: 'array',
     items: { type: 'string', enum: SessionStatus.options },

@@ -3,6 +3,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { storable } from '../../derive/storable.ts';
 import type { SessionFilter } from '../../model/browse.ts';
 import { pgArray } from '../literals.ts';
+import { sessionsOfHarness } from './sessions-of-harness.ts';
 
 /** The join that the conditions need: rollups, as `f`. */
 export const rollupsFor = ({ project, agent_name, status }: SessionFilter): SQL =>
@@ -13,12 +14,13 @@ export const rollupsFor = ({ project, agent_name, status }: SessionFilter): SQL 
 /** Conditions on `svc.sessions s`, each after an `and`. */
 export function matching(filter: SessionFilter): SQL {
   const { text, project, agent_name, model, provider, harness_id, status, since, until } = filter;
-  const { parent_session_id, fork_of_session_id, starred } = filter;
+  const { harness_session_id, parent_session_id, fork_of_session_id, starred } = filter;
   return sql.join([
     ...(text ?? []).map(containsWord),
     equal(sql`f.project`, project),
     equal(sql`f.agent_name`, agent_name),
     equal(sql`s.harness_id`, harness_id),
+    harness_session_id === null ? sql`` : ofHarness(harness_session_id),
     usedInCall(sql`p.model`, model),
     usedInCall(sql`p.provider`, provider),
     status === null ? sql`` : oneOf(status),
@@ -41,6 +43,10 @@ const oneOf = (status: NonNullable<SessionFilter['status']>): SQL => {
   const derived = sql`f.status = any(${pgArray(status)}::text[])`;
   return status.includes('unknown') ? sql` and (${derived} or f.session_id is null)` : sql` and ${derived}`;
 };
+
+/** Found first, and each then read by its key: an order's index would be walked to its end. */
+const ofHarness = (id: string): SQL =>
+  storable(id) === id ? sql` and s.session_id = any(array(${sessionsOfHarness(id)}))` : sql` and false`;
 
 const usedInCall = (column: SQL, value: string | null): SQL =>
   value === null

@@ -5,6 +5,7 @@ import type { Place } from '../../model/place.ts';
 import type { Sql } from '../sql.ts';
 import { notDeleted } from './not-deleted.ts';
 import { present, type Sparse } from './present.ts';
+import { sessionsOfHarness } from './sessions-of-harness.ts';
 
 const MOST = 50;
 
@@ -16,7 +17,7 @@ const NUMBER = /^[1-9]\d{0,14}$/;
 export async function whereIs(db: Sql, { id }: { id: string }): Promise<Place[]> {
   if (storable(id) !== id || id === '') return []; // no column can hold it
   if (!NUMBER.test(id) && !isStart(id)) {
-    // A status bar looks up its session after every message; to plan all lookups takes longer than these.
+    // To plan all lookups takes longer than these.
     const sessions = await placesBy(db, [...(UUID.test(id) ? [bySessionId(id)] : []), ofHarness(id)]);
     if (sessions.length > 0) return sessions;
   }
@@ -83,18 +84,8 @@ const spans = (kind: Place['kind'], span: 'llm' | 'tool', id: string): SQL => sq
       and external_id = ${id}::text and kind = ${span}
     limit ${MOST})`;
 
-/** The harnesses are few: each is found by skipping those before it, and asked for that session. */
 const ofHarness = (id: string): SQL => sql`
-  (with recursive harnesses as (
-     (select harness_id from svc.sessions order by harness_id limit 1)
-     union all
-     select (select n.harness_id from svc.sessions n where n.harness_id > h.harness_id order by n.harness_id limit 1)
-       from harnesses h where h.harness_id is not null)
-   select ${columns('harness_session', NO_ID, NO_ID, NO_NUMBER)}
-     from harnesses
-     join lateral (select s.session_id from svc.sessions s
-                    where s.harness_id = harnesses.harness_id and s.harness_session_id = ${id}::text and not s.is_empty) s on true
-    limit ${MOST})`;
+  (select ${columns('harness_session', NO_ID, NO_ID, NO_NUMBER)} from (${sessionsOfHarness(id)}) h limit ${MOST})`;
 
 const byText = (id: string): SQL[] => [
   ofHarness(id),

@@ -95,6 +95,7 @@ const every: SessionFilter = {
   model: null,
   provider: null,
   harness_id: null,
+  harness_session_id: null,
   status: null,
   parent_session_id: null,
   fork_of_session_id: null,
@@ -112,6 +113,7 @@ const filters: { [Name in keyof SessionFilter]: fc.Arbitrary<NonNullable<Session
   model: one('opus', 'llama3', 'none', '\uD800'),
   provider: one('anthropic', 'ollama', 'none'),
   harness_id: one('claude-code', 'codex', 'none'),
+  harness_session_id: one('harness-session-0', 'harness-session-2', 'none', '\uD800'),
   status: fc
     .subarray(['completed', 'failed', 'abandoned', 'interrupted', 'unknown'] as const, { minLength: 1 })
     .map((some) => [...some]),
@@ -198,7 +200,7 @@ databaseSuite('browseSessions', (test, database) => {
             for (const field of ['project', 'agent_name', 'model', 'provider', 'harness_id'] as const) {
               const values = [...new Set(sessions.flatMap((session) => valuesOf(session, field)))].filter((one) => one);
               const expected = values.flatMap((value) => {
-                const found = sessions.filter((session) => matches(session, { ...filter, [field]: value }));
+                const found = sessions.filter((session, n) => matches(session, n, { ...filter, [field]: value }));
                 const last = Math.max(...found.map(({ started, lasted }) => started + lasted));
                 return found.length > 0 ? [{ value, sessions: found.length, last_seen_at: instantAt(last) }] : [];
               });
@@ -375,7 +377,7 @@ function slowly(
   const way = direction === 'desc' ? -1 : 1;
   return sessions
     .map((session, n) => ({ session, n, place: PLACES[sort](session) }))
-    .filter(({ session }) => matches(session, filter))
+    .filter(({ session, n }) => matches(session, n, filter))
     .sort((a, b) => {
       if (a.place === b.place) return way * (a.n - b.n);
       if (a.place === null || b.place === null) return a.place === null ? 1 : -1;
@@ -386,7 +388,11 @@ function slowly(
 
 const originOf = ({ forkOf, rollup }: Stored): string | null => sessionOf(forkOf ?? rollup?.forkOf ?? null);
 
-function matches(session: Stored, { text, since, until, status, starred, ...equal }: SessionFilter): boolean {
+function matches(
+  session: Stored,
+  n: number,
+  { text, since, until, status, starred, ...equal }: SessionFilter,
+): boolean {
   const { rollup, traces, display_name, harness, started, lasted } = session;
   const said = [
     rollup?.name,
@@ -412,6 +418,7 @@ function matches(session: Stored, { text, since, until, status, starred, ...equa
     (equal.project === null || rollup?.project === equal.project) &&
     (equal.agent_name === null || rollup?.agent_name === equal.agent_name) &&
     (equal.harness_id === null || harness === equal.harness_id) &&
+    (equal.harness_session_id === null || `harness-session-${n}` === equal.harness_session_id) &&
     (equal.model === null || calls.some(({ model }) => model === equal.model)) &&
     (equal.provider === null || calls.some(({ provider }) => provider === equal.provider))
   );

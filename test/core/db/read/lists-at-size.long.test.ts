@@ -38,6 +38,7 @@ const every: SessionFilter = {
   model: null,
   provider: null,
   harness_id: null,
+  harness_session_id: null,
   status: null,
   parent_session_id: null,
   fork_of_session_id: null,
