@@ -10,6 +10,7 @@ import { dataFolder, isMade } from './data-folder.ts';
 import { databaseError } from './failure.ts';
 import { flushTree } from './flush.ts';
 import type { Gauge } from './gauge.ts';
+import { type KeptStatements, keptStatements } from './kept-statements.ts';
 import { countSegments } from './log-segments.ts';
 import { durableFiles } from './power-cut.ts';
 import { copyTemplate } from './template.ts';
@@ -55,6 +56,7 @@ export async function openEmbedded(
   Object.assign(pglite.parsers, columnReaders);
   for (const oid of Object.keys(pglite.serializers)) delete pglite.serializers[oid]; // parameters are in text format already
 
+  const kept = keptStatements(pglite);
   const queue = openFairQueue(FREE);
   let bounding = false;
   const boundLog = () => {
@@ -83,9 +85,9 @@ export async function openEmbedded(
       });
     return {
       kind: 'embedded',
-      rows: (sql) => runQueued(() => rows(pglite, sql)),
+      rows: (sql) => runQueued(() => (owner === null ? kept.rows(compiled(sql)) : rows(pglite, sql))),
       script: (text) => runQueued(async () => void (await pglite.exec(text))),
-      transaction: (work) => runQueued(() => transaction(pglite, work)),
+      transaction: (work) => runQueued(() => transaction(pglite, owner === null ? kept : null, work)),
     };
   };
 
@@ -109,11 +111,11 @@ export async function openEmbedded(
 }
 
 /** A broken engine stays broken: its error is thrown even if the rollback fails with another, since its thread has to end (serve-operations.ts). */
-async function transaction<T>(pglite: PGlite, work: (tx: Sql) => Promise<T>): Promise<T> {
+async function transaction<T>(pglite: PGlite, kept: KeptStatements | null, work: (tx: Sql) => Promise<T>): Promise<T> {
   let broken: unknown;
   try {
     return await pglite.transaction((tx) =>
-      work(transactionSql(tx)).catch((error: unknown) => {
+      work(transactionSql(tx, kept)).catch((error: unknown) => {
         if (error instanceof WebAssembly.RuntimeError) broken = error;
         throw error;
       }),
@@ -148,14 +150,15 @@ async function rows<Row extends Record<string, unknown>>(client: PGlite | Transa
   return (await client.query<Row>(text, parameters)).rows;
 }
 
-function transactionSql(tx: Transaction): Sql {
+/** @param kept null: an owner's statements, which may change what their plans stand on */
+function transactionSql(tx: Transaction, kept: KeptStatements | null): Sql {
   const translated = <T>(work: Promise<T>) =>
     work.catch((error: unknown) => {
       throw databaseError(error);
     });
   return withSavepoints({
     kind: 'embedded',
-    rows: (sql) => translated(rows(tx, sql)),
+    rows: (sql) => translated(kept && !tx.closed ? kept.rows(compiled(sql)) : rows(tx, sql)),
     script: (text) => translated(tx.exec(text).then(() => undefined)),
   });
 }
