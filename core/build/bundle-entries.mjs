@@ -109,7 +109,7 @@ async function bundled(dist, group) {
     ...{ absWorkingDir: dist, outdir: BUNDLES, write: false, metafile: true, logLevel: 'silent' },
     entryPoints: GROUPS[group].entries.map((entry) => ({ in: `${entry}.js`, out: nameOf(entry) })),
     ...{ bundle: true, splitting: GROUPS[group].split ?? false, chunkNames: `${group}-[hash]` },
-    ...(format === 'cjs' && { outExtension: { '.js': '.cjs' }, banner: { js: OWN_URL } }),
+    ...(format === 'cjs' && { outExtension: { '.js': '.cjs' } }),
     ...{ format, platform: 'node', target, charset, keepNames: true },
     ...{ minifyWhitespace: true, minifySyntax: true }, // half as much to parse
     external: PACKAGES_WITH_FILES,
@@ -128,8 +128,6 @@ async function bundled(dist, group) {
 const REQUIRE =
   "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);";
 
-const OWN_URL = "const ownUrl = require('url').pathToFileURL(__filename).href;";
-
 /** Files that are found from a module of ours are found from where that module was, and not from the bundles' folder. */
 const ownUrls = (dist, format) => ({
   name: 'own-urls',
@@ -139,7 +137,7 @@ const ownUrls = (dist, format) => ({
       const text = readFileSync(path, 'utf8');
       if (!text.includes('import.meta.url')) return undefined;
       const from = JSON.stringify(relative(join(dist, BUNDLES), path).replaceAll('\\', '/'));
-      const bundle = format === 'cjs' ? 'ownUrl' : 'import.meta.url';
+      const bundle = format === 'cjs' ? "require('url').pathToFileURL(__filename)" : 'import.meta.url';
       return { contents: text.replaceAll('import.meta.url', `new URL(${from}, ${bundle}).href`), loader: 'js' };
     });
   },

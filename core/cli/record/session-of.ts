@@ -12,7 +12,7 @@ const SHOWN = 5;
 /** Its id. @throws {OperatorError} it names none, or several */
 export async function sessionOf(word: string, api: ApiClient, home: string): Promise<string> {
   if (UUID.test(word)) return sessionIn(await placesOf(word, api), word) ?? word.toLowerCase(); // as yet unknown: the read says so
-  if (word === 'last') return newest(api);
+  if (word === 'last') return (await newestSession(api)).id;
   if (/^\d{1,4}$/.test(word)) {
     const numbered = lastList({ home, address: api.address })[Number(word) - 1];
     if (numbered) return numbered;
@@ -44,11 +44,12 @@ function sessionIn(places: readonly Place[], word: string): string | null {
   );
 }
 
-async function newest(api: ApiClient): Promise<string> {
+/** @throws {OperatorError} none is recorded */
+export async function newestSession(api: ApiClient): Promise<Session> {
   const { items } = await api.json<{ items: Session[] }>({
     path: '/v1/browse/sessions?limit=1',
     what: 'find the last session',
   });
-  if (items[0]) return items[0].id;
+  if (items[0]) return items[0];
   throw new OperatorError('Cannot find the last session: none is recorded yet');
 }

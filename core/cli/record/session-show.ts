@@ -8,7 +8,7 @@ import type { Io } from '../io.ts';
 import { copyBody } from '../print-response.ts';
 import { type Depths, sessionHeading, spanLines, traceHeading, type View } from './conversation.ts';
 import { sessionChanges } from './session-changes.ts';
-import { sessionOf } from './session-of.ts';
+import { newestSession, sessionOf } from './session-of.ts';
 
 export type ShowOptions = {
   full: boolean;
@@ -23,11 +23,12 @@ const PAGE = 200;
 /** @throws {OperatorError} no such session */
 export async function showSession(word: string, options: ShowOptions, loaded: LoadedConfig, io: Io): Promise<void> {
   const api = await openApiClient(loaded);
-  const id = await sessionOf(word, api, io.home);
+  const newest = word === 'last' ? await newestSession(api) : null;
+  const id = newest?.id ?? (await sessionOf(word, api, io.home));
   if (options.json) return copyBody(await api.response({ path: `/v1/sessions/${id}/traces`, what: WHAT }), io);
   const reading = tracesOf(api, id, options.last);
   reading.catch(() => {}); // where there is no such session, this is said of the session
-  const { session } = await api.json<{ session: Session }>({ path: `/v1/sessions/${id}`, what: WHAT });
+  const session = newest ?? (await api.json<{ session: Session }>({ path: `/v1/sessions/${id}`, what: WHAT })).session;
   io.out(sessionHeading(session));
   const shown: Shown = new Map();
   const view: View = { full: options.full, width: io.columns };

@@ -1,6 +1,7 @@
 /** One GET request of the status line, over a bare socket: to load `node:http` takes as long as half of the rest. */
 import { connect, isIP } from 'node:net';
 import { parseJson } from '../../parse-json.ts';
+import { textOf } from './text-of.ts';
 
 type Question = {
   /** As `http://127.0.0.1:8081`. */
@@ -8,32 +9,25 @@ type Question = {
   path: string;
   /** '' or absent: none. */
   token?: string;
-  signal: AbortSignal;
 };
-
-const MOST_CHARACTERS = 1_048_576;
 
 /**
  * The JSON of a 200; undefined: a refusal, or no JSON. In HTTP/1.0, since its responses have one form: they end with their connection
  * (RFC 9112, section 6.3, and section 6.1 on such a request).
  * @throws no connection, or one that broke
  */
-export async function getJson({ address, path, token = '', signal }: Question): Promise<unknown> {
+export async function getJson({ address, path, token = '' }: Question): Promise<unknown> {
   const { protocol, hostname, host, port, pathname } = new URL(address);
   const isSecure = protocol === 'https:';
   const to = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (isSecure ? 443 : 80)) };
   const servername = isIP(to.host) ? '' : to.host;
   const socket = isSecure ? (await import('node:tls')).connect({ ...to, servername }) : connect(to);
-  signal.addEventListener('abort', () => socket.destroy());
+  socket.unref(); // the process ends when the line is printed
   const authorization = token === '' ? '' : `authorization: Bearer ${token}\r\n`;
   socket.write(
     `GET ${pathname.replace(/\/+$/, '')}${path} HTTP/1.0\r\nhost: ${host}\r\naccept: application/json\r\n${authorization}\r\n`,
   );
-  let response = '';
-  for await (const chunk of socket.setEncoding('utf8')) {
-    response += String(chunk);
-    if (response.length > MOST_CHARACTERS) return undefined;
-  }
+  const response = await textOf(socket);
   const body = response.indexOf('\r\n\r\n');
   return /^HTTP\/1\.[01] 200\b/.test(response) && body > 0 ? parseJson(response.slice(body)) : undefined;
 }

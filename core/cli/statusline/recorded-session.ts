@@ -15,21 +15,21 @@ export type RecordedSession = {
 export type Finding = RecordedSession | 'unknown' | 'down';
 
 /** Asks one service after the other; the first that has the session counts. */
-export async function findSession(id: string, places: readonly ReadApiPlace[], signal: AbortSignal): Promise<Finding> {
+export async function findSession(id: string, places: readonly ReadApiPlace[]): Promise<Finding> {
   let finding: Finding = 'down';
   for (const place of places) {
-    const found = await sessionAt(id, place, signal).catch(() => 'down' as const);
+    const found = await sessionAt(id, place).catch(() => 'down' as const);
     if (typeof found === 'object') return found;
     if (found === 'unknown') finding = found;
   }
   return finding;
 }
 
-async function sessionAt(id: string, { address, token }: ReadApiPlace, signal: AbortSignal): Promise<Finding> {
+async function sessionAt(id: string, { address, token }: ReadApiPlace): Promise<Finding> {
   // The token is sent to a read API alone: another program on its port must not learn it.
-  if (token !== '' && (await getJson({ address, path: '/ping', signal })) !== 'pong') return 'down';
+  if (token !== '' && (await getJson({ address, path: '/ping' })) !== 'pong') return 'down';
   const path = `/v1/browse/sessions?limit=1&harness_session_id=${encodeURIComponent(id)}`;
-  const page = await getJson({ address, path, token, signal });
+  const page = await getJson({ address, path, token });
   if (!isObject(page) || !Array.isArray(page.items)) return 'down';
   const session: unknown = page.items[0];
   // An older service takes no such filter, and then has its newest session here.

@@ -4,44 +4,31 @@ import { type HarnessState, harnessState } from './harness-state.ts';
 import { readApiPlaces } from './read-api-places.ts';
 import { type Finding, findSession } from './recorded-session.ts';
 import { shownLine } from './shown-line.ts';
+import { textOf } from './text-of.ts';
 
 type Surroundings = { stdin: NodeJS.ReadStream; env: Environment; cwd: string; home: string };
 
 /** For all of it: a harness draws its status bar anew after every message. */
 const DEADLINE_MS = 300;
-const MOST_CHARACTERS = 1_048_576;
 
 export async function statusline({ stdin, env, cwd, home }: Surroundings): Promise<string> {
-  const ended = new AbortController();
   let state: HarnessState = { session_id: null, project_dir: null, context_percent: null };
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Finding>((resolve) => {
     timer = setTimeout(() => resolve('down'), DEADLINE_MS);
   });
   const found = async (): Promise<Finding> => {
-    state = harnessState(await textOf(stdin));
+    state = harnessState(stdin.isTTY ? '' : await textOf(stdin)); // to a terminal no harness writes
     if (state.session_id === null) return 'down';
     const folders = [...new Set([state.project_dir ?? cwd, cwd, home])].filter((folder) => folder !== '');
-    return findSession(state.session_id, await readApiPlaces({ env, folders }), ended.signal);
+    return findSession(state.session_id, await readApiPlaces({ env, folders }));
   };
   const finding = await Promise.race([found().catch(() => 'down' as const), late]);
   clearTimeout(timer);
-  ended.abort();
   stdin.destroy();
   return shownLine({
     finding,
     context_percent: state.context_percent,
     hasColours: !env.NO_COLOR && env.TERM !== 'dumb',
   });
-}
-
-/** '' on a terminal, where no harness writes. */
-async function textOf(stdin: NodeJS.ReadStream): Promise<string> {
-  if (stdin.isTTY) return '';
-  let text = '';
-  for await (const chunk of stdin.setEncoding('utf8')) {
-    text += String(chunk);
-    if (text.length > MOST_CHARACTERS) break;
-  }
-  return text;
 }
