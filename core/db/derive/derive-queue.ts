@@ -13,6 +13,9 @@ export type Lease = {
   attempts: number;
 };
 
+/** A session that was parked because each process that derived it has ended. One that needs too much memory would end them for ever. */
+export type Abandoned = Pick<Lease, 'session_id' | 'attempts'>;
+
 /** What identifies a lease. */
 export type LeaseKey = Pick<Lease, 'session_id' | 'lease_token'>;
 
@@ -21,13 +24,28 @@ export const leasesOf = (leases: readonly LeaseKey[]): SQL => sql`
   unnest(${pgArray(leases.map(({ session_id }) => session_id))}::uuid[],
          ${pgArray(leases.map(({ lease_token }) => lease_token))}::uuid[]) as l (session_id, lease_token)`;
 
+/** Attempts after which a session waits for a new turn or for an operator. */
+const MAX_ATTEMPTS = 8;
+const PARKED_AT = sql`case when q.attempts + 1 >= ${MAX_ATTEMPTS} then now() end`;
+
+/** Its holder has not given it back. */
+const IS_ABANDONED = sql`q.lease_token is not null and q.leased_until < now()`;
+
+/** 2, 4, 8 … 60 seconds. @param failures how often it has failed */
+const afterFailures = (failures: SQL): SQL =>
+  sql`now() + least(60, power(2, least(${failures}, 6))) * interval '1 second'`;
+
+/** Noted as the error of a session whose lease nobody gave back. */
+export const PROCESS_ENDED = 'ProcessEnded';
+
 /** How long a session that was read comes first. */
 const LOOKED_AT_FOR = sql`interval '1 minute'`;
 
 /**
  * Leases sessions that are due and not parked: first those that somebody reads, then the newest, and with the other half of the limit
  * those that have waited longest, so that a backlog delays no new turn and is delayed by none for ever. Those of the background come
- * only on request, and last. An expired lease is taken over under a new token.
+ * only on request, and last. An expired lease is taken over under a new token, and counts as a failed attempt: its process may have ended
+ * because of the session.
  */
 export const leaseDirty = (
   db: Sql,
@@ -52,12 +70,15 @@ const lease = (tx: Sql, due: SQL, order: SQL, limit: number, lease_ms: number) =
       select q.session_id, q.try_after
         from svc.derive_queue q
        where q.parked_at is null and (q.leased_until is null or q.leased_until < now()) and ${due}
+         and (q.lease_token is null or q.attempts + 1 < ${MAX_ATTEMPTS})
        order by ${order}
        limit ${limit}
          for update skip locked)
     update svc.derive_queue q
        set leased_until = now() + ${lease_ms}::double precision * interval '1 millisecond',
-           lease_token = gen_random_uuid()
+           lease_token = gen_random_uuid(),
+           attempts = q.attempts + case when ${IS_ABANDONED} then 1 else 0 end,
+           error = case when ${IS_ABANDONED} then ${PROCESS_ENDED} else q.error end
       from due
      where q.session_id = due.session_id
     returning q.session_id, q.lease_token, q.mark, q.from_scratch, due.try_after = '-infinity' as background, q.attempts`);
@@ -85,9 +106,6 @@ export async function markLookedAt(db: Sql, { session_ids }: { session_ids: read
   return null;
 }
 
-/** Attempts after which a session waits for a new turn or for an operator. */
-const MAX_ATTEMPTS = 8;
-
 /**
  * Releases a lease after a failure: the next attempt waits 2, 4, 8 … 60 seconds, and after eight the session is parked.
  * @param error the class of the failure; never its message
@@ -97,10 +115,9 @@ export async function failDerive(
   { session_id, lease_token, error }: { session_id: string; lease_token: string; error: string },
 ): Promise<{ parked: boolean } | null> {
   const rows = await db.rows<{ parked: boolean }>(sql`
-    update svc.derive_queue
-       set attempts = attempts + 1, error = ${error}, leased_until = null, lease_token = null,
-           try_after = now() + least(60, power(2, least(attempts + 1, 6))) * interval '1 second',
-           parked_at = case when attempts + 1 >= ${MAX_ATTEMPTS} then now() end
+    update svc.derive_queue q
+       set attempts = q.attempts + 1, error = ${error}, leased_until = null, lease_token = null,
+           try_after = ${afterFailures(sql`q.attempts + 1`)}, parked_at = ${PARKED_AT}
      where session_id = ${session_id} and lease_token = ${lease_token}
     returning parked_at is not null as parked`);
   return rows[0] ?? null;
@@ -115,11 +132,26 @@ export async function returnLeases(db: Sql, { leases }: { leases: readonly Lease
   return null;
 }
 
-/** Ends all leases: for the only process of a database, so that sessions that it had leased before a crash need not wait. */
-export async function freeLeases(db: Sql, _args: Record<string, never>): Promise<null> {
-  await db.rows(sql`
-    update svc.derive_queue set leased_until = null, lease_token = null where lease_token is not null`);
-  return null;
+/**
+ * Ends all leases: for the only process of a database, so that sessions that it had leased before a crash need not wait, unless they were
+ * leased at one before, too. @returns those that are parked now
+ */
+export const freeLeases = (db: Sql, _args: Record<string, never>): Promise<Abandoned[]> =>
+  abandon(db, sql`q.lease_token is not null`);
+
+/** Parks the sessions that nobody may lease once more. @returns them */
+export const parkAbandoned = (db: Sql, _args: Record<string, never>): Promise<Abandoned[]> =>
+  abandon(db, sql`q.parked_at is null and ${IS_ABANDONED} and q.attempts + 1 >= ${MAX_ATTEMPTS}`);
+
+async function abandon(db: Sql, condition: SQL): Promise<Abandoned[]> {
+  const rows = await db.rows<Abandoned & { parked: boolean }>(sql`
+    update svc.derive_queue q
+       set attempts = q.attempts + 1, error = ${PROCESS_ENDED}, leased_until = null, lease_token = null, parked_at = ${PARKED_AT},
+           try_after = case when q.attempts = 0 or q.try_after = '-infinity' then q.try_after
+                            else ${afterFailures(sql`q.attempts`)} end
+     where ${condition}
+    returning q.session_id, q.attempts, q.parked_at is not null as parked`);
+  return rows.flatMap(({ parked, ...session }) => (parked ? session : []));
 }
 
 export type DerivePending = {

@@ -55,6 +55,7 @@ export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void
 /** Keeps leases alive until the returned function is called; a lost one shows at the commit. */
 export function renewing(database: Database, leases: readonly LeaseKey[]): () => void {
   const timer = setInterval(() => {
+    if (leases.length === 0) return;
     database.execute('renewLeases', { leases, lease_ms: LEASE_MS }).catch(() => {});
   }, LEASE_MS / 3);
   return () => clearInterval(timer);

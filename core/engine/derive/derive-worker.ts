@@ -15,13 +15,14 @@
  * | | | the worker stops, or the database was away | due | returnLeases |
  * | | | it failed: after 2, 4, 8 … 60 s; the eighth time | waiting; parked | failDerive |
  * | | | an operator derives it again, or purges it: this run has lost it | due; derived | markFromScratch; purge |
- * | | | 15 s without a renewal; or the only process of a database starts | leased anew; due | leaseDirty; freeLeases |
+ * | | | 15 s without a renewal, as when its process was killed: a failed attempt | leased anew; the eighth time parked | leaseDirty; parkAbandoned |
+ * | | | the only process of a database starts, and it was leased: likewise | due; waiting; parked | freeLeases |
  * | waiting | `try_after` is to come | it comes, or a turn does | due | time; markDirty |
  * | parked | `parked_at` | a turn comes in, or an operator derives it again | due | markDirty; markFromScratch |
  */
 import type { Reader } from '../../call/reader.ts';
 import type { Database } from '../../db/database.ts';
-import type { Lease } from '../../db/derive/derive-queue.ts';
+import { type Abandoned, type Lease, PROCESS_ENDED } from '../../db/derive/derive-queue.ts';
 import { DERIVE_VERSION } from '../../derive/version.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -29,7 +30,7 @@ import { openBackoff } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
 import type { Uploads } from '../uploads.ts';
-import { deriveLeased, LEASE_MS, type LeasedDeps } from './derive-leased.ts';
+import { deriveLeased, LEASE_MS, type LeasedDeps, renewing } from './derive-leased.ts';
 import { deriveTogether } from './derive-together.ts';
 import { openLanes } from './lanes.ts';
 import { markOutdated } from './mark-outdated.ts';
@@ -74,6 +75,9 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
   const waiting: (() => void)[] = []; // for drained
   const backoff = openBackoff(RETRY); // of the loop, when the queue cannot be read
   const showPending = openPendingGauge(database, metrics, pollMs);
+  const parkAbandoned = atMostOnceIn(LEASE_MS, async () => {
+    reportParked(log, await database.execute('parkAbandoned', {}));
+  });
   let due = true;
   let outdatedMarked = false; // until then the queue does not hold all that is due
   let wake = () => {};
@@ -123,10 +127,13 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
     const background = !lanes.background() && !alone.some((lease) => lease.background);
     const limit = alone.length > 0 ? 1 : TOGETHER;
     const leases = await database.execute('leaseDirty', { limit, background, lease_ms: LEASE_MS });
-    const [first, ...others] = leases;
-    if (first && leases.length > free) startTogether([first, ...others]);
-    else leases.forEach(start);
+    if (leases.length > free) {
+      alone.push(...leases.filter(({ attempts }) => attempts > 0)); // what ends a process shall not end it for others
+      const [first, ...others] = leases.filter(({ attempts }) => attempts === 0);
+      if (first) startTogether([first, ...others]);
+    } else leases.forEach(start);
     backoff.reset();
+    await parkAbandoned();
     await showPending();
     return startedAlone || leases.length > 0;
   };
@@ -149,7 +156,9 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
   };
 
   const run = async (): Promise<void> => {
-    if (database.kind === 'embedded') await withRetry(() => database.execute('freeLeases', {}));
+    if (database.kind === 'embedded')
+      reportParked(log, (await withRetry(() => database.execute('freeLeases', {}))) ?? []);
+    const stopRenewing = renewing(database, alone);
     let unlisten = async () => {};
     database.listen('svc_dirty', poke).then(
       (stop) => {
@@ -165,6 +174,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
     });
     await rounds();
     await lanes.settled();
+    stopRenewing();
     if (alone.length > 0) await database.execute('returnLeases', { leases: alone }).catch(() => null); // else they expire
     await outdated;
     await unlisten().catch(() => {});
@@ -183,13 +193,26 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
   };
 }
 
+function reportParked(log: Logger, sessions: readonly Abandoned[]): void {
+  for (const { session_id, attempts } of sessions)
+    log.error(
+      { session_id, reason: PROCESS_ENDED, attempt: attempts, parked: true },
+      'deriving failed: each process that derived the session has ended',
+    );
+}
+
 /** Returns the function that reads how far derivation is behind, at most once in `pollMs`. */
-function openPendingGauge(database: Database, metrics: Pick<Metrics, 'derivePending'>, pollMs: number) {
-  let readAt = Number.NEGATIVE_INFINITY;
-  return async () => {
-    if (performance.now() - readAt < pollMs) return;
-    readAt = performance.now();
+const openPendingGauge = (database: Database, metrics: Pick<Metrics, 'derivePending'>, pollMs: number) =>
+  atMostOnceIn(pollMs, async () => {
     const { queued, parked, oldest_seconds } = await database.execute('derivePending', {});
     metrics.derivePending({ queue: queued, parked, lagSeconds: oldest_seconds });
+  });
+
+function atMostOnceIn(ms: number, work: () => Promise<void>): () => Promise<void> {
+  let ranAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (performance.now() - ranAt < ms) return;
+    ranAt = performance.now();
+    await work();
   };
 }

@@ -324,6 +324,55 @@ databaseSuite('derive worker', (test, database) => {
     assert.is((await dump(database())).rollups?.length, 2, 'a new turn gives it another try');
   });
 
+  test('a session whose process ends each time is parked, whoever leased it', async () => {
+    const [bad] = await storeCalls(database(), [renamed(journalCall('bad', asks), 'bad')]);
+    const lease = (lease_ms: number) => database().execute('leaseDirty', { limit: 1, background: false, lease_ms });
+    for (let attempts = 0; attempts < 8; attempts++) {
+      assert.equal(
+        (await lease(-1)).map((one) => one.attempts),
+        [attempts],
+      );
+      const parked = await database().execute('parkAbandoned', {});
+      assert.equal(parked, attempts === 7 ? [{ session_id: bad, attempts: 8 }] : []);
+    }
+    assert.equal(await lease(-1), []);
+    assert.equal(await database().execute('derivePending', {}), { queued: 0, parked: 1, oldest_seconds: 0 });
+    assert.equal(await database().sql('select error from svc.derive_queue'), [{ error: 'ProcessEnded' }]);
+    await storeCalls(database(), [renamed(journalCall('bad', brings), 'bad2')]);
+    await working(database(), (worker) => worker.drained());
+    assert.is((await dump(database())).rollups?.length, 1, 'a new turn gives it another try');
+    assert.equal(await database().sql('select error from svc.derive_queue'), []);
+  });
+
+  test('what the only process of a database had leased when it ended is due at once, and later each time it ends again', async () => {
+    const [bad] = await storeCalls(database(), [renamed(journalCall('bad', asks), 'bad')]);
+    for (let ended = 1; ended <= 8; ended++) {
+      const [lease] = await database().execute('leaseDirty', { limit: 1, background: false, lease_ms: 60_000 });
+      assert.is(lease?.attempts, ended - 1);
+      const parked = await database().execute('freeLeases', {});
+      assert.equal(parked, ended === 8 ? [{ session_id: bad, attempts: 8 }] : []);
+      const [row] = await database().sql('select attempts, try_after > now() as waits from svc.derive_queue');
+      assert.equal(row, { attempts: ended, waits: ended > 1 });
+      await database().sql('update svc.derive_queue set try_after = now()');
+    }
+    assert.equal(await database().execute('freeLeases', {}), [], 'nothing is leased');
+  });
+
+  test('a session that has failed is derived by itself', async () => {
+    for (let n = 0; n < 12; n++) await storeCalls(database(), [renamed(journalCall(`s${n}`, asks), `s${n}`)]);
+    const [failed] = await database().sql(
+      'update svc.derive_queue set attempts = 1 where session_id = (select min(session_id::text)::uuid from svc.derive_queue) returning session_id',
+    );
+    const together: string[] = [];
+    const overheard = overhearing(database(), (name, args) => {
+      if (name === 'simpleSessions') together.push(...(args as { session_ids: string[] }).session_ids);
+    });
+    await working(overheard, (worker) => worker.drained());
+    assert.is((await dump(database())).rollups?.length, 12);
+    assert.ok(together.length > 0);
+    assert.not(together.includes(String(failed?.session_id)));
+  });
+
   test('sessions of older rules are derived again, in the background', async () => {
     await storeCalls(database(), [journalCall('s', asks)]);
     await deriveOnce(database());
