@@ -127,6 +127,8 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
     const background = !lanes.background() && !alone.some((lease) => lease.background);
     const limit = alone.length > 0 ? 1 : TOGETHER;
     const leases = await database.execute('leaseDirty', { limit, background, lease_ms: LEASE_MS });
+    for (const { session_id, attempts } of leases)
+      if (attempts > 0) log.info({ session_id, failed_attempts: attempts }, 'deriving a session again');
     if (leases.length > free) {
       alone.push(...leases.filter(({ attempts }) => attempts > 0)); // what ends a process shall not end it for others
       const [first, ...others] = leases.filter(({ attempts }) => attempts === 0);
