@@ -35,6 +35,7 @@ import {
   failDerive,
   freeLeases,
   parkAbandoned,
+  postponeDerive,
   leaseDirty,
   markLookedAt,
   markOutdated,
@@ -48,7 +49,7 @@ import { replaceNodes } from './derive/replace-nodes.ts';
 import { lastCorrection, turnsToRead } from './derive/session-turns.ts';
 import { simpleSessions } from './derive/simple-sessions.ts';
 import { claimCalls, currentClaims } from './derive/transcript-claims.ts';
-import { newestTranscript, transcriptVersions } from './derive/transcript-files.ts';
+import { newestTranscript, transcriptBytes, transcriptVersions } from './derive/transcript-files.ts';
 import {
   firstCalls,
   projectedTranscriptCalls,
@@ -144,6 +145,7 @@ export const operations = {
   failDerive,
   freeLeases,
   parkAbandoned,
+  postponeDerive,
   leaseDirty,
   markLookedAt,
   markOutdated,
@@ -154,6 +156,7 @@ export const operations = {
   turnsToRead,
   lastCorrection,
   newestTranscript,
+  transcriptBytes,
   transcriptVersions,
   markFromScratch,
   markedPending,

@@ -132,6 +132,18 @@ export async function returnLeases(db: Sql, { leases }: { leases: readonly Lease
   return null;
 }
 
+/** Releases a lease for some seconds without counting an attempt. */
+export async function postponeDerive(
+  db: Sql,
+  { session_id, lease_token, seconds }: LeaseKey & { seconds: number },
+): Promise<null> {
+  await db.rows(sql`
+    update svc.derive_queue
+       set leased_until = null, lease_token = null, try_after = now() + ${seconds}::double precision * interval '1 second'
+     where session_id = ${session_id} and lease_token = ${lease_token}`);
+  return null;
+}
+
 /**
  * Ends all leases: for the only process of a database, so that sessions that it had leased before a crash need not wait, unless they were
  * leased at one before, too. @returns those that are parked now

@@ -92,6 +92,15 @@ export async function newestTranscript(db: Sql, { session_id }: { session_id: st
   return row?.newest ?? null;
 }
 
+/** How large a session's transcripts are, all versions together, as they were sent. */
+export async function transcriptBytes(db: Sql, { session_id }: { session_id: string }): Promise<number> {
+  const [row] = await db.rows<{ bytes: number }>(sql`
+    select coalesce(sum(t.request_bytes), 0)::bigint as bytes
+      from ${effective(session_id)} c
+      join svc.raw_turns t on t.raw_turn_id = c.raw_turn_id`);
+  return row?.bytes ?? 0;
+}
+
 /** As the latest correction attributes them. */
 const effective = (session_id: string) => sql`
   (select r.raw_turn_id

@@ -38,21 +38,29 @@ export type SessionEvidence = {
   turns(): Promise<readonly CallTurn[]>;
 };
 
-/** @throws {DatabaseError} */
+/** @param beforeReading called before files are read. @throws {DatabaseError}, and what `beforeReading` throws */
 export async function sessionEvidence(
   database: Database,
   reader: Reader,
   session_id: string,
+  beforeReading: () => Promise<void> = async () => {},
 ): Promise<SessionEvidence> {
   const state = await database.execute('transcriptState', { session_id });
   const { reading } = state;
   if (state.newest === null && !reading && !state.has_claims) return noTranscripts;
   const projected = isProjected(state);
-  if (!reading || !isCurrent(state)) return newEvidence(database, reader, session_id, state);
+  if (!reading || !isCurrent(state)) {
+    await beforeReading();
+    return newEvidence(database, reader, session_id, state);
+  }
   return {
     ...noTranscripts,
     evidence: evidenceFrom(reading.evidence),
-    turns: async () => (projected ? (await projectedTurns(database, reader, session_id)).map(({ turn }) => turn) : []),
+    turns: async () => {
+      if (!projected) return [];
+      await beforeReading();
+      return (await projectedTurns(database, reader, session_id)).map(({ turn }) => turn);
+    },
   };
 }
 

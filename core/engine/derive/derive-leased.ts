@@ -7,6 +7,7 @@ import type { Metrics } from '../../metrics.ts';
 import { type Backoff, sleepUntil } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import type { Precedence } from '../precedence.ts';
+import { type LargeTranscripts, Postponed } from '../transcript/large-transcripts.ts';
 import { deriveSession } from './derive-session.ts';
 import { classOf, isTransient, type QueryRetry } from './query-retry.ts';
 
@@ -22,6 +23,7 @@ export type LeasedDeps = {
   precedence: Precedence;
   withRetry: QueryRetry;
   outage: Outage;
+  largeTranscripts: LargeTranscripts;
 };
 
 /** What the lanes know of the database: while it fails, each waits longer before it gives its lease back. */
@@ -33,8 +35,9 @@ export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void
   const { session_id } = lease;
   const began = performance.now();
   const stopRenewing = renewing(database, [lease]);
+  const { enter, leave } = deps.largeTranscripts.entrance(session_id);
   try {
-    const { folded, end } = await deriveSession({ database, reader, signal, precedence }, lease);
+    const { folded, end } = await deriveSession({ database, reader, signal, precedence, beforeReading: enter }, lease);
     if (end === 'stopped') await database.execute('returnLeases', { leases: [lease] });
     if (end === 'lost') log.warn({ session_id }, 'another worker has taken over a session');
     outage.began = false;
@@ -42,14 +45,24 @@ export async function deriveLeased(deps: LeasedDeps, lease: Lease): Promise<void
     metrics.derived((performance.now() - began) / 1_000);
     log.debug({ session_id, folded, end, ms: Math.round(performance.now() - began) }, 'derived');
   } catch (error) {
-    const failing = isTransient(error) ? interrupted(deps, [lease], error) : failed(deps, lease, error);
-    await failing.catch((releaseError: unknown) => {
+    await afterError(deps, lease, error).catch((releaseError: unknown) => {
       log.warn({ session_id, reason: classOf(releaseError) }, 'a lease could not be given back; it will expire');
     });
   } finally {
     stopRenewing();
+    leave();
   }
   await pause?.(performance.now() - began);
+}
+
+const POSTPONED_S = 5;
+
+async function afterError(deps: LeasedDeps, lease: Lease, error: unknown): Promise<void> {
+  const { session_id, lease_token } = lease;
+  if (error instanceof Postponed)
+    await deps.database.execute('postponeDerive', { session_id, lease_token, seconds: POSTPONED_S });
+  else if (isTransient(error)) await interrupted(deps, [lease], error);
+  else await failed(deps, lease, error);
 }
 
 /** Keeps leases alive until the returned function is called; a lost one shows at the commit. */

@@ -24,6 +24,8 @@ type Deps = {
   reader: Reader;
   signal: AbortSignal;
   precedence?: Precedence;
+  /** Called before the session's transcripts are read; what it throws ends the pass. */
+  beforeReading?: (() => Promise<void>) | undefined;
   /** The most turns of one commit. */
   commitTurns?: number;
 };
@@ -44,7 +46,7 @@ export async function deriveSession(
   const { session_id, lease_token, mark } = lease;
   const reader = { ...deps.reader, priceOf: pricedOnce(deps.reader.priceOf) };
   if (lease.from_scratch) await rereadSession(database, reader, session_id);
-  const { evidence, differs, ...reading } = await sessionEvidence(database, reader, session_id);
+  const { evidence, differs, ...reading } = await sessionEvidence(database, reader, session_id, deps.beforeReading);
   const stored = await database.execute('deriveState', { session_id, version: DERIVE_VERSION, differs });
   const { up_to_seq } = stored;
   let state: SessionState = stored.state ?? emptyState(session_id);

@@ -13,6 +13,7 @@
  * | | | committed, with the mark as it was leased | derived | the commit |
  * | | | committed, and a turn came in meanwhile | due | the commit |
  * | | | the worker stops, or the database was away | due | returnLeases |
+ * | | | its transcript is large, and another such is being derived: after 5 s | waiting | postponeDerive |
  * | | | it failed: after 2, 4, 8 … 60 s; the eighth time | waiting; parked | failDerive |
  * | | | an operator derives it again, or purges it: this run has lost it | due; derived | markFromScratch; purge |
  * | | | 15 s without a renewal, as when its process was killed: a failed attempt | leased anew; the eighth time parked | leaseDirty; parkAbandoned |
@@ -29,6 +30,7 @@ import type { Metrics } from '../../metrics.ts';
 import { openBackoff } from '../../retry.ts';
 import type { EnginePace } from '../pace.ts';
 import { openPrecedence, type Precedence } from '../precedence.ts';
+import { openLargeTranscripts } from '../transcript/large-transcripts.ts';
 import type { Uploads } from '../uploads.ts';
 import { deriveLeased, LEASE_MS, type LeasedDeps, renewing } from './derive-leased.ts';
 import { deriveTogether } from './derive-together.ts';
@@ -71,6 +73,7 @@ export function runDeriveWorker({ pollMs = 1_000, precedence, uploads, ...deps }
     precedence: precedence ?? openPrecedence(database),
     withRetry,
     outage: { began: false, backoff: openBackoff(RETRY) },
+    largeTranscripts: openLargeTranscripts(database),
   };
   const waiting: (() => void)[] = []; // for drained
   const backoff = openBackoff(RETRY); // of the loop, when the queue cannot be read

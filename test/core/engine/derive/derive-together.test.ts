@@ -9,6 +9,7 @@ import { deriveSession } from '../../../../core/engine/derive/derive-session.ts'
 import { deriveTogether } from '../../../../core/engine/derive/derive-together.ts';
 import { openQueryRetry } from '../../../../core/engine/derive/query-retry.ts';
 import { openPrecedence } from '../../../../core/engine/precedence.ts';
+import { openLargeTranscripts } from '../../../../core/engine/transcript/large-transcripts.ts';
 import { DatabaseError } from '../../../../core/errors.ts';
 import { openLog } from '../../../../core/log.ts';
 import { openBackoff } from '../../../../core/retry.ts';
@@ -26,6 +27,7 @@ const depsOf = (database: Database, signal = new AbortController().signal): Leas
   precedence: openPrecedence(database),
   withRetry: openQueryRetry(log, signal),
   outage: { began: false, backoff: openBackoff({ firstMs: 1, maxMs: 1 }) },
+  largeTranscripts: openLargeTranscripts(database),
 });
 
 const leased = (database: Database, limit = 100): Promise<Lease[]> =>

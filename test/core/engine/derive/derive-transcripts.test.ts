@@ -3,10 +3,15 @@ import * as assert from 'uvu/assert';
 import { sessionId } from '../../../../core/call/identity.ts';
 import { builtIn } from '../../../../core/call/reader.ts';
 import type { Database } from '../../../../core/db/database.ts';
+import { deriveLeased, type LeasedDeps } from '../../../../core/engine/derive/derive-leased.ts';
 import { deriveSession } from '../../../../core/engine/derive/derive-session.ts';
 import { runDeriveWorker } from '../../../../core/engine/derive/derive-worker.ts';
+import { openQueryRetry } from '../../../../core/engine/derive/query-retry.ts';
+import { openPrecedence } from '../../../../core/engine/precedence.ts';
+import { openLargeTranscripts } from '../../../../core/engine/transcript/large-transcripts.ts';
 import { openUploads } from '../../../../core/engine/uploads.ts';
 import { openLog } from '../../../../core/log.ts';
+import { openBackoff } from '../../../../core/retry.ts';
 import { takeIn } from '../../../support/captured-calls.ts';
 import { wireCall } from '../../../support/claude-wire.ts';
 import { databaseSuite } from '../../../support/databases.ts';
@@ -56,6 +61,40 @@ databaseSuite('deriving transcripts', (test, database) => {
     await takeIn(database(), [wireCall(1, { words: ['Question 1'], answer: 'Another answer' })]);
     assert.ok((await derived()).includes('turnsToDerive'));
     assert.is(await mainCalls(), 1, 'the wire holds the conversation now');
+  });
+
+  test('large transcripts are derived one after another, and each in the end', async () => {
+    await uploaded(3);
+    await uploaded(3, 'another');
+    const leases = await database().execute('leaseDirty', { limit: 2, background: false, lease_ms: 60_000 });
+    const [first, second] = leases;
+    if (!first || !second) throw new Error('Two sessions are due');
+    const overtaken: Database = {
+      ...database(),
+      execute: (async (name: string, args: never) => {
+        if (name === 'commitDerive') await deriveLeased(deps, second);
+        return database().execute(name as 'ping', args);
+      }) as Database['execute'],
+    };
+    const log = openLog('silent');
+    const { signal } = new AbortController();
+    const deps: LeasedDeps = {
+      ...{ database: database(), reader: builtIn, log, signal, metrics: { derived: () => {} } },
+      ...{ precedence: openPrecedence(database()), withRetry: openQueryRetry(log, signal) },
+      outage: { began: false, backoff: openBackoff({ firstMs: 1, maxMs: 1 }) },
+      largeTranscripts: openLargeTranscripts(database(), 1),
+    };
+    await deriveLeased({ ...deps, database: overtaken }, first);
+    const queue = () =>
+      database().sql(
+        "select session_id, attempts, lease_token, try_after > now() as waits, try_after < now() + interval '6 s' as soon from svc.derive_queue",
+      );
+    const waiting = { session_id: second.session_id, attempts: 0, lease_token: null, waits: true, soon: true };
+    assert.equal(await queue(), [waiting]);
+    await database().sql('update svc.derive_queue set try_after = now()');
+    await derived();
+    assert.equal(await queue(), []);
+    assert.is((await database().sql('select from svc.session_rollups')).length, 2);
   });
 
   test('a claim that nobody contests is settled as it is written; a copy of the file changes none of it', async () => {
