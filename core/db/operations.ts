@@ -34,11 +34,11 @@ import {
   derivePending,
   failDerive,
   freeLeases,
-  parkAbandoned,
-  postponeDerive,
   leaseDirty,
   markLookedAt,
   markOutdated,
+  parkAbandoned,
+  postponeDerive,
   renewLeases,
   returnLeases,
 } from './derive/derive-queue.ts';
