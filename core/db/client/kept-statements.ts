@@ -10,8 +10,8 @@ export type KeptStatements = {
   rows<Row extends Record<string, unknown>>(statement: WireStatement): Promise<Row[]>;
 };
 
-/** A statement is kept when it comes the second time, while it is among the last so many that came. Its plan takes some 50 KB. */
-const MOST_KEPT = 256;
+/** A statement is kept when it comes the second time, while it is among the last so many that came. A plan takes some 100 KB. */
+const MOST_KEPT = 64;
 
 /**
  * Plans are made for tables as large as they were then, and nothing else renews them where a table grows from nothing: after so many

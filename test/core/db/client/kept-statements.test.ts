@@ -32,7 +32,7 @@ test('a statement is kept when it comes again, and its rows are those of its par
 test('of many statements the last ones are kept', async () => {
   for (let n = 0; n < 400; n++) for (const _ of [1, 2]) assert.equal(await rows(`select ${n} as n`), [{ n }]);
   const statements = (await names()).map(({ statement }) => statement);
-  assert.ok(statements.length <= 256 && statements.length > 250, String(statements.length));
+  assert.ok(statements.length <= 64 && statements.length > 60, String(statements.length));
   assert.not(statements.includes('select 3 as n'));
   for (const n of [3, 399]) assert.equal(await rows(`select ${n} as n`), [{ n }]);
 });
