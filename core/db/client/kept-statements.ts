@@ -6,7 +6,7 @@ import { type PGlite, parse, protocol } from '@electric-sql/pglite';
 import type { WireStatement } from './wire-text.ts';
 
 export type KeptStatements = {
-  /** The rows of one statement, outside or inside a transaction. The caller sees to it that no other one runs. @throws as PostgreSQL refuses it */
+  /** The rows of one statement, outside or inside a transaction. @throws as PostgreSQL refuses it */
   rows<Row extends Record<string, unknown>>(statement: WireStatement): Promise<Row[]>;
 };
 
@@ -45,6 +45,27 @@ export function keptStatements(pglite: PGlite): KeptStatements {
     return { messages: before === null ? [serialize.parse({ name, text })] : [], name };
   }
 
+  async function run<Row>({ text, parameters }: WireStatement): Promise<Row[]> {
+    if (++sincePlanned > RENEWED_AFTER) {
+      sincePlanned = 0;
+      await send(serialize.query('discard plans'));
+    }
+    const { messages, name } = known(text);
+    try {
+      const responses = await send(
+        ...messages,
+        serialize.bind({ statement: name, values: parameters }),
+        serialize.describe({ type: 'P' }),
+        serialize.execute({}),
+        serialize.sync(),
+      );
+      return (parse.parseResults(responses, pglite.parsers)[0]?.rows ?? []) as Row[];
+    } catch (error) {
+      if (!(error instanceof WebAssembly.RuntimeError)) await forget(text); // it may have failed before it was kept
+      throw error;
+    }
+  }
+
   async function forget(text: string): Promise<void> {
     const name = names.get(text);
     names.delete(text);
@@ -53,26 +74,6 @@ export function keptStatements(pglite: PGlite): KeptStatements {
 
   const send = (...messages: Uint8Array[]) => pglite.execProtocolStream(Buffer.concat(messages), { syncToFs: false });
 
-  return {
-    async rows<Row extends Record<string, unknown>>({ text, parameters }: WireStatement) {
-      if (++sincePlanned > RENEWED_AFTER) {
-        sincePlanned = 0;
-        await send(serialize.query('discard plans'));
-      }
-      const { messages, name } = known(text);
-      try {
-        const responses = await send(
-          ...messages,
-          serialize.bind({ statement: name, values: parameters }),
-          serialize.describe({ type: 'P' }),
-          serialize.execute({}),
-          serialize.sync(),
-        );
-        return (parse.parseResults(responses, pglite.parsers)[0]?.rows ?? []) as Row[];
-      } catch (error) {
-        if (!(error instanceof WebAssembly.RuntimeError)) await forget(text); // it may have failed before it was kept
-        throw error;
-      }
-    },
-  };
+  // PGlite's own statements take the same mutex: of `listen`, of a transaction's begin and end, of cassettes.
+  return { rows: (statement) => pglite.runExclusive(() => run(statement)) };
 }

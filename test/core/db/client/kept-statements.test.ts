@@ -56,6 +56,15 @@ test('a statement that was refused works afterwards, in a transaction as outside
   for (const id of ['5', '6']) assert.equal(await rows(insert, id), [{ id: Number(id) }]);
 });
 
+test('statements that are sent at once, in a transaction and beside one of its own, each have their rows', async () => {
+  const one = async (n: number) => assert.equal(await rows('select $1::int as n', String(n)), [{ n }]);
+  await pglite.transaction(async () => {
+    await Promise.all(Array.from({ length: 50 }, (_, n) => one(n)));
+  });
+  const own = async (n: number) => assert.equal((await pglite.query('select $1::int as n', [n])).rows, [{ n }]);
+  await Promise.all(Array.from({ length: 50 }, (_, n) => (n % 2 ? own(n) : one(n))));
+});
+
 test('a plan that was made for an empty table is made anew while it fills', async () => {
   await pglite.exec('create table filling (id int, word text); create index filling_id on filling (id)');
   const text = 'select word from filling where id = $1';
