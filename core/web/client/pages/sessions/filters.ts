@@ -10,6 +10,7 @@ export const FILTER_LABELS = {
   model: 'model',
   provider: 'provider',
   harness_id: 'harness',
+  harness_session_id: "harness's id",
   status: 'status',
   starred: 'starred',
   parent_session_id: 'started by',
@@ -104,6 +105,7 @@ export function mayMatch(session: Session, query: URLSearchParams): boolean {
     is('project', session.project) &&
     is('agent_name', session.agent_name) &&
     is('harness_id', session.harness_id) &&
+    is('harness_session_id', session.harness_session_id) &&
     is('parent_session_id', session.parent_session_id) &&
     is('fork_of_session_id', session.fork_of_session_id) &&
     (!statuses || statuses.includes(session.rollup.status)) &&
