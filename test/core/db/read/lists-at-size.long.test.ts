@@ -185,6 +185,19 @@ const define = (test: Test, database: () => TestDatabase): void => {
     }
   });
 
+  test("a session is found by its harness's id by their index, with the harness or without", async () => {
+    for (const harness of [{}, { harness_id: 'codex' }]) {
+      const filter = { ...every, harness_session_id: 'session 25001', ...harness };
+      const browse = { filter, sort: 'last_active', direction: 'desc', after: null, limit: 1 } as const;
+      const plan = await explained(database(), (db) => browseSessions(db, browse));
+      assert.is(plan['Actual Rows'], 1, shown(plan));
+      const indexes = nodesOf(plan).map((node) => node['Index Name']);
+      assert.ok(indexes.includes('sessions_harness_id_harness_session_id_key'), shown(plan));
+      assert.not(indexes.includes('sessions_last_seen_at'), shown(plan));
+      assert.ok(readRows(plan) < 2_000, shown(plan)); // the edits are so few that all are read
+    }
+  });
+
   test('words are found by their indexes, wherever they stand', async () => {
     for (const sort of ['last_active', 'total_cost'] as const) {
       const filter = { ...every, text: ['rarit', 'Needle'] };
