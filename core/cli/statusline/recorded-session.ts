@@ -1,6 +1,6 @@
 /** Finds a harness's session in the record of a service that runs, by its read API. */
 import { isObject } from '../../parse-json.ts';
-import { getJson } from './get-json.ts';
+import { bareGet } from './bare-get.ts';
 import type { ReadApiPlace } from './read-api-places.ts';
 
 export type RecordedSession = {
@@ -27,12 +27,12 @@ export async function findSession(id: string, places: readonly ReadApiPlace[]): 
 
 async function sessionAt(id: string, { address, token }: ReadApiPlace): Promise<Finding> {
   // The token is sent to a read API alone: another program on its port must not learn it.
-  if (token !== '' && (await getJson({ address, path: '/ping' })) !== 'pong') return 'down';
+  if (token !== '' && (await bareGet({ address, path: '/ping' })) !== 'pong') return 'down';
   const path = `/v1/browse/sessions?limit=1&harness_session_id=${encodeURIComponent(id)}`;
-  const page = await getJson({ address, path, token });
+  const page = await bareGet({ address, path, token });
   if (!isObject(page) || !Array.isArray(page.items)) return 'down';
   const session: unknown = page.items[0];
-  // An older service takes no such filter, and then has its newest session here.
+  // A service that passes over a filter that it does not know has another session here.
   return (isObject(session) && session.harness_session_id === id && figures(session)) || 'unknown';
 }
 

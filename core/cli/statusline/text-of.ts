@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 
 const MOST_CHARACTERS = 1_048_576;
 
-/** Its UTF-8 text; of a longer stream no more than was read beyond a million characters. @throws what the stream failed with */
+/** Its UTF-8 text. A stream of more than a million characters is cut off. @throws what the stream failed with */
 export const textOf = (stream: Readable): Promise<string> =>
   new Promise((resolve, reject) => {
     let text = '';

@@ -65,7 +65,7 @@ async function afterError(deps: LeasedDeps, lease: Lease, error: unknown): Promi
   else await failed(deps, lease, error);
 }
 
-/** Keeps leases alive until the returned function is called; a lost one shows at the commit. */
+/** Keeps leases alive, those that are in the list at the time, until the returned function is called; a lost one shows at the commit. */
 export function renewing(database: Database, leases: readonly LeaseKey[]): () => void {
   const timer = setInterval(() => {
     if (leases.length === 0) return;

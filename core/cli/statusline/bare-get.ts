@@ -1,9 +1,9 @@
-/** One GET request of the status line, over a bare socket: to load `node:http` takes as long as half of the rest. */
+/** One GET request of the status line, over a bare socket: to load `node:http` takes longer than the service takes to respond. */
 import { connect, isIP } from 'node:net';
 import { parseJson } from '../../parse-json.ts';
 import { textOf } from './text-of.ts';
 
-type Question = {
+type BareRequest = {
   /** As `http://127.0.0.1:8081`. */
   address: string;
   path: string;
@@ -16,7 +16,7 @@ type Question = {
  * (RFC 9112, section 6.3, and section 6.1 on such a request).
  * @throws no connection, or one that broke
  */
-export async function getJson({ address, path, token = '' }: Question): Promise<unknown> {
+export async function bareGet({ address, path, token = '' }: BareRequest): Promise<unknown> {
   const { protocol, hostname, host, port, pathname } = new URL(address);
   const isSecure = protocol === 'https:';
   const to = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (isSecure ? 443 : 80)) };
