@@ -146,6 +146,19 @@ test('the token goes to a read API alone', async () => {
   }
 });
 
+test('a token that would add a header is not sent', async () => {
+  const like = await impostor('"pong"');
+  try {
+    const { out } = await shown(state(), {
+      SVC_CLIENT_API_TARGET: like.address,
+      SVC_API_TOKEN: `${TOKEN}\r\nx-more: 1`,
+    });
+    assert.equal([out, like.paths, like.tokens], ['svc: not recorded\n', ['/ping'], []]);
+  } finally {
+    like.server.close();
+  }
+});
+
 test('the address and the token of the configuration file', async () => {
   const like = await impostor('"pong"');
   const folder = join(base, 'configured');
